@@ -21,17 +21,16 @@ pub(crate) enum Kind {
 }
 
 /// A flash operation that is not done. What it waits for before it may queue is told by [`crate::depend::Graph`].
+///
+/// What queues and dies look at comes first, in one line of the cache.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Node {
     /// Place in the history of the drive.
     pub(crate) sequence: u64,
     /// When it entered its queue.
     pub(crate) entered: u64,
     pub(crate) times: Times,
-    /// Time at the processors, queueing there included.
-    pub(crate) think_ns: u64,
-    /// Waiting by who held the resource.
-    pub(crate) waited: [u64; CLASSES],
     pub(crate) block: u32,
     pub(crate) die: u32,
     /// Next in its queue.
@@ -42,9 +41,15 @@ pub(crate) struct Node {
     pub(crate) task: Task,
     /// Queue of its class.
     pub(crate) rank: u8,
+    /// Time at the processors, queueing there included.
+    pub(crate) think_ns: u64,
+    /// Waiting by who held the resource.
+    pub(crate) waited: [u64; CLASSES],
     #[cfg(test)]
     pub(crate) started: u64,
 }
+
+const _: () = assert!(std::mem::offset_of!(Node, rank) < 64, "queues look at one line of the cache");
 
 /// Queues of a resource, one for each class and one more for the host's reads.
 pub(crate) const RANKS: usize = 5;
@@ -108,12 +113,21 @@ impl ClassQueues {
     /// first, unless reads overtake writes.
     #[inline]
     pub(crate) fn next(&self, nodes: &Slab<Node>, reads_overtake: bool) -> u32 {
-        if self.occupied & 3 == 3 {
-            let (read, other) = (self.heads[0], self.heads[1]);
-            let overtakes = reads_overtake && nodes[other].task == Task::Host;
-            return if overtakes || came_before(&nodes[read], &nodes[other]) { read } else { other };
+        match self.next_rank(nodes, reads_overtake) {
+            Some(rank) => self.heads[rank],
+            None => NONE,
         }
-        if self.occupied == 0 { NONE } else { self.heads[self.occupied.trailing_zeros() as usize] }
+    }
+
+    /// The queue whose head goes next.
+    #[inline(always)]
+    fn next_rank(&self, nodes: &Slab<Node>, reads_overtake: bool) -> Option<usize> {
+        if self.occupied & 3 == 3 {
+            let (read, other) = (&nodes[self.heads[0]], &nodes[self.heads[1]]);
+            let overtakes = reads_overtake && other.task == Task::Host;
+            return Some(usize::from(!overtakes && !came_before(read, other)));
+        }
+        (self.occupied != 0).then(|| self.occupied.trailing_zeros() as usize)
     }
 
     /// The first host read.
@@ -121,14 +135,31 @@ impl ClassQueues {
         self.heads[READS as usize]
     }
 
+    /// Removes the next operation.
+    #[inline]
+    pub(crate) fn pop_next(&mut self, nodes: &Slab<Node>, reads_overtake: bool) -> Option<u32> {
+        let rank = self.next_rank(nodes, reads_overtake)?;
+        let head = self.heads[rank];
+        self.pop_from(nodes, rank, nodes[head].next);
+        Some(head)
+    }
+
     /// Removes the head of a queue.
     #[inline]
     pub(crate) fn pop(&mut self, nodes: &Slab<Node>, head: u32) {
         let rank = nodes[head].rank as usize;
         debug_assert_eq!(self.heads[rank], head, "only heads leave");
-        self.heads[rank] = nodes[head].next;
-        if self.heads[rank] == NONE {
+        self.pop_from(nodes, rank, nodes[head].next);
+    }
+
+    #[inline(always)]
+    fn pop_from(&mut self, nodes: &Slab<Node>, rank: usize, next: u32) {
+        self.heads[rank] = next;
+        if next == NONE {
             self.occupied &= !(1 << rank);
+        } else {
+            // Long queues do not stay in the cache, and the head is asked for what follows it.
+            nodes.prefetch(next);
         }
     }
 

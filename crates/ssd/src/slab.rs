@@ -2,6 +2,8 @@
 
 use std::ops::{Index, IndexMut};
 
+use wane_units::prefetch;
+
 /// No record.
 pub(crate) const NONE: u32 = u32::MAX;
 
@@ -39,6 +41,12 @@ impl<T> Slab<T> {
         self.free.push(id);
     }
 
+    /// The record is about to be looked at.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, id: u32) {
+        prefetch(&self.items, id as usize);
+    }
+
     /// Slots in use.
     pub(crate) fn live(&self) -> usize {
         self.items.len() - self.free.len()
@@ -54,7 +62,7 @@ impl<T> Slab<T> {
 #[derive(Clone, Debug)]
 pub(crate) struct Beside<T>(Vec<T>);
 
-impl<T: Clone> Beside<T> {
+impl<T: Clone + Default> Beside<T> {
     pub(crate) const fn new() -> Self {
         Self(Vec::new())
     }
@@ -62,16 +70,22 @@ impl<T: Clone> Beside<T> {
     #[inline]
     pub(crate) fn put(&mut self, id: u32, item: T) {
         let place = id as usize;
-        if place < self.0.len() {
-            self.0[place] = item;
-        } else {
-            self.grow(place, item);
+        // The item is named once, so that it is made in its place.
+        if place >= self.0.len() {
+            self.grow(place);
         }
+        self.0[place] = item;
+    }
+
+    /// The record is about to be looked at.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, id: u32) {
+        prefetch(&self.0, id as usize);
     }
 
     #[cold]
-    fn grow(&mut self, place: usize, item: T) {
-        self.0.resize(place + 1, item);
+    fn grow(&mut self, place: usize) {
+        self.0.resize(place + 1, T::default());
     }
 }
 

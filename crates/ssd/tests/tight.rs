@@ -534,6 +534,25 @@ fn commands_cross_the_link_one_after_the_other() {
     check("a link without time", free, &[reads(0, 0), reads(0, 4)], &[(0, 110), (1, 120)]);
 }
 
+/// Two channels of two dies: pages of dies 2 and 1 have come at 110, and die 2 is on the first channel.
+#[test]
+fn transfers_that_end_together_cross_the_link_by_channel() {
+    let geometry = Geometry::new(2, 2, 1, 2, 8, Bytes(10)).unwrap();
+    let timing = Timing {
+        read_ns: vec![100],
+        program_ns: vec![1000],
+        erase_ns: 5000,
+        channel_bytes_per_second: Some(1_000_000_000),
+    };
+    let link = Some(Link { bytes_per_second: None, command_ns: 50 });
+    let mut scheduler = EventScheduler::new(&geometry, timing, SchedulerConfig { link, ..plain() }).unwrap();
+    for (token, block) in [(0, 4), (1, 2)] {
+        scheduler.submit(0, Command { token, kind: Read, bytes: 10 }, &[read(Host, block)]);
+    }
+    let done = std::iter::from_fn(|| scheduler.next_completion(u64::MAX).map(|done| (done.token, done.at)));
+    assert_eq!(done.collect::<Vec<_>>(), [(0, 160), (1, 210)]);
+}
+
 #[test]
 fn two_reads_of_one_die_with_three_re_reads_take_200_and_400_us() {
     let geometry = Geometry::new(1, 1, 1, 4, 8, Bytes(4096)).unwrap();

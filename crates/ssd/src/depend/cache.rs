@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use wane_nand::Barrier;
 
-use super::{Graph, Links, News};
+use super::{Graph, News};
 use crate::command::Breakdown;
 use crate::config::WriteCache;
 use crate::slab::NONE;
@@ -34,10 +34,11 @@ impl Cache {
 /// Programs between flushes and barriers; another one of these counts erases, for barriers alone.
 #[derive(Clone, Debug)]
 pub(super) struct Flushes {
-    /// From the oldest flush or barrier that waits on.
-    spans: VecDeque<Span>,
-    /// Spans that have gone.
-    gone: u32,
+    /// The last span, which nothing waits for yet, and how many went before it.
+    last: Span,
+    before: u32,
+    /// Those before it, from the oldest flush or barrier that waits on.
+    spans: VecDeque<(Span, Behind)>,
     /// Programs whose end is not known.
     pending: u64,
     /// Latest end of a program of the spans that have gone.
@@ -50,13 +51,11 @@ struct Span {
     /// Those whose end is not known, and the latest end of the others.
     left: u32,
     end: u64,
-    behind: Behind,
 }
 
 /// What waits for a span and all before it.
 #[derive(Clone, Copy, Debug)]
 enum Behind {
-    Nothing,
     /// A command.
     Flush(u32),
     /// An operation with a barrier before it.
@@ -64,31 +63,30 @@ enum Behind {
 }
 
 impl Span {
-    const NEW: Self = Self { left: 0, end: 0, behind: Behind::Nothing };
+    const NEW: Self = Self { left: 0, end: 0 };
 }
 
 impl Flushes {
     pub(super) fn new() -> Self {
-        Self { spans: VecDeque::from([Span::NEW]), gone: 0, pending: 0, end: 0 }
+        Self { last: Span::NEW, before: 0, spans: VecDeque::new(), pending: 0, end: 0 }
     }
 
     /// Counts a program; returns its span.
     #[inline]
     pub(super) fn add(&mut self) -> u32 {
         self.pending += 1;
-        let last = self.spans.len() - 1;
-        self.spans[last].left += 1;
-        self.gone.wrapping_add(last as u32)
+        self.last.left += 1;
+        self.before
     }
 
     /// Something waits for all so far: returns their latest end where that is known of all.
     fn wait(&mut self, behind: Behind) -> Option<u64> {
         if self.pending == 0 {
-            return Some(self.spans.iter().fold(self.end, |latest, span| latest.max(span.end)));
+            debug_assert!(self.spans.is_empty(), "what waited for programs that have all ended went on");
+            return Some(self.end.max(self.last.end));
         }
-        let last = self.spans.len() - 1;
-        self.spans[last].behind = behind;
-        self.spans.push_back(Span::NEW);
+        self.spans.push_back((std::mem::replace(&mut self.last, Span::NEW), behind));
+        self.before = self.before.wrapping_add(1);
         None
     }
 
@@ -96,8 +94,13 @@ impl Flushes {
     #[inline]
     fn leave(&mut self, span: u32, end: u64) {
         self.pending -= 1;
-        let place = span.wrapping_sub(self.gone) as usize;
-        let span = &mut self.spans[place];
+        let back = self.before.wrapping_sub(span) as usize;
+        let span = if back == 0 {
+            &mut self.last
+        } else {
+            let place = self.spans.len() - back;
+            &mut self.spans[place].0
+        };
         span.left -= 1;
         span.end = span.end.max(end);
     }
@@ -105,12 +108,11 @@ impl Flushes {
     /// What waits for nothing any more, in order, and until when it did.
     #[inline]
     fn next_behind(&mut self) -> Option<(Behind, u64)> {
-        let Span { left, end, behind } = *self.spans.front()?;
-        if left > 0 || matches!(behind, Behind::Nothing) {
+        let (Span { left, end }, behind) = *self.spans.front()?;
+        if left > 0 {
             return None;
         }
         self.spans.pop_front();
-        self.gone = self.gone.wrapping_add(1);
         self.end = self.end.max(end);
         Some((behind, self.end))
     }
@@ -125,9 +127,9 @@ impl Graph {
 
     /// A host program of a write needs data that are not here before the write is admitted.
     #[inline]
-    pub(super) fn wait_for_admission(&mut self, id: u32, links: &mut Links) {
-        let command = links.command;
+    pub(super) fn wait_for_admission(&mut self, id: u32, command: u32) {
         if self.is_cached(command) {
+            let links = &mut self.links[id];
             links.waits += 1;
             links.next_waiter = std::mem::replace(&mut self.parts[command].admission, id);
         }
@@ -278,7 +280,6 @@ impl Graph {
     /// What waited for all before it until `latest` goes on.
     fn go_on(&mut self, behind: Behind, latest: u64) {
         match behind {
-            Behind::Nothing => {}
             Behind::Barrier(id) => self.satisfy(id, latest),
             Behind::Flush(flush) => {
                 self.flushed(flush, latest);
@@ -298,7 +299,8 @@ impl Graph {
 
     /// A program or an erase waits for all that its barrier names.
     #[cold]
-    pub(super) fn wait_at_barrier(&mut self, id: u32, links: &mut Links, barrier: Barrier) {
+    pub(super) fn wait_at_barrier(&mut self, id: u32, barrier: Barrier) {
+        let links = &mut self.links[id];
         if matches!(barrier, Barrier::Programs | Barrier::Changes) {
             match self.flushes.wait(Behind::Barrier(id)) {
                 Some(latest) => links.wait_until(latest),

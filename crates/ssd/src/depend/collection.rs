@@ -35,13 +35,9 @@ pub(super) struct Job {
 impl Graph {
     /// Counts an operation to the present job.
     #[inline]
-    pub(super) fn join_job(&mut self, id: u32, links: &mut Links, sequence: u64) {
-        if links.task != Task::GarbageCollection || self.collection == Collection::Preemptible {
-            return;
-        }
-        let (kind, die) = (links.kind, links.die);
+    pub(super) fn join_job(&mut self, id: u32, kind: Kind, die: u32, sequence: u64) {
         // Parity empties no victim.
-        if kind == Kind::Program && links.epoch == NONE {
+        if kind == Kind::Program && self.links[id].epoch == NONE {
             return;
         }
         if self.open_job == NONE {
@@ -67,6 +63,7 @@ impl Graph {
                 }
             }
         }
+        let links = &mut self.links[id];
         if waits {
             job.waiting.push(id);
             links.waits += 1;
@@ -77,9 +74,12 @@ impl Graph {
     /// A job is complete when something else follows its erases.
     #[inline]
     pub(super) fn end_job(&mut self, op: &FlashOp) {
+        if self.open_job == NONE {
+            return;
+        }
         let continues = op.task == Task::GarbageCollection && op.kind == OpKind::Erase;
-        if self.open_job != NONE && self.jobs[self.open_job].is_erasing && !continues {
-            self.close_job();
+        if self.jobs[self.open_job].is_erasing && !continues {
+            self.close_open_job();
         }
     }
 
@@ -98,8 +98,14 @@ impl Graph {
     /// The present job is complete: from now on it holds others back.
     #[inline]
     pub(super) fn close_job(&mut self) {
+        if self.open_job != NONE {
+            self.close_open_job();
+        }
+    }
+
+    fn close_open_job(&mut self) {
         let id = std::mem::replace(&mut self.open_job, NONE);
-        if id == NONE || self.collection != Collection::Foreground {
+        if self.collection != Collection::Foreground {
             return;
         }
         let job = &mut self.jobs[id];
@@ -113,14 +119,15 @@ impl Graph {
     /// An operation that comes after foreground collections on its die waits for them, one of a later collection too: it
     /// must not go before those that wait since earlier.
     #[inline]
-    pub(super) fn hold(&mut self, now: u64, id: u32, links: &mut Links) {
-        let die = &mut self.dies[links.die as usize];
+    pub(super) fn hold(&mut self, now: u64, id: u32, die: u32) {
+        let die = &mut self.dies[die as usize];
         if !die.jobs.is_empty() {
-            links.jobs_before = die.jobs_gone + die.jobs.len() as u64;
+            let links = &mut self.links[id];
             links.waits += 1;
             links.is_held = true;
-            die.held.push_back(id);
+            die.held.push_back((id, die.jobs_gone + die.jobs.len() as u64));
         } else if die.jobs_end > now {
+            let links = &mut self.links[id];
             links.wait_until(die.jobs_end);
             links.is_held = true;
         }
@@ -128,8 +135,8 @@ impl Graph {
 
     /// An operation of a job ends at `end`.
     #[inline(always)]
-    pub(super) fn leave_job(&mut self, links: &Links, end: u64) {
-        let (number, die, kind) = (links.job, links.die, links.kind);
+    pub(super) fn leave_job(&mut self, id: u32, end: u64) {
+        let Links { job: number, die, kind, .. } = self.links[id];
         let job = &mut self.jobs[number];
         job.left -= 1;
         job.end = job.end.max(end);
@@ -176,8 +183,8 @@ impl Graph {
                 }
             }
             let (gone, end) = (die.jobs_gone, die.jobs_end);
-            while let Some(held) = self.dies[number].held.front().copied()
-                && self.links[held].jobs_before <= gone
+            while let Some((held, jobs)) = self.dies[number].held.front().copied()
+                && jobs <= gone
             {
                 self.dies[number].held.pop_front();
                 self.satisfy(held, end);

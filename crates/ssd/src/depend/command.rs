@@ -28,7 +28,30 @@ pub(super) struct Parts {
     pub(super) is_done: bool,
 }
 
+impl Default for Parts {
+    fn default() -> Self {
+        Self::new(CommandKind::Trim, 0, 0)
+    }
+}
+
 impl Parts {
+    #[inline]
+    fn new(kind: CommandKind, bytes: u64, submitted_at: u64) -> Self {
+        Self {
+            kind,
+            bytes,
+            submitted_at,
+            left: 0,
+            programs: 0,
+            cached: 0,
+            is_leaving: false,
+            admission: NONE,
+            handed_ns: 0,
+            end: submitted_at,
+            is_done: false,
+        }
+    }
+
     pub(super) fn is_read(&self) -> bool {
         self.kind == CommandKind::Read
     }
@@ -42,22 +65,7 @@ impl Graph {
     /// A command comes; its operations follow.
     #[inline]
     pub(crate) fn begin(&mut self, now: u64, number: u32, command: &Command) {
-        self.parts.put(
-            number,
-            Parts {
-                kind: command.kind,
-                bytes: command.bytes,
-                submitted_at: now,
-                left: 0,
-                programs: 0,
-                cached: 0,
-                is_leaving: false,
-                admission: NONE,
-                handed_ns: 0,
-                end: now,
-                is_done: false,
-            },
-        );
+        self.parts.put(number, Parts::new(command.kind, command.bytes, now));
     }
 
     /// When a page that comes from the controller's buffer has come: those of one command come one after the other.
@@ -71,9 +79,17 @@ impl Graph {
     }
 
     /// All operations of a command were added.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn close(&mut self, now: u64, command: u32) {
         self.close_job();
+        let parts = &self.parts[command];
+        // Of most commands their operations say the rest; these are the others.
+        if self.cache.is_some() || parts.left == 0 || !(parts.is_read() || parts.is_write()) {
+            self.close_any(now, command);
+        }
+    }
+
+    fn close_any(&mut self, now: u64, command: u32) {
         match self.parts[command].kind {
             CommandKind::Trim => {
                 self.take_along(command);

@@ -18,7 +18,7 @@ mod turns;
 use std::collections::VecDeque;
 
 use wane_nand::{Barrier, FlashOp, OpKind, Purpose, Task};
-use wane_units::{BlockId, Geometry};
+use wane_units::{BlockId, Geometry, prefetch};
 
 use crate::command::Breakdown;
 use crate::config::{Collection, SchedulerConfig};
@@ -101,13 +101,12 @@ pub(crate) struct New<'a> {
     pub(crate) sequence: u64,
 }
 
-/// Who waits for an operation and what it waits for.
+/// Who waits for an operation and what it waits for. One line of the cache.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 struct Links {
     /// When it may queue, once it waits for nothing: the latest end of what it waited for, and no earlier than it came.
     until: u64,
-    /// Collections on its die that it waits for: how many, counted from the first one there.
-    jobs_before: u64,
     /// Events that it still waits for.
     waits: u32,
     /// Next of those that wait for the same event, or that wait for nothing any more.
@@ -127,6 +126,7 @@ struct Links {
     /// Programs are counted by the flush or the barrier that waits for them, erases by the barrier.
     flush: u32,
     bytes: u32,
+    /// Block that it changes, or whose erase waits for it; none of a read of flash that no erase waits for.
     block: u32,
     die: u32,
     command: u32,
@@ -135,8 +135,6 @@ struct Links {
     follow: Follow,
     /// A collection held it back: what it waited for outside the queues counts as garbage collection's.
     is_held: bool,
-    /// Whether the block counts it among the reads that its erase waits for.
-    is_counted: bool,
 }
 
 /// When the next program or erase of the same block may go on.
@@ -182,8 +180,8 @@ struct Die {
     jobs: VecDeque<u32>,
     jobs_gone: u64,
     jobs_end: u64,
-    /// Operations that these hold back, in order.
-    held: VecDeque<u32>,
+    /// Operations that these hold back, in order, each with how many collections must have gone before it.
+    held: VecDeque<(u32, u64)>,
     /// Collections of the background that may be at work here and are not through.
     collecting: u32,
 }
@@ -253,7 +251,7 @@ impl Graph {
 
     /// What is done next of a list, and the rest of it. Where a die collects, a read there leaves its place to those that go around it,
     /// unless one of their dies collects, too.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next_of<'a>(
         &mut self,
         now: u64,
@@ -261,9 +259,21 @@ impl Graph {
         ops: &'a [FlashOp],
     ) -> (&'a [FlashOp], &'a [FlashOp]) {
         let (next, rest) = ops.split_at(1);
-        if rest.first().is_none_or(|op| op.kind != OpKind::Read(Purpose::Instead)) {
-            return (next, rest);
+        match rest {
+            [FlashOp { kind: OpKind::Read(Purpose::Instead), .. }, ..] => self.next_of_stripe(now, geometry, ops),
+            _ => (next, rest),
         }
+    }
+
+    /// The same of a read that has others after it that may go instead.
+    #[cold]
+    fn next_of_stripe<'a>(
+        &mut self,
+        now: u64,
+        geometry: &Geometry,
+        ops: &'a [FlashOp],
+    ) -> (&'a [FlashOp], &'a [FlashOp]) {
+        let (next, rest) = ops.split_at(1);
         let others = rest.iter().take_while(|op| op.kind == OpKind::Read(Purpose::Instead)).count();
         let (around, rest) = rest.split_at(others);
         let die_of = |op: &FlashOp| geometry.die_of(op.block).0;
@@ -281,11 +291,13 @@ impl Graph {
     }
 
     /// Whether a page's program is not done.
-    #[inline]
+    #[inline(always)]
     fn is_in_flight(&mut self, now: u64, op: &FlashOp, die: u32) -> bool {
-        if self.blocks[op.block.index()].pending == 0 {
-            return false;
-        }
+        self.blocks[op.block.index()].pending > 0 && self.is_pending(now, op, die)
+    }
+
+    /// The same, where programs of its block are not done.
+    fn is_pending(&mut self, now: u64, op: &FlashOp, die: u32) -> bool {
         self.settle(now, die);
         let block = &self.blocks[op.block.index()];
         block.pending > 0 && op.page + block.pending >= block.issued
@@ -305,85 +317,91 @@ impl Graph {
     }
 
     /// Takes one operation of a command's list. Whether it waits for nothing and may queue now, or from [`Self::until`] on.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn add(&mut self, now: u64, id: u32, new: &New<'_>) -> bool {
         let New { op, kind, command, die, sequence } = *new;
         debug_assert_eq!(die == NONE, op.kind == OpKind::Buffered, "all but what lies in a buffer happens on a die");
         self.end_job(op);
         let (block, bytes, task) = (op.block.0, op.bytes, op.task);
-        let mut links = Links { until: now, bytes, block, die, command, kind, task, ..Links::NEW };
+        // In its place from the start: what was stored field by field is slow to copy as a whole.
+        self.links.put(id, Links { until: now, bytes, block, die, command, kind, task, ..Links::NEW });
         if command != NONE {
             self.parts[command].left += 1;
         }
         match op.kind {
-            OpKind::Read(purpose) => self.add_read(now, id, &mut links, purpose),
-            OpKind::Program => self.add_program(now, id, &mut links, op.page),
-            OpKind::Erase => self.add_erase(now, id, &mut links),
+            OpKind::Read(purpose) => self.add_read(now, id, new, purpose),
+            OpKind::Program => self.add_program(now, id, new),
+            OpKind::Erase => self.add_erase(now, id, new),
             OpKind::Buffered | OpKind::Barrier(_) => {}
         }
-        self.join_job(id, &mut links, sequence);
-        let waits = links.waits;
-        self.links.put(id, links);
-        waits == 0
+        if task == Task::GarbageCollection && self.collection != Collection::Preemptible {
+            self.join_job(id, kind, die, sequence);
+        }
+        self.links[id].waits == 0
     }
 
     #[inline]
-    fn add_read(&mut self, now: u64, id: u32, links: &mut Links, purpose: Purpose) {
-        if links.kind == Kind::Read {
+    fn add_read(&mut self, now: u64, id: u32, new: &New<'_>, purpose: Purpose) {
+        if new.kind == Kind::Read {
             // A block that is about to be erased holds nothing; who reads it all the same is not waited for.
-            let block = &mut self.blocks[links.block as usize];
-            links.is_counted = block.eraser == NONE;
-            block.reads += u32::from(block.eraser == NONE);
-            self.hold(now, id, links);
+            let block = &mut self.blocks[new.op.block.index()];
+            if block.eraser == NONE {
+                block.reads += 1;
+            } else {
+                self.links[id].block = NONE;
+            }
+            self.hold(now, id, new.die);
         }
         match purpose {
             Purpose::Serve | Purpose::Check | Purpose::Instead => self.last_read = id,
             Purpose::Relocate(target) => {
                 self.last_read = id;
-                self.join_group(links, target.0);
-                self.join_epoch(links);
+                self.join_group(id, new.op.task, target.0);
+                self.join_epoch(id, new.op.task);
             }
-            Purpose::Recover => self.add_recovery(id, links),
+            Purpose::Recover => self.add_recovery(id, new.op.task),
         }
     }
 
     #[inline]
-    fn add_program(&mut self, now: u64, id: u32, links: &mut Links, page: u32) {
-        self.add_change(id, links);
-        let block = &mut self.blocks[links.block as usize];
+    fn add_program(&mut self, now: u64, id: u32, new: &New<'_>) {
+        self.add_change(id, new);
+        let (page, task) = (new.op.page, new.op.task);
+        let block = &mut self.blocks[new.op.block.index()];
         debug_assert!(page >= block.issued, "the pages of a block are programmed in order between two erases");
         block.issued = page + 1;
         block.pending += 1;
-        self.dies[links.die as usize].programs_pending += 1;
+        self.dies[new.die as usize].programs_pending += 1;
         let (group, gathered) = (std::mem::replace(&mut block.group, NONE), std::mem::take(&mut block.gathered));
         let relocates = std::mem::take(&mut block.relocates);
+        let links = &mut self.links[id];
         links.wait_until(gathered);
+        links.flush = self.flushes.add();
         if group != NONE {
             self.groups[group].program = id;
             links.waits += 1;
         }
         // Parity holds no data of a block that is to be erased, and a page that is filled up holds data of one that was.
-        if relocates == self.collections[links.task as usize] {
-            self.join_epoch(links);
+        if relocates == self.collections[task as usize] {
+            self.join_epoch(id, task);
         }
-        links.flush = self.flushes.add();
-        if links.command != NONE {
-            self.parts[links.command].programs += 1;
-            self.wait_for_admission(id, links);
+        if new.command != NONE {
+            self.parts[new.command].programs += 1;
+            self.wait_for_admission(id, new.command);
         }
-        self.hold(now, id, links);
+        self.hold(now, id, new.die);
     }
 
     /// A program or an erase comes.
     #[inline]
-    fn add_change(&mut self, id: u32, links: &mut Links) {
+    fn add_change(&mut self, id: u32, new: &New<'_>) {
         if let Some(changes) = &mut self.changes {
             changes.add(id);
         }
         if let Some(barrier) = self.barrier.take() {
-            self.wait_at_barrier(id, links, barrier);
+            self.wait_at_barrier(id, barrier);
         }
-        self.follow_last(id, links);
+        self.follow_last(id, new);
     }
 
     /// A block is erased outside time: its pages are programmed from the first one on again.
@@ -391,43 +409,46 @@ impl Graph {
         self.blocks[block.index()].issued = 0;
     }
 
-    fn add_erase(&mut self, now: u64, id: u32, links: &mut Links) {
-        self.add_change(id, links);
+    fn add_erase(&mut self, now: u64, id: u32, new: &New<'_>) {
+        self.add_change(id, new);
+        let task = new.op.task;
+        let links = &mut self.links[id];
         links.flush = self.erases.add();
-        let block = &mut self.blocks[links.block as usize];
+        let block = &mut self.blocks[new.op.block.index()];
         block.issued = 0;
         if block.reads > 0 && block.eraser == NONE {
             block.eraser = id;
             links.waits += 1;
         }
         links.wait_until(block.reads_end);
-        self.collections[links.task as usize] += CLASSES as u64;
-        self.wait_for_epoch(id, links);
-        self.hold(now, id, links);
+        self.collections[task as usize] += CLASSES as u64;
+        self.wait_for_epoch(id, task);
+        self.hold(now, id, new.die);
     }
 
     /// Programs and erases of a block keep their order. Where the queue keeps it, a program may queue as soon as the one before
     /// it does.
     #[inline]
-    fn follow_last(&mut self, id: u32, links: &mut Links) {
-        let block = &mut self.blocks[links.block as usize];
+    fn follow_last(&mut self, id: u32, new: &New<'_>) {
+        let block = &mut self.blocks[new.op.block.index()];
         let last = std::mem::replace(&mut block.last, id);
         if last == NONE {
             // Behind a program whose end is known the die's queue keeps the order, too.
-            if links.kind == Kind::Erase || block.issued == 0 {
-                links.wait_until(block.last_end);
+            if new.kind == Kind::Erase || block.issued == 0 {
+                self.links[id].wait_until(block.last_end);
             }
             return;
         }
         let before = &mut self.links[last];
-        let programs = before.kind == Kind::Program && links.kind == Kind::Program;
-        let in_queue = programs && self.ranks[before.task as usize] <= self.ranks[links.task as usize];
+        let programs = before.kind == Kind::Program && new.kind == Kind::Program;
+        let in_queue = programs && self.ranks[before.task as usize] <= self.ranks[new.op.task as usize];
         if in_queue && before.waits == 0 {
-            return links.wait_until(before.until);
+            let until = before.until;
+            return self.links[id].wait_until(until);
         }
         before.follow = if in_queue { Follow::Entered } else { Follow::Done };
         before.follower = id;
-        links.waits += 1;
+        self.links[id].waits += 1;
     }
 
     /// One thing less to wait for: it ends at `end`.
@@ -497,7 +518,7 @@ impl Graph {
     /// of by [`Self::begin`].
     pub(crate) fn take_up(&mut self, entered: u64, id: u32, command: u32, block: u32, die: u32) {
         let (kind, task, until) = (Kind::Read, Task::Host, entered);
-        self.links.put(id, Links { until, block, die, command, kind, task, is_counted: true, ..Links::NEW });
+        self.links.put(id, Links { until, block, die, command, kind, task, ..Links::NEW });
         self.parts[command].left += 1;
         self.blocks[block as usize].reads += 1;
     }
@@ -508,30 +529,43 @@ impl Graph {
         block.reads_end = block.reads_end.max(end);
     }
 
+    /// An operation on a block is at work: its end will be told soon.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, id: u32, block: BlockId) {
+        self.links.prefetch(id);
+        self.prefetch_block(block);
+    }
+
+    /// An operation on a block will come soon.
+    #[inline(always)]
+    pub(crate) fn prefetch_block(&self, block: BlockId) {
+        prefetch(&self.blocks, block.index());
+    }
+
     /// An operation ends at `end`, now or later. `known` is what it spent in queues, on its die, on its channel and, since the time
     /// that it is called with, at the processors. Returns the command that is done with it and of which nothing is left; none
     /// else.
     #[inline]
     #[must_use]
     pub(crate) fn ended(&mut self, now: u64, id: u32, end: u64, known: impl Fn(u64) -> Breakdown) -> u32 {
-        let links = self.links[id];
-        debug_assert_eq!(links.waits, 0, "an operation ends after what it waits for");
-        debug_assert!(end >= links.until, "an operation ends after it could begin");
+        let Links { kind, task, recovery, epoch, job, command, .. } = self.links[id];
+        debug_assert_eq!(self.links[id].waits, 0, "an operation ends after what it waits for");
+        debug_assert!(end >= self.links[id].until, "an operation ends after it could begin");
         debug_assert!(end >= now, "an end that is told now lies not in the past");
-        if links.recovery != NONE {
+        if recovery != NONE {
             self.recovery_ended(id, end, &known);
         }
-        match links.kind {
-            Kind::Read | Kind::Buffered => self.read_ended(id, &links, end),
-            Kind::Program | Kind::Erase => self.change_ended(now, id, &links, end),
+        match kind {
+            Kind::Read | Kind::Buffered => self.read_ended(id, end),
+            Kind::Program | Kind::Erase => self.change_ended(now, id, end),
         }
-        if links.epoch != NONE {
-            self.leave_epoch(links.epoch, links.task, end);
+        if epoch != NONE {
+            self.leave_epoch(epoch, task, end);
         }
-        if links.job != NONE {
-            self.leave_job(&links, end);
+        if job != NONE {
+            self.leave_job(id, end);
         }
-        if links.command == NONE { NONE } else { self.part_ended(now, id, links.command, end, known) }
+        if command == NONE { NONE } else { self.part_ended(now, id, command, end, known) }
     }
 
     /// An operation of a command ends at `end`.
@@ -576,9 +610,10 @@ impl Graph {
     }
 
     #[inline(always)]
-    fn read_ended(&mut self, id: u32, links: &Links, end: u64) {
-        if links.is_counted {
-            let block = &mut self.blocks[links.block as usize];
+    fn read_ended(&mut self, id: u32, end: u64) {
+        let Links { kind, block, group, .. } = self.links[id];
+        if kind == Kind::Read && block != NONE {
+            let block = &mut self.blocks[block as usize];
             block.reads -= 1;
             block.reads_end = block.reads_end.max(end);
             if block.reads == 0 && block.eraser != NONE {
@@ -589,16 +624,16 @@ impl Graph {
         if self.last_read == id {
             self.last_read = NONE;
         }
-        if links.group != NONE {
-            self.leave_group(links.group, end);
+        if group != NONE {
+            self.leave_group(group, end);
         }
     }
 
     /// A program or an erase.
     #[inline(always)]
-    fn change_ended(&mut self, now: u64, id: u32, links: &Links, end: u64) {
-        let Links { kind, die, block: number, follower, .. } = *links;
-        debug_assert!(follower == NONE || links.follow == Follow::Done, "who may queue behind it does");
+    fn change_ended(&mut self, now: u64, id: u32, end: u64) {
+        let Links { kind, die, block: number, follower, follow, command, bytes, flush, .. } = self.links[id];
+        debug_assert!(follower == NONE || follow == Follow::Done, "who may queue behind it does");
         let block = &mut self.blocks[number as usize];
         debug_assert!(block.last_end <= end, "programs and erases of a block end in their order");
         block.last_end = end;
@@ -621,12 +656,12 @@ impl Graph {
             self.satisfy(follower, end);
         }
         if kind == Kind::Program {
-            if links.command != NONE {
-                self.leave_cache(now, links.command, links.bytes, end);
+            if command != NONE {
+                self.leave_cache(now, command, bytes, end);
             }
-            self.leave_flush(links.flush, end);
+            self.leave_flush(flush, end);
         } else {
-            self.leave_erases(links.flush, end);
+            self.leave_erases(flush, end);
         }
     }
 
@@ -670,10 +705,17 @@ impl Graph {
     }
 }
 
+const _: () = assert!(size_of::<Links>() == 64, "what an operation waits for takes one line of the cache");
+
+impl Default for Links {
+    fn default() -> Self {
+        Self::NEW
+    }
+}
+
 impl Links {
     const NEW: Self = Self {
         until: 0,
-        jobs_before: 0,
         waits: 0,
         next_waiter: NONE,
         follower: NONE,
@@ -691,7 +733,6 @@ impl Links {
         task: Task::Host,
         follow: Follow::Done,
         is_held: false,
-        is_counted: false,
     };
 
     #[inline]

@@ -4,7 +4,7 @@
 
 use wane_nand::Task;
 
-use super::{Graph, Links};
+use super::Graph;
 use crate::command::Breakdown;
 use crate::slab::NONE;
 
@@ -36,16 +36,16 @@ pub(super) struct Recovery {
 
 impl Graph {
     /// The next program of `target` waits for a relocation read.
-    pub(super) fn join_group(&mut self, links: &mut Links, target: u32) {
+    pub(super) fn join_group(&mut self, id: u32, task: Task, target: u32) {
         let mut group = self.blocks[target as usize].group;
         if group == NONE {
             group = self.groups.insert(Group { pending: 0, program: NONE, block: target, end: 0 });
             self.blocks[target as usize].group = group;
         }
-        self.blocks[target as usize].relocates = self.collections[links.task as usize];
+        self.blocks[target as usize].relocates = self.collections[task as usize];
         debug_assert_eq!(self.groups[group].block, target, "reads of one group go to one block");
         self.groups[group].pending += 1;
-        links.group = group;
+        self.links[id].group = group;
     }
 
     #[inline(always)]
@@ -68,9 +68,9 @@ impl Graph {
     }
 
     /// The next erases of its task wait for a relocation.
-    pub(super) fn join_epoch(&mut self, links: &mut Links) {
-        debug_assert_eq!(links.epoch, NONE, "a relocation is waited for by the erases of one epoch");
-        let filling = &mut self.filling[links.task as usize];
+    pub(super) fn join_epoch(&mut self, id: u32, task: Task) {
+        debug_assert_eq!(self.links[id].epoch, NONE, "a relocation is waited for by the erases of one epoch");
+        let filling = &mut self.filling[task as usize];
         if *filling != NONE && self.epochs[*filling].is_erasing {
             let epoch = &mut self.epochs[*filling];
             if epoch.pending > 0 {
@@ -84,17 +84,18 @@ impl Graph {
             *filling = self.epochs.insert(Epoch { pending: 0, is_erasing: false, waiters: NONE, end: 0 });
         }
         self.epochs[*filling].pending += 1;
-        links.epoch = *filling;
+        self.links[id].epoch = *filling;
     }
 
     /// An erase waits for the relocations of its task so far.
-    pub(super) fn wait_for_epoch(&mut self, id: u32, links: &mut Links) {
-        let epoch = self.filling[links.task as usize];
+    pub(super) fn wait_for_epoch(&mut self, id: u32, task: Task) {
+        let epoch = self.filling[task as usize];
         if epoch == NONE {
             return;
         }
         let epoch = &mut self.epochs[epoch];
         epoch.is_erasing = true;
+        let links = &mut self.links[id];
         links.wait_until(epoch.end);
         if epoch.pending > 0 {
             links.waits += 1;
@@ -122,7 +123,7 @@ impl Graph {
     }
 
     /// A recovery read waits for the read that failed. What waits for the failed read waits for its recovery reads too.
-    pub(super) fn add_recovery(&mut self, id: u32, links: &mut Links) {
+    pub(super) fn add_recovery(&mut self, id: u32, task: Task) {
         let failed = self.last_read;
         if failed == NONE {
             return;
@@ -135,13 +136,14 @@ impl Graph {
         let recovery = self.links[failed].recovery;
         self.recoveries[recovery].left += 1;
         self.links[failed].recoveries = id;
+        let links = &mut self.links[id];
         links.next_waiter = recoveries;
         links.recovery = recovery;
         links.waits += 1;
         if group != NONE && self.groups[group].program == NONE {
             links.group = group;
             self.groups[group].pending += 1;
-            self.join_epoch(links);
+            self.join_epoch(id, task);
         }
     }
 

@@ -1,6 +1,6 @@
 //! What follows when an operation is done, and what its command hears.
 
-use super::{Completion, Entry, EventScheduler, Later};
+use super::{Done, EventScheduler, Later};
 use crate::command::{Breakdown, CommandKind};
 use crate::depend::News;
 use crate::node::Kind;
@@ -28,7 +28,7 @@ impl EventScheduler {
     }
 
     /// Takes up what follows from what the graph was told.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take_news(&mut self) {
         if self.graph.has_news() {
             self.take_all_news();
@@ -53,7 +53,7 @@ impl EventScheduler {
                 }
                 News::Over(command) => {
                     self.commands[command].is_over = true;
-                    if self.commands[command].is_done {
+                    if self.commands[command].is_handed {
                         self.commands.release(command);
                     }
                 }
@@ -79,7 +79,7 @@ impl EventScheduler {
 
     /// A command waits its turn on the link. Trims do not need it: what the firmware does for nobody is one.
     fn cross(&mut self, command: u32, breakdown: Breakdown) {
-        let Entry { command: what, .. } = self.commands[command];
+        let what = &self.commands[command].completion;
         let link = self.link.as_mut().filter(|_| what.kind != CommandKind::Trim);
         let Some(link) = link else { return self.hand_over(command, breakdown) };
         link.free_at = link.free_at.max(self.now) + link.config.crossing_ns(what.bytes);
@@ -95,7 +95,7 @@ impl EventScheduler {
         self.hand_over(command, breakdown);
     }
 
-    /// A command is done; its slot stays until its operations are.
+    /// A command is done for the host. Its slot stays until it was handed out and its operations are done.
     #[inline]
     fn hand_over(&mut self, command: u32, breakdown: Breakdown) {
         self.count_outstanding();
@@ -103,30 +103,24 @@ impl EventScheduler {
         let entry = &mut self.commands[command];
         debug_assert!(!entry.is_done, "a command is done once");
         entry.is_done = true;
-        let number = entry.number;
-        if let Some(link) = &mut self.link {
-            link.owed_ns -= link.time_of(&entry.command);
-        }
-        let completion = Completion {
-            token: entry.command.token,
-            kind: entry.command.kind,
-            bytes: entry.command.bytes,
-            submitted_at: entry.submitted_at,
-            at: self.now,
-            breakdown,
-        };
+        let completion = &mut entry.completion;
+        (completion.at, completion.breakdown) = (self.now, breakdown);
         debug_assert_eq!(breakdown.total_ns(), completion.latency_ns(), "the parts add up");
-        if entry.is_over {
-            self.commands.release(command);
+        if let Some(link) = &mut self.link {
+            link.owed_ns -= link.time_of(completion.kind, completion.bytes);
         }
-        let mut place = self.done.len();
-        while place > 0 && self.done[place - 1].1.at == self.now && self.done[place - 1].0 > number {
-            place -= 1;
+        let done = Done { at: self.now, number: entry.number, command };
+        match self.done.back() {
+            Some(last) if last.at == done.at && last.number > done.number => self.insert_done(done),
+            _ => self.done.push_back(done),
         }
-        if place == self.done.len() {
-            self.done.push_back((number, completion));
-        } else {
-            self.done.insert(place, (number, completion));
-        }
+    }
+
+    /// Among those that are done at the same time.
+    #[cold]
+    fn insert_done(&mut self, done: Done) {
+        let later = self.done.iter().rev().take_while(|other| other.at == done.at && other.number > done.number);
+        let place = self.done.len() - later.count();
+        self.done.insert(place, done);
     }
 }

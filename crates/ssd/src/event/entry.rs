@@ -14,7 +14,7 @@ impl EventScheduler {
             return self.graph.set_barrier(barrier);
         }
         let command = if op.task == Task::Host { command } else { NONE };
-        let die = if op.kind == OpKind::Buffered { NONE } else { self.geometry.die_of(op.block).0 };
+        let die = if matches!(op.kind, OpKind::Buffered) { NONE } else { self.geometry.die_of(op.block).0 };
         let kind = self.graph.kind_of(self.now, op, die);
         let (id, sequence) = self.make(command, op, kind, die);
         if self.graph.add(self.now, id, &New { op, kind, command, die, sequence }) {

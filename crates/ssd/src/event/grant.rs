@@ -28,11 +28,10 @@ impl EventScheduler {
 
     fn grant_processors(&mut self) {
         while let Some(firmware) = &mut self.firmware {
-            let id = firmware.queues.next(&self.nodes, self.config.reads_overtake());
-            if firmware.free == 0 || id == NONE {
+            if firmware.free == 0 {
                 return;
             }
-            firmware.queues.pop(&self.nodes, id);
+            let Some(id) = firmware.queues.pop_next(&self.nodes, self.config.reads_overtake()) else { return };
             firmware.free -= 1;
             let time = self.now + firmware.think_ns;
             self.at_later(time, Later::ProcessorDone(id));
@@ -66,18 +65,24 @@ impl EventScheduler {
     }
 
     fn grant_die(&mut self, index: usize) {
-        let die = &self.dies[index];
-        match die.phase {
+        match self.dies[index].phase {
             Phase::Idle => {}
             Phase::Array if self.may_suspend(index) => return self.suspend(index),
             _ => return,
         }
-        let first = self.next_at_die(index);
-        if first != NONE {
-            self.start(index, first);
-        } else if die.suspended != NONE {
-            self.resume(index);
+        let die = &mut self.dies[index];
+        if die.suspended == NONE {
+            if let Some(first) = die.queues.pop_next(&self.nodes, self.config.reads_overtake()) {
+                self.start(index, first);
+            }
+            return;
         }
+        let first = die.queues.next_read();
+        if first == NONE {
+            return self.resume(index);
+        }
+        die.queues.pop(&self.nodes, first);
+        self.start(index, first);
     }
 
     /// While an operation is suspended only host reads run.
@@ -90,19 +95,23 @@ impl EventScheduler {
         }
     }
 
+    /// An operation that has left its queue starts on its die.
+    #[inline]
     fn start(&mut self, index: usize, first: u32) {
         debug_assert_eq!(self.dies[index].phase, Phase::Idle, "a die runs one batch at a time");
         let now = self.now;
-        self.dies[index].queues.pop(&self.nodes, first);
-        self.nodes[first].next_in_batch = NONE;
         if self.config.multi_plane == MultiPlane::On {
             self.join_planes(index, first);
         }
-        self.warm_up(first);
-        let (kind, holder) = (self.nodes[first].kind, self.nodes[first].task as usize);
+        if self.heat.is_some() {
+            self.warm_up(first);
+        }
         let array_ns = self.array_of(first);
         let die = &mut self.dies[index];
         die.batch = first;
+        let node = &self.nodes[first];
+        let (kind, holder) = (node.kind, node.task as usize);
+        self.graph.prefetch(first, BlockId(node.block));
         die.usage.hold(now, holder);
         let mut id = first;
         while id != NONE {
@@ -130,11 +139,8 @@ impl EventScheduler {
     }
 
     /// A die begins to work, which warms the drive; one that is too warm takes longer.
-    #[inline]
+    #[inline(never)]
     fn warm_up(&mut self, first: u32) {
-        if self.heat.is_none() {
-            return;
-        }
         let array_ns = self.array_of(first);
         let Some(heat) = &mut self.heat else { return };
         let stretch = heat.stretch(self.now);
@@ -212,11 +218,7 @@ impl EventScheduler {
         if channel.current != NONE {
             return;
         }
-        let id = channel.queues.next(&self.nodes, self.config.reads_overtake());
-        if id == NONE {
-            return;
-        }
-        channel.queues.pop(&self.nodes, id);
+        let Some(id) = channel.queues.pop_next(&self.nodes, self.config.reads_overtake()) else { return };
         channel.current = id;
         let node = &mut self.nodes[id];
         if let Some(heat) = &mut self.heat {
@@ -239,17 +241,17 @@ impl EventScheduler {
             self.mark_channel(index as u32);
         }
         let die_index = self.nodes[id].die as usize;
-        let kind = self.nodes[id].kind;
         let die = &mut self.dies[die_index];
         debug_assert!(die.left > 0, "a batch transfers each of its pages once");
         die.left -= 1;
-        if kind == Kind::Program {
-            if die.left == 0 {
+        let is_last = die.left == 0;
+        if die.phase == Phase::Loading {
+            if is_last {
                 self.program_batch(die_index);
             }
             return;
         }
-        if die.left == 0 {
+        if is_last {
             self.free_die(die_index);
         }
         self.complete(id);

@@ -4,7 +4,7 @@
 //! A read senses while its die is busy and then moves its data over the channel with the die held. A program moves its
 //! data first. A die runs one operation at a time and a channel one transfer; dies of a channel sense in parallel. At
 //! each instant all ends are handled before anything is granted. Of operations that came at the same time the one with
-//! the lower sequence number goes first, so the result does not depend on the order of bookkeeping.
+//! the lower sequence number goes first; of ends, those of dies before those of channels, each in their order.
 //!
 //! It never stalls. Whatever an operation waits for outside the queues has a lower sequence number: dependencies point
 //! back in history; a collection holds back only what was submitted after its last operation; a write waits in the cache
@@ -57,7 +57,8 @@ pub struct EventScheduler {
     graph: Graph,
     dies: Vec<Die>,
     channels: Vec<Channel>,
-    /// Ends of the dies' array operations, then of the channels' transfers.
+    /// Ends of the dies' array operations, then of the channels' transfers. Ends of one instant are handled in this order, which
+    /// the link and the parts of a command's time go by.
     calendar: Calendar,
     /// What happens outside dies and channels.
     later: BinaryHeap<Reverse<(u64, u64, Later)>>,
@@ -68,25 +69,35 @@ pub struct EventScheduler {
     dirty_dies: Vec<u32>,
     dirty_channels: Vec<u32>,
     scratch: Vec<u32>,
-    /// Done, by time and then by submission, with the number of the submission.
-    done: VecDeque<(u64, Completion)>,
-    /// The last one that was handed out.
-    handed: Option<Completion>,
+    /// Done and not handed out, by time and then by submission.
+    done: VecDeque<Done>,
+    /// When the last one that was handed out was done.
+    handed_at: u64,
     /// Operations of each task that are not done.
     alive: [u64; CLASSES],
     #[cfg(test)]
     log: Vec<tests::Logged>,
 }
 
-/// A host command that is not done, or whose operations are not.
+/// A host command that was not handed out, or whose operations are not done.
 #[derive(Clone, Debug)]
 struct Entry {
-    command: Command,
-    submitted_at: u64,
+    /// What its submission says of it, and its end from when that has come.
+    completion: Completion,
     number: u64,
+    /// For a check alone: a command is done once.
     is_done: bool,
     /// None of its operations is left.
     is_over: bool,
+    is_handed: bool,
+}
+
+/// A command that is done: when, which submission it was, and its slot.
+#[derive(Clone, Copy, Debug)]
+struct Done {
+    at: u64,
+    number: u64,
+    command: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,8 +170,8 @@ impl LinkQueue {
         Self { config, free_at: 0, owed_ns: 0, crossing: VecDeque::new() }
     }
 
-    fn time_of(&self, command: &Command) -> u64 {
-        if command.kind == CommandKind::Trim { 0 } else { self.config.crossing_ns(command.bytes) }
+    fn time_of(&self, kind: CommandKind, bytes: u64) -> u64 {
+        if kind == CommandKind::Trim { 0 } else { self.config.crossing_ns(bytes) }
     }
 }
 
@@ -180,8 +191,8 @@ impl EventScheduler {
     pub fn new(geometry: &Geometry, timing: Timing, config: SchedulerConfig) -> Result<Self, ConfigError> {
         check(&timing, &config)?;
         let dies = (0..geometry.dies()).map(|die| Die::new(geometry.channel_of(DieId(die)).0)).collect::<Vec<_>>();
-        let slots = dies.len() + geometry.channels() as usize;
         let channel = Channel { current: NONE, dirty: false, usage: Usage::new(), queues: ClassQueues::new() };
+        let slots = dies.len() + geometry.channels() as usize;
         let ranks = ranks(&config);
         Ok(Self {
             times: TimeTable::new(timing),
@@ -214,7 +225,7 @@ impl EventScheduler {
             dirty_channels: Vec::new(),
             scratch: Vec::new(),
             done: VecDeque::new(),
-            handed: None,
+            handed_at: 0,
             alive: [0; CLASSES],
             config,
             #[cfg(test)]
@@ -249,16 +260,25 @@ impl EventScheduler {
         self.count_outstanding();
         self.outstanding += 1;
         if let Some(link) = &mut self.link {
-            link.owed_ns += link.time_of(&command);
+            link.owed_ns += link.time_of(command.kind, command.bytes);
         }
         let number = self.submitted;
         self.submitted += 1;
-        let entry = Entry { command, submitted_at: at, number, is_done: false, is_over: false };
-        let entry = self.commands.insert(entry);
+        let Command { token, kind, bytes } = command;
+        let entry = self.commands.insert(Entry {
+            completion: Completion { token, kind, bytes, submitted_at: at, at, breakdown: Breakdown::default() },
+            number,
+            is_done: false,
+            is_over: false,
+            is_handed: false,
+        });
         self.graph.begin(at, entry, &command);
         let mut rest = ops;
         while !rest.is_empty() {
             let (next, after) = self.graph.next_of(at, &self.geometry, rest);
+            if let Some(op) = after.first() {
+                self.graph.prefetch_block(op.block);
+            }
             next.iter().for_each(|op| self.add(entry, op));
             rest = after;
         }
@@ -273,18 +293,14 @@ impl EventScheduler {
         loop {
             let next = self.next_event();
             // Nothing that is still to happen at that instant may come before it.
-            if let Some((_, completion)) = self.done.front()
-                && completion.at < next
+            if let Some(Done { at, command, .. }) = self.done.front().copied()
+                && at < next
             {
-                if completion.at > until {
+                if at > until {
                     return None;
                 }
-                let (_, completion) = self.done.pop_front()?;
-                debug_assert!(
-                    self.handed.is_none_or(|last| last.at <= completion.at),
-                    "completions come in the order of time"
-                );
-                return Some(self.handed.insert(completion));
+                self.done.pop_front();
+                return Some(self.hand_out(at, command));
             }
             if next > until {
                 return None;
@@ -296,9 +312,22 @@ impl EventScheduler {
         }
     }
 
+    #[inline]
+    fn hand_out(&mut self, at: u64, command: u32) -> &Completion {
+        debug_assert!(self.handed_at <= at, "completions come in the order of time");
+        self.handed_at = at;
+        let entry = &mut self.commands[command];
+        debug_assert!(!entry.is_handed, "a command is handed out once");
+        entry.is_handed = true;
+        if entry.is_over {
+            self.commands.release(command);
+        }
+        &self.commands[command].completion
+    }
+
     /// As [`crate::Scheduler::next_at`].
     pub fn next_at(&self) -> Option<u64> {
-        let done = self.done.front().map(|(_, completion)| completion.at);
+        let done = self.done.front().map(|done| done.at);
         let next = self.next_event();
         (self.outstanding > 0 || done.is_some()).then(|| done.unwrap_or(NEVER).min(next))
     }
@@ -312,7 +341,7 @@ impl EventScheduler {
     pub fn work(&mut self, until: u64) -> bool {
         for _ in 0..STEPS_AT_ONCE {
             let next = self.next_event();
-            let is_ready = self.done.front().is_some_and(|(_, completion)| completion.at < next);
+            let is_ready = self.done.front().is_some_and(|done| done.at < next);
             if is_ready || next > until || next == NEVER {
                 return false;
             }
@@ -354,7 +383,7 @@ impl EventScheduler {
 
     /// For how long the link is needed until this command and all that are not done have crossed it, ns.
     pub(crate) fn link_ns(&self, command: &Command) -> u64 {
-        self.link.as_ref().map_or(0, |link| link.owed_ns.saturating_add(link.time_of(command)))
+        self.link.as_ref().map_or(0, |link| link.owed_ns.saturating_add(link.time_of(command.kind, command.bytes)))
     }
 
     /// As [`crate::Scheduler::run_out`].
