@@ -3,8 +3,8 @@
 //! Ids carry no arithmetic; [`Geometry`] alone converts between them. Quantities know how they are written in a
 //! scenario (`"8 GiB"`, `"75 us"`, `"10 %"`). Raw integers stop at file formats. Beside them stand the small functions
 //! that several crates would otherwise each have: the hash, Jain's index, how messages quote input, what a misspelt
-//! name was meant to be, why a file could not be written, and the prefetch; the one list of what a drive counts, and the states of its
-//! blocks.
+//! name was meant to be, why a file could not be written, and the prefetch; the one list of what a drive counts, and the
+//! states of its blocks.
 
 mod block_state;
 mod counters;

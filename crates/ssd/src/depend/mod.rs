@@ -259,30 +259,24 @@ impl Graph {
         ops: &'a [FlashOp],
     ) -> (&'a [FlashOp], &'a [FlashOp]) {
         let (next, rest) = ops.split_at(1);
-        match rest {
-            [FlashOp { kind: OpKind::Read(Purpose::Instead), .. }, ..] => self.next_of_stripe(now, geometry, ops),
-            _ => (next, rest),
+        let others = rest.iter().take_while(|op| matches!(op.kind, OpKind::Read(Purpose::Instead))).count();
+        if others == 0 {
+            return (next, rest);
         }
+        let (around, rest) = rest.split_at(others);
+        (if self.goes_around(now, geometry, &next[0], around) { around } else { next }, rest)
     }
 
-    /// The same of a read that has others after it that may go instead.
+    /// Whether those of its stripe are read in place of an operation.
     #[cold]
-    fn next_of_stripe<'a>(
-        &mut self,
-        now: u64,
-        geometry: &Geometry,
-        ops: &'a [FlashOp],
-    ) -> (&'a [FlashOp], &'a [FlashOp]) {
-        let (next, rest) = ops.split_at(1);
-        let others = rest.iter().take_while(|op| op.kind == OpKind::Read(Purpose::Instead)).count();
-        let (around, rest) = rest.split_at(others);
+    fn goes_around(&mut self, now: u64, geometry: &Geometry, op: &FlashOp, around: &[FlashOp]) -> bool {
         let die_of = |op: &FlashOp| geometry.die_of(op.block).0;
-        let die = die_of(&next[0]);
+        let die = die_of(op);
         let goes_around = self.collects(now, die)
-            && !self.is_in_flight(now, &next[0], die)
+            && !self.is_in_flight(now, op, die)
             && !around.iter().any(|op| self.collects(now, die_of(op)));
         self.reads_around += u64::from(goes_around);
-        (if goes_around { around } else { next }, rest)
+        goes_around
     }
 
     /// Reads that went to other dies, as theirs collected.

@@ -77,6 +77,7 @@ impl EventScheduler {
             }
             return;
         }
+        // As in `next_at_die`: only host reads interrupt.
         let first = die.queues.next_read();
         if first == NONE {
             return self.resume(index);

@@ -85,8 +85,6 @@ struct Entry {
     /// What its submission says of it, and its end from when that has come.
     completion: Completion,
     number: u64,
-    /// For a check alone: a command is done once.
-    is_done: bool,
     /// None of its operations is left.
     is_over: bool,
     is_handed: bool,
@@ -268,7 +266,6 @@ impl EventScheduler {
         let entry = self.commands.insert(Entry {
             completion: Completion { token, kind, bytes, submitted_at: at, at, breakdown: Breakdown::default() },
             number,
-            is_done: false,
             is_over: false,
             is_handed: false,
         });
@@ -300,7 +297,7 @@ impl EventScheduler {
                     return None;
                 }
                 self.done.pop_front();
-                return Some(self.hand_out(at, command));
+                return Some(self.deliver(at, command));
             }
             if next > until {
                 return None;
@@ -312,8 +309,9 @@ impl EventScheduler {
         }
     }
 
+    /// A command that is done goes to the caller.
     #[inline]
-    fn hand_out(&mut self, at: u64, command: u32) -> &Completion {
+    fn deliver(&mut self, at: u64, command: u32) -> &Completion {
         debug_assert!(self.handed_at <= at, "completions come in the order of time");
         self.handed_at = at;
         let entry = &mut self.commands[command];
