@@ -247,6 +247,13 @@ fn what_the_last_record_does_not_tell_is_judged_as_it_was() {
     check(&judgement, "told-less", Verdict::Notice, "they are judged as they were told last, on 2023-11-14");
     check(&judgement, "media-errors", Verdict::Notice, "media errors: 3");
     assert_eq!(judgement.known.len(), 1, "what the last record told");
+    // With an assessment of its own the last record needs no critical warning of before.
+    let warned = json!({ "percentage_used": 118, "critical_warning": 0 });
+    let mut less = nvme(10, &warned);
+    let log = less["nvme_smart_health_information_log"].as_object_mut().unwrap();
+    assert!(log.remove("percentage_used").is_some() && log.remove("critical_warning").is_some());
+    let judgement = judged(&[less, nvme(0, &warned)]);
+    check(&judgement, "told-less", Verdict::Notice, "percentage_used_percent: it is judged as it was told last");
     let same = judged(&[nvme(10, &json!({})), nvme(0, &json!({}))]);
     assert!(!same.findings.iter().any(|finding| finding.rule == "told-less"), "{}", same.text());
 }

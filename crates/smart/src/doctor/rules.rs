@@ -342,14 +342,12 @@ fn fallen(history: &History) -> Option<Finding> {
 
 /// What a drive told, and does not tell any more: it is judged as it was.
 fn earlier(history: &History) -> Option<Finding> {
+    // A warning of before says nothing beside an assessment of the last record.
     let has_assessment = history.last().is_passed.is_some();
-    let is_judged = |quantity: Q| match quantity {
-        Q::PercentageUsed | Q::Spare => true,
-        Q::CriticalWarning => !has_assessment,
-        _ => false,
-    };
-    let (quantity, day) = history.earlier().find(|(quantity, _)| is_judged(*quantity))?;
-    let others = history.earlier().count() - 1;
+    let lacking = || history.earlier().filter(|(quantity, _)| !has_assessment || *quantity != Q::CriticalWarning);
+    let weighty = [Q::PercentageUsed, Q::Spare, Q::CriticalWarning];
+    let (quantity, day) = lacking().find(|(quantity, _)| weighty.contains(quantity))?;
+    let others = lacking().count() - 1;
     let (more, judged) = match others {
         0 => (String::new(), "it is judged as it was told last"),
         _ => (format!(" and {others} more"), "they are judged as they were told last"),
