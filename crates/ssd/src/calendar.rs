@@ -1,35 +1,58 @@
 //! When each resource is due. A resource has one running operation at most, so the pending events are a table with one
-//! time per resource under a tree of minima. Time and slot share a word, so that an update is one minimum a level, without
-//! a branch that could be mispredicted.
+//! time per resource under a tree of minima. Time and event share a word, so that an update is one minimum of four keys a
+//! level, without a branch that could be mispredicted.
 
 /// Not due.
 pub(crate) const NEVER: u64 = u64::MAX;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Calendar {
-    /// The least key below each node: the root is 1, the leaves are the second half. A key is the time since `origin` above
-    /// `bits` bits of the slot; all ones where nothing is due.
-    keys: Vec<u64>,
-    leaves: usize,
+    /// Nodes of four keys, the root first and the leaves last. A leaf's keys are those of four slots, other keys are the least
+    /// ones of the nodes below them. A key is the time since `origin` above `bits` bits of the event; all ones where nothing
+    /// is due.
+    keys: Vec<[u64; 4]>,
+    /// The least key.
+    least: u64,
+    /// Keys above the leaves: the slots' follow.
+    base: usize,
     bits: u32,
     /// No event is earlier. It moves before a key would be all ones, so that none looks like nothing.
     origin: u64,
 }
 
 impl Calendar {
+    /// For slots with one event each, which has the slot's number.
     pub(crate) fn new(slots: usize) -> Self {
-        let leaves = slots.max(2).next_power_of_two();
-        Self { keys: vec![NEVER; 2 * leaves], leaves, bits: leaves.trailing_zeros(), origin: 0 }
+        Self::with_events(slots, slots)
+    }
+
+    /// For slots of which one event each may be due at a time. Of events at one time the one with the lowest number comes
+    /// first.
+    pub(crate) fn with_events(slots: usize, events: usize) -> Self {
+        assert!(slots <= events, "{slots} slots have {events} events: at least one each");
+        let (mut inner, mut leaves) = (0, 1);
+        while 4 * leaves < slots {
+            (inner, leaves) = (inner + leaves, 4 * leaves);
+        }
+        let bits = events.max(2).next_power_of_two().trailing_zeros();
+        Self { keys: vec![[NEVER; 4]; inner + leaves], least: NEVER, base: 4 * inner, bits, origin: 0 }
     }
 
     /// Sets when a slot is due. Nothing will be set before `now` any more.
     #[inline]
     pub(crate) fn set(&mut self, slot: usize, now: u64, time: u64) {
+        self.set_event(slot, slot, now, time);
+    }
+
+    /// The same with the number of the event.
+    #[inline]
+    pub(crate) fn set_event(&mut self, slot: usize, event: usize, now: u64, time: u64) {
         debug_assert!(time >= now && now >= self.origin, "nothing is due in the past");
+        debug_assert!(event < 1 << self.bits, "an event beyond the last would say another time");
         if (time - self.origin).leading_zeros() <= self.bits {
             self.move_origin(now, time);
         }
-        self.put(slot, (time - self.origin) << self.bits | slot as u64);
+        self.put(slot, (time - self.origin) << self.bits | event as u64);
     }
 
     /// Sets when a slot is due, or that it is not.
@@ -46,15 +69,20 @@ impl Calendar {
 
     #[inline]
     fn put(&mut self, slot: usize, key: u64) {
-        debug_assert!(slot < self.leaves, "a slot beyond the leaves has no key of its own");
-        let mut node = self.leaves + slot;
+        debug_assert!(self.base + slot < 4 * self.keys.len(), "a slot beyond the leaves has no key of its own");
+        let mut place = self.base + slot;
         let mut least = key;
-        self.keys[node] = least;
-        while node > 1 {
-            least = least.min(self.keys[node ^ 1]);
-            node /= 2;
-            self.keys[node] = least;
+        loop {
+            let (node, side) = (place / 4, place % 4);
+            let keys = &mut self.keys[node];
+            keys[side] = least;
+            least = least.min(keys[side ^ 1]).min(keys[side ^ 2].min(keys[side ^ 3]));
+            if node == 0 {
+                break;
+            }
+            place = node - 1;
         }
+        self.least = least;
     }
 
     /// Keys run over once in days; then they count from `now` on.
@@ -63,7 +91,8 @@ impl Calendar {
         assert!((time - now).leading_zeros() > self.bits, "no operation takes days: {time} ns after {now} ns");
         let shift = (now - self.origin) << self.bits;
         self.origin = now;
-        for key in self.keys.iter_mut().filter(|key| **key != NEVER) {
+        let keys = self.keys.as_flattened_mut().iter_mut().chain([&mut self.least]);
+        for key in keys.filter(|key| **key != NEVER) {
             *key -= shift;
         }
     }
@@ -71,21 +100,21 @@ impl Calendar {
     /// Whether a slot is due at `time`.
     #[inline]
     pub(crate) fn is_due(&self, slot: usize, time: u64) -> bool {
-        self.keys[self.leaves + slot] == (time - self.origin) << self.bits | slot as u64
+        let place = self.base + slot;
+        self.keys[place / 4][place % 4] >> self.bits == time - self.origin
     }
 
     /// The earliest time.
     #[inline]
     pub(crate) fn earliest(&self) -> u64 {
-        let key = self.keys[1];
-        if key == NEVER { NEVER } else { self.origin + (key >> self.bits) }
+        if self.least == NEVER { NEVER } else { self.origin + (self.least >> self.bits) }
     }
 
-    /// A slot that is due at the earliest time.
+    /// The event that comes first.
     #[inline]
     pub(crate) fn first(&self) -> usize {
-        debug_assert_ne!(self.keys[1], NEVER, "the first is asked for where something is due");
-        self.keys[1] as usize & (self.leaves - 1)
+        debug_assert_ne!(self.least, NEVER, "the first is asked for where something is due");
+        self.least as usize & ((1 << self.bits) - 1)
     }
 }
 
@@ -94,31 +123,37 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_earliest_slot_is_found_in_any_tree() {
-        for slots in [1, 7, 8, 9, 24, 64, 65, 600] {
-            let mut calendar = Calendar::new(slots);
-            let mut plain = vec![NEVER; slots];
+    fn the_earliest_event_is_found_in_any_tree() {
+        for slots in [1, 4, 5, 7, 8, 9, 16, 17, 24, 64, 65, 600] {
+            // Each slot has its own number, and one more beyond, where the last slot comes first.
+            let mut calendar = Calendar::with_events(slots, 2 * slots);
+            let mut plain = vec![(NEVER, 0); slots];
             let mut stream = wane_sim::Streams::new(3).stream("calendar");
             assert_eq!(calendar.earliest(), NEVER);
             for step in 0..5000u64 {
                 // Times far beyond what a key holds: the calendar moves its origin.
                 let start = (step / 1000).min(3) * (1 << 62);
                 if step % 1000 == 0 {
-                    for (slot, time) in plain.iter_mut().enumerate() {
-                        *time = NEVER;
+                    for (slot, due) in plain.iter_mut().enumerate() {
+                        due.0 = NEVER;
                         calendar.clear(slot);
                     }
                 }
                 let slot = stream.below(slots as u64) as usize;
+                let event = if stream.chance(0.5) { slot } else { 2 * slots - 1 - slot };
                 let time = if stream.chance(0.3) { NEVER } else { start + stream.below(50) };
                 match time {
                     NEVER => calendar.clear(slot),
-                    time => calendar.set(slot, start, time),
+                    time if event == slot => calendar.set(slot, start, time),
+                    time => calendar.set_event(slot, event, start, time),
                 }
-                plain[slot] = time;
-                assert_eq!(calendar.earliest(), *plain.iter().min().unwrap());
-                if calendar.earliest() != NEVER {
-                    assert_eq!(plain[calendar.first()], calendar.earliest(), "{slots}");
+                plain[slot] = (time, event);
+                let (earliest, first) = *plain.iter().min().unwrap();
+                assert_eq!(calendar.earliest(), earliest);
+                if earliest != NEVER {
+                    assert_eq!(calendar.first(), first, "{slots}");
+                    let due = |slot: usize| calendar.is_due(slot, earliest);
+                    assert!((0..slots).all(|slot| due(slot) == (plain[slot].0 == earliest)), "{slots}");
                 }
             }
         }

@@ -231,7 +231,8 @@ impl EventScheduler {
         if node.task == Task::Host {
             channel.usage.stop(&mut node.waited);
         }
-        self.calendar.set(self.dies.len() + index, self.now, self.now + node.times.transfer_ns);
+        let (slot, event) = (node.die as usize, self.dies.len() + index);
+        self.calendar.set_event(slot, event, self.now, self.now + node.times.transfer_ns);
     }
 
     pub(super) fn transfer_ends(&mut self, index: usize) {
@@ -246,10 +247,12 @@ impl EventScheduler {
         debug_assert!(die.left > 0, "a batch transfers each of its pages once");
         die.left -= 1;
         let is_last = die.left == 0;
+        if die.phase == Phase::Loading && is_last {
+            // The die goes on at once: its slot of the calendar is set anew.
+            return self.program_batch(die_index);
+        }
+        self.calendar.clear(die_index);
         if die.phase == Phase::Loading {
-            if is_last {
-                self.program_batch(die_index);
-            }
             return;
         }
         if is_last {
@@ -273,6 +276,7 @@ impl EventScheduler {
     }
 
     pub(super) fn die_ends(&mut self, index: usize) {
+        self.calendar.clear(index);
         let die = &self.dies[index];
         if die.phase == Phase::Suspending {
             return self.free_die(index);

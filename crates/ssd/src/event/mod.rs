@@ -57,8 +57,9 @@ pub struct EventScheduler {
     graph: Graph,
     dies: Vec<Die>,
     channels: Vec<Channel>,
-    /// Ends of the dies' array operations, then of the channels' transfers. Ends of one instant are handled in this order, which
-    /// the link and the parts of a command's time go by.
+    /// A slot for each die, as it works or one of its pages is on the channel. Events are the ends of the dies' array operations,
+    /// then of the channels' transfers. Ends of one instant are handled in this order, which the link and the parts of a
+    /// command's time go by.
     calendar: Calendar,
     /// What happens outside dies and channels.
     later: BinaryHeap<Reverse<(u64, u64, Later)>>,
@@ -190,7 +191,6 @@ impl EventScheduler {
         check(&timing, &config)?;
         let dies = (0..geometry.dies()).map(|die| Die::new(geometry.channel_of(DieId(die)).0)).collect::<Vec<_>>();
         let channel = Channel { current: NONE, dirty: false, usage: Usage::new(), queues: ClassQueues::new() };
-        let slots = dies.len() + geometry.channels() as usize;
         let ranks = ranks(&config);
         Ok(Self {
             times: TimeTable::new(timing),
@@ -207,9 +207,9 @@ impl EventScheduler {
             outstanding_since: 0,
             nodes: Slab::new(),
             commands: Slab::new(),
+            calendar: Calendar::with_events(dies.len(), dies.len() + geometry.channels() as usize),
             dies,
             channels: vec![channel; geometry.channels() as usize],
-            calendar: Calendar::new(slots),
             later: BinaryHeap::new(),
             later_made: 0,
             firmware: config.processors.map(|processors| FirmwareQueue {
@@ -453,10 +453,9 @@ impl EventScheduler {
         debug_assert!(now >= self.now, "events happen in the order of time");
         self.now = now;
         while self.calendar.earliest() == now {
-            let slot = self.calendar.first();
-            self.calendar.clear(slot);
-            match slot.checked_sub(self.dies.len()) {
-                None => self.die_ends(slot),
+            let event = self.calendar.first();
+            match event.checked_sub(self.dies.len()) {
+                None => self.die_ends(event),
                 Some(channel) => self.transfer_ends(channel),
             }
         }
