@@ -34,7 +34,7 @@ pub(super) struct Job {
 
 impl Graph {
     /// Counts an operation to the present job.
-    #[inline]
+    #[inline(always)]
     pub(super) fn join_job(&mut self, id: u32, kind: Kind, die: u32, sequence: u64) {
         // Parity empties no victim.
         if kind == Kind::Program && self.links[id].epoch == NONE {

@@ -357,7 +357,7 @@ impl Graph {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn add_program(&mut self, now: u64, id: u32, new: &New<'_>) {
         self.add_change(id, new);
         let (page, task) = (new.op.page, new.op.task);
@@ -387,7 +387,7 @@ impl Graph {
     }
 
     /// A program or an erase comes.
-    #[inline]
+    #[inline(always)]
     fn add_change(&mut self, id: u32, new: &New<'_>) {
         if let Some(changes) = &mut self.changes {
             changes.add(id);
@@ -422,7 +422,7 @@ impl Graph {
 
     /// Programs and erases of a block keep their order. Where the queue keeps it, a program may queue as soon as the one before
     /// it does.
-    #[inline]
+    #[inline(always)]
     fn follow_last(&mut self, id: u32, new: &New<'_>) {
         let block = &mut self.blocks[new.op.block.index()];
         let last = std::mem::replace(&mut block.last, id);

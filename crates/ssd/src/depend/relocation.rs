@@ -68,6 +68,7 @@ impl Graph {
     }
 
     /// The next erases of its task wait for a relocation.
+    #[inline(always)]
     pub(super) fn join_epoch(&mut self, id: u32, task: Task) {
         debug_assert_eq!(self.links[id].epoch, NONE, "a relocation is waited for by the erases of one epoch");
         let filling = &mut self.filling[task as usize];

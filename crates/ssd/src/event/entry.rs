@@ -66,6 +66,7 @@ impl EventScheduler {
     }
 
     /// Puts an operation into the queues of its die, unless a collection that has begun there comes first.
+    #[inline(always)]
     pub(super) fn queue_at_die(&mut self, id: u32) {
         let node = &mut self.nodes[id];
         let die = &mut self.dies[node.die as usize];
