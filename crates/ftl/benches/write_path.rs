@@ -214,6 +214,10 @@ struct Necessary {
 
 const UNITS: usize = PAGES_PER_BLOCK as usize;
 const ROW_WORDS: usize = 8;
+/// How far ahead map entries are asked for, as the engine does it: of what the host writes, and of what is moved. Rows half as
+/// far as the former.
+const AHEAD: usize = 96;
+const MOVES_AHEAD: usize = 64;
 
 impl Necessary {
     fn new(logical: usize, blocks: usize) -> Self {
@@ -235,7 +239,7 @@ impl Necessary {
         let map: &mut [u32] = bytemuck::cast_slice_mut(map);
         let reverse: &mut [u32] = bytemuck::cast_slice_mut(reverse);
         let rows: &mut [u64] = bytemuck::cast_slice_mut(rows);
-        let mut host = vec![0u32; UNITS + 32];
+        let mut host = vec![0u32; UNITS + AHEAD];
         let mut moved = vec![0u32; UNITS];
         let (mut pages, mut room) = (0usize, 0usize);
         let start = Instant::now();
@@ -244,8 +248,8 @@ impl Necessary {
             fill(stream, &mut host, map.len() as u64);
             reverse[base..][..UNITS].copy_from_slice(&host[..UNITS]);
             for position in 0..UNITS {
-                prefetch(map, host[position + 32] as usize);
-                prefetch(rows, map[host[position + 16] as usize] as usize / UNITS * ROW_WORDS);
+                prefetch(map, host[position + AHEAD] as usize);
+                prefetch(rows, map[host[position + AHEAD / 2] as usize] as usize / UNITS * ROW_WORDS);
                 let entry = &mut map[host[position] as usize];
                 rows[*entry as usize / UNITS * ROW_WORDS] += 1;
                 *entry = (base + position) as u32;
@@ -259,9 +263,9 @@ impl Necessary {
                 (victim..victim + UNITS).step_by(16).for_each(|line| prefetch(reverse, line));
                 let base = stream.below(*blocks) as usize * UNITS;
                 reverse[base..][..valid].copy_from_slice(&moved[..valid]);
-                moved[..40].iter().for_each(|unit| prefetch(map, *unit as usize));
+                moved[..MOVES_AHEAD].iter().for_each(|unit| prefetch(map, *unit as usize));
                 for position in 0..valid {
-                    prefetch(map, moved[(position + 40).min(UNITS - 1)] as usize);
+                    prefetch(map, moved[(position + MOVES_AHEAD).min(UNITS - 1)] as usize);
                     map[moved[position] as usize] = (base + position) as u32;
                 }
                 pages += valid;

@@ -13,8 +13,9 @@ use crate::policies::Mode;
 use crate::redundancy::UnderWay;
 use crate::stripes::Stripes;
 
-/// How far ahead of a write its map entry is asked for; the row of the block that loses a unit half as far.
-const AHEAD: usize = 32;
+/// How far ahead of a write its map entry is asked for; the row of the block that loses a unit half as far. Where a write takes
+/// 4 ns, 48 of them take 190 ns, and memory answers in 150: 16 were too few.
+const AHEAD: usize = 96;
 
 /// Units of a trim that are looked at together.
 const TRIMMED_AT_ONCE: usize = 64;

@@ -11,7 +11,7 @@ use crate::policies::StreamId;
 use crate::redundancy::UnderWay;
 
 /// How far ahead of a relocation its map entry is asked for.
-const AHEAD: usize = 40;
+const AHEAD: usize = 64;
 
 /// Where relocated units go.
 #[derive(Clone, Copy)]

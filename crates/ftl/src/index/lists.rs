@@ -50,6 +50,8 @@ pub(crate) struct Lists<'a> {
     first: u32,
     lowest: u32,
     listed: Listed,
+    /// Whether neighbors are asked for: where most blocks are in lists and rows are far away.
+    asks_neighbors: bool,
     /// Units that blocks in buckets lost.
     left: u64,
     lowest_before: &'a mut u32,
@@ -59,7 +61,7 @@ pub(crate) struct Lists<'a> {
 }
 
 /// Distance of the second prefetch, in writes. A block's row arrives within so many, and only then are its neighbors known.
-const COMING: usize = 8;
+const COMING: usize = 16;
 
 /// With fewer blocks, a mebibyte of rows, lists are followed without waiting.
 const BLOCKS_FAR: u32 = 1 << 14;
@@ -73,12 +75,12 @@ pub(super) struct Coming {
 
 impl Lists<'_> {
     /// Prefetches the row of a block that will soon lose a unit, and of the block that was named [`COMING`] calls ago its
-    /// neighbors: to unlink it changes their rows.
+    /// neighbors: to unlink it changes their rows. Where few blocks are in lists, to look whether it is one would cost more.
     #[inline(always)]
     pub(crate) fn prefetch(&mut self, block: SuperblockId, unit: u32) {
         let local = block.0 - self.first;
         self.chains.rows.prefetch(local, unit);
-        if self.chains.blocks < BLOCKS_FAR {
+        if !self.asks_neighbors {
             return;
         }
         let turn = self.coming.turn % COMING;
@@ -195,6 +197,7 @@ impl VictimIndex {
             first: self.first,
             lowest: self.lowest,
             listed: self.listed,
+            asks_neighbors: self.blocks >= BLOCKS_FAR && !self.spec.lists_lowest(),
             left: 0,
             lowest_before: &mut self.lowest,
             listed_before: &mut self.listed,
