@@ -1,5 +1,5 @@
-//! When each resource is due. A resource has one running operation at most, so the pending events are a table with one
-//! time per resource under a tree of minima. Time and event share a word, so that an update is one minimum of four keys a
+//! When something is due. A slot has one event to come at most, so the pending events are a table with one time a slot
+//! under a tree of minima. Time and event share a word, so that an update is one minimum of four keys a
 //! level, without a branch that could be mispredicted.
 
 /// Not due.
@@ -7,13 +7,12 @@ pub(crate) const NEVER: u64 = u64::MAX;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Calendar {
-    /// Nodes of four keys, the root first and the leaves last. A leaf's keys are those of four slots, other keys are the least
-    /// ones of the nodes below them. A key is the time since `origin` above `bits` bits of the event; all ones where nothing
-    /// is due.
+    /// Nodes of four keys, the root first and the leaves last. A leaf has the keys of four slots; elsewhere a key is the least of
+    /// the node below it. A key is the time since `origin` above `bits` bits of the event; all ones where nothing is due.
     keys: Vec<[u64; 4]>,
     /// The least key.
     least: u64,
-    /// Keys above the leaves: the slots' follow.
+    /// How many keys stand before those of the slots.
     base: usize,
     bits: u32,
     /// No event is earlier. It moves before a key would be all ones, so that none looks like nothing.
@@ -26,7 +25,7 @@ impl Calendar {
         Self::with_events(slots, slots)
     }
 
-    /// For slots of which one event each may be due at a time. Of events at one time the one with the lowest number comes
+    /// For slots that may each have one of these events to come. Of events at one time the one with the lowest number comes
     /// first.
     pub(crate) fn with_events(slots: usize, events: usize) -> Self {
         assert!(slots <= events, "{slots} slots have {events} events: at least one each");
@@ -44,7 +43,7 @@ impl Calendar {
         self.set_event(slot, slot, now, time);
     }
 
-    /// The same with the number of the event.
+    /// As [`Calendar::set`], for an event with a number of its own.
     #[inline]
     pub(crate) fn set_event(&mut self, slot: usize, event: usize, now: u64, time: u64) {
         debug_assert!(time >= now && now >= self.origin, "nothing is due in the past");
@@ -91,8 +90,8 @@ impl Calendar {
         assert!((time - now).leading_zeros() > self.bits, "no operation takes days: {time} ns after {now} ns");
         let shift = (now - self.origin) << self.bits;
         self.origin = now;
-        let keys = self.keys.as_flattened_mut().iter_mut().chain([&mut self.least]);
-        for key in keys.filter(|key| **key != NEVER) {
+        // The least key is found anew by the update that follows.
+        for key in self.keys.as_flattened_mut().iter_mut().filter(|key| **key != NEVER) {
             *key -= shift;
         }
     }
@@ -125,7 +124,7 @@ mod tests {
     #[test]
     fn the_earliest_event_is_found_in_any_tree() {
         for slots in [1, 4, 5, 7, 8, 9, 16, 17, 24, 64, 65, 600] {
-            // Each slot has its own number, and one more beyond, where the last slot comes first.
+            // A slot has two events: its own number, and one beyond all slots, counted backwards.
             let mut calendar = Calendar::with_events(slots, 2 * slots);
             let mut plain = vec![(NEVER, 0); slots];
             let mut stream = wane_sim::Streams::new(3).stream("calendar");
@@ -157,5 +156,29 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn events_to_come_outlast_a_move_of_the_origin() {
+        let mut calendar = Calendar::new(600);
+        let mut plain = vec![NEVER; 600];
+        let mut stream = wane_sim::Streams::new(3).stream("calendar");
+        let (mut now, mut moves) = (0, 0);
+        for step in 0..3000 {
+            // Twenty to come at a time, each within an eighth of what a key holds.
+            let slot = stream.below(600) as usize;
+            let (time, origin) = (now + stream.below(1 << 51), calendar.origin);
+            calendar.set(slot, now, time);
+            plain[slot] = time;
+            moves += u32::from(calendar.origin != origin);
+            if step >= 20 {
+                now = *plain.iter().min().unwrap();
+                assert_eq!(calendar.earliest(), now);
+                assert_eq!(plain[calendar.first()], now);
+                plain[calendar.first()] = NEVER;
+                calendar.clear(calendar.first());
+            }
+        }
+        assert!(moves > 10, "the origin moved {moves} times");
     }
 }

@@ -521,6 +521,9 @@ fn commands_cross_the_link_one_after_the_other() {
     check_parts("two reads", linked, &[reads(0, 0), reads(0, 4)], Breakdown { host_ns: 10, link_ns: 90, ..alone });
     let mixed = [writes(0, 0, 0), reads(0, 4), reads(2000, 4)];
     check("who is done first crosses first", linked, &mixed, &[(1, 160), (0, 1060), (2, 2160)]);
+    // The program of die 1 and the transfer of die 0 end at 1,010, and ends of dies come first.
+    let at_once = [writes(0, 4, 0), reads(900, 0)];
+    check("of those done at once the program", linked, &at_once, &[(0, 1060), (1, 1110)]);
     let others = [(0, Flush, vec![]), (0, Trim, vec![])];
     check("a flush crosses, a trim does not", linked, &others, &[(1, 0), (0, 50)]);
     let cached = SchedulerConfig { write_cache: Some(WriteCache { bytes: 100, latency_ns: 7 }), ..linked };

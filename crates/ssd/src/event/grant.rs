@@ -232,6 +232,10 @@ impl EventScheduler {
             channel.usage.stop(&mut node.waited);
         }
         let (slot, event) = (node.die as usize, self.dies.len() + index);
+        debug_assert!(
+            matches!(self.dies[slot].phase, Phase::Loading | Phase::Unloading),
+            "a transfer has the slot of its die to itself"
+        );
         self.calendar.set_event(slot, event, self.now, self.now + node.times.transfer_ns);
     }
 

@@ -57,9 +57,9 @@ pub struct EventScheduler {
     graph: Graph,
     dies: Vec<Die>,
     channels: Vec<Channel>,
-    /// A slot for each die, as it works or one of its pages is on the channel. Events are the ends of the dies' array operations,
-    /// then of the channels' transfers. Ends of one instant are handled in this order, which the link and the parts of a
-    /// command's time go by.
+    /// One slot a die: its array works, or one of its pages is on the channel, never both. Events are numbered: first the ends of
+    /// dies, of array operations and interruptions, then those of channels. Ends of one instant go by number; which command
+    /// crosses the link first depends on it, and which page of a command counts as its last.
     calendar: Calendar,
     /// What happens outside dies and channels.
     later: BinaryHeap<Reverse<(u64, u64, Later)>>,
@@ -458,6 +458,8 @@ impl EventScheduler {
                 None => self.die_ends(event),
                 Some(channel) => self.transfer_ends(channel),
             }
+            // Who handles an end clears the slot or sets it anew.
+            debug_assert!(self.calendar.earliest() != now || self.calendar.first() != event, "an end is handled once");
         }
         while let Some(Reverse((time, _, event))) = self.later.peek()
             && *time == now
