@@ -58,7 +58,7 @@ lint: toolchain ## Check formatting and lints; warnings are errors
 	    echo "make: the Python package is not linted: $$why"; exit 0; }; \
 	  set -ex; .venv/bin/ruff format --check --quiet; .venv/bin/ruff check --quiet; .venv/bin/mypy
 
-bench: toolchain ## Measure aging against the machine's own ceiling, then schedulers and timed runs, about four minutes; one JSON object a line
+bench: toolchain ## Measure aging beside a bare loop on the same machine, then schedulers and timed runs, about four minutes; one JSON object a line
 	$(CARGO) bench --locked -p wane-ftl --bench write_path -- 8g 256g
 	$(CARGO) bench --locked -p wane-ssd --bench scheduler
 	$(CARGO) bench --locked -p wane-ssd --bench drive

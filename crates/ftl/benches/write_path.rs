@@ -1,6 +1,6 @@
-//! Flash pages programmed a second, against the machine's own ceiling.
+//! Flash pages programmed a second, against a bare loop on the same machine.
 //!
-//! `cargo bench -p wane-ftl` prints one JSON object a line. The ceiling is a bare loop of random read-modify-writes over a table
+//! `cargo bench -p wane-ftl` prints one JSON object a line. The yardstick is a bare loop of random read-modify-writes over a table
 //! of the map's size, each asked for 32 accesses ahead. Loop and engine take turns, five rounds of both, so that a machine whose
 //! speed wanders moves both figures; the share is the median of the rounds' shares. Beside them stands the latency of a load
 //! that depends on the one before it, over the same table, so that figures of different machines can be compared. Arguments
@@ -9,7 +9,7 @@
 //! A flash page costs more than one random access: a host write also lowers the count of the block that loses a unit, and each
 //! page is written to the reverse map, from which collection reads it. [`Necessary`] makes these accesses and decides nothing: what the
 //! engine could reach at most with these tables. Like the engine it asks for entries earlier than the loop, and so it may be faster
-//! where 32 accesses take less time than memory does; `bare_loop_early_per_second` is the loop that asks as early.
+//! where 32 accesses take less time than memory takes to answer; `bare_loop_early_per_second` is a loop that asks as early.
 
 #![allow(clippy::disallowed_methods, reason = "a bench reads the clock")]
 #![allow(missing_docs, reason = "a program")]
@@ -89,17 +89,23 @@ fn main() {
     for case in CASES {
         let chosen = wanted.iter().any(|part| case.name.contains(part.as_str()));
         if chosen || (wanted.is_empty() && !case.name.ends_with("full")) {
-            measure(case.name, build(case), 1.0);
+            let ftl = build(case);
+            let blocks = ftl.erase_counts().len();
+            measure(case.name, ftl, 1.0, blocks);
         }
     }
     if wanted.is_empty() || wanted.iter().any(|part| FOCUSING.iter().any(|(name, _)| name.contains(part.as_str()))) {
-        let [greedy, variant] = FOCUSING.map(|(name, firmware)| measure(name, build_focusing(firmware), MAPPED));
+        let [greedy, variant] =
+            FOCUSING.map(|(name, firmware)| measure(name, build_focusing(firmware), MAPPED, FOCUSING_BLOCKS));
         println!("{{\"case\":\"cvss-128g\",\"share_of_greedy\":{:.3}}}", variant / greedy);
     }
 }
 
 /// The drive of preset `cvss-128g` under greedy collection and under its own policies: names and firmware.
 const FOCUSING: [(&str, Focus); 2] = [("128g-greedy", Focus::Greedy), ("128g-cvss", Focus::Variant)];
+
+/// Its flash in blocks of [`PAGES_PER_BLOCK`] pages.
+const FOCUSING_BLOCKS: usize = 8 * 8 * 512 * 1024 / PAGES_PER_BLOCK as usize;
 
 /// Share of its capacity that is written.
 const MAPPED: f64 = 0.7;
@@ -217,10 +223,11 @@ const UNITS: usize = PAGES_PER_BLOCK as usize;
 const ROW_WORDS: usize = 8;
 /// How far ahead the bare loop asks for an entry.
 const LOOP_AHEAD: usize = 32;
-/// How far ahead map entries are asked for, as the engine does it: of what the host writes, and of what is moved. Rows half as
-/// far as the former.
+/// How far ahead map entries are asked for, as the engine does it: of what the host writes, and of what is moved. Rows are asked for
+/// half as far ahead as what the host writes.
 const AHEAD: usize = 96;
 const MOVES_AHEAD: usize = 64;
+const _: () = assert!(AHEAD <= UNITS && MOVES_AHEAD <= UNITS, "no more is asked for ahead than a block holds");
 
 impl Necessary {
     fn new(logical: usize, blocks: usize) -> Self {
@@ -245,10 +252,13 @@ impl Necessary {
         let mut host = vec![0u32; UNITS + AHEAD];
         let mut moved = vec![0u32; UNITS];
         let (mut pages, mut room) = (0usize, 0usize);
+        fill(stream, &mut host, map.len() as u64);
         let start = Instant::now();
         for _ in 0..host_blocks {
             let base = stream.below(*blocks) as usize * UNITS;
-            fill(stream, &mut host, map.len() as u64);
+            // What was asked for ahead comes first.
+            host.copy_within(UNITS.., 0);
+            fill(stream, &mut host[AHEAD..], map.len() as u64);
             reverse[base..][..UNITS].copy_from_slice(&host[..UNITS]);
             for position in 0..UNITS {
                 prefetch(map, host[position + AHEAD] as usize);
@@ -285,8 +295,9 @@ fn fill(stream: &mut Stream, batch: &mut [u32], bound: u64) {
     }
 }
 
-/// Writes a share of the drive's capacity at random. Returns the flash pages programmed a second as a share of the bare loop's rate.
-fn measure(name: &str, mut ftl: Ftl<Array>, share: f64) -> f64 {
+/// Writes a share of the drive's capacity at random, whose flash has so many blocks of [`PAGES_PER_BLOCK`] pages. Returns the flash
+/// pages programmed a second as a share of the bare loop's rate.
+fn measure(name: &str, mut ftl: Ftl<Array>, share: f64, blocks: usize) -> f64 {
     let logical = (share * f64::from(ftl.logical_initial())) as u32;
     let mut batch: Vec<u32> = Vec::new();
     for first in (0..logical).step_by(4096) {
@@ -303,15 +314,15 @@ fn measure(name: &str, mut ftl: Ftl<Array>, share: f64) -> f64 {
     }
     ftl.set_leveling(true);
     let mut ceiling = Ceiling::new(logical as usize);
-    let mut necessary = Necessary::new(logical as usize, ftl.erase_counts().len());
+    let mut necessary = Necessary::new(logical as usize, blocks);
     let [mut rates, mut loops, mut early, mut shares, mut latencies, mut bounds] = [const { Vec::new() }; 6];
     let before = *ftl.counters();
     // Rounds of some tenths of a second, three drive writes in all on small drives.
     let batches = (3 * drive_write / ROUNDS).min(3000);
     for _ in 0..ROUNDS {
         latencies.push(ceiling.latency_ns());
-        let bare = ceiling.loop_rate::<LOOP_AHEAD>();
         early.push(ceiling.loop_rate::<AHEAD>());
+        let bare = ceiling.loop_rate::<LOOP_AHEAD>();
         let programmed = ftl.counters().programmed_total();
         let start = Instant::now();
         for _ in 0..batches {

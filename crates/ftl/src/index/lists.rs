@@ -60,7 +60,7 @@ pub(crate) struct Lists<'a> {
     coming: &'a mut Coming,
 }
 
-/// Distance of the second prefetch, in writes. A block's row arrives within so many, and only then are its neighbors known.
+/// Distance of the second prefetch, in calls. The first one should have brought the row by then, which alone tells the neighbors.
 const COMING: usize = 16;
 
 /// With fewer blocks, a mebibyte of rows, lists are followed without waiting.
@@ -75,7 +75,7 @@ pub(super) struct Coming {
 
 impl Lists<'_> {
     /// Prefetches the row of a block that will soon lose a unit, and of the block that was named [`COMING`] calls ago its
-    /// neighbors: to unlink it changes their rows. Where few blocks are in lists, to look whether it is one would cost more.
+    /// neighbors: to unlink it changes their rows. Where few blocks are in lists, looking costs more than it saves.
     #[inline(always)]
     pub(crate) fn prefetch(&mut self, block: SuperblockId, unit: u32) {
         let local = block.0 - self.first;
