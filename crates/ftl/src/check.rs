@@ -116,7 +116,8 @@ impl<M: Media> Ftl<M> {
             expect(false, parity, "parity in a stripe of its own")?;
             expect(true, stripes.members(stripe).any(|member| member == page), "a page and its stripe's members")?;
             let die = self.layout.die_of_page(page);
-            let is_near = |member: crate::config::PageId| stripes.is_of_group(self.layout.die_of_page(member), die);
+            let group = |die| stripes.group_of(die);
+            let is_near = |member: crate::config::PageId| group(self.layout.die_of_page(member)) == group(die);
             expect(true, stripes.members(stripe).all(is_near), "the dies of a stripe are of one group")?;
         }
         self.check_parity(&live)?;

@@ -254,8 +254,7 @@ impl<M: Media> Ftl<M> {
             debug_assert_eq!(erases.0, self.erase_count[block.index()] + 1, "firmware and flash count the same erases");
         }
         if let Some(stripes) = &mut self.stripes {
-            let layout = &self.layout;
-            (0..layout.pages_per_superblock()).for_each(|page| stripes.page_erased(layout.page_id(block, page)));
+            stripes.pages_erased(self.layout.page_id(block, 0), self.layout.pages_per_superblock());
         }
         self.erase_payload(block);
         self.erase_count[block.index()] += 1;

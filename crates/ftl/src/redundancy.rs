@@ -51,17 +51,19 @@ impl<M: Media> Ftl<M> {
         let (layout, reverse) = (&self.layout, &self.reverse);
         let index = &self.domains[layout.domain(block)].index;
         let base = layout.unit(block, 0).0;
-        for page in pages.map(|page| layout.page_id(block, page)) {
+        let data_of = |page| {
             let (mut live, mut parity) = (0, 0);
             for unit in layout.units_of(page).filter(|unit| index.is_valid(block, unit.0 - base)) {
                 *if reverse[unit.index()] < self.logical_initial { &mut live } else { &mut parity } += 1;
             }
-            if live == 0 && parity > 0 {
-                continue;
-            }
-            if !stripes.join(task, page, live, layout.die_of_page(page)) {
-                self.counters.stripes_unprotected += 1;
-            }
+            (live > 0 || parity == 0).then_some((page, live))
+        };
+        // Pages of a superblock lie on one die after the other, those of a block on one.
+        let on_a_die = if layout.width() == 1 { pages.len().max(1) } else { 1 };
+        for first in pages.step_by(on_a_die) {
+            let ids = (first..first + on_a_die as u32).map(|page| layout.page_id(block, page));
+            let die = layout.die_of_page(layout.page_id(block, first));
+            self.counters.stripes_unprotected += stripes.join(task, die, ids.filter_map(data_of));
         }
     }
 
@@ -129,7 +131,9 @@ impl<M: Media> Ftl<M> {
     fn parity_slot(&mut self, stripe: StripeId, task: Task, anywhere: bool) -> Option<ParitySlot> {
         let stream = self.place_parity(task);
         let count = self.domains.len();
-        let first = self.stripes.as_ref().map_or(0, |stripes| stripes.turn) as usize;
+        let stripes = self.stripes.as_mut().expect("slots are sought for stripes");
+        stripes.note_dies(stripe, |page| self.layout.die_of_page(page));
+        let first = stripes.turn as usize;
         for domain in (0..count).map(|offset| (first + offset) % count) {
             let frontier = match self.frontier(domain, stream) {
                 // The last free block is left to the host.
@@ -144,12 +148,7 @@ impl<M: Media> Ftl<M> {
             let unit = self.layout.unit(frontier.block, frontier.next);
             let die = self.layout.die_of_page(self.layout.page_of(unit));
             let stripes = self.stripes.as_mut().expect("slots are sought for stripes");
-            let layout = &self.layout;
-            let is_apart = |page| {
-                let other = layout.die_of_page(page);
-                other != die && stripes.is_of_group(other, die)
-            };
-            if anywhere || stripes.members(stripe).all(is_apart) {
+            if anywhere || stripes.is_apart(die) {
                 stripes.turn = (domain as u32 + 1) % count as u32;
                 return Some(ParitySlot { domain, stream, frontier });
             }

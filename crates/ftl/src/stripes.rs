@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 use serde::{Deserialize, Serialize};
 use wane_archive::{Archive, ArchiveError};
 use wane_nand::Task;
-use wane_units::{DieId, prefetch};
+use wane_units::{DieId, Divisor, prefetch};
 
 use crate::config::PageId;
 use crate::policies::redundancy::RedundancyPolicy;
@@ -63,6 +63,7 @@ pub(crate) struct Stripes {
     vacant: Vec<StripeId>,
     /// Dies of a group: the pages of a stripe lie in one.
     group_dies: u32,
+    by_group: Divisor,
     /// By task, and by group of dies within a task.
     filling: Vec<Filling>,
     /// Full, and waiting for their parity.
@@ -71,6 +72,8 @@ pub(crate) struct Stripes {
     emptied: Vec<StripeId>,
     /// The domain that is asked first for room for the next parity.
     pub(crate) turn: u32,
+    /// The dies of [`Stripes::note_dies`].
+    noted: Vec<DieId>,
     /// The pages that the last calls of [`Stripes::prefetch_unit`] named, each at its number modulo their count. Nothing depends on
     /// them but speed.
     prefetched: [u32; SECOND_PREFETCH],
@@ -190,10 +193,12 @@ impl Stripes {
             rows: Rows::new(data_pages, Self::count_max(pages))?,
             vacant: Vec::new(),
             group_dies,
+            by_group: Divisor::new(group_dies),
             filling: vec![Filling::new(group_dies); Task::ALL.len() * (dies / group_dies) as usize],
             full: Full::default(),
             emptied: Vec::new(),
             turn: 0,
+            noted: Vec::with_capacity(data_pages),
             prefetched: [0; SECOND_PREFETCH],
         })
     }
@@ -244,48 +249,70 @@ impl Stripes {
         self.rows.members(stripe).iter().copied().filter(|page| *page != NONE).map(PageId)
     }
 
-    /// A page with `live` valid units was programmed: it joins the oldest filling stripe that has no page on its die.
-    /// False when there is no room for another stripe, and the page stays unprotected.
-    pub(crate) fn join(&mut self, task: Task, page: PageId, live: u32, die: DieId) -> bool {
+    /// Pages of a die were programmed, each with so many valid units: each joins the oldest filling stripe that has no page on the die.
+    /// Returns how many stay unprotected, as there is no room for another stripe.
+    pub(crate) fn join(&mut self, task: Task, die: DieId, pages: impl Iterator<Item = (PageId, u32)>) -> u64 {
         if !self.policy.protects(task) {
-            return true;
+            return 0;
         }
-        let (place, die) = (self.place(task, die), (die.0 % self.group_dies) as usize);
-        let filling = &mut self.filling[place];
-        let next = filling.next[die].max(filling.first);
-        let position = (next - filling.first) as usize;
-        if position == self.filling[place].stripes.len() {
-            let Some(stripe) = self.take_vacant() else { return false };
-            self.filling[place].stripes.push_back(stripe);
+        let (group, die) = self.by_group.split(die.0);
+        let (place, die) = (self.place(task, group), die as usize);
+        let mut unprotected = 0;
+        for (page, live) in pages {
+            let filling = &mut self.filling[place];
+            let next = filling.next[die].max(filling.first);
+            let position = (next - filling.first) as usize;
+            if position == filling.stripes.len() {
+                let Some(stripe) = Self::take_vacant(&mut self.vacant, &mut self.rows) else {
+                    unprotected += 1;
+                    continue;
+                };
+                filling.stripes.push_back(stripe);
+            }
+            if let Some(ahead) = filling.stripes.get(position + STRIPES_AHEAD) {
+                self.rows.prefetch(ahead.0);
+            }
+            filling.next[die] = next + 1;
+            let stripe = filling.stripes[position];
+            debug_assert_eq!(self.stripe_of[page.index()], NONE, "a page is in one stripe");
+            self.stripe_of[page.index()] = stripe.0;
+            let state = self.rows.join(stripe, page, live);
+            debug_assert_eq!(state.stage, Stage::Filling, "pages join stripes whose parity is not made yet");
+            // The first stripe has a page of every die that any other one has, so it is the first to be full. One die that is
+            // written far more than the others would leave ever more stripes unfinished.
+            if position == 0 && state.joined as usize == self.data_pages || filling.stripes.len() > self.filling_max {
+                self.close_first(task, place);
+            }
         }
-        if let Some(ahead) = self.filling[place].stripes.get(position + STRIPES_AHEAD) {
-            self.rows.prefetch(ahead.0);
-        }
-        let filling = &mut self.filling[place];
-        filling.next[die] = next + 1;
-        let stripe = filling.stripes[position];
-        debug_assert_eq!(self.stripe_of[page.index()], NONE, "a page is in one stripe");
-        self.stripe_of[page.index()] = stripe.0;
-        let state = self.rows.join(stripe, page, live);
-        debug_assert_eq!(state.stage, Stage::Filling, "pages join stripes whose parity is not made yet");
-        // The first stripe has a page of every die that any other one has, so it is the first to be full. One die that is
-        // written far more than the others would leave ever more stripes unfinished.
-        if position == 0 && state.joined as usize == self.data_pages || filling.stripes.len() > self.filling_max {
-            self.close_first(task, place);
-        }
-        true
+        unprotected
     }
 
-    /// Where the stripes lie that take pages which a task programs on a die.
+    /// Where the stripes lie that take pages which a task programs on the dies of a group.
     #[inline]
-    fn place(&self, task: Task, die: DieId) -> usize {
+    fn place(&self, task: Task, group: u32) -> usize {
         let groups = self.filling.len() / Task::ALL.len();
-        task as usize * groups + (die.0 / self.group_dies) as usize
+        task as usize * groups + group as usize
     }
 
-    /// Whether a page on a die may be one of a stripe's whose pages lie on others.
-    pub(crate) fn is_of_group(&self, die: DieId, of: DieId) -> bool {
-        die.0 / self.group_dies == of.0 / self.group_dies
+    /// Notes the dies that the pages of a stripe lie on, for [`Stripes::is_apart`]: of many dies that are asked, one may do.
+    pub(crate) fn note_dies(&mut self, stripe: StripeId, die_of: impl Fn(PageId) -> DieId) {
+        self.noted.clear();
+        for page in self.rows.members(stripe).iter().filter(|page| **page != NONE) {
+            self.noted.push(die_of(PageId(*page)));
+        }
+    }
+
+    /// Whether a die is of the group of those last noted, and none of them.
+    #[inline]
+    pub(crate) fn is_apart(&self, die: DieId) -> bool {
+        let is_of_group = self.noted.first().is_none_or(|noted| self.group_of(*noted) == self.group_of(die));
+        is_of_group && !self.noted.contains(&die)
+    }
+
+    /// The group of dies that a die is in. The pages of a stripe lie in one.
+    #[inline]
+    pub(crate) fn group_of(&self, die: DieId) -> u32 {
+        self.by_group.divide(die.0)
     }
 
     fn close_first(&mut self, task: Task, place: usize) {
@@ -311,14 +338,14 @@ impl Stripes {
         }
     }
 
-    fn take_vacant(&mut self) -> Option<StripeId> {
+    fn take_vacant(vacant: &mut Vec<StripeId>, rows: &mut Rows) -> Option<StripeId> {
         let fresh = State::new(Stage::Filling);
-        let Some(stripe) = self.vacant.pop() else { return self.rows.add(fresh) };
-        if let Some(ahead) = self.vacant.len().checked_sub(STRIPES_AHEAD) {
-            self.rows.prefetch(self.vacant[ahead].0);
+        let Some(stripe) = vacant.pop() else { return rows.add(fresh) };
+        if let Some(ahead) = vacant.len().checked_sub(STRIPES_AHEAD) {
+            rows.prefetch(vacant[ahead].0);
         }
-        debug_assert_eq!(self.rows.state(stripe).stage, Stage::Vacant, "a stripe in use is not taken again");
-        self.rows.set(stripe, fresh);
+        debug_assert_eq!(rows.state(stripe).stage, Stage::Vacant, "a stripe in use is not taken again");
+        rows.set(stripe, fresh);
         Some(stripe)
     }
 
@@ -341,13 +368,10 @@ impl Stripes {
     }
 
     /// A unit of a page is no longer valid.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn unit_gone(&mut self, page: PageId) {
         let Some(stripe) = self.stripe_of(page) else { return };
-        let mut state = self.rows.state(stripe);
-        debug_assert!(state.live > 0, "a stripe counts each valid unit of its pages");
-        state.live -= 1;
-        self.rows.set(stripe, state);
+        let state = self.rows.lose_unit(stripe);
         if state.live == 0 && state.stage == Stage::Closed {
             self.emptied.push(stripe);
         }
@@ -363,6 +387,7 @@ impl Stripes {
     }
 
     /// The next stripe that holds nothing valid.
+    #[inline]
     pub(crate) fn next_emptied(&mut self) -> Option<StripeId> {
         while let Some(stripe) = self.emptied.pop() {
             let state = self.rows.state(stripe);
@@ -373,19 +398,19 @@ impl Stripes {
         None
     }
 
-    /// A page is erased: its stripe goes on without it.
-    pub(crate) fn page_erased(&mut self, page: PageId) {
-        let stripe = std::mem::replace(&mut self.stripe_of[page.index()], NONE);
-        if stripe == NONE {
-            return;
-        }
-        let stripe = StripeId(stripe);
-        let member = self.rows.members_mut(stripe).iter_mut().find(|member| **member == page.0);
-        *member.expect("a page that is in a stripe is one of its members") = NONE;
-        let state = self.rows.state(stripe);
-        if state.stage == Stage::Spent && self.members(stripe).next().is_none() {
-            self.rows.set(stripe, State { stage: Stage::Vacant, ..state });
-            self.vacant.push(stripe);
+    /// `count` pages from `first` on are erased: the stripe of each goes on without it.
+    pub(crate) fn pages_erased(&mut self, first: PageId, count: u32) {
+        let stripes = &mut self.stripe_of[first.index()..][..count as usize];
+        for (stripe, page) in stripes.iter_mut().zip(first.0..) {
+            let stripe = StripeId(std::mem::replace(stripe, NONE));
+            if stripe.0 == NONE {
+                continue;
+            }
+            let state = self.rows.leave(stripe, PageId(page));
+            if state.stage == Stage::Spent && self.rows.members(stripe).iter().all(|member| *member == NONE) {
+                self.rows.set(stripe, State { stage: Stage::Vacant, ..state });
+                self.vacant.push(stripe);
+            }
         }
     }
 

@@ -217,7 +217,7 @@ impl<M: Media> Ftl<M> {
     fn drop_unreadable(&mut self, stripe: StripeId, found: &Unreadable) {
         let Some(stripes) = &mut self.stripes else { return };
         let unreadable: Vec<PageId> = stripes.members(stripe).filter(|page| found.0.contains(page)).collect();
-        unreadable.into_iter().for_each(|page| stripes.page_erased(page));
+        unreadable.into_iter().for_each(|page| stripes.pages_erased(page, 1));
     }
 
     /// Valid units of data in the pages of a stripe.

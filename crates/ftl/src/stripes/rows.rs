@@ -170,6 +170,25 @@ impl Rows {
         state
     }
 
+    /// A stripe has a valid unit less; gives how it stands then.
+    #[inline(always)]
+    pub(super) fn lose_unit(&mut self, stripe: StripeId) -> State {
+        let word = &mut self.row_mut(stripe)[0];
+        debug_assert!(State::of(*word).live > 0, "a stripe counts each valid unit of its pages");
+        // Valid units stand lowest in the word.
+        *word -= 1;
+        State::of(*word)
+    }
+
+    /// A page leaves a stripe; gives how the stripe stands.
+    #[inline(always)]
+    pub(super) fn leave(&mut self, stripe: StripeId, page: PageId) -> State {
+        let (state, members) = self.row_mut(stripe).split_first_mut().expect("a row begins with its state");
+        let member = members.iter_mut().find(|member| **member == page.0);
+        *member.expect("a page that is in a stripe is one of its members") = NONE;
+        State::of(*state)
+    }
+
     /// Brings a stripe into the cache; of a long one its state and the first of its pages.
     #[inline(always)]
     pub(super) fn prefetch(&self, stripe: u32) {

@@ -380,7 +380,7 @@ fn reads_are_offered_the_rest_of_their_stripe_on_the_other_dies_of_their_group()
     let mut ftl = drive("rain");
     let before = ftl.media().media.reads;
     let die = |op: &FlashOp| op.block.0 / 16;
-    let (mut whole, mut groups) = (0, BTreeSet::new());
+    let (mut whole, mut all, mut far, mut groups) = (0, 0, 0, BTreeSet::new());
     for unit in 0..UNITS {
         ftl.media_mut().media.ops = Some(Vec::new());
         ftl.read(&[Lpn(unit)]).unwrap();
@@ -393,10 +393,12 @@ fn reads_are_offered_the_rest_of_their_stripe_on_the_other_dies_of_their_group()
         // Where too much parity waits, it goes to any die; all else lies in the group.
         let near = around.iter().filter(|op| die(op) / 4 == die(&ops[0]) / 4).count();
         assert!(around.is_empty() || near + 2 >= around.len(), "{ops:?}");
+        (all, far) = (all + around.len(), far + around.len() - near);
         groups.insert(die(&ops[0]) / 4);
     }
     // Pages of stripes that are still filling, or whose others were erased, have fewer.
     assert!(whole > UNITS / 4 && groups.len() == 2, "{whole} {groups:?}");
+    assert!(20 * far < all, "{far} of {all} lie in the other group");
     assert!(ftl.media().media.reads <= before + u64::from(UNITS), "only the pages themselves are read");
     let mut plain = drive("stripes");
     plain.media_mut().media.ops = Some(Vec::new());
