@@ -289,6 +289,8 @@ impl Necessary {
     }
 }
 
+/// Out of line, so that loop and engine draw with the same code.
+#[inline(never)]
 fn fill(stream: &mut Stream, batch: &mut [u32], bound: u64) {
     for page in batch {
         *page = stream.below(bound) as u32;
@@ -317,8 +319,8 @@ fn measure(name: &str, mut ftl: Ftl<Array>, share: f64, blocks: usize) -> f64 {
     let mut necessary = Necessary::new(logical as usize, blocks);
     let [mut rates, mut loops, mut early, mut shares, mut latencies, mut bounds] = [const { Vec::new() }; 6];
     let before = *ftl.counters();
-    // Rounds of some tenths of a second, three drive writes in all on small drives.
-    let batches = (3 * drive_write / ROUNDS).min(3000);
+    // Rounds of some tenths of a second, or of twelve drive writes.
+    let batches = (12 * drive_write).min(3000);
     for _ in 0..ROUNDS {
         latencies.push(ceiling.latency_ns());
         early.push(ceiling.loop_rate::<AHEAD>());
