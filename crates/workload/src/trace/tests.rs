@@ -29,7 +29,7 @@ const SAMPLES: &[(Format, &str)] = &[
 /// The sample of a text format.
 fn sample(format: Format) -> &'static str {
     let found = SAMPLES.iter().find(|(of, _)| *of == format);
-    found.unwrap_or_else(|| panic!("{format} has a sample")).1
+    found.unwrap_or_else(|| panic!("{format} has no sample in SAMPLES")).1
 }
 
 fn reader(bytes: &[u8], options: &Options) -> Result<Reader, TraceError> {
