@@ -30,7 +30,7 @@ use wane_ftl::policies::{Entry, find};
 use wane_ftl::{EraseGroup, Ftl, FtlConfig, Outcome, Pooling};
 use wane_nand::Array;
 use wane_sim::{Stream, Streams};
-use wane_units::{Bytes, Geometry, Lpn, Ratio, prefetch};
+use wane_units::{Bytes, Geometry, Lpn, Ratio, prefetch, prefetch_far};
 
 const PAGES_PER_BLOCK: u32 = 256;
 const ROUNDS: usize = 5;
@@ -227,6 +227,9 @@ const LOOP_AHEAD: usize = 32;
 /// half as far ahead as what the host writes.
 const AHEAD: usize = 96;
 const MOVES_AHEAD: usize = 64;
+/// The second step of what is asked for in two, on maps of so many entries and more.
+const NEAR_AHEAD: usize = 12;
+const FAR_ENTRIES: usize = 1 << 22;
 const _: () = assert!(AHEAD <= UNITS && MOVES_AHEAD <= UNITS, "no more is asked for ahead than a block holds");
 
 impl Necessary {
@@ -245,6 +248,15 @@ impl Necessary {
 
     /// Pages a second, where `valid` of a victim's units are moved.
     fn rate(&mut self, valid: usize, host_blocks: usize) -> f64 {
+        if self.map.len() / 4 >= FAR_ENTRIES {
+            self.rate_of::<true>(valid, host_blocks)
+        } else {
+            self.rate_of::<false>(valid, host_blocks)
+        }
+    }
+
+    fn rate_of<const FAR: bool>(&mut self, valid: usize, host_blocks: usize) -> f64 {
+        let ask = if FAR { prefetch_far } else { prefetch };
         let Self { map, reverse, rows, stream, blocks } = self;
         let map: &mut [u32] = bytemuck::cast_slice_mut(map);
         let reverse: &mut [u32] = bytemuck::cast_slice_mut(reverse);
@@ -261,7 +273,7 @@ impl Necessary {
             fill(stream, &mut host[AHEAD..], map.len() as u64);
             reverse[base..][..UNITS].copy_from_slice(&host[..UNITS]);
             for position in 0..UNITS {
-                prefetch(map, host[position + AHEAD] as usize);
+                ask(map, host[position + AHEAD] as usize);
                 prefetch(rows, map[host[position + AHEAD / 2] as usize] as usize / UNITS * ROW_WORDS);
                 let entry = &mut map[host[position] as usize];
                 rows[*entry as usize / UNITS * ROW_WORDS] += 1;
@@ -276,9 +288,12 @@ impl Necessary {
                 (victim..victim + UNITS).step_by(16).for_each(|line| prefetch(reverse, line));
                 let base = stream.below(*blocks) as usize * UNITS;
                 reverse[base..][..valid].copy_from_slice(&moved[..valid]);
-                moved[..MOVES_AHEAD].iter().for_each(|unit| prefetch(map, *unit as usize));
+                moved[..MOVES_AHEAD].iter().for_each(|unit| ask(map, *unit as usize));
                 for position in 0..valid {
-                    prefetch(map, moved[(position + MOVES_AHEAD).min(UNITS - 1)] as usize);
+                    ask(map, moved[(position + MOVES_AHEAD).min(UNITS - 1)] as usize);
+                    if FAR {
+                        prefetch(map, moved[(position + NEAR_AHEAD).min(UNITS - 1)] as usize);
+                    }
                     map[moved[position] as usize] = (base + position) as u32;
                 }
                 pages += valid;

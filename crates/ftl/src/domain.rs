@@ -69,6 +69,8 @@ pub(crate) struct Domain {
     pub(crate) leveler: Box<dyn WearLevelPolicy>,
     /// The leveler's last answer was an action, so it is asked before the next host write.
     pub(crate) leveling_due: bool,
+    /// The block that is likely to be reclaimed next. A hint: nothing depends on it but speed.
+    pub(crate) likely_victim: Option<SuperblockId>,
     /// Of a collection that was left in the middle.
     pub(crate) fruitless: Fruitless,
     pub(crate) gc_erases: u64,

@@ -27,6 +27,9 @@ use crate::work::Work;
 /// An entry of the map that points nowhere.
 pub(crate) const UNMAPPED: u32 = u32::MAX;
 
+/// Entries of a map that most caches do not hold, 16 MiB of it: they are asked for in two steps.
+pub(crate) const FAR_ENTRIES: usize = 1 << 22;
+
 /// Firmware over a medium.
 ///
 /// Blocks are numbered as [`Layout`] does. The map holds a [`UnitId`] for each [`Lpn`], the reverse map the [`Lpn`] of each
@@ -650,6 +653,7 @@ fn build_domain(
         victim,
         leveler,
         leveling_due: false,
+        likely_victim: None,
         fruitless: Fruitless::default(),
         gc_erases: 0,
         wear_leveling_erases: 0,

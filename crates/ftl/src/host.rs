@@ -1,12 +1,12 @@
 //! What the host asks: write, read, trim.
 
 use wane_nand::{Barrier, Media, PageRead, Purpose, ReadOutcome, Task};
-use wane_units::{Lpn, SuperblockId, UnitId, prefetch};
+use wane_units::{Lpn, SuperblockId, UnitId, prefetch, prefetch_far};
 
 use crate::config::{Layout, UnitLocator};
 use crate::counters::{Cause, CountPrograms};
 use crate::domain::{Domain, Frontier};
-use crate::engine::{EndOfLife, Ftl, Origin, OutOfRange, Outcome, UNMAPPED};
+use crate::engine::{EndOfLife, FAR_ENTRIES, Ftl, Origin, OutOfRange, Outcome, UNMAPPED};
 use crate::index::Lists;
 use crate::persist::Event;
 use crate::policies::Mode;
@@ -319,7 +319,7 @@ impl<M: Media> Ftl<M> {
             self.overwrite_in_one_domain(units, done, run, base);
         } else {
             let mut replaced = InDomains { domains: &mut self.domains, layout: &self.layout, locator: self.locator };
-            overwrite(&mut self.map, units, done, run, base, &mut replaced);
+            overwrite(&mut self.map, units, done, run, base, &mut replaced, prefetch);
         }
         self.tag_written(base, done, run);
         self.place_payload(base, done, run);
@@ -336,14 +336,18 @@ impl<M: Media> Ftl<M> {
         let (index, locator) = (&mut self.domains[0].index, self.locator);
         if let Some(lists) = index.lists() {
             let mut replaced = InLists { lists, locator };
-            overwrite(&mut self.map, units, done, run, base, &mut replaced);
+            if self.map.len() >= FAR_ENTRIES {
+                overwrite_far(&mut self.map, units, done, run, base, &mut replaced);
+            } else {
+                overwrite(&mut self.map, units, done, run, base, &mut replaced, prefetch);
+            }
             replaced.lists.finish();
         } else {
             let mut replaced = |unit| {
                 let (block, within) = locator.locate(UnitId(unit));
                 index.invalidate(block, within);
             };
-            overwrite(&mut self.map, units, done, run, base, &mut replaced);
+            overwrite(&mut self.map, units, done, run, base, &mut replaced, prefetch);
         }
     }
 
@@ -353,7 +357,7 @@ impl<M: Media> Ftl<M> {
         let Some(stripes) = &mut self.stripes else { return };
         let domains = InDomains { domains: &mut self.domains, layout: &self.layout, locator: self.locator };
         let mut replaced = InStripes { domains, stripes };
-        overwrite(&mut self.map, units, done, run, base, &mut replaced);
+        overwrite(&mut self.map, units, done, run, base, &mut replaced, prefetch);
     }
 
     /// The host frontier is full: close it, open the next and reclaim.
@@ -737,12 +741,20 @@ impl Replaced for InStripes<'_> {
 /// Points `run` map entries from `units[done]` on to `base..` and clears what they replace. Entries are asked for
 /// well ahead, over the end of the run, since the next run comes right after.
 #[inline(always)]
-fn overwrite(map: &mut [u32], units: &[u32], done: usize, run: usize, base: u32, replaced: &mut impl Replaced) {
+fn overwrite(
+    map: &mut [u32],
+    units: &[u32],
+    done: usize,
+    run: usize,
+    base: u32,
+    replaced: &mut impl Replaced,
+    ask: impl Fn(&[u32], usize),
+) {
     let steady = units.len().saturating_sub(done + AHEAD).min(run);
     if steady > 0 {
         let windows = units[done..done + steady + AHEAD].windows(AHEAD + 1);
         for ((window, unit), position) in windows.zip(base..).zip(done..) {
-            prefetch(map, window[AHEAD] as usize);
+            ask(map, window[AHEAD] as usize);
             announce(map, window[AHEAD / 2], position, replaced);
             replace(map, window[0], unit, replaced);
         }
@@ -754,6 +766,12 @@ fn overwrite(map: &mut [u32], units: &[u32], done: usize, run: usize, base: u32,
         }
         replace(map, units[position], unit, replaced);
     }
+}
+
+/// As [`overwrite`], on a map that is far away. Out of line, so that small drives do not carry it.
+#[inline(never)]
+fn overwrite_far(map: &mut [u32], units: &[u32], done: usize, run: usize, base: u32, replaced: &mut InLists<'_>) {
+    overwrite(map, units, done, run, base, replaced, prefetch_far);
 }
 
 /// Prefetches what replacing a logical unit's data will touch.

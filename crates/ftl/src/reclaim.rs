@@ -119,6 +119,7 @@ impl<M: Media> Ftl<M> {
             let room = self.domains[domain].room(self.units_per_block);
             self.domains[domain].index.open(victim);
             let next = self.prefetch_next(domain);
+            self.domains[domain].likely_victim = next;
             match self.relocate(domain, victim, Mover::GarbageCollection) {
                 Ok(()) => {}
                 // The other dies live on; this one takes no more writes until a trim empties one of its blocks.
@@ -175,7 +176,7 @@ impl<M: Media> Ftl<M> {
     }
 
     /// Asks for what the block that is likely to be reclaimed next will need, while this one is copied: its reverse map, its
-    /// place in the index and its erase counts; and for the count of the block that is opened next.
+    /// place in the index and its counts of erases; and for the count of the block that is opened next.
     fn prefetch_next(&self, domain: usize) -> Option<SuperblockId> {
         const ENTRIES_PER_LINE: usize = 16;
         let Domain { index, free, .. } = &self.domains[domain];
@@ -186,6 +187,8 @@ impl<M: Media> Ftl<M> {
         let next = index.lowest().and_then(|valid| index.first(valid))?;
         index.prefetch_open(next, 0);
         prefetch(&self.erase_count, next.index());
+        prefetch(&self.retired, next.index());
+        self.media.prefetch(self.layout.member(next, 0));
         let base = self.layout.unit(next, 0).index();
         for line in (base..base + (self.units_per_block as usize).min(1024)).step_by(ENTRIES_PER_LINE) {
             prefetch(&self.reverse, line);

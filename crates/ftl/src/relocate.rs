@@ -1,17 +1,21 @@
 //! Moving a block's valid units: they are gathered, forgotten where they were, and appended where they go.
 
 use wane_nand::{Media, PageRead, Purpose, ReadOutcome, Task};
-use wane_units::{SuperblockId, UnitId, prefetch};
+use wane_units::{SuperblockId, UnitId, prefetch, prefetch_far};
 
 use crate::counters::CountPrograms;
 use crate::domain::Mover;
-use crate::engine::{EndOfLife, Ftl};
+use crate::engine::{EndOfLife, FAR_ENTRIES, Ftl};
 use crate::index::ones;
 use crate::policies::StreamId;
 use crate::redundancy::UnderWay;
 
 /// How far ahead of a relocation its map entry is asked for.
 const AHEAD: usize = 64;
+
+/// The same where the map is far away: into the second level of the cache, and from there into the first.
+const FAR_AHEAD: usize = 96;
+const NEAR_AHEAD: usize = 12;
 
 /// Where relocated units go.
 #[derive(Clone, Copy)]
@@ -21,6 +25,46 @@ pub(crate) struct Target {
     pub(crate) next: u32,
     /// Who moves them.
     pub(crate) task: Task,
+}
+
+/// Points the map entries of units that lie in a row from `base` on.
+#[inline(always)]
+fn point(map: &mut [u32], units: &[u32], base: u32) {
+    for logical in units.iter().take(AHEAD) {
+        prefetch(map, *logical as usize);
+    }
+    let steady = units.len().saturating_sub(AHEAD);
+    for ((logical, ahead), unit) in units.iter().zip(&units[units.len() - steady..]).zip(base..) {
+        prefetch(map, *ahead as usize);
+        map[*logical as usize] = unit;
+    }
+    for (logical, unit) in units[steady..].iter().zip(base + steady as u32..) {
+        map[*logical as usize] = unit;
+    }
+}
+
+/// As [`point`], on a map that is far away. At the end the entries of those units are asked for that are likely to be moved next.
+#[inline(never)]
+fn point_far(map: &mut [u32], units: &[u32], base: u32, next: &[u32]) {
+    for logical in units.iter().take(FAR_AHEAD) {
+        prefetch_far(map, *logical as usize);
+    }
+    let steady = units.len().saturating_sub(FAR_AHEAD);
+    for (window, unit) in units.windows(FAR_AHEAD + 1).zip(base..) {
+        prefetch_far(map, window[FAR_AHEAD] as usize);
+        prefetch(map, window[NEAR_AHEAD] as usize);
+        map[window[0] as usize] = unit;
+    }
+    let mut next = next.iter();
+    for (position, unit) in (steady..units.len()).zip(base + steady as u32..) {
+        if let Some(logical) = next.next() {
+            prefetch_far(map, *logical as usize);
+        }
+        if let Some(near) = units.get(position + NEAR_AHEAD) {
+            prefetch(map, *near as usize);
+        }
+        map[units[position] as usize] = unit;
+    }
 }
 
 impl<M: Media> Ftl<M> {
@@ -144,16 +188,13 @@ impl<M: Media> Ftl<M> {
         debug_assert!(units.iter().all(is_here), "a unit that moves is mapped to the block that it leaves");
         self.reverse[base as usize..][..units.len()].copy_from_slice(units);
         let map = &mut self.map[..];
-        for logical in units.iter().take(AHEAD) {
-            prefetch(map, *logical as usize);
-        }
-        let steady = units.len().saturating_sub(AHEAD);
-        for ((logical, ahead), unit) in units.iter().zip(&units[units.len() - steady..]).zip(base..) {
-            prefetch(map, *ahead as usize);
-            map[*logical as usize] = unit;
-        }
-        for (logical, unit) in units[steady..].iter().zip(base + steady as u32..) {
-            map[*logical as usize] = unit;
+        if map.len() >= FAR_ENTRIES {
+            let next = self.domains[domain]
+                .likely_victim
+                .map_or(&[][..], |block| &self.reverse[self.layout.unit(block, 0).index()..]);
+            point_far(map, units, base, &next[..FAR_AHEAD.min(self.units_per_block as usize).min(next.len())]);
+        } else {
+            point(map, units, base);
         }
         self.domains[domain].index.add_valid(block, next, run);
         if M::DETAILED {
@@ -273,6 +314,25 @@ impl<M: Media> Ftl<M> {
         for unit in valid.map(|within| layout.unit(block, within)) {
             if self.reverse[unit.index()] < self.logical_initial {
                 stripes.unit_gone(layout.page_of(unit));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_map_is_pointed_alike_near_and_far() {
+        for length in [0, 1, 11, 12, 13, 95, 96, 97, 108, 256] {
+            let units: Vec<u32> = (0..length).map(|number| number * 7 % 257).collect();
+            let mut maps = [vec![u32::MAX; 257], vec![u32::MAX; 257]];
+            point(&mut maps[0], &units, 1000);
+            point_far(&mut maps[1], &units, 1000, &[5, u32::MAX, 256]);
+            assert_eq!(maps[0], maps[1], "{length} units");
+            for (unit, place) in units.iter().zip(1000..) {
+                assert_eq!(maps[1][*unit as usize], place);
             }
         }
     }

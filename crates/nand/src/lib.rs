@@ -66,6 +66,9 @@ pub trait Media {
     /// Hands out `bytes` that still wait in the controller for the rest of their page.
     fn read_buffered(&mut self, _bytes: u32, _task: Task) {}
 
+    /// A block will soon be erased. A hint: nothing depends on it but speed.
+    fn prefetch(&self, _block: BlockId) {}
+
     /// Erases a block and returns its new erase count.
     fn erase(&mut self, block: BlockId, task: Task) -> PeCycles;
 
@@ -174,6 +177,11 @@ impl Media for Array {
     const DETAILED: bool = false;
 
     type Tag = ();
+
+    #[inline(always)]
+    fn prefetch(&self, block: BlockId) {
+        wane_units::prefetch(&self.erase_counts, block.index());
+    }
 
     /// Its erases, and its reads since the last one.
     type Past = (u32, u32);

@@ -33,7 +33,7 @@ pub use fnv::Fnv;
 pub use geometry::{Geometry, GeometryError};
 pub use ids::{BlockId, ChannelId, DieId, Lba, Lpn, PlaneId, Ppn, SuperblockId, UnitId};
 pub use nearest::{did_you_mean, nearest};
-pub use prefetch::prefetch;
+pub use prefetch::{prefetch, prefetch_far};
 pub use quantity::{Bytes, DAYS_PER_YEAR, Nanos, PeCycles, QuantityError, Rate, Ratio, floor_exact};
 pub use sectors::Sectors;
 pub use time::SimTime;
