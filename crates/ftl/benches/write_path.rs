@@ -227,9 +227,10 @@ const LOOP_AHEAD: usize = 32;
 /// half as far ahead as what the host writes.
 const AHEAD: usize = 96;
 const MOVES_AHEAD: usize = 64;
-/// The second step of what is asked for in two, on maps of so many entries and more.
-const NEAR_AHEAD: usize = 12;
+/// On maps of so many entries and more they are asked for in two steps, what is moved as far ahead as what the host writes; the
+/// second step.
 const FAR_ENTRIES: usize = 1 << 22;
+const NEAR_AHEAD: usize = 12;
 const _: () = assert!(AHEAD <= UNITS && MOVES_AHEAD <= UNITS, "no more is asked for ahead than a block holds");
 
 impl Necessary {
@@ -257,6 +258,7 @@ impl Necessary {
 
     fn rate_of<const FAR: bool>(&mut self, valid: usize, host_blocks: usize) -> f64 {
         let ask = if FAR { prefetch_far } else { prefetch };
+        let moves_ahead = if FAR { AHEAD } else { MOVES_AHEAD };
         let Self { map, reverse, rows, stream, blocks } = self;
         let map: &mut [u32] = bytemuck::cast_slice_mut(map);
         let reverse: &mut [u32] = bytemuck::cast_slice_mut(reverse);
@@ -288,9 +290,9 @@ impl Necessary {
                 (victim..victim + UNITS).step_by(16).for_each(|line| prefetch(reverse, line));
                 let base = stream.below(*blocks) as usize * UNITS;
                 reverse[base..][..valid].copy_from_slice(&moved[..valid]);
-                moved[..MOVES_AHEAD].iter().for_each(|unit| ask(map, *unit as usize));
+                moved[..moves_ahead].iter().for_each(|unit| ask(map, *unit as usize));
                 for position in 0..valid {
-                    ask(map, moved[(position + MOVES_AHEAD).min(UNITS - 1)] as usize);
+                    ask(map, moved[(position + moves_ahead).min(UNITS - 1)] as usize);
                     if FAR {
                         prefetch(map, moved[(position + NEAR_AHEAD).min(UNITS - 1)] as usize);
                     }

@@ -69,8 +69,6 @@ pub(crate) struct Domain {
     pub(crate) leveler: Box<dyn WearLevelPolicy>,
     /// The leveler's last answer was an action, so it is asked before the next host write.
     pub(crate) leveling_due: bool,
-    /// The block that is likely to be reclaimed next. A hint: nothing depends on it but speed.
-    pub(crate) likely_victim: Option<SuperblockId>,
     /// Of a collection that was left in the middle.
     pub(crate) fruitless: Fruitless,
     pub(crate) gc_erases: u64,
@@ -79,6 +77,11 @@ pub(crate) struct Domain {
 }
 
 impl Domain {
+    /// The block that is likely to be reclaimed next. A guess for prefetches; the policy decides.
+    pub(crate) fn likely_victim(&self) -> Option<SuperblockId> {
+        self.index.lowest().and_then(|valid| self.index.first(valid))
+    }
+
     /// Whether a block is one of the domain's.
     pub(crate) fn has(&self, block: SuperblockId) -> bool {
         block >= self.first && block.0 - self.first.0 < self.blocks

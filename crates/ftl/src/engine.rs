@@ -653,7 +653,6 @@ fn build_domain(
         victim,
         leveler,
         leveling_due: false,
-        likely_victim: None,
         fruitless: Fruitless::default(),
         gc_erases: 0,
         wear_leveling_erases: 0,

@@ -768,7 +768,8 @@ fn overwrite(
     }
 }
 
-/// As [`overwrite`], on a map that is far away. Out of line, so that small drives do not carry it.
+/// As [`overwrite`], on a map that is far away. Out of line, so that small drives do not carry it. Drives of several domains and
+/// those without lists ask in one step.
 #[inline(never)]
 fn overwrite_far(map: &mut [u32], units: &[u32], done: usize, run: usize, base: u32, replaced: &mut InLists<'_>) {
     overwrite(map, units, done, run, base, replaced, prefetch_far);

@@ -119,7 +119,6 @@ impl<M: Media> Ftl<M> {
             let room = self.domains[domain].room(self.units_per_block);
             self.domains[domain].index.open(victim);
             let next = self.prefetch_next(domain);
-            self.domains[domain].likely_victim = next;
             match self.relocate(domain, victim, Mover::GarbageCollection) {
                 Ok(()) => {}
                 // The other dies live on; this one takes no more writes until a trim empties one of its blocks.
@@ -184,7 +183,7 @@ impl<M: Media> Ftl<M> {
             prefetch(&self.erase_count, block.index());
             index.prefetch(block);
         }
-        let next = index.lowest().and_then(|valid| index.first(valid))?;
+        let next = self.domains[domain].likely_victim()?;
         index.prefetch_open(next, 0);
         prefetch(&self.erase_count, next.index());
         prefetch(&self.retired, next.index());

@@ -43,7 +43,8 @@ fn point(map: &mut [u32], units: &[u32], base: u32) {
     }
 }
 
-/// As [`point`], on a map that is far away. At the end the entries of those units are asked for that are likely to be moved next.
+/// As [`point`], on a map that is far away. `next` are the units that are likely to be moved next; at the end their entries are
+/// asked for.
 #[inline(never)]
 fn point_far(map: &mut [u32], units: &[u32], base: u32, next: &[u32]) {
     for logical in units.iter().take(FAR_AHEAD) {
@@ -189,10 +190,9 @@ impl<M: Media> Ftl<M> {
         self.reverse[base as usize..][..units.len()].copy_from_slice(units);
         let map = &mut self.map[..];
         if map.len() >= FAR_ENTRIES {
-            let next = self.domains[domain]
-                .likely_victim
-                .map_or(&[][..], |block| &self.reverse[self.layout.unit(block, 0).index()..]);
-            point_far(map, units, base, &next[..FAR_AHEAD.min(self.units_per_block as usize).min(next.len())]);
+            let entries = |block| &self.reverse[self.layout.unit(block, 0).index()..][..self.units_per_block as usize];
+            let next = self.domains[domain].likely_victim().map_or(&[][..], entries);
+            point_far(map, units, base, next);
         } else {
             point(map, units, base);
         }

@@ -13,8 +13,8 @@ pub fn prefetch<T>(table: &[T], index: usize) {
     let _ = (table, index);
 }
 
-/// As [`prefetch`], into the second level of the cache only: for tables that no cache holds, long before the access. Intel's cores
-/// wait for 16 lines of the first level at a time and for 48 of the second.
+/// As [`prefetch`], into the second level of the cache only: for tables that no cache holds, long before the access. A core
+/// of Intel's (Golden Cove and later) waits for 16 lines of the first level at a time and for 48 of the second.
 #[inline(always)]
 pub fn prefetch_far<T>(table: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]

@@ -104,3 +104,23 @@ fn a_trim_of_many_units_is_many_trims() {
         assert!(trimmed.iter().all(|unit| at_once.lookup(Lpn(*unit)).is_none()), "{written:?}, {trimmed:?}");
     }
 }
+
+/// From here on map entries are asked for in two steps, by code that smaller drives do not run.
+#[test]
+fn a_drive_whose_map_is_far_away_keeps_what_was_written() {
+    let (logical, blocks) = (1 << 22, 16_800);
+    let array = Array::new(Geometry::flat(blocks, 256, Bytes(4096)).unwrap());
+    let mut ftl = Ftl::new(array, config(logical, blocks - 4, 4)).unwrap();
+    let all: Vec<u32> = (0..logical).collect();
+    assert_eq!(ftl.write(Lpn::slice(&all)), (all.len(), Outcome::Done));
+    // Each address once, far apart, in requests that end within blocks.
+    let writes: Vec<u32> = (0..300_000u32).map(|number| number.wrapping_mul(1_234_567) % logical).collect();
+    let before = writes.iter().map(|unit| ftl.lookup(Lpn(*unit)).unwrap()).collect::<Vec<_>>();
+    for request in writes.chunks(1_000) {
+        assert_eq!(ftl.write(Lpn::slice(request)), (request.len(), Outcome::Done));
+    }
+    assert!(ftl.counters().gc_victims > 100, "collection moves units too, found {}", ftl.counters().gc_victims);
+    ftl.check().unwrap();
+    let after = writes.iter().map(|unit| ftl.lookup(Lpn(*unit)).unwrap());
+    assert!(before.iter().zip(after).filter(|(before, after)| **before == *after).count() < writes.len() / 100);
+}
