@@ -4,7 +4,7 @@
 //! sentinel, so that moving a block after an invalidation is a handful of stores; with [`Order::Closing`] it is a set of
 //! bits (`ClosingOrder`), and with [`Order::Wear`] a heap with lazy deletion. Where only the lowest bucket is asked for,
 //! only the lowest buckets are lists (`lists`). Beside the buckets stand all closed blocks in closing order, and densely
-//! for draws.
+//! for draws, where a policy asks for them ([`Roster`]).
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -36,6 +36,31 @@ pub enum Order {
     Wear,
 }
 
+/// Which lists of all closed blocks the mechanism keeps for a policy, beside the buckets. A policy can ask for what is not kept
+/// too; that scans all blocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Roster {
+    /// By position and by age.
+    #[default]
+    Full,
+    /// By position: `closed` and `blocks` of the view.
+    ByPosition,
+    /// By age: `oldest`.
+    ByAge,
+    /// None. To keep both costs each victim a few lines of the cache, which are far away on a large drive.
+    Nothing,
+}
+
+impl Roster {
+    fn has_positions(self) -> bool {
+        matches!(self, Self::Full | Self::ByPosition)
+    }
+
+    fn has_ages(self) -> bool {
+        matches!(self, Self::Full | Self::ByAge)
+    }
+}
+
 /// What a policy asks the mechanism to keep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IndexSpec {
@@ -46,8 +71,17 @@ pub struct IndexSpec {
     /// The policy asks for the lowest bucket alone. With [`Order::Entry`] and without a window that saves most of the upkeep;
     /// other buckets can be asked for still, at the cost of a scan of all blocks.
     pub lowest_only: bool,
+    /// Which lists of all closed blocks are kept.
+    pub roster: Roster,
     /// The policy goes by what the host reads of each block.
     pub reads: bool,
+}
+
+impl IndexSpec {
+    /// Whether anything that a block is entered in when it closes has to hear that it opens.
+    fn keeps_entries(&self) -> bool {
+        self.roster != Roster::Nothing || self.window.is_some()
+    }
 }
 
 const NOWHERE: u32 = u32::MAX;
@@ -56,11 +90,11 @@ const NOWHERE: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[repr(C, align(32))]
 struct ClosedBlock {
-    /// Number of the closing; 0 while the block is not closed.
+    /// Number of the closing. Of an open block it says nothing, and is 0 where a queue has to tell that the block has left.
     sequence: u64,
     /// The host clock at the closing.
     at: u64,
-    /// Where it stands in the dense table.
+    /// Where it stands in the dense table, if that is kept.
     position: u32,
 }
 
@@ -86,13 +120,17 @@ pub struct VictimIndex {
     lowest: u32,
     bucketed: u32,
     bucketed_valid: u64,
-    /// The closed blocks, densely.
+    /// How many blocks are closed.
+    closed_len: u32,
+    /// The closed blocks, densely; kept where the roster has positions.
     closed: Vec<u32>,
     closings: Vec<ClosedBlock>,
-    /// Closing sequence number and block; the front entry is never stale.
+    /// Closing sequence number and block; the front entry is never stale. Kept where the roster has ages.
     by_closing: VecDeque<(u64, u32)>,
     waiting: VecDeque<(u64, u32)>,
     sequence: u64,
+    /// The host clock at the last closing.
+    closed_last_at: u64,
     /// Which buckets are lists, with [`Order::Entry`].
     listed: Listed,
     coming: Coming,
@@ -120,11 +158,13 @@ impl VictimIndex {
             lowest: sentinels,
             bucketed: 0,
             bucketed_valid: 0,
-            closed: Vec::with_capacity(blocks as usize),
+            closed_len: 0,
+            closed: Vec::with_capacity(if spec.roster.has_positions() { blocks as usize } else { 0 }),
             closings: vec![ClosedBlock { sequence: 0, at: 0, position: NOWHERE }; blocks as usize],
             by_closing: VecDeque::new(),
             waiting: VecDeque::new(),
             sequence: 0,
+            closed_last_at: 0,
             listed: Listed::new(spec, blocks, sentinels),
             coming: Coming::default(),
         })
@@ -147,7 +187,26 @@ impl VictimIndex {
         archive.field("index.waiting", &mut self.waiting)?;
         archive.field("index.sequence", &mut self.sequence)?;
         // What the last prefetches named is a hint, and is not kept.
-        archive.field("index.listed", &mut self.listed)
+        archive.field("index.listed", &mut self.listed)?;
+        if archive.is_reading() {
+            self.count_closed();
+        }
+        Ok(())
+    }
+
+    /// Finds out anew what follows from the rest, and gives up what the roster does not have: older files have it.
+    fn count_closed(&mut self) {
+        if !self.spec.roster.has_positions() {
+            self.closed.clear();
+        }
+        if !self.spec.roster.has_ages() {
+            self.by_closing.clear();
+        }
+        let is_closed = |local: &u32| self.rows.state(*local).place != Place::NotClosed;
+        let closings: Vec<u64> =
+            (0..self.blocks).filter(is_closed).map(|local| self.closings[local as usize].at).collect();
+        self.closed_len = closings.len() as u32;
+        self.closed_last_at = closings.into_iter().max().unwrap_or_default();
     }
 
     #[inline(always)]
@@ -288,18 +347,25 @@ impl VictimIndex {
     pub fn close(&mut self, block: SuperblockId, now: u64, erase_count: u32) {
         let local = self.local(block);
         assert_eq!(self.rows.state(local).place, Place::NotClosed, "block {block} closes once");
-        let last = self.by_closing.back().map_or(0, |(_, last)| self.closings[*last as usize].at);
-        debug_assert!(last <= now, "blocks close in the order of the host clock, by which policies tell their age");
+        let roster = self.spec.roster;
+        let is_later = self.closed_last_at <= now;
+        debug_assert!(is_later, "blocks close in the order of the host clock, by which policies tell their age");
+        self.closed_last_at = now;
         self.sequence += 1;
-        let position = self.closed.len() as u32;
+        self.closed_len += 1;
+        let position = if roster.has_positions() { self.closed.len() as u32 } else { NOWHERE };
         self.closings[local as usize] = ClosedBlock { sequence: self.sequence, at: now, position };
         match self.spec.order {
             Order::Entry => {}
             Order::Closing => self.closing.iter_mut().for_each(|closing| closing.close(local, now)),
             Order::Wear => self.keys[local as usize] = u64::from(erase_count),
         }
-        self.closed.push(local);
-        self.by_closing.push_back((self.sequence, local));
+        if roster.has_positions() {
+            self.closed.push(local);
+        }
+        if roster.has_ages() {
+            self.by_closing.push_back((self.sequence, local));
+        }
         if self.spec.window.is_some() {
             self.rows.edit().set_place(local, Place::Waiting);
             self.waiting.push_back((self.sequence, local));
@@ -332,16 +398,26 @@ impl VictimIndex {
         if let Some(closing) = &mut self.closing {
             closing.open(local);
         }
+        self.closed_len -= 1;
+        if self.spec.keeps_entries() {
+            self.strike_off(local);
+        }
+    }
+
+    /// Takes a block that is closed no longer out of the roster and of those that wait.
+    fn strike_off(&mut self, local: u32) {
         let left = &mut self.closings[local as usize];
         left.sequence = 0;
-        let position = left.position as usize;
-        debug_assert_eq!(self.closed[position], local, "the block is where its entry says, or another one would leave");
-        self.closed.swap_remove(position);
-        if let Some(moved) = self.closed.get(position) {
-            self.closings[*moved as usize].position = position as u32;
+        if self.spec.roster.has_positions() {
+            let position = left.position as usize;
+            let found = self.closed.swap_remove(position);
+            debug_assert_eq!(found, local, "the block is where its entry says, or another one would leave");
+            if let Some(moved) = self.closed.get(position) {
+                self.closings[*moved as usize].position = position as u32;
+            }
         }
-        Self::drop_stale(&mut self.by_closing, &self.closings, local, self.closed.len());
-        Self::drop_stale(&mut self.waiting, &self.closings, local, self.closed.len());
+        Self::drop_stale(&mut self.by_closing, &self.closings, local, self.closed_len);
+        Self::drop_stale(&mut self.waiting, &self.closings, local, self.closed_len);
     }
 
     /// Asks for what [`VictimIndex::open`] will need of a block, in two steps with other work between and after them, since the
@@ -351,8 +427,10 @@ impl VictimIndex {
         let local = self.local(block) as usize;
         if step == 0 {
             self.rows.prefetch(local as u32);
-            prefetch(&self.closings, local);
-        } else {
+            if self.spec.keeps_entries() {
+                prefetch(&self.closings, local);
+            }
+        } else if self.spec.roster.has_positions() {
             prefetch(&self.closed, self.closings[local].position as usize);
             self.closed.last().iter().for_each(|last| prefetch(&self.closings, **last as usize));
         }
@@ -419,17 +497,33 @@ impl VictimIndex {
 
     /// Closed blocks.
     pub fn closed_len(&self) -> u32 {
-        self.closed.len() as u32
+        self.closed_len
     }
 
     /// The closed block at a position of an arbitrary but repeatable order.
+    ///
+    /// # Panics
+    /// The position is not below [`VictimIndex::closed_len`].
     pub fn closed(&self, position: u32) -> SuperblockId {
-        SuperblockId(self.first + self.closed[position as usize])
+        if self.spec.roster.has_positions() {
+            return SuperblockId(self.first + self.closed[position as usize]);
+        }
+        self.closed_blocks().nth(position as usize).expect("a position below the number of closed blocks")
+    }
+
+    /// The closed blocks, as [`VictimIndex::closed`] orders them: by their ids where the roster has no positions.
+    pub fn closed_blocks(&self) -> impl Iterator<Item = SuperblockId> {
+        let scanned = if self.spec.roster.has_positions() { 0..0 } else { 0..self.blocks };
+        let is_closed = |local: &u32| self.rows.state(*local).place != Place::NotClosed;
+        self.closed.iter().copied().chain(scanned.filter(is_closed)).map(|local| SuperblockId(self.first + local))
     }
 
     /// The block that closed longest ago.
     pub fn oldest(&self) -> Option<SuperblockId> {
-        self.by_closing.front().map(|(_, local)| SuperblockId(self.first + local))
+        if self.spec.roster.has_ages() {
+            return self.by_closing.front().map(|(_, local)| SuperblockId(self.first + local));
+        }
+        self.closed_blocks().min_by_key(|block| self.closings[self.local(*block) as usize].sequence)
     }
 
     /// The oldest closed block outside the window.
@@ -511,12 +605,13 @@ impl VictimIndex {
             return;
         }
         self.heaps.iter_mut().for_each(BinaryHeap::clear);
-        for local in &self.closed {
-            let key = u64::from(erase_count[(self.first + local) as usize]);
-            self.keys[*local as usize] = key;
-            let state = self.rows.state(*local);
+        let closed: Vec<SuperblockId> = self.closed_blocks().collect();
+        for block in closed {
+            let (key, local) = (u64::from(erase_count[block.index()]), self.local(block));
+            self.keys[local as usize] = key;
+            let state = self.rows.state(local);
             if state.place == Place::Bucket {
-                self.heaps[state.valid as usize].push(Reverse((key, *local)));
+                self.heaps[state.valid as usize].push(Reverse((key, local)));
             }
         }
         let entries: usize = self.heaps.iter().map(BinaryHeap::len).sum();
@@ -524,11 +619,11 @@ impl VictimIndex {
     }
 
     /// A block opened: stale entries never stay in front, and never outnumber the closed blocks for long.
-    fn drop_stale(queue: &mut VecDeque<(u64, u32)>, closings: &[ClosedBlock], opened: u32, closed: usize) {
+    fn drop_stale(queue: &mut VecDeque<(u64, u32)>, closings: &[ClosedBlock], opened: u32, closed: u32) {
         if queue.front().is_some_and(|(_, local)| *local == opened) {
             Self::drop_front(queue, closings);
         }
-        if queue.len() > 2 * closed + 64 {
+        if queue.len() > 2 * closed as usize + 64 {
             queue.retain(|(sequence, local)| closings[*local as usize].sequence == *sequence);
         }
     }
@@ -618,6 +713,69 @@ pub(crate) mod tests {
         index.open(SuperblockId(1));
         index.fill_window();
         assert_eq!((index.lowest(), index.oldest_waiting()), (Some(1), None));
+    }
+
+    /// What a policy can ask of all closed blocks.
+    fn asked(index: &VictimIndex) -> (Option<SuperblockId>, Option<SuperblockId>, Vec<SuperblockId>) {
+        let mut closed: Vec<SuperblockId> = index.closed_blocks().collect();
+        let by_position: Vec<SuperblockId> = (0..index.closed_len()).map(|position| index.closed(position)).collect();
+        assert_eq!(by_position, closed, "positions are those of the list");
+        closed.sort_unstable();
+        (index.oldest(), index.oldest_waiting(), closed)
+    }
+
+    #[test]
+    fn whatever_the_roster_answers_are_the_same() {
+        for (order, window) in
+            [(Order::Entry, None), (Order::Entry, Some(9)), (Order::Closing, None), (Order::Wear, None)]
+        {
+            let rosters = [Roster::Full, Roster::ByPosition, Roster::ByAge, Roster::Nothing];
+            let mut stream = wane_sim::Streams::new(8).stream("roster");
+            let spec = |roster| IndexSpec { order, window, roster, ..IndexSpec::default() };
+            let mut indices = rosters.map(|roster| closed(16, &[16; 40], spec(roster)));
+            for now in 41..4000u64 {
+                let block = SuperblockId(stream.below(40) as u32);
+                let opens = stream.chance(0.1);
+                for index in &mut indices {
+                    match (index.is_closed(block), index.valid(block)) {
+                        (true, valid) if valid == 0 || opens => index.open(block),
+                        (true, _) => lose_one(index, block),
+                        (false, _) => {
+                            index.clear(block);
+                            index.add_valid(block, 0, 16);
+                            // Several close at the same clock.
+                            index.close(block, now / 9 * 9, 0);
+                        }
+                    }
+                    index.fill_window();
+                }
+                let [full, others @ ..] = &indices;
+                for other in others {
+                    assert_eq!(asked(other), asked(full));
+                    assert_eq!((other.closed_len(), other.lowest()), (full.closed_len(), full.lowest()));
+                }
+            }
+            // A file that was written where everything was kept, as all of them once were.
+            let [full, .., nothing] = &mut indices;
+            let mut writer = wane_archive::Writer::new(Vec::new()).unwrap();
+            full.archive(&mut writer).unwrap();
+            let bytes = writer.finish().unwrap();
+            let mut again = VictimIndex::new(SuperblockId(0), 40, 16, spec(Roster::Nothing)).unwrap();
+            let mut reader = wane_archive::Reader::new(bytes.as_slice()).unwrap();
+            again.archive(&mut reader).unwrap();
+            reader.finish().unwrap();
+            for block in (0..40).map(SuperblockId) {
+                assert_eq!(asked(&again), asked(nothing));
+                for index in [&mut again, &mut *nothing] {
+                    if index.is_closed(block) {
+                        index.open(block);
+                    } else {
+                        index.close(block, 5000, 0);
+                    }
+                    index.fill_window();
+                }
+            }
+        }
     }
 
     #[test]

@@ -170,8 +170,8 @@ impl<M: Media> Ftl<M> {
         if victims > FRUITLESS_PER_BLOCK * u64::from(closed) {
             return true;
         }
-        let invalid = |position| index.valid(index.closed(position)) < self.units_per_block;
-        victims.is_multiple_of(u64::from(closed) + 2) && !(0..closed).any(invalid)
+        let invalid = |block| index.valid(block) < self.units_per_block;
+        victims.is_multiple_of(u64::from(closed) + 2) && !index.closed_blocks().any(invalid)
     }
 
     /// Asks for what the block that is likely to be reclaimed next will need, while this one is copied: its reverse map, its

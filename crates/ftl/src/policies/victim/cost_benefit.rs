@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wane_units::SuperblockId;
 
-use super::{GcView, IndexSpec, Order, VictimPolicy};
+use super::{GcView, IndexSpec, Order, Roster, VictimPolicy};
 use crate::policies::Builtin;
 use crate::policies::state::remembered_by_serde;
 
@@ -68,7 +68,7 @@ impl VictimPolicy for CostBenefit {
     remembered_by_serde!();
 
     fn index(&self) -> IndexSpec {
-        IndexSpec { order: Order::Closing, ..IndexSpec::default() }
+        IndexSpec { order: Order::Closing, roster: Roster::Nothing, ..IndexSpec::default() }
     }
 
     /// With equal u the oldest scores best, so the first of each bucket stands for all of it.

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wane_units::SuperblockId;
 
-use super::{GcView, IndexSpec, VictimPolicy};
+use super::{GcView, IndexSpec, Roster, VictimPolicy};
 use crate::policies::Builtin;
 use crate::policies::state::remembered_by_serde;
 
@@ -36,7 +36,7 @@ impl VictimPolicy for Fifo {
     remembered_by_serde!();
 
     fn index(&self) -> IndexSpec {
-        IndexSpec { lowest_only: true, ..IndexSpec::default() }
+        IndexSpec { lowest_only: true, roster: Roster::ByAge, ..IndexSpec::default() }
     }
 
     fn choose(&mut self, view: &GcView<'_>) -> Option<SuperblockId> {

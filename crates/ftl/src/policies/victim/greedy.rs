@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wane_units::SuperblockId;
 
-use super::{GcView, IndexSpec, Order, VictimPolicy};
+use super::{GcView, IndexSpec, Order, Roster, VictimPolicy};
 use crate::policies::Builtin;
 use crate::policies::state::remembered_by_serde;
 
@@ -56,7 +56,7 @@ impl VictimPolicy for Greedy {
 
     fn index(&self) -> IndexSpec {
         let order = if self.tie == Tie::LeastWorn { Order::Wear } else { Order::Entry };
-        IndexSpec { lowest_only: order == Order::Entry, order, ..IndexSpec::default() }
+        IndexSpec { lowest_only: order == Order::Entry, order, roster: Roster::Nothing, ..IndexSpec::default() }
     }
 
     fn choose(&mut self, view: &GcView<'_>) -> Option<SuperblockId> {

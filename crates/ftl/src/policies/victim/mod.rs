@@ -23,7 +23,7 @@ use wane_units::SuperblockId;
 
 use super::{BlockEvent, Builtin, Entry, Mode, Needs, Setting};
 use crate::index::VictimIndex;
-pub use crate::index::{IndexSpec, Order};
+pub use crate::index::{IndexSpec, Order, Roster};
 use crate::policies::state::remembers;
 
 /// Chooses the block to reclaim.
@@ -88,7 +88,7 @@ impl GcView<'_> {
     /// The closed blocks, in an arbitrary but repeatable order. A policy that looks at all of them says so in
     /// [`Needs::blocks_max`].
     pub fn blocks(&self) -> impl Iterator<Item = SuperblockId> {
-        (0..self.closed_len()).map(|position| self.closed(position))
+        self.index.closed_blocks()
     }
 
     /// Host units written so far: the logical clock.
@@ -151,12 +151,13 @@ impl GcView<'_> {
         self.index.closed_len()
     }
 
-    /// The closed block at a position of an arbitrary but repeatable order: for uniform draws.
+    /// The closed block at a position of an arbitrary but repeatable order: for uniform draws. A scan of all blocks unless
+    /// [`IndexSpec::roster`] has positions.
     pub fn closed(&self, position: u32) -> SuperblockId {
         self.index.closed(position)
     }
 
-    /// The block that closed longest ago.
+    /// The block that closed longest ago. A scan of all blocks unless [`IndexSpec::roster`] has ages.
     pub fn oldest(&self) -> Option<SuperblockId> {
         self.index.oldest()
     }

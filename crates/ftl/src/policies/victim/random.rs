@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use wane_sim::{Stream, Streams};
 use wane_units::SuperblockId;
 
-use super::{GcView, IndexSpec, VictimPolicy};
+use super::{GcView, IndexSpec, Roster, VictimPolicy};
 use crate::policies::state::remembered_by_serde;
 use crate::policies::{Builtin, Setting};
 
@@ -43,7 +43,7 @@ impl VictimPolicy for Random {
     }
 
     fn index(&self) -> IndexSpec {
-        IndexSpec { lowest_only: true, ..IndexSpec::default() }
+        IndexSpec { lowest_only: true, roster: Roster::ByPosition, ..IndexSpec::default() }
     }
 
     fn choose(&mut self, view: &GcView<'_>) -> Option<SuperblockId> {

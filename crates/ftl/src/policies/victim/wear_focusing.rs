@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wane_units::{Ratio, SuperblockId};
 
-use super::{GcView, IndexSpec, VictimPolicy};
+use super::{GcView, IndexSpec, Roster, VictimPolicy};
 use crate::policies::state::remembered_by_serde;
 use crate::policies::{Builtin, Mode, Needs, Setting};
 
@@ -96,7 +96,7 @@ impl VictimPolicy for WearFocusing {
     }
 
     fn index(&self) -> IndexSpec {
-        IndexSpec { reads: true, ..IndexSpec::default() }
+        IndexSpec { reads: true, roster: Roster::ByPosition, ..IndexSpec::default() }
     }
 
     fn choose(&mut self, view: &GcView<'_>) -> Option<SuperblockId> {

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wane_units::SuperblockId;
 
-use super::{GcView, IndexSpec, VictimPolicy};
+use super::{GcView, IndexSpec, Roster, VictimPolicy};
 use crate::policies::Builtin;
 use crate::policies::state::remembered_by_serde;
 
@@ -47,7 +47,7 @@ impl VictimPolicy for WindowedGreedy {
     remembered_by_serde!();
 
     fn index(&self) -> IndexSpec {
-        IndexSpec { window: Some(self.window), ..IndexSpec::default() }
+        IndexSpec { window: Some(self.window), roster: Roster::Nothing, ..IndexSpec::default() }
     }
 
     fn choose(&mut self, view: &GcView<'_>) -> Option<SuperblockId> {
