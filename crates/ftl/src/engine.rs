@@ -30,6 +30,9 @@ pub(crate) const UNMAPPED: u32 = u32::MAX;
 /// Entries of a map that most caches do not hold, 16 MiB of it: they are asked for in two steps.
 pub(crate) const FAR_ENTRIES: usize = 1 << 22;
 
+/// Entries of the map, and of the reverse map, in a line of the cache.
+pub(crate) const ENTRIES_PER_LINE: usize = 16;
+
 /// Firmware over a medium.
 ///
 /// Blocks are numbered as [`Layout`] does. The map holds a [`UnitId`] for each [`Lpn`], the reverse map the [`Lpn`] of each

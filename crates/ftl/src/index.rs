@@ -277,12 +277,6 @@ impl VictimIndex {
         (0..).step_by(64).zip(self.bits(block)).flat_map(|(first, word)| ones(*word).map(move |bit| first + bit))
     }
 
-    /// Brings the start of a block's row into the cache.
-    #[inline(always)]
-    pub fn prefetch(&self, block: SuperblockId) {
-        self.rows.prefetch(self.local(block));
-    }
-
     /// Brings what [`VictimIndex::invalidate`] touches into the cache.
     #[inline(always)]
     pub(crate) fn prefetch_unit(&mut self, block: SuperblockId, unit: u32) {
@@ -434,6 +428,14 @@ impl VictimIndex {
             prefetch(&self.closed, self.closings[local].position as usize);
             self.closed.last().iter().for_each(|last| prefetch(&self.closings, **last as usize));
         }
+    }
+
+    /// Asks for what a block that will be written needs, until [`VictimIndex::close`].
+    #[inline]
+    pub(crate) fn prefetch_close(&self, block: SuperblockId) {
+        let local = self.local(block);
+        self.rows.prefetch(local);
+        prefetch(&self.closings, local as usize);
     }
 
     /// Moves the oldest waiting blocks into the window until it is full.

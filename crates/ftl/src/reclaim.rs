@@ -5,7 +5,7 @@ use wane_nand::Media;
 use wane_units::{SuperblockId, prefetch};
 
 use crate::domain::{Domain, Mover};
-use crate::engine::{EndOfLife, Ftl, Outcome};
+use crate::engine::{ENTRIES_PER_LINE, EndOfLife, FAR_ENTRIES, Ftl, Outcome};
 use crate::persist::Event;
 use crate::policies::capacity::Demand;
 use crate::policies::retirement::{RetireView, RetirementThreshold, Verdict};
@@ -117,6 +117,7 @@ impl<M: Media> Ftl<M> {
                 return self.no_victim();
             }
             let room = self.domains[domain].room(self.units_per_block);
+            self.prefetch_reverse(victim);
             self.domains[domain].index.open(victim);
             let next = self.prefetch_next(domain);
             match self.relocate(domain, victim, Mover::GarbageCollection) {
@@ -175,24 +176,31 @@ impl<M: Media> Ftl<M> {
     }
 
     /// Asks for what the block that is likely to be reclaimed next will need, while this one is copied: its reverse map, its
-    /// place in the index and its counts of erases; and for the count of the block that is opened next.
+    /// place in the index and its counts of erases; and for what the block needs that is opened next, until it is closed.
     fn prefetch_next(&self, domain: usize) -> Option<SuperblockId> {
-        const ENTRIES_PER_LINE: usize = 16;
         let Domain { index, free, .. } = &self.domains[domain];
         if let Some(block) = free.first() {
             prefetch(&self.erase_count, block.index());
-            index.prefetch(block);
+            prefetch(&self.retired, block.index());
+            index.prefetch_close(block);
         }
         let next = self.domains[domain].likely_victim()?;
         index.prefetch_open(next, 0);
         prefetch(&self.erase_count, next.index());
         prefetch(&self.retired, next.index());
         self.media.prefetch(self.layout.member(next, 0));
-        let base = self.layout.unit(next, 0).index();
+        if self.map.len() < FAR_ENTRIES {
+            self.prefetch_reverse(next);
+        }
+        Some(next)
+    }
+
+    /// Asks for the reverse map of a block. Many at once hold up what comes after them, where each is far away.
+    fn prefetch_reverse(&self, block: SuperblockId) {
+        let base = self.layout.unit(block, 0).index();
         for line in (base..base + (self.units_per_block as usize).min(1024)).step_by(ENTRIES_PER_LINE) {
             prefetch(&self.reverse, line);
         }
-        Some(next)
     }
 
     /// One die without a victim is passed over as long as another one has room. A drive of one domain is dead, unless it

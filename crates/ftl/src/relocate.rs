@@ -5,7 +5,7 @@ use wane_units::{SuperblockId, UnitId, prefetch, prefetch_far};
 
 use crate::counters::CountPrograms;
 use crate::domain::Mover;
-use crate::engine::{EndOfLife, FAR_ENTRIES, Ftl};
+use crate::engine::{ENTRIES_PER_LINE, EndOfLife, FAR_ENTRIES, Ftl};
 use crate::index::ones;
 use crate::policies::StreamId;
 use crate::redundancy::UnderWay;
@@ -16,6 +16,10 @@ const AHEAD: usize = 64;
 /// The same where the map is far away: into the second level of the cache, and from there into the first.
 const FAR_AHEAD: usize = 96;
 const NEAR_AHEAD: usize = 12;
+
+/// Units that are moved for each line of the next block's reverse map that is asked for. All at once would keep map entries waiting:
+/// a processor has room for a dozen or two of lines that are under way.
+const UNITS_PER_LINE: usize = 6;
 
 /// Where relocated units go.
 #[derive(Clone, Copy)]
@@ -43,15 +47,21 @@ fn point(map: &mut [u32], units: &[u32], base: u32) {
     }
 }
 
-/// As [`point`], on a map that is far away. `next` are the units that are likely to be moved next; at the end their entries are
-/// asked for.
+/// As [`point`], on a map that is far away. `next` are the units that are likely to be moved next: they are asked for, and at the
+/// end their map entries.
 #[inline(never)]
 fn point_far(map: &mut [u32], units: &[u32], base: u32, next: &[u32]) {
     for logical in units.iter().take(FAR_AHEAD) {
         prefetch_far(map, *logical as usize);
     }
     let steady = units.len().saturating_sub(FAR_AHEAD);
-    for (window, unit) in units.windows(FAR_AHEAD + 1).zip(base..) {
+    let mut lines = (0..next.len()).step_by(ENTRIES_PER_LINE);
+    for ((position, window), unit) in units.windows(FAR_AHEAD + 1).enumerate().zip(base..) {
+        if position.is_multiple_of(UNITS_PER_LINE)
+            && let Some(line) = lines.next()
+        {
+            prefetch(next, line);
+        }
         prefetch_far(map, window[FAR_AHEAD] as usize);
         prefetch(map, window[NEAR_AHEAD] as usize);
         map[window[0] as usize] = unit;
