@@ -9,6 +9,7 @@ use wane_units::{BlockState, Counters, Lpn, SuperblockId, UnitId};
 use crate::config::{BuildError, FtlConfig, Layout, RefusedSetting as Refused, UnitLocator};
 use crate::domain::{Domain, Parked};
 use crate::free::FreeList;
+use crate::host::Turn;
 use crate::index::VictimIndex;
 use crate::mode::ModeState;
 use crate::payload::Payload;
@@ -52,6 +53,8 @@ pub struct Ftl<M: Media> {
     pub(crate) domains: Vec<Domain>,
     /// The domain that takes the next host page.
     pub(crate) turn: u32,
+    /// Room for the plan of host writes to several domains; between calls it means nothing.
+    pub(crate) turns: Vec<Turn>,
     pub(crate) gc_reserve: u32,
     /// Free blocks of a domain up to which it collects unforced; none below the reserve.
     pub(crate) gc_unforced: u32,
@@ -191,8 +194,7 @@ impl<M: Media> Ftl<M> {
         if is_new {
             check_counts(&config, &layout, retired_blocks)?;
         }
-        let persist = persist(&config, &layout)?;
-        let pages = layout.blocks() * layout.pages_per_superblock();
+        let (persist, pages) = (persist(&config, &layout)?, layout.blocks() * layout.pages_per_superblock());
         let stripes = stripes(&config, &layout, pages, media.geometry().dies())?;
         let map = empty_map(&config, stripes.as_ref().map_or(0, |_| Stripes::count_max(pages)))?;
         let erase_count = erase_counts(&media, &layout);
@@ -209,6 +211,7 @@ impl<M: Media> Ftl<M> {
             retired,
             domains,
             turn: 0,
+            turns: Vec::new(),
             gc_reserve: config.gc_reserve,
             gc_unforced: config.gc_unforced,
             rated_blocks: config.rated_blocks,

@@ -13,6 +13,10 @@ use crate::policies::Mode;
 use crate::redundancy::UnderWay;
 use crate::stripes::Stripes;
 
+mod turns;
+
+pub(crate) use turns::Turn;
+
 /// How far ahead of a write, read or trim its map entry is asked for; the row of the block that loses a unit half as far. Where a
 /// write takes 4 ns, 48 of them take 190 ns, and memory answers in 150: 16 were too few.
 const AHEAD: usize = 96;
@@ -190,59 +194,6 @@ impl<M: Media> Ftl<M> {
             }
         }
         (done, Outcome::Done)
-    }
-
-    /// Writes units to the domains in turn while that is all there is to do: no block fills up, no leveler is due, nothing is
-    /// striped or lost. Returns how many; the next one may need [`Ftl::write_for`].
-    fn write_across(&mut self, units: &[u32], done: usize, cause: Cause) -> usize {
-        let stamps_by_unit = self.capture.is_some() || self.persist.is_some() && self.layout.units_per_page() > 1;
-        if self.stripes.is_some() || self.payload.is_some() || stamps_by_unit || !self.lost.is_empty() {
-            return 0;
-        }
-        let Self { map, reverse, domains, layout, media, counters, turn, persist, .. } = self;
-        let (map, reverse) = (&mut map[..], &mut reverse[..]);
-        let (units_per_block, per_page, locator) = (self.units_per_block, layout.units_per_page(), self.locator);
-        let mut position = done;
-        while position < units.len() {
-            let count = domains.len() as u32;
-            let domain = &mut domains[*turn as usize];
-            let has_room = domain.free.len() as u32 >= self.gc_reserve || domain.index.reclaimable();
-            let Some(frontier) = domain.host.as_mut().filter(|_| has_room) else { break };
-            let Frontier { block, next } = *frontier;
-            if next + 1 == units_per_block || self.leveling && domain.leveling_due {
-                break;
-            }
-            frontier.next += 1;
-            debug_assert!(domain.has(block), "a domain writes to a block of its own");
-            domain.index.add_one(block, next);
-            let unit = block.0 * units_per_block + next;
-            reverse[unit as usize] = units[position];
-            let mut replaced = InDomains { domains, layout, locator };
-            if let Some(far) = units.get(position + AHEAD) {
-                prefetch(map, *far as usize);
-                announce(map, units[position + AHEAD / 2], position, &mut replaced);
-            }
-            replace(map, units[position], unit, &mut replaced);
-            position += 1;
-            if per_page == 1 || (next + 1).is_multiple_of(per_page) {
-                let page = layout.page_in_block(next);
-                let (flash, row) = layout.place_page(block, page);
-                counters.program_operations += 1;
-                if let Some(persist) = persist {
-                    persist.accepted[block.index()] = next + 1;
-                    persist.oob.program(block, page, 1);
-                }
-                // Only a detailed medium keeps tags, and none comes here.
-                media.program(flash, row, 1, Task::Host, &[]);
-                *turn = if *turn + 1 == count { 0 } else { *turn + 1 };
-            }
-        }
-        let written = position - done;
-        self.counters.programmed(cause, written as u64);
-        if cause == Cause::Host {
-            self.counters.host_units_written += written as u64;
-        }
-        written
     }
 
     /// What the host has written or trimmed is lost no longer.

@@ -32,6 +32,7 @@ impl<M: Media> Ftl<M> {
             retired: self.retired,
             domains: self.domains,
             turn: self.turn,
+            turns: self.turns,
             gc_reserve: self.gc_reserve,
             gc_unforced: self.gc_unforced,
             rated_blocks: self.rated_blocks,

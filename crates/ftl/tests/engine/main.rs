@@ -22,9 +22,9 @@ use wane_ftl::policies::retirement::RETIRE_POLICIES;
 use wane_ftl::policies::scrub::SCRUB_POLICIES;
 use wane_ftl::policies::victim::VICTIM_POLICIES;
 use wane_ftl::policies::wear_leveling::WEAR_LEVEL_POLICIES;
-use wane_ftl::{Ftl, FtlConfig, Outcome};
+use wane_ftl::{EraseGroup, Ftl, FtlConfig, Outcome, Pooling};
 use wane_nand::Array;
-use wane_units::{Bytes, Geometry, Lpn, Ratio, SuperblockId};
+use wane_units::{Bytes, Geometry, Lpn, Ratio, SuperblockId, UnitId};
 
 fn config(logical_units: u32, rated_blocks: u32, gc_reserve: u32) -> FtlConfig {
     let table = toml::Table::new;
@@ -102,6 +102,69 @@ fn a_trim_of_many_units_is_many_trims() {
         };
         assert_eq!(state(&at_once), state(&one_by_one), "{written:?}, {trimmed:?}");
         assert!(trimmed.iter().all(|unit| at_once.lookup(Lpn(*unit)).is_none()), "{written:?}, {trimmed:?}");
+    }
+}
+
+/// Many units at once go to the dies by a plan, one alone without it where pages have several units.
+#[test]
+fn on_several_dies_it_does_not_matter_how_the_host_cuts_its_requests() {
+    // (dies, units a page, percent of the flash that is exported, wear leveler)
+    let table = [
+        (4, 1, 70, "none"),
+        (4, 4, 70, "none"),
+        (3, 3, 86, "none"),
+        (2, 1, 70, "hot-cold-swap"),
+        (5, 2, 70, "dual-pool"),
+        (3, 2, 70, "variance"),
+    ];
+    for (dies, units_per_page, percent, leveler) in table {
+        let geometry = Geometry::new(dies, 1, 1, 24, 16, Bytes(4096 * u64::from(units_per_page))).unwrap();
+        let logical = dies * 24 * 16 * units_per_page * percent / 100;
+        let new = || {
+            let config = FtlConfig {
+                units_per_page,
+                domain: Pooling::Die,
+                erase_group: EraseGroup::Block,
+                endurance: Some(60),
+                wear_leveling: find(WEAR_LEVEL_POLICIES, leveler).unwrap().parse(toml::Table::new()).unwrap(),
+                ..config(logical, dies * 22, 2)
+            };
+            let mut ftl = Ftl::new(Array::new(geometry), config).unwrap();
+            ftl.set_leveling(true);
+            ftl
+        };
+        let (mut at_once, mut one_by_one) = (new(), new());
+        let mut stream = wane_sim::Streams::new(u64::from(dies)).stream("cuts");
+        for round in 0..400 {
+            // Most writes go to a third of the addresses, so that dies wear unevenly.
+            let bound = if stream.chance(0.8) { logical / 3 } else { logical };
+            let count = [1, 2, 7, 64, 500][round % 5];
+            let mut request: Vec<Lpn> = (0..count).map(|_| Lpn(stream.below(u64::from(bound)) as u32)).collect();
+            if percent > 80 && round > 200 {
+                // Nothing of the first die's becomes invalid, so that it fills up and is passed over.
+                let block = |unit: UnitId| SuperblockId(unit.0 / (16 * units_per_page));
+                let is_elsewhere = |unit: UnitId| at_once.layout().domain(block(unit)) > 0;
+                request.retain(|unit| at_once.lookup(*unit).is_none_or(is_elsewhere));
+            }
+            let end = at_once.write(&request);
+            let ends = request.iter().map(|unit| one_by_one.write(&[*unit]).1).take_while(|end| *end == Outcome::Done);
+            assert_eq!(end.0, ends.count());
+            let state = |ftl: &Ftl<Array>| {
+                let mapped: Vec<_> = Lpn::all(0..logical).map(|unit| ftl.lookup(unit)).collect();
+                (mapped, *ftl.counters(), ftl.erase_counts().to_vec())
+            };
+            assert_eq!(
+                state(&at_once),
+                state(&one_by_one),
+                "{dies} dies, {units_per_page} units a page, round {round}"
+            );
+            if end.1 != Outcome::Done {
+                break;
+            }
+        }
+        at_once.check().unwrap();
+        assert!(at_once.counters().gc_victims > 100, "dies collect, found {}", at_once.counters().gc_victims);
+        assert_eq!(leveler == "none", at_once.counters().erases_wear_leveling == 0, "{leveler}");
     }
 }
 
