@@ -46,9 +46,12 @@ class Deadly(Greedy):
         self._deaths = deaths
 
     def begin(self, setting: Setting) -> None:
-        """Each death leaves a file, so that later processes know of it."""
-        if len(list(self._folder.iterdir())) < self._deaths:
-            (self._folder / str(os.getpid())).touch()
+        """Each death leaves a file, so that others know of it: two processes that begin at once do not take the same one."""
+        for death in range(self._deaths):
+            try:
+                (self._folder / str(death)).touch(exist_ok=False)
+            except FileExistsError:
+                continue
             os.kill(os.getpid(), signal.SIGKILL)
 
 
