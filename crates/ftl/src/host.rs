@@ -7,7 +7,7 @@ use crate::config::{Layout, UnitLocator};
 use crate::counters::{Cause, CountPrograms};
 use crate::domain::{Domain, Frontier};
 use crate::engine::{EndOfLife, FAR_ENTRIES, Ftl, Origin, OutOfRange, Outcome, UNMAPPED};
-use crate::index::Lists;
+use crate::index::{Lists, VictimIndex};
 use crate::persist::Event;
 use crate::policies::Mode;
 use crate::redundancy::UnderWay;
@@ -294,10 +294,7 @@ impl<M: Media> Ftl<M> {
             }
             replaced.lists.finish();
         } else {
-            let mut replaced = |unit| {
-                let (block, within) = locator.locate(UnitId(unit));
-                index.invalidate(block, within);
-            };
+            let mut replaced = InKeys { index, locator };
             overwrite(&mut self.map, units, done, run, base, &mut replaced, prefetch);
         }
     }
@@ -615,17 +612,10 @@ impl<M: Media> Ftl<M> {
 /// Who is told of the units that writes replace.
 trait Replaced {
     /// A unit will be replaced [`AHEAD`] / 2 writes from now. `position` counts the writes.
-    fn prefetch(&mut self, _position: usize, _unit: u32) {}
+    fn prefetch(&mut self, position: usize, unit: u32);
 
     /// A unit is replaced.
     fn invalidate(&mut self, unit: u32);
-}
-
-impl<F: FnMut(u32)> Replaced for F {
-    #[inline(always)]
-    fn invalidate(&mut self, unit: u32) {
-        self(unit);
-    }
 }
 
 /// The replaced units of a drive that is one domain and keeps its blocks in lists.
@@ -645,6 +635,26 @@ impl Replaced for InLists<'_> {
     fn invalidate(&mut self, unit: u32) {
         let (block, within) = self.locator.locate(UnitId(unit));
         self.lists.invalidate(block, within);
+    }
+}
+
+/// The replaced units of a drive that is one domain and keeps its blocks in another order than that of lists.
+struct InKeys<'a> {
+    index: &'a mut VictimIndex,
+    locator: UnitLocator,
+}
+
+impl Replaced for InKeys<'_> {
+    #[inline(always)]
+    fn prefetch(&mut self, _position: usize, unit: u32) {
+        let (block, within) = self.locator.locate(UnitId(unit));
+        self.index.prefetch_unit(block, within);
+    }
+
+    #[inline(always)]
+    fn invalidate(&mut self, unit: u32) {
+        let (block, within) = self.locator.locate(UnitId(unit));
+        self.index.invalidate(block, within);
     }
 }
 

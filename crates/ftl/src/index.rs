@@ -450,6 +450,9 @@ impl VictimIndex {
             }
         }
         Self::drop_front(&mut self.waiting, &self.closings);
+        // One victim from now the first comes in, and whether the one behind it still waits is asked.
+        self.waiting.front().iter().for_each(|(_, local)| self.rows.prefetch(*local));
+        self.waiting.get(1).iter().for_each(|(_, local)| prefetch(&self.closings, *local as usize));
         debug_assert!(self.bucketed <= window, "the policy sees no more blocks than its window has");
     }
 
