@@ -196,19 +196,26 @@ impl VictimIndex {
         Ok(())
     }
 
-    /// Finds out anew what follows from the rest, and gives up what the roster does not have: older files have it.
+    /// Finds out anew what follows from the rest: how many blocks are closed, and the lists of the roster. An earlier version kept
+    /// other lists; what this one does not have is given up, and what that one did not have is made.
     fn count_closed(&mut self) {
+        let is_closed = |local: &u32| self.rows.state(*local).place != Place::NotClosed;
+        let mut closed: Vec<u32> = (0..self.blocks).filter(is_closed).collect();
+        self.closed_len = closed.len() as u32;
+        self.closed_last_at = closed.iter().map(|local| self.closings[*local as usize].at).max().unwrap_or_default();
         if !self.spec.roster.has_positions() {
             self.closed.clear();
+        } else if self.closed.is_empty() {
+            self.closed.clone_from(&closed);
+            (0..).zip(&closed).for_each(|(position, local)| self.closings[*local as usize].position = position);
         }
         if !self.spec.roster.has_ages() {
             self.by_closing.clear();
+        } else if self.by_closing.is_empty() {
+            let sequence = |local: &u32| self.closings[*local as usize].sequence;
+            closed.sort_unstable_by_key(sequence);
+            self.by_closing = closed.iter().map(|local| (sequence(local), *local)).collect();
         }
-        let is_closed = |local: &u32| self.rows.state(*local).place != Place::NotClosed;
-        let closings: Vec<u64> =
-            (0..self.blocks).filter(is_closed).map(|local| self.closings[local as usize].at).collect();
-        self.closed_len = closings.len() as u32;
-        self.closed_last_at = closings.into_iter().max().unwrap_or_default();
     }
 
     #[inline(always)]

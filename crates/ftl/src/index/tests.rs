@@ -100,27 +100,35 @@ fn whatever_the_roster_answers_are_the_same() {
                 assert_eq!((other.closed_len(), other.lowest()), (full.closed_len(), full.lowest()));
             }
         }
-        // A file that was written where everything was kept, as all of them once were.
+        // Files of other versions, which kept other lists.
         let [full, .., nothing] = &mut indices;
-        let mut writer = wane_archive::Writer::new(Vec::new()).unwrap();
-        full.archive(&mut writer).unwrap();
-        let bytes = writer.finish().unwrap();
-        let mut again = VictimIndex::new(SuperblockId(0), 40, 16, spec(Roster::Nothing)).unwrap();
-        let mut reader = wane_archive::Reader::new(bytes.as_slice()).unwrap();
-        again.archive(&mut reader).unwrap();
-        reader.finish().unwrap();
-        for block in (0..40).map(SuperblockId) {
-            assert_eq!(asked(&again), asked(nothing));
-            for index in [&mut again, &mut *nothing] {
-                if index.is_closed(block) {
-                    index.open(block);
-                } else {
-                    index.close(block, 5000, 0);
+        for (written, roster) in [(full.clone(), Roster::Nothing), (nothing.clone(), Roster::Full)] {
+            let mut again = VictimIndex::new(SuperblockId(0), 40, 16, spec(roster)).unwrap();
+            read_back(written, &mut again);
+            let mut like = nothing.clone();
+            for block in (0..40).map(SuperblockId) {
+                assert_eq!(asked(&again), asked(&like));
+                for index in [&mut again, &mut like] {
+                    if index.is_closed(block) {
+                        index.open(block);
+                    } else {
+                        index.close(block, 5000, 0);
+                    }
+                    index.fill_window();
                 }
-                index.fill_window();
             }
         }
     }
+}
+
+/// Writes an index to a file, and reads it into another one of as many blocks.
+fn read_back(mut written: VictimIndex, into: &mut VictimIndex) {
+    let mut writer = wane_archive::Writer::new(Vec::new()).unwrap();
+    written.archive(&mut writer).unwrap();
+    let bytes = writer.finish().unwrap();
+    let mut reader = wane_archive::Reader::new(bytes.as_slice()).unwrap();
+    into.archive(&mut reader).unwrap();
+    reader.finish().unwrap();
 }
 
 #[test]

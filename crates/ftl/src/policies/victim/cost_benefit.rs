@@ -68,18 +68,23 @@ impl VictimPolicy for CostBenefit {
     remembered_by_serde!();
 
     fn index(&self) -> IndexSpec {
-        IndexSpec { order: Order::Closing, roster: Roster::Nothing, ..IndexSpec::default() }
+        IndexSpec { order: Order::Closing, roster: Roster::ByAge, ..IndexSpec::default() }
     }
 
-    /// With equal u the oldest scores best, so the first of each bucket stands for all of it.
+    /// With equal u the oldest scores best, so the first of each bucket stands for all of it. A score falls as u rises, in floating
+    /// point too, so the search ends where not even the oldest block of the drive would win.
     fn choose(&mut self, view: &GcView<'_>) -> Option<SuperblockId> {
         if let Some(empty) = view.bucket_head(0) {
             return Some(empty);
         }
         let units = view.units_per_block();
+        let age_max = view.now() - view.oldest().map_or(0, |oldest| view.closed_at(oldest));
         let mut best: Option<(f64, SuperblockId)> = None;
         let mut bucket = view.next_bucket(1);
         while let Some(valid) = bucket.filter(|valid| *valid < units) {
+            if best.is_some_and(|(highest, _)| self.score(valid, units, age_max) < highest) {
+                break;
+            }
             let block = view.bucket_head(valid)?;
             let score = self.score(valid, units, view.now() - view.closed_at(block));
             debug_assert!(score >= 0.0, "a score that is no number would never be the best");
@@ -98,8 +103,12 @@ mod tests {
     use crate::index::tests::{closed, view};
 
     fn choose(form: Form, valid: &[u32], now: u64) -> Option<SuperblockId> {
+        choose_of(form, 4, valid, now)
+    }
+
+    fn choose_of(form: Form, units: u32, valid: &[u32], now: u64) -> Option<SuperblockId> {
         let mut policy = CostBenefit { form };
-        let index = closed(4, valid, policy.index());
+        let index = closed(units, valid, policy.index());
         policy.choose(&view(&index, &vec![0; valid.len()], now))
     }
 
@@ -113,6 +122,27 @@ mod tests {
         assert_eq!(choose(Form::Lfs, &[2, 4, 4, 1], 101), Some(SuperblockId(3)));
         assert_eq!(choose(Form::Lfs, &[2, 4, 4, 1], 4), Some(SuperblockId(0)));
         assert_eq!(choose(Form::Kawaguchi, &[2, 4, 4, 1], 4), Some(SuperblockId(0)));
+    }
+
+    #[test]
+    fn the_search_ends_early_without_missing_the_best() {
+        let mut stream = wane_sim::Streams::new(4).stream("cost-benefit");
+        for form in [Form::Lfs, Form::Kawaguchi] {
+            let mut taken = [0; 2];
+            for _ in 0..3000 {
+                // Blocks close at clock 1 to 24.
+                let valid: Vec<u32> = (0..24).map(|_| 1 + stream.below(8) as u32).collect();
+                let now = 24 + (1 << stream.below(5));
+                let policy = CostBenefit { form };
+                let score = |block: u32| policy.score(valid[block as usize], 8, now - u64::from(block) - 1);
+                let reclaimable = (0..24).filter(|block| valid[*block as usize] < 8);
+                let best = reclaimable.reduce(|best, block| if score(block) > score(best) { block } else { best });
+                assert_eq!(choose_of(form, 8, &valid, now), best.map(SuperblockId), "{form:?} of {valid:?} at {now}");
+                let least = valid.iter().min();
+                taken[usize::from(best.map(|block| &valid[block as usize]) == least)] += 1;
+            }
+            assert!(taken.iter().all(|count| *count > 100), "the best has the fewest valid units or not: {taken:?}");
+        }
     }
 
     #[test]
