@@ -77,11 +77,6 @@ pub(crate) struct Domain {
 }
 
 impl Domain {
-    /// The block that is likely to be reclaimed next. A guess for prefetches; the policy decides.
-    pub(crate) fn likely_victim(&self) -> Option<SuperblockId> {
-        self.index.lowest().and_then(|valid| self.index.first(valid))
-    }
-
     /// Whether a block is one of the domain's.
     pub(crate) fn has(&self, block: SuperblockId) -> bool {
         block >= self.first && block.0 - self.first.0 < self.blocks

@@ -496,6 +496,22 @@ impl VictimIndex {
         local.and_then(|local| self.block_at(local, valid))
     }
 
+    /// The block that is likely to be reclaimed next. A guess for prefetches; the policy decides.
+    pub(crate) fn likely_victim(&self) -> Option<SuperblockId> {
+        if self.spec.roster == Roster::ByAge {
+            return self.oldest();
+        }
+        let lowest = self.lowest()?;
+        let has_gap = self.spec.window.is_some_and(|window| self.bucketed < window);
+        match self.waiting.front() {
+            // It comes into the window before the next choice.
+            Some((_, local)) if has_gap && self.rows.state(*local).valid < lowest => {
+                Some(SuperblockId(self.first + local))
+            }
+            _ => self.first(lowest),
+        }
+    }
+
     /// The block that came last to a bucket; `None` unless the order is [`Order::Entry`].
     pub fn last(&self, valid: u32) -> Option<SuperblockId> {
         match self.spec.order {

@@ -184,7 +184,7 @@ impl<M: Media> Ftl<M> {
             prefetch(&self.retired, block.index());
             index.prefetch_close(block);
         }
-        let next = self.domains[domain].likely_victim()?;
+        let next = self.domains[domain].index.likely_victim()?;
         index.prefetch_open(next, 0);
         prefetch(&self.erase_count, next.index());
         prefetch(&self.retired, next.index());

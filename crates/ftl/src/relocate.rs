@@ -201,7 +201,7 @@ impl<M: Media> Ftl<M> {
         let map = &mut self.map[..];
         if map.len() >= FAR_ENTRIES {
             let entries = |block| &self.reverse[self.layout.unit(block, 0).index()..][..self.units_per_block as usize];
-            let next = self.domains[domain].likely_victim().map_or(&[][..], entries);
+            let next = self.domains[domain].index.likely_victim().map_or(&[][..], entries);
             point_far(map, units, base, next);
         } else {
             point(map, units, base);

@@ -61,6 +61,17 @@ fn a_window_holds_the_oldest_blocks() {
     assert_eq!((index.lowest(), index.oldest_waiting()), (Some(1), None));
 }
 
+#[test]
+fn the_likely_victim_may_still_wait_for_the_window() {
+    let spec = IndexSpec { window: Some(2), roster: Roster::Nothing, ..IndexSpec::default() };
+    let mut index = closed(4, &[4, 3, 1], spec);
+    assert_eq!(index.likely_victim(), Some(SuperblockId(1)));
+    index.open(SuperblockId(1));
+    assert_eq!(index.likely_victim(), Some(SuperblockId(2)));
+    let by_age = closed(4, &[4, 3, 1], IndexSpec { roster: Roster::ByAge, ..IndexSpec::default() });
+    assert_eq!(by_age.likely_victim(), Some(SuperblockId(0)));
+}
+
 /// What a policy can ask of all closed blocks.
 fn asked(index: &VictimIndex) -> (Option<SuperblockId>, Option<SuperblockId>, Vec<SuperblockId>) {
     let mut closed: Vec<SuperblockId> = index.closed_blocks().collect();
