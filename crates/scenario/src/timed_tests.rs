@@ -88,7 +88,7 @@ retention = "90 days"
 drive-writes = 10
 "#;
 
-const OWN_CHIP: &str = "[drive.chip]\nepsilon = 1e-3\nalpha = 1e-10\nbeta = 0.0\ngamma = 0\nk = 2.0\nm = 0.0\nn = 0.0\np = 0.0\nq = \
+pub(super) const OWN_CHIP: &str = "[drive.chip]\nepsilon = 1e-3\nalpha = 1e-10\nbeta = 0.0\ngamma = 0\nk = 2.0\nm = 0.0\nn = 0.0\np = 0.0\nq = \
                         1.5\n[drive.chip.data]\ncycles = [0.0, 3000.0]\ndays = [0, 365]\nreads = [0.0, 1e4]\n";
 
 fn resolve(text: &str, set: &[&str]) -> Result<Scenario, ScenarioError> {

@@ -1,6 +1,7 @@
 //! Resolved scenarios: text that resolves to itself, with the hash of what it came from.
 
 use super::*;
+use crate::timed_tests::OWN_CHIP;
 
 #[test]
 fn a_resolved_scenario_resolves_to_itself() {
@@ -106,4 +107,31 @@ fn a_resolved_scenario_that_is_run_again_has_the_same_hash() {
     let set = ["workload.trace=b.trace".to_owned()];
     let other = Scenario::resolve(&Sources { preset: None, file: Some(("s.toml", resolved)), set: &set }).unwrap();
     assert!(!other.to_toml().contains("trace-name"), "the name goes with its trace");
+}
+
+/// A key of the drive that changes what it is stands in the resolved text and counts in the hash.
+#[test]
+fn no_key_of_the_drive_is_lost_in_the_resolved_text() {
+    let text = format!(
+        "[drive]\npreset = 'tiny'\n{OWN_CHIP}[ftl]\nrecovery = 'full-scan'\n[time]\nscheduler = 'event'\n[until]\nrequests = 9"
+    );
+    let base = resolve(&text, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let drives = keys().into_iter().filter(|key| key.path.starts_with("drive.") && key.path != "drive.preset");
+    for key in drives {
+        let own = ["55", "[0.0, 0.5]", "['3 us', '9 us']"].map(str::to_owned);
+        let words = key.words.iter().map(|word| format!("'{word}'"));
+        let values = VALUES.iter().map(|value| (*value).to_owned()).chain(own).chain(words);
+        let mut changed = 0;
+        for set in values.map(|value| format!("{}={value}", key.path)) {
+            let Ok(scenario) = resolve(&text, &[&set]) else { continue };
+            if (&scenario.device, &scenario.medium) == (&base.device, &base.medium) {
+                continue;
+            }
+            let again = resolve(&scenario.to_toml(), &[]).unwrap_or_else(|error| panic!("{error}\n{set}"));
+            assert_eq!((&again.device, &again.medium), (&scenario.device, &scenario.medium), "{set}");
+            assert_ne!(scenario.hash(), base.hash(), "{set}");
+            changed += 1;
+        }
+        assert!(changed > 0, "no value that was tried for {} changes the drive", key.path);
+    }
 }
