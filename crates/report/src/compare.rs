@@ -49,7 +49,20 @@ pub(super) fn comparison(groups: &[Group<'_>]) -> Option<Comparison> {
     let names = |measures: &[Measured]| measures.iter().map(|one| one.metric.name).collect::<Vec<_>>().join(", ");
     let more = (beside < all.len()).then(|| (names(&all[beside..]), figure("More measures", &all[beside..])));
     let headline = if keys.is_empty() || worth == 0 { None } else { headline(groups, &keys, first) };
+    let headline = headline.map(|told| match alike(first, &all[worth..]) {
+        Some(alike) => format!("{alike}. {told}"),
+        None => told,
+    });
     Some(Comparison { headline, shown, more })
+}
+
+/// "Write amplification is alike, from 2.81 to 2.78", where the measure that leads tells no more than the state of the drives.
+fn alike(first: &Measured, others: &[Measured]) -> Option<String> {
+    let given = others.iter().filter(|_| first.metric.is_of_state()).find(|one| !one.metric.is_of_state())?;
+    let (best, worst) = given.ends()?;
+    let (best, worst) = (given.told(best), given.told(worst));
+    let range = if best == worst { best } else { format!("from {worst} to {best}") };
+    Some(format!("{} is alike, {range}", capitalized(given.metric.name)))
 }
 
 fn capitalized(text: &str) -> String {
@@ -340,6 +353,29 @@ mod tests {
             assert_eq!(comparison(&groups(&runs)).unwrap().headline.as_deref(), expected);
         }
         assert!(comparison(&groups(&cells(&[("a.d=1", 1.0, 1.0)]))).is_none(), "a run alone");
+    }
+
+    #[test]
+    fn what_drives_gave_comes_before_their_state() {
+        let headline = |lives: [f64; 2], exported: [u64; 2], spreads: [f64; 2]| {
+            let mut runs = cells(&[("a.d=1", lives[0], 2.0), ("a.d=2", lives[1], 2.01)]);
+            for ((run, exported), spread) in runs.iter_mut().zip(exported).zip(spreads) {
+                run.summary.capacity.logical_bytes_initial = 100;
+                run.summary.capacity.logical_bytes_exported = exported;
+                run.summary.wear.erase_count.mean = 100.0;
+                run.summary.wear.erase_count.sd = spread;
+            }
+            comparison(&groups(&runs)).unwrap().headline.unwrap().replace('\u{a0}', " ")
+        };
+        assert_eq!(headline([10.0, 10.5], [100, 40], [1.0, 9.0]), "Life is longest with d 2: 10.5 drive writes");
+        assert_eq!(
+            headline([10.0, 10.0], [100, 40], [1.0, 1.0]),
+            "Life is alike, 10 drive writes. Capacity left at the end is most with d 1: 100 %"
+        );
+        assert_eq!(
+            headline([10.1, 10.0], [100, 100], [9.0, 1.0]),
+            "Life is alike, from 10 drive writes to 10.1 drive writes. Spread of wear (sd over mean) is least with d 2: 1.0 %"
+        );
     }
 
     #[test]

@@ -213,8 +213,9 @@ pub(super) fn measured(groups: &[Group<'_>]) -> (usize, Vec<Measured>) {
         }
     }
     let (mut worth, rest): (Vec<Measured>, Vec<Measured>) = all.into_iter().partition(is_worth);
-    // What differs a lot is told before what differs a little, however telling.
-    worth.sort_by_key(|one| one.difference() <= MUCH);
+    // What a drive gave comes before the state that it is in, and of each what differs a lot before what differs a little, however
+    // telling.
+    worth.sort_by_key(|one| (one.metric.is_of_state(), one.difference() <= MUCH));
     let count = worth.len();
     worth.extend(rest);
     (count, worth)
@@ -267,6 +268,11 @@ impl Metric {
     /// Whether it is of requests, and so of a part of the life.
     pub(super) fn is_timed(&self) -> bool {
         self.is_duration || self.is_rate() || matches!(self.id, "lost" | "rereads")
+    }
+
+    /// Whether it tells the state of a drive rather than what it gave: how long it lived, what writing cost, how fast it served.
+    pub(super) fn is_of_state(&self) -> bool {
+        matches!(self.id, "left" | "spread" | "jain" | "erases" | "celsius" | "retired")
     }
 
     /// Whether it measures how even wear is.
