@@ -95,6 +95,18 @@ fn a_probe_tells_latencies_and_leaves_the_drive_as_it_was() {
 }
 
 #[test]
+fn a_dead_drive_says_that_nothing_was_written_and_keeps_no_other_record() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path();
+    std::fs::write(folder.join("data.bin"), [7; 5000]).unwrap();
+    done(folder, "create dead.wane --preset tiny --until end-of-life");
+    let (code, out, _) = drive(folder, "write dead.wane data.bin");
+    assert!(code == 1 && out.starts_with("dead.wane: nothing of 5000 B written from 0 B on\n"), "{out}");
+    let shown = done(folder, "show dead.wane");
+    assert!(shown.contains("nothing of 5000 B of data.bin written from 0 B on"), "{shown}");
+}
+
+#[test]
 fn data_outlive_aging_a_power_cut_and_a_fork() {
     let place = tempfile::tempdir().unwrap();
     let folder = place.path();

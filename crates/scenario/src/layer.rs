@@ -39,10 +39,15 @@ impl Layer {
     pub(super) fn parse_plain(name: &str, text: &str) -> Result<Self, ScenarioError> {
         let document = DeTable::parse(text).map_err(|error| {
             let span = error.span();
+            let at = span.clone().and_then(|span| text.get(span)).unwrap_or_default();
+            let mut message = excerpt(&error.message().trim().replace('\n', "; ")).to_string();
+            if message == "duplicate key" {
+                message.push_str(&format!(" \"{}\"", excerpt(at)));
+            }
             ScenarioError {
                 source_name: name.to_owned(),
                 key: String::new(),
-                message: format!("this is no TOML: {}", excerpt(&error.message().trim().replace('\n', "; "))),
+                message: format!("this is no TOML: {message}"),
                 span,
                 text: text.to_owned(),
             }
@@ -51,6 +56,9 @@ impl Layer {
         note_table(document.get_ref(), "", &mut spans);
         let mut layer =
             Self { name: name.to_owned(), text: text.to_owned(), table: Table::new(), spans, written: BTreeMap::new() };
+        if let Some((key, message)) = too_large(document.get_ref(), "") {
+            return Err(layer.error(&key, message));
+        }
         layer.table = toml::from_str(text).map_err(|error| layer.error("", error.message().trim().to_owned()))?;
         Ok(layer)
     }
@@ -183,6 +191,36 @@ fn note_value(value: &Spanned<DeValue<'_>>, path: &str, spans: &mut BTreeMap<Str
         }
         _ => {}
     }
+}
+
+/// The first number that is no value of TOML, as the parser reads numbers only where they are asked for.
+fn too_large(table: &DeTable<'_>, path: &str) -> Option<Refusal> {
+    table.iter().find_map(|(name, value)| {
+        let path = if path.is_empty() { name.get_ref().to_string() } else { format!("{path}.{}", name.get_ref()) };
+        too_large_value(value.get_ref(), &path)
+    })
+}
+
+fn too_large_value(value: &DeValue<'_>, path: &str) -> Option<Refusal> {
+    let (found, most) = match value {
+        DeValue::Table(table) => return too_large(table, path),
+        DeValue::Array(items) => {
+            let item = |(number, item): (usize, &Spanned<DeValue<'_>>)| {
+                too_large_value(item.get_ref(), &format!("{path}.{number}"))
+            };
+            return items.iter().enumerate().find_map(item);
+        }
+        DeValue::Integer(number) if i64::from_str_radix(number.as_str(), number.radix()).is_err() => {
+            (number.to_string(), format!("whole numbers are {} to {}", i64::MIN, i64::MAX))
+        }
+        DeValue::Float(number)
+            if number.as_str().parse().is_ok_and(f64::is_infinite) && !number.as_str().contains("inf") =>
+        {
+            (number.to_string(), format!("numbers are at most {:e}", f64::MAX))
+        }
+        _ => return None,
+    };
+    Some((path.to_owned(), format!("found {}, which is too large: {most}", excerpt(&found))))
 }
 
 /// `gc = "greedy"` is short for `gc = { policy = "greedy" }`.

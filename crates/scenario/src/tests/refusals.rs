@@ -33,7 +33,20 @@ fn what_is_no_scenario_is_said_in_one_sentence() {
         ("seed = 'x'", "seed: found \"x\", expected a whole number"),
         ("seed = -1", "found -1"),
         ("[drive", "this is no TOML"),
-        ("seed = 1\nseed = 2", "this is no TOML"),
+        ("seed = 1\nseed = 2", "test.toml, line 2: this is no TOML: duplicate key \"seed\""),
+        (
+            "x = 1\nseed = 99999999999999999999",
+            "line 2: seed: found 99999999999999999999, which is too large: whole numbers are",
+        ),
+        (
+            "[until]\ndrive-writes = 1e999",
+            "line 2: until.drive-writes: found 1e999, which is too large: numbers are at most 1.79",
+        ),
+        (
+            "[ftl]\ngc = { policy = 'windowed-greedy', window = 0xffffffffffffffffffffffff }",
+            "ftl.gc.window: found 0xffff",
+        ),
+        ("[probe]\nat-drive-writes = [1, -1e400]", "probe.at-drive-writes.1: found -1e400"),
     ]);
 }
 

@@ -141,16 +141,25 @@ pub(super) fn write(arguments: &WriteArguments) -> Result<i32, Failure> {
         }
     }
     kept.flush()?;
-    let (name, length, place) = (excerpt_path(file), exact(length), exact(at.0));
-    kept.save(format!("{length} of {name} written from {place} on"))?;
+    let name = excerpt_path(file);
+    kept.save(done("written", &format!("{} of {name}", exact(length)), *at, range, &failed))?;
     if *json {
         print_facts(drive, "write", range, &failed)?;
     } else {
-        let but = if failed.is_empty() { "" } else { ", but for what is told below" };
-        answer(false, &kept, drive, &format!("{length} written from {place} on{but}"))?;
+        answer(false, &kept, drive, &done("written", &exact(length), *at, range, &failed))?;
         print(&failures(&failed, "not written"))?;
     }
     Ok(if failed.is_empty() { DONE } else { DIFFERS })
+}
+
+/// What became of a request, for its answer and for the drive's history: "4 KiB trimmed from 1 MiB on", but for as much as failed.
+fn done(did: &str, what: &str, at: Bytes, range: SectorRange, failed: &[SectorRange]) -> String {
+    let place = exact(at.0);
+    match failed.iter().map(|range| range.count.0).sum() {
+        0 => format!("{what} {did} from {place} on"),
+        sectors if sectors >= range.count.0 => format!("nothing of {what} {did} from {place} on"),
+        sectors => format!("{what} {did} from {place} on, but for {}", exact(sectors * Sectors::SIZE.0)),
+    }
 }
 
 /// A file that ends within a sector leaves the rest of it as it is. Where that cannot be read, its bytes of this sector are left out, and
@@ -230,16 +239,15 @@ pub(super) fn trim(arguments: &TrimArguments) -> Result<i32, Failure> {
     let TrimArguments { drive, at, length, json } = arguments;
     let mut kept = addressed(drive)?;
     let range = sectors(&kept, *at, *length)?;
-    let done = kept.device().perform(Request::trim(range));
-    let failed = done.err().map(|error| error.status.failed().to_vec()).unwrap_or_default();
+    let trimmed = kept.device().perform(Request::trim(range));
+    let failed = trimmed.err().map(|error| error.status.failed().to_vec()).unwrap_or_default();
     kept.flush()?;
-    let (length, place) = (exact(length.0), exact(at.0));
-    kept.save(format!("{length} trimmed from {place} on"))?;
+    let told = done("trimmed", &exact(length.0), *at, range, &failed);
+    kept.save(told.clone())?;
     if *json {
         print_facts(drive, "trim", range, &failed)?;
     } else {
-        let but = if failed.is_empty() { "" } else { ", but for what is told below" };
-        answer(false, &kept, drive, &format!("{length} trimmed from {place} on{but}"))?;
+        answer(false, &kept, drive, &told)?;
         print(&failures(&failed, "not trimmed"))?;
     }
     Ok(if failed.is_empty() { DONE } else { DIFFERS })

@@ -17,13 +17,14 @@ pub struct WindowedGreedy {
 /// The fewest valid units among the oldest closed blocks.
 ///
 /// Greedy over a window of the blocks that closed longest ago; younger blocks wait. If the whole window holds at most one
-/// invalid unit, the oldest block outside it is reclaimed.
+/// invalid unit, the oldest block outside it is reclaimed. That is the published rule, and a drive of hardly any spare may end
+/// by it where others go on: the last invalid unit of a window is never gained.
 ///
 /// Source: X.-Y. Hu et al., "Write Amplification Analysis in Flash-Based Solid State Drives", 2009.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct WindowedGreedyParams {
-    /// Blocks in the window; as large as the drive, it is `greedy`.
+    /// Blocks in the window; as large as the drive, it is `greedy` but for ties, which go by when blocks came into the window.
     #[schemars(range(min = 1))]
     pub window: u32,
 }
