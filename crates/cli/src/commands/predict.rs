@@ -114,7 +114,7 @@ fn words(scenario: &Scenario, prediction: &Prediction, run: Option<&RunResult>) 
     let mut row = |name: &str, model: f64, run: Option<f64>| {
         let Some(run) = run else { return line(&mut text, name, &number(model)) };
         // Beside a run there are as many digits as tell them apart.
-        let off = format!("{:+.2} %", 100.0 * (model / run - 1.0));
+        let off = if run == 0.0 { "\u{2013}".to_owned() } else { format!("{:+.2} %", 100.0 * (model / run - 1.0)) };
         line(
             &mut text,
             name,

@@ -60,6 +60,9 @@ pub(super) fn check_range(
     }
     match at.0.checked_add(length.0) {
         Some(end) if end <= capacity => Ok(at.0..end),
+        _ if at.0 > capacity => {
+            Err(Failure::wrong(format!("--at {at}: lies beyond the {} that the drive exports", Bytes(capacity))))
+        }
         _ => Err(Failure::wrong(format!(
             "{length} from {at} on go beyond the {} that the drive exports",
             Bytes(capacity)
