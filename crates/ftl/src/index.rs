@@ -191,14 +191,14 @@ impl VictimIndex {
         // What the last prefetches named is a hint, and is not kept.
         archive.field("index.listed", &mut self.listed)?;
         if archive.is_reading() {
-            self.count_closed();
+            self.rebuild();
         }
         Ok(())
     }
 
     /// Finds out anew what follows from the rest: how many blocks are closed, and the lists of the roster. An earlier version kept
     /// other lists; what this one does not have is given up, and what that one did not have is made.
-    fn count_closed(&mut self) {
+    fn rebuild(&mut self) {
         let is_closed = |local: &u32| self.rows.state(*local).place != Place::NotClosed;
         let mut closed: Vec<u32> = (0..self.blocks).filter(is_closed).collect();
         self.closed_len = closed.len() as u32;
@@ -457,7 +457,7 @@ impl VictimIndex {
             }
         }
         Self::drop_front(&mut self.waiting, &self.closings);
-        // One victim from now the first comes in, and whether the one behind it still waits is asked.
+        // At the next victim the first that waits comes into the window, and the one behind it is asked whether it still waits.
         self.waiting.front().iter().for_each(|(_, local)| self.rows.prefetch(*local));
         self.waiting.get(1).iter().for_each(|(_, local)| prefetch(&self.closings, *local as usize));
         debug_assert!(self.bucketed <= window, "the policy sees no more blocks than its window has");
