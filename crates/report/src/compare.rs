@@ -87,6 +87,7 @@ fn headline(groups: &[Group<'_>], keys: &[Key], measured: &Measured) -> Option<S
         (Better::Less, _) => "least",
     };
     let with = match measured.best().len() {
+        0 => return None,
         1 => in_full(keys, best),
         ties => format!("{ties} of {} alike, one of them {}", groups.len(), in_full(keys, best)),
     };
@@ -333,7 +334,7 @@ mod tests {
 
     #[test]
     fn the_headline_names_the_best_cell() {
-        let table: [(&[Cell], Option<&str>); 5] = [
+        let table: [(&[Cell], Option<&str>); 6] = [
             (
                 &[("a.d=1", 10.0, 3.0), ("a.d=2", 30.0, 2.0), ("a.d=4", 20.0, 2.5)],
                 Some("Life is longest with d 2: 30 drive writes"),
@@ -344,6 +345,11 @@ mod tests {
             (
                 &[("a.d=1", 10.0, 3.0), ("a.d=2", 10.0, 1.0), ("a.d=4", 10.0, 1.0)],
                 Some("Write amplification is least with 2 of 3 alike, one of them d 2: 1.00"),
+            ),
+            // What is told in the same digits is alike.
+            (
+                &[("a.d=1", 10.0, 3.0), ("a.d=2", 10.0, 1.002), ("a.d=4", 10.0, 1.001)],
+                Some("Write amplification is least with 2 of 3 alike, one of them d 4: 1.00"),
             ),
             // Runs with names of their own are told by their words.
             (&[("one", 10.0, 2.0), ("other", 20.0, 2.0)], None),

@@ -320,10 +320,14 @@ impl Measured {
         if best.len() == all && all > 1 { Vec::new() } else { best }
     }
 
-    /// The groups whose value is that of one of them, which is the first.
+    /// The groups whose value is that of one of them, which is the first: the same, or told the same, since no reader would see why one
+    /// is better.
     pub(super) fn alike(&self, group: usize) -> Vec<usize> {
         let mean = |group: usize| self.estimates[group].as_ref().map(|found| found.mean);
-        let is_alike = |other: &usize| mean(*other).zip(mean(group)).is_some_and(|(one, other)| is_same(one, other));
+        let is_alike = |other: &usize| {
+            let both = mean(*other).zip(mean(group));
+            both.is_some_and(|(one, of)| is_same(one, of) || self.told(*other) == self.told(group))
+        };
         let others = (0..self.estimates.len()).filter(|other| *other != group).filter(is_alike);
         std::iter::once(group).chain(others).collect()
     }
