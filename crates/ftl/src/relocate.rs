@@ -34,7 +34,7 @@ pub(crate) struct Target {
 /// Points the map entries of units that lie in a row from `base` on.
 #[inline(always)]
 fn point(map: &mut [u32], units: &[u32], base: u32) {
-    for logical in units.iter().take(AHEAD) {
+    for logical in &units[..units.len().min(AHEAD)] {
         prefetch(map, *logical as usize);
     }
     let steady = units.len().saturating_sub(AHEAD);
@@ -51,7 +51,7 @@ fn point(map: &mut [u32], units: &[u32], base: u32) {
 /// end their map entries.
 #[inline(never)]
 fn point_far(map: &mut [u32], units: &[u32], base: u32, next: &[u32]) {
-    for logical in units.iter().take(FAR_AHEAD) {
+    for logical in &units[..units.len().min(FAR_AHEAD)] {
         prefetch_far(map, *logical as usize);
     }
     let steady = units.len().saturating_sub(FAR_AHEAD);
