@@ -1,4 +1,4 @@
-//! Any bytes as edits of a drive's state: each is found, or harmless.
+//! Any bytes as changes to a drive's saved state: each is detected, or harmless.
 //!
 //! `cargo +nightly fuzz run drive_state`
 

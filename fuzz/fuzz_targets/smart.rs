@@ -1,4 +1,4 @@
-//! Any bytes as what a tool told of a drive, and judged where they are.
+//! Any bytes as a tool's report about a drive, which is judged if it can be read.
 //!
 //! `cargo +nightly fuzz run smart`
 

@@ -1,4 +1,4 @@
-//! Any bytes as a trace whose format is found by content.
+//! Any bytes as a trace whose format is recognized by content.
 //!
 //! `cargo +nightly fuzz run trace_detected`
 

@@ -1,4 +1,4 @@
-"""How fast a fleet takes Backblaze's daily files: rows a second, the most memory, bytes kept; one JSON object a line.
+"""Measures how fast a fleet takes Backblaze's daily files: rows a second, most memory, bytes kept; one JSON object for each line.
 
     python python/benches/fleet.py [DAYS] [DRIVES] [zip]
 
@@ -49,7 +49,7 @@ def write_day(path: Path, day: int, drives: int) -> None:
 
 
 def main() -> None:
-    """Generates, ingests and tells."""
+    """Generates a fleet, ingests it, and prints the measurements."""
     days = int(sys.argv[1]) if len(sys.argv) > 1 else 4
     drives = int(sys.argv[2]) if len(sys.argv) > 2 else 50_000
     with tempfile.TemporaryDirectory() as name:

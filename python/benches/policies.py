@@ -1,4 +1,4 @@
-"""What a policy in Python costs: of a call, of a run, beside a busy thread, of a scan with NumPy. Build the package with optimization.
+"""Measures the cost of a policy in Python: a call, a run, a run beside a busy thread, a scan with NumPy. Build the package with optimization.
 
     pip install . && python python/benches/policies.py [ftlsim-256g]
 
@@ -18,7 +18,7 @@ from wane.policies import GcView, IndexSpec
 
 ROUNDS = 5
 
-#: Few pages a block: a drive that does little but ask for victims.
+#: Few pages in a block, so that the drive does little but ask for victims.
 CALLS = {
     "drive": {"preset": "tiny", "endurance": "none", "pages-per-block": 16, "blocks-per-plane": 1164},
     "ftl": {"gc-reserve": 12},
@@ -43,7 +43,7 @@ class Greedy:
 
 
 class Nothing:
-    """Asks one question: what a call costs at least."""
+    """Asks one question, to measure the least cost of a call."""
 
     def choose(self, view: GcView) -> int | None:
         """The block that closed first."""
@@ -61,7 +61,7 @@ class Scan:
 def seconds(
     run: Callable[[], wane.Result], clock: Callable[[], float] = time.process_time
 ) -> tuple[float, wane.Result]:
-    """The median time of a run, and its last result. Of the processor, so that others who use the machine matter little."""
+    """The median processor time of a run, and its last result. Processor time depends little on other processes on the machine."""
     found = []
     for _ in range(ROUNDS):
         began = clock()
@@ -76,7 +76,7 @@ def tell(name: str, **figures: float) -> None:
 
 
 def beside_a_busy_thread(run: Callable[[], wane.Result]) -> tuple[float, float]:
-    """The median times of the wall, alone and beside a thread that never rests."""
+    """The median wall-clock times, alone and beside a busy thread."""
     alone, _ = seconds(run, time.perf_counter)
     done = threading.Event()
 

@@ -1,4 +1,4 @@
-"""What the tests share: scenarios, the command, and the count of skipped tests."""
+"""Common parts of the tests: scenarios, the command, and the count of skipped tests."""
 
 import json
 import os
@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
-#: The scenarios on which Python and the command are held to each other: name and text.
+#: The scenarios on which Python and the command are compared: name and text.
 SCENARIOS = {
     "untimed": """
 name = "untimed"
@@ -85,7 +85,7 @@ drive-writes = 5
 """,
 }
 
-#: A run that only an interruption ends.
+#: A run that ends only by an interruption.
 ENDLESS: dict[str, Any] = {
     "drive": {"preset": "tiny", "endurance": "none"},
     "until": {"drive-writes": 1e9},

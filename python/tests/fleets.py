@@ -1,4 +1,4 @@
-"""Small fleets for tests, and where real data lie."""
+"""Small fleets for tests, and the places of real data."""
 
 import csv
 import io
@@ -37,7 +37,7 @@ def real(name: str) -> Path:
 
 
 def row(serial: str, day: str, **values: Any) -> dict[str, Any]:
-    """A drive-day that is well."""
+    """A drive-day of a healthy drive."""
     told: dict[str, Any] = {
         "date": day,
         "serial_number": serial,
@@ -77,7 +77,7 @@ def zipped(name: str) -> bytes:
 
 
 def smartctl(serial: str = "WD-1", model: str = "WDC TEST", seconds: int = 1_700_000_000, **values: Any) -> str:
-    """What ``smartctl --json`` prints of a SATA drive, as far as it matters."""
+    """The relevant part of what ``smartctl --json`` prints for a SATA drive."""
     told: dict[str, Any] = {
         "smartctl": {"version": [7, 3]},
         "device": {"protocol": "ATA"},

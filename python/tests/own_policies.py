@@ -1,4 +1,4 @@
-"""Policies of tests that go to other processes, which import them from here."""
+"""Policies of tests that are sent to other processes, which import them from here."""
 
 import os
 import signal
@@ -22,7 +22,7 @@ class Greedy:
 
 
 class Generous:
-    """Greedy, but for victims that hold up to some pages more."""
+    """Greedy with slack: victims may hold some more pages than the emptiest block."""
 
     def __init__(self, more: int) -> None:
         self.parameters = {"more": more}
@@ -39,14 +39,14 @@ class Generous:
 
 
 class Deadly(Greedy):
-    """Greedy, whose process is killed by its first drives, as many as are asked for."""
+    """Greedy that kills its process, for a given number of first drives."""
 
     def __init__(self, folder: Path, deaths: int) -> None:
         self._folder = folder
         self._deaths = deaths
 
     def begin(self, setting: Setting) -> None:
-        """Each death leaves a file, so that others know of it: two processes that begin at once do not take the same one."""
+        """Counts deaths by files, so that two processes that begin at once do not take the same one."""
         for death in range(self._deaths):
             try:
                 (self._folder / str(death)).touch(exist_ok=False)
@@ -56,7 +56,7 @@ class Deadly(Greedy):
 
 
 class Ending(Greedy):
-    """Ends its process at the first victim, or raises what ends one."""
+    """Ends its process at the first victim, or raises an exception that ends a process."""
 
     def __init__(self, how: str) -> None:
         self.parameters = {"how": how}
@@ -68,7 +68,7 @@ class Ending(Greedy):
 
 
 class Raising(Greedy):
-    """Raises where the drive has no rating."""
+    """Raises if the drive has no rating."""
 
     def begin(self, setting: Setting) -> None:
         if setting.endurance is None:
@@ -76,7 +76,7 @@ class Raising(Greedy):
 
 
 class Unpicklable(Greedy):
-    """Has what no process can send."""
+    """Contains an object that cannot be sent to another process."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()

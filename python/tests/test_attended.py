@@ -1,4 +1,4 @@
-"""While a run goes on: other threads, Ctrl-C, progress."""
+"""During a run: other threads, Ctrl-C, progress."""
 
 import os
 import pty
@@ -34,7 +34,7 @@ def test_other_threads_go_on_while_a_run_does() -> None:
     took = time.monotonic() - began
     done.set()
     thread.join()
-    # With the interpreter held the thread would have had one or two turns.
+    # If the run held the lock, the thread would have had one or two turns.
     assert turns > 50 * took, (turns, took)
 
 
@@ -49,7 +49,7 @@ def test_ctrl_c_ends_a_run_and_keeps_what_there_is(tmp_path: Path) -> None:
     (left,) = wane.read(tmp_path / "out")
     assert left.summary["end"]["reason"] == "interrupted"
     assert left.summary["end"]["at_drive_writes"] > 0
-    # The next run is none the worse.
+    # The next run is not affected.
     assert wane.run(LONG, set={"until.drive-writes": 1}).summary["end"]["reason"] == "drive-writes"
 
 
@@ -106,7 +106,7 @@ SWEEPS = RUNS.replace("wane.run(ENDLESS%s)", 'wane.sweep({"seed": [1, 2]}, ENDLE
 
 
 def told_by(code: str, stderr: int, read: int, wanted: bytes) -> bytes:
-    """What an endless run says on `read`: until it said what is wanted, or nothing for a second after it began."""
+    """The output of an endless run on `read`, until it has the wanted text, or until a second after it began."""
     command = [sys.executable, "-c", code]
     # A terminal without a name is taken for one that shows no bars.
     terminal = os.environ | {"TERM": "xterm"}

@@ -1,4 +1,4 @@
-"""Coding on drives from Python meets 002, section 8.3, and values by hand."""
+"""Coding on drives from Python agrees with 002, section 8.3, and with values by hand."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ import pytest
 import wane
 from wane import coding
 
-#: A disk that nobody waits for.
+#: Disks so fast that they take no time.
 MEMORY: dict[str, Any] = {"drive_disk_mb_per_s": 1e9, "server_disk_mb_per_s": 1e9}
 
 

@@ -81,7 +81,7 @@ def test_a_reader_that_has_gone_is_no_failure() -> None:
 
 @contextlib.contextmanager
 def _started(command: list[str | Path], **options: Any) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that does not outlive a test that fails."""
+    """A process that ends with the test, even if the test fails."""
     with subprocess.Popen(command, **options) as process:
         try:
             yield process
@@ -135,7 +135,7 @@ def test_what_has_nothing_to_keep_ends_at_once(which: str, tmp_path: Path) -> No
 
 
 def _on_a_terminal(command: list[str | Path], folder: Path) -> tuple[int, bytes]:
-    """Runs a command whose standard error is a terminal; its exit code, and what it wrote there."""
+    """Runs a command whose standard error is a terminal; returns its exit code, and what it wrote there."""
     leader, follower = pty.openpty()
     environment = {**os.environ, "TERM": "xterm-256color"}
     environment.pop("NO_COLOR", None)

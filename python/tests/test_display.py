@@ -1,4 +1,4 @@
-"""What notebooks show: results, tables and drives as HTML, and a bar while something runs."""
+"""Display in notebooks: results, tables and drives as HTML, and a bar during runs."""
 
 import sys
 import types

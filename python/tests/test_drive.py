@@ -1,4 +1,4 @@
-"""A drive step by step: the numbers of a run, independent copies, a whole drive whatever happens."""
+"""A drive step by step: the numbers of a run, independent copies, a drive that stays whole after any error."""
 
 import copy
 import os
@@ -151,7 +151,7 @@ def test_a_copy_of_a_drive_is_a_fork() -> None:
     drive = wane.Drive(preset="tiny")
     for copied in (copy.copy, copy.deepcopy, pickle.dumps):
         with pytest.raises(
-            TypeError, match=r"^a drive is not copied by copy or pickle: fork\(\) is an independent copy"
+            TypeError, match=r"^a drive is not copied by copy or pickle: fork\(\) makes an independent copy"
         ):
             copied(drive)
     for given, kind in [(wane.Drive(preset="tiny"), "Drive"), (None, "NoneType")]:

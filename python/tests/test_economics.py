@@ -1,4 +1,4 @@
-"""Money from Python meets 002, section 5.2.3, and values by hand."""
+"""Costs from Python agree with 002, section 5.2.3, and with values by hand."""
 
 import inspect
 from typing import Any

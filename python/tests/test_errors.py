@@ -1,4 +1,4 @@
-"""Every kind of error has its class, and the command's sentence."""
+"""Every kind of error has its class, and the command's message."""
 
 import pickle
 from pathlib import Path

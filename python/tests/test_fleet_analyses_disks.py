@@ -51,7 +51,7 @@ def life(random: np.random.Generator, kind: str, points: int, end: float) -> dic
 def disks(
     name: str, healthy: int = 150, hours: int = 200, every: int = 2, kinds: str = "RUE RSC SUT HFW logical"
 ) -> Any:
-    """Drives of several types, with a record every so many hours; serials say what they are."""
+    """Drives of several types, with a record every ``every`` hours; serials name the type."""
     random = draws(name)
     drives = [(kind, True) for kind, count in FAILED.items() if kind in kinds for _ in range(count)]
     drives += [(kind, False) for kind, count in DEGRADING.items() if kind in kinds for _ in range(count)]

@@ -1,4 +1,4 @@
-"""Published claims that the package measures: what they come to, and the command of the one whose data are not here."""
+"""Published claims that the package measures: their results, and the command of the one whose data are not here."""
 
 import csv
 import io

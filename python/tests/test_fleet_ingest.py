@@ -1,4 +1,4 @@
-"""A fleet takes what there is: Backblaze's days, Alibaba's tickets, smartctl's records; and what it does not take it says."""
+"""A fleet takes Backblaze's days, Alibaba's tickets and smartctl's records, and says what it refuses."""
 
 import errno
 import gzip

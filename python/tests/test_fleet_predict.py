@@ -1,4 +1,4 @@
-"""Failures are foretold as they would be in production, and every way to make it look better is refused."""
+"""Failures are predicted as in production, and every leak that would make results look better is refused."""
 
 import json
 from collections import Counter
@@ -57,7 +57,7 @@ def drive_days(drives: int = 400, days: int = 40, failing: int = 60, seed: int =
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> pd.DataFrame:
-    """A fleet that is large enough by decree."""
+    """Makes a fleet count as large enough."""
     monkeypatch.setattr(prediction, "DRIVE_DAYS_MIN", 1000)
     return drive_days()
 
@@ -181,7 +181,7 @@ def test_the_threshold_by_cost_is_the_cheapest_of_all() -> None:
 
         chosen = scores.cheapest(trial, score, costs)
         assert cost(chosen) == min(cost(threshold) for threshold in [*np.unique(score), np.inf])
-    # Where nothing is lost nothing is worth an alarm.
+    # If a failure costs nothing, no alarm is worth its cost.
     assert scores.cheapest(trial, score, Costs(100, 10, 0)) == np.inf
     with pytest.raises(wane.FleetError, match="lost_data is -1"):
         Costs(1, 1, -1)

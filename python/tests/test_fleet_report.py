@@ -207,7 +207,7 @@ def test_from_one_record_nothing_is_said_of_growth(tmp_path: Path, capsys: pytes
 
 @pytest.mark.parametrize("shown", [math.floor, round, math.ceil])
 def test_the_interval_of_the_end_holds_the_end_of_wear_that_is_linear(shown: Callable[[float], int]) -> None:
-    """However a drive makes whole percents of its wear, and wherever between two of them the month begins."""
+    """Tested for every way of rounding wear to percents, and for every position between two percents at which the month begins."""
     judged, last = 0, date(2024, 3, 1)
     for worn, percent_a_day in itertools.product(np.linspace(55, 93, 77), (0.08, 0.11, 0.16, 0.23, 0.37)):
         first, used = shown(worn), shown(worn + 30 * percent_a_day)
@@ -360,7 +360,7 @@ def test_names_are_text_on_the_page(tmp_path: Path) -> None:
         page = fleet.report(opened)
     assert "&lt;b&gt;DISK" in page
     assert "<b>DISK" not in page
-    # All failed: there is nobody to replace.
+    # All drives failed: there is none to replace.
     assert "0 drives of 0" in page
 
 

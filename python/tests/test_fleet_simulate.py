@@ -1,4 +1,4 @@
-"""Simulated fleets: made by the native part, ingested, analyzed, and the advice held against the truth."""
+"""Simulated fleets: made by the native part, ingested, analyzed, and the advice compared with the truth."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lives of drives: truncated, censored, and of several causes."""
+"""Lives of drives: truncated, censored, and with several causes of death."""
 
 import hashlib
 from pathlib import Path
@@ -81,7 +81,7 @@ def test_drives_that_left_early_are_weighed_so_that_the_share_of_failures_is_tru
     table = pd.DataFrame(
         {"serial": [f"S{n}" for n in range(8000)], "entry": 0.0, "exit": exit_, "failed": failed, "cause": ""}
     )
-    # Who foretells that nobody fails is wrong by the share that does: 1 - exp(-100/200); without weights it would be 0.33.
+    # A prediction that no drive fails is wrong by the share that does: 1 - exp(-100/200); without weights it would be 0.33.
     assert lives.brier_scores(table, 100)["always"] == pytest.approx(0.3935, abs=0.02)
 
 

@@ -1,4 +1,4 @@
-"""Heat from Python meets 002's tables, scipy, and values by hand."""
+"""Heat from Python agrees with 002's tables, scipy, and values by hand."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The notebooks run from their first cell to their last, and are kept without what they print."""
+"""The notebooks run from their first cell to their last, and are stored without outputs."""
 
 import ast
 import contextlib

@@ -1,4 +1,4 @@
-"""What pictures show: the data of their lines, their axes, text that stays text."""
+"""Pictures: the data of their lines, their axes, text that stays text."""
 
 import subprocess
 import sys

@@ -59,7 +59,7 @@ class CostBenefit:
 
 
 def alike(one: wane.Result, other: wane.Result) -> bool:
-    """Whether two results differ in the names of their policies alone."""
+    """Whether two results differ only in the names of their policies."""
     plain = [without_run(result.summary) for result in (one, other)]
     for summary in plain:
         del summary["scenario"]
@@ -245,7 +245,7 @@ def test_an_exception_comes_back_unchanged_and_results_are_on_disk(tmp_path: Pat
     (left,) = wane.read(tmp_path / "out")
     assert left.summary["end"]["reason"] == "interrupted"
     assert left.summary["gc"]["victims"] >= 499
-    # The next run is none the worse.
+    # The next run is not affected.
     assert alike(wane.run(HOT_COLD, policies={"ftl.gc": Greedy()}), wane.run(HOT_COLD))
 
 
@@ -378,7 +378,7 @@ def test_a_policy_that_fails_ends_a_write_within_256_pages(role: str, answer: An
         for page in pages:
             other.write(page)
     assert 0 <= written - other.counters["host_pages_written"] < 256
-    # A call that was stopped stops no further one: it asks again, and is told again.
+    # A stopped call does not stop further calls: the next one asks again, and raises again.
     with pytest.raises(failure[0]):
         drive.write(pages)
     assert policy.calls == 22
@@ -484,7 +484,7 @@ class Keeping(Greedy):
             self.views.append(view)
             self.arrays.append((view.blocks(), view.blocks().copy(), view.valid_counts(), view.valid_counts().copy()))
             assert all(kept is not view for kept in self.views[:-1])
-            with pytest.raises(wane.PolicyError, match=r"^the view is used after the call that it was given to"):
+            with pytest.raises(wane.PolicyError, match=r"^the view is used after the call to which it was given"):
                 (self.views[0] if len(self.views) > 1 else GcViewOfNobody.view).lowest()
         return super().choose(view)
 
@@ -522,7 +522,7 @@ def test_a_view_ends_with_its_call_and_arrays_are_copies() -> None:
                 )
                 else []
             )
-            with pytest.raises(wane.PolicyError, match=r"^the view is used after the call that it was given to"):
+            with pytest.raises(wane.PolicyError, match=r"^the view is used after the call to which it was given"):
                 getattr(view, name)(*arguments)
     for blocks, blocks_then, valid, valid_then in policy.arrays:
         assert np.array_equal(blocks, blocks_then)
@@ -571,7 +571,7 @@ def test_copies_of_a_drive_have_copies_of_its_policies() -> None:
     drive.run(drive_writes=1)
     assert np.array_equal(drive.erase_counts, then)
     with pytest.raises(
-        wane.WaneError, match=r"^a snapshot of a drive with policies in Python is restored by such a drive alone"
+        wane.WaneError, match=r"^a snapshot of a drive with policies in Python can be restored only by such a drive"
     ):
         wane.Drive(HOT_COLD).restore(snapshot)
 

@@ -1,4 +1,4 @@
-"""One real drive from Python: the command's reading and its judgement."""
+"""One real drive from Python: read and judged as by the command."""
 
 import json
 from pathlib import Path

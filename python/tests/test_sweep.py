@@ -1,4 +1,4 @@
-"""Sweeps from Python are those of the command, whoever runs the points; what is finished is kept."""
+"""Sweeps from Python give the same results as the command, with every scheduler; finished points are kept."""
 
 import csv
 import itertools
@@ -47,7 +47,7 @@ def numbers(results: Any) -> str:
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """The files of a sweep, but for those that tell how long runs took."""
+    """The files of a sweep, except those with the time that runs took."""
     timed = ("summary.json", "report.html", "manifest.json")
     found = (path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
     return {str(path.relative_to(folder)): path.read_bytes() for path in found if path.name not in timed}
@@ -343,7 +343,7 @@ def test_policies_of_ones_own_change_together_with_keys() -> None:
         (
             {"ftl.gc": [Generous(1), Generous(1)]},
             None,
-            r"grid: ftl\.gc: found two policies .*'more': 1.*; what is swept differs",
+            r"grid: ftl\.gc: found two policies .*'more': 1.*; swept policies must differ",
         ),
         ({"ftl.gc": [Generous(1), "fifo"]}, {"ftl.gc": Greedy()}, r"policies: ftl\.gc: found it in the grid as well"),
         ({"ftl.gc": [_with(Generous(1), parameters={"policy": "greedy"})]}, None, r"found a parameter policy"),

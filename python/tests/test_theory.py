@@ -1,4 +1,4 @@
-"""Theory from Python meets the mean-field study (003) and closed forms."""
+"""Theory from Python agrees with the mean-field study (003) and closed forms."""
 
 from typing import Any
 

@@ -1,10 +1,10 @@
 """The open laboratory for storage that ages, from Python.
 
-``run`` ages a drive by a scenario and gives a ``Result``: the numbers of the command ``wane run``, as a dict and as NumPy arrays. ``sweep`` runs
-a grid of scenarios, here or on a cluster. ``read`` opens a folder of results. ``Drive`` is a drive to hold: written, aged, copied and looked at
-step by step. They take policies that are objects of Python (``wane.policies``). ``wane.theory`` has what needs no run. ``doctor`` judges a real
-drive, ``wane.fleet`` many; ``wane.heat`` and ``wane.economics`` tell what heat does to drives and what they cost. ``wane.actor`` serves
-drives that encode, ``wane.coding`` tells what that takes. What wane refuses is a ``WaneError``.
+``run`` ages a drive by a scenario and returns a ``Result``: the numbers of the command ``wane run``, as a dict and as NumPy arrays. ``sweep`` runs
+a grid of scenarios, here or on a cluster. ``read`` opens a folder of results. A ``Drive`` is written, aged, copied and examined step by step.
+All of them take policies that are Python objects (``wane.policies``). ``wane.theory`` has models that need no run. ``doctor`` judges a real
+drive, ``wane.fleet`` many. ``wane.heat`` and ``wane.economics`` say what heat does to drives and what drives cost. ``wane.actor`` serves
+drives that encode; ``wane.coding`` says how much time and energy that takes. Refusals are a ``WaneError``.
 
     >>> import wane
     >>> result = wane.run({"drive": {"preset": "tiny"}, "until": {"drive-writes": 20}})
@@ -78,7 +78,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # Imported when it is asked for, so that the command starts without NumPy.
+    # Imported on first use, so that the command starts without NumPy.
     if name in ("actor", "coding", "economics", "fleet", "heat", "plot", "policies", "theory"):
         return import_module(f"wane.{name}")
     raise AttributeError(f"module 'wane' has no attribute {name!r}")

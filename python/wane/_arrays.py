@@ -14,16 +14,16 @@ Numbers: TypeAlias = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Asked:
-    """Reads what was asked of a module.
+    """Reads the arguments of a module's functions.
 
     Attributes:
-        error: What the module raises where an argument is none that it takes.
+        error: The error that the module raises if an argument is not allowed.
     """
 
     error: type[WaneError]
 
     def numbers(self, what: str, values: ArrayLike, dimensions: int | None = None) -> Numbers:
-        """The values as an array of floating-point numbers, of so many dimensions or of any."""
+        """The values as an array of floating-point numbers, of ``dimensions`` dimensions or, with ``None``, of any number."""
         try:
             array = np.asarray(values, dtype=np.float64)
         except (TypeError, ValueError):
@@ -61,5 +61,5 @@ class Asked:
 
 
 def shaped(answers: Numbers, shape: tuple[int, ...]) -> Any:
-    """An answer for each question, in their shape; a number for a number."""
+    """The answers in the shape of the questions; a number for a single number."""
     return float(answers[0]) if shape == () else answers.reshape(shape)

@@ -1,6 +1,6 @@
-"""Work on a cluster of Dask: the points of a sweep, and jobs that need nothing but themselves.
+"""Work on a Dask cluster: the points of a sweep, and independent jobs.
 
-Its scheduler gives what a lost worker had to another one.
+Dask's scheduler gives the work of a lost worker to another one.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 def present_client() -> Any:
-    """The client of Dask that this process made last.
+    """Returns the Dask client that this process made last.
 
     Raises:
         MissingExtraError: Dask is not installed; the extra ``dask`` brings it.
-        WaneError: There is none.
+        WaneError: There is no client.
     """
     distributed = need("distributed", "dask", 'wane.sweep with scheduler="dask"')
     try:
@@ -34,16 +34,16 @@ def present_client() -> Any:
 
 
 def is_client(scheduler: object) -> bool:
-    """Whether it is a client of Dask, without importing it."""
+    """Whether it is a Dask client, without importing Dask."""
     kinds = type(scheduler).__mro__
     return any(kind.__name__ == "Client" and kind.__module__.startswith("distributed.") for kind in kinds)
 
 
 def over(client: Any) -> Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]:
-    """What applies a function to jobs, in their order: a client's cluster, or ``map`` without one. A job goes to a worker as it is.
+    """Returns a function that applies a function to jobs, in their order: on the client's cluster, or ``map`` without a client.
 
     Raises:
-        WaneError: It is no client, or one that works asynchronously.
+        WaneError: It is no client, or an asynchronous one.
     """
     if client is None:
         return map
@@ -53,7 +53,7 @@ def over(client: Any) -> Callable[[Callable[[Any], Any], Iterable[Any]], Iterabl
         raise WaneError("client: found an asynchronous client of Dask, allowed is one that is not")
 
     def applied(function: Callable[[Any], Any], jobs: Iterable[Any]) -> Iterable[Any]:
-        # Jobs are large: they are sent beside the graph, each wrapped, as tuples would be taken apart.
+        # Jobs are large, so they are sent beside the graph. Each is wrapped, since Dask would take tuples apart.
         futures = [client.submit(function, client.scatter([job], hash=False)[0], pure=False) for job in jobs]
         try:
             found: list[Any] = client.gather(futures)
@@ -65,10 +65,10 @@ def over(client: Any) -> Callable[[Callable[[Any], Any], Iterable[Any]], Iterabl
 
 
 def run(client: Any, points: Points, policies: bytes | None) -> None:
-    """Runs what waits of a sweep on the client's cluster.
+    """Runs the waiting points of a sweep on the client's cluster.
 
     Raises:
-        WaneError: The client works asynchronously.
+        WaneError: The client is asynchronous.
     """
     distributed = need("distributed", "dask", "wane.sweep on a cluster")
     if client.asynchronous:
@@ -82,7 +82,7 @@ def run(client: Any, points: Points, policies: bytes | None) -> None:
         for future in distributed.as_completed(list(futures)):
             point = futures.pop(future)
             _take(distributed, future, points, point)
-            # The cluster need not keep what lies here.
+            # The result is here now, so the cluster need not keep it.
             future.release()
             points.tell()
     finally:

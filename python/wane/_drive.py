@@ -1,4 +1,4 @@
-"""A drive that one holds, step by step: written, aged, copied, looked at."""
+"""A drive to use step by step: written, aged, copied, examined."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ if TYPE_CHECKING:
 
     from wane.policies import Policies
 
-#: A workload: a table of a scenario's ``[workload]``, or a name or a file, as ``wane drive age --workload`` takes it.
+#: A workload: a table like a scenario's ``[workload]``, or a name or a file, as for ``wane drive age --workload``.
 Workload: TypeAlias = "str | os.PathLike[str] | Mapping[str, Any]"
 
 #: Why a drive stopped aging.
 Stopped: TypeAlias = Literal["target", "end-of-life", "trace-end"]
 
-#: What a block can be.
+#: States of a block.
 STATES = ("free", "open", "closed", "retired")
 
-#: What a copy is asked where nothing else is said: half reads, half writes, at random addresses.
+#: The default workload of ``probe``: half reads, half writes, at random addresses.
 LOOK = {"pattern": "uniform", "read-share": 0.5}
 
 
 class Drive:
-    """A drive in memory, new and empty. What ``wane drive`` does to a drive in a folder, one does to it here.
+    """A drive in memory, new and empty. Its methods do what ``wane drive`` does to a drive in a folder.
 
-    A page is a mapping unit, which is the flash page unless the scenario sets a smaller one; pages have the numbers 0 to ``pages - 1``. A
-    drive write is ``pages`` pages. Counts begin when the drive is new, and at 0 again after ``precondition``; wear and ``smart`` begin when it is
-    new. All arrays are copies that cannot be written.
+    A page is a mapping unit, which is the flash page unless the scenario sets a smaller one. Pages have the numbers 0 to ``pages - 1``. A
+    drive write is ``pages`` pages. Counts begin when the drive is new, and are 0 again after ``precondition``; wear and ``smart`` always count
+    from the new drive. All arrays are copies that cannot be written.
 
-    The interpreter is let go while the drive works, so that other threads go on. Ctrl-C stops it between two steps and leaves it whole. It takes
-    one call at a time: a second one, of another thread, raises ``WaneError`` at once.
+    The interpreter's lock is released while the drive works, so that other threads go on. Ctrl-C stops it between two steps and leaves it whole. It
+    takes one call at a time: a second call, from another thread, raises ``WaneError`` at once.
 
         >>> drive = wane.Drive(preset="tiny")
         >>> drive.precondition()
@@ -62,16 +62,16 @@ class Drive:
         scale: str | None = None,
         policies: Policies | None = None,
     ) -> None:
-        """Builds the drive of a scenario, with the scenario's workload for ``run``. Its end (``until``) and its probes count for nothing here.
+        """Builds the drive of a scenario, with the scenario's workload for ``run``. The scenario's end (``until``) and probes are ignored.
 
         Args:
-            scenario: The path of a scenario file, or a dict with its tables and keys, as of ``wane.run``.
+            scenario: The path of a scenario file, or a dict with its tables and keys, as for ``wane.run``.
             preset: The drive to start from instead of the scenario's, such as ``"tiny"``; enough by itself.
-            set: Values above the scenario's, as of ``wane.run``.
+            set: Values that override the scenario's, as for ``wane.run``.
             seed: Root of all random streams instead of the scenario's.
-            scale: A smaller drive of the same shape, as of ``wane.run``.
-            policies: Objects of Python in the places of policies, by role, but for ``ftl.scrub``: see ``wane.policies``. What one raises stops the
-                call at hand and is raised there unchanged; the drive stays whole.
+            scale: A smaller drive of the same shape, as for ``wane.run``.
+            policies: Python objects in the places of policies, by role, except ``ftl.scrub``: see ``wane.policies``. If one raises, the present
+            call stops and raises the same exception; the drive stays whole.
 
         Raises:
             ScenarioError: The scenario cannot be read, resolved or built, or has several phases.
@@ -80,18 +80,18 @@ class Drive:
         found = resolved("Drive", scenario, preset, set, seed, scale, endless=True)
         self._drive = _wane.Drive(found, None if policies is None else dict(policies))
 
-    # What it does.
+    # Work.
 
     def precondition(self, *, progress: bool | Callable[[Progress], object] | None = None) -> None:
-        """Ages the drive as ``wane run`` does before it counts: by the scenario's ``[precondition]``, without wear leveling.
+        """Preconditions the drive as ``wane run`` does: by the scenario's ``[precondition]``, without wear leveling.
 
-        Counts are 0 afterwards. Interrupted, or stopped by what a policy raised, it is as far as it came.
+        Counts are 0 afterwards. If it is interrupted, or a policy raises, the drive stays in the state that it has reached.
 
         Args:
-            progress: As of ``wane.run``.
+            progress: As for ``wane.run``.
 
         Raises:
-            WaneError: The drive is dead. One that dies of it is told by a ``UserWarning``.
+            WaneError: The drive is dead. If it dies during preconditioning, that is a ``UserWarning``.
         """
         with telling(progress, self._drive.name()) as told:
             cause = self._drive.precondition(*told)
@@ -109,21 +109,21 @@ class Drive:
         end_of_life: bool = False,
         progress: bool | Callable[[Progress], object] | None = None,
     ) -> Stopped:
-        """Ages the drive by a workload. No request takes time, and no read errs; days pass where the scenario has ``time.drive-writes-per-day``.
+        """Ages the drive by a workload. Requests take no time, and reads have no errors. Days pass if the scenario has ``time.drive-writes-per-day``.
 
-        The workload goes on where it stood, unless it is another one than the last. Aging in parts comes to the same as at once, and to what
-        ``wane.run`` comes to with the same seed. A drive that is aged so does not scrub.
+        The last workload continues where it stopped, unless another one is given. Aging in parts has the same result as at once, and as ``wane.run``
+        with the same seed. Meanwhile the drive does not scrub.
 
         Args:
-            workload: What ages it instead of its present workload: a dict such as ``{"pattern": "zipf", "exponent": 0.9}``, the name of a pattern,
-                a stand-in or a YCSB workload, a scenario file's, or a block trace.
-            drive_writes: So many more, 0 or more.
-            wear: Until this share of its rated erases is used, 0 to 1.
-            end_of_life: Until it takes no more writes.
-            progress: As of ``wane.run``.
+            workload: A new workload: a dict such as ``{"pattern": "zipf", "exponent": 0.9}``, the name of a pattern, a stand-in or a YCSB
+            workload, a scenario file with a workload, or a block trace.
+            drive_writes: Age by this number of further drive writes, 0 or more.
+            wear: Age until this share of its rated erases is used, 0 to 1.
+            end_of_life: Age until it takes no more writes.
+            progress: As for ``wane.run``.
 
         Returns:
-            Why it stopped: ``"target"``, or before that ``"end-of-life"`` or ``"trace-end"``.
+            Why it stopped: ``"target"`` if it reached the target, otherwise ``"end-of-life"`` or ``"trace-end"``.
 
         Raises:
             ScenarioError: There is no such workload, it writes nothing, or the drive's blocks never retire and it has no end.
@@ -136,14 +136,14 @@ class Drive:
     def write(self, pages: ArrayLike) -> int:
         """Writes pages, in their order.
 
-        What a policy in Python raises ends it within 256 pages. Those before are written, and ``counters`` tell how many
-        (``"host_pages_written"``). Until it ends, nothing more is asked of the drive's policies in Python.
+        If a policy in Python raises, the call ends within 256 pages and asks the drive's policies in Python nothing more. The pages before that are
+        written; ``counters`` have their number (``"host_pages_written"``).
 
         Args:
             pages: Numbers of pages: one, or an array, a list or a ``range`` of them, of shape ``(n,)``.
 
         Returns:
-            How many the drive took: all, unless it is dead or dies.
+            Number of pages that the drive took: all, unless it is dead or dies.
 
         Raises:
             IndexError: There is no such page. Nothing is written.
@@ -151,13 +151,13 @@ class Drive:
         return self._drive.write(self._numbers(pages))
 
     def read(self, pages: ArrayLike) -> NDArray[np.uint32]:
-        """Reads pages. It takes no time, and may fail where the drive has a chip whose bits err.
+        """Reads pages. This takes no time, and may fail if the drive has a chip with bit errors.
 
         Args:
-            pages: As of ``write``.
+            pages: As for ``write``.
 
-        Returns:
-            The pages whose data could not be brought, of shape ``(failed,)``. A page that holds nothing reads well.
+            Returns:
+            The pages whose data could not be read, of shape ``(failed,)``. Reading a page without data does not fail.
 
         Raises:
             IndexError: There is no such page. Nothing is read.
@@ -165,13 +165,13 @@ class Drive:
         return self._drive.read(self._numbers(pages))
 
     def trim(self, pages: ArrayLike) -> None:
-        """Forgets pages, so that garbage collection need not keep them. What a policy raises ends it as it ends ``write``.
+        """Trims pages, so that garbage collection need not keep them. If a policy raises, the call ends as ``write`` does.
 
         Args:
-            pages: As of ``write``.
+            pages: As for ``write``.
 
-        Raises:
-            IndexError: There is no such page. Nothing is forgotten.
+            Raises:
+            IndexError: There is no such page. Nothing is trimmed.
         """
         self._drive.trim(self._numbers(pages))
 
@@ -179,14 +179,14 @@ class Drive:
         """Lets the drive lie without power: its data age.
 
         Args:
-            days: 0 or more. A drive's days are counted up to 10^9.
-            celsius: Degrees that it lies at, from -55 to 150: data age by Arrhenius' law, as ``drive.retention`` says. ``None``: as warm as they
-                usually lie.
+            days: Days to wait, 0 or more. A drive's days are counted up to 10^9.
+            celsius: Temperature in degrees Celsius, from -55 to 150: data age by Arrhenius' law, as ``drive.retention`` says. ``None``: that of
+            ``drive.retention``.
 
         Raises:
             TypeError: ``days`` or ``celsius`` is not a number.
-            ValueError: ``days`` is negative or not finite, ``celsius`` is out of range or the drive's data do not age, or it would be too old.
-                Nothing changes.
+            ValueError: ``days`` is negative or not finite, ``celsius`` is out of range or the drive's data do not age, or the drive would become
+            too old. Nothing changes.
         """
         self._drive.wait(_number(days, "days"), None if celsius is None else _number(celsius, "celsius"))
 
@@ -198,20 +198,20 @@ class Drive:
         set: Mapping[str, Any] | Iterable[str] | None = None,  # noqa: A002 - the command's name for it
         progress: bool | Callable[[Progress], object] | None = None,
     ) -> Result:
-        """What the drive answers to requests now, in time: latencies and throughput of a copy of it. The drive itself stays as it is.
+        """Measures latencies and throughput of timed requests to a copy of the drive as it is now. The drive itself does not change.
 
         Args:
-            workload: What is asked, as of ``run``; half reads and half writes at random addresses where nothing is given.
-            requests: How many, 1 to 10^9.
-            set: Values of ``workload`` and ``time`` above the scenario's, such as ``{"workload.arrival.queue-depth": 16}``.
-            progress: As of ``wane.run``.
+            workload: The workload, as for ``run``; by default half reads and half writes at random addresses.
+            requests: Number of requests, 1 to 10^9.
+            set: Values of ``workload`` and ``time`` that override the scenario's, such as ``{"workload.arrival.queue-depth": 16}``.
+            progress: As for ``wane.run``.
 
         Returns:
-            A result whose ``windows`` and ``latency_distribution`` tell of these requests.
+            A result whose ``windows`` and ``latency_distribution`` are of these requests.
 
         Raises:
-            ScenarioError: There is no such workload, or a value is to change the drive.
-            WaneError: The drive is dead and is asked to write.
+            ScenarioError: There is no such workload, or a value would change the drive.
+            WaneError: The drive is dead and the workload writes.
         """
         if not 1 <= requests <= 1_000_000_000:
             raise ValueError(f"requests: found {requests}, allowed is 1 to 1000000000")
@@ -222,30 +222,30 @@ class Drive:
     # Copies.
 
     def fork(self) -> Drive:
-        """An independent copy, which goes its own way from here: what is done to one is not seen by the other.
+        """Makes an independent copy: changes to one do not affect the other.
 
         Raises:
-            TraceError: Its workload can be read only once, such as a trace from a pipe.
+            TraceError: The drive's workload can be read only once, such as a trace from a pipe.
         """
         return _drive(self._drive.fork())
 
     def snapshot(self) -> Snapshot:
-        """The drive as it is now, to come back to by ``restore``."""
+        """Returns the drive's present state, to which ``restore`` can go back."""
         return Snapshot(self._drive.fork())
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Becomes again what it was, or what another drive was, when the snapshot was made. The snapshot can be used again.
+        """Goes back to the state of a snapshot of this or another drive. The snapshot can be used again.
 
         Raises:
-            TypeError: ``snapshot`` is none, such as a drive.
-            WaneError: One of the two has policies in Python and the other has none.
+            TypeError: ``snapshot`` is no snapshot, but for example a drive.
+            WaneError: Only one of the two has policies in Python.
         """
         if not isinstance(snapshot, Snapshot):
             found = type(snapshot).__name__
             raise TypeError(f"restore: found a value of type {found}, allowed is what snapshot() of a drive gave")
         self._drive.restore(snapshot._drive)
 
-    # How it fares.
+    # State.
 
     @property
     def pages(self) -> int:
@@ -264,27 +264,27 @@ class Drive:
 
     @property
     def day(self) -> float:
-        """Days since it was new, 0 where none pass."""
+        """Days since it was new; 0 if no days pass."""
         return self._drive.day()
 
     @property
     def life_used(self) -> float | None:
-        """Share of its rated erases that is used; ``None`` where no block ever retires."""
+        """Share of its rated erases that is used; ``None`` if no block ever retires."""
         return self._drive.life_used()
 
     @property
     def end_of_life(self) -> str | None:
-        """What it died of, such as ``"spare-exhausted"``; ``None`` while it takes writes."""
+        """Why it died, such as ``"spare-exhausted"``; ``None`` while it takes writes."""
         return self._drive.end_of_life()
 
     @property
     def counters(self) -> dict[str, int]:
-        """What was counted: host pages written, read and trimmed, pages programmed and blocks erased by cause, and more; whole numbers."""
+        """Counters: host pages written, read and trimmed, pages programmed and blocks erased by cause, and more; whole numbers."""
         return dict(self._drive.counters())
 
     @property
     def write_amplification(self) -> float | None:
-        """Flash pages programmed for each page that the host wrote; ``None`` before the first one."""
+        """Flash pages programmed for each page that the host wrote; ``None`` before the first write."""
         return self._drive.write_amplification()
 
     @property
@@ -304,31 +304,31 @@ class Drive:
 
     @property
     def states(self) -> NDArray[np.str_]:
-        """What each physical block is: ``"free"``, ``"open"``, ``"closed"`` or ``"retired"``; of shape ``(blocks,)``."""
+        """State of each physical block: ``"free"``, ``"open"``, ``"closed"`` or ``"retired"``; of shape ``(blocks,)``."""
         return self.blocks["state"]
 
     @property
     def ages(self) -> NDArray[np.float64]:
-        """Drive writes since each physical block was filled, of shape ``(blocks,)``; ``nan`` of blocks that are not closed."""
+        """Drive writes since each physical block was filled, of shape ``(blocks,)``; ``nan`` for blocks that are not closed."""
         return self._drive.ages()
 
     def smart(self) -> dict[str, Any]:
-        """The drive's health record, of which SMART pages are made: bytes, pages, erases, spare, percentage used, energy.
+        """The drive's health record, from which SMART pages are made: bytes, pages, erases, spare, percentage used, energy.
 
-        Units stand in the names; the keys are those of the record in the book's chapter on SMART. ``None`` where the drive has no such thing.
+        The names contain the units; the keys are those of the record in the book's chapter on SMART. Values that the drive lacks are ``None``.
         """
         return self._drive.smart()
 
     @property
     def scenario_toml(self) -> str:
-        """What it is made of, and its present workload."""
+        """The scenario of the drive and of its present workload, in TOML."""
         return self._drive.scenario_toml()
 
     def check(self) -> None:
-        """Checks every invariant of the firmware, by a look at all of it.
+        """Checks every invariant of the firmware, which looks at the whole drive.
 
         Raises:
-            AssertionError: One does not hold, which is a bug of this package.
+            AssertionError: An invariant does not hold, which is a bug of this package.
         """
         told = self._drive.check()
         if told is not None:
@@ -338,9 +338,9 @@ class Drive:
         return _pages(pages, self._drive.pages())
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
-        # By this go copy, deepcopy and pickle, and a copy of this object would be the same drive.
+        # copy, deepcopy and pickle call this; a copy of this object would be the same drive.
         raise TypeError(
-            "a drive is not copied by copy or pickle: fork() is an independent copy, snapshot() one to come back to"
+            "a drive is not copied by copy or pickle: fork() makes an independent copy, snapshot() a state to restore"
         )
 
     def _repr_html_(self) -> str:
@@ -368,13 +368,13 @@ class Drive:
 
 
 class Snapshot:
-    """A drive as it was. ``Drive.snapshot`` makes it, ``Drive.restore`` and ``fork`` use it."""
+    """A saved state of a drive. ``Drive.snapshot`` makes it, ``Drive.restore`` and ``fork`` use it."""
 
     def __init__(self, drive: _wane.Drive) -> None:
         self._drive = drive
 
     def fork(self) -> Drive:
-        """A drive that goes on from there."""
+        """Makes a new drive in this state."""
         return _drive(self._drive.fork())
 
     def __repr__(self) -> str:
@@ -392,7 +392,7 @@ def _pages(pages: ArrayLike, most: int) -> NDArray[np.uint32]:
 
     found = np.atleast_1d(np.asarray(pages))
     if found.dtype.kind in "fO" and not isinstance(pages, np.ndarray):
-        # Whole numbers that are too large together are floating point or objects.
+        # NumPy turns whole numbers that are too large for one type into floating point or objects.
         given = np.atleast_1d(np.asarray(pages, dtype=object))
         if all(isinstance(page, int) for page in given.flat):
             found = given
@@ -409,7 +409,7 @@ def _pages(pages: ArrayLike, most: int) -> NDArray[np.uint32]:
 
 
 def _number(value: object, name: str) -> float:
-    # A text that float would take is none.
+    # A text is refused, although float would take it.
     if not isinstance(value, numbers.Real):
         raise TypeError(f"{name}: found a value of type {type(value).__name__}, allowed is a number")
     try:

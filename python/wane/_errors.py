@@ -1,4 +1,4 @@
-"""What can go wrong: one class for each kind of error, under one base. The text of each is the command's sentence."""
+"""Errors of the package: one class for each kind, under one base. The text of each is the command's sentence."""
 
 
 class WaneError(Exception):
@@ -6,7 +6,7 @@ class WaneError(Exception):
 
     @property
     def sentence(self) -> str:
-        """What was found and what is allowed, as the command says it."""
+        """What was found and what is allowed, as in the command's message."""
         return str(self)
 
 
@@ -14,9 +14,9 @@ class ScenarioError(WaneError, ValueError):
     """A scenario that cannot be read, resolved or built.
 
     Attributes:
-        key: The key that is wrong, such as ``ftl.gc.d``; ``None`` where there is none.
-        source: The file, the preset or the argument that says it; ``None`` where it is not known.
-        line: Its line in the file, from 1; ``None`` where it is not known.
+        key: The wrong key, such as ``ftl.gc.d``; ``None`` if there is none.
+        source: The file, the preset or the argument that has it; ``None`` if unknown.
+        line: Its line in the file, from 1; ``None`` if unknown.
     """
 
     def __init__(
@@ -44,27 +44,27 @@ class OutOfMemoryError(WaneError, MemoryError):
 
 
 class TheoryError(WaneError, ValueError):
-    """A question that a model has no answer to: a number outside of its range, shares that do not add up to 1."""
+    """A question for which a model has no answer: a number outside of its range, shares that do not add up to 1."""
 
 
 class PolicyError(WaneError, ValueError):
-    """A policy in Python that answers what its role does not allow, or uses a view after the call that it was given to."""
+    """A policy in Python that gives an answer that its role does not allow, or uses a view after the call to which it was given."""
 
 
 class SmartError(WaneError, ValueError):
-    """What a tool told of a drive and that cannot be read or judged."""
+    """Output of a tool about a drive that cannot be read or judged."""
 
 
 class FleetError(WaneError, ValueError):
-    """A fleet that cannot be opened, data that it does not take, or a question about many drives, heat or money that has no answer."""
+    """A fleet that cannot be opened, data that it does not take, or a question about fleets, heat or costs that has no answer."""
 
 
 class ActorError(WaneError):
-    """Drives that encode and cannot be served, do not answer, or refuse what they are asked for."""
+    """Drives that encode and cannot be served, do not answer, or refuse a request."""
 
 
 class MissingExtraError(WaneError, ImportError):
-    """A package that an extra of this one brings and that is not installed."""
+    """A package that is not installed; an extra of this package brings it."""
 
 
 class InternalError(WaneError):

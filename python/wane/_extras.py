@@ -1,4 +1,4 @@
-"""Packages that only some of this one needs, which are imported where they are used."""
+"""Packages that only parts of this one need; they are imported on use."""
 
 from importlib import import_module
 from types import ModuleType
@@ -12,7 +12,7 @@ def need(module: str, extra: str, user: str) -> ModuleType:
     Args:
         module: The module's name, such as ``"polars"``.
         extra: The extra of this package that installs it, such as ``"frames"``.
-        user: What needs it, for the sentence, such as ``"Table.to_polars"``.
+        user: What needs it, for the message, such as ``"Table.to_polars"``.
 
     Raises:
         MissingExtraError: The module is not installed.
@@ -20,7 +20,7 @@ def need(module: str, extra: str, user: str) -> ModuleType:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        # A module that is there and lacks one of its own is another matter.
+        # If the module is installed but lacks one of its own modules, that error is raised as it is.
         if error.name != module.partition(".")[0]:
             raise
         sentence = f"{user} needs {module}, which is not installed: pip install 'wane[{extra}]'"

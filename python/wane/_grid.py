@@ -1,4 +1,4 @@
-"""What a sweep is given: keys and their values as the engine takes them, and the policies of one's own among them."""
+"""The grid of a sweep: keys and their values in the engine's form, and the policies in Python among them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from wane._plain import plain
 if TYPE_CHECKING:
     from wane.policies import Policies
 
-#: What is swept: values of keys, of keys that change together, or texts as ``--sweep`` takes them.
+#: A grid: values of keys, of keys that change together, or texts as for ``--sweep``.
 Grid: TypeAlias = "Mapping[str | tuple[str, ...], Iterable[Any] | str] | Iterable[str]"
 
 #: Most points of a grid.
 POINTS_MAX = 10_000
 
-#: A policy of one's own: its role, its name and parameters as a table of a scenario, and the object.
+#: A policy in Python: its role, its name and parameters as a table of a scenario, and the object.
 Own: TypeAlias = "tuple[str, dict[str, Any], object]"
 
 
@@ -29,21 +29,21 @@ class Axes:
     """The axes of a grid, and the policies among their values.
 
     Raises:
-        ScenarioError: The grid is none, or two policies cannot be told apart.
+        ScenarioError: It is no grid, or two policies cannot be told apart.
     """
 
     def __init__(self, grid: object) -> None:
         #: The policies, each once.
         self.own: list[Own] = []
         self._roles: set[str] = set()
-        #: As the engine takes them: a policy is a table of its name and parameters.
+        #: The axes in the engine's form: a policy is a table of its name and parameters.
         self.axes: list[_wane.Axis] = self._read(grid)
 
     def check(self, policies: Policies | None) -> None:
-        """Refuses a role that is given for all points and swept as well.
+        """Refuses a role that is both given for all points and swept.
 
         Raises:
-            ScenarioError: There is one.
+            ScenarioError: There is such a role.
         """
         both = next((role for role in policies or () if role in self._roles), None)
         if both is not None:
@@ -72,12 +72,12 @@ class Axes:
         self._roles.update(key for key in keys if key in _wane.ROLES)
         if isinstance(values, str) and isinstance(key, str):
             return f"{key}={values}"
-        # A set has no order, which would be that of the results.
+        # A set has no order for the results.
         if isinstance(values, str | bytes | Mapping | Set) or not isinstance(values, Iterable):
             raise ScenarioError(
                 f"grid: {name}: found {values!r:.60}, expected a list of values, such as [1, 2, 4]", name, "grid"
             )
-        # What never ends is refused as what is too long.
+        # An endless iterable is refused like one that is too long.
         values = islice(values, POINTS_MAX + 1)
         if isinstance(key, str):
             return keys, [[self._value(value, key)] for value in values]
@@ -106,13 +106,13 @@ class Axes:
         if "policy" in parameters:
             raise ScenarioError(f"grid: {key}: found a parameter policy, which is the name of a policy", key, "grid")
         told.update(parameters)
-        # As they are written: 1 and 1.0 are two values, and what is no number is one.
+        # Compared as text: 1 and 1.0 are two values, and NaN equals itself.
         text = json.dumps(told, sort_keys=True)
         for role, other, found in self.own:
             if role == key and json.dumps(other, sort_keys=True) == text and found is not value:
                 raise ScenarioError(
-                    f"grid: {key}: found two policies {told}; what is swept differs in its attribute name, or in the dict parameters, and a policy "
-                    "that stands in several places is one object",
+                    f"grid: {key}: found two policies {told}; swept policies must differ in their attribute name or in the dict parameters, and a "
+                    "policy in several places must be one object",
                     key,
                     "grid",
                 )
@@ -122,12 +122,12 @@ class Axes:
 
 
 class PolicySets:
-    """Which policies of one's own each point has."""
+    """The policies in Python that each point has."""
 
     def __init__(self, axes: Axes, policies: dict[str, Any], own: list[list[int]]) -> None:
         #: Each combination once, by role.
         self.all: list[dict[str, Any]] = []
-        #: Of each point the place of its combination.
+        #: Index of each point's combination.
         self.of_point: list[int] = []
         places: dict[tuple[int, ...], int] = {}
         for of_point in own:
@@ -140,7 +140,7 @@ class PolicySets:
 
 
 def _is_policy(value: object) -> bool:
-    """Whether it is nothing that a scenario could hold."""
+    """Whether it is an object that no scenario could hold."""
     is_plain = isinstance(value, bool | int | float | str | bytes | os.PathLike | Mapping | Sequence)
     return value is not None and not is_plain and not hasattr(value, "dtype")
 

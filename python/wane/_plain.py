@@ -1,4 +1,4 @@
-"""Scenarios as Python has them become the plain values of a scenario file."""
+"""Turns scenarios in Python into the plain values of a scenario file."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -8,28 +8,28 @@ from wane._errors import ScenarioError
 
 TYPES = "text, numbers, True, False, paths, lists and dicts of these"
 
-#: What a number of a scenario file may be.
+#: Range of a number in a scenario file.
 INTEGER_MIN, INTEGER_MAX = -(2**63), 2**63 - 1
 
-#: No scenario is as deep; what is, holds itself.
+#: Most depth of a scenario; anything deeper contains itself.
 DEPTH_MAX = 32
 
 
 def plain(value: object, key: str, depth: int = 0, source: str = "scenario") -> Any:
-    """The value with NumPy's scalars, paths, tuples and mappings as Python's own scalars, texts, lists and dicts.
+    """Returns the value with NumPy scalars, paths, tuples and mappings turned into Python scalars, texts, lists and dicts.
 
     Args:
-        value: What stands in the scenario.
-        key: Its key, for the sentence of an error.
-        depth: How many values it stands in.
-        source: What it stands in, by which the sentence of an error begins.
+        value: A value of the scenario.
+        key: Its key, for error messages.
+        depth: Number of values that contain it.
+        source: What contains it; error messages begin with it.
 
     Raises:
-        ScenarioError: It is nothing that a scenario file could hold.
+        ScenarioError: A scenario file could not hold it.
     """
     if depth > DEPTH_MAX:
         raise ScenarioError(f"{source}: {key}: found values in each other past a depth of {DEPTH_MAX}", key, source)
-    # A scalar of NumPy, of whatever version.
+    # A scalar of any NumPy version.
     if hasattr(value, "dtype") and getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
         value = value.item()
     if isinstance(value, bool | str | float):

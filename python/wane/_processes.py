@@ -1,6 +1,6 @@
-"""The points of a sweep in processes of this machine.
+"""Runs the points of a sweep in processes of this machine.
 
-``concurrent.futures`` would do but for two things: one process that dies takes its whole pool along, and running calls cannot be stopped.
+``concurrent.futures`` does not suffice, because a process that dies breaks its whole pool, and running calls cannot be stopped.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
     from wane._sweep import Points
 
-#: How often a point is tried whose process dies: by the system for memory, or by a hand.
+#: How often a point is tried if its process dies, such as when the system needs memory or a user kills it.
 TRIES = 3
 
-#: Seconds between two steps that a process tells, and between two looks at all.
+#: Seconds between two steps that a process reports, and between two looks at all processes.
 TOLD_EVERY, LOOKED_EVERY = 0.2, 0.1
 
 
@@ -41,14 +41,14 @@ class _Process:
         self.is_ready = False
 
     def end(self) -> None:
-        """Ends it, whatever it does."""
+        """Ends the process, whatever it does."""
         self.connection.close()
         self.process.terminate()
         self.process.join()
 
 
 def run(points: Points, policies: bytes | None) -> None:
-    """Runs what waits of a sweep. A point whose process dies is run again.
+    """Runs the waiting points of a sweep. A point whose process dies is run again.
 
     Raises:
         WaneError: Processes cannot start.
@@ -63,7 +63,7 @@ def run(points: Points, policies: bytes | None) -> None:
             busy = sum(process.point is not None for process in pool)
             while len(pool) < min(count, len(waiting) + busy):
                 pool.append(_Process(context, policies))
-            # One that finished before another died hears of what waits again here.
+            # A process that finished before another died gets the point that waits again here.
             for process in pool:
                 if process.is_ready and process.point is None and waiting:
                     _send(process, points, waiting)
@@ -80,13 +80,13 @@ def run(points: Points, policies: bytes | None) -> None:
 
 def _send(process: _Process, points: Points, waiting: deque[int]) -> None:
     process.point = waiting.popleft()
-    # Where it died since it spoke, its end of the pipe tells that next.
+    # If it has died since its last message, its end of the pipe reports that next.
     with contextlib.suppress(ConnectionError):
         process.connection.send(points.job(process.point))
 
 
 def _hear(process: _Process, points: Points) -> bool:
-    """Takes what a process says; false where it has died."""
+    """Handles a message of a process; returns false if it has died."""
     try:
         kind, value = process.connection.recv()
     except (EOFError, ConnectionError):
@@ -127,8 +127,8 @@ def _mourn(process: _Process, points: Points, waiting: deque[int], deaths: dict[
 
 
 def _serve(connection: Connection, policies: bytes | None) -> None:
-    """What a process does: runs one point after the other, until nobody listens."""
-    # Ctrl-C goes to all processes of a terminal; who started this one ends it.
+    """Main function of a process: runs one point after another, until the pipe is closed."""
+    # Ctrl-C goes to all processes of a terminal; the process that started this one ends it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     told = time.monotonic()
 
@@ -146,7 +146,7 @@ def _serve(connection: Connection, policies: bytes | None) -> None:
             try:
                 answer: tuple[str, Any] = "done", run_point(job, policies, tell)
             except BaseException as error:
-                # A policy may raise what ends a process otherwise.
+                # A policy may raise exceptions that would otherwise end the process.
                 answer = "failed", _sendable(error)
             connection.send(answer)
     except (EOFError, ConnectionError):
@@ -154,7 +154,7 @@ def _serve(connection: Connection, policies: bytes | None) -> None:
 
 
 def _sendable(error: BaseException) -> BaseException:
-    """The error, or its text where it cannot go to another process as it is."""
+    """The error, or an error with its text if it cannot be sent to another process."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:

@@ -1,4 +1,4 @@
-"""How far a run is: told to functions, drawn in notebooks, and left to the native bar on terminals."""
+"""Progress of a run: passed to functions, drawn in notebooks, and left to the native bar on terminals."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeAlias
 
-#: What native code calls: preconditioning, phase, drive writes, share done.
+#: Function that native code calls: preconditioning, phase, drive writes, share done.
 Attend: TypeAlias = "Callable[[bool, int, float, float | None], object]"
 
 
 class Progress(NamedTuple):
-    """How far a run is.
+    """Progress of a run.
 
     Attributes:
-        preconditioning: The drive is still being filled; nothing is counted yet.
+        preconditioning: Whether the drive is still being filled; nothing is counted yet.
         phase: Index of the scenario's phase, from 0.
         drive_writes: Drive writes since preconditioning.
-        done: Share of the phase that is done, 0 to 1; of a drive that lives until it dies, the share of its rated erases that is
-            used. ``None`` where the phase has no known length.
+        done: Share of the phase that is done, 0 to 1; for a drive that runs until it dies, the share of its rated erases that is
+        used. ``None`` if the phase has no known length.
     """
 
     preconditioning: bool
@@ -31,11 +31,11 @@ class Progress(NamedTuple):
 
 
 class SweepProgress(NamedTuple):
-    """How far a sweep is.
+    """Progress of a sweep.
 
     Attributes:
-        finished: Runs that are done, were there already, or failed.
-        runs: All runs.
+        finished: Number of runs that are done, were there already, or failed.
+        runs: Number of all runs.
         done: Share of all work that is done, 0 to 1, as far as it is known.
     """
 
@@ -48,10 +48,10 @@ class SweepProgress(NamedTuple):
 def telling_of_sweep(
     progress: bool | Callable[[SweepProgress], object] | None,
 ) -> Iterator[tuple[bool, Callable[[int, int, float], object] | None]]:
-    """As ``telling``, of a sweep.
+    """Does the same as ``telling``, for a sweep.
 
     Args:
-        progress: As of ``wane.sweep``.
+        progress: As for ``wane.sweep``.
     """
     with _telling(progress, "sweep", SweepProgress, _NotebookBar.tell_of_sweep) as told:
         yield told
@@ -59,11 +59,11 @@ def telling_of_sweep(
 
 @contextmanager
 def telling(progress: bool | Callable[[Progress], object] | None, label: str) -> Iterator[tuple[bool, Attend | None]]:
-    """For the time of a call, whether the native bar is shown and the function that native code calls.
+    """For the time of a call, gives whether the native bar is shown, and the function that native code calls.
 
     Args:
-        progress: As of ``wane.run``.
-        label: What goes on, for a notebook's bar.
+        progress: As for ``wane.run``.
+        label: Name of the work, for a notebook's bar.
     """
     with _telling(progress, label, Progress, _NotebookBar.tell) as told:
         yield told
@@ -76,7 +76,7 @@ def _telling(
     step: Callable[..., Any],
     show: Callable[..., None],
 ) -> Iterator[tuple[bool, Callable[..., object] | None]]:
-    """``step`` makes of native code's arguments what a function is told, ``show`` puts them on a notebook's bar."""
+    """Does the work of ``telling``. ``step`` turns native code's arguments into a function's argument, ``show`` draws them on a notebook's bar."""
     if callable(progress):
         tell = progress
         yield False, lambda *done: tell(step(*done))
@@ -95,7 +95,7 @@ def _telling(
 class _NotebookBar:
     """A bar below the cell that runs. It appears when a run takes longer than a moment, and goes when the run ends."""
 
-    #: Seconds between two changes: what a front end draws without effort.
+    #: Seconds between two changes, as often as a front end draws without effort.
     EVERY = 0.1
 
     def __init__(self, label: str, display: Any) -> None:
@@ -116,7 +116,7 @@ class _NotebookBar:
         self._tell(f"{finished} of {runs} runs", done)
 
     def _tell(self, words: str, done: float | None) -> None:
-        """Shows what is done, in words and as a share, where the last change is long enough ago."""
+        """Shows what is done, in words and as a share, if the last change is long enough ago."""
         now = time.monotonic()
         if now - self._told < self.EVERY:
             return

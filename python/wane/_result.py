@@ -1,4 +1,4 @@
-"""What a run left: its numbers, its tables, its report."""
+"""A run's result: its numbers, its tables, its report."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 #: Rows of a table that a notebook shows.
 ROWS_SHOWN = 10
 
-#: Width of the names in the command's words, with the space behind them.
+#: Width of the names in the command's output, with the space after them.
 NAME_WIDTH = 21
 
 
 class Table(Mapping[str, "NDArray[Any]"]):
     """A table of named columns: a mapping from their names to arrays of shape ``(rows,)``, in the order of the file of that name.
 
-    The arrays are copies and cannot be written. Whole numbers are ``uint32`` or ``uint64``, ratios ``float64`` with ``nan`` where they are
+    The arrays are copies and cannot be written. Whole numbers are ``uint32`` or ``uint64``, ratios ``float64`` with ``nan`` if they are
     undefined, words arrays of text.
 
-    A table is also an Arrow stream (``__arrow_c_stream__``): ``polars.DataFrame(table)``, ``pyarrow.table(table)``, DuckDB and whatever else
-    knows the Arrow PyCapsule interface take it without a copy, undefined ratios as null.
+    A table is also an Arrow stream (``__arrow_c_stream__``): ``polars.DataFrame(table)``, ``pyarrow.table(table)``, DuckDB and others that
+    know the Arrow PyCapsule interface take it without a copy, with undefined ratios as null.
     """
 
     def __init__(self, columns: _wane.Columns) -> None:
@@ -46,7 +46,7 @@ class Table(Mapping[str, "NDArray[Any]"]):
 
     @property
     def rows(self) -> int:
-        """The number of rows; 0 of a table without columns."""
+        """The number of rows; 0 for a table without columns."""
         return next((len(column) for column in self._columns.values()), 0)
 
     def to_polars(self) -> Any:
@@ -68,10 +68,10 @@ class Table(Mapping[str, "NDArray[Any]"]):
         return pandas.DataFrame(dict(self._columns))
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """A capsule ``arrow_array_stream`` of the Arrow C stream interface, with one batch. Another schema cannot be had.
+        """A capsule ``arrow_array_stream`` of the Arrow C stream interface, with one batch. Other schemas are not supported.
 
         Args:
-            requested_schema: Left aside, as the interface allows.
+            requested_schema: Ignored, as the interface allows.
         """
         return self._native.arrow_stream()
 
@@ -102,7 +102,7 @@ class Result:
         self._result = result
 
     def __reduce__(self) -> tuple[type[Result], tuple[_wane.RunResult]]:
-        """A result can be pickled, and is the same afterwards."""
+        """Pickles the result unchanged."""
         return Result, (self._result,)
 
     @cached_property
@@ -115,17 +115,17 @@ class Result:
 
     @cached_property
     def timeline(self) -> Table:
-        """The drive's life, a row a moment, at most 2,048 of them.
+        """The drive's life: a row for each moment, at most 2,048 rows.
 
         Among the columns, all of shape ``(rows,)``: ``drive_writes`` since preconditioning, ``float64``; ``pages_programmed_*`` and
-        ``blocks_erased_*``, pages and blocks since preconditioning, ``uint64``; ``write_amplification_*`` since the row before, flash pages a
-        host page, ``float64``; ``erase_count_*``, erases of a block, percentiles over all physical blocks; ``logical_bytes_exported``, bytes.
+        ``blocks_erased_*``, pages and blocks since preconditioning, ``uint64``; ``write_amplification_*`` since the row before, flash pages for
+        each host page, ``float64``; ``erase_count_*``, erases of a block, percentiles over all physical blocks; ``logical_bytes_exported``, bytes.
         """
         return table_of(self._result.timeline())
 
     @cached_property
     def blocks(self) -> Table:
-        """The wear of the drive's physical blocks at the end, a row a block in order of id.
+        """The wear of the drive's physical blocks at the end: a row for each block, in order of id.
 
         Columns of shape ``(blocks,)``: ``block``, ``channel``, ``die`` and ``plane``, indices; ``erase_count``, erases; ``valid_pages``, pages
         that hold current data; all ``uint32``; and ``state``, text such as ``"closed"`` or ``"retired"``.
@@ -134,7 +134,7 @@ class Result:
 
     @cached_property
     def windows(self) -> Table:
-        """Timed windows and probes, a row each; without columns where nothing was timed.
+        """Timed windows and probes, a row each; without columns if nothing was timed.
 
         Among the columns, all of shape ``(windows,)``: ``kind``, ``"run"`` or ``"probe"``; ``at_drive_writes`` and ``at_days``, when it began;
         ``seconds`` that it lasted; ``latency_*_ns``, nanoseconds; ``throughput_*_iops``, requests a second; ``errors_*``, counts.
@@ -148,7 +148,7 @@ class Result:
 
         Args:
             window: Its row in ``windows``; -1 is the last.
-            operation: Whose latencies: ``"read"`` or ``"write"``.
+            operation: The requests: ``"read"`` or ``"write"``.
 
         Returns:
             Nanoseconds, and the share of the requests that took no longer, 0 to 1; both of shape ``(points,)``, empty without requests.
@@ -171,7 +171,7 @@ class Result:
 
     @cached_property
     def raw_bit_errors(self) -> NDArray[np.uint64] | None:
-        """How many codewords of first reads had 0, 1, 2, ... raw bit errors, of shape ``(most + 1,)``; the last entry counts those beyond.
+        """Numbers of codewords of first reads with 0, 1, 2, ... raw bit errors, of shape ``(most + 1,)``; the last entry counts all beyond.
 
         ``None`` on flash without errors.
         """
@@ -179,11 +179,11 @@ class Result:
 
     @property
     def scenario_toml(self) -> str:
-        """The resolved scenario, as ``scenario.toml`` keeps it: every key with its value. It runs again to the same numbers."""
+        """The resolved scenario, as in ``scenario.toml``: every key with its value. Running it again gives the same numbers."""
         return self._result.scenario_toml()
 
     def report(self) -> str:
-        """The page ``report.html``: pictures and tables in HTML, which need no network."""
+        """The page ``report.html``: pictures and tables in HTML that need no network."""
         return self._result.report()
 
     def __str__(self) -> str:
@@ -202,7 +202,7 @@ class Result:
     def _repr_html_(self) -> str:
         rows = []
         for line in str(self).splitlines():
-            # A name that is wider stands alone.
+            # A wider name has a line of its own.
             width = NAME_WIDTH if line[NAME_WIDTH - 1 : NAME_WIDTH] == " " else len(line)
             name, value = line[:width], line[width:]
             rows.append((name.strip(), value))

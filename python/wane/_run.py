@@ -1,4 +1,4 @@
-"""Running scenarios, and reading what runs left."""
+"""Runs scenarios, and reads their results."""
 
 from __future__ import annotations
 
@@ -29,33 +29,33 @@ def run(
     force: bool = False,
     progress: bool | Callable[[Progress], object] | None = None,
 ) -> Result:
-    """Runs a scenario to its end: what the command ``wane run`` does, with the same numbers.
+    """Runs a scenario to its end, as the command ``wane run`` does, with the same numbers.
 
-    Other threads go on meanwhile. Ctrl-C ends the run as it does on the command line: what there is by then is written to ``out``,
-    marked as ``interrupted``, and ``KeyboardInterrupt`` is raised.
+    Other threads go on meanwhile. Ctrl-C ends the run as on the command line: the results so far are written to ``out``, marked as
+    ``interrupted``, and ``KeyboardInterrupt`` is raised.
 
     Args:
-        scenario: The path of a scenario file, or a dict with its tables and keys. Relative paths of traces are relative to the file, or to
-            the working folder of a dict. May be left out where ``preset`` and ``set`` say all.
+        scenario: The path of a scenario file, or a dict with its tables and keys. Paths of traces may be relative to the file or, for a
+        dict, to the working folder. May be left out if ``preset`` and ``set`` define all.
         preset: The drive to start from instead of the scenario's, such as ``"tiny"``; ``wane presets`` lists them.
-        set: Values above the scenario's: a dict such as ``{"ftl.gc.d": 4}``, or texts such as ``"ftl.gc.d=4"``. Later ones count.
+        set: Values that override the scenario's: a dict such as ``{"ftl.gc.d": 4}``, or texts such as ``"ftl.gc.d=4"``. Later ones count.
         seed: Root of all random streams instead of the scenario's, from 0 on.
         scale: Run the drive as a smaller one of the same shape: ``"auto"``, or a ratio of its blocks such as ``"1/4"``.
-        policies: Objects of Python in the places of policies, by role, such as ``{"ftl.gc": MyCollector()}``: see ``wane.policies``. What one raises
-            ends the run as Ctrl-C does and is raised here unchanged.
-        out: A folder for the results, as the command writes it; ``wane report`` and ``read`` open it. What the run before left there is
-            replaced when the new results are whole, and what goes with it is told by a ``UserWarning``.
-        force: Whether runs of a sweep or of several seeds that ``out`` holds may be replaced as well.
-        progress: ``True`` shows it on stderr, ``False`` nothing, ``None`` a bar in a notebook, or on stderr if that is a terminal. A
-            function is called about 20 times a second with a ``Progress``; what it raises ends the run as Ctrl-C does and is raised here
-            unchanged.
+        policies: Python objects in the places of policies, by role, such as ``{"ftl.gc": MyCollector()}``: see ``wane.policies``. If one raises,
+        the run ends as by Ctrl-C, and the same exception is raised here.
+        out: A folder for the results, as the command writes it; ``wane report`` and ``read`` open it. The results of a run before are
+        replaced when the new results are whole; a ``UserWarning`` names other results that are removed with them.
+        force: Whether runs of a sweep or of several seeds in ``out`` may also be replaced.
+        progress: ``True`` shows it on stderr, ``False`` shows nothing, ``None`` shows a bar in a notebook, or on stderr if that is a
+        terminal. A function is called about 20 times a second with a ``Progress``; if it raises, the run ends as by Ctrl-C, and the
+        same exception is raised here.
 
     Returns:
         The result: numbers, tables and the report.
 
     Raises:
         ScenarioError: The scenario cannot be read, resolved or built.
-        TraceError: A trace of it cannot be read.
+        TraceError: One of its traces cannot be read.
         OutOfMemoryError: It needs more memory than there is.
         ResultsError: ``out`` cannot be written, or holds several runs that would be lost.
         PolicyError: A policy in Python answered what its role does not allow.
@@ -71,10 +71,10 @@ def run(
 
 
 def read(folder: str | os.PathLike[str]) -> list[Result]:
-    """The runs that a folder of results holds: one, or the members of a sweep, of several seeds or of the demo, in their order.
+    """Reads the runs in a folder of results: one, or the members of a sweep, of several seeds or of the demo, in their order.
 
     Args:
-        folder: What ``run`` was given as ``out``, or a command as ``--out``.
+        folder: The ``out`` of ``run``, or the ``--out`` of a command.
 
     Raises:
         ResultsError: There is no finished run in it, or one of its files cannot be read.
@@ -92,16 +92,16 @@ def resolved(
     *,
     endless: bool = False,
 ) -> _wane.Scenario:
-    """The scenario that the arguments of ``run`` stand for.
+    """Resolves the scenario of the arguments of ``run``.
 
     Args:
-        user: Who needs it, for the sentence where there is none.
-        scenario: As of ``run``, and so the others.
+        user: The function that needs it, for the message if there is no scenario.
+        scenario: As for ``run``, like the others.
         preset: The preset.
-        set_: Values above it.
+        set_: Values that override it.
         seed: The seed.
         scale: The scale.
-        endless: It need not say when it ends.
+        endless: Whether it need not say when it ends.
 
     Raises:
         ScenarioError: It cannot be read or resolved.
@@ -119,7 +119,7 @@ def resolved(
 
 
 def source(scenario: object) -> tuple[str | None, dict[str, Any] | None]:
-    """The path of a scenario's file, or its tables and keys.
+    """Returns the path of a scenario's file, or its tables and keys.
 
     Raises:
         ScenarioError: It is neither.
@@ -127,7 +127,7 @@ def source(scenario: object) -> tuple[str | None, dict[str, Any] | None]:
     if isinstance(scenario, Mapping):
         return None, plain(scenario, "")
     if isinstance(scenario, str | os.PathLike):
-        # A name, not the standard input, which the command means by "-".
+        # A file's name, not stdin, which is "-" on the command line.
         path = os.fspath(scenario)
         return "./-" if path == "-" else path, None
     found = type(scenario).__name__
@@ -135,10 +135,10 @@ def source(scenario: object) -> tuple[str | None, dict[str, Any] | None]:
 
 
 def assignments(set_: object) -> list[tuple[str, Any]]:
-    """The values of ``set`` as pairs of a key and a plain value.
+    """Returns the values of ``set`` as pairs of a key and a plain value.
 
     Raises:
-        ScenarioError: One is nothing that a scenario could hold.
+        ScenarioError: A scenario could not hold one of them.
     """
     if set_ is None:
         return []

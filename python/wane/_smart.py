@@ -1,4 +1,4 @@
-"""Real drives: what smartctl and nvme tell of one, and how well it is. The command's `wane doctor`, from Python."""
+"""Real drives: reads the output of smartctl and nvme about a drive, and judges its health, as the command `wane doctor` does."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import Any, TypeAlias
 from wane import _wane
 from wane._errors import SmartError
 
-#: A path, or the text or bytes themselves. A text with a line break or a brace at its beginning is no path.
+#: A path, or the text or bytes themselves. A text is not taken for a path if it has a line break or begins with a brace.
 Told: TypeAlias = "str | bytes | PathLike[str]"
 
-#: Most bytes of an input, as the command has it: some 5,000 dumps of smartctl's text.
+#: Most bytes of an input, as in the command: some 5,000 dumps of smartctl's text.
 INPUT_BYTES_MAX = 64 << 20
 
 
 def read_smart(told: Told) -> list[dict[str, Any]]:
-    """Reads what a tool told of a drive: ``smartctl --json``, smartctl's text, ``nvme smart-log -o json``, or OCP's page C0h.
+    """Reads a tool's output about a drive: ``smartctl --json``, smartctl's text, ``nvme smart-log -o json``, or OCP's page C0h.
 
     Args:
-        told: A path, or the text or bytes themselves. It may hold many records.
+        told: A path, or the text or bytes themselves. It may hold several records.
 
     Returns:
-        The records in their order, at least one. ``known`` has each quantity by name (its unit at the end) with ``value`` and ``from``,
-        ``attributes`` the ATA attributes as told; what was not told is not in it.
+        The records in their order, at least one. ``known`` has each quantity by name (with its unit at the end) with ``value`` and ``from``;
+        ``attributes`` has the ATA attributes as reported. Values that were not reported are absent.
 
     Raises:
         SmartError: It is none of these, or cut off.
@@ -36,19 +36,19 @@ def doctor(*told: Told) -> dict[str, Any]:
     """Judges a drive by one record or several: wear, writes, errors and their rate, end of life.
 
     Args:
-        *told: The records of one drive, the latest first; each as `read_smart` takes it.
+        *told: The records of one drive, the latest first; each as for `read_smart`.
 
     Returns:
         The dict that ``wane doctor --json`` prints; "Your fleet" in the book lists its keys.
 
     Raises:
-        SmartError: None is given, one cannot be read, or they are of more drives than one.
+        SmartError: No record is given, one cannot be read, or they are of several drives.
     """
     return _wane.judge([_input(each) for each in told])
 
 
 def _input(told: Told) -> tuple[str, bytes]:
-    """A name for sentences, and the bytes."""
+    """Returns a name for messages, and the bytes."""
     if isinstance(told, bytes):
         return "the bytes", told
     if isinstance(told, str) and ("\n" in told or told.lstrip()[:1] in ("{", "[")):

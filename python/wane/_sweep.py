@@ -1,4 +1,4 @@
-"""Grids of scenarios: run on the threads of this process, in processes beside it, or on a cluster; with the same numbers and files."""
+"""Grids of scenarios, run on threads of this process, in other processes, or on a cluster, with the same numbers and files."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from wane._run import assignments, source
 if TYPE_CHECKING:
     from wane.policies import Policies
 
-#: Who runs the points, by name.
+#: Schedulers by name.
 SCHEDULERS = ("threads", "processes", "dask")
 
 
 class Sweep(Sequence[Result]):
-    """What a sweep came to: a sequence of the results of its runs, in grid order, the last key changing fastest.
+    """Results of a sweep: a sequence of the results of its runs, in grid order, with the last key changing fastest.
 
-    ``print`` shows the table that ``wane run --sweep`` prints, the best first. It is an Arrow stream as well (``__arrow_c_stream__``), that of
+    ``print`` shows the table that ``wane run --sweep`` prints, the best first. It is also an Arrow stream (``__arrow_c_stream__``), that of
     ``table``.
     """
 
@@ -36,15 +36,15 @@ class Sweep(Sequence[Result]):
 
     @property
     def keys(self) -> list[str]:
-        """The swept keys; ``"seed"`` is the last where seeds were asked for."""
+        """The swept keys; ``"seed"`` is the last if seeds were asked for."""
         return self._sweep.keys()
 
     @cached_property
     def table(self) -> Table:
-        """A row a run: the values of the keys, then the figures of ``grid.csv`` under the same names.
+        """A row for each run: the values of the keys, then the figures of ``grid.csv`` under the same names.
 
-        Columns of shape ``(runs,)``. Values of a key are numbers where all of them are: percentages as shares, sizes in bytes, durations in
-        seconds. Figures are whole numbers, ``uint64``, where all runs have one, and else ``float64`` with ``nan`` where they are undefined.
+        Columns have the shape ``(runs,)``. A key's values are numbers if all of them are: percentages as shares, sizes in bytes, durations in
+        seconds. Figures are whole numbers, ``uint64``, if all runs have one, otherwise ``float64`` with ``nan`` if undefined.
         """
         return table_of(self._sweep.columns())
 
@@ -98,7 +98,7 @@ class Sweep(Sequence[Result]):
 
 
 class Points:
-    """The points of a sweep, for whoever runs them: what waits, and what became of it."""
+    """The points of a sweep, for the scheduler that runs them: which wait, and what became of the others."""
 
     def __init__(
         self, sweep: _wane.Sweep, sets: PolicySets, attend: Callable[[int, int, float], object] | None
@@ -115,38 +115,38 @@ class Points:
         return self._sweep.waiting()
 
     def workers(self) -> int:
-        """How many run at once on this machine: one a core, and no more than memory allows."""
+        """Number of points that run at once on this machine: one on each core, and no more than memory allows."""
         return self._sweep.workers()
 
     def job(self, point: int) -> tuple[_wane.Job, int]:
-        """A point as another process is sent it, and which of the sets of policies it has."""
+        """The job that sends a point to another process, and the number of its set of policies."""
         return self._sweep.job(point), self._sets.of_point[point]
 
     def take(self, point: int, result: _wane.RunResult) -> None:
-        """A point's result has come: it is written at once."""
+        """Takes a point's result, and writes it at once."""
         self._sweep.take(point, result)
 
     def fail(self, point: int, error: BaseException) -> None:
-        """A point gave no result; the others go on."""
+        """Notes that a point gave no result; the others go on."""
         self._sweep.fail(point, str(error))
         if self.failed is None or point < self.failed[0]:
             self.failed = (point, error)
 
     def step(self, point: int, preconditioning: bool, phase: int, drive_writes: float, done: float | None) -> None:
-        """How far a point is."""
+        """Notes how far a point is."""
         self._sweep.step(point, preconditioning, phase, drive_writes, done)
 
     def tell(self) -> None:
-        """Tells how far the sweep is, if that has changed."""
+        """Reports how far the sweep is, if that has changed."""
         done = self._sweep.done()
         if self._attend is not None and done != self._told:
             self._told = done
             self._attend(*done)
 
     def run(self) -> None:
-        """Runs them on threads of this process."""
+        """Runs the points on threads of this process."""
         self.failed = self._sweep.run(self._attend)
-        # A sweep that takes no time has told nothing yet.
+        # A sweep that takes no time has reported nothing yet.
         self.tell()
 
 
@@ -164,32 +164,32 @@ def sweep(
     out: str | os.PathLike[str] | None = None,
     progress: bool | Callable[[SweepProgress], object] | None = None,
 ) -> Sweep:
-    """Runs each point of a grid: what ``wane run --sweep`` does, with the same numbers and files, whoever runs the points.
+    """Runs each point of a grid, as ``wane run --sweep`` does, with the same numbers and files from every scheduler.
 
-    A point that fails does not keep the others from running; then what is finished is in ``out``, and the first failure is raised with the
-    point's name. Ctrl-C ends the sweep with what is finished in ``out``; called again, it goes on from there.
+    If a point fails, the others still run; then what is finished is in ``out``, and the first failure is raised with the point's name. Ctrl-C
+    ends the sweep with what is finished in ``out``; another call goes on from there.
 
     Args:
         grid: A dict from keys to lists of values, such as ``{"ftl.gc.d": [1, 2, 4]}``. Keys in a tuple change together, and have tuples of
-            values. A text in the place of a list is a list as ``--sweep`` takes it, such as ``"1..8:1"``. Or a list of texts
-            ``"KEY=V1,V2,..."``, as ``--sweep`` takes them. At most 10,000 points, seeds included.
-        scenario: What is swept, as of ``wane.run``: a path or a dict, or nothing where ``preset``, ``set`` and the grid say all.
-        preset: As of ``wane.run``.
-        set: Values above the scenario's, below the grid's, as of ``wane.run``.
+            values. A text in place of a list is a list as for ``--sweep``, such as ``"1..8:1"``. Or a list of texts ``"KEY=V1,V2,..."``, as
+            for ``--sweep``. At most 10,000 points, including seeds.
+            scenario: The scenario, as for ``wane.run``: a path or a dict, or nothing if ``preset``, ``set`` and the grid define all.
+        preset: As for ``wane.run``.
+        set: Values that override the scenario's, as for ``wane.run``; the grid's override these.
         seed: Root of all random streams instead of the scenario's.
-        seeds: Runs each point with so many seeds, from the scenario's on; ``"seed"`` is the last key then.
-        scale: As of ``wane.run``.
-        policies: Objects of Python in the places of policies, as of ``wane.run``, but for each point a copy: they go to other processes, by
-            pickle, or by cloudpickle where it is installed. Points that are done are known by the names and ``parameters`` of policies. What is
-            swept is in the grid: ``{"ftl.gc": [Mine(2), Mine(8), "greedy"]}``; such objects differ in ``name`` or ``parameters``, which the
-            results tell as ``{ policy = "Mine", d = 2 }``.
-        scheduler: Who runs the points. ``"threads"``, the default: threads of this process, one a core. ``"processes"``, the default with
-            ``policies``, which threads cannot have: processes of this machine; one that dies is replaced. A ``dask.distributed.Client``: its
-            cluster, whose workers have the same version of this package, and traces under the same paths; ``"dask"`` is the client that this
-            process made last. In any case this process alone writes results.
+        seeds: Number of seeds with which each point is run, beginning with the scenario's; ``"seed"`` is the last key then.
+        scale: As for ``wane.run``.
+        policies: Python objects in the places of policies, as for ``wane.run``, but each point gets a copy: they go to other processes, by
+        pickle, or by cloudpickle if it is installed. Finished points are recognized by the names and ``parameters`` of policies. To sweep
+        policies, put them into the grid: ``{"ftl.gc": [Mine(2), Mine(8), "greedy"]}``; such objects must differ in ``name`` or
+        ``parameters``, which results show as ``{ policy = "Mine", d = 2 }``.
+        scheduler: What runs the points. ``"threads"``, the default: threads of this process, one on each core. ``"processes"``, the default with
+        ``policies``, which threads cannot have: processes of this machine; one that dies is replaced. A ``dask.distributed.Client``: its
+        cluster, whose workers need the same version of this package, and traces under the same paths; ``"dask"`` is the client that this
+        process made last. In any case only this process writes results.
         out: A folder for the results, as the command writes it; ``wane report`` and ``read`` open it, and the command goes on with it. Points
-            whose results are there are read instead of run. It is new, or one of this very grid.
-        progress: As of ``wane.run``; a function is called with a ``SweepProgress``.
+            whose results are there are read instead of run. It must be new, or hold this same grid.
+        progress: As for ``wane.run``; a function is called with a ``SweepProgress``.
 
     Returns:
         The results and a table of them.
@@ -197,8 +197,8 @@ def sweep(
     Raises:
         ScenarioError: The grid is wrong, or a point cannot be resolved or built.
         ResultsError: ``out`` cannot be written, or holds something else.
-        MissingExtraError: ``"dask"`` without Dask.
-        WaneError: A point failed. Its other classes are those of ``wane.run``; what a policy raises comes back as it is.
+        MissingExtraError: ``"dask"`` is given, and Dask is not installed.
+        WaneError: A point failed. The error's other classes are those of ``wane.run``; what a policy raises is raised unchanged.
         ValueError: There is no such scheduler, or it cannot have policies.
     """
     axes = Axes(grid)
@@ -220,7 +220,7 @@ def sweep(
         try:
             runner(points)
         finally:
-            # Whatever happened, what is finished is kept.
+            # In any case, what is finished is kept.
             native.finish()
     if points.failed is not None:
         point, error = points.failed
@@ -229,7 +229,7 @@ def sweep(
 
 
 def _scheduler(scheduler: object, has_policies: bool) -> object:
-    """Who runs the points: ``"threads"``, ``"processes"`` or a client of Dask."""
+    """Returns the scheduler: ``"threads"``, ``"processes"`` or a Dask client."""
     if scheduler is None:
         scheduler = "processes" if has_policies else "threads"
     if scheduler == "threads" and has_policies:
@@ -244,7 +244,7 @@ def _scheduler(scheduler: object, has_policies: bool) -> object:
 
 
 def _runner(scheduler: object, sets: PolicySets) -> Callable[[Points], None]:
-    """What runs the points."""
+    """Returns the function that runs the points."""
     if scheduler == "threads":
         return Points.run
     # Both others send policies to other processes.
@@ -266,7 +266,7 @@ def _seeds(seeds: object) -> int | None:
 
 
 def _named(error: BaseException, point: str) -> BaseException:
-    """The error of a point, with its name: in the sentence of this package's errors, as a note of others."""
+    """Adds a point's name to its error: in the message of this package's errors, as a note to others."""
     if not isinstance(error, WaneError):
         error.add_note(f"at the point {point}")
         return error

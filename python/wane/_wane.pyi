@@ -137,65 +137,65 @@ class GcView:
     def host_reads(self, block: int) -> int:
         """Pages that the host read of a block since its erase; 0 unless ``IndexSpec(reads=True)``."""
     def host_reads_max(self) -> int:
-        """The most that any block has; a look at each."""
+        """The most host reads of any block; scans all blocks."""
     def now(self) -> int:
         """Pages that the host wrote so far: the logical clock."""
     def units_per_block(self) -> int:
         """Pages in a block."""
     def has(self, block: int) -> bool:
-        """Whether the block is one of the domain."""
+        """Whether the block belongs to the domain."""
     def is_closed(self, block: int) -> bool:
         """Whether the block is closed, so that it can be the victim."""
     def valid(self, block: int) -> int:
-        """Valid pages of a block of the domain; ``IndexError`` of another one."""
+        """Valid pages of a block of the domain; raises ``IndexError`` for others."""
     def erase_count(self, block: int) -> int:
         """Erases of a block of the domain."""
     def closed_at(self, block: int) -> int:
-        """The clock when a closed block was last written; ``IndexError`` of one that is not closed."""
+        """The clock when a closed block was last written; raises ``IndexError`` for blocks that are not closed."""
     def lowest(self) -> int | None:
-        """The lowest number of valid pages that any block in a bucket has; ``None`` where there is none."""
+        """The lowest number of valid pages of any block in a bucket; ``None`` without such a block."""
     def next_bucket(self, valid: int) -> int | None:
-        """The lowest number of valid pages from ``valid`` up that any block in a bucket has."""
+        """The lowest number of valid pages, from ``valid`` up, of any block in a bucket; ``None`` without such a block."""
     def bucket_head(self, valid: int) -> int | None:
-        """The first block of the bucket with so many valid pages, in the order of ``IndexSpec``; ``None`` where it is empty."""
+        """The first block, in the order of ``IndexSpec``, of the bucket with ``valid`` valid pages; ``None`` if it is empty."""
     def bucket_tail(self, valid: int) -> int | None:
-        """The block that came last to the bucket; kept for the order ``"entry"`` only."""
+        """The block that entered the bucket last; kept only for the order ``"entry"``."""
     def closed_len(self) -> int:
-        """Closed blocks."""
+        """Number of closed blocks."""
     def closed(self, position: int) -> int:
-        """The closed block at a position from 0 of an arbitrary but repeatable order: for uniform draws."""
+        """The closed block at a position, from 0, in an arbitrary but repeatable order; for uniform draws."""
     def oldest(self) -> int | None:
         """The block that closed longest ago."""
     def invalid_in_window(self) -> int:
-        """Invalid pages in the blocks of the window, of all closed blocks without one."""
+        """Invalid pages in the blocks of the window; without a window, in all closed blocks."""
     def oldest_waiting(self) -> int | None:
         """The oldest closed block outside the window."""
     def blocks(self) -> NDArray[np.uint32]:
         """The closed blocks, of shape ``(closed_len,)``, in the order of ``closed``; a copy."""
     def valid_counts(self) -> NDArray[np.uint32]:
-        """Valid pages of each, of the same shape and order; a copy."""
+        """Valid pages of each closed block, of the same shape and order as ``blocks``; a copy."""
     def erase_counts(self) -> NDArray[np.uint32]:
-        """Erases of each, likewise."""
+        """Erases of each closed block, likewise."""
     def closing_times(self) -> NDArray[np.uint64]:
-        """``closed_at`` of each, likewise."""
+        """``closed_at`` of each closed block, likewise."""
 
 class FreeView:
-    """The free blocks of an allocation policy's domain, one at least."""
+    """The free blocks of an allocation policy's domain, at least one."""
 
     def mode(self) -> str:
         """The drive's mode."""
     def stream(self) -> int | None:
-        """The stream that the block is for; ``None`` where wear leveling takes a spare block."""
+        """The stream that the block is for; ``None`` if wear leveling takes a spare block."""
     def now(self) -> int:
         """Pages that the host wrote so far."""
     def count(self) -> int:
-        """Free blocks: one at least."""
+        """Number of free blocks, at least 1."""
     def first(self) -> int:
-        """The first block of the declared order."""
+        """The first free block in the declared order."""
     def last(self) -> int:
-        """The last one."""
+        """The last free block in the declared order."""
     def is_free(self, block: int) -> bool:
-        """Whether the block is one of them."""
+        """Whether the block is free."""
     def erase_count(self, block: int) -> int:
         """Erases of a block."""
     def failures(self, block: int) -> int:
@@ -211,11 +211,11 @@ class WearView:
     def erased(self) -> int | None:
         """The block that garbage collection just erased and freed; ``None`` before a host write."""
     def erase_count(self, block: int) -> int:
-        """Erases of a block of the domain; ``IndexError`` of another one."""
+        """Erases of a block of the domain; raises ``IndexError`` for others."""
     def valid(self, block: int) -> int:
         """Valid pages of a block of the domain."""
     def gc_erases(self) -> int:
-        """Erases by garbage collection in this domain since it was new, preconditioning included."""
+        """Erases by garbage collection in this domain since it was new, including preconditioning."""
     def wear_leveling_erases(self) -> int:
         """Erases by wear leveling in this domain."""
     def host_writes(self) -> int:
@@ -225,19 +225,19 @@ class WearView:
     def blocks(self) -> NDArray[np.uint32]:
         """The blocks of the domain, of shape ``(blocks,)``; a copy."""
     def erase_counts(self) -> NDArray[np.uint32]:
-        """Erases of each, of the same shape; a copy."""
+        """Erases of each block, of the same shape; a copy."""
     def valid_counts(self) -> NDArray[np.uint32]:
-        """Valid pages of each, likewise."""
+        """Valid pages of each block, likewise."""
 
 class ScrubView:
     """The condition of a drive's blocks."""
 
     def blocks(self) -> int:
-        """Blocks of the drive; they are numbered from 0."""
+        """Number of blocks of the drive, which are numbered from 0."""
     def touched(self) -> NDArray[np.uint32]:
-        """Blocks that were read for the host since the last ask, of shape ``(n,)``, some more than once; a copy."""
+        """Blocks that the host has read since the last call, of shape ``(n,)``, some more than once; a copy."""
     def valid(self, block: int) -> int | None:
-        """Valid pages of a block that could be relocated; ``None`` of one that could not."""
+        """Valid pages of a block that can be relocated now; ``None`` if it cannot."""
     def health(self, block: int) -> Health:
         """The condition of a block."""
     def now_days(self) -> float:

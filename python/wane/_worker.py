@@ -1,4 +1,4 @@
-"""What other processes do for a sweep: take a point, run it, give its result back. Cluster workers and this machine's processes import it."""
+"""Runs a point of a sweep in another process and returns its result. Cluster workers and this machine's processes import it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Any, TypeAlias
 from wane import _wane
 from wane._errors import ScenarioError, WaneError
 
-#: What native code calls of a run.
+#: Function that native code calls during a run.
 Attend: TypeAlias = "Callable[[bool, int, float, float | None], object] | None"
 
-#: A point, and which of the sets of policies it has.
+#: A point, and the number of its set of policies.
 Job: TypeAlias = "tuple[_wane.Job, int]"
 
 #: Seconds between two looks at whether a task of Dask was canceled.
@@ -26,12 +26,12 @@ def run_point(job: Job, policies: bytes | None, attend: Attend = None) -> _wane.
     """Runs a point.
 
     Args:
-        job: The point, as ``_wane.Sweep.job`` gives it, and which of the policies it has.
-        policies: What ``packed`` gives.
-        attend: As of a run.
+        job: The point, from ``_wane.Sweep.job``, and the number of its set of policies.
+        policies: The result of ``packed``.
+        attend: As for a run.
 
     Raises:
-        WaneError: It gives no result. What a policy raises comes back as it is, with its traceback as a note.
+        WaneError: It gives no result. What a policy raises is raised unchanged, with its traceback as a note.
     """
     point, place = job
     own = None if policies is None else unpacked(policies)[place]
@@ -40,13 +40,13 @@ def run_point(job: Job, policies: bytes | None, attend: Attend = None) -> _wane.
     except WaneError:
         raise
     except Exception as error:
-        # A traceback does not go from process to process.
+        # A traceback cannot be sent to another process.
         error.add_note("in the process that ran it:\n" + "".join(traceback.format_exception(error)).rstrip())
         raise
 
 
 def run_point_on_cluster(job: Job, policies: bytes | None) -> _wane.RunResult:
-    """Runs a point as a task of Dask, and ends it soon after the task is canceled, which Dask leaves to the task.
+    """Runs a point as a Dask task, and ends it soon after the task is canceled, which Dask leaves to the task.
 
     Raises:
         WaneError: As ``run_point``.
@@ -68,9 +68,9 @@ def run_point_on_cluster(job: Job, policies: bytes | None) -> _wane.RunResult:
 
 
 def packed(policies: list[dict[str, Any]]) -> bytes | None:
-    """Policies by role, each set that points have, as bytes for other processes; nothing where there are none.
+    """Packs the sets of policies that points have, by role, into bytes for other processes; ``None`` without policies.
 
-    What cloudpickle can take by value goes so, where it is installed (Dask brings it).
+    If cloudpickle is installed (Dask brings it), objects are packed by value where it can do so.
 
     Raises:
         ScenarioError: An object cannot be pickled.
@@ -89,7 +89,7 @@ def packed(policies: list[dict[str, Any]]) -> bytes | None:
 
 
 def unpacked(policies: bytes) -> list[dict[str, Any]]:
-    """What ``packed`` made bytes of.
+    """Unpacks the bytes of ``packed``.
 
     Raises:
         ScenarioError: Their classes are not known here.

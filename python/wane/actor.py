@@ -1,7 +1,7 @@
-"""Drives that encode, from Python: started, killed and asked (the command ``wane actor``; 002, chapter 8).
+"""Drives that encode, from Python: starts, kills and uses them (the command ``wane actor``; 002, chapter 8).
 
-Each drive is a process of its own. A ``Cluster`` starts several in folders below one and ends them with its ``with`` block; a ``Drive`` is one of
-them. What wane refuses is an ``ActorError`` with the command's sentence.
+Each drive is a separate process. A ``Cluster`` starts several drives in folders below one folder, and ends them with its ``with`` block; a ``Drive``
+is one of them. Refusals are an ``ActorError`` with the command's message.
 
     >>> import tempfile
     >>> from wane import actor
@@ -26,13 +26,13 @@ from wane._errors import ActorError
 
 __all__ = ["ActorError", "Client", "Cluster", "Drive"]
 
-#: The command, by this Python and this package.
+#: The command, run by this Python with this package.
 _COMMAND = (sys.executable, "-m", "wane", "actor")
 
-#: What the command says behind a refusal of its options, to whoever types them.
+#: End of the command's message on wrong options, which is of use only on the command line.
 _HELP = "\n\nFor more information, try '--help'"
 
-#: How long a drive may take to end in order, in seconds.
+#: Seconds within which a drive must end in order.
 _SECONDS = 30.0
 
 
@@ -48,12 +48,12 @@ def _sentence(stderr: bytes) -> str:
 
 
 class Drive:
-    """A drive that is served by a process of its own.
+    """A drive that is served by its own process.
 
     Attributes:
         folder: Its folder.
-        address: Where it answers, such as ``"127.0.0.1:4801"``; empty until it was started.
-        id: Its id, 40 hexadecimal digits; empty until it was started.
+        address: Its address, such as ``"127.0.0.1:4801"``; empty until it is started.
+        id: Its id, 40 hexadecimal digits; empty until it is started.
     """
 
     def __init__(
@@ -69,18 +69,18 @@ class Drive:
         memory: str | None = None,
         upkeep: int | None = None,
     ) -> None:
-        """Says how it is served; ``start`` serves it.
+        """Sets how the drive is served; ``start`` serves it.
 
         Args:
-            folder: Its folder, made where nothing is.
-            listen: Where to listen; of port 0 the system chooses one.
-            announce: Where others reach it; needed where it listens on all addresses.
-            drive_id: The id of a new drive, instead of one by chance.
-            points: Points of each drive on the ring of a new cluster, 64 unless given.
+            folder: Its folder; made if it is missing.
+            listen: Address to listen on; with port 0 the system chooses one.
+            announce: Address at which others reach it; needed if it listens on all addresses.
+            drive_id: The id of a new drive, instead of a random one.
+            points: Points of each drive on the ring of a new cluster, by default 64.
             secret_file: The file of the cluster's secret; needed to listen elsewhere than on the loopback interface.
             processors: Processors that it may use, such as 0.5; needs control groups (cgroup v2 or v1).
             memory: Memory that it may use, such as ``"256 MiB"``; needs control groups (cgroup v2 or v1).
-            upkeep: Seconds between two looks at what is to be moved or repaired, 5 unless given.
+            upkeep: Seconds between two searches for shares to move or repair, by default 5.
         """
         self.folder = Path(folder)
         self.address = ""
@@ -99,18 +99,18 @@ class Drive:
         )
 
     def start(self, join: str | None = None) -> None:
-        """Serves the drive, and returns once it answers. It ends with this process at the latest, however that ends.
+        """Serves the drive, and returns once it answers. It ends with this process at the latest, in whatever way this process ends.
 
         Args:
-            join: The address of a drive of the cluster that it is to join; a new drive without makes a cluster of its own.
+            join: The address of a drive of the cluster to join. Without it, a new drive makes its own cluster.
 
         Raises:
-            ActorError: It is served already, or what the command says.
+            ActorError: It is served already, or the command fails.
         """
         if self.is_running:
             raise ActorError(f"{self.folder} is served already")
         command = [*_COMMAND, "serve", fspath(self.folder), "--json", *self._options, *_options(join=join)]
-        # The system closes the pipe to its stdin where this process ends, and the drive ends by that.
+        # When this process ends, the system closes the pipe to the drive's stdin, and the drive ends.
         command.append("--until-stdin-ends")
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         assert process.stdout is not None
@@ -125,22 +125,22 @@ class Drive:
 
     @property
     def is_running(self) -> bool:
-        """Whether its process is there."""
+        """Whether its process is running."""
         return self._process is not None and self._process.poll() is None
 
     @property
     def process_id(self) -> int | None:
-        """The id of its process; ``None`` of a drive that is not served."""
+        """The id of its process; ``None`` if it is not served."""
         return self._process.pid if self._process is not None and self.is_running else None
 
     def stop(self) -> None:
-        """Ends it in order: requests under way are answered. Nothing happens where it is not served."""
+        """Ends the drive in order: running requests are answered. Does nothing if it is not served."""
         if self._process is not None:
             self._process.terminate()
             self._end()
 
     def kill(self) -> None:
-        """Ends it at once, as a power cut would (SIGKILL). Nothing happens where it is not served."""
+        """Ends the drive at once, like a power cut (SIGKILL). Does nothing if it is not served."""
         if self._process is not None:
             self._process.kill()
             self._end()
@@ -157,13 +157,13 @@ class Drive:
 
 
 class Client:
-    """Asks a cluster, whoever serves its drives."""
+    """A client of a cluster, whose drives may be served by any process."""
 
-    #: What is said where nobody can be asked.
+    #: Message if there is no drive to ask.
     _nobody = "at: found no address, allowed are addresses of drives, such as 127.0.0.1:4801"
 
     def __init__(self, at: str | Iterable[str], *, secret_file: str | PathLike[str] | None = None) -> None:
-        """Says where the cluster is.
+        """Sets the addresses of the cluster.
 
         Args:
             at: Addresses of drives; one that answers is enough.
@@ -202,12 +202,12 @@ class Client:
         Args:
             name: Its name.
             content: Its bytes, or the path of a file that has them (``pathlib.Path``).
-            code: Shares of data and of parity.
+            code: Numbers of shares of data and of parity.
             cell: Bytes of a cell, such as ``"1 MiB"`` or 65536.
-            quorum: Be content with so many shares, of a code N+K at least N and more than K, and have the others made later.
+            quorum: Number of shares after which the put returns, for a code N+K at least N and more than K; the others are made later.
 
         Returns:
-            Its ``name``, ``version``, ``bytes``, ``sha256``, ``code``, the ``drives`` of its shares, and shares that are ``missing`` yet.
+            Its ``name``, ``version``, ``bytes``, ``sha256``, ``code``, the ``drives`` of its shares, and the shares still ``missing``.
 
         Raises:
             TypeError: The content is neither bytes nor a path.
@@ -216,14 +216,14 @@ class Client:
             kind = type(content).__name__
             allowed = "allowed are bytes and the path of a file (pathlib.Path)"
             raise TypeError(f'content of "{name}": found a value of type {kind}, {allowed}')
-        # What follows the two hyphens is a name, whatever it begins with.
+        # After the two hyphens comes a name, whatever it begins with.
         options = _options(name=name, code=code, cell=cell, quorum=quorum)
         if isinstance(content, PathLike):
             return dict(self._json("put", *options, "--", fspath(content)))
         return dict(self._json("put", *options, "--", "-", given=bytes(content)))
 
     def get(self, name: str) -> bytes:
-        """Reads an object, whatever drives are lost."""
+        """Reads an object, even if some drives are lost."""
         return self._run("get", "--out=-", "--", name)
 
     def delete(self, name: str) -> None:
@@ -235,15 +235,15 @@ class Client:
         return [str(name) for name in self._json("list")]
 
     def repair(self, name: str) -> Sequence[int]:
-        """Makes anew what is missing of an object; gives the numbers of the shares."""
+        """Makes the missing shares of an object anew; returns their numbers."""
         return [int(share) for share in self._json("repair", "--", name)["shares"]]
 
     def scrub(self) -> Sequence[dict[str, Any]]:
-        """Has every drive read what it keeps, and make anew what is rotten or missing; what each found."""
+        """Has every drive read its shares, and make rotten or missing ones anew; returns what each drive found."""
         return [dict(found) for found in self._json("scrub", codes=(0, 1))]
 
     def status(self) -> Sequence[dict[str, Any]]:
-        """How each drive stands, what it keeps, and what it moved; of one that does not answer, its ``id`` and the ``error``."""
+        """State of each drive, what it keeps, and what it moved; for a drive that does not answer, its ``id`` and the ``error``."""
         return [dict(status) for status in self._json("status")]
 
     def leave(self, drive: str, *, lost: bool = False, force: bool = False) -> None:
@@ -251,17 +251,17 @@ class Client:
 
         Args:
             drive: Its id, or its address.
-            lost: It is gone for good: it leaves at once, and ``scrub`` makes its shares anew. Refused of one that answers.
-            force: Give up a drive that answers as if it were lost.
+            lost: The drive is lost: remove it at once; ``scrub`` makes its shares anew. Refused for a drive that answers.
+            force: Treat the drive as lost even if it answers.
         """
         self._run("leave", *(["--lost"] if lost else []), *(["--force"] if force else []), "--", drive)
 
 
 class Cluster(Client):
-    """Drives in folders below one, started here and ended here.
+    """A cluster of drives in folders below one folder, started and ended here.
 
     Attributes:
-        drives: The drives, in the order in which they were started first.
+        drives: The drives, in the order of their first start.
     """
 
     _nobody = "no drive of this cluster is served: it was closed, or all were ended"
@@ -274,16 +274,16 @@ class Cluster(Client):
         secret_file: str | PathLike[str] | None = None,
         **settings: Any,
     ) -> None:
-        """Starts the drives, each in ``folder/drive-N``; those that are there already come back with what they keep.
+        """Starts the drives, each in ``folder/drive-N``; existing drives come back with their shares.
 
         Args:
-            folder: Where their folders lie.
-            drives: How many, 1 or more.
+            folder: The folder of the drives' folders.
+            drives: Number of drives, 1 or more.
             secret_file: The file of their secret.
             settings: Settings of each ``Drive``.
 
         Raises:
-            ActorError: What the command says.
+            ActorError: The command fails.
             TypeError: ``drives`` is no number, or there is no such setting.
             ValueError: There would be no drive.
         """
@@ -305,7 +305,7 @@ class Cluster(Client):
         return [drive.address for drive in self.drives if drive.is_running]
 
     def start(self, drive: Drive) -> None:
-        """Serves a drive, which joins the others that are served."""
+        """Serves a drive, which joins the other served drives."""
         drive.start(next(iter(self._addresses()), None))
         if drive not in self.drives:
             self.drives.append(drive)
@@ -317,7 +317,7 @@ class Cluster(Client):
                 drive.stop()
 
     def __enter__(self) -> Self:
-        """Gives the cluster."""
+        """Returns the cluster."""
         return self
 
     def __exit__(

@@ -1,9 +1,9 @@
-"""Time and energy of erasure coding on drives and on a server: 002, section 8.3, as a model in virtual time, with every rate and power an input.
+"""Time and energy of erasure coding on drives and on a server: 002, section 8.3, as a model in virtual time. Every rate and power is an input.
 
-Any K of M shares make an object; encoding makes M - K products of each byte of data, decoding one for each share of data that was lost. A machine
-reads stripes from its disk, codes them, and writes shares. Powers are imported from the paper. The defaults are the paper's values, and assumed ones
-where it prints none; ``inputs`` says which are which. Every argument may be a number or an array of any shape; they are broadcast, and figures have
-their shape. What no machine or code has is a ``FleetError``.
+Any K of M shares make an object. Encoding makes M - K products of each byte of data, decoding one for each lost share of data. A machine reads
+stripes from its disk, codes them, and writes shares. Powers are imported from the paper. The defaults are the paper's values, or assumptions if it
+prints none; ``inputs`` says which are which. Every argument may be a number or an array of any shape; arguments are broadcast, and figures have
+that shape. Values that no machine or code can have raise a ``FleetError``.
 """
 
 from typing import Any, NamedTuple, TypedDict, Unpack
@@ -30,33 +30,33 @@ __all__ = [
 
 _ASKED = Asked(FleetError)
 
-#: What stands for lost shares where data are encoded.
+#: Value of lost shares that means encoding.
 _ENCODE = -1
 
-#: How many figures the native part answers with.
+#: Number of figures in the native part's answer.
 _FIGURES = {"on_drives": 4, "on_server": 4, "put": 4, "put_by_server": 4, "matched": 11}
 
 
 class Inputs(TypedDict, total=False):
-    """What every function takes by keyword; ``inputs`` has values, units and sources.
+    """Keywords of every function; ``inputs`` has their values, units and sources.
 
     Attributes:
         core_mb_per_s: Products that one core of the bench's machine makes, in MB of data a second.
-        drive_core_ratio: A drive's core over that of the bench.
+        drive_core_ratio: Rate of a drive's core divided by that of the bench's core.
         drive_cores: Cores of a drive that code.
-        drive_disk_mb_per_s: What a drive's disk reads or writes, in MB/s.
-        drive_link_mb_per_s: What a drive's link moves each way, in MB/s.
-        drive_idle_watts: What an idle drive draws, in watts.
-        encode_watts_min: What encoding adds at the least, in watts.
-        encode_watts_max: What encoding adds at the most, in watts.
-        decode_watts_min: What decoding adds at the least, in watts.
-        decode_watts_max: What decoding adds at the most, in watts.
-        server_core_ratio: A server's core over that of the bench.
+        drive_disk_mb_per_s: Rate of a drive's disk for reads and writes, in MB/s.
+        drive_link_mb_per_s: Rate of a drive's link each way, in MB/s.
+        drive_idle_watts: Power of an idle drive, in watts.
+        encode_watts_min: Least additional power for encoding, in watts.
+        encode_watts_max: Most additional power for encoding, in watts.
+        decode_watts_min: Least additional power for decoding, in watts.
+        decode_watts_max: Most additional power for decoding, in watts.
+        server_core_ratio: Rate of a server's core divided by that of the bench's core.
         server_cores: Cores of the server that code.
-        server_disk_mb_per_s: What the server's disk reads or writes, in MB/s.
-        server_link_mb_per_s: What the server's link moves each way, in MB/s.
-        passive_disk_watts: What a disk draws that does not code, in watts.
-        server_watts: What the server draws while it codes, in watts.
+        server_disk_mb_per_s: Rate of the server's disk for reads and writes, in MB/s.
+        server_link_mb_per_s: Rate of the server's link each way, in MB/s.
+        passive_disk_watts: Power of a disk that does not code, in watts.
+        server_watts: Power of the server while it codes, in watts.
     """
 
     core_mb_per_s: ArrayLike
@@ -78,14 +78,14 @@ class Inputs(TypedDict, total=False):
 
 
 class Taken(NamedTuple):
-    """What a task takes, each of the shape of the arguments.
+    """Time and energy of a task, each of the shape of the arguments.
 
     Attributes:
         seconds: Its time, in seconds.
-        processor_seconds: How long the processor of one machine worked, in seconds.
-        watt_hours_min: Energy of all machines, in watt-hours, at the least.
-        watt_hours_max: The same at the most.
-    """
+        processor_seconds: Processor time of one machine, in seconds.
+        watt_hours_min: Least energy of all machines, in watt-hours.
+        watt_hours_max: Most energy of all machines, in watt-hours.
+        """
 
     seconds: Any
     processor_seconds: Any
@@ -94,13 +94,13 @@ class Taken(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """What a client's put takes, each of the shape of the arguments.
+    """Time and energy of a client's put, each of the shape of the arguments.
 
     Attributes:
         seconds: Its time, in seconds.
-        watt_hours_min: Energy of all machines, in watt-hours, at the least.
-        watt_hours_max: The same at the most.
-        busiest_link_mb: What the busiest link moves one way, in MB.
+        watt_hours_min: Least energy of all machines, in watt-hours.
+        watt_hours_max: Most energy of all machines, in watt-hours.
+        busiest_link_mb: Data that the busiest link moves one way, in MB.
     """
 
     seconds: Any
@@ -110,14 +110,14 @@ class Placed(NamedTuple):
 
 
 class Matched(NamedTuple):
-    """How many drives do a server's work, each of the shape of the arguments.
+    """Drives that do a server's work, each of the shape of the arguments.
 
     Attributes:
-        drives: The fewest drives that are not slower than the server.
-        by_drives: What these take, each of its part of the data.
-        by_server: What the server takes.
-        break_even_watts_min: What a server may draw, in watts, before the drives use less energy than it, at the drives' least.
-        break_even_watts_max: The same at their most.
+        drives: Fewest drives that are not slower than the server.
+        by_drives: Time and energy of these drives, each of which codes its part of the data.
+        by_server: Time and energy of the server.
+        break_even_watts_min: Power of the server, in watts, above which the drives use less energy than it, at the drives' least power.
+        break_even_watts_max: The same at the drives' most power.
     """
 
     drives: Any
@@ -141,18 +141,18 @@ def on_drives(
     lost: ArrayLike | None = None,
     **given: Unpack[Inputs],
 ) -> Taken:
-    """What drives take to code data, each its part, from its disk to its disk. Source: 002, section 8.3.
+    """Time and energy for drives to code data, each its part, from disk to disk. Source: 002, section 8.3.
 
     Args:
-        needed: Shares of which any so many make the object, K; from 1 on.
-        made: Shares that are made, M; K to 256.
+        needed: Number of shares that make the object, K; from 1 on. Any K shares do.
+        made: Number of shares that are made, M; K to 256.
         megabytes: Data in MB, above 0 and up to 10^8.
-        drives: How many drives, 1 to 100,000.
-        lost: Shares of data that were lost and are decoded, at most K and M - K; without, data are encoded.
-        given: Those of ``Inputs``.
+        drives: Number of drives, 1 to 100,000.
+        lost: Number of lost shares of data to decode, at most K and M - K; without it, data are encoded.
+        given: Keywords of ``Inputs``.
 
     Raises:
-        FleetError: An argument is out of its range, or the arrays do not fit each other.
+        FleetError: An argument is out of its range, or the arrays cannot be broadcast together.
     """
     return Taken(*_answer("on_drives", needed, made, megabytes, drives, lost, given))
 
@@ -165,20 +165,20 @@ def on_server(
     lost: ArrayLike | None = None,
     **given: Unpack[Inputs],
 ) -> Taken:
-    """What the server takes for the same. Arguments as of ``on_drives``."""
+    """Time and energy for the server to do the same. Arguments as for ``on_drives``."""
     return Taken(*_answer("on_server", needed, made, megabytes, 1, lost, given))
 
 
 def put(needed: ArrayLike, made: ArrayLike, megabytes: ArrayLike, **given: Unpack[Inputs]) -> Placed:
-    """A client's put on as many drives as shares, which code it together, as ``wane actor`` does: each drive its part of every stripe.
+    """A client's put on M drives that code it together, as in ``wane actor``: each drive codes its part of every stripe.
 
-    Arguments as of ``on_drives``.
+    Arguments as for ``on_drives``.
     """
     return Placed(*_answer("put", needed, made, megabytes, 1, None, given))
 
 
 def put_by_server(needed: ArrayLike, made: ArrayLike, megabytes: ArrayLike, **given: Unpack[Inputs]) -> Placed:
-    """The same put through a server that codes, and sends M shares to as many disks that do not. Arguments as of ``on_drives``."""
+    """The same put through a server that codes, and sends M shares to M disks that do not code. Arguments as for ``on_drives``."""
     return Placed(*_answer("put_by_server", needed, made, megabytes, 1, None, given))
 
 
@@ -190,12 +190,12 @@ def matched(
     lost: ArrayLike | None = None,
     **given: Unpack[Inputs],
 ) -> Matched:
-    """The rule of 002, section 8.3: as many drives as it takes not to be slower than the server, and then who uses less energy.
+    """The rule of 002, section 8.3: takes the fewest drives that are not slower than the server, and compares their energy with the server's.
 
-    Arguments as of ``on_drives``.
+    Arguments as for ``on_drives``.
 
     Raises:
-        FleetError: As of ``on_drives``; or no number of drives is as fast.
+        FleetError: As for ``on_drives``, or no number of drives is as fast as the server.
     """
     drives, *rest = _answer("matched", needed, made, megabytes, 1, lost, given)
     return Matched(drives, Taken(*rest[:4]), Taken(*rest[4:8]), *rest[8:])
@@ -220,6 +220,6 @@ def _answer(
         raise FleetError(f"lost shares: found {lost!r:.60}, allowed are whole numbers from 0 on")
     arrays, shape = _ASKED.broadcast(values | asked | {"lost": _ENCODE if lost is None else lost})
     if not arrays[0].size:
-        # Nothing was asked, and the native part tells figures by their answers.
+        # The arguments are empty arrays, of which the native part gives no figures.
         return [arrays[0].reshape(shape)] * _FIGURES[what]
     return [shaped(figure, shape) for figure in _wane.coding(what, arrays)]

@@ -1,7 +1,7 @@
-"""What QLC and hard disks cost for the same work: 002, section 5.2.3, with every price and power an input, and what drives cost over years.
+"""Costs of QLC drives and hard disks for the same work (002, section 5.2.3), with every price and power an input; and costs of drives over years.
 
-The defaults are the paper's values; ``inputs`` says where each comes from. Every input may be a number or an array of any shape; they are
-broadcast, and figures have their shape. What is no price or power is a ``FleetError``.
+The defaults are the paper's values; ``inputs`` says where each comes from. Every input may be a number or an array of any shape; inputs are
+broadcast, and figures have that shape. Values that are no price or power raise a ``FleetError``.
 """
 
 from typing import Any, NamedTuple
@@ -34,7 +34,7 @@ class Input(NamedTuple):
 
 
 class Figures(NamedTuple):
-    """What ``compare`` gives, each of the shape of the inputs.
+    """Figures of ``compare``, each of the shape of the inputs.
 
     Attributes:
         read_iops_gain: Reads a second of the SSD over those of a hard disk.
@@ -44,10 +44,10 @@ class Figures(NamedTuple):
         hdd_read_iops_per_watt_min: Reads a second a watt of a hard disk that draws the most.
         hdd_read_iops_per_watt_max: Reads a second a watt of a hard disk that draws the least.
         iops_per_watt_ratio_min: Reads a second a watt of the SSD over those of a hard disk, at the least.
-        iops_per_watt_ratio_max: The same at the most.
-        ssd_interface_pb: What the SSD reads and writes until its writes are used up, in PB.
-        interface_gain_min: That over the most of a hard disk, less 1.
-        interface_gain_max: That over the least of a hard disk, less 1.
+        iops_per_watt_ratio_max: Reads a second a watt of the SSD over those of a hard disk, at the most.
+        ssd_interface_pb: Data that the SSD reads and writes until its writes are used up, in PB.
+        interface_gain_min: What the SSD reads and writes over the most of a hard disk, less 1.
+        interface_gain_max: What the SSD reads and writes over the least of a hard disk, less 1.
         raid5_mb_per_s: Random throughput of the RAID-5's data drives, in MB/s.
         raid6_mb_per_s: Random throughput of the RAID-6's data drives, in MB/s.
         raid5_read_iops: Random reads a second of the RAID-5's drives.
@@ -106,12 +106,12 @@ class Figures(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """What drives cost, in dollars, each of the shape of the inputs.
+    """Costs of drives, in dollars, each of the shape of the inputs.
 
     Attributes:
-        purchase: To buy them.
-        energy: To power and cool them.
-        total: Both.
+        purchase: Cost of buying them.
+        energy: Cost of powering and cooling them.
+        total: Sum of both.
     """
 
     purchase: Any
@@ -120,7 +120,7 @@ class Cost(NamedTuple):
 
 
 class Side(NamedTuple):
-    """What fio measured of one direction.
+    """Results of fio in one direction.
 
     Attributes:
         mb_per_s: Sequential throughput with requests of 1 MB, in MB/s.
@@ -185,9 +185,9 @@ def compare(
     raid5_drives: ArrayLike = 5.0,
     raid6_drives: ArrayLike = 7.0,
 ) -> Figures:
-    """The comparison of 002, section 5.2.3, of a QLC drive and hard disks.
+    """Compares a QLC drive with hard disks, as in 002, section 5.2.3.
 
-    An array of n disks with p of parity reads at n - p times a disk's throughput and n times its IOPS.
+    An array of n disks, p of them for parity, reads at n - p times a disk's throughput and n times its IOPS.
 
     Args:
         hdd_read_iops: Random reads a second of a hard disk.
@@ -195,8 +195,8 @@ def compare(
         hdd_dollars_per_gb: Price of a hard disk, in dollars a GB.
         hdd_watts_min: The least that a hard disk draws, in watts.
         hdd_watts_max: The most that a hard disk draws, in watts.
-        hdd_interface_pb_min: The least that a hard disk reads and writes in its life, in PB.
-        hdd_interface_pb_max: The most that a hard disk reads and writes in its life, in PB.
+        hdd_interface_pb_min: Least data that a hard disk reads and writes in its life, in PB.
+        hdd_interface_pb_max: Most data that a hard disk reads and writes in its life, in PB.
         hdd_tb: Capacity of a large hard disk, in TB.
         hdd_bays: Large hard disks in 2U.
         fast_hdd_tb: Capacity of a fast hard disk, in TB.
@@ -204,9 +204,9 @@ def compare(
         ssd_read_iops: Random reads a second of the SSD.
         ssd_random_mb_per_s: Random throughput of the SSD, in MB/s.
         ssd_dollars_per_gb: Price of the SSD, in dollars a GB.
-        ssd_watts: What the SSD draws, in watts.
-        ssd_tbw: What may be written to the SSD in its life, in TB.
-        ssd_write_share: Writes among all bytes, above 0 and up to 1.
+        ssd_watts: Power of the SSD, in watts.
+        ssd_tbw: Data that may be written to the SSD in its life, in TB.
+        ssd_write_share: Share of writes in all bytes, above 0 and up to 1.
         ssd_tb: Capacity of the SSD, in TB.
         ssd_bays: SSDs in 2U.
         raid5_drives: Hard disks of a RAID-5.
@@ -250,16 +250,16 @@ def ownership(
     dollars_per_kwh: ArrayLike,
     power_usage_effectiveness: ArrayLike,
 ) -> Cost:
-    """What drives cost over some years: their price, and energy with its cooling. 002 has no numbers for the latter, so that nothing has a default.
+    """Costs of drives over some years: their price, and energy with cooling. There are no defaults, because 002 has no numbers for energy.
 
     Args:
-        drives: How many, above 0.
+        drives: Number of drives, above 0.
         dollars_per_gb: Price of a gigabyte, in dollars.
         gigabytes: Capacity of a drive, in GB.
-        watts: What a drive draws, in watts.
-        years: How long they run, in years of 365 days.
+        watts: Power of a drive, in watts.
+        years: Time that they run, in years of 365 days.
         dollars_per_kwh: Price of energy, in dollars a kilowatt-hour, from 0 on.
-        power_usage_effectiveness: Energy of the whole room over that of what stands in it (PUE), 1 to 10.
+        power_usage_effectiveness: Ratio of the energy of the whole room to that of the equipment in it (PUE), 1 to 10.
     """
     named = {
         "drives": drives,

@@ -1,8 +1,8 @@
-"""What heat does to drives: two models at 25 to 50 °C (002, chapter 6), tests of significance, and how temperature scales retention.
+"""Effects of heat on drives: two models at 25 to 50 °C (002, chapter 6), tests of significance, and how temperature scales retention.
 
-Tables are read with interpolation, and every value says what it rests on: ``"measured"``, ``"interpolated"`` between two temperatures, or
-``"clamped"`` to the nearest one beyond them. Where a question may be an array of any shape, so is the answer; a single number has one. What has no
-answer is a ``FleetError``. The names of models, benchmarks, metrics, loads and directions are in the tuples below; letters may have either case.
+Tables are interpolated, and every value has its basis: ``"measured"``, ``"interpolated"`` between two temperatures, or ``"clamped"`` to the nearest
+temperature. If an argument may be an array of any shape, the answer has that shape; a single number gives a single number. Questions without an
+answer raise a ``FleetError``. The names of models, benchmarks, metrics, loads and directions are in the tuples below; case does not matter.
 """
 
 from typing import Any, Literal, NamedTuple, TypeAlias, overload
@@ -44,13 +44,13 @@ _ASKED = Asked(FleetError)
 
 _NAMES = [tuple(names) for names in _wane.heat_names()]
 
-#: Models of drives: ``"a"`` is of 512 GB, ``"b"`` of 118 GB and probably no QLC drive (see ``misprints``).
+#: Models of drives: ``"a"`` has 512 GB, ``"b"`` has 118 GB and is probably no QLC drive (see ``misprints``).
 MODELS: tuple[str, ...] = _NAMES[0]
 
 #: Jobs of fio (002, section 6.3.1).
 BENCHMARKS: tuple[str, ...] = _NAMES[1]
 
-#: What fio told: MB/s, operations a second, microseconds.
+#: Metrics of fio: MB/s, operations a second, microseconds.
 METRICS: tuple[str, ...] = _NAMES[2]
 
 #: Hadoop benchmarks whose requests were replayed (002, section 6.3.2).
@@ -59,14 +59,14 @@ LOADS: tuple[str, ...] = _NAMES[3]
 #: Directions of a load.
 DIRECTIONS: tuple[str, ...] = _NAMES[4]
 
-#: The activation energy of charge loss that JESD218 reckons with, in electronvolts; a convention that measured drives depart from.
+#: The activation energy of charge loss that JESD218 uses, in electronvolts. It is a convention; measured drives differ from it.
 ACTIVATION_ENERGY = 1.1
 
 Variances: TypeAlias = Literal["equal", "apart"]
 
 
 class Readings(NamedTuple):
-    """Values of a table and what they rest on.
+    """Values of a table and their basis.
 
     Attributes:
         value: The values, of the shape of the temperatures.
@@ -78,15 +78,15 @@ class Readings(NamedTuple):
 
 
 class Recomputed(NamedTuple):
-    """A degradation from 25 °C that the paper prints, made anew from its raw tables.
+    """A degradation from 25 °C that the paper prints, recomputed from its raw tables.
 
     Attributes:
         model: One of ``MODELS``.
         benchmark: One of ``BENCHMARKS``.
         metric: One of ``METRICS``.
         celsius: 35 or 50.
-        percent: From tables 6.4 and 6.5.
-        printed: As tables 6.6 and 6.7 have it, in percent.
+        percent: The degradation from tables 6.4 and 6.5.
+        printed: The degradation that tables 6.6 and 6.7 print, in percent.
         is_rounding: Whether the rounding of the raw tables can explain the difference.
     """
 
@@ -103,9 +103,9 @@ class Misprint(NamedTuple):
     """A figure of 002, chapters 5 and 6, that its own numbers contradict.
 
     Attributes:
-        place: Where it stands.
-        printed: What stands there.
-        found: What the paper's other numbers come to, or what is wrong.
+        place: Where it is.
+        printed: What is printed there.
+        found: What follows from the paper's other numbers, or what is wrong.
     """
 
     place: str
@@ -114,12 +114,12 @@ class Misprint(NamedTuple):
 
 
 class TTest(NamedTuple):
-    """What a t-test came to.
+    """Result of a t-test.
 
     Attributes:
         statistic: The difference of the means in standard errors, the first less the second.
         freedom: Degrees of freedom.
-        p_value: How probable a t so far from 0 is, on either side, where the means are the same.
+        p_value: Probability of a t at least this far from 0, on either side, if the means are equal.
     """
 
     statistic: float
@@ -128,11 +128,11 @@ class TTest(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """How far the 100 replays of a load spread, recovered from printed means and p-values.
+    """Spread of the 100 replays of a load, recovered from printed means and p-values.
 
     Attributes:
-        deviations: Standard deviations at 25, 35, 45 and 50 °C in MB/s, of shape ``(4,)``; NaN where one is too small beside the others to be told.
-        mismatch: The largest relative difference between one of six pooled variances and what the four come to.
+        deviations: Standard deviations at 25, 35, 45 and 50 °C in MB/s, of shape ``(4,)``; NaN if one is too small beside the others to be found.
+        mismatch: The largest relative difference between one of six pooled variances and the value that follows from the four deviations.
     """
 
     deviations: Numbers
@@ -140,9 +140,9 @@ class Spread(NamedTuple):
 
 
 def performance(model: str, benchmark: str, metric: str, celsius: ArrayLike) -> Readings:
-    """What a job of fio comes to. Source: 002, tables 6.4 and 6.5, measured at 25, 35 and 50 °C.
+    """Performance of a drive in a job of fio. Source: 002, tables 6.4 and 6.5, measured at 25, 35 and 50 °C.
 
-    Between 35 and 50 °C a line is probably too pessimistic: of the replayed loads at 45 °C it misses 13 % on average.
+    Between 35 and 50 °C linear interpolation is probably too pessimistic: for the replayed loads at 45 °C it misses 13 % on average.
 
     Args:
         model: One of ``MODELS``.
@@ -151,20 +151,20 @@ def performance(model: str, benchmark: str, metric: str, celsius: ArrayLike) -> 
         celsius: Temperatures around the drive, 0 to 66; a number or an array of any shape.
 
     Returns:
-        MB/s, operations a second or microseconds, and what each rests on.
+        MB/s, operations a second or microseconds, and the basis of each.
     """
     temperatures = _ASKED.numbers("celsius", celsius)
     return _readings(_wane.heat_performance(model, benchmark, metric, temperatures.ravel()), temperatures)
 
 
 def loss(model: str, benchmark: str, metric: str, celsius: ArrayLike) -> Readings:
-    """How much worse ``performance`` is than at 25 °C, in percent; negative where it is better. Arguments as there."""
+    """Loss of ``performance`` relative to 25 °C, in percent; negative if it is better. Arguments as for ``performance``."""
     temperatures = _ASKED.numbers("celsius", celsius)
     return _readings(_wane.heat_loss(model, benchmark, metric, temperatures.ravel()), temperatures)
 
 
 def throughput(model: str, load: str, direction: str, celsius: ArrayLike) -> Readings:
-    """What a replayed Hadoop load comes to. Source: 002, tables 6.12 and 6.13, measured at 25, 35, 45 and 50 °C.
+    """Throughput of a replayed Hadoop load. Source: 002, tables 6.12 and 6.13, measured at 25, 35, 45 and 50 °C.
 
     Args:
         model: One of ``MODELS``.
@@ -173,7 +173,7 @@ def throughput(model: str, load: str, direction: str, celsius: ArrayLike) -> Rea
         celsius: Temperatures around the drive, 0 to 66; a number or an array of any shape.
 
     Returns:
-        MB/s, and what each rests on.
+        MB/s, and the basis of each.
     """
     temperatures = _ASKED.numbers("celsius", celsius)
     return _readings(_wane.heat_throughput(model, load, direction, temperatures.ravel()), temperatures)
@@ -184,10 +184,10 @@ def degradation(metric: str, cold: float, hot: float) -> float: ...
 @overload
 def degradation(metric: str, cold: ArrayLike, hot: ArrayLike) -> Any: ...
 def degradation(metric: str, cold: Any, hot: Any) -> Any:
-    """How much worse a metric is in the heat, in percent of its value in the cold; negative where better. Source: 002, section 6.3.1.1.
+    """Degradation of a metric by heat, in percent of its value in the cold; negative if it is better. Source: 002, section 6.3.1.1.
 
     Args:
-        metric: One of ``METRICS``: less is worse but of ``"latency"``.
+        metric: One of ``METRICS``: less is worse, except for ``"latency"``.
         cold: Values in the cold, above 0; a number or an array of any shape.
         hot: Values in the heat, above 0; broadcast with ``cold``.
     """
@@ -196,12 +196,12 @@ def degradation(metric: str, cold: Any, hot: Any) -> Any:
 
 
 def recomputed() -> list[Recomputed]:
-    """The 72 degradations of tables 6.6 and 6.7 of 002, made anew from tables 6.4 and 6.5."""
+    """The 72 degradations of tables 6.6 and 6.7 of 002, recomputed from tables 6.4 and 6.5."""
     return [Recomputed(*row) for row in _wane.heat_recomputed()]
 
 
 def misprints() -> list[Misprint]:
-    """Where 002 contradicts itself in chapters 5 and 6."""
+    """Places at which 002 contradicts itself in chapters 5 and 6."""
     return [Misprint(*row) for row in _wane.heat_misprints()]
 
 
@@ -211,7 +211,7 @@ def t_test(one: ArrayLike, other: ArrayLike, *, variances: Variances = "equal") 
     Args:
         one: Measurements, two or more, of shape ``(n,)``.
         other: Measurements, two or more, of shape ``(m,)``.
-        variances: ``"equal"`` for one variance of both, as the paper has it; ``"apart"`` where heat may change it too (Welch's test).
+        variances: ``"equal"`` for one variance of both, as in the paper; ``"apart"`` if heat may also change the variance (Welch's test).
     """
     return TTest(
         *_wane.heat_t_test(
@@ -223,7 +223,7 @@ def t_test(one: ArrayLike, other: ArrayLike, *, variances: Variances = "equal") 
 def t_test_from_moments(
     one: tuple[float, float, int], other: tuple[float, float, int], *, variances: Variances = "equal"
 ) -> TTest:
-    """The same of samples of which mean, variance (over one less than their number) and number are known."""
+    """The same for samples given by mean, variance (divided by their number less one) and number."""
     return TTest(*_wane.heat_t_test(_moments(one), _moments(other), variances))
 
 
@@ -232,9 +232,9 @@ def pooled_deviation(mean: float, other_mean: float, p_value: float, count_of_ea
 
     Args:
         mean: One mean.
-        other_mean: The other one, which differs.
+        other_mean: The other mean, which must differ.
         p_value: From 1e-300 to below 1.
-        count_of_each: Measurements of each sample, from 2 on.
+        count_of_each: Number of measurements in each sample, from 2 on.
     """
     means = (_ASKED.number("mean", mean), _ASKED.number("other_mean", other_mean))
     return _wane.heat_pooled_deviation(
@@ -243,10 +243,9 @@ def pooled_deviation(mean: float, other_mean: float, p_value: float, count_of_ea
 
 
 def spread(model: str, load: str, direction: str) -> Spread | None:
-    """How far the replays of a load spread, which 002 shows in box plots only: four deviations from the p-values of six pairs.
+    """Spread of the replays of a load, which 002 shows only in box plots: four deviations from the p-values of six pairs.
 
-    ``None`` where the load has nothing in this direction, or where its means are printed too coarsely to differ. Our derivation from tables 6.12 to
-    6.17.
+    ``None`` if the load has nothing in this direction, or if its means are printed too coarsely to differ. We derive it from tables 6.12 to 6.17.
     """
     found = _wane.heat_spread(model, load, direction)
     if found is None:
@@ -260,12 +259,12 @@ def acceleration(celsius: float, reference_celsius: float, activation_energy: fl
 @overload
 def acceleration(celsius: ArrayLike, reference_celsius: ArrayLike, activation_energy: ArrayLike = ...) -> Any: ...
 def acceleration(celsius: Any, reference_celsius: Any, activation_energy: Any = ACTIVATION_ENERGY) -> Any:
-    """How many times as fast data age at ``celsius`` as at ``reference_celsius``: Arrhenius' law, e^(E/k (1/T_ref - 1/T)).
+    """Factor by which data age faster at ``celsius`` than at ``reference_celsius``: Arrhenius' law, e^(E/k (1/T_ref - 1/T)).
 
     Args:
-        celsius: Temperatures of the flash, -55 to 150; a number or an array of any shape, as the other two.
+        celsius: Temperatures of the flash, -55 to 150; a number or an array of any shape, like the other two.
         reference_celsius: Temperatures to compare with, -55 to 150.
-        activation_energy: In electronvolts, above 0 and up to 3.
+        activation_energy: Activation energy in electronvolts, above 0 and up to 3.
     """
     named = {"celsius": celsius, "reference_celsius": reference_celsius, "activation_energy": activation_energy}
     arrays, shape = _ASKED.broadcast(named)
@@ -279,7 +278,7 @@ def retention(
     time: ArrayLike, reference_celsius: ArrayLike, celsius: ArrayLike, activation_energy: ArrayLike = ...
 ) -> Any: ...
 def retention(time: Any, reference_celsius: Any, celsius: Any, activation_energy: Any = ACTIVATION_ENERGY) -> Any:
-    """How long data keep at ``celsius`` that keep for ``time`` at ``reference_celsius``, in the unit of ``time``; see ``acceleration``."""
+    """Retention time at ``celsius`` of data that keep for ``time`` at ``reference_celsius``, in the unit of ``time``; see ``acceleration``."""
     times = _ASKED.numbers("time", time)
     odd = times[~((times > 0) & np.isfinite(times))]
     if odd.size:

@@ -1,16 +1,16 @@
-"""Pictures of runs for papers and notebooks, on Matplotlib: those of the command's report.
+"""Pictures of runs for papers and notebooks, drawn by Matplotlib: those of the command's report.
 
 Each function draws one or several runs into an ``Axes`` and returns it; without ``ax`` it makes a figure of one column of a paper, 3.4 inches wide.
-Series differ by color, which people with any of the three kinds of color blindness can tell apart, and by dash
-pattern, for gray print. Axes have names and units. Vertical axes begin at 0, but for those of latencies, which are logarithmic, and the planes of
-``wear_map``; horizontal ones reach from the first value to the last. Further keywords go to the lines.
+Series differ by color, in hues that people with any of the three kinds of color blindness can tell apart, and by dash pattern, for gray print. Axes
+have names and units. Vertical axes begin at 0, except those of latencies, which are logarithmic, and the planes of ``wear_map``. Horizontal axes
+reach from the first value to the last. Further keywords go to the lines.
 
     >>> from wane import plot
     >>> axes = plot.latency(result)
     >>> plot.save(axes, "latency.pdf")
 
-``save`` keeps text as text. Matplotlib comes with the extra ``plot`` (``pip install 'wane[plot]'``). Figures are none of ``matplotlib.pyplot``, which
-would keep them: they go when their user lets them go. A notebook shows ``axes.figure``.
+``save`` keeps text as text. Matplotlib comes with the extra ``plot`` (``pip install 'wane[plot]'``). Figures do not belong to ``matplotlib.pyplot``,
+which would keep them in memory. A notebook shows ``axes.figure``.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: One run, several, or several by the names that the legend has.
+#: One run, several, or several by their names in the legend.
 Runs: TypeAlias = "Result | Sequence[Result] | Mapping[str, Result]"
 
-#: A run's end, or a drive as it is.
+#: The end of a run, or a drive in its present state.
 Worn: TypeAlias = "Result | Drive"
 
 #: Hues of series without an order: those of the command's figures on paper.
 COLORS = ["#1b3f5a", "#b43f00", "#007e6c", "#cf5ab4", "#6c87fc", "#a2902d", "#7e36a2", "#6c2409"]
 
-#: Dash patterns that go with them.
+#: Dash patterns of these series.
 DASHES: list[Any] = [
     "-",
     (0, (5, 2)),
@@ -66,10 +66,10 @@ CAUSES = [
 #: Wear, from the least.
 WEAR = ["#f2ecd0", "#eed694", "#eab667", "#df8f4e", "#c6634a", "#a03c4d", "#702352", "#3d1548"]
 
-#: The width of a column of a paper and the height that goes with it, in inches.
+#: Width of a column of a paper, and the height of a figure of that width, in inches.
 SIZE = (3.4, 2.2)
 
-#: What every figure has: small text that stays text, thin frames.
+#: Settings of every figure: small text that stays text, thin frames.
 STYLE: dict[str, Any] = {
     "axes.axisbelow": True,
     "axes.grid": True,
@@ -101,7 +101,7 @@ GIB = 2.0**30
 
 
 def wear(runs: Worn | Sequence[Worn] | Mapping[str, Worn], ax: Axes | None = None, **line: Any) -> Axes:
-    """The distribution of wear: the share of physical blocks with at most so many erases, of the end of runs or of drives as they are.
+    """The distribution of wear at the end of runs, or of drives in their present state: the share of physical blocks with at most N erases.
 
     Args:
         runs: A result or a drive, several, or several by name.
@@ -118,7 +118,7 @@ def wear(runs: Worn | Sequence[Worn] | Mapping[str, Worn], ax: Axes | None = Non
 
 
 def wear_map(run: Worn, ax: Axes | None = None) -> Axes:
-    """The erases of every physical block: a row a plane, a column a block of it, the paler the less worn.
+    """The erases of every physical block: a row for each plane, a column for each of its blocks; less worn blocks are paler.
 
     Args:
         run: A result or a drive.
@@ -141,7 +141,7 @@ def wear_map(run: Worn, ax: Axes | None = None) -> Axes:
 
 
 def write_amplification(runs: Runs, ax: Axes | None = None, **line: Any) -> Axes:
-    """Write amplification along the life: flash pages programmed for each host page, since the row of the timeline before.
+    """Write amplification over the life: flash pages programmed for each host page since the previous row of the timeline.
 
     Args:
         runs: A result, several, or several by name.
@@ -158,7 +158,7 @@ def write_amplification(runs: Runs, ax: Axes | None = None, **line: Any) -> Axes
 
 
 def erase_counts(runs: Runs, ax: Axes | None = None, **line: Any) -> Axes:
-    """Wear along the life: the mean of all physical blocks' erases, and what lies between their 1st and 99th percentile.
+    """Wear over the life: the mean of all physical blocks' erases, and the band between their 1st and 99th percentiles.
 
     Args:
         runs: A result, several, or several by name.
@@ -177,7 +177,7 @@ def erase_counts(runs: Runs, ax: Axes | None = None, **line: Any) -> Axes:
 
 
 def capacity(runs: Runs, ax: Axes | None = None, **line: Any) -> Axes:
-    """The capacity that the drive exports along its life, in GiB.
+    """The capacity that the drive exports over its life, in GiB.
 
     Args:
         runs: A result, several, or several by name.
@@ -195,7 +195,7 @@ def capacity(runs: Runs, ax: Axes | None = None, **line: Any) -> Axes:
 
 
 def programmed(runs: Runs, ax: Axes | None = None) -> Axes:
-    """Why pages were programmed: a bar a run, flash pages for each host page by cause.
+    """Why pages were programmed: a bar for each run, with flash pages for each host page by cause.
 
     Args:
         runs: A result, several, or several by name.
@@ -253,7 +253,7 @@ def latency(
     with _drawing("latency", ax) as axes:
         for label, run, style in _each(runs):
             times, shares = run.latency_distribution(window, operation)
-            # The last point, beyond which there is nothing, has no place on the axis.
+            # The last point, beyond which no request is slower, has no place on a logarithmic axis.
             longer = 1 - np.r_[0, shares[:-1]]
             axes.plot(times / 1e3, longer, drawstyle="steps-pre", label=label, **style | line)
         axes.set(xscale="log", yscale="log", xlabel=f"{operation} latency (µs)", ylabel="share of slower requests")
@@ -268,13 +268,13 @@ def percentiles(
     of: Sequence[str] = ("p50", "p99", "p999"),
     **line: Any,
 ) -> Axes:
-    """Percentiles of latency along the life: a point a window, in order of age.
+    """Percentiles of latency over the life: a point for each window, in order of age.
 
     Args:
         runs: A result with windows, several, or several by name.
         ax: Where to draw.
         operation: Whose latencies.
-        of: Which: ``"p50"``, ``"p75"``, ``"p90"``, ``"p95"``, ``"p99"``, ``"p999"``, ``"p9999"``, ``"mean"`` or ``"max"``.
+        of: The percentile: ``"p50"``, ``"p75"``, ``"p90"``, ``"p95"``, ``"p99"``, ``"p999"``, ``"p9999"``, ``"mean"`` or ``"max"``.
         line: Keywords of the lines.
     """
     with _drawing("percentiles", ax) as axes:
@@ -285,7 +285,7 @@ def percentiles(
                 raise IndexError("percentiles: the run has no windows; nothing of it was timed")
             for number, which in enumerate(of):
                 times = windows[f"latency_{operation}_{which}_ns"] / 1e3
-                # Of one run the percentiles differ in color; of several the runs do.
+                # Colors distinguish the percentiles of one run, or several runs.
                 own = _style(number) if len(each) == 1 else style | {"linestyle": DASHES[number % len(DASHES)]}
                 drawn = own | {"marker": MARKERS[number % len(MARKERS)], "markersize": 3} | line
                 axes.plot(
@@ -297,7 +297,7 @@ def percentiles(
 
 
 def overview(runs: Runs) -> Figure:
-    """The report's pictures of lives in one figure of a page's width: write amplification, wear along the life and at its end, and causes.
+    """The report's pictures of lives in one figure of a page's width: write amplification, wear over the life and at its end, and causes.
 
     Args:
         runs: A result, several, or several by name.
@@ -319,16 +319,16 @@ def overview(runs: Runs) -> Figure:
 
 
 def save(drawn: Axes | Figure, path: str | os.PathLike[str], **keywords: Any) -> None:
-    """Writes a figure to a file, text as text and the same figure as the same bytes.
+    """Writes a figure to a file. Text stays text, and the same figure gives the same bytes.
 
     Args:
         drawn: A figure, or axes of it.
-        path: The file, whose ending says its format: ``.pdf`` and ``.svg`` are vectors, ``.png`` has 300 dots an inch.
-        keywords: Those of ``Figure.savefig``.
+        path: The file. Its ending sets the format: ``.pdf`` and ``.svg`` are vectors, ``.png`` has 300 dots an inch.
+        keywords: Keywords of ``Figure.savefig``.
     """
     matplotlib = need("matplotlib", "plot", "plot.save")
     figure: Any = getattr(drawn, "figure", drawn) or drawn
-    # Files tell when they were made otherwise.
+    # Otherwise files would contain the time at which they were made.
     stamps = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
     metadata = stamps.get(os.path.splitext(path)[1])  # noqa: PTH122 - of any path
     with matplotlib.rc_context(STYLE):
@@ -337,7 +337,7 @@ def save(drawn: Axes | Figure, path: str | os.PathLike[str], **keywords: Any) ->
 
 @contextmanager
 def _drawing(user: str, ax: Axes | None) -> Iterator[Axes]:
-    """Where to draw: the axes given, as their user has set them up, or those of a new figure of a column's width."""
+    """Gives the axes to draw into: the given ones, as their user has set them up, or those of a new figure of a column's width."""
     matplotlib = need("matplotlib", "plot", f"plot.{user}")
     if ax is not None:
         yield ax
@@ -348,7 +348,7 @@ def _drawing(user: str, ax: Axes | None) -> Iterator[Axes]:
 
 
 def _each(runs: Any) -> list[tuple[str | None, Any, dict[str, Any]]]:
-    """Each run with its label as Matplotlib shows it, which a single one has none of, and the style of its line."""
+    """Each run with its label as Matplotlib shows it, which a single run lacks, and the style of its line."""
     if isinstance(runs, Mapping):
         named: list[tuple[str | None, Any]] = [(str(name), run) for name, run in runs.items()]
     elif isinstance(runs, Sequence):
@@ -360,7 +360,7 @@ def _each(runs: Any) -> list[tuple[str | None, Any, dict[str, Any]]]:
 
 
 def _shown(name: str) -> str:
-    """A name as Matplotlib shows it as it is: it takes ``$`` for mathematics, and leaves out of a legend what is empty or begins with ``_``."""
+    """Escapes a name for Matplotlib, which reads ``$`` as mathematics, and leaves names out of a legend that are empty or begin with ``_``."""
     escaped = name.replace("$", r"\$")
     return f" {escaped}" if not escaped or escaped.startswith("_") else escaped
 

@@ -1,10 +1,10 @@
-"""What theory says without a run: closed forms and mean-field models, on NumPy arrays.
+"""Theory, which needs no run: closed forms and mean-field models, on NumPy arrays.
 
-The occupancy model is that of the mean-field study (003): blocks of k pages are told apart by how many of them are valid, and shares of blocks
-are arrays of shape ``(k + 1,)``, for 0 to k valid pages. A victim policy gives each state a weight; what it comes to is its cleaning cost (mean
-valid pages of a victim, 0 to k) and its wear leveling (Jain's index of the erases, above 0 to 1).
+The occupancy model is that of the mean-field study (003). The state of a block of k pages is its number of valid pages, and shares of blocks
+are arrays of shape ``(k + 1,)``, for 0 to k valid pages. A victim policy gives each state a weight. From the weights follow its cleaning cost
+(mean valid pages of a victim, 0 to k) and its wear leveling (Jain's index of the erases, above 0 to 1).
 
-Where a question may be an array of any shape, so is the answer; a single number has one. What a model has no answer to is a
+If an argument may be an array of any shape, the answer has that shape; a single number gives a single number. If a model has no answer, that is a
 ``TheoryError``.
 """
 
@@ -40,12 +40,12 @@ _ASKED = Asked(TheoryError)
 
 
 class OperatingPoint(NamedTuple):
-    """What a victim policy comes to.
+    """Cost and wear of a victim policy.
 
     Attributes:
         cleaning_cost: Mean valid pages of a victim, 0 to k.
         wear_leveling: Jain's index of the erases, above 0 to 1.
-        write_amplification: Pages programmed for a page of the host, from 1 on; infinite where every victim is full.
+        write_amplification: Pages programmed for each host page, from 1 on; infinite if every victim is full.
     """
 
     cleaning_cost: float
@@ -68,24 +68,24 @@ def half_full_occupancy(pages: int) -> Numbers:
 
 
 def uniform_rates(pages: int) -> tuple[Numbers, Numbers]:
-    """How often uniform requests move a block: one with i of k valid pages goes up at 1 - i / k and down at i / k. Source: 003, equation 5.
+    """Rates at which uniform requests change a block: with i of k valid pages it goes up at 1 - i / k and down at i / k. Source: 003, equation 5.
 
     Args:
         pages: Pages of a block, from 1 on.
 
     Returns:
-        Rates from i to i + 1 valid pages and from i + 1 to i, both of shape ``(pages,)``, in moves a request a block.
+        Rates from i to i + 1 valid pages and from i + 1 to i, both of shape ``(pages,)``, in moves for each request of a block.
     """
     return _wane.uniform_rates(_ASKED.count("pages of a block", pages))
 
 
 def occupancy_from_rates(up: ArrayLike, down: ArrayLike, start: ArrayLike | None = None) -> Numbers:
-    """Shares of the blocks by valid pages that the rates come to. Source: 003, Theorem 4, in logarithms.
+    """Shares of the blocks by valid pages in the fixed point of the rates. Source: 003, Theorem 4, in logarithms.
 
     Args:
         up: Rates from i to i + 1 valid pages, of shape ``(k,)``, in moves a request a block.
         down: Rates from i + 1 to i valid pages, of shape ``(k,)``.
-        start: Shares to start from, of shape ``(k + 1,)``; needed where the rates keep groups of states apart.
+        start: Shares to start from, of shape ``(k + 1,)``; needed if the rates keep groups of states apart.
 
     Returns:
         Shares of shape ``(k + 1,)``.
@@ -95,7 +95,7 @@ def occupancy_from_rates(up: ArrayLike, down: ArrayLike, start: ArrayLike | None
 
 
 def occupancy_after(up: ArrayLike, down: ArrayLike, start: ArrayLike, requests_per_block: float) -> Numbers:
-    """Shares of the blocks by valid pages after so many requests a block. Source: 003, equations 5 and 9, solved by uniformization.
+    """Shares of the blocks by valid pages after ``requests_per_block`` requests. Source: 003, equations 5 and 9, solved by uniformization.
 
     Args:
         up: Rates from i to i + 1 valid pages, of shape ``(k,)``, in moves a request a block.
@@ -111,27 +111,27 @@ def occupancy_after(up: ArrayLike, down: ArrayLike, start: ArrayLike, requests_p
 
 
 def total_variation(one: ArrayLike, other: ArrayLike) -> float:
-    """Half of the sum of absolute differences of two distributions of one shape: 0 where they are alike, 1 where they share nothing."""
+    """Half the sum of absolute differences of two distributions of one shape: 0 if they are equal, 1 if they share nothing."""
     return _wane.total_variation(_ASKED.row("one", one), _ASKED.row("other", other))
 
 
 def operating_point(occupancy: ArrayLike, weights: ArrayLike) -> OperatingPoint:
-    """What weights of the states come to. Source: 003, equations 12, 13 and 25.
+    """Cost and wear for given weights of the states. Source: 003, equations 12, 13 and 25.
 
     Args:
         occupancy: Shares of the blocks by valid pages, of shape ``(k + 1,)``.
-        weights: Chance of a block of each state to be the victim, over that of any block; of shape ``(k + 1,)``.
+        weights: Chance of a block of each state to be the victim, relative to that of an average block; of shape ``(k + 1,)``.
     """
     return OperatingPoint(*_wane.operating_point(_ASKED.row("occupancy", occupancy), _ASKED.row("weights", weights)))
 
 
 def random(occupancy: ArrayLike) -> OperatingPoint:
-    """What random victims come to: all weights 1. ``occupancy`` has shape ``(k + 1,)``."""
+    """Cost and wear of random victims: all weights are 1. ``occupancy`` has shape ``(k + 1,)``."""
     return OperatingPoint(*_wane.random_victims(_ASKED.row("occupancy", occupancy)))
 
 
 def greedy(occupancy: ArrayLike) -> OperatingPoint:
-    """What greedy victims come to, the blocks with the fewest valid pages. ``occupancy`` has shape ``(k + 1,)``."""
+    """Cost and wear of greedy victims, the blocks with the fewest valid pages. ``occupancy`` has shape ``(k + 1,)``."""
     return OperatingPoint(*_wane.greedy(_ASKED.row("occupancy", occupancy)))
 
 
@@ -140,7 +140,7 @@ def d_choices(occupancy: ArrayLike, d: float) -> tuple[float, float]: ...
 @overload
 def d_choices(occupancy: ArrayLike, d: ArrayLike) -> tuple[Numbers, Numbers]: ...
 def d_choices(occupancy: ArrayLike, d: Any) -> tuple[Any, Any]:
-    """What the emptiest of ``d`` blocks as the victim comes to. Source: 003, equation 26, the randomized greedy algorithm.
+    """Cost and wear if the victim is the emptiest of ``d`` blocks. Source: 003, equation 26, the randomized greedy algorithm.
 
     Args:
         occupancy: Shares of the blocks by valid pages, of shape ``(k + 1,)``.
@@ -218,14 +218,14 @@ def write_amplification(
     policy: str, spare_factor: ArrayLike, pages_per_block: int = 256, *, d: float | None = None
 ) -> Numbers: ...
 def write_amplification(policy: str, spare_factor: Any, pages_per_block: int = 256, *, d: float | None = None) -> Any:
-    """Pages programmed for a page of the host, from 1 on, under uniform writes to a drive of many blocks that has come to rest.
+    """Pages programmed for each host page, from 1 on, under uniform writes to a drive of many blocks in a steady state.
 
     Source: mean-field models after Van Houdt (random, d-choices, greedy) and Desnoyers, "Analytic Models of SSD Write Performance", 2014 (FIFO).
 
     Args:
-        policy: Which block is the victim: ``"random"``, ``"d-choices"``, ``"greedy"`` or ``"fifo"``.
-        spare_factor: (Physical - logical) / physical pages, garbage collection's reserve left out, 0.001 to 0.999; a number or an array of any
-            shape.
+        policy: The victim policy: ``"random"``, ``"d-choices"``, ``"greedy"`` or ``"fifo"``.
+        spare_factor: (Physical - logical) / physical pages, without garbage collection's reserve, 0.001 to 0.999; a number or an array of any
+        shape.
         pages_per_block: Pages of a block, 1 to 16,384; FIFO's answer holds for any.
         d: Blocks that d-choices draws, from 1 on.
 

@@ -1,8 +1,8 @@
-//! The shared secret: who knows it signs its requests, and it is never sent.
+//! The shared secret: requests are signed with it, and it is never sent.
 //!
 //! A signature is `WANE TIME:NONCE:MAC`, where the MAC is HMAC-SHA-256 of the method, the target, the time, the nonce and SHA-256 of the body, a line each. A
-//! signature counts for a minute around the receiver's clock, and once. Answers are not signed, and nothing is encrypted: it keeps strangers
-//! from asking, and no eavesdropper from listening.
+//! signature is valid once, within a minute of the receiver's clock. Answers are not signed, and nothing is encrypted: this stops requests from
+//! strangers, but no eavesdropper.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -17,17 +17,17 @@ use crate::{ActorError, clock};
 /// How far clocks may differ, in seconds.
 const SKEW_SECONDS: u64 = 60;
 
-/// A secret's bytes, at least and at most.
+/// Least and most bytes of a secret.
 const SECRET_BYTES: std::ops::RangeInclusive<usize> = 16..=4096;
 
-/// Nonces that are remembered, at most: more requests than a drive serves in two minutes are refused.
+/// Most nonces that are remembered. Requests beyond these are refused; a drive serves fewer in two minutes.
 const NONCES_MAX: usize = 1 << 20;
 
 /// A secret that all drives and clients of a cluster share.
 pub(crate) struct Secret(Vec<u8>);
 
 impl Secret {
-    /// Reads it from a file, without the space around it.
+    /// Reads it from a file, without surrounding whitespace.
     ///
     /// # Errors
     /// It cannot be read, or is too short or too long.
@@ -50,7 +50,7 @@ impl Secret {
         mac
     }
 
-    /// What is sent along with a request.
+    /// Makes the signature to send with a request.
     ///
     /// # Errors
     /// The system gives no random numbers.
@@ -61,12 +61,12 @@ impl Secret {
     }
 }
 
-/// A random number of the system's.
+/// Draws a random number from the system.
 pub(crate) fn random() -> Result<u64, ActorError> {
     getrandom::u64().map_err(|error| ActorError::System(format!("the system gives no random numbers: {error}")))
 }
 
-/// Holds requests to a secret, and remembers which signatures were used.
+/// Checks requests' signatures, and remembers which were used.
 pub(crate) struct Guard {
     secret: Secret,
     used: Mutex<BTreeSet<(u64, u64)>>,
@@ -78,7 +78,7 @@ impl Guard {
     }
 
     /// # Errors
-    /// [`ActorError::Unauthorized`] unless the signature is of the secret, fresh, and of this request.
+    /// [`ActorError::Unauthorized`] unless the signature is made with the secret, fresh, and of this request.
     pub(crate) fn check(
         &self,
         signature: Option<&str>,
@@ -100,7 +100,7 @@ impl Guard {
         let verified = self.secret.mac(method, target, time, nonce, body).verify_slice(&mac);
         verified.map_err(|_| refuse("the request is signed with another secret"))?;
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        // What is too old to count is not remembered.
+        // Signatures that are too old to count are forgotten.
         *used = used.split_off(&(now.saturating_sub(SKEW_SECONDS), 0));
         if used.len() >= NONCES_MAX || !used.insert((time, nonce)) {
             return Err(refuse("the signature was used before"));

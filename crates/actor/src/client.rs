@@ -1,4 +1,4 @@
-//! A client of a cluster, for whoever has no runtime: each call waits until it is done.
+//! A blocking client of a cluster, for callers without an async runtime: each call returns when its work is done.
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -15,17 +15,17 @@ use crate::peers::Peers;
 use crate::wire::{Join, from_json, to_json};
 use crate::{ActorError, Members, Repaired, RingId, Scrubbed, Standing, Status, clock};
 
-/// Milliseconds between two looks at a drive that is waited for.
+/// Milliseconds between two looks at a drive that the client waits for.
 const LOOK_MILLIS: u64 = 100;
 
-/// What a drive leaves behind.
+/// The state of a cluster after a drive has left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Left {
-    /// The drive.
+    /// The drive that left.
     pub id: RingId,
-    /// Drives that are on the ring still.
+    /// Drives that are still on the ring.
     pub drives: usize,
-    /// Drives that the objects need which those keep: their shares N + K, the most of any. With fewer drives they can be read, and are not made whole.
+    /// Drives that their objects need: the most shares N + K of any object. With fewer drives the objects can be read, but not made whole.
     pub widest: u16,
 }
 
@@ -34,7 +34,7 @@ pub struct Left {
 pub enum Leave {
     /// Once it has handed on its shares.
     InOrder,
-    /// At once: it is lost. Refused of one that answers.
+    /// At once, because it is lost. Refused if it answers.
     Lost,
     /// At once, even if it answers.
     LostWhateverItSays,
@@ -50,7 +50,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client of the cluster of which a drive is at one of `addresses`; the first that answers tells the others.
+    /// Connects to a cluster of which `addresses` name drives; the first drive that answers supplies the list of the others.
     ///
     /// # Errors
     /// None of them answers, or the secret is another.
@@ -58,7 +58,7 @@ impl Client {
         Self::connect_within(addresses, secret, Duration::ZERO)
     }
 
-    /// The same, and waits for drives that are only about to listen.
+    /// Does the same as [`Client::connect`], and waits for drives that do not listen yet.
     ///
     /// # Errors
     /// None of them answers in time, or the secret is another.
@@ -91,7 +91,7 @@ impl Client {
         self.cluster.peers.members()
     }
 
-    /// Waits until so many drives are on the list, for those that are only about to join; whether or not they come, it ends without an error.
+    /// Waits until `drives` drives are on the list, since some may be about to join. Returns without an error even if they do not come.
     pub fn await_drives(&self, drives: u16, wait: Duration) {
         if self.members().on_ring().count() >= usize::from(drives) {
             return;
@@ -112,15 +112,15 @@ impl Client {
         self.cluster.peers.ring().place(RingId::of_object(name), shares)
     }
 
-    /// Puts what is read, a stripe at a time, and returns when all shares, or a quorum of them, are on the disk.
+    /// Puts the bytes of `input`, a stripe at a time. Returns when all shares, or a quorum of them, are on disks.
     ///
     /// # Errors
-    /// The options make no sense, the input cannot be read, or too few drives are there; nothing was put then.
+    /// The options make no sense, the input cannot be read, or too few drives are there. Nothing was put then.
     pub fn put(&self, name: &str, input: &mut dyn Read, options: PutOptions) -> Result<Put, ActorError> {
         self.runtime.block_on(self.cluster.put(name, input, options))
     }
 
-    /// Reads an object. What is written to `output` before an error is not to be used.
+    /// Reads an object into `output`. After an error, discard what was written there.
     ///
     /// # Errors
     /// There is no such object, or too few of its shares are left.
@@ -131,33 +131,33 @@ impl Client {
     /// Deletes an object.
     ///
     /// # Errors
-    /// There is none, or so many drives are missing that it could come back.
+    /// There is no such object, or too many drives are missing, so that it could come back.
     pub fn delete(&self, name: &str) -> Result<(), ActorError> {
         self.runtime.block_on(self.cluster.delete(name))
     }
 
-    /// Makes anew what is missing of an object.
+    /// Makes the missing shares of an object anew.
     ///
     /// # Errors
-    /// There is none, too few of its shares are left, or a drive that should keep one does not answer.
+    /// There is no such object, too few of its shares are left, or a drive that should keep one does not answer.
     pub fn repair(&self, name: &str) -> Result<Repaired, ActorError> {
         self.runtime.block_on(self.cluster.repair(name))
     }
 
-    /// Scrubs every drive, one after the other, once shares that are on the move have come to rest or some seconds have gone by.
+    /// Scrubs every drive, one after the other. First waits some seconds for shares that are on the move.
     pub fn scrub(&self) -> Vec<(RingId, Result<Scrubbed, ActorError>)> {
-        // What is on the move still is told by the drives that it keeps from repairing.
+        // If shares are still on the move, the drives report which repairs that prevents.
         let _ = self.wait(REST, |statuses| statuses.iter().all(|status| !status.is_moving));
         let scrub = |drive: RingId| (drive, self.runtime.block_on(self.cluster.scrub(drive)));
         self.cluster.present().into_iter().map(scrub).collect()
     }
 
-    /// How each drive stands.
+    /// State of each drive.
     pub fn statuses(&self) -> Vec<(RingId, Result<Status, ActorError>)> {
         self.runtime.block_on(self.cluster.statuses())
     }
 
-    /// The names of all objects of which a drive keeps a share.
+    /// Names of all objects of which some drive keeps a share.
     ///
     /// # Errors
     /// No drive answers.
@@ -181,7 +181,7 @@ impl Client {
         }
     }
 
-    /// Has a drive that is served at `address`, and keeps nothing, join the cluster. With `wait`, returns when shares are where they belong.
+    /// Has the drive that is served at `address`, and keeps nothing, join the cluster. With `wait`, returns when shares are where they belong.
     ///
     /// # Errors
     /// It does not answer, or belongs to another cluster.
@@ -197,11 +197,11 @@ impl Client {
         Ok(status)
     }
 
-    /// Has a drive leave. It hands its shares on before it is gone; a lost one is gone at once, and scrubs make its shares anew.
+    /// Has a drive leave the cluster. It hands on its shares first. A lost drive is removed at once, and scrubs make its shares anew.
     ///
     /// # Errors
-    /// There is no such drive, too few would be left for what it keeps, it is lost by name and answers, or its shares are not all handed on in
-    /// time: it is leaving still.
+    /// There is no such drive, too few would be left for its shares, it is called lost and answers, or it has not handed on all shares in
+    /// time; then it is still leaving.
     pub fn leave(&self, drive: &str, how: Leave, wait: Duration) -> Result<Left, ActorError> {
         let members = self.members();
         let id = members.find(drive)?;
@@ -237,7 +237,7 @@ impl Client {
         Ok(Left { id, drives: self.members().on_ring().count(), widest })
     }
 
-    /// Whether the drives that stay are as many as objects need of which this one keeps shares.
+    /// Checks that enough drives stay for the objects of which this drive keeps shares.
     fn check_leaving(&self, id: RingId) -> Result<(), ActorError> {
         let asked = self.cluster.peers.ask(id, Method::GET, "/v1/widest", Vec::new());
         let needed: u16 = from_json(&self.runtime.block_on(asked)?)?;
@@ -252,20 +252,20 @@ impl Client {
     }
 
     fn stand(&self, id: RingId, standing: Standing, address: &str) -> Result<(), ActorError> {
-        // Of the newest list: who sets an entry of an older one would lose against it.
+        // Changes the newest list: a change to an older one would lose against it.
         let statuses = self.statuses();
         for status in statuses.into_iter().filter_map(|(_, status)| status.ok()) {
             self.cluster.peers.learn(&status.members)?;
         }
         self.cluster.peers.change(|members| members.set(id, standing, address))?;
-        // The drive itself too, if it is gone from the list of those that are told.
+        // Also tells the drive itself, which may no longer be on the list.
         let told = to_json(&self.members())?;
         let _ = self.runtime.block_on(self.cluster.peers.at(address, Method::PUT, "/v1/members", told));
-        // A drive with another secret is none of those that this is about.
+        // Drives with another secret do not matter here.
         self.runtime.block_on(self.cluster.spread()).map(drop)
     }
 
-    /// Looks at all drives that answer until they are as wanted.
+    /// Polls all drives that answer until `is_done` holds for their states.
     fn wait(&self, wait: Duration, is_done: impl Fn(&[Status]) -> bool) -> Result<(), ActorError> {
         let begun = clock::now();
         loop {

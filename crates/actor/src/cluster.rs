@@ -1,4 +1,4 @@
-//! What clients and drives do with a cluster, each on its own: find an object's shares, put, get, delete, repair.
+//! Operations of clients and drives on a cluster: find an object's shares, put, get, delete, repair.
 
 mod delete;
 mod find;
@@ -21,7 +21,7 @@ use crate::share::Version;
 use crate::wire::{Forget, Order, Which, to_json};
 use crate::{ActorError, RingId};
 
-/// A cluster as somebody sees it who knows a list of its members.
+/// A cluster as known from a list of its members.
 #[derive(Clone)]
 pub(crate) struct Cluster {
     pub(crate) peers: Arc<Peers>,
@@ -34,7 +34,7 @@ impl Cluster {
     }
 
     /// Sends the list of members to all drives. Those that do not answer learn it from the first request they see.
-    /// Gives what those say, and at which address, that have another secret.
+    /// Returns the addresses and answers of drives that have another secret.
     pub(crate) async fn spread(&self) -> Result<Vec<String>, ActorError> {
         let members = self.peers.members();
         let body = to_json(&members)?;
@@ -52,11 +52,11 @@ impl Cluster {
     async fn forget(&self, object: RingId, version: Version, which: Which, drives: &[RingId]) {
         let request = Forget { object, version, which };
         let told = drives.iter().map(|drive| self.peers.tell::<u64>(*drive, "/v1/forget", &request));
-        // What stays is older than what counts, and goes at the next scrub.
+        // Shares that stay are older than the ones that count, and are removed by the next scrub.
         join_all(told).await;
     }
 
-    /// Has blocks made by drives; gives the answers, or at which drives it failed.
+    /// Has drives make blocks; returns the answers, or the drives at which it failed.
     async fn code(&self, orders: Vec<(RingId, Order)>) -> Vec<(Order, Result<Bytes, ActorError>)> {
         let asked = orders.into_iter().map(|(drive, order)| async move {
             let answer = match to_json(&order) {
@@ -69,7 +69,7 @@ impl Cluster {
     }
 }
 
-/// A failure of a drive at what it should be able to do, as the drive's; what is wrong with the question stays so.
+/// Attributes a failure to the drive that should have been able to do the work. An error in the request itself stays as it is.
 fn blame(drive: RingId, error: ActorError) -> ActorError {
     match error {
         ActorError::Unreachable { what, drives } if drives.is_empty() => {

@@ -1,8 +1,8 @@
-//! The code: any N of an object's N + K shares make the others, block by block.
+//! The code: from any N of an object's N + K shares it makes the others, block by block.
 //!
-//! Reed-Solomon over GF(2^16) by additive FFTs (Lin, Han and Chung 2014), as the crate `reed-solomon-simd` has it. It works on pieces of 64 B, each on
-//! its own: what is made of a byte range of N shares is the same byte range of the others. The paper uses zfec (002, section 8.3.2), Reed-Solomon over
-//! GF(2^8), which has the same parameters and tolerates the same losses; shares of the two are not alike.
+//! Reed-Solomon over GF(2^16) by additive FFTs (Lin, Han and Chung 2014), from the crate `reed-solomon-simd`. It works on each piece of 64 B on
+//! its own, so that a byte range of N shares makes the same byte range of the others. The paper uses zfec (002, section 8.3.2), Reed-Solomon over
+//! GF(2^8), which has the same parameters and tolerates the same losses; the two codes' shares differ.
 
 use reed_solomon_simd::{ReedSolomonDecoder, ReedSolomonEncoder};
 
@@ -13,10 +13,10 @@ fn failed(error: &reed_solomon_simd::Error) -> ActorError {
     ActorError::System(format!("the code refuses: {error}"))
 }
 
-/// Makes shares of others. `sources` are N different shares with their bytes, of one length, which is a multiple of 64; `wanted` are the shares to make.
+/// Makes shares from others. `sources` are N different shares, whose bytes have one length, a multiple of 64; `wanted` are the shares to make.
 ///
 /// # Errors
-/// [`ActorError::Invalid`] if sources are too few, the same, of different lengths or none of the code's; or what is wanted is.
+/// [`ActorError::Invalid`] if sources are too few, repeated, of different lengths or not of the code, or a wanted share is not of the code.
 pub fn make(code: Code, sources: &[(u16, &[u8])], wanted: &[u16]) -> Result<Vec<Vec<u8>>, ActorError> {
     let bytes = check(code, sources, wanted)?;
     if bytes == 0 {
@@ -49,7 +49,7 @@ pub fn make(code: Code, sources: &[(u16, &[u8])], wanted: &[u16]) -> Result<Vec<
     Ok(wanted.iter().map(|share| find(*share)).collect())
 }
 
-/// Shares of data that are no sources; none where nobody needs them.
+/// Restores the shares of data that are not sources; none if they are not needed.
 fn restore(
     code: Code,
     sources: &[(u16, &[u8])],
@@ -78,7 +78,7 @@ fn restore(
     Ok(restored)
 }
 
-/// The length of the sources.
+/// Checks the arguments; returns the length of the sources.
 fn check(code: Code, sources: &[(u16, &[u8])], wanted: &[u16]) -> Result<usize, ActorError> {
     let wrong = |sentence: String| Err(ActorError::Invalid(sentence));
     code.checked()?;

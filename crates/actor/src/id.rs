@@ -1,4 +1,4 @@
-//! Ids on the ring: 160 bits, as Kademlia's are, of drives, of objects, and of the places where shares go.
+//! Ids on the ring, of drives, of objects and of the places of shares: 160 bits, as in Kademlia.
 
 use std::fmt;
 use std::str::FromStr;
@@ -17,7 +17,7 @@ const BYTES: usize = 20;
 pub struct RingId([u8; BYTES]);
 
 impl RingId {
-    /// The first 160 bits of SHA-256 over `kind` and `parts`, each with its length before it, so that no two lists of parts read alike.
+    /// Returns the first 160 bits of SHA-256 over `kind` and `parts`. The length before each makes lists of parts unambiguous.
     pub fn of(kind: &str, parts: &[&[u8]]) -> Self {
         let mut hash = Sha256::new();
         for part in [kind.as_bytes()].iter().chain(parts) {
@@ -35,7 +35,7 @@ impl RingId {
         Self::of("object", &[name.as_bytes()])
     }
 
-    /// An id that nobody else has, from the system's random numbers.
+    /// Draws a unique id from the system's random numbers.
     ///
     /// # Errors
     /// The system gives none.
@@ -51,7 +51,7 @@ impl RingId {
         &self.0
     }
 
-    /// Its first eight digits, by which people tell drives apart.
+    /// Returns its first eight digits, by which people tell drives apart.
     pub fn short(&self) -> String {
         self.to_string()[..8].to_owned()
     }

@@ -1,7 +1,7 @@
-//! How an object is cut: into stripes, stripes into N cells, cells into N blocks; and how many bytes its coding moves.
+//! How an object is cut into stripes, stripes into N cells and cells into N blocks; and how many bytes its coding moves.
 //!
-//! A stripe is N cells of the object and the K cells of parity that are made of them. Share i is the cells i of all stripes, one behind the other. Each
-//! cell has N blocks, and block j of every parity is made of block j of the N cells of data, by the drive that keeps share j: that is drive j's
+//! A stripe is N cells of the object and the K parity cells made of them. Share i consists of cell i of every stripe, in order. Each
+//! cell has N blocks. The drive that keeps share j makes block j of every parity from block j of the N data cells: that is drive j's
 //! own byte range. Blocks are multiples of 64 B, the piece that the code works on.
 
 use std::ops::Range;
@@ -11,16 +11,16 @@ use wane_units::Bytes;
 
 use crate::ActorError;
 
-/// The code works on pieces of so many bytes, each on its own.
+/// Bytes of a piece. The code works on each piece on its own.
 pub const PIECE: u32 = 64;
 
 /// Shares of an object, at most.
 pub const SHARES_MAX: u16 = 256;
 
-/// A cell has at most so many bytes, so that whatever is sent at once stays small.
+/// Most bytes of a cell, so that a message stays small.
 pub const CELL_MAX: u32 = 8 << 20;
 
-/// A cell's bytes unless others are asked for.
+/// Default bytes of a cell.
 pub const CELL_DEFAULT: u32 = 1 << 20;
 
 /// An object's bytes, at most.
@@ -42,7 +42,7 @@ pub struct Code {
     pub parity: u16,
 }
 
-/// A code as somebody tells it.
+/// A code as received, before it is checked.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Told {
@@ -110,7 +110,7 @@ pub struct Layout {
     pub size: u64,
 }
 
-/// A layout as somebody tells it.
+/// A layout as received, before it is checked.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ToldLayout {
@@ -129,7 +129,7 @@ impl TryFrom<ToldLayout> for Layout {
 
 impl Layout {
     /// # Errors
-    /// [`ActorError::Invalid`] if the code is none, the object too large, or cells are no multiples of 64 B up to 8 MiB.
+    /// [`ActorError::Invalid`] if the code is not allowed, the object is too large, or cells are not multiples of 64 B up to 8 MiB.
     pub fn checked(self) -> Result<Self, ActorError> {
         self.code.checked()?;
         check_cell(self.cell)?;
@@ -143,17 +143,17 @@ impl Layout {
         Ok(self)
     }
 
-    /// Bytes of the object that a full stripe has.
+    /// Bytes of the object in a full stripe.
     pub const fn stripe_bytes(&self) -> u64 {
         self.cell as u64 * self.code.data as u64
     }
 
-    /// Stripes; none of an empty object.
+    /// Number of stripes; 0 for an empty object.
     pub const fn stripes(&self) -> u64 {
         self.size.div_ceil(self.stripe_bytes())
     }
 
-    /// Bytes of the object that lie in a stripe.
+    /// Bytes of the object in stripe `stripe`.
     pub fn object_bytes(&self, stripe: u64) -> u64 {
         self.stripe_bytes().min(self.size.saturating_sub(stripe * self.stripe_bytes()))
     }
@@ -173,7 +173,7 @@ impl Layout {
         }
     }
 
-    /// Bytes of cells that one share has, padding with them.
+    /// Bytes of one share's cells, with padding.
     pub fn share_bytes(&self) -> u64 {
         match self.stripes() {
             0 => 0,
@@ -190,10 +190,10 @@ impl Layout {
     }
 }
 
-/// Bytes that a put moves between client and drives, by what they are. Requests' own words come on top.
+/// Bytes that a put moves between client and drives, by kind. The requests' own text is not counted.
 ///
-/// Each of the N drives needs its byte range of the N - 1 other shares, and sends the same range of K parities to as many drives: over all, N - 1
-/// and K shares move between drives. An encoder in one place gets N shares and sends N + K, all through one link.
+/// Each of the N drives needs its byte range of the N - 1 other shares, and sends the same range of the K parities to K drives. In all, N - 1
+/// plus K shares move between drives. A central encoder gets N shares and sends N + K, all through one link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traffic {
     /// From the client to the N drives: N shares.
@@ -214,13 +214,13 @@ pub fn check_cell(cell: u32) -> Result<u32, ActorError> {
     Ok(cell)
 }
 
-/// Bytes of each cell of a stripe that has so many of the object.
+/// Bytes of each cell of a stripe that holds `object_bytes` bytes of the object.
 pub fn cell_of(object_bytes: u64, code: Code) -> u32 {
     let cell = object_bytes.div_ceil(u64::from(code.data)).next_multiple_of(u64::from(PIECE));
     u32::try_from(cell).expect("a stripe has at most N cells of 8 MiB")
 }
 
-/// The byte range of block `block` in a cell of so many bytes; empty of some blocks where the cell has fewer pieces than blocks.
+/// Byte range of block `block` in a cell of `cell` bytes. If the cell has fewer pieces than blocks, some blocks are empty.
 pub fn block_range(cell: u32, code: Code, block: u16) -> Range<u32> {
     let (pieces, blocks) = (u64::from(cell / PIECE), u64::from(code.data));
     let at = |block: u64| (pieces * block / blocks) as u32 * PIECE;
@@ -232,12 +232,12 @@ fn on_disk(cell: u32, code: Code) -> u64 {
     u64::from(cell) + RECORD_BYTES * u64::from(code.data)
 }
 
-/// Where a stripe's cell begins in a share's file, of cells of so many bytes.
+/// Offset of stripe `stripe`'s cell in a share's file whose full cells have `cell` bytes.
 fn stripe_offset(cell: u32, code: Code, stripe: u64) -> u64 {
     HEADER_BYTES + stripe * on_disk(cell, code)
 }
 
-/// Where a block's record begins in a share's file. `cell` is that of full stripes, `cell_here` this stripe's.
+/// Offset of a block's record in a share's file. `cell` is the bytes of a cell in full stripes, `cell_here` in this stripe.
 pub fn record_offset(cell: u32, cell_here: u32, code: Code, stripe: u64, block: u16) -> u64 {
     let within = RECORD_BYTES * u64::from(block) + u64::from(block_range(cell_here, code, block).start);
     stripe_offset(cell, code, stripe) + within

@@ -1,9 +1,9 @@
-//! Drives that encode (002, chapter 8: ACTOR): objects are cut, coded and kept by drives that are servers, without a manager.
+//! Drives that encode (002, chapter 8: ACTOR): drives that are servers cut, code and keep objects, without a manager.
 //!
-//! The core knows no network: [`Members`] is the versioned list that everybody has, [`Ring`] places shares by it, [`layout`] cuts objects and counts the
-//! bytes that coding moves, [`codec`] makes shares of others, [`share`] is the format of a share's file, and [`store`] a drive's folder. The edge stands on
-//! it: a server for each drive, peers that ask each other by HTTP, and a client. Beneath a server may lie a [`Simulated`] drive, and [`wear()`] says what
-//! coding costs drives in life.
+//! The core knows no network. [`Members`] is the versioned list that every drive and client has. [`Ring`] places shares by it. [`layout`] cuts
+//! objects and counts the bytes that coding moves. [`codec`] makes shares from others. [`share`] is the format of a share's file, and [`store`] a
+//! drive's folder. On the core stand a server for each drive, peers that ask each other by HTTP, and a client. A [`Simulated`] drive may lie beneath
+//! a server, and [`wear()`] measures what coding costs in drive life.
 
 mod auth;
 mod client;

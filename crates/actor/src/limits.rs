@@ -1,7 +1,7 @@
-//! Limits of a drive's processor time and memory, by control groups of its own: of cgroup v2, or of v1 where the system has a controller there.
+//! Limits of a drive's processor time and memory, by its own control groups: of cgroup v2, or of v1 if the system has a controller there.
 //!
-//! The process moves into new groups below those that it was started in, so that whatever limits these hold on. A system that does not hand out
-//! the controllers is told so: a limit that does not hold is none.
+//! The process moves into new groups below those that it was started in, so that their limits still hold. If the system does not hand out
+//! the controllers, that is an error: a limit that is not enforced is no limit.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -14,20 +14,20 @@ use crate::ActorError;
 /// The period over which processor time is shared out, in microseconds: the kernel's own.
 const PERIOD_MICROS: u64 = 100_000;
 
-/// Memory over the bytes of a cell. Measured with four drives of 3+1: 32 MiB were too few for cells of 2 MiB, and 64 enough.
+/// Ratio of memory to the bytes of a cell. Measured with four drives of 3+1: 32 MiB were too few for cells of 2 MiB, and 64 enough.
 const MEMORY_PER_CELL: u64 = 32;
 
-/// The least memory with which a drive can serve: cells of the usual size, its threads' stacks.
+/// Least memory of a drive that serves: for cells of the default size and the threads' stacks.
 const MEMORY_MIN: u64 = 48 << 20;
 
-/// What the names of groups begin with, before the number of their process.
+/// Prefix of groups' names, before the number of their process.
 const NAME: &str = "wane-actor-";
 
-/// Where a process's groups are told, and where hierarchies of groups are mounted.
+/// Files that list a process's groups and the mounted hierarchies of groups.
 const OWN: &str = "/proc/self/cgroup";
 const MOUNTS: &str = "/proc/self/mounts";
 
-/// What a drive may use.
+/// Most processors and memory that a drive may use.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limits {
     /// Processors, such as 0.5.
@@ -36,11 +36,11 @@ pub struct Limits {
     pub memory: Option<u64>,
 }
 
-/// Groups that the process is in, until this is dropped, each with the group that it was in before.
+/// Groups that the process is in until this is dropped, each with the group that it was in before.
 #[derive(Debug, Default)]
 pub struct Limited(Vec<(PathBuf, PathBuf)>);
 
-/// What is asked of a controller: which text is written to which file of a group of cgroup v2, and of v1.
+/// A controller's settings: the texts to write to the files of a group of cgroup v2, and of v1.
 #[derive(Debug, PartialEq, Eq)]
 struct Wanted {
     controller: &'static str,
@@ -48,17 +48,17 @@ struct Wanted {
     own: Vec<(&'static str, String)>,
 }
 
-/// The group that a controller finds a process in.
+/// The group in which a controller finds a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Group {
-    /// Of the hierarchy that all controllers of cgroup v2 share.
+    /// In the hierarchy that all controllers of cgroup v2 share.
     Shared(PathBuf),
-    /// Of the controller's own hierarchy, as cgroup v1 has them.
+    /// In the controller's own hierarchy, as in cgroup v1.
     Own(PathBuf),
 }
 
 impl Limits {
-    /// Puts this process under the limits; without any, nothing is done.
+    /// Puts this process under the limits; does nothing without limits.
     ///
     /// # Errors
     /// A limit makes no sense, or the system has no group with the controllers for it.
@@ -83,7 +83,7 @@ impl Limits {
         Ok(())
     }
 
-    /// What is asked of controllers.
+    /// Settings of the controllers.
     fn wanted(self) -> Vec<Wanted> {
         let cpu = self.processors.map(|count| {
             let micros = (count * PERIOD_MICROS as f64) as u64;
@@ -124,12 +124,12 @@ impl Limits {
         Ok(limited)
     }
 
-    /// Bytes of the largest cell that there is memory for.
+    /// Bytes of the largest cell that the memory allows.
     pub(crate) fn cell_max(self) -> u64 {
         self.memory.map_or(u64::MAX, |memory| memory / MEMORY_PER_CELL)
     }
 
-    /// As a drive tells of them.
+    /// The limits, for a drive's status.
     pub fn facts(self) -> Option<serde_json::Value> {
         (self != Self::default())
             .then(|| serde_json::json!({ "processors": self.processors, "memory_bytes": self.memory }))
@@ -137,7 +137,7 @@ impl Limits {
 }
 
 impl Limited {
-    /// Makes a group of the process's own, once below each other group.
+    /// Makes the process's own group, once below each group.
     fn make(&mut self, before: &Path, process: u32) -> Result<PathBuf, ActorError> {
         remove_left(before);
         let group = before.join(format!("{NAME}{process}"));
@@ -145,7 +145,7 @@ impl Limited {
             return Ok(group);
         }
         let made = fs::create_dir(&group).or_else(|error| match error.kind() {
-            // Of a process that was killed, whose number is used again.
+            // Left by a killed process whose number is used again.
             ErrorKind::AlreadyExists => fs::remove_dir(&group).and_then(|()| fs::create_dir(&group)),
             _ => Err(error),
         });
@@ -155,7 +155,7 @@ impl Limited {
     }
 }
 
-/// Removes the groups of processes that were killed, who could not do it themselves. That of a living one may be empty still, as it has only made it.
+/// Removes the groups of killed processes, which could not do it themselves. A living process's group may still be empty just after it was made.
 fn remove_left(before: &Path) {
     let name = |entry: fs::DirEntry| entry.file_name().into_string().ok();
     let left = fs::read_dir(before).into_iter().flatten().filter_map(|entry| name(entry.ok()?));
@@ -173,7 +173,7 @@ fn write(path: &Path, text: &str) -> Result<(), ActorError> {
 }
 
 impl Drop for Limited {
-    /// A group can be removed when nobody is in it.
+    /// Moves the process back and removes its groups: a group can be removed only when it is empty.
     fn drop(&mut self) {
         for (group, before) in &self.0 {
             let _ = fs::write(before.join("cgroup.procs"), std::process::id().to_string());
@@ -189,11 +189,11 @@ fn refused(why: &str) -> ActorError {
     ))
 }
 
-/// The folder of the group in which a controller finds a process, by what the system says of mounts and of the process.
+/// Finds the folder of the group in which a controller finds a process, from the system's lists of mounts and of the process's groups.
 fn group_of(controller: &str, mounts: &str, own: &str) -> Option<Group> {
     let mounted = || mounts.lines().map(|line| line.split(' ').collect::<Vec<&str>>());
     let has = |names: &str| names.split(',').any(|name| name == controller);
-    // A container sees its own group as the root of what is mounted, under a name that it does not have there.
+    // In a container the mount's root is its own group, which has another name in the process's list.
     let below = |root: &str, group: &str| {
         let named = Path::new(root).join(group.trim_start_matches('/'));
         if named.is_dir() { named } else { PathBuf::from(root) }

@@ -1,8 +1,8 @@
-//! The list of members that every drive and every client has: who is there, where, and on the ring or about to leave.
+//! The list of members, which every drive and every client has: each drive's id, address, and whether it is on the ring, leaving or gone.
 //!
-//! Nobody manages it. A change is one more to the serial of one entry; of two lists the merge has each entry with its larger serial, so that changes
-//! made at the same time in two places are both kept, whatever way the lists take. The version of a list is the sum of its serials: it grows
-//! with every change. Two lists are the same where their digests are.
+//! There is no manager. A change adds 1 to the serial of one entry. A merge of two lists takes each entry with the larger serial, so that changes
+//! made at the same time in two places are both kept, in whatever order lists meet. The version of a list is the sum of its serials: it grows
+//! with every change. Two lists are the same if their digests are.
 
 use std::collections::BTreeMap;
 
@@ -10,22 +10,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ActorError, RingId};
 
-/// Drives of a cluster, those that left with them, at most.
+/// Most drives of a cluster, with those that left.
 const DRIVES_MAX: usize = 65_536;
 
-/// Points on the ring of each drive, unless a cluster was made with others.
+/// Default points of each drive on the ring.
 pub const POINTS_DEFAULT: u16 = 64;
 
-/// Points of each drive, at most.
+/// Most points of each drive.
 pub const POINTS_MAX: u16 = 1024;
 
-/// Where a member stands.
+/// Standing of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
     /// On the ring.
     In,
-    /// Not on the ring any more, and still there: it hands on what it keeps.
+    /// No longer on the ring, but still there: it hands on what it keeps.
     Leaving,
     /// Not there any more.
     Gone,
@@ -35,15 +35,15 @@ pub enum Standing {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Member {
-    /// How often this entry was changed; the larger one counts.
+    /// How often this entry was changed; in a merge the larger one counts.
     pub serial: u64,
-    /// Where it stands. Of two entries with one serial the further one counts.
+    /// Its standing. Of two entries with the same serial, the later standing counts.
     pub standing: Standing,
     /// Its address, such as `127.0.0.1:4801`.
     pub address: String,
 }
 
-/// The list of members. Whatever is read as one, alone or in an answer, has been checked.
+/// The list of members. It is checked when it is read, alone or in an answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked")]
 pub struct Members {
@@ -55,7 +55,7 @@ pub struct Members {
     pub drives: BTreeMap<RingId, Member>,
 }
 
-/// A list as somebody wrote it.
+/// A list as received, before it is checked.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a list of members")]
 struct Unchecked {
@@ -74,10 +74,10 @@ impl TryFrom<Unchecked> for Members {
 }
 
 impl Members {
-    /// The list of a new cluster, of nobody.
+    /// Makes the list of a new cluster, without drives.
     ///
     /// # Errors
-    /// No points, or too many.
+    /// There are no points, or too many.
     pub fn new(cluster: RingId, points: u16) -> Result<Self, ActorError> {
         Self { cluster, points, drives: BTreeMap::new() }.checked()
     }
@@ -85,7 +85,7 @@ impl Members {
     /// Reads a list.
     ///
     /// # Errors
-    /// It is none.
+    /// It is no list of members.
     pub fn parse(text: &[u8]) -> Result<Self, ActorError> {
         let read: Result<Unchecked, _> = serde_json::from_slice(text);
         read.map_err(|error| ActorError::Invalid(format!("no list of members: {error}")))?.try_into()
@@ -117,7 +117,7 @@ impl Members {
         self.drives.values().map(|member| member.serial).sum()
     }
 
-    /// What tells two lists apart.
+    /// Digest by which lists are compared.
     pub fn digest(&self) -> String {
         let mut text = format!("{} {}", self.cluster, self.points);
         for (id, member) in &self.drives {
@@ -126,10 +126,10 @@ impl Members {
         RingId::of("members", &[text.as_bytes()]).short()
     }
 
-    /// Sets where a drive stands and its address; nothing changes where it is so already.
+    /// Sets a drive's standing and address; changes nothing if they are so already.
     ///
     /// # Errors
-    /// The address is none.
+    /// The address is not valid.
     pub fn set(&mut self, id: RingId, standing: Standing, address: &str) -> Result<(), ActorError> {
         check_address(address)?;
         let before = self.drives.get(&id);
@@ -141,7 +141,7 @@ impl Members {
         Ok(())
     }
 
-    /// Takes over what `other` knows and this list does not; says whether that changed it.
+    /// Merges `other` into this list; returns whether that changed it.
     ///
     /// # Errors
     /// It is another cluster's.
@@ -152,7 +152,7 @@ impl Members {
         }
         let mut changed = false;
         for (id, member) in &other.drives {
-            // Ordered by serial, then by standing, then by address, so that every merge comes to the same list.
+            // Ordered by serial, then standing, then address, so that every merge gives the same list.
             if self.drives.get(id).is_none_or(|mine| mine < member) {
                 self.drives.insert(*id, member.clone());
                 changed = true;
@@ -171,7 +171,7 @@ impl Members {
         self.drives.iter().filter(|(_, member)| member.standing == Standing::In).map(|(id, _)| *id)
     }
 
-    /// The drive whose id is `text` or begins so, or whose address it is.
+    /// Finds the drive whose id is `text` or begins with it, or whose address it is.
     ///
     /// # Errors
     /// There is none, or several.

@@ -1,4 +1,4 @@
-//! Whom a drive or a client asks: the list of members, and requests that bring both sides' lists to the same.
+//! Requests from a drive or a client to the drives on its list of members. Requests also bring the lists of both sides into agreement.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -17,51 +17,51 @@ use crate::auth::Secret;
 use crate::wire::{AUTHORIZATION, BODY_MAX, CRC, FROM, MEMBERS, Refusal, from_json, tag, to_json};
 use crate::{ActorError, Members, Ring, RingId, clock};
 
-/// How long a drive may take to take a connection.
+/// Seconds within which a drive must accept a connection.
 const CONNECT_SECONDS: u64 = 2;
 
-/// After so long without an answer a drive is asked whether it is there at all. What it was asked for may take longer.
+/// Wait for an answer after which a drive is asked whether it is there at all. The request itself may take longer.
 const ASIDE: Duration = Duration::from_secs(1);
 
-/// How long it then has to say so.
+/// Time that it then has to say so.
 const ALIVE: Duration = Duration::from_secs(3);
 
-/// How long a drive that is there may take to answer: with a block, or once it has read and synced a share. Scrubs and repairs take what they take, and
-/// so does a look at all that is kept.
+/// Seconds within which a live drive must answer with a block, or after it has read and synced a share. Scrubs, repairs and a look at all
+/// shares have no limit.
 const ANSWER_SECONDS: u64 = 60;
 const SEAL_SECONDS: u64 = 600;
 
-/// For how long a drive that was silent is not asked again: by a command, and by other drives, which may miss its return.
+/// Seconds for which a silent drive is not asked again, by a command and by other drives, which may miss its return.
 const SILENT_SECONDS: u64 = 15;
 const SILENT_AMONG_DRIVES_SECONDS: u64 = 5;
 
-/// How often a request is sent again because lists of members differ, or a connection was lost.
+/// How often a request is repeated because lists of members differ, or a connection was lost.
 const TRIES: usize = 4;
 
 /// See the head of this file.
 pub(crate) struct Peers {
     http: Client<HttpConnector, Full<Bytes>>,
     secret: Option<Secret>,
-    /// The drive that asks; `None` of a client.
+    /// The drive that asks; `None` for a client.
     me: Option<RingId>,
     members: Mutex<Members>,
-    /// Addresses whose drives did not answer, and since when, by the system's clock.
+    /// Addresses whose drives did not answer, each with the time since when, by the system's clock.
     silent: Mutex<BTreeMap<String, u64>>,
 }
 
-/// What came back.
+/// A drive's answer.
 struct Answer {
     status: StatusCode,
     body: Bytes,
 }
 
-/// Why nothing came back.
+/// Why there is no answer.
 enum Failed {
-    /// Nobody took a connection in time: the address, or the way there, swallows all.
+    /// No connection was made in time: the address, or the way there, swallows all packets.
     Swallowed,
-    /// Nobody is there.
+    /// The connection was refused.
     Refused(String),
-    /// A connection broke off, or what came was damaged.
+    /// A connection broke off, or the answer was damaged.
     Broken(String),
 }
 
@@ -87,12 +87,12 @@ impl Peers {
         Ring::new(&self.locked())
     }
 
-    /// Takes over what another list knows; says whether that changed this one.
+    /// Merges another list into this one; returns whether that changed it.
     pub(crate) fn learn(&self, other: &Members) -> Result<bool, ActorError> {
         self.locked().merge(other)
     }
 
-    /// Changes the list; says whether that changed it.
+    /// Applies a change to the list; returns whether the list differs now.
     pub(crate) fn change(
         &self,
         change: impl FnOnce(&mut Members) -> Result<(), ActorError>,
@@ -108,7 +108,7 @@ impl Peers {
         *self.locked() = members;
     }
 
-    /// Asks a drive; gives the body of its answer.
+    /// Sends a request to a drive; returns the body of its answer.
     pub(crate) async fn ask(
         &self,
         drive: RingId,
@@ -155,7 +155,7 @@ impl Peers {
         Err(ActorError::Stale(format!("drive {} and this side do not come to one list of members", drive.short())))
     }
 
-    /// Brings both sides to one list.
+    /// Brings both sides' lists into agreement.
     async fn agree(&self, address: &str, theirs: &Members) -> Result<(), ActorError> {
         self.learn(theirs)?;
         let ours = self.members();
@@ -165,7 +165,7 @@ impl Peers {
         Ok(())
     }
 
-    /// Asks whoever is at an address for what needs no list of members.
+    /// Sends a request that needs no list of members to the drive at `address`.
     pub(crate) async fn at(
         &self,
         address: &str,
@@ -196,7 +196,7 @@ impl Peers {
         from_json(&self.ask(drive, Method::POST, target, to_json(request)?).await?)
     }
 
-    /// One request, sent again once where a connection that had been kept open turns out to be closed.
+    /// Sends one request, and repeats it once if a connection that was kept open turns out to be closed.
     async fn send(
         &self,
         address: &str,
@@ -224,7 +224,7 @@ impl Peers {
         }
     }
 
-    /// Waits for an answer as long as the drive is there; one that is not (stopped, hung, or behind a link that swallows all) is silent from now on.
+    /// Waits for an answer as long as the drive is there. A drive that is not (stopped, hung, or behind a link that swallows all) counts as silent.
     async fn patiently<T>(&self, address: &str, target: &str, answer: impl Future<Output = T>) -> Result<T, String> {
         let mut answer = std::pin::pin!(answer);
         let most = match target {
@@ -253,7 +253,7 @@ impl Peers {
         }
     }
 
-    /// Whether somebody answers there, whatever it is.
+    /// Whether anything answers at `address`.
     async fn is_alive(&self, address: &str) -> bool {
         let request = self.request(address, &Method::GET, "/v1/members", &Bytes::new(), None);
         match request {
@@ -266,7 +266,7 @@ impl Peers {
         self.silent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A drive that asks is not silent, whatever it was.
+    /// Notes that a drive sent a request, so that it no longer counts as silent.
     pub(crate) fn heard(&self, drive: &str) {
         if self.locked_silent().is_empty() {
             return;
@@ -323,13 +323,13 @@ impl Peers {
     }
 }
 
-/// Whether an error, or what is behind it, is that something took too long.
+/// Whether an error or one of its sources is a timeout.
 fn is_late(error: &(dyn std::error::Error + 'static)) -> bool {
     let timed_out = |error: &std::io::Error| error.kind() == std::io::ErrorKind::TimedOut;
     error.downcast_ref().is_some_and(timed_out) || error.source().is_some_and(is_late)
 }
 
-/// What is behind an error of the client, which says itself that a request failed.
+/// Returns the innermost source of an HTTP client's error, whose own text says only that a request failed.
 fn innermost(error: &dyn std::error::Error) -> String {
     let mut inner = error;
     while let Some(source) = inner.source() {
@@ -342,7 +342,7 @@ fn innermost(error: &dyn std::error::Error) -> String {
 mod tests {
     use super::*;
 
-    /// An address that takes no connection and refuses none: a listener that nobody asks for what came, with all that it lets wait.
+    /// Makes an address that neither accepts nor refuses connections: a listener that never accepts, with a full backlog.
     fn swallowing() -> (String, impl Sized) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let listener = runtime.block_on(async {

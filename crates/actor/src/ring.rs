@@ -1,9 +1,9 @@
-//! Where shares go: every drive and every client computes it from the list of members, and all come to the same.
+//! Placement of shares. Every drive and every client computes it from the list of members, with the same result.
 //!
-//! Drives lie on a circle of 2^160 points, each on `points` of them; a drive owns the arcs that end at its points. Share i of an object goes to the owner of
-//! hash(object, i); where that drive keeps an earlier share of the object, to the next on the circle that keeps none (002, section 8.2.2.2). Its text puts
-//! the parities on "non-overlapping" drives without saying which: they follow the same rule, with i from N on. The next K drives behind the data's would
-//! shift by one whenever a drive joins among them.
+//! Each drive lies on `points` points of a circle of 2^160 points, and owns the arcs that end at its points. Share i of an object goes to the owner
+//! of hash(object, i). If that drive keeps an earlier share of the object, the share goes to the next drive on the circle that keeps none (002,
+//! section 8.2.2.2). The paper puts the parities on "non-overlapping" drives without saying which. Here they follow the same rule, with i from N on.
+//! If they went to the K drives after the data's, they would shift by one whenever a drive joins among them.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// The ring of the drives that are on it.
+    /// Makes the ring of the members that are on it.
     pub fn new(members: &Members) -> Self {
         let mut points = BTreeMap::new();
         for id in members.on_ring() {
@@ -26,13 +26,13 @@ impl Ring {
                 points.insert(RingId::of("point", &[id.bytes(), &point.to_le_bytes()]), id);
             }
         }
-        // The first point is the drive's own id: with one point each a drive owns the arc up to its id. Set last, as a drive may be given
-        // another's point as its id, and each drive keeps at least its own.
+        // The first point is the drive's own id: with one point each, a drive owns the arc up to its id. It is set last, because a drive's id may
+        // be another's point, and each drive must keep at least its own.
         points.extend(members.on_ring().map(|id| (id, id)));
         Self { points, drives: members.on_ring().count() }
     }
 
-    /// Drives on it.
+    /// Number of drives on it.
     pub const fn drives(&self) -> usize {
         self.drives
     }
@@ -120,7 +120,7 @@ mod tests {
         }
     }
 
-    /// Shares that lie elsewhere in `after` than in `before`, over those that must: the ones that the drives which one list alone has keep.
+    /// Ratio of shares that move from `before` to `after` to those that must move. A share must move if its drive is in only one of the lists.
     fn moved_over_least(before: &Members, after: &Members, shares: u16) -> f64 {
         let (rings, objects) = ((Ring::new(before), Ring::new(after)), 3000);
         let (mut moved, mut least) = (0, 0);

@@ -1,4 +1,4 @@
-//! A drive that is a server: it keeps shares, makes blocks of others, and looks after what it keeps.
+//! A drive that is a server: it keeps shares, makes blocks of other shares, and looks after what it keeps.
 
 mod moved;
 mod routes;
@@ -24,63 +24,63 @@ use crate::store::{Key, Medium, Store};
 use crate::{ActorError, Limits, Members, RingId, Standing, Status, auth, check_address, clock};
 use moved::Counted;
 
-/// How long requests that are under way have to end, once the server is asked to.
+/// Time for running requests to finish after the server is asked to end.
 const END_SECONDS: u64 = 5;
 
-/// For how long, and how often, a drive that starts looks for the one that it is to join.
+/// For how long, and how often, a starting drive looks for the drive that it is to join.
 const JOIN_SECONDS: u64 = 10;
 const JOIN_MILLIS: u64 = 200;
 
-/// How often the flag that asks the server to end is looked at, in milliseconds.
+/// Milliseconds between two looks at the flag that ends the server.
 const LOOK_MILLIS: u64 = 50;
 
-/// Blocks that are made at once, for each processor.
+/// Blocks made at once by each processor.
 const ORDERS_PER_PROCESSOR: usize = 2;
 
-/// How a drive is served.
+/// Settings of a drive's server.
 pub struct ServerConfig {
     /// Its folder.
     pub folder: PathBuf,
     /// Where it listens, such as `127.0.0.1:0`, whose port the system chooses.
     pub listen: String,
-    /// Where others reach it, as the list of members tells; where it listens without. Needed where it listens on all addresses (`0.0.0.0`, `[::]`).
+    /// Its address in the list of members; `None`: the address that it listens on. Needed if it listens on all addresses (`0.0.0.0`, `[::]`).
     pub announce: Option<String>,
-    /// Its id, if it is new and not to draw one.
+    /// The id of a new drive; `None`: a random one.
     pub id: Option<RingId>,
-    /// A drive of the cluster that it is to join, which is waited for some seconds; a new drive without makes a cluster of its own.
+    /// Address of a drive of the cluster to join, which the server waits for some seconds. Without it, a new drive makes its own cluster.
     pub join: Option<String>,
     /// Points on the ring of each drive, of a new cluster.
     pub points: u16,
-    /// The file of the secret. Without, it listens on the loopback interface alone.
+    /// The file of the secret. Without one, the drive listens only on the loopback interface.
     pub secret: Option<PathBuf>,
-    /// Seconds between two looks at what has to be moved or repaired, at least 1.
+    /// Seconds between two searches for shares to move or repair, at least 1.
     pub upkeep_seconds: u64,
-    /// A simulated drive that wears by what is written.
+    /// A simulated drive that wears with what is written.
     pub medium: Option<Box<dyn Medium>>,
-    /// What limits the process.
+    /// Limits of the process.
     pub limits: Limits,
 }
 
-/// What all requests to a drive share.
+/// State of a drive's server, which all requests share.
 struct Node {
     store: Store,
     cluster: Cluster,
     guard: Option<Guard>,
     counted: Counted,
-    /// One for each block that may be made now: its bytes are in memory meanwhile.
+    /// Permits for blocks to make at the same time, whose bytes are in memory meanwhile.
     orders: Semaphore,
     address: String,
-    /// Tells this start of the drive from any other process that serves a folder with its id.
+    /// Number of this start, which differs from that of any other process that serves a folder with the same id.
     start: u64,
-    /// Its folder keeps shares or notes of deletions, and the list of members is gone: it gets its cluster's.
+    /// Whether its folder keeps shares or notes of deletions but no readable list of members; then it takes its cluster's list.
     is_lost: bool,
     limits: Limits,
-    /// Shares may lie where they do not belong.
+    /// Whether shares may lie where they do not belong.
     is_moving: AtomicBool,
 }
 
 impl Node {
-    /// Whether the drive has the memory for cells of so many bytes: several are received and coded at a time.
+    /// Checks that the drive has the memory for cells of `cell` bytes, several of which are received and coded at a time.
     fn check_memory(&self, cell: u32) -> Result<(), ActorError> {
         let most = self.limits.cell_max();
         if u64::from(cell) <= most {
@@ -94,7 +94,7 @@ impl Node {
         &self.cluster.peers
     }
 
-    /// Does work with files in a thread of its own, so that the others' requests go on.
+    /// Does work with files in its own thread, so that other requests go on.
     async fn disk<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Store) -> Result<T, ActorError> + Send + 'static,
@@ -125,7 +125,7 @@ impl Node {
         }
     }
 
-    /// Takes over what another list knows, keeps it, and has shares moved.
+    /// Merges another list of members, keeps the result, and has shares moved.
     async fn learn(self: &Arc<Self>, members: &Members) -> Result<bool, ActorError> {
         let changed = self.peers().learn(members)?;
         if changed {
@@ -140,7 +140,7 @@ impl Node {
         self.disk(move |store| store.keep_members(&members)).await
     }
 
-    /// Takes the list of the cluster of which a drive is at `address`, and is on it from now on.
+    /// Joins the cluster of the drive at `address`: takes its list of members, and adds this drive.
     async fn join(self: &Arc<Self>, address: &str) -> Result<Vec<String>, ActorError> {
         let theirs: Members = Members::parse(&self.peers().at(address, Method::GET, "/v1/members", Vec::new()).await?)?;
         let (ours, me) = (self.peers().members(), self.store.id());
@@ -172,11 +172,11 @@ impl Node {
             );
         }
         format!(
-            "drive {me} belongs to cluster {from}, with others or with shares, and cannot join cluster {to}: a new folder can"
+            "drive {me} belongs to cluster {from}, with others or with shares, and cannot join cluster {to}: use a new folder"
         )
     }
 
-    /// One process serves a drive: of a copied folder the first that is served stays, and the copy is refused.
+    /// Checks that no other process serves a drive with this id. If a folder was copied, the first one that is served stays, and the copy is refused.
     async fn check_alone(&self, members: &Members) -> Result<(), ActorError> {
         let me = self.store.id();
         let Some(member) = members.drives.get(&me).filter(|member| member.address != self.address) else {
@@ -188,7 +188,7 @@ impl Node {
         let there: Result<Status, ActorError> = crate::wire::from_json(&text);
         if there.is_ok_and(|there| there.id == me && there.start != self.start) {
             return Err(ActorError::Invalid(format!(
-                "drive {} is served at {} already, from another folder with its id: a copy of a folder is no second drive; a new folder is",
+                "drive {} is served at {} already, from another folder with its id: a copy of a folder is no second drive; use a new folder",
                 me.short(),
                 member.address
             )));
@@ -197,20 +197,21 @@ impl Node {
     }
 }
 
-/// Where a share's cell is read and written: `/v1/cells/OBJECT/VERSION/SHARE/STRIPE/BYTES`.
+/// Path at which a share's cell is read and written: `/v1/cells/OBJECT/VERSION/SHARE/STRIPE/BYTES`.
 pub(crate) fn cell_target(key: &Key, stripe: u64, cell_here: u32) -> String {
     format!("/v1/cells/{}/{}/{}/{stripe}/{cell_here}", key.object, key.version, key.share)
 }
 
-/// The same of one of its blocks, with the block's number behind.
+/// Path of one of the cell's blocks: as the cell's, with the block's number at the end.
 fn block_target(key: &Key, stripe: u64, cell_here: u32, block: u16) -> String {
     format!("/v1/blocks/{}/{}/{}/{stripe}/{cell_here}/{block}", key.object, key.version, key.share)
 }
 
-/// Serves a drive until `stop` is set. `ready` is told how it stands once it answers, and what drives of its list say that have another secret.
+/// Serves a drive until `stop` is set. Once the drive answers, calls `ready` with its state and the answers of listed drives that have another
+/// secret.
 ///
 /// # Errors
-/// The folder is in use or no drive's, the address is not the loopback's and there is no secret, the cluster cannot be joined, or the system refuses.
+/// The folder is in use or is no drive's, the address is not loopback and there is no secret, the cluster cannot be joined, or the system refuses.
 pub fn serve(
     config: ServerConfig,
     stop: &AtomicBool,
@@ -232,7 +233,7 @@ fn check_listen(config: &ServerConfig) -> Result<SocketAddr, ActorError> {
     }
     if address.ip().is_unspecified() && config.announce.is_none() {
         return Err(ActorError::Invalid(format!(
-            "{address} is no address at which others reach the drive: --announce IP:PORT tells them which is"
+            "others cannot reach the drive at {address}: give an address that they can reach by --announce IP:PORT"
         )));
     }
     if let Some(announce) = &config.announce
@@ -248,12 +249,12 @@ fn check_listen(config: &ServerConfig) -> Result<SocketAddr, ActorError> {
     Ok(address)
 }
 
-/// The list that a drive begins with: its own, or a new cluster's.
+/// The list that a drive starts with: its own, or a new cluster's.
 fn own_list(store: &Store, points: u16) -> Result<Members, ActorError> {
     store.members()?.map_or_else(|| Members::new(RingId::random()?, points), Ok)
 }
 
-/// The list that a drive begins with that joins others, and whether it needs its cluster's, as its own is gone or damaged and it keeps something.
+/// The list with which a joining drive starts, and whether it needs its cluster's because its own is gone or damaged while it keeps something.
 fn list_to_join(store: &Store, points: u16) -> Result<(Members, bool), ActorError> {
     match own_list(store, points) {
         Err(ActorError::Invalid(_)) => Ok((Members::new(RingId::random()?, points)?, store.counts() != (0, 0))),
@@ -261,7 +262,7 @@ fn list_to_join(store: &Store, points: u16) -> Result<(Members, bool), ActorErro
     }
 }
 
-/// Where others reach a drive: what it announces, with the port that it got where that says 0.
+/// Address at which others reach a drive: the announced one, whose port 0 is replaced by the actual port.
 fn reached_at(announce: Option<&str>, bound: SocketAddr) -> Result<String, ActorError> {
     let mut address = announce.map_or(Ok(bound), check_address)?;
     if address.port() == 0 {
@@ -309,13 +310,13 @@ async fn run(
     let (end, mut is_ended) = tokio::sync::watch::channel(false);
     let is_upkeep_ended = is_ended.clone();
     let service = axum::serve(listener, routes::router(&node)).with_graceful_shutdown(async move {
-        // An error says that the sender is gone: the server ends too.
+        // An error means that the sender is gone: the server ends too.
         let _ = is_ended.wait_for(|ended| *ended).await;
     });
     let served = tokio::spawn(service.into_future());
     let strangers = take_place(&node, config.join.as_deref()).await?;
     if node.guard.is_some() {
-        // Only now: a start that failed leaves a folder as it was.
+        // Only now, since a failed start must leave the folder as it was.
         node.disk(Store::note_secret).await?;
     }
     ready(&node.status(), &strangers);
@@ -329,18 +330,18 @@ async fn run(
     node.store.medium().map_or(Ok(()), |mut medium| medium.save())?;
     match ended {
         Ok(Ok(Err(error))) => Err(ActorError::System(format!("the server ended: {error}"))),
-        // A request that does not end is cut off: what it was to write was not acknowledged.
+        // A request that does not end is cut off: its write was not acknowledged.
         _ => Ok(()),
     }
 }
 
-/// Does work that asks many drives in a thread of its own, which waits for them.
+/// Does work that asks many drives in its own thread, which waits for them.
 fn apart<T: Send + 'static>(work: impl AsyncFnOnce() -> T + Send + 'static) -> tokio::task::JoinHandle<T> {
     let runtime = tokio::runtime::Handle::current();
     tokio::task::spawn_blocking(move || runtime.block_on(work()))
 }
 
-/// Joins, and waits a little for a drive that is only about to listen.
+/// Joins, and waits a little for a drive that does not listen yet.
 async fn join_in_time(node: &Arc<Node>, address: &str) -> Result<Vec<String>, ActorError> {
     let begun = clock::now();
     loop {
@@ -353,7 +354,7 @@ async fn join_in_time(node: &Arc<Node>, address: &str) -> Result<Vec<String>, Ac
     }
 }
 
-/// A drive that starts stands on the list with its present address. Gives what drives of the list say that have another secret.
+/// Sets a starting drive's present address in the list. Returns the answers of listed drives that have another secret.
 async fn take_place(node: &Arc<Node>, join: Option<&str>) -> Result<Vec<String>, ActorError> {
     if let Some(address) = join {
         return join_in_time(node, address).await;

@@ -1,4 +1,4 @@
-//! A share's file, and the records of its blocks.
+//! Format of a share's file and of its blocks' records.
 //!
 //! | bytes | are |
 //! |---|---|
@@ -22,13 +22,14 @@ const RECORD_MAGIC: &[u8; 4] = b"WBLK";
 /// Bytes of an object's name, at most.
 pub const NAME_MAX: usize = 1024;
 
-/// What one put made of an object: its generation, and the put's own number, which tells two puts of one generation apart. The larger one is the newer.
+/// Version of an object that a put makes: its generation, and the put's number, which tells two puts of one generation apart. The larger one is
+/// newer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Version {
-    /// One more than of what was there before.
+    /// One more than that of the version before.
     pub generation: u64,
-    /// Drawn by whoever puts.
+    /// A random number that the client draws for each put.
     pub upload: u64,
 }
 
@@ -52,13 +53,13 @@ impl std::str::FromStr for Version {
     }
 }
 
-/// What a share's file says of itself.
+/// Description of a share, at the head of its file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Header {
     /// The object's name.
     pub name: String,
-    /// Which put made it.
+    /// The version of the object, and so the put that made it.
     pub version: Version,
     /// The share's number; those from N on are parities.
     pub share: u16,
@@ -66,9 +67,9 @@ pub struct Header {
     pub deleted: bool,
     /// How the object is cut.
     pub layout: Layout,
-    /// SHA-256 of the object, in hexadecimal digits; empty of a deleted one.
+    /// SHA-256 of the object, in hexadecimal digits; empty if it is deleted.
     pub object_sha256: String,
-    /// SHA-256 of the share's blocks, one behind the other.
+    /// SHA-256 of the share's blocks, in order.
     pub share_sha256: String,
 }
 
@@ -81,7 +82,7 @@ impl Header {
     /// The first 4,096 bytes of the file.
     ///
     /// # Errors
-    /// [`ActorError::Invalid`] if the name is none.
+    /// [`ActorError::Invalid`] if the name is not allowed.
     pub fn to_bytes(&self) -> Result<Vec<u8>, ActorError> {
         check_name(&self.name)?;
         let text = serde_json::to_vec(self).map_err(|error| ActorError::System(error.to_string()))?;
@@ -90,7 +91,7 @@ impl Header {
         bytes.extend_from_slice(&(text.len() as u32).to_le_bytes());
         bytes.extend_from_slice(&crc32fast::hash(&text).to_le_bytes());
         bytes.extend_from_slice(&text);
-        // A name of 1,024 B leaves room; what else is told by others may not.
+        // A name of 1,024 B leaves room; other values, if received, may not.
         if bytes.len() > HEADER_BYTES as usize {
             let what = format!("a share's description of {} B: at most {HEADER_BYTES} B are allowed", bytes.len());
             return Err(ActorError::Invalid(what));
@@ -102,7 +103,7 @@ impl Header {
     /// Reads the first 4,096 bytes of a file.
     ///
     /// # Errors
-    /// [`ActorError::Rotten`] if they are no share's.
+    /// [`ActorError::Rotten`] if they are not a share's.
     pub fn parse(bytes: &[u8]) -> Result<Self, ActorError> {
         let rotten = |what: &str| ActorError::Rotten(format!("a share's description {what}"));
         if bytes.len() < HEADER_BYTES as usize || &bytes[..8] != MAGIC {
@@ -126,7 +127,7 @@ impl Header {
     }
 }
 
-/// Four bytes of a checked length as a number.
+/// Reads four bytes as a number; the length was checked.
 fn word(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
@@ -142,7 +143,7 @@ pub fn check_name(name: &str) -> Result<&str, ActorError> {
     Ok(name)
 }
 
-/// Where a block belongs.
+/// Place of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The put.
@@ -167,7 +168,7 @@ impl Place {
         crc.finalize()
     }
 
-    /// The record before a block that lies here.
+    /// Makes the record that precedes a block at this place.
     pub fn record(&self, block: &[u8]) -> [u8; RECORD_BYTES as usize] {
         debug_assert!(u32::try_from(block.len()).is_ok(), "a block's length fits its record");
         let mut record = [0; RECORD_BYTES as usize];
@@ -177,7 +178,7 @@ impl Place {
         record
     }
 
-    /// Whether this record stands before this block, here.
+    /// Checks that a record belongs to this block at this place.
     ///
     /// # Errors
     /// [`ActorError::Rotten`] if not.
@@ -227,7 +228,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever comes from a disk or a network is read or refused; what is read, reads back.
+        /// Any bytes from a disk or a network are read or refused; what is read, reads back.
         #[test]
         fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..300), at in 0usize..400, text in "\\PC{0,60}") {
             let _ = (Header::parse(&bytes).is_ok(), crate::Members::parse(&bytes).is_ok(), crate::Members::parse(text.as_bytes()).is_ok());
@@ -256,7 +257,7 @@ mod tests {
         assert!(place.check(&record, b"bytez").is_err() && place.check(&record, b"byte").is_err());
         assert!(Place { stripe: 5, ..place }.check(&record, b"bytes").is_err());
         assert!(Place { share: 4, ..place }.check(&record, b"bytes").is_err());
-        // What was never written is no empty block.
+        // Bytes that were never written are no empty block.
         assert!(place.check(&[0; 16], b"").is_err());
         assert_eq!("7-000000000000000a".parse::<Version>().unwrap(), Version { generation: 7, upload: 10 });
         assert!("7-0a".parse::<Version>().unwrap_err().to_string().contains("no version"));

@@ -1,7 +1,7 @@
-//! Simulated drives beneath those that encode: what is written to a folder wears a drive of `wane drive create`, as host writes.
+//! Simulated drives beneath drives that encode: what is written to a folder wears a drive of `wane drive create`, as host writes.
 //!
-//! A share's file takes whole pages of the simulated drive, wherever some are free, the first of them first; removing it trims them. What is being written counts when it
-//! is sealed. The bytes lie in the folder, whatever wear does to the flash: the simulated drive tells what they cost.
+//! A share's file takes whole pages of the simulated drive, the first free ones; removing the file trims them. A share that is being written counts
+//! when it is sealed. The bytes themselves lie in the folder, unharmed by wear: the simulated drive only measures what they cost.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use wane_units::excerpt_path;
 use crate::ActorError;
 use crate::store::Medium;
 
-/// Which pages files have, as runs of (first page, pages).
+/// Pages of each file, as runs of (first page, pages).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Files {
     free: BTreeMap<u32, u32>,
@@ -27,7 +27,7 @@ impl Files {
         Self { free: BTreeMap::from([(0, pages)]), held: BTreeMap::new() }
     }
 
-    /// Every page of a drive is free or one file's, once.
+    /// Whether every page of a drive is either free or belongs to one file, once.
     fn cover(&self, pages: u32) -> bool {
         let mut runs: Vec<(u32, u32)> = self.held.values().flatten().copied().collect();
         runs.extend(self.free.iter().map(|(start, count)| (*start, *count)));
@@ -44,7 +44,7 @@ impl Files {
         self.held.values().flatten().map(|(_, count)| u64::from(*count)).sum()
     }
 
-    /// Gives a file so many pages, the first free ones; `None` if there are fewer.
+    /// Gives a file the first `pages` free pages; `None` if there are fewer.
     fn take(&mut self, name: &str, pages: u64) -> Option<Vec<u32>> {
         debug_assert!(!self.held.contains_key(name), "a file gives its pages back before it takes others");
         if self.free_pages() < pages {
@@ -65,7 +65,7 @@ impl Files {
         Some(all)
     }
 
-    /// Takes a file's pages back.
+    /// Frees a file's pages and returns them.
     fn give(&mut self, name: &str) -> Vec<u32> {
         let runs = self.held.remove(name).unwrap_or_default();
         for (mut start, mut count) in runs.iter().copied() {
@@ -116,21 +116,21 @@ pub(crate) fn trim(held: &mut Held, files: &mut Files, name: &str) {
     held.trim(&pages, &AtomicBool::new(false));
 }
 
-/// A drive kept in a folder, under the files of a server.
+/// A drive kept in a folder, beneath the files of a server.
 pub struct Simulated {
     path: PathBuf,
     kept: Kept,
     files: Files,
-    /// Where it is kept which pages files have.
+    /// The file of the table of files' pages.
     table: PathBuf,
 }
 
 impl Simulated {
-    /// Opens the drive at `path`, for the server of `folder`. Which pages files have is kept in the folder, when the server ends in order; what a kill
-    /// leaves unknown is written again.
+    /// Opens the drive at `path`, for the server of `folder`. The table of files' pages is saved in the folder when the server ends in order; files
+    /// that a kill leaves unknown are written again.
     ///
     /// # Errors
-    /// It is no drive, in use, or gives its host fewer pages as it wears. A dead one is opened: it keeps what it has, and takes no writes.
+    /// It is no drive, is in use, or gives its host fewer pages as it wears. A dead drive is opened: it keeps its data, and takes no writes.
     pub fn open(path: &Path, folder: &Path) -> Result<Self, ActorError> {
         let shown = excerpt_path(path);
         let kept = Kept::open(path).map_err(|error| ActorError::Invalid(error.to_string()))?;
@@ -196,7 +196,7 @@ impl Medium for Simulated {
     }
 }
 
-/// What a drive was written and wore.
+/// Writes and wear of a drive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Wear {
     pub(crate) bytes_written: u64,
@@ -216,7 +216,7 @@ impl Wear {
         }
     }
 
-    /// What came on top of what it was.
+    /// Returns the increase since `before`.
     pub(crate) fn since(&self, before: &Self) -> Self {
         assert!(before.bytes_written <= self.bytes_written, "bytes that were written are never taken back");
         assert!(before.bytes_programmed <= self.bytes_programmed, "bytes that were programmed are never taken back");

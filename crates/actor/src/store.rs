@@ -1,4 +1,4 @@
-//! What a drive keeps: a folder with its id, its list of members, shares, and what is being written.
+//! A drive's folder: its id, its list of members, its shares, and shares that are being written.
 //!
 //! | file | is |
 //! |---|---|
@@ -11,8 +11,8 @@
 //! | `owed/OBJECT` | an object with fewer shares than it should have; holds its name |
 //! | `simulated.json` | which pages of a simulated drive beneath files have |
 //!
-//! A share is written under `staging`, read back and held to its checksums, synced, renamed to its place, and the folder is synced: only then is the caller told.
-//! Whatever ends the process before leaves nothing in `shares`.
+//! A share is written under `staging`, read back, checked against its checksums, synced and renamed to its place, and the folder is synced. Only then
+//! is it acknowledged. If the process ends earlier, nothing of it is left in `shares`.
 
 mod disk;
 mod staging;
@@ -37,20 +37,20 @@ use crate::{ActorError, Members, RingId};
 const FORMAT: u32 = 1;
 const DELETED: &str = "deleted";
 
-/// What wears by what is kept: a simulated drive beneath the folder.
+/// A medium that wears with what is kept: a simulated drive beneath the folder.
 pub trait Medium: Send {
-    /// A file of so many bytes is written.
+    /// Writes a file of `bytes` bytes.
     ///
     /// # Errors
     /// [`ActorError::Full`] if there is no room, or the drive has worn out.
     fn keep(&mut self, file: &str, bytes: u64) -> Result<(), ActorError>;
-    /// A file is removed.
+    /// Removes a file.
     fn free(&mut self, file: &str);
-    /// Removes the files that are not there any more.
+    /// Removes the files for which `is_there` is false.
     fn retain(&mut self, is_there: &dyn Fn(&str) -> bool);
-    /// What there is to say of it.
+    /// Its state, for the drive's status.
     fn facts(&self) -> serde_json::Value;
-    /// Keeps its state.
+    /// Saves its state.
     ///
     /// # Errors
     /// It cannot be written.
@@ -61,7 +61,7 @@ pub trait Medium: Send {
 struct Identity {
     format: u32,
     id: RingId,
-    /// Its cluster has a secret.
+    /// Whether its cluster has a secret.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     secret: bool,
 }
@@ -70,27 +70,27 @@ struct Identity {
 #[derive(Clone, Debug)]
 struct Held {
     version: Version,
-    /// `None` of a deleted object.
+    /// `None` for a deleted object.
     share: Option<u16>,
-    /// Read when it is asked for first.
+    /// Read on first use.
     header: Option<Arc<Header>>,
 }
 
-/// What a scrub found of an object, by version and share, `None` of a deletion's note.
+/// What a scrub found of an object, by version and share; the share is `None` for a note of a deletion.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
-    /// Shares that were read, and are what was written.
+    /// Shares that read as they were written.
     pub whole: u64,
-    /// Not what was written, or not to be read.
+    /// Shares that do not read as they were written, or cannot be read.
     pub rotten: Vec<(Version, Option<u16>)>,
     /// Files that are not there any more.
     pub gone: Vec<(Version, Option<u16>)>,
-    /// Why files could not be read this time, or not be set aside.
+    /// Why files could not be read this time, or could not be set aside.
     pub unread: Vec<String>,
 }
 
 impl Found {
-    /// Nothing has to be made anew.
+    /// Whether nothing has to be made anew.
     pub const fn is_whole(&self) -> bool {
         self.rotten.is_empty() && self.gone.is_empty()
     }
@@ -103,7 +103,7 @@ pub struct Store {
     has_secret: bool,
     held: Mutex<BTreeMap<RingId, Vec<Held>>>,
     staged: Mutex<BTreeMap<Key, Arc<Staged>>>,
-    /// How many shares were begun.
+    /// Number of shares whose writing was begun.
     uploads: AtomicU64,
     medium: Option<Mutex<Box<dyn Medium>>>,
     /// Held as long as the folder is open.
@@ -127,7 +127,7 @@ fn read_name(name: &str) -> Option<(RingId, Held)> {
 }
 
 impl Store {
-    /// Opens the folder, and makes it where nothing is. With `id`, a new drive has this one, and another drive's folder is refused.
+    /// Opens the folder, and makes it if nothing is there. With `id`, a new drive gets this id, and another drive's folder is refused.
     ///
     /// # Errors
     /// It is in use, no drive's, or the system refuses.
@@ -173,7 +173,7 @@ impl Store {
         })
     }
 
-    /// From now on a simulated drive wears by what is written.
+    /// Has a simulated drive wear with what is written from now on.
     ///
     /// # Errors
     /// It has no room for what is kept already.
@@ -205,7 +205,7 @@ impl Store {
         self.id
     }
 
-    /// Whether the drive may be served to whoever asks: one that was served with a secret may not.
+    /// Checks that the drive may be served without a secret: one that was served with a secret may not.
     ///
     /// # Errors
     /// [`ActorError::Invalid`] if its cluster has a secret.
@@ -214,12 +214,12 @@ impl Store {
             return Ok(());
         }
         Err(ActorError::Invalid(format!(
-            "{} says that its cluster has a secret: --secret-file gives it; without, anybody would be answered",
+            "{} says that its cluster has a secret: --secret-file must give it; without it the drive would answer anybody",
             excerpt_path(&self.folder.join("drive.json"))
         )))
     }
 
-    /// Notes that the drive's cluster has a secret, so that it is never served without.
+    /// Notes that the drive's cluster has a secret, so that it is never served without one.
     ///
     /// # Errors
     /// The folder cannot be written.
@@ -233,7 +233,7 @@ impl Store {
         )
     }
 
-    /// The list of members that was kept; `None` of a new drive. A drive that keeps shares belongs to a cluster, and has its list.
+    /// The list of members that was kept; `None` for a new drive. A drive that keeps shares belongs to a cluster, and has its list.
     ///
     /// # Errors
     /// The list cannot be read, or is gone from a drive that keeps shares.
@@ -268,12 +268,12 @@ impl Store {
         self.folder.join("shares").join(&object.to_string()[..2]).join(name)
     }
 
-    /// What is kept of an object, the newest first; deleted ones are told too. The files are looked at: what is gone, has another length or a
-    /// description that cannot be read is not kept any more, and a scrub sets it aside.
+    /// Returns what is kept of an object, the newest first, with notes of deletions. Checks the files: one that is gone, has another length or
+    /// an unreadable description no longer counts as kept, and a scrub sets it aside.
     ///
     /// # Errors
-    /// [`ActorError::System`] if files cannot be read now (too many are open, memory is short): what is kept is not known then, and another try
-    /// may tell.
+    /// [`ActorError::System`] if files cannot be read now, such as when too many are open or memory is short. Then what is kept is unknown, and
+    /// another try may succeed.
     pub fn held(&self, object: RingId) -> Result<Vec<Arc<Header>>, ActorError> {
         let mut found = Vec::new();
         for (version, share) in self.kept(object) {
@@ -291,7 +291,7 @@ impl Store {
         Ok(found)
     }
 
-    /// The newest that is kept of an object, by what was read of it before, or now.
+    /// The newest that is kept of an object, as read before or now.
     ///
     /// # Errors
     /// See [`Store::held`].
@@ -313,19 +313,19 @@ impl Store {
         }
     }
 
-    /// Shares that are kept, by their names on the disk: objects behind `after`, at most so many.
+    /// Objects of which shares are kept, by file names: at most `most` of them, after `after` in order.
     pub fn objects(&self, after: Option<RingId>, most: usize) -> Vec<RingId> {
         let held = locked(&self.held);
         let behind = |object: &&RingId| after.is_none_or(|after| **object > after);
         held.keys().filter(behind).take(most).copied().collect()
     }
 
-    /// What is kept of an object, by the files' names alone: version, and the share or that it is deleted.
+    /// What is kept of an object, by file names alone: the version, and the share, or `None` for a deletion.
     pub fn kept(&self, object: RingId) -> Vec<(Version, Option<u16>)> {
         locked(&self.held).get(&object).into_iter().flatten().map(|one| (one.version, one.share)).collect()
     }
 
-    /// Shares, and objects known to be deleted.
+    /// Numbers of shares, and of objects known to be deleted.
     pub fn counts(&self) -> (u64, u64) {
         let held = locked(&self.held);
         let all = || held.values().flatten();
@@ -345,10 +345,10 @@ impl Store {
         if kept.is_empty() { "nothing".to_owned() } else { kept.join(" and ") }
     }
 
-    /// A block of a share that is kept or being written, held to its checksum. `cell_here` is the bytes of its stripe's cells.
+    /// Reads a block of a share that is kept or being written, and checks its checksum. `cell_here` is the bytes of its stripe's cells.
     ///
     /// # Errors
-    /// [`ActorError::Missing`] if there is no such share, [`ActorError::Rotten`] if its bytes are not what was written.
+    /// [`ActorError::Missing`] if there is no such share, [`ActorError::Rotten`] if its bytes are not those that were written.
     pub fn read_block(&self, key: &Key, stripe: u64, cell_here: u32, block: u16) -> Result<Vec<u8>, ActorError> {
         let staged = locked(&self.staged).get(key).cloned();
         let place = Place { version: key.version, share: key.share, stripe, block };
@@ -367,7 +367,7 @@ impl Store {
         disk::read_block(&path, offset, place, cell_here, header.layout.code)
     }
 
-    /// The description of a share that is kept, as it was read first.
+    /// The description of a share that is kept; read once.
     ///
     /// # Errors
     /// There is none, or it is damaged.
@@ -416,7 +416,7 @@ impl Store {
         all.push(held);
     }
 
-    /// Removes shares of an object: those that `which` names by version, and share or `None` of a deleted one. Says how many.
+    /// Removes the shares of an object that `which` selects, by version and share, or `None` for a deletion. Returns how many.
     ///
     /// # Errors
     /// The system refuses.
@@ -450,8 +450,8 @@ impl Store {
         }
     }
 
-    /// Reads what is kept of an object, byte by byte. Files that are not what was written, or cannot be read, are moved to `rotten`. One file
-    /// that fails keeps no other from being read.
+    /// Reads what is kept of an object, byte by byte. Files that differ from what was written, or cannot be read, are moved to `rotten`. A file
+    /// that fails does not keep the others from being read.
     pub fn scrub(&self, object: RingId) -> Found {
         let mut found = Found::default();
         for (version, share) in self.kept(object) {
@@ -470,13 +470,13 @@ impl Store {
                     found.rotten.push((version, share));
                     disk::set_aside(&path, &self.folder.join("rotten"))
                 }
-                // It is there, as far as is known.
+                // As far as is known, it is there.
                 Err(error) => {
                     found.unread.push(error.to_string());
                     continue;
                 }
             };
-            // Whether or not it can be moved, it counts as lost, and a new one is written in its place.
+            // It counts as lost even if it cannot be moved, and a new one is written in its place.
             self.leave_index(object, version, share, &name);
             if let Err(error) = set_aside {
                 found.unread.push(error.to_string());
@@ -485,8 +485,8 @@ impl Store {
         found
     }
 
-    /// The most shares of an object of which one is kept here: so many drives it needs; 0 where no share is kept. Notes of deletions need none.
-    /// Descriptions that were read before are not read again.
+    /// Most shares of any object of which one is kept here, which is the number of drives that it needs; 0 without shares. Notes of deletions do not
+    /// count. Descriptions that were read before are not read again.
     ///
     /// # Errors
     /// See [`Store::held`].
@@ -500,7 +500,7 @@ impl Store {
         for key in keys {
             match self.header(&key) {
                 Ok(header) => widest = header.layout.code.shares().max(widest),
-                // It is lost, and nothing of it is handed on.
+                // It is lost, so nothing of it is handed on.
                 Err(ActorError::Missing(_) | ActorError::Rotten(_)) => {}
                 Err(error) => return Err(error),
             }
@@ -527,7 +527,7 @@ impl Store {
         names
     }
 
-    /// The object has all its shares, or is no more.
+    /// Notes that the object has all its shares, or was deleted.
     ///
     /// # Errors
     /// The system refuses.
@@ -557,7 +557,7 @@ fn lock(folder: &Path) -> Result<File, ActorError> {
     }
 }
 
-/// The shares below a folder, by their names. What has another name is not wane's, and stays.
+/// Lists the shares below a folder, by file names. Files with other names are not wane's, and stay.
 fn scan(folder: &Path) -> Result<BTreeMap<RingId, Vec<Held>>, ActorError> {
     let mut found: BTreeMap<RingId, Vec<Held>> = BTreeMap::new();
     for part in disk::entries(folder)? {
@@ -567,7 +567,7 @@ fn scan(folder: &Path) -> Result<BTreeMap<RingId, Vec<Held>>, ActorError> {
         for path in disk::entries(&part)? {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             if name.strip_suffix(disk::PART).is_some_and(|name| read_name(name).is_some()) {
-                // A kill left it: the note that it was to become was never acknowledged.
+                // A killed process left it; the note that it was to become was never acknowledged.
                 disk::remove(&path)?;
                 continue;
             }

@@ -1,10 +1,11 @@
-//! What coding costs drives in life: objects are put again and again on simulated drives, at full speed and without bytes.
+//! What coding costs in drive life, measured on simulated drives: objects are put repeatedly, at full speed and without bytes.
 //!
-//! The same users' data lie on the same drives under each code, and are overwritten at random, object by object. A code writes (N + K) / N bytes for one, and
-//! leaves the drives fuller, so that collecting garbage costs more of each. Places are the ring's, so that some drives wear before others.
+//! Each code is given the same users' data on the same drives, overwritten at random, object by object. A code writes (N + K) / N bytes for each user
+//! byte. It also fills the drives more, so that garbage collection costs more for each write. The ring places shares, so that some drives wear before
+//! others.
 //!
-//! A new drive erases nothing until its blocks have been filled once, and a code that writes less fills them later. So writes are counted from
-//! a steady state on: when every drive has been written [`WARM_UP`] times over. Where nothing is amplified, erases are then as bytes are.
+//! A new drive erases nothing until its blocks have been filled once, and a code that writes less fills them later. So counting begins in a steady
+//! state, when every drive has been written over [`WARM_UP`] times. Without write amplification, erases are then proportional to bytes.
 
 use wane_lab::build::PolicyOverrides;
 use wane_lab::held::Held;
@@ -15,18 +16,18 @@ use wane_units::Bytes;
 use crate::simulated::{Files, Wear, trim, write};
 use crate::{ActorError, Code, Layout, Members, Ring, RingId, Standing};
 
-/// Times that each drive is written over before anything is counted.
+/// How many times each drive is written over before counting begins.
 pub const WARM_UP: f64 = 2.0;
 
-/// How often drives are looked at meanwhile, and how many times what it takes on average is written at most.
+/// Puts between two checks of the drives meanwhile, and the most that is written, in multiples of what the warm-up takes on average.
 const LOOK_PUTS: u64 = 64;
 const WARM_UP_MOST: u64 = 10;
 
-/// Drives and objects of a study, at most.
+/// Most drives and objects of a study.
 const DRIVES_MAX: u16 = 1000;
 const OBJECTS_MAX: u64 = 1_000_000;
 
-/// What is put on which drives.
+/// Options of a study: the drives, and what is put on them.
 #[derive(Clone, Copy, Debug)]
 pub struct WearOptions {
     /// Drives, at least as many as a code has shares.
@@ -35,22 +36,22 @@ pub struct WearOptions {
     pub object: u64,
     /// Bytes of a cell.
     pub cell: u32,
-    /// Users' data over what all drives export, above 0 and below 1.
+    /// Users' data as a share of the capacity that all drives export, above 0 and below 1.
     pub filled: f64,
-    /// Users' bytes that are written and counted, over what all drives export.
+    /// Users' bytes to write and count, in multiples of the capacity that all drives export.
     pub writes: f64,
     /// Root of the random streams.
     pub seed: u64,
 }
 
-/// What a code cost, counted in a steady state.
+/// Costs of a code, counted in a steady state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WearOfCode {
     /// The code.
     pub code: Code,
-    /// Bytes that users wrote before that, with their data at first.
+    /// Bytes that users wrote before counting began, with their first data.
     pub warm_up_bytes: u64,
-    /// Drives that had not been written over [`WARM_UP`] times when counting began: few objects reach them, or none.
+    /// Drives that had not been written over [`WARM_UP`] times when counting began, because few or no objects reach them.
     pub cold_drives: u16,
     /// Bytes that users wrote.
     pub user_bytes: u64,
@@ -65,34 +66,34 @@ pub struct WearOfCode {
 }
 
 impl WearOfCode {
-    /// Bytes to the drives for each byte of users.
+    /// Bytes written to the drives for each user byte.
     pub fn expansion(&self) -> f64 {
         self.host_bytes as f64 / self.user_bytes as f64
     }
 
-    /// Erases of a block for each byte of users.
+    /// Erases of a block for each user byte.
     fn erases_per_byte(&self) -> f64 {
         self.erases_mean / self.user_bytes as f64
     }
 
-    /// What users can write until blocks have so many erases, over what they can under another code; `None` if either erased nothing.
+    /// Bytes that users can write until blocks have a given number of erases, relative to those under code `other`; `None` if either erased nothing.
     pub fn life_beside(&self, other: &Self) -> Option<f64> {
         let is_told = self.erases_mean > 0.0 && other.erases_mean > 0.0;
         is_told.then(|| other.erases_per_byte() / self.erases_per_byte())
     }
 
-    /// Too little was written to tell life: there was less than one erase of each block.
+    /// Whether too little was written to estimate life: less than one erase of each block.
     pub fn is_short(&self) -> bool {
         self.erases_mean < 1.0
     }
 
-    /// Bytes programmed for each byte to the drives.
+    /// Bytes programmed for each byte written to the drives.
     pub fn write_amplification(&self) -> f64 {
         self.programmed_bytes as f64 / self.host_bytes as f64
     }
 }
 
-/// Drives with what lies on them.
+/// Drives and the files on them.
 struct Shelf {
     drives: Vec<(Held, Files)>,
     ring: Ring,
@@ -121,13 +122,13 @@ impl Shelf {
         self.drives.iter().map(|(held, _)| Wear::of(held)).collect()
     }
 
-    /// Drives that have not been written over as often as they must be before anything is counted.
+    /// Number of drives that have not been written over [`WARM_UP`] times yet.
     fn cold(&self, drive_bytes: f64) -> usize {
         let is_cold = |held: &Held| (Wear::of(held).bytes_written as f64) < WARM_UP * drive_bytes;
         self.drives.iter().filter(|(held, _)| is_cold(held)).count()
     }
 
-    /// Puts an object in place of what it was: the new shares are there before the old ones go.
+    /// Puts a new version of an object: its new shares are written before the old ones are removed.
     fn put(&mut self, object: u64, generation: u64, layout: &Layout) -> Result<(), ActorError> {
         let placed = self.ring.place(RingId::of("object", &[&object.to_le_bytes()]), layout.code.shares())?;
         for drive in placed {
@@ -144,10 +145,11 @@ impl Shelf {
     }
 }
 
-/// Puts objects on drives of a scenario, fills them as far as wanted, and overwrites objects at random.
+/// Fills a scenario's drives with objects as far as `options` say, and overwrites objects at random.
 ///
 /// # Errors
-/// [`ActorError::Invalid`] if the options make no sense or the scenario no drive; [`ActorError::Full`] if a drive has no room, or wears out before the end.
+/// [`ActorError::Invalid`] if the options make no sense or the scenario makes no drive; [`ActorError::Full`] if a drive has no room or wears out
+/// early.
 pub fn wear(scenario: &Scenario, code: Code, options: &WearOptions) -> Result<WearOfCode, ActorError> {
     let layout = Layout { code, cell: options.cell, size: options.object }.checked()?;
     let out_of = |what: &str, found: String, allowed: &str| {
@@ -194,7 +196,7 @@ pub fn wear(scenario: &Scenario, code: Code, options: &WearOptions) -> Result<We
     // Each object once, then at random.
     let mut warm_up = objects;
     (0..objects).try_for_each(|object| put(&mut shelf, object))?;
-    // Where few objects lie, a drive may have none of any: it cannot be waited for, and is told as cold.
+    // With few objects, a drive may get none: waiting for it would not end, so it is reported as cold.
     let most = objects.saturating_add(WARM_UP_MOST.saturating_mul(count(WARM_UP)));
     while warm_up < most && !(warm_up.is_multiple_of(LOOK_PUTS) && shelf.cold(drive_bytes) == 0) {
         put(&mut shelf, stream.below(objects))?;

@@ -1,4 +1,4 @@
-//! What goes over the wire: HTTP/1.1, JSON for words, plain bytes for blocks. The book's chapter lists the requests.
+//! The wire format: HTTP/1.1, with JSON for facts and plain bytes for blocks. The book's chapter lists the requests.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -14,13 +14,13 @@ pub(crate) const MEMBERS: &str = "wane-members";
 pub(crate) const FROM: &str = "wane-from";
 /// CRC-32 of the body, in hexadecimal digits.
 pub(crate) const CRC: &str = "wane-crc32";
-/// The signature of whoever knows the secret; see [`crate::auth`].
+/// The signature, made with the secret; see [`crate::auth`].
 pub(crate) const AUTHORIZATION: &str = "authorization";
 
 /// Bytes of a body, at most: a cell, or a list of all drives.
 pub(crate) const BODY_MAX: usize = 16 << 20;
 
-/// What tells two lists of members apart on the wire.
+/// Tag of a list of members on the wire, by which lists are compared.
 pub(crate) fn tag(members: &Members) -> String {
     format!("{}:{}", members.version(), members.digest())
 }
@@ -38,7 +38,7 @@ pub(crate) struct Refusal {
     pub(crate) members: Option<Members>,
 }
 
-/// Work for a drive: make a block of some shares of the same block of N others.
+/// Work for a drive: make a block of some shares from the same block of N others.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Order {
@@ -46,7 +46,7 @@ pub(crate) struct Order {
     pub(crate) object: RingId,
     pub(crate) version: Version,
     pub(crate) code: Code,
-    /// The place: a stripe, whose cells have so many bytes, and a block of them.
+    /// The place: a stripe, the bytes of its cells (`cell_here`), and a block of them.
     pub(crate) stripe: u64,
     pub(crate) cell_here: u32,
     pub(crate) block: u16,
@@ -69,7 +69,7 @@ pub(crate) struct Seal {
     pub(crate) key: Key,
     pub(crate) size: u64,
     pub(crate) object_sha256: String,
-    /// The share comes from another drive, whose neighbors move too.
+    /// Whether another drive hands on this share, so that other shares of the object move too.
     pub(crate) on_the_move: bool,
 }
 
@@ -128,7 +128,7 @@ pub struct Moved {
     pub blocks_coded: u64,
 }
 
-/// How a drive stands.
+/// State of a drive.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Status {
     /// Its id.
@@ -137,7 +137,7 @@ pub struct Status {
     pub address: String,
     /// Its process.
     pub process: u32,
-    /// A number of this start of it, drawn by chance.
+    /// A random number of this start of its server.
     #[serde(default)]
     pub start: u64,
     /// Its list of members.
@@ -152,11 +152,11 @@ pub struct Status {
     pub being_written: u64,
     /// Objects that it knows to have fewer shares than they should have.
     pub owed: Vec<String>,
-    /// Whether shares wait to go to other drives.
+    /// Whether shares wait to move to other drives.
     pub is_moving: bool,
-    /// What it moved.
+    /// Bytes that it moved.
     pub moved: Moved,
-    /// Its limits, as the system has them; nothing without.
+    /// Its limits, as the system enforces them; `None` without limits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<serde_json::Value>,
     /// The simulated drive beneath, if there is one.
@@ -164,10 +164,10 @@ pub struct Status {
     pub simulated: Option<serde_json::Value>,
 }
 
-/// What a scrub found on a drive.
+/// Result of a scrub of a drive.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scrubbed {
-    /// Shares that were read, and are what was written.
+    /// Shares that read as they were written.
     pub shares: u64,
     /// Shares whose checksums were wrong, or that could not be read; they lie in `rotten` now.
     pub rotten: u64,
@@ -180,12 +180,12 @@ pub struct Scrubbed {
     pub unrepaired: Vec<String>,
 }
 
-/// What a repair did.
+/// Result of a repair.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repaired {
     /// Shares that were made anew, by their numbers.
     pub shares: Vec<u16>,
-    /// Why others could not be: their drives do not answer, for one.
+    /// Why others could not be, such as that their drives do not answer.
     #[serde(default)]
     pub unmade: Vec<String>,
 }
@@ -199,7 +199,7 @@ pub(crate) fn from_json<T: DeserializeOwned>(text: &[u8]) -> Result<T, ActorErro
 }
 
 impl ActorError {
-    /// The status of HTTP by which it is told; [`ActorError::from_status`] is the way back.
+    /// The HTTP status that stands for it; [`ActorError::from_status`] is the way back.
     pub(crate) const fn status(&self) -> u16 {
         match self {
             Self::Invalid(_) => 400,
@@ -215,7 +215,7 @@ impl ActorError {
         }
     }
 
-    /// The error that a status and a sentence tell.
+    /// The error that an HTTP status and a sentence stand for.
     pub(crate) fn from_status(status: u16, what: String, drives: Vec<RingId>) -> Self {
         match status {
             400 | 405 | 413 => Self::Invalid(what),

@@ -1,4 +1,4 @@
-//! Drives that come and go: who is on the list, what moves, and who is refused.
+//! Drives that join and leave: which are on the list, what moves, and which are refused.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
@@ -20,7 +20,7 @@ fn filled(drives: usize) -> (Drives, Client) {
     (drives, client)
 }
 
-/// Every object is there, with each share at its owner and no two on one drive.
+/// Checks that every object is there, with each share at its owner and no two on one drive.
 fn check(drives: &Drives) {
     let client = drives.client();
     for number in 0..OBJECTS {
@@ -239,7 +239,7 @@ fn a_drive_whose_list_is_damaged_joins_another_cluster_only_if_it_keeps_nothing(
     other.stop();
 }
 
-/// One request over a connection of its own, as any client could send it.
+/// Sends one request over its own connection, as any client could.
 fn raw(address: &str, what: &str, members: &str, body: &str) -> String {
     let head = format!(
         "{what} HTTP/1.1\r\nwane-members: {members}\r\ncontent-length: {}\r\nhost: x\r\nconnection: close",
@@ -268,7 +268,7 @@ fn who_has_an_older_list_is_told_so_with_the_newer_one() {
     assert!(told.contains("\"members\":{"), "{told}");
 }
 
-/// A drive that takes everything, and when a share is to be sealed says that another drive is to blame.
+/// Makes a drive that accepts everything, but blames another drive when a share is to be sealed.
 fn blaming() -> (String, impl Sized) {
     let answer = async |uri: axum::http::Uri| match uri.path() {
         "/v1/seal" => {
@@ -341,7 +341,7 @@ fn a_drive_of_a_cluster_with_others_does_not_join_another() {
     let client = Client::connect(std::slice::from_ref(&other.address), None).unwrap();
     let refused = client.join(&one.drive(0).address, None).unwrap_err().to_string();
     assert!(refused.contains("cannot join cluster"), "{refused}");
-    // One that is alone and empty may.
+    // A drive that is alone and empty may.
     one.client().join(&other.address, Some(WAIT)).unwrap();
     assert_eq!(one.client().members().on_ring().count(), 3);
     other.stop();

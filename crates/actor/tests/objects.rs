@@ -1,4 +1,4 @@
-//! Objects on drives that are servers: what is put is read, whatever is lost; who does the work, and what it moves.
+//! Objects on drives that are servers: objects are read back despite losses; which drives do the work, and what it moves.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
@@ -245,7 +245,7 @@ fn what_is_deleted_stays_so_when_a_drive_comes_back_that_did_not_hear_of_it() {
     assert!((0..5).all(|number| drives.shares(number).is_empty()), "notes go once all drives heard");
     let again = client.delete("a").unwrap_err().to_string();
     assert_eq!(again, "there is no object a");
-    // Of a code with two parities, three drives must hear of it.
+    // With a code of two parities, three drives must hear of it.
     put(&client, "c", &bytes(5000, 8), options("3+2", 1024)).unwrap();
     (0..3).for_each(|number| drives.stop(number));
     let few = client.delete("c").unwrap_err().to_string();

@@ -1,10 +1,10 @@
-//! How close a predicted wear is to the one of a full run.
+//! How close predicted wear is to the wear of a full run.
 //!
-//! All of it takes two vectors of erase counts by block id, of the same blocks. Predicted first, real second.
+//! Every function takes two vectors of erase counts by block id, of the same blocks: predicted first, real second.
 
 use crate::AgingError;
 
-/// Refuses vectors of different blocks.
+/// Checks that both vectors are of the same blocks.
 fn same(predicted: &[u32], real: &[u32]) -> Result<(), AgingError> {
     let (found, wanted) = (predicted.len(), real.len());
     match () {
@@ -14,9 +14,9 @@ fn same(predicted: &[u32], real: &[u32]) -> Result<(), AgingError> {
     }
 }
 
-/// 1 - mean over the blocks of |predicted - real| / real, block by block (dissertation 000, §3.4.1: "the mean difference in erase counts
-/// across all blocks relative to their real values"). Blocks that were never erased in the full run are left out; where all are, 1.
-/// Below zero where predictions are off by more than what is real.
+/// 1 - mean over the blocks of |predicted - real| / real, block by block (dissertation 000, §3.4.1: "the mean difference in erase
+/// counts across all blocks relative to their real values"). Blocks that were never erased in the full run are left out; if all
+/// blocks are, the result is 1. It is below zero if predictions are off by more than the real counts.
 ///
 /// # Errors
 /// The vectors are not of the same blocks.
@@ -40,7 +40,7 @@ fn sorted(counts: &[u32]) -> Vec<u32> {
     sorted
 }
 
-/// As [`id_matched`], of the sorted vectors: which block is worn how far does not matter.
+/// As [`id_matched`], of the sorted vectors: it does not matter which block has which wear.
 ///
 /// # Errors
 /// The vectors are not of the same blocks.
@@ -48,7 +48,7 @@ pub fn rank_matched(predicted: &[u32], real: &[u32]) -> Result<f64, AgingError> 
     id_matched(&sorted(predicted), &sorted(real))
 }
 
-/// 1 - sum of |predicted - real| / sum of real, block by block: blocks that are worn more weigh more.
+/// 1 - sum of |predicted - real| / sum of real, block by block. Blocks that are worn more weigh more.
 ///
 /// # Errors
 /// The vectors are not of the same blocks.
@@ -59,18 +59,18 @@ pub fn summed(predicted: &[u32], real: &[u32]) -> Result<f64, AgingError> {
     Ok(1.0 - off as f64 / all.max(1) as f64)
 }
 
-/// Wasserstein-1 distance of the two distributions, in erases: the mean difference of their quantiles, which of as many blocks are the
-/// sorted vectors.
+/// Wasserstein-1 distance of the two distributions, in erases: the mean difference of their quantiles. With equally many blocks
+/// the quantiles are the sorted vectors.
 ///
 /// # Errors
-/// One of them is of no block.
+/// One of them has no blocks.
 pub fn wasserstein(predicted: &[u32], real: &[u32]) -> Result<f64, AgingError> {
     for counts in [predicted, real] {
         same(counts, counts)?;
     }
     let (predicted, real) = (sorted(predicted), sorted(real));
     let (ours, theirs) = (predicted.len() as u128, real.len() as u128);
-    // In parts of 1 / (ours * theirs): a block of either holds as many of them as the other has blocks.
+    // In parts of 1 / (ours * theirs): each block holds as many parts as the other vector has blocks.
     let (mut off, mut at, mut block, mut other) = (0_u128, 0_u128, 0_usize, 0_usize);
     while at < ours * theirs {
         let next = ((block as u128 + 1) * theirs).min((other as u128 + 1) * ours);
@@ -82,8 +82,8 @@ pub fn wasserstein(predicted: &[u32], real: &[u32]) -> Result<f64, AgingError> {
     Ok(off as f64 / (ours * theirs) as f64)
 }
 
-/// What "every block has the mean" scores, [`id_matched`]: a null that any forecast should beat. Ranks score the same, as all blocks
-/// are one.
+/// [`id_matched`] of the prediction that every block has the mean: a null that any forecast should beat. [`rank_matched`] would
+/// be the same, because all predictions are equal.
 ///
 /// # Errors
 /// There are no blocks.
@@ -99,14 +99,14 @@ mod tests {
 
     #[test]
     fn accuracies_follow_their_definitions() {
-        // Two blocks changed places: ranks do not see it.
+        // Two blocks changed places, which does not change the ranks.
         let (predicted, real) = ([10, 20, 5, 0], [20, 10, 5, 0]);
         assert_eq!(id_matched(&predicted, &real).unwrap(), 1.0 - (0.5 + 1.0 + 0.0) / 3.0);
         assert_eq!(rank_matched(&predicted, &real).unwrap(), 1.0);
         assert_eq!(summed(&predicted, &real).unwrap(), 1.0 - 20.0 / 35.0);
         assert_eq!(wasserstein(&predicted, &real).unwrap(), 0.0);
         assert_eq!(wasserstein(&[1, 2, 3, 10], &[1, 2, 3, 4]).unwrap(), 1.5);
-        // Of other blocks: the lower half lies 1 off, of the upper one a third 0 and two thirds 2.
+        // Different numbers of blocks: the lower half is 1 off; of the upper half, a third is 0 off and two thirds are 2 off.
         assert!((wasserstein(&[4, 2], &[3, 3, 3, 4, 6, 6]).unwrap() - (0.5 + 2.0 / 3.0)).abs() < 1e-12);
         assert_eq!(wasserstein(&[5, 5, 1, 1], &[1, 5]).unwrap(), 0.0);
         // The mean is 8.75.
@@ -126,6 +126,6 @@ mod tests {
         assert_eq!(id_matched(&[1], &[1, 2]), Err(AgingError::Lengths { found: 1, wanted: 2 }));
         assert!(wasserstein(&[], &[1, 2]).is_err());
         let error = of_the_mean(&[]).unwrap_err().to_string();
-        assert_eq!(error, "0 of blocks were found; at least 1 are needed");
+        assert_eq!(error, "found 0 blocks; at least 1 are needed");
     }
 }

@@ -1,4 +1,4 @@
-//! Whether a life goes on as before, by its write amplification (dissertation 000, §3.5.1, which leaves it as future work).
+//! Whether a life continues as before, by its write amplification (dissertation 000, §3.5.1, which leaves it as future work).
 
 use std::collections::VecDeque;
 
@@ -7,43 +7,43 @@ use crate::regression::least_squares;
 /// Periods that are remembered.
 const REMEMBERED: usize = 16;
 
-/// Fewer say nothing of what is usual.
+/// Fewest periods that show what is usual.
 const LEAST: usize = 4;
 
 /// Standard deviations from the mean beyond which a period is an outlier.
 const DEVIATIONS: f64 = 3.0;
 
-/// Interquartile ranges beyond the quartiles at which it is one (Tukey's fences).
+/// Interquartile ranges beyond the quartiles at which a period is an outlier (Tukey's fences).
 const FENCES: f64 = 1.5;
 
-/// A share of the mean within which no period is an outlier, however alike the others are: an amplification that moves by less
-/// moves a prediction by less.
+/// Share of the mean within which no period is an outlier, however alike the others are: such a small change of the amplification
+/// changes a prediction little.
 const TOLERATED: f64 = 0.05;
 
-/// Standard errors within which a slope is none.
+/// Standard errors within which a slope counts as zero.
 const SLOPE_ERRORS: f64 = 2.0;
 
-/// What a period is, held against those before it.
+/// How a period compares with those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judgement {
-    /// Too few are known.
+    /// Too few periods are known.
     Unknown,
-    /// It is as the others.
+    /// It is like the others.
     Usual,
-    /// It is not: something changed.
+    /// It is unlike the others: something changed.
     Outlier,
 }
 
-/// Tells periods whose write amplification is an outlier: more than three standard deviations from the mean of those before it and
-/// outside Tukey's fences, and by more than 5 % of the mean.
+/// Detects periods whose write amplification is an outlier: more than three standard deviations from the mean of the periods
+/// before, outside Tukey's fences, and off by more than 5 % of the mean.
 #[derive(Clone, Debug, Default)]
 pub struct Detector {
     seen: VecDeque<f64>,
 }
 
 impl Detector {
-    /// Judges a period by its write amplification, and remembers it. After an outlier only that one is remembered: what was before it
-    /// is of another life.
+    /// Judges a period by its write amplification, and remembers it. After an outlier only that period is remembered: those
+    /// before it belong to another life.
     pub fn judge(&mut self, write_amplification: f64) -> Judgement {
         let judgement = self.look(write_amplification);
         if judgement == Judgement::Outlier {
@@ -53,7 +53,8 @@ impl Detector {
         judgement
     }
 
-    /// Remembers a period without judging it, where it is known why its write amplification changes: it is as usual, once enough are known.
+    /// Remembers a period without judging it, for periods whose change of write amplification is explained. The period is usual,
+    /// once enough are known.
     pub fn learn(&mut self, write_amplification: f64) -> Judgement {
         let judgement = if self.seen.len() < LEAST { Judgement::Unknown } else { Judgement::Usual };
         if self.seen.len() == REMEMBERED {
@@ -64,13 +65,13 @@ impl Detector {
         judgement
     }
 
-    /// Whether it remembers as many periods as it ever does.
+    /// Whether the memory of periods is full.
     pub fn is_full(&self) -> bool {
         self.seen.len() == REMEMBERED
     }
 
-    /// By which share of itself the write amplification changes in a period, by the line of least squares through those that are
-    /// remembered; 0 where that is within two standard errors of none, or too few are known.
+    /// Relative change of the write amplification a period, from the least-squares line through the remembered periods. It is 0
+    /// if the slope is within two standard errors of none, or if too few periods are known.
     pub fn drift(&self) -> f64 {
         let count = self.seen.len();
         if count < LEAST {

@@ -1,10 +1,10 @@
-//! What is refused, in a sentence.
+//! Errors of predictions and comparisons.
 
 /// Why nothing can be predicted or compared.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AgingError {
-    /// No acceleration factor.
+    /// An acceleration factor outside its range.
     #[error("an acceleration factor of {found}; from 1, which simulates everything, to {most} is allowed")]
     Factor {
         /// What was found.
@@ -13,39 +13,37 @@ pub enum AgingError {
         most: f64,
     },
     /// Vectors that are not of the same blocks.
-    #[error("{found} erase counts are held against {wanted}; both must be of the same blocks")]
+    #[error("{found} erase counts are compared with {wanted}; both must be of the same blocks")]
     Lengths {
-        /// How many were found.
+        /// Number found.
         found: usize,
-        /// How many there should be.
+        /// Number wanted.
         wanted: usize,
     },
-    /// Too little to go by.
-    #[error("{found} of {what} were found; at least {least} are needed")]
+    /// Too few values.
+    #[error("found {found} {what}; at least {least} are needed")]
     TooFew {
-        /// What is counted.
+        /// Name of the values.
         what: &'static str,
-        /// How many were found.
+        /// Number found.
         found: usize,
-        /// How many are needed.
+        /// Number needed.
         least: usize,
     },
-    /// All values are one.
+    /// All values are the same.
     #[error("every value is {0}; a distribution needs at least two different ones")]
     Constant(f64),
     /// A log that does not go forward.
     #[error("entry {entry} of the log has {found} after {before}; both host writes and percentage used only grow")]
     Backwards {
-        /// Which entry, from 0.
+        /// Number of the entry, from 0.
         entry: usize,
-        /// What it has.
+        /// Its value.
         found: f64,
-        /// What the one before it has.
+        /// The value of the entry before it.
         before: f64,
     },
     /// A log that shows no wear.
-    #[error(
-        "percentage used stays at {0} % over the whole log; its slope, and so what is left, needs at least one step"
-    )]
+    #[error("percentage used stays at {0} % over the whole log; without a step there is no slope for a forecast")]
     NoStep(f64),
 }

@@ -1,15 +1,17 @@
-//! What a drive has left, by its log alone (dissertation 000, §3.5.2, which leaves it as future work): "the changes in percentage lifetime
+//! What a drive has left, forecast from its log alone (dissertation 000, §3.5.2, which leaves it as future work): "the changes in
+//! percentage lifetime used can be used to estimate how much host data the SSD can sustain under the current workload before its
+//! failure".
 //! used can be used to estimate how much host data the SSD can sustain under the current workload before its failure".
 //!
-//! A log tells percentage used in whole percents, and somebody reads it now and then. What is known is where a percent turned: between two
-//! readings. The forecast is a line through these turns, of the later half of them, since a workload changes in years; its bounds
-//! are what the two outer turns allow by where between two readings they may lie. That a change of workload is still to come no log
-//! tells.
+//! A log gives percentage used in whole percents, and it is read now and then. So what is known is that the percentage turned
+//! between two readings. The forecast is a line through the later half of these turns, since a workload changes in years. Its
+//! bounds follow from the two outer turns, which may lie anywhere between their two readings. A log cannot show that a change of
+//! workload is still to come.
 
 use crate::AgingError;
 use crate::regression::theil_sen;
 
-/// Turns of the percentage that make a line.
+/// Fewest turns of the percentage for a line.
 const TURNS_LEAST: usize = 2;
 
 /// Percentage used at which the rated life is over.
@@ -18,28 +20,28 @@ const END: f64 = 100.0;
 /// One reading of a drive's log.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LogEntry {
-    /// Bytes written so far: by the host, or to flash where a log has only those; the forecast is of the same.
+    /// Bytes written so far: by the host, or to flash if a log has only those. The forecast is in the same bytes.
     pub bytes_written: f64,
-    /// Percentage used, as the log has it: in whole percents of the rated life, above 100 where the drive outlives it.
+    /// Percentage used, as in the log: whole percents of the rated life, above 100 if the drive outlives it.
     pub percentage_used: f64,
 }
 
-/// What is left.
+/// What a drive has left.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Forecast {
-    /// Bytes that can still be written until 100 % are used; below zero where they are.
+    /// Bytes that can still be written until 100 % are used; below zero if more than 100 % are used.
     pub bytes_left: f64,
-    /// As few as that may be, if the workload stays as it is.
+    /// Lower bound of these bytes, if the workload stays as it is.
     pub bytes_left_least: f64,
-    /// As many as that may be.
+    /// Upper bound of these bytes.
     pub bytes_left_most: f64,
     /// Bytes that one percent took, by the Theil-Sen line through the later half of the turns.
     pub bytes_per_percent: f64,
-    /// Turns of the percentage that this rests on.
+    /// Turns of the percentage on which this is based.
     pub turns: usize,
 }
 
-/// Where the log shows a new percentage: the bytes of the reading before and of the reading itself.
+/// A new percentage in the log, between two readings: the bytes at the reading before and at the first reading that shows it.
 #[derive(Clone, Copy)]
 struct Turn {
     percentage: f64,
@@ -83,7 +85,7 @@ pub fn forecast(log: &[LogEntry]) -> Result<Forecast, AgingError> {
     let bytes_per_percent = theil_sen(&points);
     let bytes_left = left(bytes_per_percent, last.middle());
     let outer = [left(least, last.before), left(most, last.at), left(least, last.at), left(most, last.before)];
-    // Turns between the outer two may know better than these.
+    // Turns between the outer two may give closer values.
     let bounds = outer.into_iter().chain([bytes_left]);
     Ok(Forecast {
         bytes_left,
@@ -100,7 +102,7 @@ fn turns(log: &[LogEntry]) -> Result<Vec<Turn>, AgingError> {
         for (before, found) in
             [(pair[0].bytes_written, pair[1].bytes_written), (pair[0].percentage_used, pair[1].percentage_used)]
         {
-            // Not a number is no growth either.
+            // NaN is no growth either.
             if !matches!(found.partial_cmp(&before), Some(std::cmp::Ordering::Greater | std::cmp::Ordering::Equal)) {
                 return Err(AgingError::Backwards { entry, found, before });
             }
@@ -152,9 +154,9 @@ mod tests {
     #[test]
     fn a_log_without_a_slope_is_refused_in_a_sentence() {
         let refused = |points: &[(f64, f64)]| forecast(&log(points)).unwrap_err().to_string();
-        assert!(refused(&[]).contains("0 of readings of the log were found"));
+        assert!(refused(&[]).contains("found 0 readings of the log"));
         assert!(refused(&[(0.0, 5.0), (9.0, 5.0)]).contains("percentage used stays at 5 %"));
-        assert!(refused(&[(0.0, 5.0), (9.0, 6.0)]).contains("1 of turns of percentage used were found; at least 2"));
+        assert!(refused(&[(0.0, 5.0), (9.0, 6.0)]).contains("found 1 turns of percentage used; at least 2"));
         assert!(refused(&[(4.0, 5.0), (3.0, 6.0)]).contains("entry 1 of the log has 3 after 4"));
         assert!(refused(&[(1.0, 5.0), (3.0, f64::NAN)]).contains("NaN"));
     }

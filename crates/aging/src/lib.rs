@@ -1,11 +1,11 @@
 //! Fast-forward: a life is observed for a while, and what comes next is predicted instead of simulated.
 //!
-//! A [`Period`] is one stretch of simulated life: the erase counts at both of its ends. A [`Model`] predicts from periods how
-//! often each block is erased in those that follow; a [`Schedule`] says when; a [`Projector`] makes whole erase counts of what
-//! was predicted; [`accuracy`] holds the outcome against a full run. Nothing here knows a drive: whoever has one simulates
-//! its periods and takes the projected counts back.
+//! A [`Period`] is one stretch of simulated life: the erase counts at both of its ends. From periods, a [`Model`] predicts how
+//! often each block is erased in those that follow; a [`Schedule`] decides when to predict; a [`Projector`] turns predictions
+//! into whole erase counts; [`accuracy`] compares the outcome with a full run. Nothing here knows a drive: the caller simulates
+//! its periods and applies the projected counts to it.
 //!
-//! Source: dissertation 000, ch. 3 (FF-SSD). What that leaves open is said where it is decided.
+//! Source: dissertation 000, ch. 3 (FF-SSD). Comments at each decision say where it goes beyond that source.
 
 pub mod accuracy;
 mod adaptive;

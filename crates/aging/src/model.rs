@@ -1,7 +1,7 @@
-//! How the next erase counts of blocks follow from those of the periods before.
+//! Models: how the next erase counts of blocks follow from those of earlier periods.
 //!
-//! One file each: [`lines`] has the regressions of single blocks, [`groups`] those of groups, [`reconstructed`] the baselines that the
-//! dissertation compares with and describes in words only.
+//! Each file has one kind: [`lines`] has the regressions of single blocks, [`groups`] those of groups, [`reconstructed`] the
+//! baselines that the dissertation compares with and describes only in words.
 
 mod groups;
 mod lines;
@@ -13,27 +13,27 @@ use serde::{Deserialize, Serialize};
 
 use crate::Period;
 
-/// Fewest and most periods that a model looks back on, where it is told how many.
+/// Fewest periods in the window of a model that has one.
 pub const WINDOW_LEAST: usize = 2;
-/// See [`WINDOW_LEAST`].
+/// Most periods in such a window.
 pub const WINDOW_MOST: usize = 1000;
 
-/// Groups of blocks by their wear, where a model has groups.
+/// Number of groups of blocks by their wear, for models with groups.
 const GROUPS: usize = 16;
 
 /// Predicts how often blocks are erased.
 pub trait Model: DynClone + std::fmt::Debug + Send + Sync {
-    /// Periods that it wants to see before its first prediction.
+    /// Number of periods that the model needs before its first prediction.
     fn needs(&self) -> usize {
         2
     }
 
-    /// Hears of a period that was simulated.
+    /// Records a period that was simulated.
     fn observe(&mut self, period: &Period);
 
-    /// Erases of each block so many periods after the latest observed one, by block id. `now` are the erase counts at its end, those
-    /// of [`Period::after`], or more where something was predicted since. Not rounded, and not held to what a block may be:
-    /// [`crate::Projector`] does that. Without an observation, what is now.
+    /// Predicts the erases of each block, by block id, `ahead` periods after the latest observed one. `now` are the erase counts
+    /// at that time: those of [`Period::after`], or more if something was predicted since. The result is not rounded and not
+    /// limited to what a block may have: [`crate::Projector`] does that. Without an observation it is `now`.
     fn predict(&self, now: &[u32], ahead: f64) -> Vec<f64>;
 }
 
@@ -61,7 +61,7 @@ pub enum ModelKind {
 }
 
 impl ModelKind {
-    /// All of them.
+    /// All models.
     pub const ALL: [Self; 7] =
         [Self::TwoPoint, Self::LeastSquares, Self::TheilSen, Self::SkewNormal, Self::Ranks, Self::Devs, Self::Cml];
 
@@ -78,12 +78,12 @@ impl ModelKind {
         }
     }
 
-    /// Whether it looks back on a window of periods.
+    /// Whether the model uses a window of periods.
     pub const fn has_window(self) -> bool {
         matches!(self, Self::LeastSquares | Self::TheilSen | Self::Ranks)
     }
 
-    /// The model, which has seen nothing. `window` is how many periods it looks back on, where it has a window.
+    /// Builds the model without observations. `window` is the number of periods in its window, if it has one.
     pub fn build(self, window: usize) -> Box<dyn Model> {
         let window = window.clamp(WINDOW_LEAST, WINDOW_MOST);
         match self {

@@ -1,16 +1,16 @@
-//! What is observed of a life: its periods.
+//! Observations of a life: its periods.
 
 use std::collections::VecDeque;
 
 use crate::AgingError;
 
 /// One simulated stretch of a life. Dissertation 000, §3.3.1: block identifier (the index), erase count, time, and the write
-/// amplification of the stretch; what the host does is left out on purpose, for its effect hangs on the firmware.
+/// amplification of the stretch. The host's behavior is left out on purpose, because its effect depends on the firmware.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Period {
     /// When it began, in periods of life since observation began, predicted ones included.
     pub from: f64,
-    /// How long it was, in periods: 1, or less where the life ended in it.
+    /// How long it was, in periods: 1, or less if the life ended in it.
     pub span: f64,
     /// Erases of each block when it began, by block id.
     pub before: Vec<u32>,
@@ -28,7 +28,7 @@ impl Period {
     }
 }
 
-/// The latest periods, as many as somebody needs.
+/// The latest periods, as many as are needed.
 #[derive(Clone, Debug)]
 pub struct History {
     periods: VecDeque<Period>,
@@ -44,7 +44,7 @@ impl History {
     /// Adds a period.
     ///
     /// # Errors
-    /// It is not of the same blocks as those before it.
+    /// The period is not of the same blocks as those before it.
     pub fn push(&mut self, period: Period) -> Result<(), AgingError> {
         let wanted = self.periods.back().map_or(period.before.len(), |last| last.after.len());
         for found in [period.before.len(), period.after.len()] {
@@ -87,6 +87,6 @@ mod tests {
         assert_eq!(history.periods().map(|period| period.from).collect::<Vec<_>>(), [1.0, 2.0]);
         let error = history.push(period(3.0, &[0], &[0])).unwrap_err();
         assert_eq!(error, AgingError::Lengths { found: 1, wanted: 2 });
-        assert!(error.to_string().contains("1 erase counts are held against 2"), "{error}");
+        assert!(error.to_string().contains("1 erase counts are compared with 2"), "{error}");
     }
 }

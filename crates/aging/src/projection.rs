@@ -1,31 +1,31 @@
-//! From what a model predicts to erase counts that a drive can take.
+//! Projection: from a model's predictions to erase counts that a drive can take.
 
-/// Erase counts that a drive is to take, and what was done to what the model said.
+/// Erase counts for a drive, and how they differ from the prediction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Projected {
     /// Erases of each block, by block id; never fewer than it has.
     pub erase_counts: Vec<u32>,
-    /// Blocks that were predicted to pass the rated erases, and stand at them.
+    /// Blocks that were predicted to exceed the rated erases, and are set to these.
     pub clamped: u64,
-    /// Erases that are predicted in all.
+    /// Predicted erases of all blocks.
     pub erases: u64,
 }
 
-/// Makes whole erase counts of what a model predicts, projection after projection, and keeps what rounding left over of each block for the
-/// next: periods that bring a block less than half an erase would otherwise never wear it.
+/// Makes whole erase counts of predictions, projection after projection. It keeps each block's rounding remainder for the next
+/// projection; otherwise periods that bring a block less than half an erase would never wear it.
 #[derive(Clone, Debug, Default)]
 pub struct Projector {
-    /// By block id, in erases, within half an erase of none.
+    /// By block id, in erases, between -0.5 and 0.5.
     left_over: Vec<f64>,
 }
 
 impl Projector {
-    /// Rounds what is predicted of each block, with what was left over of it, half up, so that no block loses an erase and none passes the
-    /// `rated` ones (dissertation 000, §3.3.1, and its released code, which takes the lesser of prediction and endurance). A block that is
-    /// past its rated erases already stays where it is.
+    /// Rounds each block's prediction plus its remainder, half up, so that no block loses an erase and none exceeds the `rated`
+    /// ones (dissertation 000, §3.3.1, and its released code, which takes the lesser of prediction and endurance). A block that
+    /// is already past its rated erases keeps its count.
     ///
     /// # Panics
-    /// `predicted` has not one value for each block.
+    /// `predicted` does not have one value for each block.
     pub fn project(&mut self, now: &[u32], predicted: &[f64], rated: Option<u32>) -> Projected {
         assert_eq!(now.len(), predicted.len(), "a model predicts every block");
         self.left_over.resize(now.len(), 0.0);
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn what_rounding_leaves_over_is_projected_later() {
-        // A block wears 0.2 erases a projection, another 0.75, a third goes nowhere.
+        // One block wears 0.2 erases a projection, another 0.75, and the third none.
         let (rates, mut counts, mut projector) = ([0.2, 0.75, 0.0], vec![7, 7, 7], Projector::default());
         for _ in 0..20 {
             let predicted: Vec<f64> = counts.iter().zip(rates).map(|(count, rate)| f64::from(*count) + rate).collect();
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn no_more_is_left_over_than_half_an_erase() {
-        // Held up by the 14 there are, clamped to the 17 rated ones, or no number.
+        // Raised to the present 14, clamped to the rated 17, or not a number.
         for (predicted, want) in [(-9.0, 15), (40.0, 16), (f64::INFINITY, 15), (f64::NAN, 15)] {
             let mut projector = Projector::default();
             projector.project(&[14], &[predicted], Some(17));

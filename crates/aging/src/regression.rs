@@ -1,6 +1,6 @@
-//! Lines through points, each a place on the horizontal axis and a value.
+//! Lines through points (x, y).
 
-/// The line of least squares, as intercept and slope; a level one where all points stand at one time.
+/// The line of least squares, as intercept and slope; level if all points have the same x.
 pub(crate) fn least_squares(points: &[(f64, f64)]) -> (f64, f64) {
     let count = points.len().max(1) as f64;
     let mean = points.iter().fold((0.0, 0.0), |sum, point| (sum.0 + point.0 / count, sum.1 + point.1 / count));
@@ -13,7 +13,8 @@ pub(crate) fn least_squares(points: &[(f64, f64)]) -> (f64, f64) {
     (mean.1 - slope * mean.0, slope)
 }
 
-/// The median of the slopes between all pairs of points (Theil 1950, Sen 1968): up to 29 % of the points may be anything.
+/// The median of the slopes between all pairs of points (Theil 1950, Sen 1968). Up to 29 % of the points may be arbitrarily
+/// wrong.
 pub(crate) fn theil_sen(points: &[(f64, f64)]) -> f64 {
     let mut slopes = Vec::with_capacity(points.len() * points.len().saturating_sub(1) / 2);
     for (place, one) in points.iter().enumerate() {

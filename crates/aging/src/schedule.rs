@@ -10,18 +10,18 @@ pub const FACTOR_MOST: f64 = 1000.0;
 pub enum Next {
     /// One more period is simulated.
     Simulate,
-    /// So many periods are predicted at once.
+    /// This number of periods is predicted at once.
     Predict(f64),
 }
 
 /// The order of simulated and predicted periods at an acceleration factor of (simulated + predicted) / simulated (dissertation 000, eq.
 /// 3.1).
 ///
-/// Each simulated period earns factor - 1 periods. What is earned is predicted at once when it comes to a whole period: at 1.5 after
-/// every second simulated one, at 2 after each, at 3 two at once after each. Before the first prediction a model sees as many periods as
-/// it needs, two at least, so that 100 periods at factor 2 are 51 simulated and 49 predicted ones, as in the released code; a period
-/// that had to be waited for earns nothing beyond one prediction. A factor of 1.25 simulates four and predicts one, one of 2.5
-/// predicts one and a half after each. Above 2, how to predict is not published.
+/// Each simulated period earns factor - 1 predicted ones. Earned periods are predicted at once when they come to a whole period:
+/// at factor 1.5 after every second simulated period, at 2 after each, at 3 two at once after each. Before the first prediction a
+/// model sees as many periods as it needs, at least two, so that 100 periods at factor 2 are 51 simulated and 49 predicted ones,
+/// as in the released code. Periods simulated while the model waits earn no more than one prediction in all. A factor of 1.25
+/// simulates four periods and predicts one; 2.5 predicts one and a half after each. How to predict above 2 is not published.
 #[derive(Clone, Copy, Debug)]
 pub struct Schedule {
     earned_by_each: f64,
@@ -32,10 +32,10 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// A schedule at its start. `needs` are the periods that the model wants to see before its first prediction.
+    /// Makes a schedule at its start. `needs`: number of periods that the model needs before its first prediction.
     ///
     /// # Errors
-    /// The factor is below 1, above [`FACTOR_MOST`] or no number.
+    /// The factor is below 1, above [`FACTOR_MOST`] or not a number.
     pub fn new(factor: f64, needs: usize) -> Result<Self, AgingError> {
         if !(1.0..=FACTOR_MOST).contains(&factor) {
             return Err(AgingError::Factor { found: factor, most: FACTOR_MOST });
@@ -43,7 +43,7 @@ impl Schedule {
         Ok(Self { earned_by_each: factor - 1.0, earned: 0.0, seen: 0, needs: needs.max(2), is_first: true })
     }
 
-    /// A period was simulated.
+    /// Records that a period was simulated.
     pub fn simulated(&mut self) {
         self.seen += 1;
         self.earned += self.earned_by_each;
@@ -52,9 +52,9 @@ impl Schedule {
         }
     }
 
-    /// What comes next. A prediction that is named here counts as made.
+    /// Returns what comes next. A returned prediction counts as made.
     pub fn decide(&mut self) -> Next {
-        // What is earned by tenths comes to one but for rounding.
+        // Tenths add up to one only up to rounding.
         const WHOLE: f64 = 1.0 - 1e-9;
         if self.seen < self.needs || self.earned < WHOLE {
             return Next::Simulate;
@@ -70,7 +70,7 @@ impl Schedule {
 mod tests {
     use super::*;
 
-    /// Periods simulated and predicted of so many, the last prediction cut to what is left.
+    /// Numbers of simulated and predicted periods of `periods`. The last prediction is cut to what is left.
     fn over(factor: f64, needs: usize, periods: f64) -> (f64, f64) {
         let mut schedule = Schedule::new(factor, needs).unwrap();
         let (mut simulated, mut predicted) = (0.0, 0.0);
@@ -104,7 +104,7 @@ mod tests {
                 "{factor}: {found} {skipped}"
             );
         }
-        // In the long run any factor is what it says.
+        // In the long run any factor is reached.
         for factor in [1.1, 1.4, 1.7, 2.3, 2.5, 7.9, 100.0] {
             let (simulated, predicted) = over(factor, 2, 1e5);
             assert!(((simulated + predicted) / simulated / factor - 1.0).abs() < 0.01, "{factor} {simulated}");

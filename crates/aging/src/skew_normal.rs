@@ -1,7 +1,7 @@
 //! The skew-normal distribution, which the distribution of erase counts "can be almost perfectly matched by" (dissertation 000, §3.3.2).
 //!
-//! Density 2 / scale x phi(z) x Phi(shape z), z = (x - location) / scale (A. Azzalini, "A class of distributions which includes the
-//! normal ones", 1985). No library of the language has it; erf is libm's.
+//! Density 2 / scale x phi(z) x Phi(shape z), z = (x - location) / scale (A. Azzalini, "A class of distributions which includes
+//! the normal ones", 1985). No Rust library has it; erf is libm's.
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
@@ -10,18 +10,18 @@ use crate::AgingError;
 /// A skew-normal distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SkewNormal {
-    /// Skewness parameter alpha: 0 is the normal distribution, positive ones lean to the right.
+    /// Skewness parameter alpha: 0 is the normal distribution; a positive one has its long tail to the right.
     pub shape: f64,
-    /// Location, of the unit of the values.
+    /// Location, in the unit of the values.
     pub location: f64,
-    /// Scale, above 0, of the unit of the values.
+    /// Scale, above 0, in the unit of the values.
     pub scale: f64,
 }
 
-/// The largest skewness that moments of a skew-normal distribution can show is 0.9953.
+/// Limit of the fitted skewness. The largest skewness of any skew-normal distribution is 0.9953.
 const SKEWNESS_MOST: f64 = 0.95;
 
-/// Shapes beyond this differ from a half-normal by nothing that a sample could show.
+/// Largest shape. A sample could not show a difference between larger shapes and a half-normal.
 const SHAPE_MOST: f64 = 50.0;
 
 impl SkewNormal {
@@ -38,7 +38,7 @@ impl SkewNormal {
         ln_two - self.scale.ln() - ln_root - 0.5 * z * z + ln_normal_cdf(self.shape * z)
     }
 
-    /// The value below which this probability lies, between 0 and 1, by bisection.
+    /// The value below which `probability`, between 0 and 1, lies. By bisection.
     pub fn quantile(&self, probability: f64) -> f64 {
         let (mut low, mut high) = (self.location - 40.0 * self.scale, self.location + 40.0 * self.scale);
         for _ in 0..80 {
@@ -66,17 +66,17 @@ impl SkewNormal {
         self.shape / (1.0 + self.shape.powi(2)).sqrt()
     }
 
-    /// The distribution under which these values are likeliest, from where their moments put it on, by a simplex search.
+    /// The distribution under which these values are likeliest. A simplex search starts from that of their moments.
     ///
     /// # Errors
-    /// Fewer than three values, or all are one.
+    /// There are fewer than three values, or all are the same.
     pub fn fit(values: &[f64]) -> Result<Self, AgingError> {
         if values.len() < 3 {
             return Err(AgingError::TooFew { what: "values", found: values.len(), least: 3 });
         }
         let from = Self::of_moments(values)?;
         let weighed = weighed(values);
-        // In standard deviations, so that the search knows no unit.
+        // In standard deviations, so that the search does not depend on the unit.
         let (mean, deviation) = (from.mean(), from.deviation());
         let of = |point: [f64; 3]| Self {
             location: mean + deviation * point[0],
@@ -92,7 +92,8 @@ impl SkewNormal {
         Ok(of(simplex(start, unlikelihood)))
     }
 
-    /// The distribution with the mean, deviation and skewness of these values, the skewness cut to what one can have.
+    /// The distribution with the mean, deviation and skewness of these values. The skewness is limited to what such a
+    /// distribution can have.
     fn of_moments(values: &[f64]) -> Result<Self, AgingError> {
         let count = values.len() as f64;
         let mean = values.iter().sum::<f64>() / count;
@@ -130,8 +131,8 @@ impl SkewNormal {
     }
 }
 
-/// Probability that as many draws differ by as much from their distribution (Kolmogorov's series, with Stephens's correction
-/// for small samples).
+/// Probability that `count` draws differ by `distance` or more from their distribution (Kolmogorov's series, with Stephens's
+/// correction for small samples).
 fn by_chance(distance: f64, count: f64) -> f64 {
     let root = count.sqrt();
     let lambda = (root + 0.12 + 0.11 / root) * distance;
@@ -142,7 +143,7 @@ fn by_chance(distance: f64, count: f64) -> f64 {
     (1..=100).map(term).sum::<f64>().clamp(0.0, 1.0)
 }
 
-/// Values with how often they occur, so that whole numbers are looked at once.
+/// Values with how often they occur, so that each whole number is evaluated once.
 fn weighed(values: &[f64]) -> Vec<(f64, f64)> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -153,7 +154,8 @@ fn normal_cdf(z: f64) -> f64 {
     0.5 * libm::erfc(-z * FRAC_1_SQRT_2)
 }
 
-/// Far below the mean by the first terms of its asymptotic series, where the probability itself is no number any more.
+/// Logarithm of the normal distribution. Far below the mean it uses the first terms of the asymptotic series, because the
+/// probability itself underflows.
 fn ln_normal_cdf(z: f64) -> f64 {
     if z > -30.0 {
         return normal_cdf(z).ln();
@@ -177,7 +179,7 @@ fn owen_t(h: f64, a: f64) -> f64 {
     value.copysign(a)
 }
 
-/// Halves of the nodes of ten points, and their weights.
+/// Half of the nodes of the ten-point rule, and their weights.
 const NODES: [(f64, f64); 5] = [
     (0.148_874_338_981_631_2, 0.295_524_224_714_752_9),
     (0.433_395_394_129_247_2, 0.269_266_719_309_996_3),
@@ -242,7 +244,7 @@ fn simplex(start: [f64; 3], value: impl Fn([f64; 3]) -> f64) -> [f64; 3] {
 mod tests {
     use super::*;
 
-    /// By the trapezoid rule over the density: what shares nothing with Owen's T.
+    /// Probability by the trapezoid rule over the density, which shares nothing with Owen's T.
     fn by_integration(of: &SkewNormal, x: f64) -> f64 {
         let (steps, from) = (40_000, of.location - 12.0 * of.scale);
         let width = (x - from) / f64::from(steps);
@@ -283,7 +285,7 @@ mod tests {
             SkewNormal { shape: -4.0, location: 90.0, scale: 3.0 },
             SkewNormal { shape: 3.0, location: 0.0, scale: 40.0 },
         ] {
-            // Its own quantiles are the sample without chance.
+            // The distribution's own quantiles are a sample without chance.
             let values: Vec<f64> = (0..4000).map(|rank| of.quantile((f64::from(rank) + 0.5) / 4000.0)).collect();
             let fit = SkewNormal::fit(&values).unwrap();
             assert!((fit.mean() / of.scale - of.mean() / of.scale).abs() < 0.01, "{fit:?}");
@@ -302,7 +304,7 @@ mod tests {
         let values: Vec<f64> = counts.iter().map(|count| f64::from(*count)).collect();
         let (distance, chance) = SkewNormal::fit(&values).unwrap().kolmogorov_smirnov(&counts).unwrap();
         assert!(distance > 0.2 && chance < 1e-6, "{distance} {chance}");
-        // 1.36 is where one in twenty lies, of many values.
+        // For many values, 1.36 is exceeded by chance in one case of twenty.
         assert!((by_chance(1.358 / 1000.0, 1e6) - 0.05).abs() < 1e-3);
     }
 

@@ -1,5 +1,5 @@
-//! Forecasts from the logs of real drives that were read for months (Liu et al., ASPLOS 2021): what was written to their flash, and
-//! their mean erase count as percentage used of as many erases as they came to.
+//! Forecasts from the logs of real drives that were read for months (Liu et al., ASPLOS 2021). A log gives the bytes written to
+//! flash and the mean erase count; percentage used is that count relative to the last one.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -45,7 +45,7 @@ fn readings(path: &Path) -> Vec<BTreeMap<u32, u64>> {
     found.into_values().collect()
 }
 
-/// Forecasts, from the first two thirds of the erases that a log shows, what was written by its end, and holds it against what was.
+/// Forecasts from the first two thirds of a log's erases what was written by its end, and compares it with what was.
 fn check(name: &str, log: &[(f64, u64)], within: f64) {
     let (first, last) = (log[0].1 as f64, log[log.len() - 1].1 as f64);
     // The life of this log begins at its first turn and ends at its last.
@@ -69,11 +69,11 @@ fn check(name: &str, log: &[(f64, u64)], within: f64) {
 #[test]
 fn real_logs_are_forecast() {
     let Some(folder) = std::env::var_os("WANE_TEST_DATA").map(|folder| Path::new(&folder).join("endurance")) else {
-        // As every test without its data, so that nobody takes it for passed.
+        // Like every test without its data, so that it does not count as passed.
         eprintln!("skipped: WANE_TEST_DATA, a folder with logs of real drives, is not set");
         return;
     };
-    // A writes in units of 32 MiB and tells its mean erases; E tells gigabytes in two kinds of cells.
+    // A writes in units of 32 MiB and reports its mean erases; E reports gigabytes in two kinds of cells.
     let a = readings(&folder.join("ssd_A_smartctl.txt.gz"));
     let log: Vec<(f64, u64)> = a
         .iter()

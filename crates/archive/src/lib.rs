@@ -1,6 +1,6 @@
-//! How state is written to a file and read back.
+//! Writes state to a file and reads it back.
 //!
-//! What has a state names its fields once, in one function that serves both ways:
+//! A type with state names its fields once, in one function that both writes and reads:
 //!
 //! ```
 //! use wane_archive::{Archive, ArchiveError, Reader, Writer};
@@ -28,13 +28,13 @@
 //! # Ok::<(), ArchiveError>(())
 //! ```
 //!
-//! Everything written has a checksum. A table's bytes go from the file straight to where they belong, and its stretches of one
-//! repeated word take no room in the file, nor memory where the table holds that word already.
+//! Everything written has a checksum. A table's bytes go from the file straight to their place. A piece of one repeated word takes no
+//! room in the file, and no memory if the table already holds that word.
 //!
-//! An archive may lie beside others that were written before ([`Writer::beside`], [`Reader::beside`]): pieces that one of them holds
+//! An archive may refer to others that were written before ([`Writer::beside`], [`Reader::beside`]). Pieces that one of them holds
 //! are not written again.
 //!
-//! What fails while it is read is left half changed, and is not to be used.
+//! A value whose reading fails is left half changed and must not be used.
 
 mod reader;
 mod shared;
@@ -50,10 +50,10 @@ pub use reader::Reader;
 pub use shared::{Others, Pieces};
 pub use writer::Writer;
 
-/// The first bytes of every archive; the last two are the version of its form.
+/// The first bytes of every archive. The last two are the version of its format.
 const MAGIC: [u8; 8] = *b"wanest01";
 
-/// Bytes under one checksum at most. A piece stays in the second-level cache between its copy and its checksum.
+/// Most bytes under one checksum. A piece stays in the second-level cache between its copy and its checksum.
 const PIECE_BYTES: usize = 1 << 18;
 
 /// What follows a record's name.
@@ -72,11 +72,11 @@ enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum Form {
-    /// As it is.
+    /// Its bytes as they are.
     Plain = 1,
-    /// It is this one word of four bytes, over and over.
+    /// One word of four bytes that the whole piece repeats.
     Repeated = 2,
-    /// It lies in another file: the file's number, the place in it, and the checksum of what is there.
+    /// A reference to another file: the file's number, the place in it, and the checksum of the bytes there.
     Elsewhere = 3,
 }
 
@@ -84,18 +84,18 @@ enum Form {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ArchiveError {
-    /// The system's word.
+    /// An error of the operating system.
     #[error(transparent)]
     Io(#[from] io::Error),
     /// Its first bytes are not those of an archive.
     #[error("it does not begin as the state of a drive does")]
     NotAnArchive,
-    /// It is of a form that this version does not know.
-    #[error("its form is \"{found}\"; this version of wane reads \"{known}\"")]
+    /// Its format is unknown to this version.
+    #[error("its format is \"{found}\"; this version of wane reads \"{known}\"")]
     Version {
-        /// What it says.
+        /// The format that it names.
         found: String,
-        /// What can be read.
+        /// The format that can be read.
         known: String,
     },
     /// It ends early.
@@ -134,28 +134,28 @@ pub enum ArchiveError {
     /// What belongs to the drive cannot be saved.
     #[error("{0}")]
     Unsaved(String),
-    /// A field's value has a form that nobody wrote.
-    #[error("its \"{name}\" has a form that is not known: {reason}")]
+    /// A field's value cannot be decoded.
+    #[error("its \"{name}\" cannot be decoded: {reason}")]
     Malformed {
         /// The field.
         name: String,
-        /// What the decoder says.
+        /// The decoder's message.
         reason: String,
     },
 }
 
-/// State on its way to a file, or back.
+/// Writes state to a file, or reads it back.
 pub trait Archive {
-    /// Whether fields take what is in the archive; else it takes what they hold.
+    /// Whether fields are read from the archive. Otherwise they are written to it.
     fn is_reading(&self) -> bool;
 
-    /// A value of any length.
+    /// Writes or reads a value of any length.
     ///
     /// # Errors
-    /// The archive is damaged, of another drive, or the system refuses.
+    /// The archive is damaged or of another drive, or the operating system reports an error.
     fn value(&mut self, name: &str, bytes: &mut Vec<u8>) -> Result<(), ArchiveError>;
 
-    /// The bytes of a table, whose length both sides know.
+    /// Writes or reads the bytes of a table whose length both sides know.
     ///
     /// # Errors
     /// As of [`Archive::value`].
@@ -163,7 +163,7 @@ pub trait Archive {
 }
 
 impl dyn Archive + '_ {
-    /// A value that serde can write.
+    /// Writes or reads a value that serde can write.
     ///
     /// # Errors
     /// As of [`Archive::value`].
@@ -183,10 +183,11 @@ impl dyn Archive + '_ {
         self.value(name, &mut postcard::to_allocvec(value).map_err(malformed)?)
     }
 
-    /// A value that is the same on both sides: of an archive that is read it says whether it is this drive's.
+    /// Writes a value that must be the same on both sides. When reading, checks that the archive has the same one, so that it belongs to this
+    /// drive.
     ///
     /// # Errors
-    /// It is another one; else as of [`Archive::value`].
+    /// The archive has another value; otherwise as of [`Archive::value`].
     pub fn same<T>(&mut self, name: &str, value: &T) -> Result<(), ArchiveError>
     where
         T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug + Clone,
@@ -200,19 +201,19 @@ impl dyn Archive + '_ {
         Err(ArchiveError::AnotherDrive { name: name.to_owned(), found, wanted })
     }
 
-    /// A table of plain numbers, whose length both sides know.
+    /// Writes or reads a table of plain numbers whose length both sides know.
     ///
     /// # Errors
     /// As of [`Archive::value`].
     pub fn fixed<T: Pod>(&mut self, name: &str, table: &mut [T]) -> Result<(), ArchiveError> {
-        // Numbers lie in the file as a little-endian machine has them.
+        // Numbers are little-endian in the file.
         if cfg!(target_endian = "big") && size_of::<T>() > 1 {
             return Err(ArchiveError::Unsaved("a drive can only be saved on a little-endian machine".to_owned()));
         }
         self.table(name, bytemuck::cast_slice_mut(table))
     }
 
-    /// A table of plain numbers, whose length is in the archive.
+    /// Writes or reads a table of plain numbers whose length is in the archive.
     ///
     /// # Errors
     /// As of [`Archive::value`].
@@ -229,7 +230,7 @@ impl dyn Archive + '_ {
         self.fixed(name, list)
     }
 
-    /// A part that one side may lack: whether it is there must be the same.
+    /// Writes or reads a part that may be absent. Either both sides or neither must have it.
     ///
     /// # Errors
     /// As of `part`, or only one side has it.

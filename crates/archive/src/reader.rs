@@ -6,34 +6,34 @@ use crate::shared::Place;
 use crate::writer::WORD;
 use crate::{Archive, ArchiveError, Form, Kind, MAGIC, Others, PIECE_BYTES, Pieces};
 
-/// Reads state that a [`crate::Writer`] wrote. Reads are large but for short fields; a buffer makes those cheap.
+/// Reads state that a [`crate::Writer`] wrote. Reads are large except for short fields, which a buffer makes cheap.
 #[derive(Debug)]
 pub struct Reader<R: Read> {
     from: R,
     /// The field that was read last, for messages.
     last: String,
-    /// The number of the file that is read, and what of it is read.
+    /// Number of the file that is read, and the bytes read of it so far.
     file: u64,
     offset: u64,
-    /// Files in which pieces may lie.
+    /// Other files in which pieces may lie.
     others: Option<Box<dyn Others>>,
     /// Where its pieces lie.
     pieces: Pieces,
 }
 
 impl<R: Read> Reader<R> {
-    /// Begins to read.
+    /// Begins to read an archive.
     ///
     /// # Errors
-    /// It is no archive, or of a version that is not known.
+    /// It is not an archive, or of an unknown version.
     pub fn new(from: R) -> Result<Self, ArchiveError> {
         Self::beside(from, 0, None)
     }
 
-    /// Begins to read the file of this number, of which pieces may lie in others.
+    /// Begins to read the archive in file number `file`. Some of its pieces may lie in `others`.
     ///
     /// # Errors
-    /// It is no archive, or of a version that is not known.
+    /// It is not an archive, or of an unknown version.
     pub fn beside(from: R, file: u64, others: Option<Box<dyn Others>>) -> Result<Self, ArchiveError> {
         let last = "its first bytes".to_owned();
         let mut reader = Self { from, last, file, offset: 0, others, pieces: Pieces::default() };
@@ -53,18 +53,18 @@ impl<R: Read> Reader<R> {
         Ok(reader)
     }
 
-    /// Reads the archive's end, after which its file has nothing more.
+    /// Reads the archive's end, which must also be the end of its file.
     ///
     /// # Errors
-    /// Something else is there.
+    /// There is something else.
     pub fn finish(self) -> Result<(), ArchiveError> {
         self.finish_told().map(|_| ())
     }
 
-    /// As [`Reader::finish`], and tells where the archive's pieces lie.
+    /// As [`Reader::finish`], but returns where the archive's pieces lie.
     ///
     /// # Errors
-    /// Something else is there.
+    /// There is something else.
     pub fn finish_told(mut self) -> Result<Pieces, ArchiveError> {
         self.head("end", Kind::End)?;
         match self.from.read(&mut [0])? {
@@ -73,10 +73,10 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// Reads an archive to its end whatever it holds, and verifies every checksum. Tells where its pieces lie.
+    /// Reads an archive with any content to its end and verifies every checksum. Returns where its pieces lie.
     ///
     /// # Errors
-    /// It is no archive, damaged, or cut short.
+    /// It is not an archive, damaged, or cut short.
     pub fn verify(self) -> Result<Pieces, ArchiveError> {
         let mut reader = self;
         let mut piece = vec![0; PIECE_BYTES];
@@ -116,7 +116,7 @@ impl<R: Read> Reader<R> {
         if u32::from_le_bytes(written) == checksum { Ok(()) } else { Err(self.damaged()) }
     }
 
-    /// The head of the next record: name, kind and length.
+    /// Reads the head of the next record: name, kind and length.
     fn any_head(&mut self) -> Result<(String, u8, u64), ArchiveError> {
         let mut head = vec![0];
         self.exactly(&mut head)?;
@@ -132,7 +132,7 @@ impl<R: Read> Reader<R> {
         Ok((name, head[1 + count], u64::from_le_bytes(length)))
     }
 
-    /// The head of a record of this name: its length.
+    /// Reads the head of a record, which must have this name and kind. Returns its length.
     fn head(&mut self, name: &str, kind: Kind) -> Result<u64, ArchiveError> {
         let (found, found_kind, length) = self.any_head()?;
         if found != name || found_kind != kind as u8 {
@@ -142,7 +142,7 @@ impl<R: Read> Reader<R> {
         Ok(length)
     }
 
-    /// One piece, to where it belongs.
+    /// Reads one piece to its place.
     fn piece(&mut self, bytes: &mut [u8]) -> Result<(), ArchiveError> {
         debug_assert!(!bytes.is_empty(), "a piece has bytes");
         debug_assert!(bytes.len() <= PIECE_BYTES, "a piece is no longer than what one checksum covers");
@@ -177,7 +177,7 @@ impl<R: Read> Reader<R> {
                 if !bytes.len().is_multiple_of(WORD) {
                     return Err(self.damaged());
                 }
-                // A page that holds it already is not touched: it may have no memory yet.
+                // A memory page that already holds the word is not touched, since it may not be allocated yet.
                 for place in bytes.chunks_mut(1 << 12) {
                     if !place.chunks_exact(WORD).all(|held| held == word) {
                         place.chunks_exact_mut(WORD).for_each(|held| held.copy_from_slice(&word));
@@ -191,7 +191,7 @@ impl<R: Read> Reader<R> {
 }
 
 impl<R: Read> Reader<R> {
-    /// A piece that lies in another file.
+    /// Reads a piece that lies in another file.
     fn elsewhere(&mut self, record: [u8; 20], bytes: &mut [u8]) -> Result<(), ArchiveError> {
         let mut words = record.chunks(8).map(|word| {
             let mut whole = [0; 8];
@@ -226,7 +226,7 @@ impl<R: Read> Archive for Reader<R> {
     fn value(&mut self, name: &str, bytes: &mut Vec<u8>) -> Result<(), ArchiveError> {
         let mut left = self.head(name, Kind::Value)?;
         bytes.clear();
-        // As much as was found, and not as much as is claimed.
+        // Allocates as much as was found, not as much as the file claims.
         while left > 0 {
             let (from, count) = (bytes.len(), left.min(PIECE_BYTES as u64) as usize);
             bytes.resize(from + count, 0);

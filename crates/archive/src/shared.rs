@@ -1,22 +1,22 @@
-//! Pieces that an archive does not hold itself, as they lie in a file that was written before: what did not change is not written
-//! again, and files that share a past share its bytes.
+//! Pieces that an archive does not hold itself, since they lie in a file that was written before. Unchanged pieces are not written
+//! again, and files with a common past share its bytes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io;
 
-/// Shorter pieces are not worth a look into another file.
+/// Shortest shared piece. Shorter ones are not worth a search in another file.
 pub(crate) const SHARED_MIN_BYTES: usize = 4096;
 
-/// Files beside an archive, by number.
+/// Other files that an archive refers to, by number.
 pub trait Others: fmt::Debug + Send {
-    /// Reads bytes of one of them.
+    /// Reads bytes of one of the files.
     ///
     /// # Errors
-    /// There is no such file, it is shorter, or the system refuses.
+    /// There is no such file, it is too short, or the operating system reports an error.
     fn read_at(&mut self, file: u64, offset: u64, bytes: &mut [u8]) -> io::Result<()>;
 
-    /// What it is called, for messages.
+    /// Name of a file for messages.
     fn name(&self, file: u64) -> String;
 }
 
@@ -24,27 +24,27 @@ pub trait Others: fmt::Debug + Send {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     pub(crate) file: u64,
-    /// Of its first byte.
+    /// Offset of its first byte.
     pub(crate) offset: u64,
 }
 
-/// Where the pieces of an archive lie, by what they hold.
+/// Where the pieces of an archive lie, by their content.
 #[derive(Clone, Debug, Default)]
 pub struct Pieces {
-    /// By checksum and length. Pieces that agree in both are told apart by their bytes.
+    /// By checksum and length. If both are equal, the bytes are compared.
     places: BTreeMap<(u32, u32), BTreeSet<Place>>,
     bytes: BTreeMap<u64, u64>,
     digest: crc32fast::Hasher,
 }
 
 impl Pieces {
-    /// CRC-32 of the checksums of all records and pieces, in their order: of an archive that was read or written to its end, it tells it from
-    /// any other.
+    /// CRC-32 of the checksums of all records and pieces, in order. For an archive that was read or written to its end it identifies
+    /// the archive.
     pub fn digest(&self) -> u32 {
         self.digest.clone().finalize()
     }
 
-    /// One more checksum.
+    /// Adds a checksum to the digest.
     pub(crate) fn note(&mut self, checksum: u32) {
         self.digest.update(&checksum.to_le_bytes());
     }
@@ -60,12 +60,12 @@ impl Pieces {
         self.places.get(&(checksum, length as u32)).into_iter().flatten().copied()
     }
 
-    /// Files in which pieces lie, and the bytes of these pieces.
+    /// Files in which pieces lie, each with the number of bytes of its pieces.
     pub fn files(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.bytes.iter().map(|(file, bytes)| (*file, *bytes))
     }
 
-    /// Forgets the pieces of a file: what they hold is written again.
+    /// Forgets the pieces of a file, so that their content is written again.
     pub fn forget(&mut self, file: u64) {
         self.bytes.remove(&file);
         self.places.retain(|_, places| {

@@ -28,7 +28,7 @@ impl State {
         reader.finish()
     }
 
-    /// With a table of some pieces: numbers, zeros, and one word over and over.
+    /// A state whose table has several pieces: numbers, zeros, and one repeated word.
     fn full() -> Self {
         let words = PIECE_BYTES / 8;
         let mut table: Vec<u64> = (0..words as u64 + 3).map(|word| word * 0x9e37_79b9).collect();
@@ -38,7 +38,7 @@ impl State {
         Self { name: "a drive".to_owned(), counts: vec![3, 1, 4], table, part: Some(5) }
     }
 
-    /// As a new one of the same shape.
+    /// A new state of the same shape.
     fn new_like(&self) -> Self {
         Self { table: vec![1; self.table.len()], part: self.part.map(|_| 0), ..Self::default() }
     }
@@ -100,7 +100,7 @@ fn the_state_of_another_thing_is_refused() {
     );
     let mut later = bytes.clone();
     later[6..8].copy_from_slice(b"02");
-    assert_eq!(refused(state.new_like(), &later), "its form is \"02\"; this version of wane reads \"01\"");
+    assert_eq!(refused(state.new_like(), &later), "its format is \"02\"; this version of wane reads \"01\"");
     assert_eq!(
         refused(state.new_like(), b"PK\x03\x04 something else"),
         "it does not begin as the state of a drive does"
@@ -136,7 +136,7 @@ fn what_lies_in_an_archive_before_is_not_written_again() {
     let mut known = Pieces::default();
     let (mut first, mut second) = (table(1), table(2));
     for file in 1..=4u64 {
-        // One entry of one table changes, of five pieces one.
+        // One entry of one table changes: one piece of five.
         first[70_000] = file as u32;
         let mut writer = Writer::beside(Vec::new(), file, Some((known.clone(), Box::new(shelf.clone())))).unwrap();
         let archive = &mut writer as &mut dyn Archive;
@@ -155,7 +155,7 @@ fn what_lies_in_an_archive_before_is_not_written_again() {
         assert!(one == first && two == second);
         assert_eq!(known.files().collect::<Vec<_>>(), told.files().collect::<Vec<_>>());
     }
-    // Pieces of the second and third lie in no archive any more but their own.
+    // Pieces of the second and third archive lie only in these archives.
     assert_eq!(known.files().map(|(file, _)| file).collect::<Vec<_>>(), [1, 4]);
     let last = shelf.0[&4].clone();
     let verify = |shelf: Shelf| Reader::beside(last.as_slice(), 4, Some(Box::new(shelf))).and_then(Reader::verify);

@@ -5,14 +5,14 @@ use std::io::Write;
 use crate::shared::{Place, SHARED_MIN_BYTES};
 use crate::{Archive, ArchiveError, Form, Kind, MAGIC, Others, PIECE_BYTES, Pieces};
 
-/// Bytes of the word that a repeated piece consists of.
+/// Bytes of the word that a piece repeats.
 pub(crate) const WORD: usize = 4;
 
-/// Writes state, to anything. Writes are large, so that nothing needs to buffer them but for short fields.
+/// Writes state to any [`Write`]. Writes are large, so only short fields gain from a buffer.
 #[derive(Debug)]
 pub struct Writer<W: Write> {
     out: std::io::BufWriter<W>,
-    /// The number of the file that is written, and what of it is written.
+    /// Number of the file that is written, and the bytes written to it so far.
     file: u64,
     offset: u64,
     /// Pieces that need not be written again, and the files in which they lie.
@@ -31,7 +31,7 @@ impl<W: Write> Writer<W> {
         Self::beside(out, 0, None)
     }
 
-    /// Begins an archive in the file of this number, which need not hold `known` pieces: they lie in the others.
+    /// Begins an archive in file number `file`. It need not hold `known` pieces, which lie in other files.
     ///
     /// # Errors
     /// The system refuses to write.
@@ -42,7 +42,7 @@ impl<W: Write> Writer<W> {
         Ok(writer)
     }
 
-    /// Ends the archive and hands its file back.
+    /// Ends the archive and returns its file.
     ///
     /// # Errors
     /// The system refuses to write.
@@ -50,7 +50,7 @@ impl<W: Write> Writer<W> {
         Ok(self.finish_told()?.0)
     }
 
-    /// As [`Writer::finish`], and tells where the archive's pieces lie.
+    /// As [`Writer::finish`], and also returns where the archive's pieces lie.
     ///
     /// # Errors
     /// The system refuses to write.
@@ -100,7 +100,7 @@ impl<W: Write> Writer<W> {
         self.put(&checksum.to_le_bytes())
     }
 
-    /// Where these bytes lie already, every one of them.
+    /// Where exactly these bytes already lie in another file.
     fn elsewhere(&mut self, checksum: u32, bytes: &[u8]) -> Option<Place> {
         let (known, others) = self.known.as_mut()?;
         self.scratch.resize(PIECE_BYTES.max(bytes.len()), 0);
@@ -144,7 +144,7 @@ impl<W: Write> Archive for Writer<W> {
     }
 }
 
-/// The word that a piece consists of, over and over.
+/// The word that a piece repeats, if it consists of one.
 fn repeated(piece: &[u8]) -> Option<&[u8]> {
     if piece.len() <= WORD || !piece.len().is_multiple_of(WORD) {
         return None;

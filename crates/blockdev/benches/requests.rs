@@ -1,8 +1,8 @@
 //! Requests submitted and completed a second on one core.
 //!
-//! `cargo bench -p wane-blockdev` prints one JSON object a line: reads and writes of 4 KiB at random places, 32 outstanding,
-//! through memory alone and through a stack of three layers, with a hash of all completions. Buffers of completed reads serve
-//! the next requests, so that nothing is allocated for a request but what memory keeps.
+//! `cargo bench -p wane-blockdev` prints one JSON object a line, with a hash of all completions: reads and writes of 4 KiB at
+//! random places, 32 outstanding, through memory alone and through a stack of three layers. Buffers of completed reads serve the
+//! next requests, so that only what memory keeps is allocated.
 
 #![allow(clippy::disallowed_methods, reason = "a bench reads the clock")]
 #![allow(missing_docs, reason = "a program")]
@@ -51,7 +51,7 @@ fn measure(name: &str, requests: u64, make: impl Fn() -> Box<dyn BlockDevice>) {
     );
 }
 
-/// Keeps requests outstanding until `requests` are complete; a hash of all completions.
+/// Keeps requests outstanding until `requests` are complete. Returns a hash of all completions.
 fn drive(device: &mut dyn BlockDevice, requests: u64) -> u64 {
     let keeps_bytes = device.features().keeps_bytes;
     let mut stream = Streams::new(1).stream("bench");

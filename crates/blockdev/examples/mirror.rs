@@ -1,4 +1,4 @@
-//! A mirror of two devices in memory: reads that fail on one are served by the other, and the bad sectors are written anew.
+//! A mirror of two devices in memory. Reads that fail on one device are served by the other, and the bad sectors are rewritten.
 //!
 //! `cargo run -p wane-blockdev --example mirror`
 

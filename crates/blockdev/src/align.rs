@@ -9,15 +9,15 @@ use wane_units::{Lba, Sectors};
 
 use crate::SectorRange;
 
-/// A range of sectors by mapping units: at most one ragged unit in front, whole units, at most one ragged unit behind.
+/// A range of sectors, cut by mapping units: at most one ragged unit before, whole units, at most one ragged unit after.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnitSplit {
-    /// Sectors of a unit that begins before the range. A range that lies within one unit and does not fill it is a head
-    /// if it starts inside the unit, else a tail.
+    /// Sectors of a unit that begins before the range. A range that lies within one unit and does not fill it is a head if it
+    /// starts inside the unit, otherwise a tail.
     pub head: SectorRange,
     /// Numbers of the units that the range fills.
     pub whole: Range<u64>,
-    /// Sectors of a unit that ends behind the range.
+    /// Sectors of a unit that ends after the range.
     pub tail: SectorRange,
     unit: Sectors,
 }
@@ -53,7 +53,7 @@ impl UnitSplit {
         SectorRange::between(first, Lba(self.whole.end * self.unit.0))
     }
 
-    /// Units of which the range covers a part: as many reads before writes.
+    /// Number of units that the range covers only in part. Each needs a read before the write.
     pub fn ragged(&self) -> u64 {
         u64::from(!self.head.is_empty()) + u64::from(!self.tail.is_empty())
     }

@@ -8,13 +8,13 @@ use crate::{BlockDevice, Completion, Kind, Request, RequestId, SectorRange, Stat
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{kind} of {range}: {status}")]
 pub struct IoError {
-    /// What was asked.
+    /// Kind of the request.
     pub kind: Kind,
-    /// Where.
+    /// Its range.
     pub range: SectorRange,
     /// How it ended.
     pub status: Status,
-    /// Of a read with a medium error: the range, with zeros for what could not be read.
+    /// For a read with a medium error: the bytes of the range, with zeros for what could not be read.
     pub bytes: Option<Vec<u8>>,
 }
 
@@ -30,12 +30,12 @@ pub struct Blocking<D> {
 }
 
 impl<D: BlockDevice> Blocking<D> {
-    /// The device at the start of time.
+    /// Makes a blocking device at the start of time.
     pub const fn new(device: D) -> Self {
         Self::starting_at(device, SimTime::ZERO)
     }
 
-    /// The device at the instant `now`, up to which it already ran.
+    /// Makes a blocking device at the instant `now`, up to which the device has already run.
     pub const fn starting_at(device: D, now: SimTime) -> Self {
         Self { device, now, kept: Vec::new() }
     }
@@ -45,12 +45,12 @@ impl<D: BlockDevice> Blocking<D> {
         &self.device
     }
 
-    /// The device. Whoever submits to it collects the completion there or by [`Self::take_completions`].
+    /// The device. Completions of requests submitted directly to it are collected there or by [`Self::take_completions`].
     pub const fn device_mut(&mut self) -> &mut D {
         &mut self.device
     }
 
-    /// The device, given back.
+    /// Returns the device.
     pub fn into_inner(self) -> D {
         self.device
     }
@@ -66,7 +66,7 @@ impl<D: BlockDevice> Blocking<D> {
         self.device.complete(self.now, &mut self.kept);
     }
 
-    /// Hands over a request without waiting for it.
+    /// Submits a request without waiting for it.
     pub fn submit(&mut self, request: Request) -> RequestId {
         self.device.submit(self.now, request)
     }
@@ -108,7 +108,7 @@ impl<D: BlockDevice> Blocking<D> {
         Err(IoError { kind: done.kind, range: done.range, status: done.status, bytes: done.bytes })
     }
 
-    /// The bytes of `range`, read in requests of at most [`Request::TRANSFER_MAX`]; none from a device that keeps no bytes.
+    /// The bytes of `range`, read in requests of at most [`Request::TRANSFER_MAX`]. Empty if the device keeps no bytes.
     ///
     /// # Errors
     /// A read failed. The error has the range of that one request.
@@ -132,7 +132,7 @@ impl<D: BlockDevice> Blocking<D> {
     /// Writes `bytes`, whole sectors, from `start` on, in requests of at most [`Request::TRANSFER_MAX`].
     ///
     /// # Errors
-    /// The bytes are no whole sectors, or a write failed; what was written before it stays.
+    /// The bytes are not whole sectors, or a write failed; earlier writes stay.
     pub fn write(&mut self, start: Lba, bytes: Vec<u8>) -> Result<(), IoError> {
         let size = Bytes(bytes.len() as u64);
         let Some(count) = Sectors::filled_by(size) else {
@@ -154,7 +154,7 @@ impl<D: BlockDevice> Blocking<D> {
         Ok(())
     }
 
-    /// As [`Self::write`], and durable: by force unit access where the device has it, else by a flush.
+    /// As [`Self::write`], and durable: by force unit access if the device has it, otherwise by a flush.
     ///
     /// # Errors
     /// As [`Self::write`], or the flush failed.
@@ -171,7 +171,7 @@ impl<D: BlockDevice> Blocking<D> {
         }
     }
 
-    /// Makes `range` read as zeros and leaves it allocated.
+    /// Makes `range` read as zeros. It stays allocated.
     ///
     /// # Errors
     /// It was not done.
@@ -179,7 +179,7 @@ impl<D: BlockDevice> Blocking<D> {
         self.perform(Request::write_zeroes(range)).map(|_| ())
     }
 
-    /// Forgets the contents of `range`.
+    /// Discards the contents of `range`.
     ///
     /// # Errors
     /// It was not done.
@@ -187,7 +187,7 @@ impl<D: BlockDevice> Blocking<D> {
         self.perform(Request::trim(range)).map(|_| ())
     }
 
-    /// Lets `destination` show what `source` showed.
+    /// Moves the contents of `source` to `destination` by a change of the map.
     ///
     /// # Errors
     /// It was not done.
@@ -195,7 +195,7 @@ impl<D: BlockDevice> Blocking<D> {
         self.perform(Request::remap(source, destination)).map(|_| ())
     }
 
-    /// Makes durable all that was submitted before.
+    /// Makes everything durable that was submitted before.
     ///
     /// # Errors
     /// It was not done.
@@ -209,7 +209,7 @@ impl<D: BlockDevice> Blocking<D> {
     }
 }
 
-/// Cuts a range into transfers: one where it is short, also where it is empty.
+/// Cuts a range into transfers. A short or empty range is one transfer.
 fn transfers(range: SectorRange, kind: Kind) -> Result<impl Iterator<Item = SectorRange>, IoError> {
     if range.end().is_none() {
         return Err(IoError { kind, range, status: Status::OutOfRange, bytes: None });
@@ -219,7 +219,7 @@ fn transfers(range: SectorRange, kind: Kind) -> Result<impl Iterator<Item = Sect
         .map(move |part| range.without_first(Sectors(part * Request::TRANSFER_MAX.0)).first(Request::TRANSFER_MAX)))
 }
 
-/// Runs a device until nothing is outstanding. Returns when that is, not before `now`.
+/// Runs a device until nothing is outstanding. Returns when that is, but not before `now`.
 pub fn drain(device: &mut (impl BlockDevice + ?Sized), now: SimTime, out: &mut Vec<Completion>) -> SimTime {
     let mut reached = now;
     while let Some(next) = device.next_event_at() {

@@ -1,4 +1,4 @@
-//! How a request ended, and a queue that hands completions out in order of time.
+//! How a request ends, and a queue that hands completions out in order of time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -8,7 +8,7 @@ use wane_units::{Nanos, SimTime};
 
 use crate::{Kind, SectorRange};
 
-/// The device's number of a request. Later requests have higher numbers; numbers may be left out.
+/// The device's number for a request. Later requests have higher numbers; numbers may be skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId(pub u64);
 
@@ -23,12 +23,12 @@ impl fmt::Display for RequestId {
 pub enum Status {
     /// As asked.
     Done,
-    /// These sectors could not be read, or were not written and keep what they held; all others of the request are as
-    /// asked. A remap names its whole destination. A flush names the sectors that it knows it lost, which may be none.
+    /// These sectors could not be read, or were not written and keep their contents; all others of the request are done. A remap
+    /// names its whole destination. A flush names the sectors that it knows it lost, which may be none.
     MediumError(Vec<SectorRange>),
     /// The range ends beyond the capacity that the device had on submission. Nothing was done.
     OutOfRange,
-    /// These sectors were not written and keep what they held, as the device has no space; all others are as asked.
+    /// These sectors were not written and keep their contents, because the device has no space; all others are done.
     NoSpace(Vec<SectorRange>),
     /// The device cannot do this. Nothing was done.
     Unsupported(Unsupported),
@@ -40,12 +40,12 @@ impl Status {
         *self == Self::Done
     }
 
-    /// Whether nothing was even tried: out of range or unsupported.
+    /// Whether the request was refused without an attempt: out of range or unsupported.
     pub const fn is_refusal(&self) -> bool {
         matches!(self, Self::OutOfRange | Self::Unsupported(_))
     }
 
-    /// The sectors that failed, none where all or nothing was done.
+    /// The sectors that failed. Empty if all or nothing was done.
     pub fn failed(&self) -> &[SectorRange] {
         match self {
             Self::MediumError(sectors) | Self::NoSpace(sectors) => sectors,
@@ -54,7 +54,7 @@ impl Status {
     }
 }
 
-/// NVMe's word for how a command ended.
+/// An NVMe status: how an NVMe drive reports the end of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NvmeStatus {
     /// The status code type: 0 generic, 2 media and data integrity.
@@ -64,10 +64,10 @@ pub struct NvmeStatus {
 }
 
 impl Status {
-    /// What an NVMe drive answers in its place to a request of this kind (NVM Express base specification 2.0, section 3.3.3.2.1, and
-    /// NVM command set 1.0, section 2.3.2): 0/80h, LBA Out of Range, also beyond a capacity that was lowered; 0/81h, Capacity Exceeded;
-    /// 2/81h, Unrecovered Read Error; 2/80h, Write Fault; 0/01h, Invalid Command Opcode; 0/02h, Invalid Field in Command; 0/06h,
-    /// Internal Error.
+    /// The status with which an NVMe drive ends a request of this kind in the same case (NVM Express base specification 2.0,
+    /// section 3.3.3.2.1, and NVM command set 1.0, section 2.3.2): 0/80h, LBA Out of Range, also beyond a capacity that was
+    /// lowered; 0/81h, Capacity Exceeded; 2/81h, Unrecovered Read Error; 2/80h, Write Fault; 0/01h, Invalid Command Opcode;
+    /// 0/02h, Invalid Field in Command; 0/06h, Internal Error.
     pub const fn nvme(&self, kind: Kind) -> NvmeStatus {
         let (code_type, code) = match self {
             Self::Done => (0, 0x00),
@@ -110,7 +110,7 @@ pub enum Unsupported {
     /// Force unit access.
     #[error("the device does not support force unit access; a flush afterwards does the same")]
     Fua,
-    /// Start or length is no multiple of the logical sector; for remaps, of the atomic unit.
+    /// Start or length is not a multiple of the logical sector or, for remaps, of the atomic unit.
     #[error("start and length must be multiples of the device's sector, for a remap of its atomic unit")]
     Alignment,
     /// Bytes do not fit the range, the transfer is too long, or a remap's source is longer than its destination.
@@ -131,20 +131,20 @@ pub enum Unsupported {
 /// A request that is over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// The number that `submit` gave.
+    /// The number that `submit` returned.
     pub id: RequestId,
     /// When it was submitted.
     pub submitted_at: SimTime,
     /// When it ended, not before it was submitted.
     pub at: SimTime,
-    /// What was asked.
+    /// Kind of the request.
     pub kind: Kind,
-    /// Where.
+    /// Its range.
     pub range: SectorRange,
     /// How it ended.
     pub status: Status,
-    /// Of a read that is done or ended with a medium error, on a device that keeps bytes: the contents of the whole range,
-    /// with zeros for sectors that could not be read. Else none.
+    /// For a read that is done or ended with a medium error, on a device that keeps bytes: the contents of the whole range, with
+    /// zeros for sectors that could not be read. Otherwise `None`.
     pub bytes: Option<Vec<u8>>,
 }
 
@@ -155,8 +155,8 @@ impl Completion {
     }
 }
 
-/// Completions to come, handed out by time and, at equal times, by id: what a layer that delays and an array that merges
-/// its members need.
+/// Future completions, handed out by time and, at equal times, by id. Layers that delay requests and arrays that merge their
+/// members use it.
 #[derive(Clone, Debug, Default)]
 pub struct CompletionQueue {
     heap: BinaryHeap<Reverse<ByTime>>,
@@ -203,12 +203,12 @@ impl CompletionQueue {
         self.heap.push(Reverse(ByTime(completion)));
     }
 
-    /// When the first one is due.
+    /// When the first completion is due.
     pub fn next_at(&self) -> Option<SimTime> {
         self.heap.peek().map(|Reverse(first)| first.0.at)
     }
 
-    /// Moves those due up to `until` to `out`, in order.
+    /// Moves the completions that are due up to `until` to `out`, in order.
     pub fn pop_until(&mut self, until: SimTime, out: &mut Vec<Completion>) {
         while self.next_at().is_some_and(|at| at <= until)
             && let Some(Reverse(first)) = self.heap.pop()

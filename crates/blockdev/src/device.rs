@@ -1,4 +1,4 @@
-//! The trait of every block device, what a device says of itself, and how a wrapper passes on what it does not change.
+//! The trait of every block device, the properties of a device, and how a wrapper forwards what it does not change.
 
 use wane_units::{Sectors, SimTime};
 
@@ -7,14 +7,14 @@ use crate::{Completion, Request, RequestId, SectorRange, Status, Unsupported};
 /// What a device can do. It never changes while the device lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Features {
-    /// The logical sector, 1 or 8 sectors of 512 bytes: ranges of requests and the capacity are multiples of it.
+    /// The logical sector, 1 or 8 sectors of 512 bytes. Ranges of requests and the capacity are multiples of it.
     pub sector: Sectors,
-    /// The mapping unit, a multiple of the logical sector. An aligned unit is written whole or not at all when power fails;
-    /// a part of one is written by read-modify-write; remaps are aligned to it.
+    /// The mapping unit, a multiple of the logical sector. When power fails, an aligned unit is written whole or not at all. A
+    /// part of a unit is written by read-modify-write. Remaps are aligned to units.
     pub atomic_unit: Sectors,
-    /// Whether reads bring back what was written. A device that keeps no bytes completes reads without bytes.
+    /// Whether reads return what was written. A device that keeps no bytes completes reads without bytes.
     pub keeps_bytes: bool,
-    /// Whether trimmed sectors read as zeros. If not, each reads as zeros or as what it held, until it is written again.
+    /// Whether trimmed sectors read as zeros. If not, each reads as zeros or as its old contents, until it is written again.
     pub trim_reads_zeros: bool,
     /// Whether requests may carry [`crate::Flags::fua`].
     pub fua: bool,
@@ -29,26 +29,26 @@ pub struct Features {
 pub enum Resize {
     /// None.
     Fixed,
-    /// Capacity falls and never comes back.
+    /// Capacity falls and never rises again.
     Shrink,
-    /// Both ways, up to the capacity at the start.
+    /// Capacity falls and rises, up to the capacity at the start.
     Both,
 }
 
-/// What a device tells its host unasked.
+/// A message from a device to its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Notice {
-    /// When.
+    /// Time of the notice.
     pub at: SimTime,
-    /// What.
+    /// Its contents.
     pub kind: NoticeKind,
 }
 
-/// What a notice says.
+/// Contents of a notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NoticeKind {
-    /// The device would have the host lower the capacity to this.
+    /// The device wants the host to lower the capacity to this.
     CapacityWanted(Sectors),
     /// The capacity is now this.
     CapacityChanged(Sectors),
@@ -57,7 +57,7 @@ pub enum NoticeKind {
 /// Sectors in one state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// Where; never empty.
+    /// The sectors; never empty.
     pub range: SectorRange,
     /// The state of all of them.
     pub state: ExtentState,
@@ -74,8 +74,8 @@ pub enum ExtentState {
     Hole,
 }
 
-/// A block device in virtual time. The crate's page states the rules that every implementation keeps; the conformance suite
-/// in `wane-testkit` checks them.
+/// A block device in virtual time. The crate's page states the rules that every implementation follows; the conformance suite in
+/// `wane-testkit` checks them.
 pub trait BlockDevice: Send {
     /// What the device can do.
     fn features(&self) -> Features;
@@ -83,24 +83,24 @@ pub trait BlockDevice: Send {
     /// Sectors that the device offers now.
     fn capacity(&self) -> Sectors;
 
-    /// Hands over a request at the instant `at`. It takes effect now, and completes later.
+    /// Submits a request at the instant `at`. It takes effect now, and completes later.
     ///
     /// # Panics
     /// `at` lies before an instant that the device was given earlier, in any call.
     fn submit(&mut self, at: SimTime, request: Request) -> RequestId;
 
-    /// A lower bound of the next completion's instant if nothing else is submitted; none if nothing is outstanding. Asking
-    /// changes nothing. After `complete(until, ..)` the bound lies behind `until`, so that a loop over it advances.
+    /// A lower bound of the next completion's time if nothing else is submitted; `None` if nothing is outstanding. The call
+    /// changes nothing. After `complete(until, ..)` the bound lies after `until`, so that a loop over it advances.
     fn next_event_at(&self) -> Option<SimTime>;
 
-    /// Runs to the instant `until` and no further; appends what completed up to then, by time and then by id.
+    /// Runs to the instant `until` and no further. Appends what completed up to then, by time and then by id.
     ///
     /// # Panics
     /// `until` lies before an instant that the device was given earlier, in any call.
     fn complete(&mut self, until: SimTime, out: &mut Vec<Completion>);
 
-    /// Asks for another capacity at the instant `at`. Answers at once: requests submitted before keep the capacity that they
-    /// were submitted under. What lies at or above a lowered capacity is lost.
+    /// Asks for another capacity at the instant `at`. Answers at once: requests submitted earlier keep the capacity at their
+    /// submission. Contents at or above a lowered capacity are lost.
     ///
     /// Default: unsupported.
     ///
@@ -111,15 +111,15 @@ pub trait BlockDevice: Send {
         Status::Unsupported(Unsupported::Kind)
     }
 
-    /// Moves notices not yet told to `out`, oldest first. Each is told once.
+    /// Moves new notices to `out`, oldest first. Each is handed out once.
     ///
     /// Default: there are none.
     fn notices(&mut self, out: &mut Vec<Notice>) {
         let _ = out;
     }
 
-    /// Appends the states of the sectors of `range` below the capacity, in rising order and without gaps. Neighbors may be
-    /// in the same state.
+    /// Appends the states of the sectors of `range` below the capacity, in rising order and without gaps. Neighboring extents may
+    /// be in the same state.
     ///
     /// Default: one extent of [`ExtentState::Data`], which is always true.
     fn extents(&self, range: SectorRange, out: &mut Vec<Extent>) {
@@ -130,10 +130,11 @@ pub trait BlockDevice: Send {
     }
 }
 
-/// Whether a device of these features takes this capacity in place of `current`; `most` is the capacity at the start.
+/// Checks that a device with these features accepts the capacity `wanted` in place of `current`. `most` is the capacity at the
+/// start.
 ///
 /// # Errors
-/// The status that [`BlockDevice::set_capacity`] answers.
+/// The status that [`BlockDevice::set_capacity`] returns.
 pub fn check_capacity(features: &Features, current: Sectors, most: Sectors, wanted: Sectors) -> Result<(), Status> {
     let allowed = match features.resize {
         Resize::Fixed => return Err(Status::Unsupported(Unsupported::Kind)),
@@ -146,7 +147,7 @@ pub fn check_capacity(features: &Features, current: Sectors, most: Sectors, want
     if wanted > allowed { Err(Status::OutOfRange) } else { Ok(()) }
 }
 
-/// Writes those methods of [`BlockDevice`] that a wrapper leaves to the device in the named field.
+/// Writes those methods of [`BlockDevice`] that a wrapper forwards to the device in the named field.
 ///
 /// ```
 /// use wane_blockdev::{BlockDevice, Ram, Request, RequestId, pass_on};
@@ -216,7 +217,7 @@ macro_rules! pass_on {
     };
 }
 
-/// A reference or a box is the device behind it.
+/// Implements the trait for a reference or a box by the device behind it.
 macro_rules! is_the_device_behind {
     ($($pointer:ty),+) => { $(
         impl<D: BlockDevice + ?Sized> BlockDevice for $pointer {

@@ -1,4 +1,4 @@
-//! Layers: each wraps any device, changes one thing and passes on the rest.
+//! Layers: each wraps any device, changes one thing and forwards the rest.
 
 mod delay;
 mod fault;

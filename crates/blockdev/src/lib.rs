@@ -1,47 +1,47 @@
 //! The trait of every block device, in virtual time; a device in memory; layers that wrap any device.
 //!
-//! A [`BlockDevice`] takes requests at instants that its caller names and hands completions back when the caller lets time
-//! run. There is no callback, no thread and no real clock. Drives, arrays, files and servers all stand on it, so that each
-//! can be stacked on any other, and each passes the conformance suite `wane_testkit::conformance`.
+//! A [`BlockDevice`] takes requests at times that its caller names, and hands completions back when the caller lets time run.
+//! There is no callback, no thread and no real clock. Drives, arrays, files and servers all implement or use it, so that each can
+//! be stacked on any other, and each passes the conformance suite `wane_testkit::conformance`.
 //!
 //! # The rules
 //!
-//! **Sectors.** Every range counts sectors of 512 bytes, as in Linux, whatever the device's own sector is. Ranges are
-//! multiples of [`Features::sector`]. [`Request::check`] is the one rule by which requests are refused; what is refused has
-//! no effect.
+//! **Sectors.** Every range counts sectors of 512 bytes, as in Linux, whatever the device's own sector is. Ranges are multiples
+//! of [`Features::sector`]. [`Request::check`] is the one rule by which requests are refused. A refused request has no effect.
 //!
-//! **Time.** The instants given to `submit`, `complete` and `set_capacity` never fall; equal ones are fine. A device panics
-//! when time goes back, as only a faulty caller can do that.
+//! **Time.** The times given to `submit`, `complete` and `set_capacity` never fall; equal ones are fine. A device panics when
+//! time goes back, because only a faulty caller can do that.
 //!
-//! **State now, time later.** Contents, map and capacity change as if each request were carried out whole at its
-//! submission, one after another. A read returns what was submitted before it, complete or not, and nothing submitted
-//! later; requests that overlap need no care. Whether a request is in range is decided at submission, so capacity that falls
-//! while it is outstanding does not matter to it.
+//! **State now, time later.** Contents, map and capacity change as if each request were carried out whole at its submission, one
+//! after another. A read returns what was submitted before it, complete or not, and nothing submitted later; requests that
+//! overlap need no care. Whether a request is in range is decided at submission. A capacity that falls while the request is
+//! outstanding does not matter to it.
 //!
-//! **Completions.** Each request completes exactly once. Completions come in order of their instants, and at equal instants
-//! in order of their ids, which rise with every submission. Times may overtake each other freely but for flushes.
-//! `complete(until, ..)` hands out all completions up to `until` and none behind it. How a caller cuts the time into calls
-//! of `complete` changes nothing: not the completions, their times, their bytes or the notices. The same calls on an equal
-//! device give the same completions.
+//! **Completions.** Each request completes exactly once. Completions come in order of their times, and at equal times in order of
+//! their ids, which rise with every submission. Requests may overtake each other freely, except for flushes. `complete(until,
+//! ..)` hands out all completions up to `until` and none after it. How a caller cuts the time into calls of `complete` changes
+//! nothing: not the completions, their times, their bytes or the notices. The same calls on an equal device give the same
+//! completions.
 //!
-//! **Waiting.** [`BlockDevice::next_event_at`] is a lower bound of the next completion if nothing else is submitted. It is
-//! none exactly when nothing is outstanding.
+//! **Waiting.** [`BlockDevice::next_event_at`] is a lower bound of the next completion if nothing else is submitted. It is `None`
+//! exactly when nothing is outstanding.
 //!
-//! **Durability.** A flush that is done makes durable every request that was submitted before it, and completes no earlier
-//! than any of these that changes contents. A request with [`Flags::fua`] is durable when it is done, it alone. What is not
-//! durable may be lost when power fails, in any order, by whole atomic units. A failed flush promises nothing.
+//! **Durability.** A flush that is done makes every request durable that was submitted before it, and completes no earlier than
+//! any of these that changes contents. A request with [`Flags::fua`] makes itself durable, and nothing else, when it is done.
+//! Data that are not durable may be lost when power fails, in any order, by whole atomic units. A failed flush promises nothing.
 //!
-//! **Zeros.** Sectors never written read as zeros. Write-zeroes reads as zeros and stays allocated, unless
-//! [`Flags::may_unmap`] allows otherwise. Trim deallocates as far as the device can; whether the range then reads as zeros,
-//! ragged ends included, says [`Features::trim_reads_zeros`].
+//! **Zeros.** Sectors never written read as zeros. Write-zeroes makes sectors read as zeros and leaves them allocated, unless
+//! [`Flags::may_unmap`] allows otherwise. Trim deallocates as far as the device can; [`Features::trim_reads_zeros`] says whether
+//! the range, including its ragged ends, then reads as zeros.
 //!
 //! **Empty ranges** at or below the capacity are done and change nothing; above it they are out of range.
 //!
-//! **Failure is a value.** A medium error or lack of space names the sectors of its request that failed, exactly. The rest
-//! of the request is as asked, and no other request is touched. A read that could not bring some sectors brings the others.
+//! **Failure is a value.** A medium error or lack of space names exactly the sectors of its request that failed. The rest of the
+//! request is done, and no other request is affected. A read that fails for some sectors returns the others.
 //!
-//! **Remap** moves contents by a change of the map: the destination shows what the source showed, the source is trimmed, and
-//! so is what the destination has beyond the length of the source. Both are multiples of the atomic unit and do not overlap.
+//! **Remap** moves contents by a change of the map. The destination then has the contents of the source, the source is trimmed,
+//! and so is the part of the destination beyond the length of the source. Both are multiples of the atomic unit and do not
+//! overlap.
 //!
 //! # Example
 //!
@@ -67,7 +67,7 @@ mod range_set;
 mod request;
 mod store;
 
-/// The crate of quantities, for [`pass_on!`].
+/// The units crate, for [`pass_on!`].
 #[doc(hidden)]
 pub use wane_units as units;
 

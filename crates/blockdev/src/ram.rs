@@ -1,4 +1,4 @@
-//! A block device in memory: the plainest device that keeps all rules, and the reference for the others.
+//! A block device in memory: the simplest device that follows all rules, and the reference for the others.
 
 use std::collections::VecDeque;
 
@@ -10,24 +10,24 @@ use crate::{
     Resize, SectorRange, Status, UnitSplit, check_capacity,
 };
 
-/// What a [`Ram`] is like.
+/// Configuration of a [`Ram`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RamConfig {
-    /// Sectors of 512 bytes at the start; a multiple of `sector`. Costs nothing until it is written.
+    /// Sectors of 512 bytes at the start; a multiple of `sector`. It takes no memory until it is written.
     pub capacity: Sectors,
     /// The logical sector: 1 or 8 sectors.
     pub sector: Sectors,
     /// The mapping unit: a multiple of `sector`.
     pub atomic_unit: Sectors,
-    /// From the submission of a request to its completion, whatever it is and whatever else is outstanding.
+    /// Time from the submission of a request to its completion, for every request and load.
     pub latency: Nanos,
-    /// Whether contents are kept. Without, the device knows only what is allocated.
+    /// Whether contents are kept. Otherwise the device knows only what is allocated.
     pub keeps_bytes: bool,
-    /// Whether it takes force unit access, which costs it nothing.
+    /// Whether it accepts force unit access, which costs it nothing.
     pub fua: bool,
-    /// Whether it takes remaps.
+    /// Whether it accepts remaps.
     pub remap: bool,
-    /// Which changes of capacity it takes.
+    /// Which changes of capacity it accepts.
     pub resize: Resize,
 }
 
@@ -57,7 +57,7 @@ pub enum RamError {
     /// The mapping unit.
     #[error("the atomic unit is {unit}; it is a multiple of the logical sector of {sector}, and not 0")]
     AtomicUnit {
-        /// What was asked for.
+        /// The unit asked for.
         unit: Sectors,
         /// The logical sector.
         sector: Sectors,
@@ -65,7 +65,7 @@ pub enum RamError {
     /// The capacity.
     #[error("the capacity is {capacity}; it is a multiple of the logical sector of {sector}")]
     Capacity {
-        /// What was asked for.
+        /// The capacity asked for.
         capacity: Sectors,
         /// The logical sector.
         sector: Sectors,
@@ -74,15 +74,15 @@ pub enum RamError {
 
 /// A block device in memory.
 ///
-/// It supports all that the trait knows, as far as its configuration asks for it. Memory follows what was
-/// written, in pages of 4 KiB. It has no volatile cache, so that everything is durable at once.
+/// It supports everything in the trait, as far as its configuration asks for it. Its memory grows with what was written, in pages
+/// of 4 KiB. It has no volatile cache, so that everything is durable at once.
 #[derive(Clone, Debug)]
 pub struct Ram {
     config: RamConfig,
     capacity: Sectors,
     now: SimTime,
     next_id: u64,
-    /// By instant: the latency is constant and time never falls.
+    /// In order of time: the latency is constant and time never falls.
     outstanding: VecDeque<Completion>,
     notices: Vec<Notice>,
     /// Whole units, cut off at the capacity.
@@ -92,15 +92,15 @@ pub struct Ram {
 }
 
 impl Ram {
-    /// A device of 512-byte sectors and 4 KiB units that answers at once.
+    /// Makes a device of 512-byte sectors and 4 KiB units without latency.
     pub fn new(capacity: Sectors) -> Self {
         Self::with(RamConfig::new(capacity)).expect("any capacity is a multiple of one sector")
     }
 
-    /// A device as described.
+    /// Makes a device with a configuration.
     ///
     /// # Errors
-    /// Sector, unit or capacity do not fit each other.
+    /// Sector, unit and capacity do not fit each other.
     pub fn with(config: RamConfig) -> Result<Self, RamError> {
         let RamConfig { capacity, sector, atomic_unit: unit, .. } = config;
         if !matches!(sector.0, 1 | 8) {
@@ -125,7 +125,7 @@ impl Ram {
         })
     }
 
-    /// Units of which a write, write-zeroes or trim covered a part.
+    /// Number of units that a write, write-zeroes or trim covered only in part.
     pub const fn read_modify_writes(&self) -> u64 {
         self.read_modify_writes
     }
@@ -274,7 +274,7 @@ impl BlockDevice for Ram {
         self.store.extents(range, &self.mapped, out);
         if !self.config.keeps_bytes {
             for extent in &mut out[first..] {
-                // Nobody knows what a write without bytes meant to keep.
+                // It is not known what a write without bytes meant to keep.
                 if extent.state == ExtentState::Zeroes {
                     extent.state = ExtentState::Data;
                 }

@@ -1,4 +1,4 @@
-//! Ranges of sectors, and nothing that could overflow: a range may come from outside.
+//! Ranges of sectors, without overflow, since a range may come from outside.
 
 use std::fmt;
 
@@ -6,12 +6,12 @@ use wane_units::{Lba, Sectors};
 
 /// `count` sectors of 512 bytes from `start` on.
 ///
-/// Any value is allowed, also one whose end exceeds 2^64: devices refuse it as out of range.
+/// Any value is allowed, even one whose end exceeds 2^64: devices refuse it as out of range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SectorRange {
     /// The first sector.
     pub start: Lba,
-    /// How many.
+    /// Number of sectors.
     pub count: Sectors,
 }
 
@@ -24,12 +24,12 @@ impl SectorRange {
         Self { start, count }
     }
 
-    /// The sectors from `start` up to, and without, `end`; none if `end` is not above `start`.
+    /// The sectors from `start` up to, but without, `end`. Empty if `end` is not above `start`.
     pub const fn between(start: Lba, end: Lba) -> Self {
         Self { start, count: Sectors(end.0.saturating_sub(start.0)) }
     }
 
-    /// The sector behind the last one, if its number is below 2^64.
+    /// The sector after the last one, if its number is below 2^64.
     pub const fn end(self) -> Option<Lba> {
         match self.start.0.checked_add(self.count.0) {
             Some(end) => Some(Lba(end)),
@@ -42,7 +42,7 @@ impl SectorRange {
         self.count.0 == 0
     }
 
-    /// Whether it ends at or below `capacity`. An empty range does where it starts at or below `capacity`.
+    /// Whether the range ends at or below `capacity`. An empty range does if it starts at or below `capacity`.
     pub fn lies_within(self, capacity: Sectors) -> bool {
         self.end().is_some_and(|end| end.0 <= capacity.0)
     }
@@ -52,7 +52,7 @@ impl SectorRange {
         self.start.0.is_multiple_of(unit.0) && self.count.0.is_multiple_of(unit.0)
     }
 
-    /// The sectors in both, none if they share none.
+    /// The sectors in both ranges; empty if they share none.
     #[must_use]
     pub fn intersection(self, other: Self) -> Self {
         let start = self.start.max(other.start);
@@ -73,7 +73,7 @@ impl SectorRange {
         Self { start: self.start, count: self.count.min(count) }
     }
 
-    /// What follows the first `count` sectors.
+    /// The range without its first `count` sectors.
     ///
     /// # Panics
     /// Sectors are left and their number is 2^64 or above.
@@ -84,7 +84,7 @@ impl SectorRange {
         Self { start: Lba(start), count: self.count - skipped }
     }
 
-    /// Bytes of the range in memory.
+    /// Number of bytes of the range in memory.
     ///
     /// # Panics
     /// They exceed what memory can address.

@@ -1,4 +1,4 @@
-//! A set of sectors, kept as intervals: what is mapped, what cannot be read, what was lost.
+//! A set of sectors, kept as intervals: for example what is mapped, cannot be read, or was lost.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use wane_units::{Lba, Sectors};
 
 use crate::SectorRange;
 
-/// A set of sectors. Memory follows the number of separate ranges, never their length.
+/// A set of sectors. Its memory grows with the number of separate ranges, not with their length.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RangeSet {
     /// Start to end, the end excluded; never empty, never touching each other.
@@ -38,7 +38,8 @@ impl RangeSet {
             return;
         }
         let (mut start, mut end) = bounds(range);
-        // A range before it that reaches it, then all that begin within it or at its end, become one with it.
+        // A range that begins before and reaches this one is joined with it, and so are all ranges that begin within it or at its
+        // end.
         if let Some((&before, &before_end)) = self.ranges.range(..=start).next_back()
             && before_end >= start
         {
@@ -56,7 +57,7 @@ impl RangeSet {
         debug_assert!(before, "ranges of a set do not touch, or one of them would be found twice");
     }
 
-    /// Takes sectors out.
+    /// Removes sectors.
     ///
     /// # Panics
     /// The range ends beyond 2^64.

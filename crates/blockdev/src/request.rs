@@ -1,4 +1,4 @@
-//! What a host asks of a block device, and whether a device can take it.
+//! Requests of a host to a block device, and whether a device accepts them.
 
 use std::fmt;
 
@@ -6,20 +6,20 @@ use wane_units::Sectors;
 
 use crate::{Features, SectorRange, Status, Unsupported};
 
-/// What is wanted.
+/// Kinds of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
-    /// The contents of the range.
+    /// Reads the contents of the range.
     Read,
-    /// To keep new contents.
+    /// Writes new contents.
     Write,
-    /// To read as zeros from now on. Sectors stay allocated unless [`Flags::may_unmap`] is set.
+    /// Makes the range read as zeros from now on. Sectors stay allocated unless [`Flags::may_unmap`] is set.
     WriteZeroes,
-    /// To forget the contents (deallocate). What is read afterwards: [`Features::trim_reads_zeros`].
+    /// Discards (deallocates) the contents. [`Features::trim_reads_zeros`] says what is read afterwards.
     Trim,
-    /// To make durable what was asked before. The range means nothing.
+    /// Makes everything durable that was submitted before. The range has no meaning.
     Flush,
-    /// To let the range show what [`Request::source`] shows, by a change of the map alone. What the range has beyond the
+    /// Moves the contents of [`Request::source`] to the range by a change of the map alone. The part of the range beyond the
     /// length of the source, and the source itself, are trimmed. Done whole or not at all.
     Remap,
 }
@@ -52,16 +52,16 @@ impl fmt::Display for Kind {
     }
 }
 
-/// How a request is to be carried out.
+/// Options of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Flags {
-    /// Force unit access: the request is durable when it completes. Means nothing to reads and flushes.
+    /// Force unit access: the request is durable when it completes. Has no effect on reads and flushes.
     pub fua: bool,
-    /// Write-zeroes may deallocate. Means nothing to other kinds.
+    /// Write-zeroes may deallocate. Has no effect on other kinds.
     pub may_unmap: bool,
 }
 
-/// Who asks. A device may count by it and place data by it; contents never depend on it.
+/// The sender of a request. A device may count and place data by it; contents never depend on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Origin {
@@ -78,33 +78,33 @@ pub enum Origin {
     ArrayRepair,
 }
 
-/// The stream that the host would place a write in; requests with equal hints are expected to be overwritten together.
+/// The stream in which the host would place a write. Data of requests with equal hints are expected to be overwritten together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StreamHint(pub u16);
 
 /// One request to a block device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// What is wanted.
+    /// Its kind.
     pub kind: Kind,
-    /// Where. Of a remap: the destination.
+    /// Its range; for a remap, the destination.
     pub range: SectorRange,
-    /// Of a remap: the sectors whose contents move to the start of `range`. Else empty.
+    /// For a remap: the sectors whose contents move to the start of `range`. Otherwise empty.
     pub source: SectorRange,
-    /// How.
+    /// Its options.
     pub flags: Flags,
-    /// Who asks.
+    /// Its sender.
     pub origin: Origin,
-    /// The stream that the host suggests, if it has one in mind.
+    /// The stream that the host suggests, if any.
     pub stream: Option<StreamHint>,
-    /// Of a write: the new contents, or none where the host keeps no contents (aging runs), which then read as zeros.
-    /// Of a read: a buffer to be filled, whose contents and length mean nothing; none lets the device make one.
+    /// For a write: the new contents, or `None` if the host keeps no contents (aging runs); these then read as zeros. For a read:
+    /// a buffer to fill, whose contents and length have no meaning; with `None` the device makes one.
     pub bytes: Option<Vec<u8>>,
 }
 
 impl Request {
-    /// Most sectors of a request that carries bytes (a read from a device that keeps them, a write with bytes): 32 MiB, which
-    /// is also what clients of the network block device protocol send at most.
+    /// Most sectors of a request that carries bytes (a read from a device that keeps them, a write with bytes): 32 MiB. Clients
+    /// of the network block device protocol also send at most this much.
     pub const TRANSFER_MAX: Sectors = Sectors(65_536);
 
     fn new(kind: Kind, range: SectorRange) -> Self {
@@ -124,12 +124,12 @@ impl Request {
         Self::new(Kind::Read, range)
     }
 
-    /// A write of `bytes`, as many as `range` has.
+    /// A write of `bytes`, which must be as long as `range`.
     pub fn write(range: SectorRange, bytes: Vec<u8>) -> Self {
         Self { bytes: Some(bytes), ..Self::new(Kind::Write, range) }
     }
 
-    /// A write whose contents nobody keeps.
+    /// A write without contents.
     pub fn write_without_bytes(range: SectorRange) -> Self {
         Self::new(Kind::Write, range)
     }
@@ -149,7 +149,7 @@ impl Request {
         Self::new(Kind::Flush, SectorRange::EMPTY)
     }
 
-    /// A remap: `destination` shows what `source` showed.
+    /// A remap: `destination` gets the contents of `source`.
     pub fn remap(source: SectorRange, destination: SectorRange) -> Self {
         Self { source, ..Self::new(Kind::Remap, destination) }
     }
@@ -182,8 +182,8 @@ impl Request {
         self
     }
 
-    /// Whether a device of these features and this capacity takes the request. Every device refuses by this one rule, so
-    /// that all of them, and layers that ask before they forward, agree.
+    /// Checks that a device of these features and this capacity accepts the request. Every device refuses by this one rule, so
+    /// that all devices, and layers that check before they forward, agree.
     ///
     /// # Errors
     /// The status with which the request completes, without any effect.

@@ -1,4 +1,4 @@
-//! Bytes by sector, kept sparsely: what was never written, or was zeroed, takes no memory.
+//! Bytes by sector, kept sparsely: sectors that were never written, or were zeroed, take no memory.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +6,12 @@ use wane_units::{Lba, Sectors};
 
 use crate::{Extent, ExtentState, RangeSet, SectorRange};
 
-/// Sectors that are kept together.
+/// Sectors of a page, the unit in which bytes are kept.
 const PAGE_SECTORS: u64 = 8;
 const SECTOR_BYTES: usize = Sectors::SIZE.0 as usize;
 const PAGE_BYTES: usize = PAGE_SECTORS as usize * SECTOR_BYTES;
 
-/// Contents of a device; a page that is not there is all zeros.
+/// Contents of a device. A missing page is all zeros.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Store {
     pages: BTreeMap<u64, Box<[u8; PAGE_BYTES]>>,
@@ -52,7 +52,7 @@ impl Store {
         }
     }
 
-    /// Keeps `bytes`, as many as `range` has.
+    /// Stores `bytes`, which are as long as `range`.
     pub(crate) fn write(&mut self, range: SectorRange, bytes: &[u8]) {
         assert_eq!(bytes.len(), range.len_bytes(), "bytes fill their range, or the rest of one of them would be lost");
         for part in parts(range) {
@@ -61,7 +61,7 @@ impl Store {
         }
     }
 
-    /// Makes `range` all zeros. Takes time by the pages kept, not by the length.
+    /// Makes `range` all zeros. The time grows with the number of pages kept, not with the length.
     pub(crate) fn zero(&mut self, range: SectorRange) {
         let mut next = range.start.0 / PAGE_SECTORS;
         let last = range.start.0 + range.count.0;
@@ -80,7 +80,7 @@ impl Store {
         }
     }
 
-    /// Moves the bytes of `source` to `to`, where there are zeros; the source becomes zeros. The two do not overlap.
+    /// Moves the bytes of `source` to `to`, where there are zeros; the source becomes zeros. The two must not overlap.
     pub(crate) fn relocate(&mut self, source: SectorRange, to: Lba) {
         let target = SectorRange::new(to, source.count);
         debug_assert!(source.intersection(target).is_empty(), "a source that overlaps its target would be moved twice");
@@ -91,7 +91,7 @@ impl Store {
         {
             let whole = SectorRange::new(Lba(page * PAGE_SECTORS), Sectors(PAGE_SECTORS));
             let shared = whole.intersection(source);
-            // The destination may lie within this loop's way, between pages of the source: it is no part of the source.
+            // The destination may lie between pages of the source, where this loop meets it. It is no part of the source.
             if !shared.is_empty() {
                 let from = (shared.start.0 - whole.start.0) as usize * SECTOR_BYTES;
                 let mut bytes = [0; PAGE_BYTES];
@@ -105,7 +105,7 @@ impl Store {
         self.zero(source);
     }
 
-    /// Appends what is known of `range` when the sectors of `mapped` are allocated.
+    /// Appends the states of `range`, of which the sectors in `mapped` are allocated.
     pub(crate) fn extents(&self, range: SectorRange, mapped: &RangeSet, out: &mut Vec<Extent>) {
         let first = out.len();
         let mut reached = range.start;
@@ -133,7 +133,7 @@ impl Store {
     }
 }
 
-/// Appends an extent, or lengthens the last one of this call where it has the same state.
+/// Appends an extent, or lengthens the last one of this call if it has the same state.
 fn push(out: &mut Vec<Extent>, first: usize, range: SectorRange, state: ExtentState) {
     if range.is_empty() {
         return;

@@ -1,4 +1,4 @@
-//! The conformance suite finds what it is there to find: one broken device for each rule, and what the suite says of it.
+//! The conformance suite finds broken devices: one for each rule, and the suite's message for it.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -51,7 +51,7 @@ struct Broken {
     completed: u64,
 }
 
-/// Outlives every device, as real time would.
+/// Counts devices over the whole process, as real time would run on.
 static DEVICES: AtomicU64 = AtomicU64::new(0);
 
 impl Broken {
@@ -181,10 +181,10 @@ fn every_broken_rule_is_found() {
         (How::DependsOnTheCut, "with the time cut"),
         (How::NeverTheSame, "with the time cut AsGiven"),
         (How::TakesTimeBack, "is taken after"),
-        (How::NoticesTwice, "told twice"),
-        (How::NoticesNothing, "notices tell"),
+        (How::NoticesTwice, "given twice"),
+        (How::NoticesNothing, "notices give"),
         (How::ExtentsWithGaps, "extents end at"),
-        (How::ExtentsLie, "is told as"),
+        (How::ExtentsLie, "is reported as"),
         (How::KeepsItsCapacity, "capacity"),
         (How::RefusesWhatIsOutstanding, "around a fall of capacity"),
         (How::RefusesEmptyRanges, "ends as OutOfRange"),
@@ -201,16 +201,16 @@ fn every_broken_rule_is_found() {
     }
 }
 
-/// Devices that say that they did what they did not do.
+/// Devices that report as done what they did not do.
 #[test]
 fn every_lie_is_found() {
     let torn = Effect::Torn { first: Sectors(1) };
     let table = [
         (Kind::Write, torn, "may hold"),
         (Kind::Write, Effect::DROPPED, "may hold"),
-        (Kind::WriteZeroes, torn, "may hold|is told as"),
+        (Kind::WriteZeroes, torn, "may hold|is reported as"),
         (Kind::Trim, torn, "may hold"),
-        (Kind::Remap, Effect::DROPPED, "may hold|is told as"),
+        (Kind::Remap, Effect::DROPPED, "may hold|is reported as"),
         (Kind::Read, torn, "may hold"),
     ];
     for (kind, effect, say) in table {

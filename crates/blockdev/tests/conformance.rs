@@ -1,4 +1,4 @@
-//! Memory, each layer, and stacks of layers are block devices; and each layer shows its effect.
+//! Memory, each layer, and stacks of layers are block devices, and each layer has its effect.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -24,7 +24,7 @@ fn ram() -> Ram {
     Ram::with(config()).unwrap()
 }
 
-/// Writes and remaps are slow, flushes are not: those are the delays that could break the order of flushes.
+/// Writes and remaps are slow, flushes are not: such delays could break the order of flushes.
 fn delays() -> Delays {
     Delays::all(Nanos(10)).with(Kind::Write, Nanos(70_000)).with(Kind::Remap, Nanos(5_000)).with(Kind::Read, Nanos(0))
 }
@@ -102,7 +102,7 @@ fn each_layer_and_stacks_of_layers_are_block_devices() {
     conformance::block_device("fault of 4 KiB sectors", &|| Box::new(faults(Ram::with(coarse).unwrap())));
 }
 
-/// Submits all at once, and returns when each is complete.
+/// Submits all requests at once. Returns when each is complete.
 fn times(device: &mut dyn BlockDevice, requests: Vec<Request>) -> Vec<(u64, u64)> {
     for request in requests {
         device.submit(SimTime(100), request);
@@ -254,7 +254,7 @@ fn writes_stop_at_sectors_that_are_bad_for_ever() {
 #[test]
 fn chosen_requests_end_half_done() {
     let first = Sectors(3);
-    // Kind, effect; the status; whether the first and the other sectors hold what was asked for.
+    // Kind, effect; the status; whether the first sectors and the others have the requested contents.
     let rest = range(3, 5);
     let table = [
         (Kind::Write, Effect::MediumError { first }, Status::MediumError(vec![rest]), [true, false]),

@@ -9,14 +9,14 @@ use wane_nand::rber::Ranges;
 
 use super::RberError;
 
-/// Fewest rows that are fitted.
+/// Smallest number of rows that can be fitted.
 pub const ROWS_MIN: usize = 12;
-/// Largest cycles, days or reads; beyond it numbers are no longer about flash.
+/// Largest cycles, days or reads. Larger numbers cannot be about flash.
 pub const INPUT_MAX: f64 = 1e15;
-/// Most rows that are read.
+/// Largest number of rows that are read.
 pub const ROWS_MAX: usize = 1_000_000;
 
-/// Most bytes of a row; longer ones are no measurements, and would fill the memory.
+/// Largest row in bytes. Longer ones are not measurements, and would fill the memory.
 const ROW_BYTES_MAX: usize = 16 << 20;
 
 const COLUMNS: [&str; 4] = ["cycles", "days", "reads", "rber"];
@@ -32,7 +32,7 @@ pub struct Sample {
     pub days: f64,
     /// Reads of the block since its erase.
     pub reads: f64,
-    /// Above 0 and at most 1.
+    /// Raw bit error rate, above 0 and at most 1.
     pub rber: f64,
 }
 
@@ -44,7 +44,7 @@ pub struct Data {
 }
 
 impl Data {
-    /// Checks measurements from `name`, which messages begin with.
+    /// Checks measurements. Messages begin with `name`.
     pub fn new(name: &str, samples: Vec<Sample>) -> Result<Self, RberError> {
         let wrong = |message: String| Err(RberError(format!("{name}: {message}")));
         if samples.len() < ROWS_MIN {
@@ -63,8 +63,8 @@ impl Data {
         Ok(data)
     }
 
-    /// Reads CSV with a header that has the columns `cycles`, `days`, `reads` and `rber` in any order; other columns are
-    /// skipped, lines that begin with `#` are comments.
+    /// Reads CSV whose header has the columns `cycles`, `days`, `reads` and `rber` in any order. Other columns are
+    /// skipped; lines that begin with `#` are comments.
     pub fn read(name: &str, input: impl Read) -> Result<Self, RberError> {
         let since_row = Rc::new(Cell::new(0));
         let mut reader = ReaderBuilder::new()
@@ -93,7 +93,7 @@ impl Data {
         Self::new(name, samples)
     }
 
-    /// Where it is from.
+    /// The name of its source.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -103,7 +103,7 @@ impl Data {
         &self.samples
     }
 
-    /// What they span.
+    /// The ranges that they span.
     pub fn ranges(&self) -> Ranges {
         Ranges {
             cycles: self.span(|sample| sample.cycles),
@@ -121,7 +121,7 @@ impl Data {
     }
 }
 
-/// Leaves out carriage returns, which put the reader's line numbers one off, and ends what is no row any more.
+/// A reader that leaves out carriage returns, which would make line numbers wrong, and fails at a row that is too long.
 struct PlainLines<R> {
     input: R,
     /// Bytes read since the last row was complete.
@@ -148,7 +148,7 @@ impl<R: Read> Read for PlainLines<R> {
     }
 }
 
-/// Where the four columns stand.
+/// Finds the indexes of the four columns.
 fn places(name: &str, header: &StringRecord) -> Result<[usize; 4], RberError> {
     let found: Vec<String> = header.iter().map(str::to_lowercase).collect();
     let wrong = |message: String| RberError(format!("{name}, line 1: {message}"));
@@ -180,7 +180,7 @@ fn value(column: &str, text: &str) -> Result<f64, String> {
     if fits { Ok(number) } else { Err(format!("found {text}, allowed is {allowed}")) }
 }
 
-/// A broken CSV as the end of a sentence that begins with the file.
+/// An error of the CSV reader, as the end of a sentence that begins with the file.
 fn told(error: &csv::Error) -> String {
     let line = error.position().map_or_else(String::new, |position| format!(", line {}", position.line()));
     match error.kind() {
@@ -193,7 +193,7 @@ fn told(error: &csv::Error) -> String {
     }
 }
 
-/// Text from a file, short enough for a sentence.
+/// Shortens text from a file for a sentence.
 fn cut(text: &str) -> String {
     let mut short: String = text.chars().filter(|character| !character.is_control()).take(60).collect();
     if short.len() < text.len() {

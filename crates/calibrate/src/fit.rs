@@ -1,4 +1,4 @@
-//! The fit of the model to measurements: its shape, its goodness, and what the data determine of it.
+//! The fit of the model to measurements: its shape, its goodness, and which parameters the data determine.
 
 use nalgebra::DMatrix;
 use wane_nand::rber::RberModel;
@@ -10,24 +10,25 @@ use wane_results::student_t_975;
 
 pub use super::solve::EXPONENT_MAX;
 
-/// Rows that starts are searched on; the last descents see all rows.
+/// Number of rows for the search of starts. The last descents use all rows.
 const SEARCH_ROWS: usize = 2_000;
-/// Random starts and how many of the best are followed: at first, and with a term left out.
+/// Number of random starts, and number of the best ones that are followed.
 const EFFORT: (usize, usize) = (160, 6);
 const EFFORT_AGAIN: (usize, usize) = (24, 1);
 /// Scale of the loss, in ln RBER, until the noise is known.
 const DELTA_FIRST: f64 = 0.2;
-/// Scale of the loss in robust standard deviations: nearly least squares where the noise is normal.
+/// Scale of the loss in robust standard deviations. With normal noise the fit is nearly least squares.
 const DELTA_DEVIATIONS: f64 = 3.0;
 const DELTA_MIN: f64 = 1e-3;
-/// Beyond so many robust standard deviations a row is an outlier.
+/// Robust standard deviations beyond which a row is an outlier.
 const OUTLIER_DEVIATIONS: f64 = 5.0;
-/// A scale whose 95 % interval spans more than this factor, or an exponent whose interval is wider, is not identifiable.
+/// A scale is not identifiable if its 95 % interval spans more than this factor.
 const SCALE_SPAN_MAX: f64 = 1e4;
+/// An exponent is not identifiable if its 95 % interval is wider than this.
 const EXPONENT_WIDTH_MAX: f64 = 2.0;
-/// An exponent this near to the end of its range is at it.
+/// An exponent closer than this to an end of its range counts as at its end.
 const AT_BOUND: f64 = 0.01;
-/// Terms in the order of their scales: scale, exponent of cycles, exponent of days or reads.
+/// The parameters of each term, in the order of the scales: scale, exponent of cycles, exponent of days or reads.
 const TERMS: [&[usize]; SCALES] = [&[0], &[1, 4], &[2, 5, 6], &[3, 7, 8]];
 
 /// A model fitted to measurements.
@@ -45,20 +46,20 @@ pub struct Fit {
     pub r2: f64,
     /// Root mean square of the residuals of ln RBER.
     pub rms: f64,
-    /// Rows that lie far off, and so count little.
+    /// Rows far from the fit, which count little.
     pub outliers: usize,
-    /// The row that lies farthest off, by ratio.
+    /// The row farthest from the fit, by ratio.
     pub worst: Worst,
     /// Root of the random starts.
     pub seed: u64,
 }
 
-/// The row farthest off.
+/// The row farthest from the fit.
 #[derive(Clone, Copy, Debug)]
 pub struct Worst {
     /// The measurement.
     pub sample: Sample,
-    /// What the model says there.
+    /// The model's value there.
     pub fitted: f64,
 }
 
@@ -73,14 +74,14 @@ pub struct Parameter {
     pub determined: Determined,
 }
 
-/// Whether data determine a parameter.
+/// Whether the data determine a parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Determined {
-    /// Its 95 % interval.
+    /// They do; its 95 % interval.
     Within(f64, f64),
-    /// An exponent at an end of its range.
+    /// It is an exponent at an end of its range.
     AtBound,
-    /// Not identifiable, and why.
+    /// They do not, and why.
     No(&'static str),
 }
 
@@ -133,7 +134,7 @@ pub fn fit(data: &Data, seed: u64) -> Result<Fit, RberError> {
     Ok(finish(data, &centers, &points, &shape, &reasons, &at, delta, seed))
 }
 
-/// ln of the largest inputs, where the scales are taken.
+/// ln of the largest inputs, at which the scales are fitted.
 #[derive(Clone, Copy, Debug)]
 struct Centers {
     cycles: f64,
@@ -157,7 +158,7 @@ impl Centers {
         }
     }
 
-    /// How far the ln of each scale at 1 lies below the ln at the centers, for each exponent.
+    /// For each exponent: the index of its scale, its own index, and the ln of its center. At inputs of 1 the ln of the scale is lower by exponent x ln.
     fn shifts(&self) -> [(usize, usize, f64); 5] {
         [(1, 4, self.cycles), (2, 5, self.cycles), (2, 6, self.days), (3, 7, self.cycles), (3, 8, self.reads)]
     }
@@ -178,10 +179,10 @@ impl Centers {
     }
 }
 
-/// The first term present whose scale no preset can have, with its value. A scale that is so small beside its largest
-/// inputs that it becomes 0 is among them.
+/// The first term whose scale no preset can have, with its value. That includes a scale so small beside its largest
+/// inputs that it becomes 0.
 fn unwritable(model: &RberModel, shape: &Shape, at: &Coordinates) -> Option<(usize, f64)> {
-    /// ln of a term at its largest inputs; below it there is no term.
+    /// Smallest ln of a term at its largest inputs. Below it the term counts as 0.
     const NOTHING: f64 = -700.0;
     let values = model.parameters();
     (0..SCALES).filter(|scale| shape.free[*scale]).map(|scale| (scale, values[scale])).find(|(scale, value)| {
@@ -201,7 +202,7 @@ fn without(shape: &Shape, scale: usize) -> Shape {
 
 type Reasons = [Option<&'static str>; PARAMETERS];
 
-/// What the inputs allow to fit, and why not the rest.
+/// Which parameters the inputs allow to fit, and why not the others.
 fn shape_of(data: &Data) -> (Shape, Reasons) {
     let mut shape = Shape { free: [true; PARAMETERS], held: [0.0; PARAMETERS] };
     let mut reasons: Reasons = [None; PARAMETERS];
@@ -259,16 +260,16 @@ fn residual(at: &Coordinates, point: &Point) -> f64 {
     solve::evaluate(at, point).0 - point.rber
 }
 
-/// The standard deviation of the noise in ln RBER, from the median: outliers do not move it.
+/// The standard deviation of the noise in ln RBER, from the median, which outliers do not affect.
 fn deviation(points: &[Point], at: &Coordinates, shape: &Shape) -> f64 {
     let mut sizes: Vec<f64> = points.iter().map(|point| residual(at, point).abs()).collect();
     sizes.sort_by(f64::total_cmp);
     let rows = points.len() as f64;
-    // 1.4826 makes the median of a normal deviate's size its standard deviation.
+    // 1.4826 converts the median size of a normal deviate to its standard deviation.
     1.4826 * sizes[sizes.len() / 2] * (rows / (rows - shape.freedom() as f64).max(1.0)).sqrt()
 }
 
-/// The term that is missed least, where the criterion is lower without it: the shape, the term and the curve without it.
+/// Finds the term that can best be left out, if the criterion is lower without it: the shape, the term, and the curve without it.
 fn leave_out(
     points: &[Point],
     shape: &Shape,
@@ -278,7 +279,7 @@ fn leave_out(
 ) -> Option<(Shape, usize, Coordinates)> {
     let rows = points.len() as f64;
     let criterion = |shape: &Shape, at: &Coordinates| {
-        // Where the data are exact, rounding errors are no evidence.
+        // With exact data, rounding errors must not count as evidence.
         let per_row = solve::objective(points, at, delta) / rows + 1e-12;
         rows * libm::log(per_row) + shape.freedom() as f64 * libm::log(rows)
     };
@@ -362,8 +363,8 @@ fn determined(index: usize, value: f64, half: f64) -> Determined {
 }
 
 /// Standard errors of the parameters (of the ln of a scale), by the usual covariance of a robust regression: that of least
-/// squares times mean(psi^2) / mean(psi')^2 (Huber, 1981, 7.6). Not a number where a parameter is held; huge where the
-/// data leave a direction open.
+/// squares times mean(psi^2) / mean(psi')^2 (Huber, 1981, 7.6). NaN for a parameter that is held; huge in directions that the
+/// data do not determine.
 fn standard_errors(
     centers: &Centers,
     points: &[Point],
@@ -371,7 +372,7 @@ fn standard_errors(
     at: &Coordinates,
     delta: f64,
 ) -> [f64; PARAMETERS] {
-    /// Added to a matrix of columns of length 1: directions that the data leave open get a variance of 10^12.
+    /// Added to a matrix of columns of length 1, so that directions that the data do not determine get a variance of 10^12.
     const RIDGE: f64 = 1e-12;
     let free: Vec<usize> = shape.free().collect();
     assert!(!free.is_empty(), "a fit has a parameter, or its matrix would be empty");
@@ -397,7 +398,7 @@ fn standard_errors(
     });
     let mut errors = [f64::NAN; PARAMETERS];
     let Some(inverse) = unit.cholesky().map(|factors| factors.inverse()) else { return errors };
-    // Parameters are sums of coordinates: each scale loses its exponents times the centers.
+    // Parameters are sums of coordinates: from each scale its exponents times the centers are subtracted.
     for (index, parameter) in free.iter().enumerate() {
         let mut sum = vec![0.0; free.len()];
         sum[index] = 1.0;

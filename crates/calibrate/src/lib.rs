@@ -1,6 +1,6 @@
-//! Raw bit errors as data: measurements read, the model fitted to them, presets that carry it.
+//! Raw bit errors as data: reads measurements, fits the model to them, and writes the model as a preset.
 //!
-//! The model itself is `nand`'s. Fitting lives here because it needs linear algebra, which the medium does not.
+//! The model itself is in `nand`. Fitting is here because it needs linear algebra, which the medium does not.
 
 mod data;
 mod fit;
@@ -18,7 +18,7 @@ use wane_nand::rber::Ranges;
 #[error("{0}")]
 pub struct RberError(String);
 
-/// What lies outside the data of `name`, a sentence for each input; `values` are those of cycles, days and reads.
+/// One sentence for each input with values outside the data of `name`. `values` are those of cycles, days and reads.
 pub fn extrapolations(name: &str, ranges: &Ranges, values: [&[f64]; 3]) -> Vec<String> {
     let inputs = ["cycles", "days", "reads"].into_iter().zip([ranges.cycles, ranges.days, ranges.reads]).zip(values);
     let mut told = Vec::new();

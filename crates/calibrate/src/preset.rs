@@ -1,4 +1,4 @@
-//! A fitted model as TOML, to paste or to keep.
+//! A fitted model as TOML, to paste into a scenario or to save.
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -17,12 +17,12 @@ const RANGES: [&str; 3] = ["cycles", "days", "reads"];
 pub struct Preset {
     /// The model.
     pub model: RberModel,
-    /// Outside it is extrapolation.
+    /// The ranges of its data. Outside them the model extrapolates.
     pub ranges: Ranges,
 }
 
 impl Preset {
-    /// The preset as TOML that [`Self::parse`] reads back to the same numbers.
+    /// The preset as TOML, from which [`Self::parse`] reads the same numbers.
     pub fn to_toml(&self) -> String {
         let mut text = String::from("[rber]\n");
         for (name, value) in RberModel::NAMES.iter().zip(self.model.parameters()) {

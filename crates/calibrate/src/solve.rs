@@ -1,15 +1,15 @@
-//! Robust least squares for the power law on a log scale, from many starts.
+//! Robust least squares for the power law on a logarithmic scale, from many starts.
 //!
-//! Scales are fitted as logarithms of their terms at the largest inputs, where they are least entangled with the exponents;
-//! exponents through a logistic curve that holds them between 0 and [`EXPONENT_MAX`]. Residuals are differences of ln RBER
-//! under the soft L1 loss, so that a row far off pulls with bounded force. The solver is Levenberg-Marquardt (MINPACK's)
-//! with the derivatives written out. For given exponents the scales are a linear problem: that is where starts come from.
+//! Scales are fitted as logarithms of their terms at the largest inputs, where they depend least on the exponents.
+//! Exponents are fitted through a logistic curve that keeps them between 0 and [`EXPONENT_MAX`]. Residuals are differences of ln RBER
+//! under the soft L1 loss, so that the influence of an outlier is bounded. The solver is MINPACK's Levenberg-Marquardt
+//! with explicit derivatives. For given exponents the scales are a linear problem, which gives the starts.
 
 use levenberg_marquardt::{LeastSquaresProblem, LevenbergMarquardt};
 use nalgebra::{DMatrix, DVector, Dyn, Owned};
 use wane_sim::Stream;
 
-/// Exponents lie between 0 and this; published ones between 0.14 and 3.33.
+/// Largest exponent. Published ones are between 0.14 and 3.33.
 pub const EXPONENT_MAX: f64 = 6.0;
 
 /// Parameters: four scales, then five exponents.
@@ -44,7 +44,7 @@ impl Shape {
         self.free().count()
     }
 
-    /// `at`, with what is held where it is held.
+    /// Returns `at` with the coordinates that are held at their values.
     fn hold(&self, at: &Coordinates) -> Coordinates {
         std::array::from_fn(|index| if self.free[index] { at[index] } else { self.held[index] })
     }
@@ -89,7 +89,7 @@ fn power(exponent: f64, log: f64) -> f64 {
     if exponent == 0.0 { 0.0 } else { exponent * log }
 }
 
-/// Twice the soft L1 loss at scale `delta`, summed: what the solver makes small.
+/// The objective of the solver: twice the soft L1 loss at scale `delta`, summed over the points.
 pub(super) fn objective(points: &[Point], at: &Coordinates, delta: f64) -> f64 {
     points.iter().map(|point| softened(evaluate(at, point).0 - point.rber, delta).0.powi(2)).sum()
 }
@@ -105,7 +105,7 @@ struct Problem<'a> {
     points: &'a [Point],
     shape: &'a Shape,
     delta: f64,
-    /// What the solver moves: free coordinates, exponents before the logistic curve.
+    /// The coordinates that the solver changes: the free ones, with exponents before the logistic curve.
     moved: DVector<f64>,
 }
 
@@ -159,14 +159,14 @@ impl LeastSquaresProblem<f64, Dyn, Dyn> for Problem<'_> {
     }
 }
 
-/// The nearest least of the objective, from `at` on.
+/// Finds the nearest minimum of the objective, starting from `at`.
 pub(super) fn descend(points: &[Point], shape: &Shape, at: &Coordinates, delta: f64) -> Coordinates {
     let moved = shape.free().map(|index| if index < SCALES { at[index] } else { before_logistic(at[index]) });
     let moved = DVector::from_iterator(shape.freedom(), moved);
     let problem = Problem { points, shape, delta, moved };
     let (problem, _) = LevenbergMarquardt::new().with_patience(60).minimize(problem);
     let found = problem.coordinates();
-    // A solver that was led astray returns no worse than it was given.
+    // A solver that went astray must not return a worse point than the start.
     if objective(points, &found, delta) <= objective(points, at, delta) { found } else { *at }
 }
 
@@ -197,7 +197,7 @@ pub(super) fn search(
     scored.min_by(|left, right| left.0.total_cmp(&right.0)).expect("there is a start").1
 }
 
-/// Sets the free scales to what fits best, by relative error, with the exponents as they are.
+/// Sets the free scales to the best fit by relative error for the given exponents.
 fn with_best_scales(points: &[Point], shape: &Shape, at: &mut Coordinates) {
     const REWEIGHTINGS: usize = 3;
     /// Relative errors above this lose weight.
@@ -220,7 +220,7 @@ fn with_best_scales(points: &[Point], shape: &Shape, at: &mut Coordinates) {
             logs.map(|log| libm::exp(log - point.rber))
         })
         .collect();
-    // A saturated row says that the curve is at least 1 there, not that it is 1.
+    // A saturated row means that the curve is at least 1 there, not that it is 1.
     let saturated = |point: &Point| point.rber > -0.1;
     let usable = points.iter().filter(|point| !saturated(point)).count() > shape.freedom();
     let mut weights: Vec<f64> = points.iter().map(|point| if usable && saturated(point) { 0.0 } else { 1.0 }).collect();
@@ -236,12 +236,12 @@ fn with_best_scales(points: &[Point], shape: &Shape, at: &mut Coordinates) {
     }
     let lowest = points.iter().map(|point| point.rber).fold(f64::INFINITY, f64::min);
     for index in (0..SCALES).filter(|index| shape.has_term(*index)) {
-        // From nothing at all no descent comes back.
+        // A descent cannot leave a scale of 0.
         at[index] = libm::log(scales[index].max(0.01 * libm::exp(lowest)));
     }
 }
 
-/// Scales, none negative, that bring the weighted rows nearest to 1: the best of all sets of terms.
+/// The nonnegative scales that bring the weighted rows nearest to 1: the best over all sets of terms.
 fn nonnegative(rows: &[[f64; SCALES]], weights: &[f64], shape: &Shape) -> [f64; SCALES] {
     let mut gram = [[0.0; SCALES]; SCALES];
     let mut right = [0.0; SCALES];
@@ -259,7 +259,7 @@ fn nonnegative(rows: &[[f64; SCALES]], weights: &[f64], shape: &Shape) -> [f64; 
         if terms.iter().any(|index| !shape.has_term(*index) || gram[*index][*index] <= 0.0) {
             continue;
         }
-        // Columns of length 1: their sizes differ by many decades.
+        // Columns are scaled to length 1, since their sizes differ by many decades.
         let length = |index: usize| gram[index][index].sqrt();
         let cell = |i: usize, j: usize| {
             let (i, j) = (terms[i.max(j)], terms[i.min(j)]);

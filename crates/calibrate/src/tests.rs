@@ -1,4 +1,4 @@
-//! Fits of made-up measurements, and what is wrong with measurements and presets.
+//! Fits of made-up measurements, and errors of measurements and presets.
 
 use wane_nand::rber::{CHIPS, RberModel, chip};
 use wane_scenario::{ChipSpec, Scenario, Sources};
@@ -9,8 +9,8 @@ use super::*;
 const DAYS: [f64; 6] = [0.0, 0.1, 1.0, 10.0, 100.0, 365.0];
 const READS: [f64; 6] = [0.0, 10.0, 100.0, 1_000.0, 3_000.0, 10_000.0];
 
-/// Shares of the rated cycles in even ratios, from 2 %: errors grow by orders of magnitude, so a grid in even steps would
-/// hardly see how they begin.
+/// Shares of the rated cycles in even ratios, from 2 %. Errors grow by orders of magnitude, so that a grid in even steps would
+/// hardly show how they begin.
 fn cycles(rated: f64) -> Vec<f64> {
     (0..6).map(|step| (rated * 0.02 * libm::pow(50.0, f64::from(step) / 5.0)).round()).collect()
 }

@@ -1,14 +1,14 @@
-//! DC11: what coding on drives takes (dissertation 002, section 8.3).
+//! DC11: time and energy of erasure coding on drives (dissertation 002, section 8.3).
 //!
-//! The drives are not to be had, and nothing measures their power here: that is imported. What follows of it is the model of `fleet::coding`, of which the
-//! claim compares order and ratios with what the paper says of its figure 8.4.
+//! The drives are not available and nothing here measures their power, so it is imported. The rest follows from the model of `fleet::coding`: the claim
+//! compares its order and ratios with what the paper says of its figure 8.4.
 
 use wane_fleet::coding::{Coding, Matched, Shares, Work};
 use wane_report::published::{Bars, Picture};
 
 use super::{Claim, Class, Finding, Others, Verdict};
 
-/// Codes of figure 8.4, by the M and K that the text names, and more of either M.
+/// Codes of figure 8.4: those whose M and K the text names, and more with each M.
 const CODES: [Shares; 6] = [
     Shares { needed: 3, made: 8 },
     Shares { needed: 4, made: 8 },
@@ -18,10 +18,10 @@ const CODES: [Shares; 6] = [
     Shares { needed: 12, made: 16 },
 ];
 
-/// Megabytes of the object, as much as fits in a drive's memory; times grow in proportion.
+/// Size of the object in MB: what fits in a drive's memory. Times grow in proportion.
 const MEGABYTES: f64 = 1000.0;
 
-/// A disk that nobody waits for: files lie in memory.
+/// Rate of a disk that takes no time, which stands for files in memory.
 const MEMORY_MB_PER_S: f64 = 1e9;
 
 pub(super) fn claims() -> Vec<Claim> {
@@ -37,14 +37,12 @@ pub(super) fn claims() -> Vec<Claim> {
         [
             "a model in virtual time of 1 GB, six codes, one drive and a server",
             "the powers and that order; no times, no file sizes, and no power of the server",
-            "powers are imported; products a second are measured on the machine of `cargo bench -p wane-actor` and scaled to 1 GHz; decoding makes one \
-             share of data that is lost",
+            "powers are imported; products a second are measured by `cargo bench -p wane-actor` and scaled to 1 GHz; decoding rebuilds one lost share \
+             of data",
         ],
         Vec::new,
         |_| coded(),
-        Others::None(
-            "powers are imported, and the rest follows from inputs, which `wane_fleet::coding` takes others of",
-        ),
+        Others::None("powers are imported, and the rest follows from inputs; `wane_fleet::coding` accepts others"),
     )]
 }
 
@@ -58,7 +56,7 @@ fn seconds(model: &Coding, shares: Shares, work: Work) -> f64 {
     model.on_drives(shares, work, MEGABYTES, 1).map_or_else(|error| never(&error), |taken| taken.seconds)
 }
 
-/// A test shows that the codes and inputs are within their ranges.
+/// Panics: a test shows that the claim's codes and inputs are within their ranges.
 fn never<T>(error: &wane_fleet::FleetError) -> T {
     unreachable!("the inputs of the claim are within their ranges: {error}")
 }
@@ -91,12 +89,13 @@ fn coded() -> Finding {
             in_memory.0, in_memory.1, on_disk.0, on_disk.1, idle + encode.0, idle + encode.1, idle + decode.0, idle + decode.1
         ),
         verdict: Verdict::of(agrees),
-        note: "encoding makes M - K products of each byte, decoding one for each share of data that is lost (none at all if none is), so that \"almost 10 times\" \
-               is no constant but a code's: M - K over the lost shares, up to 13 here, and less as soon as a disk is waited for. That decoding is faster with more \
-               shares follows only if its throughput counts the bytes of all M shares; of the data's bytes it does not depend on M. The text's M = 8, K = 8 \
-               has no parity, and M = 3, K = 16 is no code: the two are swapped there. The last columns are the paper's rule with a server whose power it does not \
-               print: how many drives are as fast, with files on disks, and what a server may draw before they use less energy. With the same disk one drive does \
-               a server's work as long as the disk decides; a slower core than 1 GHz over 3 GHz makes it several:"
+        note: "encoding makes M - K products of each byte, decoding one for each lost share of data (none if none is lost), so \"almost 10 times\" is \
+               not a constant but depends on the code: M - K over the lost shares, up to 13 here, and less once a disk is waited for. Decoding is \
+               faster with more shares only if its throughput counts the bytes of all M shares; counted in the data's bytes it does not depend on M. \
+               The text's M = 8, K = 8 has no parity, and M = 3, K = 16 is no code: the text swaps the two there. The last columns apply the paper's \
+               rule to a server whose power it does not print: the number of drives that are as fast, with files on disks, and the power that a \
+               server may draw before the drives use less energy. With the same disk one drive does a server's work as long as the disk is the \
+               bottleneck; with a core slower than 1 GHz against 3 GHz it takes several:"
             .to_owned(),
         table: table(&memory, &disk),
     }
@@ -133,7 +132,7 @@ fn table(memory: &Coding, disk: &Coding) -> String {
     table
 }
 
-/// Figure 8.4 over K and M, of the model.
+/// Figure 8.4 over K and M, from the model.
 pub(super) fn pictures() -> (&'static str, Vec<Picture>) {
     let [memory, disk] = models();
     let bars = |heading, caption: &str, measure, of: &dyn Fn(&Coding, Shares) -> f64, levels| {
@@ -171,7 +170,7 @@ pub(super) fn pictures() -> (&'static str, Vec<Picture>) {
         ),
         bars(
             "Figure 8.4 (c)",
-            "Energy to encode on a drive at 24.7 W, the paper's most (imported); it draws power, and energy follows from the time.",
+            "Energy to encode on a drive at 24.7 W, the paper's highest (imported). The paper plots power; energy follows from the time.",
             "watt-hours to encode 1 GB",
             &energy,
             Vec::new(),

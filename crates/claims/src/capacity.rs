@@ -49,9 +49,9 @@ const CONFIGURATION: &str = "stand-ins on 4 GiB (1/64), E 500, lives to their en
 const PUBLISHED: &str = "eleven traces in 256 GiB, looped until the drive dies, after one sequential and, as the text says, three random drive \
                          writes, while the released trace scripts make two; E 500; the traces are not public";
 
-/// How that is read.
-const READ: &str = "stand-ins with the published footprint, size, hotness and sequentiality, for DAP-PS and LM-TBE loops of uniform writes (the \
-                    book's page on stand-ins); the scripts' two random drive writes, since the scripts made the figures";
+/// How it is read here.
+const READ: &str = "stand-ins with the published footprint, size, hotness and sequentiality; for DAP-PS and LM-TBE, loops of uniform writes (see \
+                    the book's page on stand-ins); the scripts' two random drive writes, since the scripts made the figures";
 
 /// The other reading of preconditioning.
 const BY_TEXT: &str = "three random drive writes, as in the text";
@@ -72,7 +72,7 @@ struct Life<'a> {
 }
 
 impl<'a> Life<'a> {
-    /// As the claims run it, but for what the caller changes.
+    /// The life as the claims run it; the caller changes what differs.
     const fn new(trace: &'a str, capacity: &'a str, leveler: &'a str) -> Self {
         let random = RANDOM_OF_SCRIPTS;
         Self { trace, layout: PACKED, capacity, leveler, gc: GREEDY, scale: SCALE, random, seed: 1 }
@@ -106,7 +106,7 @@ fn design(trace: &str, name: &str) -> Scenario {
     designed(trace, name).scenario()
 }
 
-/// A design after so many random drive writes.
+/// A design preconditioned with `random` random drive writes.
 fn preconditioned(trace: &str, name: &str, random: u32) -> Scenario {
     Life { random, ..designed(trace, name) }.scenario()
 }
@@ -116,7 +116,7 @@ fn by_text(trace: &str, names: &[&str]) -> Vec<Scenario> {
     names.iter().map(|name| preconditioned(trace, name, RANDOM_OF_TEXT)).collect()
 }
 
-/// Without wear leveling, shrinking gracefully without a bound.
+/// A drive without wear leveling that shrinks gracefully, without a bound on relocation.
 fn graceful(trace: &str) -> Scenario {
     Life::new(trace, GRACEFUL, leveler("NoWL")).scenario()
 }
@@ -125,7 +125,7 @@ fn traces() -> impl Iterator<Item = &'static str> + Clone {
     STANDINS.iter().map(|standin| standin.name)
 }
 
-/// A trace's stand-in with a hot and a cold part, whatever its own spread.
+/// Name of a trace's stand-in with a hot and a cold part; the trace's own name if it has no such stand-in.
 fn mixture_of(trace: &'static str) -> &'static str {
     let of_trace = |name: &&str| name.strip_suffix("-mixture") == Some(trace);
     MIXTURES.iter().map(|mixture| mixture.name).find(of_trace).unwrap_or(trace)
@@ -152,7 +152,7 @@ impl Runs {
         gain(self.lifetime(trace, new), self.lifetime(trace, base))
     }
 
-    /// The gain after so many random drive writes.
+    /// Gain in lifetime of `new` over `base` after `random` random drive writes.
     fn gain_after(&self, random: u32, trace: &str, new: &str, base: &str) -> f64 {
         let [new, base] = [new, base].map(|name| lifetime(self.get(&preconditioned(trace, name, random))));
         gain(new, base)
@@ -167,7 +167,7 @@ fn finding(ours: String, agrees: bool, note: impl Into<String>) -> Finding {
     Finding { ours, verdict: Verdict::of(agrees), note: note.into(), table: String::new() }
 }
 
-/// What another choice comes to where the paper leaves one.
+/// Result of another choice that the paper leaves open.
 fn choice(what: impl Into<String>, ours: String, agrees: bool) -> Reading {
     Reading { what: what.into(), matter: Matter::Choice, ours, verdict: Verdict::of(agrees) }
 }
@@ -183,7 +183,7 @@ fn most(values: impl IntoIterator<Item = (&'static str, f64)>) -> (&'static str,
     most
 }
 
-/// A claim on these lives; what else it needs is added by the caller.
+/// A claim on these lives; the caller changes what differs.
 fn claim(
     texts: [&'static str; 4],
     scenarios: fn() -> Vec<Scenario>,

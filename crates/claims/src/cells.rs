@@ -1,8 +1,8 @@
 //! DC3: what eMLC, TLC, QLC and eQLC drives do in one benchmark (dissertation 002, section 5.2, tables 5.1 and 5.2).
 //!
-//! The paper's IOPS times its latency is 4 in all eight places of the table (3.92 to 4.07), though its text says 64 outstanding: by Little's law
-//! they are one figure, and neither checks the other. What is left are 16 figures. Six of them calibrate five numbers ([`calibrated`]), which
-//! the presets carry; the other ten check what comes of it.
+//! IOPS times latency is 4 in all eight places of the paper's table (3.92 to 4.07), though its text says 64 outstanding: by Little's law the two
+//! are one figure, and neither checks the other. That leaves 16 figures. Six of them calibrate five numbers ([`calibrated`]), which the presets
+//! hold; the other ten check the result.
 
 use wane_report::published::{Bars, Picture};
 use wane_scenario::Scenario;
@@ -44,19 +44,19 @@ impl Drive {
     }
 }
 
-/// Drives whose sequential writes calibrate the link: their flash writes faster than any of the table's figures.
+/// Number of drives, from A on, whose sequential writes calibrate the link: their flash writes faster than any of the table's figures.
 const LINKED: usize = 2;
 const LARGE: f64 = 1_048_576.0;
 const SMALL: f64 = 4096.0;
-/// Until the cache acknowledges a write, in seconds: the default of `time.write-cache-latency`.
+/// Time until the cache acknowledges a write, in seconds: the default of `time.write-cache-latency`.
 const CACHED: f64 = 10e-6;
-/// Of a run of random requests: 400 MB, many times what the caches hold.
+/// Requests of a random run: 400 MB, many times what the caches hold.
 const REQUESTS_SMALL: u32 = 100_000;
 
-/// The rate of the link in bytes a second, one for all, and each drive's time of a command in seconds.
+/// The rate of the link in bytes a second, the same for all drives, and each drive's time of a command in seconds.
 ///
-/// A drive that serves one command at a time does one in `command + cache + bytes / rate`. Random writes give the command, sequential
-/// writes of A and B the rate; each needs the other, and 20 rounds of the two leave nothing to change.
+/// A drive that serves one command at a time takes `command + cache + bytes / rate` for each. Random writes give the time of a command,
+/// sequential writes of A and B the rate. Each needs the other; after 20 rounds of the two nothing changes.
 fn calibrated() -> (f64, [f64; 4]) {
     let mut rate = 250e6;
     let commands = |rate: f64| DRIVES.each_ref().map(|drive| 1.0 / drive.write_iops - CACHED - SMALL / rate);
@@ -71,7 +71,7 @@ fn calibrated() -> (f64, [f64; 4]) {
     (rate, commands(rate))
 }
 
-/// What a figure of the table is of.
+/// What a figure of the table measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Job {
     SequentialWrite,
@@ -105,7 +105,7 @@ impl Job {
         matches!(self, Self::RandomWrite | Self::RandomRead)
     }
 
-    /// Whether the figure of this drive is one that was calibrated on.
+    /// Whether the figure of the drive at `place` was used for calibration.
     const fn is_calibrated(self, place: usize) -> bool {
         match self {
             Self::SequentialWrite => place < LINKED,
@@ -120,7 +120,7 @@ impl Job {
     }
 }
 
-/// A job on a drive that holds data everywhere; `aged` drive writes at random came after they were written in order.
+/// Scenario of a job on a full drive, which was written once in order and then with `aged` drive writes at random.
 fn run(drive: &Drive, job: Job, depth: u32, aged: u32) -> Scenario {
     let (pattern, size, requests) =
         if job.is_random() { ("uniform", "4 KiB", REQUESTS_SMALL) } else { ("sequential", "1 MiB", 2_000) };
@@ -145,7 +145,7 @@ fn of(runs: &Runs, drive: &Drive, job: Job, depth: u32, aged: u32) -> f64 {
     }
 }
 
-/// How far the figures that were not calibrated on may be off.
+/// How far the figures that were not used for calibration may be off.
 const OFF_MAX: f64 = 0.25;
 
 pub(super) fn claims() -> Vec<Claim> {
@@ -156,7 +156,7 @@ pub(super) fn claims() -> Vec<Claim> {
             "002 §5.2, Tables 5.1 and 5.2",
             "eMLC, TLC, QLC, eQLC: write MB/s 247, 250, 191, 231, read 210, 249, 241, 192; write IOPS 9,663, 10,400, 6,853, 8,852, read \
              4,468, 5,337, 2,441, 3,338",
-            "the ten figures that were not calibrated on within 25 % each",
+            "each of the ten figures that were not used for calibration within 25 %",
         ],
         [
             "four presets, cut to 128 blocks of 256 pages a die, filled in order; 2,000 requests of 1 MiB, four outstanding, and 100,000 of \
@@ -164,7 +164,8 @@ pub(super) fn claims() -> Vec<Claim> {
             "kinds of cells and capacities, no models; \"an I/O depth of 64\", while IOPS times latency is 4 in all eight places \
              (3.92 to 4.07): one figure, not two",
             "5 numbers are calibrated on 6 figures: the link's rate on sequential writes of A and B, each drive's time of a command on its \
-             random writes; cells have the times of 002's Table 2.2. The drive serves a random request at a time, the other three wait outside",
+             random writes; cells have the times of 002's Table 2.2. The drive serves one random request at a time; the other three wait \
+             outside",
         ],
         || DRIVES.iter().flat_map(|drive| JOBS.map(|job| run(drive, job, job.depth(), 0))).collect(),
         dc3,
@@ -180,7 +181,7 @@ pub(super) fn claims() -> Vec<Claim> {
     )]
 }
 
-/// Other readings: what they are called, and the job, depth and age that they are run with.
+/// Other readings: the name, job, depth and age of each.
 const OTHERS: [(&str, Job, u32, u32); 3] = [
     ("random reads, 4 at a time within the drive", Job::RandomRead, 4, 0),
     ("random reads, 64 at a time within the drive", Job::RandomRead, 64, 0),
@@ -234,13 +235,12 @@ fn dc3(runs: &Runs) -> Finding {
         ours: format!("{within} of {checked} within 25 %, worst {worst:+.0} %"),
         verdict: Verdict::of(within == checked),
         note: format!(
-            "latency tells nothing beside IOPS: by Little's law {least:.2} to {most:.2} requests are outstanding. Calibrated: a link of {:.0} \
-             MB/s, what SATA's 3 Gb/s leaves, though the text has SATA 3.0, of 6 Gb/s; {} us a command. C writes what four dies program by \
-             Table 2.2, slower than the link; the dies are a guess. Random reads are too fast: command, link and Table 2.2's sensing leave {} \
+            "latency adds nothing to IOPS: by Little's law {least:.2} to {most:.2} requests are outstanding. Calibrated: a link of {:.0} MB/s, \
+             what SATA's 3 Gb/s leaves, though the text says SATA 3.0, which has 6 Gb/s; {} us a command. C writes what four dies program by Table \
+             2.2, slower than the link; the number of dies is a guess. Random reads are too fast: command, link and Table 2.2's sensing leave {} \
              us of a read without a cause in the model (maps in flash, re-reads and the host's driver are candidates), most in QLC, and A is \
-             before B, which the table has the other way round. Nothing here makes sequential reads of A and D slower than their writes. With 4 \
-             or 64 at a time in the drive the time of a command hides the sensing, and reads are as fast as writes, two to three times the \
-             table's:",
+             faster than B, the reverse of the table. Nothing here makes sequential reads of A and D slower than their writes. With 4 or 64 at a \
+             time in the drive the time of a command hides the sensing, and reads are as fast as writes, two to three times the table's:",
             rate / 1e6,
             joined(commands.map(|command| 1e6 * command)),
             joined(missing),
@@ -253,10 +253,10 @@ fn dc3(runs: &Runs) -> Finding {
 pub(super) fn pictures(runs: &Runs) -> (&'static str, Vec<Picture>) {
     let picture = |job: Job| {
         let caption = match job {
-            Job::SequentialWrite => "1 MiB; A and B were calibrated on, C and D were not.",
-            Job::SequentialRead => "1 MiB; none was calibrated on.",
-            Job::RandomWrite => "4 KiB, one at a time; all four were calibrated on.",
-            Job::RandomRead => "4 KiB, one at a time; none was calibrated on.",
+            Job::SequentialWrite => "1 MiB; A and B were used for calibration, C and D were not.",
+            Job::SequentialRead => "1 MiB; none was used for calibration.",
+            Job::RandomWrite => "4 KiB, one at a time; all four were used for calibration.",
+            Job::RandomRead => "4 KiB, one at a time; none was used for calibration.",
         };
         let group =
             |drive: &Drive| (drive.name.to_owned(), vec![job.paper(drive), of(runs, drive, job, job.depth(), 0)]);

@@ -1,10 +1,10 @@
-//! DC4: what garbage collection in the foreground leaves of a drive's random writes (dissertation 002, section 5.2.2).
+//! DC4: how much of its random write throughput a drive loses to foreground garbage collection (dissertation 002, section 5.2.2).
 
 use super::{Claim, Class, Finding, Matter, Others, OverSeeds, Reading, Runs, Verdict, scenario};
 use wane_results::{RunResult, Window};
 use wane_scenario::Scenario;
 
-/// An empty QLC drive that is filled at random and then written on without a pause.
+/// An empty QLC drive that is filled at random and then written further without a pause.
 fn burst(size: &str) -> Scenario {
     burst_with(size, 7)
 }
@@ -20,7 +20,7 @@ fn burst_with(size: &str, spare: u32) -> Scenario {
     scenario(&format!("random writes of {size}{spare}"), &text)
 }
 
-/// Sizes of a write; the source draws 4 KiB to 1 MiB.
+/// Sizes of a write; the source plots 4 KiB to 1 MiB.
 pub(super) const SIZES: [&str; 3] = ["4 KiB", "16 KiB", "64 KiB"];
 
 pub(super) fn claims() -> Vec<Claim> {
@@ -46,11 +46,11 @@ pub(super) fn claims() -> Vec<Claim> {
     }]
 }
 
-/// Spare factors in percent of other readings, and the size that they are run at: the one that is done soonest.
+/// Spare factors of other readings, in percent, and their size of a write: the one that runs fastest.
 const OTHER_SPARES: [u32; 2] = [20, 28];
 const LARGEST: &str = SIZES[2];
 
-/// The share that writes lose.
+/// Share of their throughput that writes lose.
 fn lost(result: &RunResult) -> f64 {
     1.0 - rate(result, |at| at >= 2.5) / rate(result, |at| at < 0.5)
 }
@@ -70,7 +70,7 @@ fn dc4_others(runs: &Runs) -> Vec<Reading> {
     OTHER_SPARES.map(of).into()
 }
 
-/// Bytes a second over the windows of part of a run, in drive writes.
+/// Bytes a second written over the windows whose drive writes are in `part` of the run.
 fn rate(result: &RunResult, part: impl Fn(f64) -> bool) -> f64 {
     let of = |window: &&Window| part(window.at_drive_writes);
     let windows = || result.windows.iter().filter(of);
@@ -99,7 +99,9 @@ fn dc4(runs: &Runs) -> Finding {
     Finding {
         ours: told.join(", "),
         verdict: Verdict::of(least >= LOST_MIN),
-        note: "the drives of the source are unknown inside; ours has the die times of 002's Table 2.2. By size of a write:".to_owned(),
+        note:
+            "the insides of the source's drives are unknown; ours has the die times of 002's Table 2.2. By write size:"
+                .to_owned(),
         table,
     }
 }

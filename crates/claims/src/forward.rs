@@ -27,13 +27,13 @@ const LARGER: u32 = 64;
 /// Acceleration factors of figure 12.
 const FACTORS: [&str; 4] = ["1.5", "2", "3", "4"];
 
-/// What is said of all of them.
+/// What the paper says of all these claims, and how they are read here.
 const PUBLISHED: &str = "traces that are not public, looped, \"modified to fit the logical capacity\"; the accuracy is \"the mean difference in erase \
                          counts across all blocks relative to their real values from the full simulation\"; the baselines are described in words";
-const READ: &str = "stand-ins of the traces; an iteration is a drive write; blocks are matched by their ids; DEVS and CML are reconstructions, of \
-                    which only the order is a fair target";
+const READ: &str = "stand-ins of the traces; an iteration is a drive write; blocks are matched by their ids; DEVS and CML are reconstructions, so \
+                    only their order can be compared fairly";
 
-const FTLSIM: &str = "FTLSim of 1 GiB (1/256), PWL(50 %), E 500, one sequential and two random drive writes before";
+const FTLSIM: &str = "FTLSim of 1 GiB (1/256), PWL(50 %), E 500, after one sequential and two random drive writes";
 
 fn claim(
     class: Class,
@@ -81,12 +81,12 @@ impl Runs {
         }
     }
 
-    /// How close a life that is fast-forwarded comes to the same in full.
+    /// How close a fast-forwarded life comes to the same life in full.
     fn forwarded(&self, life: &Life, factor: &str, model: &str) -> Closeness {
         self.closeness(self.get(&life.forwarded(factor, model)), self.get(&life.full()))
     }
 
-    /// How close another seed's full run comes.
+    /// How close the full run with another seed comes to the life in full.
     fn by_another_seed(&self, life: &Life) -> Closeness {
         self.closeness(self.get(&life.another_seed()), self.get(&life.full()))
     }
@@ -96,12 +96,12 @@ fn percent(share: f64) -> String {
     format!("{:.0}", 100.0 * share)
 }
 
-/// Percent of the models' accuracies by id, and their means.
+/// Accuracy by id of each model on each life, as shares.
 fn accuracies(runs: &Runs, lives: &[Life], factor: &str) -> [Vec<f64>; 3] {
     MODELS.map(|model| lives.iter().map(|life| runs.forwarded(life, factor, model).by_id).collect())
 }
 
-/// A row for each life: the models by id, and what says how much that is worth.
+/// A row for each life: the models' accuracy by id, and figures that show what it is worth.
 fn table(runs: &Runs, lives: &[Life], factor: &str) -> String {
     let mut table = "| workload | FF, by id | by rank | summed | Wasserstein-1 | DEVS | CML | every block the mean | second seed, by id | by rank | Wasserstein-1 \
                      |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n"
@@ -127,9 +127,9 @@ fn table(runs: &Runs, lives: &[Life], factor: &str) -> String {
     table
 }
 
-/// What the tables say beside the claims.
-const NULLS: &str = "\"Every block the mean\" and a second seed of the full run say what an accuracy is worth: ids part two seeds, ranks \
-                     do not. Wasserstein-1 is over the mean";
+/// What the tables show in addition to the claims.
+const NULLS: &str = "\"Every block the mean\" and a second seed of the full run show what an accuracy is worth: two seeds differ by id, \
+                     but not by rank. Wasserstein-1 is relative to the mean";
 
 fn in_full(lives: &[Life], factors: &[&str], models: &[&str]) -> Vec<Scenario> {
     let mut scenarios: Vec<Scenario> = lives.iter().map(Life::full).collect();
@@ -199,8 +199,9 @@ fn ff1_of(runs: &Runs, scale: u32) -> Finding {
     let lived = |scenario: &Scenario| runs.get(scenario).summary.end.at_drive_writes;
     let gains = lives.iter().map(|life| (lived(&life.forwarded("1.5", FRAMEWORK)) / lived(&life.full()) - 1.0).abs());
     let note = format!(
-        "the lives are off by {:.1} % on the mean. Matched by rank they are hardly higher, so that what is low is no permutation of blocks; \
-         likely, though not taken apart, relative errors weigh blocks that are hardly worn as much as any, and PWL leaves some under small footprints. {NULLS}",
+        "the lives are off by {:.1} % on average. Accuracies by rank are hardly higher, so the low ones do not come from a permutation of blocks. A \
+         likely cause, not examined: relative errors weigh blocks that are hardly worn as much as any, and PWL leaves some under small footprints. \
+         {NULLS}",
         100.0 * mean(gains)
     );
     Finding { ours, verdict: Verdict::of(agrees), note, table: table(runs, &lives, "1.5") }
@@ -225,8 +226,8 @@ fn ff2() -> Claim {
                 ours: format!("means: FF {} %, DEVS {}, CML {}", percent(framework), percent(devs), percent(cml)),
                 verdict: Verdict::of(framework > devs && devs > cml),
                 note: format!(
-                    "DEVS from {}, CML from {}. Likely, though not taken apart: a drive that dies is worn to its rated erases, whoever predicted it, and what a baseline \
-                     lost comes back as a longer life, so that all three end close together",
+                    "DEVS from {}, CML from {}. A likely cause, not examined: a drive that dies is worn to its rated erases whichever model predicted \
+                     it, and what a baseline lost comes back as a longer life, so that all three end close together",
                     range(&found[1]),
                     range(&found[2])
                 ),
@@ -274,8 +275,8 @@ fn ff3() -> Claim {
                 ),
                 verdict: Verdict::of((means[0] - means[1]).abs() <= 0.05 && worst <= 0.65),
                 note: format!(
-                    "a block with a few real erases that is predicted at hundreds counts with that ratio: at its threshold of 0.7 the leveler \
-                     leaves blocks with data at rest alone. DEVS keeps a parabola, once chosen, for 600 drive writes. {NULLS}. By workload:"
+                    "a block with a few real erases and hundreds of predicted ones counts with that ratio: at its threshold of 0.7 the leveler \
+                     does not touch blocks with data at rest. DEVS keeps a parabola, once chosen, for 600 drive writes. {NULLS}. By workload:"
                 ),
                 table: table(runs, &lives, "2"),
             }
@@ -309,8 +310,8 @@ fn ff4() -> Claim {
             Finding {
                 ours: words.collect::<Vec<_>>().join("; "),
                 verdict: Verdict::of(off <= 0.03),
-                note: "likely, though not taken apart: DEVS keeps the coefficients that it chose over the first four drive writes, when the workload has hardly begun to \
-                       sort hot from cold"
+                note: "a likely cause, not examined: DEVS keeps the coefficients that it chose over the first four drive writes, when the workload \
+                       has hardly begun to sort hot from cold"
                     .to_owned(),
                 table: table(runs, &lives, "2"),
             }
@@ -346,14 +347,14 @@ fn ff5() -> Claim {
             Finding {
                 ours: words.collect::<Vec<_>>().join("; "),
                 verdict: Verdict::of(agrees),
-                note: "CML as reconstructed loses what was predicted and keeps what was simulated, half of all at this factor; 11 to 18 % is less than \
-                       that half, which no forecast that is projected into a running drive can come to. The workloads are declared as ours: \
-                       TPC-C's skew after Leutenegger and Dias (SIGMOD 1993)"
+                note: "CML as reconstructed loses what was predicted and keeps what was simulated, half of all at this factor. The paper's 11 to 18 % \
+                       is less than that half; no forecast that is projected into a running drive can come out so low. The workloads are our own, \
+                       with TPC-C's skew after Leutenegger and Dias (SIGMOD 1993)"
                     .to_owned(),
                 table: table(runs, &lives, "2"),
             }
         },
-        Others::None("the stand-ins are ours, and class C is held by order alone"),
+        Others::None("the stand-ins are ours, and class C compares order alone"),
     )
 }
 
@@ -361,7 +362,7 @@ fn of_factors() -> Vec<Life> {
     ["lm-tbe", "msn-befs"].map(|trace| ftlsim(trace, SCALE, "drive-writes = 100").undying()).into()
 }
 
-/// Percent that the paper has for each factor.
+/// The paper's accuracies for each factor: LM-TBE, MSN-BEFS.
 const FIGURE_12: [[f64; 4]; 2] = [[0.91, 0.87, 0.68, 0.56], [0.98, 0.97, 0.84, 0.77]];
 
 fn by_factor(runs: &Runs, life: &Life, of: fn(&Closeness) -> f64) -> [f64; 4] {
@@ -406,8 +407,9 @@ fn ff6() -> Claim {
             Finding {
                 ours: words.collect::<Vec<_>>().join("; "),
                 verdict: Verdict::of(found.iter().all(ff6_judged)),
-                note: "how to predict above a factor of 2 is not published: y1 + n (y1 - y0) here, which carries the chance of one period n \
-                       periods on. A stand-in is as it is for all of its life, so that a longer prediction misses no change of the workload, as it may in a trace. The paper's text calls MSN-BEFS RAD-BEFS once. By factor:"
+                note: "how to predict above a factor of 2 is not published. Here it is y1 + n (y1 - y0), which carries the random error of one period \
+                       over n periods. A stand-in stays the same all its life, so a longer prediction misses no change of the workload, as it may in \
+                       a trace. The paper's text calls MSN-BEFS RAD-BEFS once. By factor:"
                     .to_owned(),
                 table,
             }
@@ -512,6 +514,6 @@ fn ff8() -> Claim {
                 table: String::new(),
             }
         },
-        Others::None("only the age of the drive is a choice, and the mean of the figure makes it"),
+        Others::None("only the age of the drive is open, and the mean of the figure fixes it"),
     )
 }

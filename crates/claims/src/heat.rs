@@ -1,6 +1,6 @@
-//! DC5, DC6 and DC10: what heat takes of two models of drives, and how long a QLC drive serves beside a hard disk (dissertation 002, chapters 5 and 6).
+//! DC5, DC6 and DC10: what heat costs two models of drives, and how long a QLC drive serves compared with a hard disk (dissertation 002, chapters 5 and 6).
 //!
-//! Arithmetic of the paper's own tables, which `fleet` holds. Drives and logs are not public; nothing is simulated here.
+//! Arithmetic on the paper's own tables, which are in `fleet`. Drives and logs are not public; nothing is simulated here.
 
 use wane_fleet::Named;
 use wane_fleet::economics::{Inputs, compare};
@@ -41,7 +41,7 @@ pub(super) fn claims() -> Vec<Claim> {
                 "ends as printed, cut to whole percent; every load but Pagerank on B slowest at 50 °C, and every load widest",
             ],
             [
-                "tables 6.4, 6.5 and 6.12 to 6.17; loads in the direction that they move more data in",
+                "tables 6.4, 6.5 and 6.12 to 6.17; each load in the direction in which it moves more data",
                 "means and p-values of the loads; their spread is in box plots only",
                 "the spread is what the paper's p-values leave for it: four deviations from six pooled t-tests of 100 replays",
             ],
@@ -59,8 +59,8 @@ pub(super) fn claims() -> Vec<Claim> {
             ],
             [
                 "the inputs of section 5.2.3 and table 5.3",
-                "all of them, but the bays that 184 TB are put in",
-                "as printed; the other figures of the section are told, not judged",
+                "all of them, except the bays that hold the 184 TB",
+                "as printed; the other figures of the section are reported, not judged",
             ],
             none,
             |_| interface(),
@@ -92,9 +92,9 @@ fn degradations() -> Finding {
         ours: format!("{agreeing} of {} within {POINTS_MAX} points", all.len()),
         verdict: Verdict::of(off.is_empty()),
         note: format!(
-            "the paper's tables contradict each other in {} places, all of model A; {rounded} of them can come of averages with more digits than are \
-             printed, the others are misprints. Our arithmetic gives the other {agreeing}, among them the 14.28, 48.72 and 76.56 % of its text. The \
-             {}:",
+            "the paper's tables contradict each other in {} places, all of model A; {rounded} of them can come from averages with more digits than \
+             are printed, the others are misprints. Our arithmetic gives the remaining {agreeing}, among them the 14.28, 48.72 and 76.56 % of its \
+             text. The {} places:",
             off.len(),
             off.len()
         ),
@@ -141,9 +141,9 @@ fn throughput() -> Finding {
     Finding {
         ours: format!("{} at 50 °C", told.join("; ")),
         verdict: Verdict::of(agrees),
-        note: "the 15 % of section 6.3.1.2 is no figure of table 6.7, whose least is 18.69, and section 6.3.1.1 says above 18. That throughput \
-               fluctuates most at 50 °C (finding 4) is so on B, but for Pagerank; on A three loads of eight do, and Sort, Dfsioe-read and Bayes spread \
-               widest at 25 °C: the paper's p-values fit nothing else. Model B has the size and firmware of a 3D XPoint drive:"
+        note: "the 15 % of section 6.3.1.2 is not in table 6.7, whose least is 18.69, and section 6.3.1.1 says above 18. Throughput fluctuates most \
+               at 50 °C (finding 4) on B, except for Pagerank; on A it does for three loads of eight, and Sort, Dfsioe-read and Bayes spread widest \
+               at 25 °C: the paper's p-values fit nothing else. Model B has the size and firmware of a 3D XPoint drive:"
             .to_owned(),
         table,
     }
@@ -214,9 +214,9 @@ fn interface() -> Finding {
     Finding {
         ours: format!("{:.1} PB, {gain:.2} % more", found.ssd_interface_pb),
         verdict: Verdict::of(agrees),
-        note: "28.57 % is cut to 28.5 in print. Against the 2.5 PB that the section gives as a hard disk's least it is 80 % more. 38 times comes of 12.9 \
-               times the IOPS and a power ratio rounded to 3. The read IOPS of eQLC in table 5.3, 2,441, are those of brand C, consumer QLC, in table \
-               5.2; the eQLC drive has 3,338. The section's other figures:"
+        note: "the print cuts 28.57 % to 28.5. Against the 2.5 PB that the section gives as a hard disk's least it is 80 % more. 38 times comes from \
+               12.9 times the IOPS and a power ratio rounded to 3. The read IOPS of eQLC in table 5.3, 2,441, are those of brand C, consumer QLC, in \
+               table 5.2; the eQLC drive has 3,338. The section's other figures:"
             .to_owned(),
         table,
     }

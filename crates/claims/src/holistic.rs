@@ -10,7 +10,7 @@ use wane_scenario::Scenario;
 /// Blocks of a plane; the paper has 1024.
 const BLOCKS_PER_PLANE: u32 = 32;
 
-/// Data that a trace transfers at most, in GiB of the whole drive: the longest one is cut.
+/// Most data that a trace transfers, in GiB at the scale of the whole drive: longer traces are cut.
 pub(super) const GIB_MAX: f64 = 150.0;
 
 /// What section 5 compares.
@@ -28,7 +28,7 @@ pub(super) enum Scheme {
 
 impl Scheme {
     pub(super) const ALL: [Self; 4] = [Self::Infinite, Self::Reread, Self::Oracle, Self::Holistic];
-    /// Those that pay for errors.
+    /// The schemes that errors cost time.
     pub(super) const PAYING: [Self; 3] = [Self::Reread, Self::Oracle, Self::Holistic];
 
     pub(super) const fn name(self) -> &'static str {
@@ -120,20 +120,20 @@ fn find(name: &str) -> &'static TrafficStandin {
     standin::find_traffic(name).expect("it is a stand-in")
 }
 
-/// Traces that other readings are run on: the one that suffers most, the one of RE9 and the one with the most reads of the short ones.
+/// Traces of the other readings: the one that suffers most, RE9's, and of the short ones the one with the most reads.
 const FEW: [&str; 3] = ["dap-ds-traffic", "msn-befs-traffic", "rad-be-traffic"];
 
-/// Readings that RE8 is run under: every codeword; that of all claims before there were several; that which explains RE9.
+/// Other readings of RE8: every codeword checked; the one that judged all claims before there were several; the one that explains RE9.
 const RE8_READINGS: [Unpublished; 3] = [OTHERS[0], OTHERS[3], OTHERS[4]];
 
 /// The age at which the MLC chips' errors can be seen, as in the middle of figure 9.
 const AGE: (u32, u32) = (0, 30);
 
 const CONFIGURATION: &str = "004's drive at 1/32: 8 x 4 x 2 planes of 32 instead of 1,024 blocks, each chip at its end of life, the logical range \
-                             written once in order and once at random; stand-ins for the seven traces with the published \
-                             footprints, amounts and hotness, requests and footprints at 1/32 (LM-TBE and what else moves more \
-                             than 150 GiB is cut there), Poisson arrivals at the trace's mean rate; oracle at the chip's strength, HRM \
-                             with stripes of 15 over relocated data, one re-read, cost-benefit scrubbing";
+                             written once in order and once at random; stand-ins for the seven traces with the published footprints, amounts and \
+                             hotness, requests and footprints at 1/32 (LM-TBE and others that move more than 150 GiB are cut there), Poisson \
+                             arrivals at the trace's mean rate; oracle at the chip's strength, HRM with stripes of 15 over relocated data, one \
+                             re-read, cost-benefit scrubbing";
 
 const fn claim(
     texts: [&'static str; 4],
@@ -234,14 +234,14 @@ fn re8_note(runs: &Runs) -> String {
         format!("{} % on {}", percent(Scheme::PAYING.map(of)), chip.title)
     });
     format!(
-        "the traces are not public: where reads and writes lie to each other, the reads' sizes and bursts are assumed. The order of the schemes comes out under no reading. On the MLC \
-         chips hardly a codeword exceeds 4 or 10 bits, so that all that HRM does there is to write parity and the oracle does nothing; where data is {} to {} days old when a trace begins, as in the middle of figure 9, \
-         re-reading, the oracle and HRM cost {} ({}), which is not the paper's 18.7 and 5.0 % either. The last reading below comes nearest to figure 11's levels, with HRM \
-         behind the oracle. On TLC they cost {} %: a tenth of the blocks \
-         expects more than 75 errors when fresh, so that the oracle never rests. With data in the order of its addresses, all blocks alike and every codeword checked, \
-         few blocks take all reads, and they cost {} % on the same three traces: figure 11 has DAP-DS suffer most, whose reads, 3.5 of 200 GiB, spread over all \
-         blocks where data is scattered as the paper says that it is. Read latency relative to that without errors, and units that scrubbing and \
-         parity program a host unit:",
+        "the traces are not public: how reads and writes overlap, and the reads' sizes and bursts, are assumed. No reading gives the order of the \
+         schemes. On the MLC chips hardly a codeword exceeds 4 or 10 bits, so HRM only writes parity there and the oracle does nothing. Where data is \
+         {} to {} days old when a trace begins, as in the middle of figure 9, re-reading, the oracle and HRM cost {} ({}), which is not the paper's \
+         18.7 and 5.0 % either. The last reading below comes nearest to figure 11's levels, with HRM behind the oracle. On TLC the three cost {} %: a \
+         tenth of the blocks expects more than 75 errors when fresh, so the oracle never rests. With data in the order of its addresses, all blocks \
+         alike and every codeword checked, few blocks take all reads, and the three cost {} % on the same three traces. In figure 11 DAP-DS suffers \
+         most; its reads, 3.5 of 200 GiB, spread over all blocks where data is scattered, as the paper says that it is. Read latency relative to that \
+         without errors, and units that scrubbing and parity program a host unit:",
         AGE.0,
         AGE.1,
         old.collect::<Vec<_>>().join(" and "),
@@ -289,5 +289,5 @@ fn re9(runs: &Runs, open: Unpublished) -> Finding {
     finding(ours, leads.iter().all(|lead| (0.0..=0.03).contains(lead)))
 }
 
-const RE9_NOTE: &str = "HRM's read latency over the oracle's, 3x-nm, 2y-nm, TLC. Where data is scattered, garbage collection moves much, and HRM writes parity \
-                        for it, whatever the errors; on the MLC chips with codewords of 512 bytes neither has anything to scrub";
+const RE9_NOTE: &str = "HRM's read latency over the oracle's, 3x-nm, 2y-nm, TLC. Where data is scattered, garbage collection moves much, and HRM \
+                        writes parity for it, whatever the errors; on the MLC chips with codewords of 512 bytes neither scheme has anything to scrub";

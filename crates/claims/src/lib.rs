@@ -1,4 +1,4 @@
-//! Published claims and what comes out here: a named experiment each, with the paper's number, ours and a verdict.
+//! Published claims and their reproductions: one named experiment for each, with the paper's number, ours and a verdict.
 //!
 //! A number is never tuned to fit. Where one does not come out, the note says what was found instead.
 
@@ -38,12 +38,12 @@ pub enum Class {
     Mechanism,
     /// Depends on traces or hosts that are not public: sign and order are compared.
     Order,
-    /// Was measured on hardware that is not to be had: numbers are imported, and what follows from them is compared.
+    /// Was measured on hardware that is not available: numbers are imported, and what follows from them is compared.
     Imported,
 }
 
 impl Class {
-    /// Its letter.
+    /// The class's letter in tables.
     pub const fn letter(self) -> char {
         match self {
             Self::Arithmetic => 'A',
@@ -53,7 +53,7 @@ impl Class {
         }
     }
 
-    /// Whether seeds can change anything of it.
+    /// Whether another seed can change a finding of this class.
     const fn is_drawn(self) -> bool {
         matches!(self, Self::Mechanism | Self::Order)
     }
@@ -64,9 +64,9 @@ impl Class {
 pub enum Verdict {
     /// Within the tolerance.
     Agrees,
-    /// Outside.
+    /// Outside the tolerance.
     Differs,
-    /// Nothing was run: what it takes is not here.
+    /// Nothing was run: the data that it needs are not here.
     NotRun,
 }
 
@@ -80,7 +80,7 @@ impl Verdict {
         }
     }
 
-    /// The verdict of a word.
+    /// Returns the verdict with this word.
     pub fn of_word(word: &str) -> Option<Self> {
         [Self::Agrees, Self::Differs, Self::NotRun].into_iter().find(|verdict| verdict.word() == word)
     }
@@ -97,16 +97,16 @@ pub struct Finding {
     pub ours: String,
     /// Whether it agrees.
     pub verdict: Verdict,
-    /// What one should know; the reason where it differs.
+    /// What the reader should know; the reason where it differs.
     pub note: String,
-    /// The figures behind it as a Markdown table, or nothing.
+    /// The figures behind it as a Markdown table, or empty.
     pub table: String,
 }
 
-/// What another reading of a claim, or another scale, comes to.
+/// Result of a claim under another reading or at another scale.
 #[derive(Clone, Debug)]
 pub struct Reading {
-    /// How it differs from ours.
+    /// How this reading differs from ours.
     pub what: String,
     /// What kind of thing it changes.
     pub matter: Matter,
@@ -116,7 +116,7 @@ pub struct Reading {
     pub verdict: Verdict,
 }
 
-/// What a verdict can hang on.
+/// What a verdict can depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Matter {
     /// A choice that the paper does not publish, or publishes twice.
@@ -137,20 +137,20 @@ impl Matter {
         }
     }
 
-    /// The matter of a word.
+    /// Returns the matter with this word.
     pub fn of_word(word: &str) -> Option<Self> {
         [Self::Choice, Self::Scale, Self::Seed].into_iter().find(|matter| matter.word() == word)
     }
 }
 
-/// What [`SEEDS`] seeds are known to do to a verdict.
+/// What is known of a verdict under [`SEEDS`] seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OverSeeds {
-    /// They were not tried, or only under the rule for fragile claims.
+    /// The seeds were not tried, or only because the claim is fragile.
     Untried,
-    /// They were tried and leave it as it is.
+    /// The seeds were tried, and the verdict stays.
     Kept,
-    /// They change it or what stands behind it: it is always looked at with all of them.
+    /// The seeds change the verdict or its reasons, so the claim always runs with all of them.
     Changed,
 }
 
@@ -166,13 +166,13 @@ pub struct Claim {
     pub configuration: &'static str,
     /// The paper's number.
     pub paper: &'static str,
-    /// What the paper says of how its number comes about, and what it leaves open.
+    /// What the paper says about how it got its number, and what it leaves open.
     pub published: &'static str,
     /// How it is read here.
     pub reading: &'static str,
     /// What counts as agreement.
     pub tolerance: &'static str,
-    /// Whether the Python package measures it: [`reproduce`] is then handed what it came to.
+    /// Whether the Python package measures it; [`reproduce`] then takes the package's result.
     pub needs_package: bool,
     over_seeds: OverSeeds,
     scenarios: fn() -> Vec<Scenario>,
@@ -183,7 +183,7 @@ pub struct Claim {
 /// Other readings of a claim.
 #[derive(Clone, Copy)]
 enum Others {
-    /// What they run beside the claim's own scenarios, and what they come to.
+    /// The scenarios that they run in addition to the claim's own, and their results.
     Run { scenarios: fn() -> Vec<Scenario>, evaluate: fn(&Runs) -> Vec<Reading> },
     /// None was tried, for this reason.
     None(&'static str),
@@ -208,7 +208,7 @@ impl Others {
         }
     }
 
-    /// Why there are none; empty where there are some.
+    /// Why there are no other readings; empty if there are some.
     const fn why_none(&self) -> &'static str {
         match self {
             Self::Run { .. } => "",
@@ -218,8 +218,8 @@ impl Others {
 }
 
 impl Claim {
-    /// A claim whose verdict no seed is known to change. `texts` are its name, source, the paper's number and the tolerance;
-    /// `readings` what is run, what the paper says of it, and how it is read.
+    /// Makes a claim whose other seeds are untried. `texts` are its name, source, the paper's number and the tolerance.
+    /// `readings` are what is run, what the paper says of it, and how it is read here.
     const fn new(
         class: Class,
         texts: [&'static str; 4],
@@ -257,12 +257,12 @@ impl Claim {
         self
     }
 
-    /// How many findings its package's measurement has: one a seed.
+    /// Number of findings in the Python package's measurement: one for each seed.
     pub const fn packaged_seeds(&self) -> u64 {
         if self.class.is_drawn() { SEEDS } else { 1 }
     }
 
-    /// What it runs, with other readings.
+    /// Scenarios that the claim runs, with those of its other readings.
     pub fn scenarios(&self) -> Vec<Scenario> {
         let mut scenarios = (self.scenarios)();
         scenarios.extend(self.others.scenarios());
@@ -270,20 +270,20 @@ impl Claim {
     }
 }
 
-/// A claim and what came out.
+/// A claim and its results.
 pub struct Reproduced<'a> {
     /// The claim.
     pub claim: &'a Claim,
-    /// What came out as it is read here.
+    /// Result under our reading.
     pub finding: Finding,
-    /// What came out under other readings.
+    /// Results under other readings.
     pub others: Vec<Reading>,
-    /// What came out with each seed, the first one's with it; nothing where it was not asked.
+    /// Results with each seed, the first included; empty if no other seed was run.
     pub seeds: Vec<(u64, Finding)>,
 }
 
 impl Finding {
-    /// Each row of the table has as many cells as its head, so that the page shows a table.
+    /// Whether each row of the table has as many cells as its head; otherwise the page would not show a table.
     fn is_tabular(&self) -> bool {
         let cells = |line: &str| line.matches('|').count() - line.matches("\\|").count();
         let width = self.table.lines().next().map_or(0, cells);
@@ -292,7 +292,7 @@ impl Finding {
 }
 
 impl Reproduced<'_> {
-    /// On what the verdict hangs: seeds, scales or choices that were tried and changed it.
+    /// What the verdict depends on: seeds, scales or choices that were tried and changed it.
     pub fn fragile(&self) -> Vec<Matter> {
         let others = self.others.iter().map(|reading| (reading.matter, reading.verdict));
         let seeds = self.seeds.iter().map(|(_, finding)| (Matter::Seed, finding.verdict));
@@ -300,7 +300,7 @@ impl Reproduced<'_> {
         differing.map(|(matter, _)| matter).collect::<BTreeSet<Matter>>().into_iter().collect()
     }
 
-    /// The verdict with what is to be known of it in a table's cell.
+    /// The verdict with its qualification for a table's cell, such as "agrees, fragile (seed)".
     pub fn standing(&self) -> String {
         let word = self.finding.verdict.word();
         let fragile = self.fragile();
@@ -319,7 +319,7 @@ impl Reproduced<'_> {
     }
 }
 
-/// Claims that were run with `--every-seed` once, none of whose five verdicts differs from the others.
+/// Claims that were run with `--every-seed` once and had the same verdict with all five seeds.
 const KEPT_BY_SEEDS: [&str; 19] = [
     "CV4", "CV5", "CV6", "CV8", "CV-scale", "DC4", "RE1", "RE3", "RE4", "RE5", "RE8", "RE-scale", "WL1", "WL2", "WL3",
     "WL5", "WL6", "WL9", "WL10",
@@ -360,7 +360,7 @@ pub fn claims() -> Vec<Claim> {
     claims
 }
 
-/// A scenario of an experiment, from its TOML.
+/// Resolves an experiment's scenario from its TOML.
 fn scenario(name: &str, text: &str) -> Scenario {
     let sources = Sources { preset: None, file: Some((name, text)), set: &[] };
     let mut scenario =

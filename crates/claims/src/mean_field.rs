@@ -1,7 +1,7 @@
 //! MF1 to MF8: what garbage collection costs and how evenly it wears (mean-field study 003).
 //!
-//! MF1 to MF3 are arithmetic of `theory`, MF4 holds the occupancy model against a drive whose blocks are counted page by page; MF5 to MF8 are the
-//! study's evaluation of one package, in `packages`. Its traces cannot be had in its form: stand-ins have their share of sequential requests.
+//! MF1 to MF3 are arithmetic of `theory`. MF4 compares the occupancy model with a drive whose blocks are counted page by page. MF5 to MF8 are the
+//! study's evaluation of one package, in `packages`. Its traces are not available as it used them: stand-ins have their share of sequential requests.
 
 mod packages;
 
@@ -70,7 +70,7 @@ fn arithmetic() -> Vec<Claim> {
             [
                 "blocks of 64 pages; uniform, and three truncated normal occupancies",
                 "means and deviations of the normal ones are in a picture only",
-                "normal ones of our choice: mean 32, 40 and 48, deviation 8, 12 and 16; they are told, not judged",
+                "normal ones of our choice: mean 32, 40 and 48, deviation 8, 12 and 16; they are reported, not judged",
             ],
             none,
             |_| on_the_curve(),
@@ -175,7 +175,7 @@ fn on_the_curve() -> Finding {
     }
 }
 
-/// Drive writes before and while blocks are counted: with the study's 10 million requests a block is written some 140 times.
+/// Drive writes before and while blocks are counted. The study's 10 million requests write a block about 140 times.
 const SETTLE: f64 = 6.0;
 const OBSERVED: f64 = 10.0;
 
@@ -186,7 +186,7 @@ const FIGURE_3: [(&str, &str); 3] = [
     ("hybrid", "pattern = 'hybrid'\nsequential-share = '50 %'"),
 ];
 
-/// Eight packages that collect by themselves, of so many blocks each.
+/// Scenario of eight packages of `blocks` blocks, each of which collects by itself.
 fn counted(workload: &str, victim: &str, blocks: u32) -> Scenario {
     let text = format!(
         "[drive]\nchannels = 8\nblocks-per-plane = {blocks}\npages-per-block = 64\nspare-factor = '15 %'\n[ftl]\ndomain = 'die'\nretire = 'never'\n\
@@ -212,9 +212,10 @@ fn states() -> Claim {
         [
             "8 packages of 160 blocks of 64 pages, 15 % spare, each collecting by itself at 5 % free; the drive full at first; blocks counted over 10 \
              drive writes after 6",
-            "DiskSim, 10 million requests, exponential and normal gaps of 100 ms; the victim policy of this experiment is not said",
-            "greedy; gaps are left out: no two requests overlap, and state does not know the time. Rates by equation 8, where a request that comes while a \
-             state is empty says nothing of it; free blocks, a twentieth, which no request reaches, stay as many as they are",
+            "DiskSim, 10 million requests, exponential and normal gaps of 100 ms; the victim policy of this experiment is not stated",
+            "greedy; gaps are left out: no two requests overlap, and the state does not depend on time. Rates by equation 8, where a request that \
+             comes while a state is empty does not count for that state. The number of free blocks, a twentieth, which no request reaches, stays as \
+             it is",
         ],
         Vec::new,
         |runs| closeness(runs, GREEDY, BLOCKS, Groups::AsTheDrive),
@@ -236,19 +237,19 @@ fn states() -> Claim {
                 let larger =
                     reading("8 x 640 blocks", Matter::Scale, closeness(runs, GREEDY, 4 * BLOCKS, Groups::AsTheDrive));
                 let none = closeness(runs, GREEDY, BLOCKS, Groups::One);
-                let none = reading("no block where no request leads", Matter::Choice, none);
+                let none = reading("no blocks in states that no request leads to", Matter::Choice, none);
                 victims.map(of).into_iter().chain([none, larger]).collect()
             },
         },
     )
 }
 
-/// What becomes of states that no request leads to or from, such as those of free blocks.
+/// Share of the blocks in states that no request leads to or from, such as that of free blocks.
 #[derive(Clone, Copy)]
 enum Groups {
-    /// They have the share of the blocks that the drive has there.
+    /// The share that the drive has there.
     AsTheDrive,
-    /// They have none: the theorem on the visited states.
+    /// None: the theorem on the visited states.
     One,
 }
 
@@ -275,8 +276,8 @@ fn closeness(runs: &Runs, victim: &str, blocks: u32, groups: Groups) -> Finding 
     Finding {
         ours: told.join(", "),
         verdict: Verdict::of(worst <= 0.05),
-        note: "under sequential writes blocks are full or on their way to empty, and a chain of single blocks has no memory of the way they go: \
-               it takes the few in between for a fair coin. By workload:"
+        note: "under sequential writes blocks are full or on their way to empty. A chain of single blocks does not remember which way a block \
+               goes: it treats the few in between as a fair coin. By workload:"
             .to_owned(),
         table,
     }

@@ -1,4 +1,4 @@
-//! Wear levelers watched from outside: what a result does not keep, such as which block took which move.
+//! Wear levelers watched from outside, for what a result does not keep, such as which block took which move.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -47,8 +47,8 @@ impl WearLevelPolicy for WatchedProtection {
     }
 }
 
-/// Runs a scenario with old block protection; the drive's erases between one move and the next into the block that is
-/// the most worn at the end.
+/// Runs a scenario with old block protection. Returns the drive's erases between one move and the next into the block
+/// that is most worn at the end.
 pub(super) fn intervals_of_oldest(scenario: &Scenario) -> Vec<u64> {
     let noted = Arc::new(Mutex::new(Noted::default()));
     let policy = built_in::<OldBlockProtection>(scenario);
@@ -67,7 +67,7 @@ pub(super) struct Pools {
     pub(super) cold_mean: f64,
 }
 
-/// A dual pool that tells its pools when it is dropped, if a drive ever used it.
+/// A dual pool that stores its pools' means when it is dropped, if a drive used it.
 #[derive(Clone)]
 struct WatchedPools {
     policy: DualPool,
@@ -92,7 +92,7 @@ impl WearLevelPolicy for WatchedPools {
 
 impl Drop for WatchedPools {
     fn drop(&mut self) {
-        // The run clones its policies; the one that it was given is dropped after them and knows no block.
+        // The run clones its policies. The original is dropped after the clones and knows no block.
         if !self.has_begun {
             return;
         }
@@ -101,7 +101,7 @@ impl Drop for WatchedPools {
     }
 }
 
-/// Runs a scenario with a dual pool; the mean erase counts of its pools at the end.
+/// Runs a scenario with a dual pool. Returns the mean erase counts of its pools at the end.
 pub(super) fn pools_of_dual_pool(scenario: &Scenario) -> Pools {
     let pools = Arc::new(Mutex::new(Pools::default()));
     let policy = built_in::<DualPool>(scenario);
@@ -110,7 +110,7 @@ pub(super) fn pools_of_dual_pool(scenario: &Scenario) -> Pools {
     *pools
 }
 
-/// The scenario's wear leveler, which is of this kind.
+/// Builds the scenario's wear leveler, which must be a `P`.
 fn built_in<P: Builtin>(scenario: &Scenario) -> P {
     let mut table = scenario.ftl.wear_leveling.clone();
     table.remove("policy");

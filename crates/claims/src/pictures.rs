@@ -1,5 +1,5 @@
-//! Figures of papers with our numbers: 4 to 9 and 11 of Kim et al., FAST 2019 (004), here, and those of the capacity-variant drive, from `variant`. The
-//! papers' numbers are known where their text has them.
+//! Figures of papers with our numbers. Figures 4 to 9 and 11 of Kim et al., FAST 2019 (004), are drawn here; other papers' figures come from the files
+//! of their claims. The papers' numbers are shown where their text has them.
 
 use wane_workload::standin::TRAFFIC_STANDINS;
 
@@ -50,7 +50,7 @@ pub(super) fn of(id: &str, runs: &Runs) -> Option<String> {
 
 /// What a page says above its figures.
 fn lead(paper: &str) -> String {
-    format!("After {paper}. Dashed lines, and bars that say so, are the numbers in its text.")
+    format!("After {paper}. Dashed lines, and bars that are labeled so, are the numbers in its text.")
 }
 
 fn bars(heading: &'static str, caption: String, measure: &'static str, series: Vec<String>) -> Bars {
@@ -74,7 +74,7 @@ fn figure4(runs: &Runs, chip: &'static Chip) -> Picture {
     Picture::Bars(Bars { groups, levels, ..bars("Figure 4", caption, LATENCY, series) })
 }
 
-/// Shares of the codewords with at most so many wrong bits.
+/// Cumulative distribution: each number of wrong bits with the share of the codewords that have at most as many.
 fn distribution(result: &RunResult) -> Vec<(f64, f64)> {
     let Some(counts) = &result.error_histogram else { return Vec::new() };
     let all = counts.iter().sum::<u64>().max(1) as f64;

@@ -1,4 +1,4 @@
-//! RE6 and RE7: what scrubbing saves the reader of a worn drive; RE10, the model of its errors; and what the verdicts of RE1 to RE9 hang
+//! RE6 and RE7: what scrubbing saves the reader of a worn drive; RE10: the model of its errors; and what the verdicts of RE1 to RE9 depend
 //! on (Kim et al., FAST 2019: 004, sections 3.1, 4.3 and 4.4).
 
 use std::cmp::Ordering;
@@ -38,7 +38,7 @@ pub(super) fn claims() -> Vec<Claim> {
                     "RE7",
                     "004 §4.4, Fig. 9",
                     "2y-nm MLC at 10,000 cycles, data 30 to 90 days old: scrubbing cuts the degradation by 23 % against re-reading",
-                    "10 to 40 % of the latency relative to that without errors, which 004 calls degradation",
+                    "a cut of 10 to 40 % of the latency relative to that without errors, which 004 calls degradation",
                 ],
                 || (RE7.scenarios)(OURS),
                 |runs| with_table(runs, Finding { note: RE7_NOTE.to_owned(), ..re7(runs, OURS) }, figure9_table),
@@ -63,7 +63,7 @@ pub(super) fn claims() -> Vec<Claim> {
                     small.into_iter().chain(strengths.map(reliability::large)).collect()
                 },
                 re_scale,
-                Others::None("none was tried: this is one of scale itself"),
+                Others::None("none was tried: the claim is itself about scale"),
             )
         },
         reading_claim(),
@@ -78,7 +78,7 @@ fn reading_claim() -> Claim {
             [
                 "RE-reading",
                 "this project",
-                "of what 004 leaves open, the reading that explains most of its claims at once",
+                "the reading of what 004 leaves open that explains most of its claims at once",
                 "no other reading explains more of them",
             ],
             || {
@@ -122,8 +122,8 @@ pub(super) const RE6: Trial = Trial {
     judge: re6,
 };
 
-/// Least share of the unscrubbed drive's latency that the best threshold must save for scrubbing to help: more than seeds
-/// move a mean latency of these drives.
+/// Least share of the unscrubbed drive's latency that the best threshold must save to count as a help: more than seeds
+/// change a mean latency of these drives.
 const RE6_SAVED_MIN: f64 = 0.03;
 
 /// Read latency relative to that without errors: with the oracle at each threshold, the best of them, and without a scrubber.
@@ -151,10 +151,10 @@ fn re6_judged(best: f64, unscrubbed: f64) -> bool {
 fn re6_note(runs: &Runs) -> String {
     let (_, best, unscrubbed) = re6_slowdowns(runs, OURS);
     format!(
-        "the paper's 1.25 is the best that scrubbing does at the end of life, and scrubbing \"reduces\" the degradation to it. Here the best threshold \
-         comes to {best:.3} and the drive without a scrubber to {unscrubbed:.3}: the level is that of the paper, but scrubbing does not bring it about. At 5,000 cycles \
-         fresh data, too, expects more wrong bits than the threshold of 50, so that the oracle never rests there, and what it moves holds up reads. It helps \
-         where few blocks take all reads, with data in the order of its addresses. By cycles and threshold:"
+        "the paper's 1.25 is the best that scrubbing reaches at the end of life: scrubbing \"reduces\" the degradation to it. Here the best threshold \
+         reaches {best:.3} and the drive without a scrubber {unscrubbed:.3}: the level is that of the paper, but scrubbing does not bring it about. \
+         At 5,000 cycles even fresh data expects more wrong bits than the threshold of 50, so the oracle never rests there, and its moves hold up \
+         reads. It helps where few blocks take all reads, with data in the order of its addresses. By cycles and threshold:"
     )
 }
 
@@ -207,13 +207,14 @@ fn re7(runs: &Runs, open: Unpublished) -> Finding {
     finding(ours, (0.10..=0.40).contains(&cut))
 }
 
-/// What the oracle cuts of the part above 1.
+/// Share that the oracle cuts of the part above 1.
 fn excess(reread: f64, oracle: f64) -> f64 {
     1.0 - (oracle - 1.0) / (reread - 1.0)
 }
 
-const RE7_NOTE: &str = "the cut of the whole latency lies at its limit, and seeds carry it over; that of the part above 1, which is what errors cost, is the sturdier figure. \
-                        The oracle's threshold is two thirds of the strength, as 50 is of 75. Read latency relative to that without errors:";
+const RE7_NOTE: &str = "the cut of the whole latency lies at its limit, and some seeds cross it; the cut of the part above 1, which is what errors \
+                        cost, is the sturdier figure. The oracle's threshold is two thirds of the strength, as 50 is of 75. Read latency relative to \
+                        that without errors:";
 
 fn re7_readings(runs: &Runs) -> Vec<Reading> {
     let [reread, oracle] = aged_slowdowns(runs, OURS);
@@ -260,7 +261,7 @@ fn every_reading() -> impl Iterator<Item = Unpublished> {
     [OURS].into_iter().chain(OTHERS)
 }
 
-/// Which readings explain how many claims: counted here, so that the one that all claims are judged by is seen to be no worse than others.
+/// Counts the claims that each reading explains, to show whether the reading that judges all claims is no worse than the others.
 fn re_reading(runs: &Runs) -> Finding {
     let mut table = format!(
         "| reading | {} | explained |\n|---|{}---:|\n",
@@ -281,23 +282,24 @@ fn re_reading(runs: &Runs) -> Finding {
     Finding { table, note: re_reading_note(explained[0], most), ..finding(ours, explained[0] >= most) }
 }
 
-/// By which reading the claims are judged, and why, where ours explains so many and the best other one so many.
+/// Note on the reading that judges all claims, and why it was chosen. It explains `ours` claims, the best other one `most`.
 fn re_reading_note(ours: usize, most: usize) -> String {
     let choice = match ours.cmp(&most) {
         Ordering::Greater => "It explains more claims than any other",
         Ordering::Equal => {
-            "It explains as many claims as the best other one, and of these the paper's sentence on the data decides"
+            "It explains as many claims as the best other one, and the paper's sentence on the data decides between them"
         }
         Ordering::Less => {
-            "Another one explains more claims, so that this differs; ours stays, because of the paper's sentence on the data, which those with data in the \
-             order of its addresses contradict"
+            "Another one explains more claims, so this differs; ours stays because of the paper's sentence on the data, which the readings with data \
+             in the order of its addresses contradict"
         }
     };
     format!(
-        "004 does not say how many codewords of a read are checked, nor how cycles are spread; of the data it says that they are \"written at random\" \
-         to the entire physical space, and one start serves all claims. Ours: one codeword decides for a read, cycles have a deviation of 5 %, data are scattered. {choice}. \
-         How many claims a reading explains changes with the seed; the table has the first. Readings are named by what they change, and not all are \
-         crossed: codewords of 2 KiB on MLC are tried with one check a read only. RE4 and RE10 hang on none of this, and RE8's order comes out under none that it was run under:"
+        "004 does not say how many codewords of a read are checked, nor how cycles are spread; of the data it says that they are \"written at \
+         random\" to the entire physical space, and one start serves all claims. Ours: one codeword decides for a read, cycles have a deviation of 5 \
+         %, data are scattered. {choice}. How many claims a reading explains changes with the seed; the table has the first. Readings are named by \
+         what they change, and not all are combined: codewords of 2 KiB on MLC are tried with one check a read only. RE4 and RE10 depend on none of \
+         this, and none that RE8 was run under gives its order:"
     )
 }
 

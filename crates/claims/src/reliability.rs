@@ -10,19 +10,19 @@ use wane_scenario::Scenario;
 /// Blocks of a plane; the paper has 1024.
 pub(super) const BLOCKS_PER_PLANE: u32 = 64;
 
-/// The paper's requests, 7.2 million, at the same scale: reads of a block stay what they were.
+/// The paper's requests, 7.2 million, at the same scale: the reads of a block stay the same.
 const REQUESTS: u32 = 7_200_000 / 1024 * BLOCKS_PER_PLANE;
 
 /// A chip in the paper's three states of wear, with its error correction of section 4.4.
 pub(super) struct Chip {
     pub(super) name: &'static str,
-    /// What figures call it.
+    /// Name in figures.
     pub(super) title: &'static str,
     /// Mean P/E cycles of the three states; the last is its end of life.
     pub(super) cycles: [u32; 3],
     /// Correctable bits a codeword in figures 9 and 11.
     pub(super) strength: u32,
-    /// Correctable bits a codeword in figure 4, the strongest first; but for the first and the TLC chip's last, ours.
+    /// Correctable bits a codeword in figure 4, the strongest first. The paper has the first and the TLC chip's last; the others are ours.
     pub(super) strengths: [u32; 3],
 }
 
@@ -51,7 +51,7 @@ pub(super) const CHIPS: [Chip; 3] = [
 ];
 
 impl Chip {
-    /// Whether it is one of the chips whose codeword follows from no figure.
+    /// Whether it is one of the MLC chips, whose codeword follows from no figure.
     pub(super) fn is_mlc(&self) -> bool {
         self.name != TLC.name
     }
@@ -198,7 +198,7 @@ impl Unpublished {
         Drive { oracle: Some(threshold), ..Drive::tlc(self, cycles) }.scenario()
     }
 
-    /// Section 4.4: the chip at its end of life, its data so many days old.
+    /// Section 4.4: the chip at its end of life, with data of this `age` in days, from least to most.
     pub(super) fn aged(self, chip: &'static Chip, age: (u32, u32), scheme: Scheme) -> Scenario {
         let drive = Drive { age, ..Drive::new(self, chip, chip.cycles[2], Some(chip.strength)) };
         match scheme {
@@ -228,7 +228,7 @@ impl Scheme {
     pub(super) const ALL: [Self; 4] = [Self::Infinite, Self::Reread, Self::Stripes, Self::Oracle];
 }
 
-/// What the reads of a run took.
+/// Latency of a run's reads; zeros if it has none.
 pub(super) fn reads(result: &RunResult) -> LatencyFigures {
     result.summary.latency.as_ref().and_then(|latency| latency.read).unwrap_or_default()
 }
@@ -241,7 +241,7 @@ impl Runs {
         of / base
     }
 
-    /// The same of its 99.9th percentile.
+    /// 99.9th percentile of a run's read latency over that of another.
     pub(super) fn tail(&self, of: &Scenario, base: &Scenario) -> f64 {
         reads(self.get(of)).times.p999_ns as f64 / reads(self.get(base)).times.p999_ns as f64
     }
@@ -255,21 +255,21 @@ pub(super) fn share_below(result: &RunResult, errors: usize) -> f64 {
     counts.iter().take(errors).sum::<u64>() as f64 / all.max(1) as f64
 }
 
-/// Of the pages that error correction gave up, the share that redundancy could not give back; `None` where there were none.
+/// Share of the pages that error correction gave up and redundancy could not recover either; `None` if it gave up none.
 pub(super) fn failure_rate(result: &RunResult) -> Option<f64> {
     let errors = result.summary.errors?;
     let tried = errors.recoveries + errors.recovery_failures;
     (tried > 0).then(|| errors.recovery_failures as f64 / tried as f64)
 }
 
-/// Units programmed by the host, garbage collection, the scrubber and for parity, by a host unit.
+/// Units programmed by the host, garbage collection, the scrubber and for parity, for each host unit.
 pub(super) fn programmed(result: &RunResult) -> [f64; 4] {
     let pages = &result.summary.flash.pages_programmed;
     let host = result.summary.host.pages_written.max(1) as f64;
     [pages.host, pages.gc, pages.scrub, pages.parity].map(|units| units as f64 / host)
 }
 
-/// How the scale comes about; ends every configuration.
+/// The drive and its scale.
 const CONFIGURATION: &str = "004's drive at 1/16: 8 x 4 x 2 planes of 64 instead of 1,024 blocks of 256 pages of 16 KiB, 12.5 of 16 GiB logical, \
                              filled once and then overwritten at random by as much as it has flash; 450,000 requests of 4 KiB, JESD219 \
                              pattern, 70 % reads, one every 0.5 ms on average; P/E cycles normal with a deviation of 5 % of their mean";
@@ -339,7 +339,7 @@ fn correction() -> [Claim; 3] {
 fn redundancy() -> [Claim; 2] {
     [
         Claim {
-            configuration: "004's drive at 1/16, empty, written once in order: what parity takes for each page of data, held against \
+            configuration: "004's drive at 1/16, empty, written once in order: what parity takes for each page of data, compared with \
                             the whole flash",
             published: "200 of 256 GiB are logical, a page of parity for s of data; \"the effective over-provisioning factor is 28%, but \
                         this drops to 20% when s=15, and to 12% when s=7\"",
@@ -355,7 +355,7 @@ fn redundancy() -> [Claim; 2] {
                 || STRIPES.map(parity_run).into(),
                 re4,
                 Others::None(
-                    "none was tried: the paper gives all that this follows from, and no error, cycle or place of data enters",
+                    "none was tried: the paper gives all inputs, and errors, cycles and the place of data do not enter",
                 ),
             )
         },
@@ -380,7 +380,7 @@ fn redundancy() -> [Claim; 2] {
     ]
 }
 
-/// A finding with a table of runs that were made with the first seed only.
+/// Adds a table to a finding, if the runs have the first seed: the table's runs were made with that one only.
 pub(super) fn with_table(runs: &Runs, finding: Finding, table: fn(&Runs) -> String) -> Finding {
     let table = if runs.is_first_seed() { table(runs) } else { String::new() };
     Finding { table, ..finding }
@@ -408,13 +408,13 @@ fn figure6_runs() -> impl Iterator<Item = Scenario> {
     TLC.cycles.into_iter().flat_map(striped)
 }
 
-/// What is kept under scaling.
+/// Note on what scaling keeps.
 pub(super) fn conserved() -> String {
     let wrong = |days| expected_errors(TLC, 5000.0, days, 0.0);
     format!(
-        "what is kept under scaling is what decides errors and queues: reads of a block (requests / blocks), the load of a die (dies and \
-         arrival rate), the overwritten share of the drive and its over-provisioning; only the hour of simulated time shrinks, whose \
-         retention adds {:.1} of {:.0} wrong bits",
+        "scaling keeps what decides errors and queues: reads of a block (requests / blocks), the load of a die (dies and arrival rate), \
+         the overwritten share of the drive and its over-provisioning; only the hour of simulated time shrinks, whose retention adds \
+         {:.1} of {:.0} wrong bits",
         wrong(1.0 / 24.0) - wrong(0.0),
         wrong(0.0)
     )
@@ -429,7 +429,7 @@ fn expected_errors(chip: &Chip, cycles: f64, days: f64, reads: f64) -> f64 {
     BITS * chip.model.rber(cycles, days, reads)
 }
 
-/// Share of such codewords with fewer than so many wrong bits, where `expected` are expected.
+/// Share of such codewords with fewer than `errors` wrong bits, if `expected` are expected.
 fn binomial_below(expected: f64, errors: u32) -> f64 {
     debug_assert!((0.0..BITS).contains(&expected), "{expected} of {BITS} bits are wrong");
     let odds = expected / (BITS - expected);
@@ -452,8 +452,8 @@ fn re1(runs: &Runs, open: Unpublished) -> Finding {
 fn re1_note() -> String {
     let expected = expected_errors(TLC, 5000.0, 0.0, 0.0);
     format!(
-        "{}. Wear alone gives {:.1} % at most 75 wrong bits and {:.1} % below 75 (4,096 bits, {expected:.1} expected); the paper's 85 % leaves no room \
-         for anything else, neither read disturb nor a spread of cycles",
+        "{}. Wear alone gives {:.1} % of the codewords at most 75 wrong bits and {:.1} % fewer than 75 (4,096 bits, {expected:.1} expected); the \
+         paper's 85 % leaves no room for anything else, neither read disturb nor a spread of cycles",
         conserved(),
         100.0 * binomial_below(expected, 76),
         100.0 * binomial_below(expected, 75)
@@ -524,7 +524,7 @@ fn re4(runs: &Runs) -> Finding {
         100.0 * (physical * host / (host + parity) / logical - 1.0)
     });
     let agrees = left.iter().zip([28.0, 20.0, 12.0]).all(|(ours, paper)| (ours - paper).abs() <= 0.5);
-    let note = "this is freshly written data. In the drive parity outlives the data that is overwritten, so that garbage collection feels less \
+    let note = "this is for freshly written data. Later, parity outlives the data that is overwritten, so garbage collection has less \
                 over-provisioning than that: see RE5";
     let ours = format!("{:.2} %, {:.2} % and {:.2} %", left[0], left[1], left[2]);
     Finding { note: note.to_owned(), ..finding(ours, agrees) }
@@ -562,7 +562,7 @@ fn re5(runs: &Runs, open: Unpublished) -> Finding {
     finding(ours, worn && fresh && (narrow / wide - 1.0).abs() <= 0.25)
 }
 
-/// Reads of a block after which a codeword of the TLC chip expects so many wrong bits.
+/// Number of reads of a block after which a codeword of the TLC chip expects `errors` wrong bits.
 fn reads_until(cycles: f64, errors: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1e6);
     debug_assert!(expected_errors(TLC, cycles, 0.0, high) >= errors, "a million reads bring {errors} wrong bits");
@@ -576,13 +576,13 @@ fn reads_until(cycles: f64, errors: f64) -> f64 {
 fn re5_note() -> String {
     let strength = f64::from(TLC.strength);
     format!(
-        "a codeword fails its re-read at half its RBER, so only where {:.0} of its bits are wrong: after {:.0} reads of its block at 5,000 cycles, {:.0} \
-         at 1,000; a third one at an eighth, after {:.0} at 5,000. The paper's requests read a block {:.0} times on average, and JESD219's hottest \
-         data, spread over blocks by writing, some hundred times: data that is scattered is read too evenly to be lost. In the order of its addresses the hottest \
-         data fills few blocks, which are read often enough with one re-read and not with three: the paper sees failures at 1,000 cycles too, so its reads \
-         must be skewed further still. Parity is kept until the last unit of its stripe is gone, which is more than the paper's one page for each s \
-         of data: on 200 GiB stripes of 7 leave garbage collection nothing to gain. Read latency relative to that without errors, units programmed \
-         by a host unit, and pages that could not be read:",
+        "a re-read sees half the RBER, so it fails only where {:.0} bits of the codeword are wrong: after {:.0} reads of its block at 5,000 cycles, \
+         {:.0} at 1,000. A third one sees an eighth, and fails after {:.0} reads at 5,000. The paper's requests read a block {:.0} times on average, \
+         and JESD219's hottest data, spread over blocks by writing, about a hundred times: scattered data is read too evenly to be lost. In the order \
+         of its addresses the hottest data fills few blocks, which are read often enough to fail with one re-read but not with three. The paper sees \
+         failures at 1,000 cycles too, so its reads must be skewed further still. Parity is kept until the last unit of its stripe is gone, which is \
+         more than the paper's one page for each s of data: on 200 GiB stripes of 7 leave garbage collection nothing to gain. Read latency relative \
+         to that without errors, units programmed by a host unit, and pages that could not be read:",
         2.0 * strength,
         reads_until(5000.0, 2.0 * strength),
         reads_until(1000.0, 2.0 * strength),

@@ -1,4 +1,4 @@
-//! The runs behind claims, and what claims come to on them.
+//! The runs behind claims, and the claims' results on them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,13 +10,13 @@ use wane_scenario::Scenario;
 
 use super::{Claim, Finding, OverSeeds, Reading, Reproduced, pictures};
 
-/// Seeds that a fragile claim is run with: that of its scenarios and those that follow.
+/// Number of seeds that a fragile claim is run with: that of its scenarios and those that follow.
 pub const SEEDS: u64 = 5;
 
-/// Hears of every finished run: how many are done, how many are known to be needed, and its name.
+/// Is called for every finished run, with the number that are done, the number known to be needed, and the run's name.
 pub type Each<'a> = &'a (dyn Fn(usize, usize, &str) + Sync);
 
-/// What the Python package measured of a claim.
+/// The Python package's measurement of a claim.
 #[derive(Clone, Debug)]
 pub struct Packaged {
     /// By seed, the claim's own first: [`Claim::packaged_seeds`] of them.
@@ -25,7 +25,7 @@ pub struct Packaged {
     pub others: Vec<Reading>,
 }
 
-/// The runs behind claims, each made once, as seen with one seed.
+/// The runs behind claims, each made once, looked up with one seed.
 #[derive(Clone, Debug, Default)]
 pub struct Runs {
     results: Arc<BTreeMap<String, RunResult>>,
@@ -34,10 +34,10 @@ pub struct Runs {
     shift: u64,
 }
 
-/// Runs the claims in parallel and says what they come to.
+/// Runs the claims in parallel and returns their results, or `None` if the user stopped.
 ///
-/// Claims that are fragile come with [`SEEDS`] seeds, and with `every_seed` all that run anything. Without a result where the user stopped.
-/// `packaged` has what the Python package measured, by the claim.
+/// Fragile claims have [`SEEDS`] seeds; with `every_seed`, all claims that a seed can change have them. `packaged` has the Python package's
+/// measurements by claim.
 ///
 /// # Errors
 /// A run gave no result.
@@ -74,12 +74,12 @@ pub fn reproduce<'a>(
     Ok(Some((runs, rows)))
 }
 
-/// Whether a verdict hangs on something, so that other seeds are looked at.
+/// Whether a verdict is fragile, so that other seeds are run.
 fn wants_seeds(row: &Reproduced<'_>) -> bool {
     row.claim.class.is_drawn() && !row.fragile().is_empty()
 }
 
-/// What a claim runs with the seeds that follow the first.
+/// Scenarios that a claim runs with the seeds that follow the first.
 fn other_seeds(claim: &Claim) -> Vec<Scenario> {
     let scenarios = (claim.scenarios)();
     debug_assert!(scenarios.windows(2).all(|pair| pair[0].seed == pair[1].seed), "{}: its runs share a seed", claim.id);
@@ -91,7 +91,7 @@ fn shifted(scenario: &Scenario, shift: u64) -> Scenario {
 }
 
 impl Runs {
-    /// Runs what it does not have yet; false where the user stopped.
+    /// Runs the scenarios that have no result yet. Returns false if the user stopped.
     fn add(
         &mut self,
         scenarios: impl Iterator<Item = Scenario>,
@@ -102,7 +102,7 @@ impl Runs {
         let wanted: BTreeMap<String, Scenario> = scenarios.map(|scenario| (scenario.hash(), scenario)).collect();
         let mut wanted: Vec<Scenario> =
             wanted.into_iter().filter(|(hash, _)| !results.contains_key(hash)).map(|(_, scenario)| scenario).collect();
-        // The largest first, so that no core is left alone with one at the end.
+        // The largest first, so that no long run is left alone at the end.
         wanted.sort_by_key(|scenario| std::cmp::Reverse(scenario.device.logical_units));
         let (done, all) = (AtomicUsize::new(results.len()), results.len() + wanted.len());
         let finished = |number: usize, _: &session::Outcome, _: bool| {
@@ -121,12 +121,12 @@ impl Runs {
         Ok(true)
     }
 
-    /// A scenario with the seed that these runs are seen with, for what a claim runs by itself.
+    /// Returns a scenario with the seed of these runs, for runs that a claim makes itself.
     pub(super) fn seeded(&self, scenario: &Scenario) -> Scenario {
         shifted(scenario, self.shift)
     }
 
-    /// Whether these are seen with the seed of the claims' scenarios: what claims run for tables and other readings has no other.
+    /// Whether the seed is that of the claims' scenarios. Runs for tables and other readings have no other seed.
     pub(super) const fn is_first_seed(&self) -> bool {
         self.shift == 0
     }
@@ -135,13 +135,13 @@ impl Runs {
         self.results.get(&self.seeded(scenario).hash()).expect("a claim names the scenarios that it evaluates")
     }
 
-    /// What the package found of a claim, with the seed that these runs are seen with.
+    /// The package's finding for a claim with the seed of these runs.
     pub(super) fn packaged(&self, id: &str) -> Finding {
         let found = self.packaged.get(id).and_then(|found| found.findings.get(usize::try_from(self.shift).ok()?));
-        found.expect("whoever reproduces a claim of the package has its measurement").clone()
+        found.expect("the caller of `reproduce` passes the package's measurement with all its seeds").clone()
     }
 
-    /// What the package found of a claim under other readings.
+    /// The package's results for a claim under other readings.
     pub(super) fn packaged_others(&self, id: &str) -> Vec<Reading> {
         self.packaged.get(id).map(|found| found.others.clone()).unwrap_or_default()
     }
@@ -153,7 +153,7 @@ impl Runs {
         Reproduced { claim, finding, others: claim.others.evaluate(self), seeds: Vec::new() }
     }
 
-    /// What a claim comes to with each seed.
+    /// Results of a claim with each seed.
     fn by_seed(&self, row: &Reproduced<'_>) -> Vec<(u64, Finding)> {
         debug_assert!(row.claim.class.is_drawn(), "seeds change nothing of what is no draw");
         let seed = (row.claim.scenarios)().first().map_or(1, |scenario| scenario.seed);

@@ -1,7 +1,7 @@
-//! DC1 and DC2: how the attributes of a fleet hang together, and what its health states are (dissertation 002, chapter 4), on simulated drives.
+//! DC1 and DC2: how the attributes of a fleet correlate, and what its health states are (dissertation 002, chapter 4), on simulated drives.
 //!
-//! The paper's logs are private. The fleet is the twin's with its defaults, which nobody tuned for these figures: models A and B, drives as old as the
-//! paper's power-on hours say, six months. What an input decides is told as such.
+//! The paper's logs are private. The fleet is the twin's with its defaults, which were not tuned for these figures: models A and B, drives as old as the
+//! paper's power-on hours say, over six months. Where an input decides a figure, the note says so.
 
 mod statistics;
 
@@ -10,7 +10,7 @@ use wane_twin::{Fleet, Life, lives};
 use super::{Claim, Class, Finding, Matter, Others, Reading, Verdict};
 use statistics::{clusters, elbow, slope, spearman};
 
-/// Wear attributes of the models: erases, percent, written to flash and by the host; and erases, life left, sectors, pages by host and by firmware.
+/// Wear attributes. Model A: erases, percent, written to flash and by the host. Model B: erases, life left, sectors, pages by host and by firmware.
 const WEAR_A: [u16; 5] = [168, 173, 230, 233, 241];
 const WEAR_B: [u16; 5] = [173, 202, 246, 247, 248];
 /// Hours, power cycles, unexpected losses of power, temperature.
@@ -22,14 +22,14 @@ const STRONG: f64 = 0.9;
 /// Days between the records that are clustered.
 const STEP_DAYS: usize = 6;
 
-/// Groups in the paper, and the most that an elbow is looked for in.
+/// Number of groups in the paper, and the most that the search for an elbow tries.
 const STATES: usize = 5;
 const STATES_MAX: usize = 10;
 
 /// Seeds of other readings.
 const SEEDS: [u64; 2] = [2, 3];
 
-/// Tables 4.1 and 4.2: percent of drives that stay in a group, and that take a way through several.
+/// Tables 4.1 and 4.2: percent of drives that stay in one group, or that pass through several on one path.
 const TABLE_4_1: [f64; 9] = [10.7, 0.0, 1.3, 2.0, 2.0, 27.3, 18.0, 38.0, 0.7];
 const TABLE_4_2: [f64; 10] = [19.8, 27.0, 0.7, 15.6, 0.7, 29.8, 0.7, 4.3, 0.7, 0.7];
 
@@ -44,14 +44,15 @@ pub(super) fn claims() -> Vec<Claim> {
             [
                 "DC1",
                 "002 §4.3, Figs. 4.1 to 4.3",
-                "wear attributes correlate above 0.9 with each other, environmental ones with nothing that much; model A writes 1.3 times to flash; model B's \
-                 host writes 30 sectors a page",
+                "wear attributes correlate above 0.9 with each other, environmental ones with none that strongly; model A writes 1.3 times to flash; \
+                 model B's host writes 30 sectors a page",
                 "Spearman above 0.9 in size among the wear attributes of both models and below among environment and wear; 29 to 32 sectors",
             ],
             [
                 CONFIGURATION,
                 "hourly SMART records of two models over six months, not public; constant attributes left out; the workloads unknown",
-                "all daily records of a model together; the slope of a line through them; write amplification is told, not judged, as the workloads decide it",
+                "all daily records of a model together; the slope of a line through them; write amplification is reported, not judged, as the \
+                 workloads decide it",
             ],
             none,
             |_| attributes(1),
@@ -62,14 +63,15 @@ pub(super) fn claims() -> Vec<Claim> {
             [
                 "DC2",
                 "002 §4.4, Tables 4.1 and 4.2, §4.3.2",
-                "five health states; 84 % of model A's drives and 36.2 % of B's change theirs, at most 3 and 9 times; 90.8 % of B's tell no life left",
+                "five health states; 84 % of model A's drives and 36.2 % of B's change theirs, at most 3 and 9 times; 90.8 % of B's report no life \
+                 left",
                 "both tables sum to 100; more than half of A's drives change their state, fewer than half of B's",
             ],
             [
                 CONFIGURATION,
                 "k-means on attributes scaled to 0 to 1, five groups by the elbow; a drive's state is the group of each record",
-                "a record every six days; A by 168, 173, 230, 233 and 241, B by 173 + 248 and 246 + 247; beside it the same clustering, had each drive's \
-                 counters grown at a constant rate",
+                "a record every six days; A by 168, 173, 230, 233 and 241, B by 173 + 248 and 246 + 247; in addition the same clustering as if each \
+                 drive's counters had grown at a constant rate",
             ],
             none,
             |_| states(1),
@@ -95,7 +97,7 @@ fn fleet(seed: u64) -> [Vec<Life>; 2] {
     [all, other]
 }
 
-/// An attribute of all records.
+/// Values of an attribute in all records.
 fn column(lives: &[Life], attribute: u16) -> Vec<f64> {
     let of =
         |life: &Life| life.column(attribute).unwrap_or_default().iter().map(|value| *value as f64).collect::<Vec<_>>();
@@ -145,9 +147,9 @@ fn attributes(seed: u64) -> Finding {
         ),
         verdict: Verdict::of(agrees),
         note: format!(
-            "the slope of 233 on 241 is {amplification:.2} and that of 247 + 248 on 247 is {amplification_b:.2}, of the default workloads and 14 % of \
-             over-provisioning. What decides sectors a page is an input: requests of 256 KiB that begin at any 4 KiB write their first and last page in \
-             part, and 32 x 64 / 67 are 30.6. Host and flash writes part where drives with different workloads amplify differently:"
+            "the slope of 233 on 241 is {amplification:.2} and that of 247 + 248 on 247 is {amplification_b:.2}, for the default workloads and 14 % \
+             over-provisioning. An input decides sectors a page: requests of 256 KiB that begin at any 4 KiB write their first and last page in part, \
+             and 32 x 64 / 67 is 30.6. Host and flash writes diverge where drives with different workloads amplify differently:"
         ),
         table,
     }
@@ -160,7 +162,7 @@ struct Health {
     /// Percent of the drives that change their state, and the most changes of one.
     changed: f64,
     most: usize,
-    /// The same, had each drive's counters grown evenly.
+    /// The same percent, if each drive's counters had grown evenly.
     changed_even: f64,
 }
 
@@ -230,14 +232,15 @@ fn states(seed: u64) -> Finding {
     let [one, other] = &found;
     Finding {
         ours: format!(
-            "{:.0} % of A and {:.0} % of B change; {worn} % of B tell no life left",
+            "{:.0} % of A and {:.0} % of B change; {worn} % of B report no life left",
             one.changed, other.changed
         ),
         verdict: Verdict::of(is_whole && one.changed > 50.0 && other.changed < 50.0),
         note: format!(
-            "tables 4.1 and 4.2 sum to {:.1} and {:.1}. Counters that only grow take drives through states whatever their health: had each grown at its own \
-             constant rate, {:.0} and {:.0} % would change theirs as well. Here both models do the same work, and life left is told by 3,000 rated erases; \
-             the paper's model B has had less work and another rating, which is not printed. Distortions are mean distances in scaled units:",
+            "tables 4.1 and 4.2 sum to {:.1} and {:.1}. Counters that only grow take drives through states whatever their health: had each grown at \
+             its own constant rate, {:.0} and {:.0} % would change theirs as well. Here both models do the same work, and life left follows from \
+             3,000 rated erases; the paper's model B had less work and another rating, which is not printed. Distortions are mean distances in scaled \
+             units:",
             sums[0], sums[1], one.changed_even, other.changed_even
         ),
         table,

@@ -1,6 +1,6 @@
 //! What 004 (Kim et al., FAST 2019) leaves open of all its experiments, and how claims RE1 to RE9 read it.
 //!
-//! All of them are run under one reading, and some under others beside it, so that a verdict does not hang on a choice unseen.
+//! All of them are run under one reading, and some under others too, so that no verdict depends on a hidden choice.
 
 use super::reliability::Chip;
 use super::{Finding, Matter, Reading, Runs};
@@ -49,8 +49,8 @@ pub(super) enum Codeword {
     KiB2,
 }
 
-/// How all claims are read: as the paper says of the data, which are written at random. RE-reading counts what this reading and the others
-/// explain.
+/// The reading that judges all claims: data are written at random, as the paper says. RE-reading counts the claims that this reading and the
+/// others explain.
 pub(super) const OURS: Unpublished =
     Unpublished { checks: Checks::OneCodeword, wear: Wear::Spread, data: Data::Scattered, mlc: Codeword::Bytes512 };
 
@@ -67,10 +67,10 @@ pub(super) const OTHERS: [Unpublished; 6] = [
 /// The start under which few blocks take all reads: nothing is scattered, neither cycles nor data.
 const IN_ORDER: Unpublished = Unpublished { wear: Wear::Alike, data: Data::InOrder, ..OURS };
 
-/// What 004 says of where its experiments start, and what it does not.
-pub(super) const PUBLISHED: &str = "8 x 4 x 2 planes of 1,024 blocks, 200 of 256 GiB logical, an hour of 7.2 million requests; blocks have so many cycles \
-                                    \"on average\", and data are written at random to the entire physical space before. Neither the codeword is published \
-                                    nor how many of them a read of 4 KiB checks, nor the spread of cycles";
+/// What 004 says of where its experiments start, and what it leaves open.
+pub(super) const PUBLISHED: &str = "8 x 4 x 2 planes of 1,024 blocks, 200 of 256 GiB logical, an hour of 7.2 million requests; the cycles of blocks \
+                                    are given \"on average\", and data are written at random to the entire physical space before. Not published: the \
+                                    codeword, how many codewords a read of 4 KiB checks, and the spread of cycles";
 
 pub(super) const READ: &str = "one codeword of 512 bytes decides for a read of 4 KiB; cycles are normal with a deviation of 5 %; data are written once in \
                                order and then at random. All of RE1 to RE9 are read alike";
@@ -96,7 +96,7 @@ impl Unpublished {
         text
     }
 
-    /// Lines of `[precondition]`, where as many drive writes at random cover what is written to.
+    /// Lines of `[precondition]`. `random` is the number of random drive writes that scatter the data.
     pub(super) fn precondition(self, random: &str) -> String {
         match self.data {
             Data::Scattered => format!("sequential-drive-writes = 1\nrandom-drive-writes = {random}\n"),
@@ -104,7 +104,7 @@ impl Unpublished {
         }
     }
 
-    /// How it differs from ours, in words; nothing where it does not.
+    /// How it differs from ours, in words; empty if it does not.
     pub(super) fn told(self) -> String {
         let told = [
             (self.checks != OURS.checks).then_some("every codeword of a read checked"),
@@ -116,7 +116,7 @@ impl Unpublished {
     }
 }
 
-/// What decides a claim: its runs under a reading, and what they come to.
+/// How a claim is judged under a reading: its runs, and the finding on them.
 #[derive(Clone, Copy)]
 pub(super) struct Trial {
     pub(super) id: &'static str,
@@ -130,7 +130,7 @@ impl Trial {
         OTHERS.into_iter().flat_map(self.scenarios).collect()
     }
 
-    /// What it comes to under every other reading, but where its runs are those of ours.
+    /// Results under every other reading whose runs are not those of an earlier one.
     pub(super) fn readings(self, runs: &Runs) -> Vec<Reading> {
         let hashes = |open| (self.scenarios)(open).iter().map(Scenario::hash).collect::<Vec<_>>();
         let mut seen = vec![hashes(OURS)];
@@ -144,7 +144,7 @@ impl Trial {
     }
 }
 
-/// What a claim comes to under another reading.
+/// Result of a claim under another reading.
 pub(super) fn reading(what: impl Into<String>, finding: Finding) -> Reading {
     Reading { what: what.into(), matter: Matter::Choice, ours: finding.ours, verdict: finding.verdict }
 }

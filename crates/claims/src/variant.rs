@@ -1,7 +1,7 @@
 //! CS4 to CS8, CS11 to CS18 and CS20: the capacity-variant drive (Jiao et al., FAST 2024: 001).
 //!
-//! Here are its lives and what is measured of them; the claims stand in the files below. What file systems add to the drive is not
-//! there yet.
+//! This file has the drive's lives and what is measured on them; the claims are in the files below. What file systems add to the drive
+//! is not there yet.
 
 mod figures;
 mod lifetime;
@@ -18,7 +18,7 @@ use wane_scenario::Scenario;
 const PAGES_WHOLE: u32 = 1024;
 /// Pages of a block of the claims' drives: 1/64.
 const PAGES: u32 = 16;
-/// Pages of a block of the larger drives that some claims are run on besides: 1/16.
+/// Pages of a block of the larger drives that some claims are also run on: 1/16.
 const PAGES_LARGER: u32 = 64;
 /// Bytes that the whole drive exports.
 const WHOLE_BYTES: f64 = 122_070.0 * 1_048_576.0;
@@ -63,7 +63,7 @@ impl Design {
     }
 }
 
-/// What is read and written, half of the requests each.
+/// Where requests go; half of them read and half write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Access {
     /// By Zipf's law with fio's exponent: what is written often is read often.
@@ -128,9 +128,9 @@ struct Life {
     share: u32,
     /// Pages of a block.
     pages: u32,
-    /// Bits that a codeword of 4 KiB is corrected for.
+    /// Correctable bits of a codeword of 4 KiB.
     strength: u32,
-    /// Requests of a probe that are outstanding.
+    /// Outstanding requests of a probe.
     depth: u32,
     /// Drive writes between two probes.
     step: u32,
@@ -191,7 +191,7 @@ impl Life {
         if twist == Twist::Table {
             text += "draws = 'table'\n";
         }
-        // A smaller block is erased for as small a part of the time, so that the dies' time is divided as on the whole drive.
+        // The time of an erase shrinks with the block, so that the dies' time is divided as on the whole drive.
         text += &format!("[drive.timing]\nerase = '{} ns'\n[ftl]\n", 5_000_000 / (PAGES_WHOLE / pages));
         match twist {
             Twist::OneFrontier => text += "frontiers = 'one'\n",
@@ -204,7 +204,7 @@ impl Life {
             Twist::SmallChunks | Twist::None | Twist::Table => {}
         }
         if design == Design::Streams {
-            // A smaller drive has fewer chunks, each of which is written as much more often.
+            // A smaller drive has fewer chunks, each of which is written more often by the same factor.
             let decay = 1_000_000 / (PAGES_WHOLE / pages);
             let chunk = if twist == Twist::SmallChunks { 4 } else { 256 };
             text += &format!("placement = {{ policy = 'autostream-sfr', chunk-units = {chunk}, decay = {decay} }}\n");
@@ -241,14 +241,14 @@ fn write_rate(window: &Window) -> f64 {
     window.throughput.write.bytes_per_second / 1e6
 }
 
-/// Terabytes (10^12) that a whole drive takes in so many drive writes.
+/// Terabytes (10^12 bytes) that the whole drive takes in `drive_writes` drive writes.
 fn terabytes(drive_writes: f64) -> f64 {
     debug_assert!(drive_writes >= 0.0, "{drive_writes} drive writes");
     drive_writes * WHOLE_BYTES / 1e12
 }
 
-/// Drive writes until the read throughput is below a share of that of the new drive, linear between two probes; to the end of the drive's
-/// life where it never is.
+/// Drive writes until the read throughput falls below the share `requirement` of the new drive's, linear between two probes. If it never does,
+/// drive writes of the whole life.
 fn drive_writes_at(result: &RunResult, requirement: f64) -> f64 {
     drive_writes_between(&result.windows, requirement).unwrap_or(result.summary.end.at_drive_writes)
 }
@@ -296,10 +296,10 @@ const CONFIGURATION: &str = "presets cvss-128g, trss-128g and autostream-128g at
                              probe of 20,000 requests of the same kind when new and after every 10 drive writes, one at a time";
 
 const PUBLISHED: &str = "FEMU with 128 GiB beneath F2FS, fio with its default settings and requests of 16 KiB, half of them reads; the file system is \
-                         aged first, and the drive by an acceleration factor of 2; retries by halving the RBER in the text, by a table of one for each \
-                         50 cycles in the released code";
+                         aged first, and the drive by an acceleration factor of 2; retries halve the RBER in the text; the released code has a table \
+                         with one for each 50 cycles";
 
-const READ: &str = "no file system and no page cache: the drive sees fio's requests; fio's default is one request at a time; retries by halving the RBER";
+const READ: &str = "no file system and no page cache: the drive sees fio's requests; fio's default is one request at a time; retries halve the RBER";
 
 /// A claim on these lives.
 const fn claim(

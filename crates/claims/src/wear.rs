@@ -15,10 +15,10 @@ const DP_LOOSE: &str = "{ policy = 'dual-pool', threshold = 10 }";
 /// The logical capacity that the claims run at, in GiB: 1/128 of the paper's.
 const GIB: u32 = 2;
 
-/// Other scales that they are run at.
+/// Other scales that the claims are run at, in GiB.
 const OTHER_GIB: [u32; 2] = [1, 4];
 
-/// Pages of a block, but where a reading says otherwise.
+/// Pages of a block, unless a reading says otherwise.
 const PAGES: u32 = 256;
 
 /// Pages of a block in smaller calibration runs.
@@ -97,12 +97,12 @@ fn finding(ours: String, agrees: bool, note: &str) -> Finding {
     Finding { ours, verdict: Verdict::of(agrees), note: note.to_owned(), table: String::new() }
 }
 
-/// The scales beside the claims' own.
+/// The drives at the other scales.
 fn scales() -> impl Iterator<Item = Synthetic> {
     OTHER_GIB.into_iter().map(Synthetic::of)
 }
 
-/// What a claim comes to at the other scales.
+/// Results of a claim at the other scales.
 fn at_scales(runs: &Runs, evaluate: fn(&Runs, Synthetic) -> Finding) -> Vec<Reading> {
     scales().map(|drive| reading(format!("{} GiB", drive.gib), Matter::Scale, evaluate(runs, drive))).collect()
 }
@@ -113,7 +113,7 @@ fn reading(what: String, matter: Matter, finding: Finding) -> Reading {
 
 const DRIVE: Synthetic = Synthetic::of(GIB);
 
-/// A claim on synthetic workloads, run at every scale; what else it needs is added by the caller.
+/// A claim on synthetic workloads.
 const fn claim(
     texts: [&'static str; 4],
     readings: [&'static str; 3],
@@ -132,9 +132,9 @@ pub(super) fn claims() -> Vec<Claim> {
     claims
 }
 
-/// What figures 17 and 18 leave open.
-const FIGURE_18: &str = "256 GiB, 100 drive writes of r/h 0.9/0.1 after one sequential and three random drive writes. Whether worn-out blocks retire \
-                         is not said, nor the endurance in PWL's formula";
+/// What the paper says of figures 17 and 18, and leaves open.
+const FIGURE_18: &str = "256 GiB, 100 drive writes of r/h 0.9/0.1 after one sequential and three random drive writes. It is not stated whether \
+                         worn-out blocks retire, nor the endurance in PWL's formula";
 
 /// WL1 to WL3.
 fn progressive() -> Vec<Claim> {
@@ -149,8 +149,8 @@ fn progressive() -> Vec<Claim> {
             [
                 "PWL(50 %), r/h 0.9/0.1, 100 drive writes; 2 GiB (1/128), 256 pages a block",
                 FIGURE_18,
-                "wear leveling's pages a host page, the host's own not counted; an endurance of 500 erases, which no block's retirement \
-                 enforces: with retirement the drive ends before drive write 100",
+                "wear leveling's pages a host page, the host's own not counted; an endurance of 500 erases, at which blocks do not \
+                 retire: with retirement the drive ends before drive write 100",
             ],
             || vec![DRIVE.hot(PWL)],
             |runs| wl1(runs, DRIVE),
@@ -209,8 +209,8 @@ fn thresholds_claim() -> Claim {
         ["WL4", "000 §4.3.2", "1.2x and 1.4x", "gains of 0.7 to 1.5 and 0.9 to 2.2"],
         [
             "OBP(8, 64) to (4, 8) and DP(10) to (5), as WL1",
-            "\"will amplify the amount of data written\" by so much, without the time or whether it is a ratio or a gain; OBP's protection \
-             changes with its threshold",
+            "\"will amplify the amount of data written\" by these factors; it is not stated when, nor whether they are ratios or gains. \
+             OBP's protection changes with its threshold",
             "the gain of wear leveling's amplification in the last drive write",
         ],
         || threshold_runs(DRIVE),
@@ -277,8 +277,8 @@ fn spread() -> Vec<Claim> {
             ],
             [
                 "OBP(5, 1000), as WL1; erases of the drive between two moves into the block that is the most worn at the end",
-                "a histogram of intervals, whose unit is not said",
-                "erases of the whole drive, which the protection counts: against a round of all blocks it is the longer, the smaller the drive",
+                "a histogram of intervals, whose unit is not stated",
+                "erases of the whole drive, which the protection counts: the smaller the drive, the longer it is against a round of all blocks",
             ],
             Vec::new,
             |runs| wl7(runs, DRIVE),
@@ -304,9 +304,9 @@ fn skew() -> Vec<Claim> {
                 "mean erase count of DP's cold pool above its hot pool's; PWL's amplification below 0.05",
             ],
             [
-                "r/h 0.8/0.2, 100 drive writes, else as WL1: DP(5), PWL(50 %), OBP(4, 8), none",
+                "r/h 0.8/0.2, 100 drive writes, otherwise as WL1: DP(5), PWL(50 %), OBP(4, 8), none",
                 "cumulative curves, and a histogram of the pools; that PWL's curve is that of no wear leveling",
-                "the pools' means; PWL that hardly moves",
+                "the pools' means, and that PWL hardly moves data",
             ],
             || warm_runs(DRIVE),
             |runs| wl8(runs, DRIVE),
@@ -327,7 +327,7 @@ fn skew() -> Vec<Claim> {
                 "sd at most 2 % of the mean without wear leveling",
             ],
             [
-                "r/h 0.5/0.5, 100 drive writes, no wear leveling, else as WL1",
+                "r/h 0.5/0.5, 100 drive writes, no wear leveling, otherwise as WL1",
                 "cumulative curves that nearly coincide",
                 "what is left to gain: the deviation of the erase counts without wear leveling",
             ],
@@ -346,8 +346,8 @@ fn skew() -> Vec<Claim> {
                 "none: p5 below a tenth of the median; sd of OBP and DP below a tenth of none's; their amplification above 0.5",
             ],
             [
-                "5 % footprint, 60 drive writes, r/h 0.9/0.1, else as WL1: none, OBP(4, 8), DP(5), PWL(50 %)",
-                "cumulative curves without numbers, whose number of drive writes is not said",
+                "5 % footprint, 60 drive writes, r/h 0.9/0.1, otherwise as WL1: none, OBP(4, 8), DP(5), PWL(50 %)",
+                "cumulative curves without numbers; the number of drive writes is not stated",
                 "two modes: the 5th percentile far below the median; nearly vertical: a tenth of the deviation",
             ],
             || small_runs(DRIVE),
@@ -380,7 +380,7 @@ fn small_runs(drive: Synthetic) -> Vec<Scenario> {
     [NONE, OBP_TIGHT, DP_TIGHT, PWL].map(|leveler| drive.small(leveler)).into()
 }
 
-/// Pages that wear leveling moves a host page in the drive write in which it moves most, as WL1 and WL3 mean it.
+/// Wear leveling's write amplification in the drive write where it is highest, as WL1 and WL3 define it.
 fn most_leveling(runs: &Runs, drive: Synthetic) -> f64 {
     leveling_by_drive_write(runs.get(&drive.hot(PWL))).into_iter().fold(0.0, f64::max)
 }
@@ -416,7 +416,7 @@ fn wl4(runs: &Runs, drive: Synthetic) -> Finding {
     Finding { note, ..thresholds(runs, drive, last_leveling, 0.0) }
 }
 
-/// What a lower threshold costs: the gain of what `leveling` measures, plus `one` for a ratio.
+/// Cost of a lower threshold: the gain in what `leveling` measures, plus `one`, which is 1 for a ratio and 0 for a gain.
 fn thresholds(runs: &Runs, drive: Synthetic, leveling: fn(&RunResult) -> f64, one: f64) -> Finding {
     let of = |leveler| leveling(runs.get(&drive.hot(leveler)));
     let (obp, dp) = (one + gain(of(OBP_TIGHT), of(OBP_LOOSE)), one + gain(of(DP_TIGHT), of(DP_LOOSE)));
@@ -463,7 +463,7 @@ fn wl7(runs: &Runs, drive: Synthetic) -> Finding {
     let median = intervals.get(count / 2).copied().unwrap_or(u64::MAX);
     let shorter = intervals.iter().filter(|interval| **interval < 2000).count() as f64 / count.max(1) as f64;
     let note = format!(
-        "the most worn block is moved into again and again while others wait, at every scale; {} physical blocks make a round",
+        "data move into the most worn block again and again while others wait, at every scale; {} physical blocks make a round",
         scenario.device.geometry.blocks()
     );
     let ours = format!("median {median} erases, {:.0} % of {count} intervals below 2,000", 100.0 * shorter);
@@ -476,9 +476,9 @@ fn wl8(runs: &Runs, drive: Synthetic) -> Finding {
     let erases = |leveler| runs.get(&drive.warm(leveler)).summary.wear.erase_count.mean;
     let agrees = pools.cold_mean > pools.hot_mean && pwl < 0.05;
     let note = format!(
-        "mean erase count: OBP(4, 8) {:.0}, PWL {:.0}, none {:.0}; PWL's curve is none's up to that. At 256 pages a block the drive \
-         passes its rated 500 erases within the 100 drive writes, where PWL's threshold falls below the average and it begins to move \
-         data: {:.2} pages a host page in the last drive write; at 64, where garbage collection costs less, it does not",
+        "mean erase count: OBP(4, 8) {:.0}, PWL {:.0}, none {:.0}; apart from that difference PWL's curve is none's. At 256 pages a \
+         block the drive passes its rated 500 erases within the 100 drive writes. There PWL's threshold falls below the average, and it \
+         begins to move data: {:.2} pages a host page in the last drive write; at 64, where garbage collection costs less, it does not",
         erases(OBP_TIGHT),
         erases(PWL),
         erases(NONE),

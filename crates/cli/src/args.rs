@@ -1,6 +1,6 @@
-//! What can be asked on the command line.
+//! The command line's options and their help texts.
 //!
-//! Text behind the options has headings that end with a colon. Lines below them are indented and at most 60 columns wide, so that no
+//! The text after the options has headings that end with a colon. Lines below them are indented and at most 60 columns wide, so that no
 //! terminal breaks a command; man pages make sections of them. Prose has no line breaks of its own.
 
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ pub(crate) mod drive;
 pub(crate) mod fleet;
 pub(crate) mod theory;
 
-/// The page that `wane reproduce --check` reads unless told otherwise.
+/// The page that `wane reproduce --check` reads by default.
 pub(crate) const CLAIMS_PAGE: &str = "docs/claims.md";
 
 /// Run a flash store's whole life: how it wears, amplifies writes and shrinks under a workload, with the policy you choose.
@@ -54,21 +54,21 @@ pub(crate) enum Command {
     Run(RunArguments),
     /// Make a drive that is kept in a folder, age it, fork it, ask it
     Drive(drive::DriveArguments),
-    /// Judge a real drive by what smartctl or nvme tell of it: wear, errors, end of life
+    /// Judge a real drive from the output of smartctl or nvme: wear, errors, end of life
     Doctor(doctor::DoctorArguments),
-    /// What the drives of a data center tell: a folder of their files, asked, tried and drawn
+    /// Read, query, judge and simulate the records of a data center's drives
     Fleet(fleet::FleetArguments),
-    /// Drives that encode: servers that cut, code and keep objects among them, without a manager
+    /// Serve drives that encode: together they cut, code and keep objects, without a manager
     Actor(actor::ActorArguments),
-    /// Say what a scenario comes to by theory, without running it
+    /// Estimate a scenario's results by theory, without running it
     Estimate(theory::EstimateArguments),
-    /// Weigh what victims cost against how evenly they wear
+    /// Weigh the cleaning cost of victims against how evenly blocks wear
     Tradeoff(theory::TradeoffArguments),
     /// Run the experiments behind published claims, and compare
     Reproduce(ReproduceArguments),
     /// Age one drive three ways under a recorded database trace, and draw the report
     Demo(DemoArguments),
-    /// List the drives to start from
+    /// List the preset drives, or print one
     Presets(PresetsArguments),
     /// List the policies, or show one's page
     Policies(PoliciesArguments),
@@ -85,12 +85,12 @@ pub(crate) enum Command {
 Examples:
   In ~/.bashrc:
     source <(wane completions bash)
-  In ~/.zshrc, behind compinit:
+  In ~/.zshrc, after compinit:
     source <(wane completions zsh)
   In ~/.config/fish/config.fish:
     wane completions fish | source
 
-The shell asks the command that it finds as `wane`, so what it offers is what that command takes.")]
+The shell asks the `wane` that it finds on its path, and offers what that version takes.")]
     Completions {
         /// Which shell
         shell: clap_complete::Shell,
@@ -136,10 +136,10 @@ pub(crate) struct RunArguments {
     /// Root of all random streams, instead of the scenario's
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// Run this many seeds, from the scenario's on, and print means with their 95 % intervals; of one seed, its figures
+    /// Run N seeds, beginning with the scenario's, and print means with their 95 % intervals; with one seed, its figures
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) seeds: Option<u32>,
-    /// Write results into this folder, in place of a single run that it holds
+    /// Write results into this folder; they replace a single run that it holds
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Replace runs of another sweep or of other seeds that the folder holds
@@ -148,16 +148,17 @@ pub(crate) struct RunArguments {
     /// Print the summary as JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print a sweep as CSV, as it is into a file or a pipe
+    /// Print a sweep as CSV: the default into a file or a pipe
     #[arg(long, conflicts_with = "json", requires = "sweep")]
     pub(crate) csv: bool,
-    /// Print a sweep as a table for people, as it is on a terminal
+    /// Print a sweep as a table for people: the default on a terminal
     #[arg(long, conflicts_with_all = ["json", "csv"], requires = "sweep")]
     pub(crate) table: bool,
-    /// Columns of that table: measures, or figures of summary.json such as `wear.erase_count.max`; latencies are those at the last age that all runs have
+    /// Columns of the table: measures, or figures of summary.json such as `wear.erase_count.max`; latencies are those at the last age that all runs
+    /// have
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', requires = "sweep", conflicts_with_all = ["json", "csv"])]
     pub(crate) columns: Vec<String>,
-    /// What that table is sorted by, the best first: one of its columns or a swept key; `NAME:down` puts the largest first, `NAME:up` the
+    /// Sort the table by one of its columns or a swept key, the best first; `NAME:down` puts the largest first, `NAME:up` the
     /// smallest
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, requires = "sweep", conflicts_with_all = ["json", "csv"])]
     pub(crate) sort: Option<String>,
@@ -171,26 +172,26 @@ pub(crate) struct RunArguments {
 
 #[derive(Args, Debug)]
 pub(crate) struct ReproduceArguments {
-    /// Which claims, such as `WL1` or `CV`; all of them without. DC7 and DC8 are measured by the Python package `wane`: see `wane fleet --help`
+    /// Claims to run, such as `WL1` or `CV`; by default all. The Python package `wane` measures DC7 and DC8: see `wane fleet --help`
     #[arg(add = ArgValueCandidates::new(complete::claim_ids))]
     pub(crate) ids: Vec<String>,
     /// List the claims: id, class and source
     #[arg(long, conflicts_with_all = ["every_seed", "check", "write", "figures", "json"])]
     pub(crate) list: bool,
-    /// Compare every verdict, figure and note with a page, docs/claims.md unless told otherwise, and exit
+    /// Compare every verdict, figure and note with a page, by default docs/claims.md, and exit
     /// with 1 where one differs
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = CLAIMS_PAGE)]
     pub(crate) check: Option<PathBuf>,
     /// Run every claim with five seeds, not only fragile ones
     #[arg(long)]
     pub(crate) every_seed: bool,
-    /// Write the page of claims; on a page that is there these claims are renewed, the others stay
+    /// Write the page of claims; on an existing page these claims are renewed and the others stay
     #[arg(long, value_name = "FILE")]
     pub(crate) write: Option<PathBuf>,
     /// Draw each claim's runs as a page into this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) figures: Option<PathBuf>,
-    /// Overwrite a file that wane did not write, and a page with these claims alone
+    /// Overwrite a file that wane did not write; an existing page then keeps only these claims
     #[arg(long)]
     pub(crate) force: bool,
     /// Print as JSON
@@ -223,10 +224,10 @@ pub(crate) struct PresetsArguments {
 Examples:
   wane manual --schema > scenario.schema.json
 
-Editors that know TOML by a schema, such as those with taplo, complete a scenario whose first line is \
+Editors that read schemas of TOML files, such as those with taplo, complete a scenario whose first line is \
 `#:schema ./scenario.schema.json`.")]
 pub(crate) struct ManualArguments {
-    /// Print the JSON schema of the scenario file, by which editors complete and check it
+    /// Print the JSON schema of the scenario file, with which editors complete and check it
     #[arg(long)]
     pub(crate) schema: bool,
 }
@@ -237,7 +238,7 @@ Examples:
   wane man run | man -l -
   wane man --out ~/.local/share/man/man1")]
 pub(crate) struct ManArguments {
-    /// Of which command, such as `trace info`; of `wane` itself without
+    /// The command, such as `trace info`; by default `wane` itself
     #[arg(value_name = "COMMAND", add = ArgValueCandidates::new(complete::commands))]
     pub(crate) of: Vec<String>,
     /// Write a page for every command into this folder
@@ -270,7 +271,7 @@ pub(crate) enum TraceCommand {
     Info {
         /// The trace; `-` reads stdin
         file: PathBuf,
-        /// The drive that it would be written to, such as `3.84 TB`: prints the drive writes in a day
+        /// Capacity of the drive that it would be written to, such as `3.84 TB`; prints its drive writes a day
         #[arg(long, value_name = "SIZE")]
         capacity: Option<String>,
         /// Print as JSON
@@ -285,7 +286,7 @@ pub(crate) enum TraceCommand {
         file: PathBuf,
         /// Where to write; `-` writes to stdout
         target: PathBuf,
-        /// What to write; without it the extension chooses, `.iolog` or `.wane` for compact, which is also what a name without one gets
+        /// Format to write; by default the extension chooses, `.iolog` or `.wane` for compact; a name without one gets compact
         #[arg(long, value_enum)]
         to: Option<Target>,
         /// Overwrite a file that wane did not write
@@ -304,16 +305,16 @@ pub(crate) enum TraceCommand {
         /// Where to write; `-` writes to stdout
         #[arg(default_value = "-")]
         target: PathBuf,
-        /// The drive that it is scaled to
+        /// Capacity of the drive that it is scaled to
         #[arg(long, default_value = "8 GiB")]
         capacity: String,
-        /// How many requests
+        /// Number of requests
         #[arg(long, default_value_t = 100_000)]
         requests: u64,
         /// Root of the random stream
         #[arg(long, default_value_t = 1)]
         seed: u64,
-        /// What to write; without it the extension chooses, `.iolog` or `.wane` for compact; a name without one gets an fio iolog
+        /// Format to write; by default the extension chooses, `.iolog` or `.wane` for compact; a name without one gets an fio iolog
         #[arg(long, value_enum)]
         to: Option<Target>,
         /// Overwrite a file that wane did not write
@@ -324,7 +325,7 @@ pub(crate) enum TraceCommand {
 
 fn format_help() -> String {
     let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
-    format!("Its format, instead of a look at its content: {}", names.join(", "))
+    format!("The trace's format; by default found from its content: {}", names.join(", "))
 }
 
 /// How a trace is read.
@@ -332,7 +333,7 @@ fn format_help() -> String {
 pub(crate) struct Reading {
     #[arg(long, help = format_help(), add = ArgValueCandidates::new(complete::formats))]
     pub(crate) format: Option<String>,
-    /// Direction and unit of a trace without them, such as `read,4KiB`
+    /// Direction and unit, for a trace that has none, such as `read,4KiB`
     #[arg(long, value_name = "OP,SIZE")]
     pub(crate) assume: Option<String>,
     /// Count lines that do not parse instead of stopping
@@ -348,7 +349,7 @@ pub(crate) enum Target {
     Compact,
 }
 
-/// What `--figures` writes.
+/// Formats that `--figures` writes.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub(crate) enum FigureFormat {
     /// Scalable, text as outlines
@@ -364,14 +365,14 @@ pub(crate) struct ReportArguments {
     /// Result folders
     #[arg(required = true)]
     pub(crate) results: Vec<PathBuf>,
-    /// Where the page goes
+    /// Write the page to this file
     #[arg(long, value_name = "FILE", default_value = "report.html")]
     pub(crate) out: PathBuf,
     /// Write each picture into this folder as well, as wide as a column (85 mm) and as a page (178 mm) of a paper, with the
     /// values behind it as CSV
     #[arg(long, value_name = "DIR")]
     pub(crate) figures: Option<PathBuf>,
-    /// What pictures are written as
+    /// Format of the pictures
     #[arg(long, value_name = "FORMAT", requires = "figures", default_value = "pdf")]
     pub(crate) format: FigureFormat,
     /// Overwrite a file that wane did not write
@@ -432,9 +433,9 @@ pub(crate) enum RberCommand {
     /// Fit the model to measurements: CSV with the columns cycles, days, reads and rber
     #[command(after_help = "\
 A header names the columns, in any order; others are skipped, lines with # are comments. A row is one measurement: the share \
-of bits that read wrong after so many P/E cycles, days since programming and reads of the block.
+of bits that read wrong after these P/E cycles, days since programming and reads of the block.
 
-Residuals of ln RBER count under a soft L1 loss, so that rows far off hardly matter. Scales are not negative, exponents lie \
+The loss of the residuals of ln RBER is soft L1, so that outliers hardly matter. Scales are not negative, exponents lie \
 between 0 and 6. A term that does not lower the Bayesian information criterion is left out. A parameter is not identifiable \
 where its input does not vary, where its term is left out, or where its 95 % interval spans more than a factor of 10,000 (a \
 scale) or more than 2 (an exponent).")]
@@ -459,7 +460,7 @@ pub(crate) struct FitArguments {
     pub(crate) json: bool,
 }
 
-/// The command with everything it takes: what completions and man pages are made from.
+/// Returns the command with all its options; completions and man pages are made from it.
 pub fn command() -> clap::Command {
     Arguments::command()
 }

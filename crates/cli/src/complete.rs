@@ -1,8 +1,8 @@
-//! Completion in shells: the command itself is asked, so that what is offered is what it takes, down to the keys of a scenario.
+//! Shell completion. The shell asks the command itself, so that it offers exactly what the command takes, down to the keys of a scenario.
 //!
 //! A shell's script calls the command with `WANE_COMPLETE` in its environment, and the engine of `clap_complete` answers.
-//! Bash splits words at `=` and `:`, which keys have inside; its script here glues them together again, the others' are
-//! clap's.
+//! Bash splits words at `=` and `:`, which occur inside keys; its script here joins them again. The other shells' scripts
+//! are clap's.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
@@ -18,7 +18,7 @@ use wane_workload::lsm::Operations;
 use wane_workload::standin;
 use wane_workload::trace::Format;
 
-/// The variable by which a shell's script asks.
+/// Environment variable that a shell's script sets.
 const VARIABLE: &str = "WANE_COMPLETE";
 
 /// The command's name in a shell.
@@ -26,7 +26,7 @@ const NAME: &str = "wane";
 
 const SHELLS: Shells<'static> = Shells(&[&Bash, &env::Elvish, &env::Fish, &env::Powershell, &env::Zsh]);
 
-/// Answers a shell that asks how a line may go on; whether one did.
+/// Answers a shell that asks how a line may continue; returns whether one did.
 ///
 /// # Errors
 /// The shell is unknown, or has gone.
@@ -38,7 +38,7 @@ pub(crate) fn answer(arguments: &[OsString]) -> clap::error::Result<bool> {
         .try_complete(arguments.iter().cloned(), folder.as_deref())
 }
 
-/// The script that a shell reads to complete the command.
+/// Returns the script that a shell reads to complete the command.
 pub(crate) fn script(shell: clap_complete::Shell) -> io::Result<String> {
     let shell = shell.to_string();
     let completer = SHELLS.completer(&shell).ok_or_else(|| io::Error::other(format!("no completions for {shell}")))?;
@@ -72,13 +72,13 @@ pub(crate) fn standins() -> Vec<CompletionCandidate> {
     all.chain([named("list", "list the stand-ins")]).collect()
 }
 
-/// What ages a drive, by its name.
+/// Offers the names of workloads that age a drive.
 pub(crate) fn workloads() -> Vec<CompletionCandidate> {
     let names = Pattern::NAMES.iter().copied().chain(standin::names()).chain(Operations::YCSB.iter().copied());
     names.map(CompletionCandidate::new).collect()
 }
 
-/// Log pages of a drive's health.
+/// Offers the log pages of a drive's health.
 pub(crate) fn log_pages() -> Vec<CompletionCandidate> {
     LogId::ALL.iter().map(|id| named(id.name(), id.title())).collect()
 }
@@ -99,17 +99,17 @@ pub(crate) fn commands() -> Vec<CompletionCandidate> {
     crate::command().get_subcommands().map(|command| CompletionCandidate::new(command.get_name())).collect()
 }
 
-/// What `--set` takes: a key, then one of its words.
+/// Offers what `--set` takes: a key, then one of its words.
 pub(crate) fn assignment(current: &OsStr) -> Vec<CompletionCandidate> {
     assignments(current, |written| ("", written))
 }
 
-/// What `--sweep` takes: as `--set`, with further words behind commas.
+/// Offers what `--sweep` takes: as for `--set`, with further words after commas.
 pub(crate) fn sweep(current: &OsStr) -> Vec<CompletionCandidate> {
     assignments(current, |written| written.rfind(',').map_or(("", written), |comma| written.split_at(comma + 1)))
 }
 
-/// `split` tells the values that are complete from the one at which the cursor stands.
+/// Offers keys and their words. `split` separates the complete values from the one at the cursor.
 fn assignments(current: &OsStr, split: impl Fn(&str) -> (&str, &str)) -> Vec<CompletionCandidate> {
     let Some(current) = current.to_str() else { return Vec::new() };
     let Some((path, written)) = current.split_once('=') else {

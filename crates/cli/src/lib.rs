@@ -1,6 +1,6 @@
 //! The `wane` command, as a library with a thin `main`.
 //!
-//! [`main`] takes the arguments and returns the exit code: 0 done, 1 a check differs, 2 whatever the user gave is wrong,
+//! [`main`] takes the arguments and returns the exit code: 0 done, 1 a check differs, 2 the user's input is wrong,
 //! 3 internal, 130 interrupted.
 
 mod args;
@@ -29,7 +29,7 @@ pub use progress::Progress;
 pub const DONE: i32 = 0;
 /// `reproduce --check` found a verdict that differs.
 pub const DIFFERS: i32 = 1;
-/// What the user gave is wrong.
+/// The user's input is wrong.
 pub const WRONG: i32 = 2;
 /// A bug.
 pub const INTERNAL: i32 = 3;
@@ -73,18 +73,18 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> i32 {
     }
 }
 
-/// The name and the text of a scenario's file, as every command reads it.
+/// Reads the name and the text of a scenario file, as every command does.
 ///
 /// # Errors
-/// It cannot be read, or is too long or no text; one sentence.
+/// It cannot be read, is too long, or is not text; one sentence.
 pub fn read_scenario(path: &Path) -> Result<(String, String), String> {
     output::read_scenario(path).map_err(|failure| failure.to_string())
 }
 
-/// The workload that a name or a file stands for, as `wane drive age --workload` takes it, and the folder that its traces are relative to.
+/// Returns the workload that a name or a file stands for, as in `wane drive age --workload`, and the folder to which its traces are relative.
 ///
 /// # Errors
-/// There is none of that name, or the file cannot be read; one sentence.
+/// There is no workload of that name, or the file cannot be read; one sentence.
 pub fn read_workload(given: &str) -> Result<(toml::Table, Option<PathBuf>), String> {
     commands::drive::workload_table(given).map_err(|failure| failure.to_string())
 }

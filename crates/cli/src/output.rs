@@ -1,4 +1,4 @@
-//! Printing that survives a closed pipe, and failures that become one sentence and an exit code.
+//! Output that survives a closed pipe, and failures that become one sentence and an exit code.
 
 use std::io::{self, IsTerminal, Read, Seek, SeekFrom, Write};
 use std::panic::PanicHookInfo;
@@ -13,7 +13,7 @@ use wane_workload::trace::{Options, Reader};
 use crate::progress::RemovedAtExit;
 use crate::{DONE, WRONG};
 
-/// Characters of a file's name in the name of its temporary file, which may not be much longer than names can be.
+/// Most characters of a file's name in its temporary file's name, whose length the system limits.
 const TEMPORARY_CHARS: usize = 40;
 
 /// Why a command stops.
@@ -23,12 +23,12 @@ pub(crate) enum Failure {
     Wrong(String),
     /// A scenario is wrong, and where.
     Scenario(Box<ScenarioError>),
-    /// Whoever reads the output has gone: nothing is wrong.
+    /// The reader of the output has gone: nothing is wrong.
     ClosedPipe,
 }
 
 impl Failure {
-    /// A sentence made of an error.
+    /// Makes a failure whose sentence is the error's.
     pub(crate) fn wrong(error: impl std::fmt::Display) -> Self {
         Self::Wrong(error.to_string())
     }
@@ -47,7 +47,7 @@ impl Failure {
 impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::ClosedPipe => write!(f, "whoever reads the output has gone"),
+            Self::ClosedPipe => write!(f, "the reader of the output has gone"),
             Self::Wrong(sentence) => write!(f, "{}", escaped(sentence)),
             Self::Scenario(error) => write!(f, "{}", escaped(&error.to_string())),
         }
@@ -60,13 +60,13 @@ impl From<ScenarioError> for Failure {
     }
 }
 
-/// A sentence with the control characters escaped that came in by a part which was not quoted by [`excerpt`].
+/// Escapes the control characters of a sentence, which come from parts that [`excerpt`] did not quote.
 pub fn escaped(sentence: &str) -> String {
     let escape = |letter: char| if letter.is_control() { letter.escape_default().to_string() } else { letter.into() };
     sentence.chars().map(escape).collect()
 }
 
-/// A name that is none of the known ones; each is told once, whatever lists it comes from.
+/// Makes the failure for an unknown name. It lists each known name once, even if several lists hold it.
 pub(crate) fn unknown(what: &str, name: &str, known: &[&str]) -> Failure {
     let mut told: Vec<&str> = Vec::new();
     for name in known {
@@ -79,7 +79,7 @@ pub(crate) fn unknown(what: &str, name: &str, known: &[&str]) -> Failure {
     Failure::wrong(format!("no {what} \"{}\"; there are {}{hint}", excerpt(name), told.join(", ")))
 }
 
-/// Shortens what an error of usage quotes of the arguments, as every message does.
+/// Shortens the arguments that a usage error quotes, as every message does.
 pub(crate) fn shorten(error: &mut clap::Error) {
     let shortened = error.context().filter_map(|(kind, value)| {
         let short = match value {
@@ -92,7 +92,7 @@ pub(crate) fn shorten(error: &mut clap::Error) {
         (short != *value).then_some((kind, short))
     });
     let shortened: Vec<(ContextKind, ContextValue)> = shortened.collect();
-    // The advice quotes the argument again, with styles around it; to give an option as a value is nobody's wish.
+    // The advice quotes the argument again, with styles around it. It suggests giving an option as a value, which no user wants.
     if !shortened.is_empty() || error.kind() == ErrorKind::UnknownArgument {
         error.remove(ContextKind::Suggested);
     }
@@ -101,7 +101,7 @@ pub(crate) fn shorten(error: &mut clap::Error) {
     }
 }
 
-/// On a terminal the place is drawn under its sentence.
+/// Reports a scenario's error. On a terminal, draws the place below the sentence.
 fn report_scenario(error: &ScenarioError) {
     tell(&format!("wane: {}", escaped(&error.to_string())));
     let Some(span) = error.span.clone().filter(|_| io::stderr().is_terminal()) else { return };
@@ -120,7 +120,7 @@ fn report_scenario(error: &ScenarioError) {
     }
 }
 
-/// Says a line on stderr. Where nobody listens nothing is said: that is no reason to fail.
+/// Writes a line to stderr. A closed stderr is no reason to fail.
 pub(crate) fn tell(line: &str) {
     debug_assert!(!line.is_empty() && !line.ends_with('\n'), "a line is told without its end: {line:?}");
     let _ = writeln!(io::stderr().lock(), "{line}");
@@ -136,18 +136,18 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     })
 }
 
-/// A file that cannot be written, by the name that the user gave it.
+/// Makes the failure for a file that cannot be written, with the name that the user gave.
 pub(crate) fn unwritable(path: &Path, error: &io::Error) -> Failure {
     Failure::wrong(format!("{}: cannot be written: {}", excerpt_path(path), why_unwritten(error)))
 }
 
-/// Most bytes of a text that is read whole: a scenario, a preset, a page. They have a few pages.
+/// Most bytes of a text that is read whole: a scenario, a preset, a page. Usually it has a few pages.
 const TEXT_BYTES_MAX: u64 = 4 << 20;
 
-/// What is said of bytes that are none.
+/// Message for bytes that are not text.
 const NO_TEXT: &str = "it is no text in UTF-8";
 
-/// The text of a file; `-` is stdin. Its name is for messages, shortened as they quote it.
+/// Reads a file's name and text; `-` is stdin. The name is shortened, as messages quote it.
 pub(crate) fn read_text(path: &Path) -> Result<(String, String), Failure> {
     let (name, opened): (String, io::Result<Box<dyn Read>>) = if path == Path::new("-") {
         ("stdin".to_owned(), Ok(Box::new(io::stdin())))
@@ -166,7 +166,7 @@ pub(crate) fn read_text(path: &Path) -> Result<(String, String), Failure> {
     Ok((name, text))
 }
 
-/// The name and text of a scenario's file. One that is no TOML and reads as a trace is told so.
+/// Reads a scenario file's name and text. The error for a file that is not TOML but a trace says so.
 pub(crate) fn read_scenario(path: &Path) -> Result<(String, String), Failure> {
     let read = read_text(path);
     let is_toml = |text: &str| text.parse::<toml::Table>().is_ok();
@@ -176,7 +176,7 @@ pub(crate) fn read_scenario(path: &Path) -> Result<(String, String), Failure> {
     let name = excerpt_path(path);
     match Reader::open(path, &Options::default()) {
         Ok(trace) => Err(Failure::wrong(format!(
-            "{name}: is a trace ({}), and expected is a scenario in TOML, which names it: [workload] trace = \"{name}\"",
+            "{name}: is a trace ({}), expected is a scenario in TOML, which names it by [workload] trace = \"{name}\"",
             trace.format()
         ))),
         Err(_) => read.map_err(|failure| match failure {
@@ -188,8 +188,8 @@ pub(crate) fn read_scenario(path: &Path) -> Result<(String, String), Failure> {
     }
 }
 
-/// One of these is among the first or last bytes of every file that wane writes: reports, the page of claims, fitted models,
-/// fio iologs, compact traces, man pages, pictures, and verdicts of drives. The bytes of a log page have no room for one.
+/// Marks of wane's files. Each file has one of them among its first or last bytes: reports, the page of claims, fitted models,
+/// fio iologs, compact traces, man pages, pictures, and verdicts of drives. A log page's bytes have no room for one.
 const MARKS: [&str; 8] = [
     "<meta name=\"generator\" content=\"wane\">",
     "Generated by `wane reproduce",
@@ -204,7 +204,7 @@ const MARKS: [&str; 8] = [
 /// The mark of verdicts that `wane doctor --watch` keeps.
 pub(crate) const DOCTOR_MARK: &str = "kept by wane doctor";
 
-/// Bytes among which a mark lies.
+/// First and last bytes of a file in which a mark is searched.
 const HEAD_BYTES: u64 = 1024;
 const TAIL_BYTES: i64 = 64;
 
@@ -212,24 +212,24 @@ const TAIL_BYTES: i64 = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Others {
     Kept,
-    /// Nobody can tell whether wane wrote it: bytes have no mark.
+    /// Kept, because bare bytes have no mark that says whether wane wrote them.
     KeptUnseen,
     Overwritten,
 }
 
 impl Others {
-    /// What `--force` means.
+    /// Returns what `--force` means for a marked file.
     pub(crate) const fn of(force: bool) -> Self {
         if force { Self::Overwritten } else { Self::Kept }
     }
 
-    /// The same of a file of bare bytes.
+    /// Returns what `--force` means for a file of bare bytes.
     pub(crate) const fn of_bytes(force: bool) -> Self {
         if force { Self::Overwritten } else { Self::KeptUnseen }
     }
 }
 
-/// Refuses to overwrite what wane did not write. Nothing is lost with an empty file.
+/// Refuses to overwrite a file that wane did not write, unless it is empty.
 fn check_ours(path: &Path, others: Others) -> Result<(), Failure> {
     let is_file = std::fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() > 0);
     if others == Others::Overwritten || !is_file {
@@ -255,7 +255,7 @@ fn check_ours(path: &Path, others: Others) -> Result<(), Failure> {
     )))
 }
 
-/// Refuses a file that [`write_file`] could not write, before the work that is to be written.
+/// Refuses a file that [`write_file`] could not write, before the work whose results it would hold.
 pub(crate) fn check_writable(path: &Path, others: Others) -> Result<(), Failure> {
     check_ours(path, others)?;
     let wrong = |error: io::Error| unwritable(path, &error);
@@ -269,13 +269,13 @@ pub(crate) fn check_writable(path: &Path, others: Others) -> Result<(), Failure>
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             temporary(path).map(|(_removed, file)| drop(file)).map_err(wrong)
         }
-        // Such as a name that is too long: the temporary file's would not be.
+        // Such as a name that is too long, since the temporary file's name would not be.
         Err(error) => Err(wrong(error)),
     }
 }
 
-/// Writes a file whole or not at all, by what `write` does with it; gives back what that gives. What is no plain file,
-/// such as a pipe, is written as it is.
+/// Has `write` write a file whole or not at all, and returns its result. A target that is no plain file, such as a pipe,
+/// is written directly.
 pub(crate) fn write_file<T>(
     path: &Path,
     others: Others,
@@ -287,25 +287,25 @@ pub(crate) fn write_file<T>(
         return write(&mut std::fs::OpenOptions::new().write(true).open(path).map_err(wrong)?);
     }
     let (_removed, mut file) = temporary(path).map_err(wrong)?;
-    // Past the wrapper, whose errors name the temporary file.
+    // Without the wrapper, whose errors name the temporary file.
     let written = write(file.as_file_mut())?;
     file.as_file().sync_data().map_err(wrong)?;
     file.persist(path).map_err(|error| wrong(error.error))?;
     Ok(written)
 }
 
-/// A temporary file beside `path`, `.NAME.XXXXXX.partial`, and what removes it where a signal ends the process. Bound in
-/// this order, the file goes first.
+/// Makes a temporary file beside `path`, `.NAME.XXXXXX.partial`, and the guard that removes it if a signal ends the process.
+/// If they are bound in this order, the file is dropped first.
 fn temporary(path: &Path) -> io::Result<(RemovedAtExit, tempfile::NamedTempFile)> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let prefix = format!(".{}.", name.chars().take(TEMPORARY_CHARS).collect::<String>());
     builder.prefix(&prefix).suffix(".partial");
-    // What the system said, without the name of the temporary file, which the builder's error has.
+    // The system's error. The builder's error would name the temporary file.
     let mut said = None;
     let made = RemovedAtExit::make(|| {
-        // Not as a temporary file, which is its owner's alone: a result is for whoever the umask allows.
+        // Not with a temporary file's mode, which only its owner can read: the umask decides who reads a result.
         builder.make_in(folder, |path| {
             let opened = std::fs::OpenOptions::new().read(true).write(true).create_new(true).open(path);
             opened.inspect_err(|error| said = error.raw_os_error())
@@ -319,7 +319,7 @@ pub(crate) fn write_text(path: &Path, others: Others, text: &str) -> Result<(), 
     write_file(path, others, |file| file.write_all(text.as_bytes()).map_err(|error| unwritable(path, &error)))
 }
 
-/// What a panic said, and where.
+/// Returns a panic's message and place.
 pub fn panic_in_words(panic: &PanicHookInfo<'_>) -> String {
     let payload = panic.payload();
     let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
@@ -328,12 +328,12 @@ pub fn panic_in_words(panic: &PanicHookInfo<'_>) -> String {
     format!("internal error{place}: {what}")
 }
 
-/// JSON for people, with a newline behind it.
+/// Makes indented JSON with a newline at the end.
 pub(crate) fn pretty(value: &impl serde::Serialize) -> Result<String, Failure> {
     Ok(serde_json::to_string_pretty(value).map_err(Failure::wrong)? + "\n")
 }
 
-/// Prints JSON for people.
+/// Prints indented JSON.
 pub(crate) fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
     print(&pretty(value)?)
 }

@@ -23,13 +23,13 @@ pub struct Progress {
     lines: bool,
     /// The stage that the stopwatch measures: whether it preconditions, and the phase.
     stage: (bool, usize),
-    /// Whether the user has stopped it: what is left is not going to be done.
+    /// Whether the user has stopped the run, so that the rest will not be done.
     interrupted: bool,
 }
 
 const BAR_STEPS: u64 = 1000;
 
-/// The time left is not guessed from less than this share of a run.
+/// Least share of a run from which the time left is estimated.
 const DONE_LEAST: f64 = 0.01;
 
 impl Progress {
@@ -58,20 +58,20 @@ impl Progress {
         }
     }
 
-    /// From now on no time left is told.
+    /// Stops showing the time left.
     pub(crate) fn interrupt(&mut self) {
         self.interrupted = true;
     }
 
-    /// The time left where this share is done, as it stands behind what was done.
+    /// Returns the time left when the share `done` is done, as text to append.
     fn left(&self, done: f64) -> String {
         let left = self.stopwatch.left(done).filter(|_| !self.interrupted);
         left.map_or_else(String::new, |left| format!(", {} left", short(left)))
     }
 
-    /// Tells how far a run is, as often as that is wanted.
+    /// Shows how far a run is, at most once an interval.
     pub fn step(&mut self, step: &Step) {
-        // What is done is told of a stage, and so is the time left.
+        // Progress and the time left are those of a stage.
         if self.stage != (step.preconditioning, step.phase) {
             self.stage = (step.preconditioning, step.phase);
             self.stopwatch = Stopwatch::start();
@@ -99,7 +99,7 @@ impl Progress {
         }
     }
 
-    /// Of several runs one has finished: how many have, of how many, and what to say of it.
+    /// Shows that one of several runs has finished: `finished` of `all`, with `what` about it.
     pub(crate) fn say(&mut self, finished: usize, all: usize, what: &str) {
         assert!(finished <= all && all > 0, "{finished} of {all} runs have finished");
         let done = finished as f64 / all as f64;
@@ -114,12 +114,12 @@ impl Progress {
         }
     }
 
-    /// Whether it is time to tell something; if so, the next time is later.
+    /// Whether it is time to show progress; if so, the next time is an interval later.
     pub fn is_due(&mut self) -> bool {
         self.throttle.ready()
     }
 
-    /// Of several runs some are under way: what to say of them, and which share of all work is done.
+    /// Shows the progress of several runs: `what` about them, and the share of all work that is done.
     pub fn under_way(&mut self, what: &str, done: f64) {
         debug_assert!((0.0..=1.0).contains(&done), "a share of the work is done: {done}");
         let left = if done >= DONE_LEAST { self.left(done) } else { String::new() };
@@ -149,13 +149,13 @@ fn short(time: Duration) -> String {
     }
 }
 
-/// What a process that is ended leaves on the disk, unless it is taken away.
+/// Something on the disk to remove if a signal ends the process.
 enum Leaving {
     Folder(Traces),
     File(PathBuf),
 }
 
-/// Whom a signal concerns: the run to be stopped, if there is one, and what to take away where the process ends.
+/// What a signal acts on: the run to stop, if there is one, and what to remove when the process ends.
 struct Concerned {
     stop: Option<Arc<AtomicBool>>,
     leavings: Vec<Leaving>,
@@ -167,8 +167,8 @@ fn concerned() -> MutexGuard<'static, Concerned> {
     CONCERNED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// True once the user pressed Ctrl-C or the system asked to end; asked again later, the process ends at once. Some
-/// senders signal a process and its group, so two signals close together are one.
+/// Returns a flag that is true once the user pressed Ctrl-C or the system asked to end. A later signal ends the process at
+/// once. Some senders signal a process and its group, so two signals close together count as one.
 pub(crate) fn stop_flag() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     concerned().stop = Some(Arc::clone(&stop));
@@ -176,24 +176,24 @@ pub(crate) fn stop_flag() -> Arc<AtomicBool> {
     stop
 }
 
-/// From now on Ctrl-C, or the system's wish to end, ends the process at once: there is nothing partial to keep.
+/// From now on Ctrl-C, or the system's request to end, ends the process at once: there are no partial results to keep.
 pub(crate) fn end_at_once() {
     concerned().stop = None;
     listen();
 }
 
-/// Gives a result folder up where a signal ends the process. A run that is to be stopped instead asks for its
-/// [`stop_flag`] before.
+/// Removes a result folder's traces if a signal ends the process. A run that should stop instead takes its [`stop_flag`]
+/// first.
 pub(crate) fn remove_at_exit(traces: &Traces) {
     concerned().leavings.push(Leaving::Folder(traces.clone()));
     listen();
 }
 
-/// Removes a temporary file where a signal ends the process, until the value is dropped.
+/// Removes a temporary file if a signal ends the process, as long as this value lives.
 pub(crate) struct RemovedAtExit(PathBuf);
 
 impl RemovedAtExit {
-    /// Makes the file. A signal that comes meanwhile waits for it, so that no file is made and not known.
+    /// Makes the file. A signal that comes meanwhile waits, so that every file that is made is known.
     pub(crate) fn make(make: impl FnOnce() -> io::Result<NamedTempFile>) -> io::Result<(Self, NamedTempFile)> {
         listen();
         let mut concerned = concerned();
@@ -211,15 +211,15 @@ impl Drop for RemovedAtExit {
     }
 }
 
-/// Answers signals from now on.
+/// Installs the signal handler.
 fn listen() {
     static LISTENING: Once = Once::new();
     LISTENING.call_once(|| {
         let mut again = Throttle::new(Duration::from_secs(1));
-        // Without a handler Ctrl-C ends the process as ever, so a refusal costs only the partial results.
+        // Without a handler Ctrl-C ends the process as usual, so a refusal costs only the partial results.
         let _ = ctrlc::set_handler(move || {
             let later = again.ready();
-            // Held to the end, so that no file is made meanwhile.
+            // Locked to the end, so that no file is made meanwhile.
             let mut concerned = concerned();
             if concerned.stop.as_ref().is_some_and(|stop| !stop.swap(true, Ordering::Relaxed) || !later) {
                 return;
@@ -235,12 +235,12 @@ fn listen() {
     });
 }
 
-/// Makes a file that grows past the limit (`ulimit -f`) an error of the write, which is told, instead of a signal, which
+/// Turns growth of a file past the limit (`ulimit -f`) into a write error, which is reported, instead of a signal, which
 /// ends the process.
 pub(crate) fn survive_large_files() {
     #[cfg(unix)]
     {
-        // Nobody asks whether it came: any answer but dying will do.
+        // The flag is never read: any handler keeps the process alive.
         let come = Arc::new(AtomicBool::new(false));
         let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, come);
     }

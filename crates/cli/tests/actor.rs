@@ -1,4 +1,4 @@
-//! Drives as processes: what a kill in the midst of a put leaves, and what the command says.
+//! Drives as processes: what a kill during a put leaves behind, and what the command prints.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// How often, and with which pauses, tests look at what drives do on their own.
+/// Number of looks, and pause between looks, at what drives do on their own.
 const LOOKS: usize = 600;
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -22,7 +22,7 @@ struct Drive {
     id: String,
 }
 
-/// Drives in folders below one, ended by their ids when the test ends.
+/// Drives in folders below one folder, ended by their process ids when the test ends.
 struct Drives {
     root: TempDir,
     served: Vec<Option<Drive>>,
@@ -59,7 +59,7 @@ impl Drives {
         self.served[number] = Some(Drive { process, address: text("address"), id: text("id") });
     }
 
-    /// SIGKILL: nothing is ended in order.
+    /// Kills a drive by SIGKILL, so that nothing ends in order.
     fn kill(&mut self, number: usize) {
         let mut drive = self.served[number].take().unwrap();
         drive.process.kill().unwrap();
@@ -117,7 +117,7 @@ fn files_below(folder: &Path) -> usize {
         .sum()
 }
 
-/// Sends a request over a connection that stays open; gives the whole answer.
+/// Sends a request over a connection that stays open; returns the whole answer.
 fn ask(stream: &mut TcpStream, target: &str, members: &str) -> String {
     write!(stream, "GET {target} HTTP/1.1\r\nhost: x\r\nwane-members: {members}\r\n\r\n").unwrap();
     let (mut answer, mut length) = (String::new(), 0);
@@ -186,7 +186,7 @@ fn a_kill_in_the_midst_of_a_put_loses_nothing_that_was_acknowledged() {
     }
     let placed: Value =
         serde_json::from_str(&drives.done(&["put", "before", "--name", "now", "--code", "4+2", "--json"])).unwrap();
-    // Drives of data and of parity, killed while the put under way has moved some of its stripes.
+    // Drives of data and of parity, killed when the put has moved some of its stripes.
     for (round, share) in [0, 5, 2].into_iter().enumerate() {
         let victim = drives.number(placed["drives"][share].as_str().unwrap()).unwrap();
         let quorum: &[&str] = if round == 1 { &["--quorum", "5"] } else { &[] };
@@ -208,7 +208,7 @@ fn a_kill_in_the_midst_of_a_put_loses_nothing_that_was_acknowledged() {
         }
         for name in (0..8).map(|number| format!("before {number}")).chain(["now".to_owned()]) {
             let read = drives.run(&["get", &name, "--out", "-"]).stdout;
-            // An object that is put again is the old one until the put is acknowledged.
+            // Until a second put of an object is acknowledged, the old object is read.
             assert!(
                 read == if name == "now" && round >= 1 { &after[..] } else { &before[..] },
                 "round {round}: {name}"
@@ -230,7 +230,7 @@ fn a_kill_in_the_midst_of_a_put_loses_nothing_that_was_acknowledged() {
             assert!((0..LOOKS).any(wait), "the share that the quorum did without is made");
         }
     }
-    // The others may not have heard yet where the last one is back: a scrub then says what it could not repair.
+    // The others may not know yet at which address the last one is back: a scrub then reports what it could not repair.
     let mut told = drives.run(&["scrub", "--json"]);
     for _ in 0..LOOKS {
         if told.status.success() {
@@ -306,7 +306,7 @@ fn what_the_command_says_and_refuses() {
     assert!(gone.contains("is gone; `wane actor scrub` makes its shares anew; 2 are left"), "{gone}");
 }
 
-/// Serves a drive above a simulated one; gives its process and how it stands.
+/// Serves a drive above a simulated one; returns its process and its state.
 fn above(root: &Path) -> (Child, Value) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wane"));
     command.args(["actor", "serve", "d", "--drive", "sim.wane", "--json"]).current_dir(root);
@@ -375,7 +375,7 @@ fn a_simulated_drive_wears_by_what_is_put() {
     assert_eq!(process.wait().unwrap().code(), Some(0));
     let shown: Value = serde_json::from_slice(&wane(&["drive", "show", "sim.wane", "--json"], "")).unwrap();
     assert_eq!(shown["bytes_written"].as_u64(), Some(2 * 4096 * pages));
-    // What is there is not written again.
+    // Shares that are there are not written again.
     let (mut process, status) = above(root.path());
     let at = status["address"].as_str().unwrap().to_owned();
     assert_eq!(simulated(&at)["bytes_written"].as_u64(), Some(2 * 4096 * pages));
@@ -385,7 +385,7 @@ fn a_simulated_drive_wears_by_what_is_put() {
     process.wait().unwrap();
 }
 
-/// Limits hold where the system hands out control groups, and are refused elsewhere.
+/// Limits hold if the system hands out control groups, and are refused otherwise.
 #[test]
 fn limits_hold_or_are_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -406,7 +406,7 @@ fn limits_hold_or_are_refused() {
     }
     let status: Value = serde_json::from_str(&first).unwrap();
     assert_eq!(status["limits"]["processors"], 0.5);
-    // The process is in groups of its own, whose files have the limits.
+    // The process is in its own groups, whose files have the limits.
     let number = process.id();
     let groups = std::fs::read_to_string(format!("/proc/{number}/cgroup")).unwrap();
     let name = format!("wane-actor-{number}");
@@ -422,7 +422,7 @@ fn limits_hold_or_are_refused() {
     let quota = told("cpu.max").or_else(|| told("cpu.cfs_quota_us")).unwrap();
     let most = told("memory.max").or_else(|| told("memory.limit_in_bytes")).unwrap();
     assert_eq!((quota.split_whitespace().next(), most.trim()), (Some("50000"), "268435456"));
-    // One that ends in order leaves no groups behind.
+    // A drive that ends in order leaves no groups behind.
     assert!(Command::new("kill").args(["-INT", &number.to_string()]).status().unwrap().success());
     assert!(process.wait().unwrap().success());
     assert_eq!(places.iter().filter(|at| at.exists()).count(), 0, "{places:?}");
@@ -433,7 +433,7 @@ impl Drives {
         self.folder(self.number(id).unwrap())
     }
 
-    /// Puts some objects; gives the drives of each one's shares.
+    /// Puts some objects; returns the drives of each object's shares.
     fn put_some(&self, count: usize, code: &str) -> Vec<Vec<String>> {
         std::fs::write(self.root.path().join("some"), bytes(5000)).unwrap();
         let put = |number: usize| {
@@ -449,7 +449,7 @@ impl Drives {
         assert!(Command::new("kill").args([signal, &process]).status().unwrap().success());
     }
 
-    /// Why a drive does not serve; one that does, is ended.
+    /// Returns why a drive does not serve; ends it if it does.
     fn not_served(&self, arguments: &[&str]) -> String {
         let mut command = self.command(&[&["serve"], arguments].concat());
         let mut process = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
@@ -483,7 +483,7 @@ fn a_file_that_is_gone_or_unreadable_hides_no_other() {
     assert_eq!(drives.done(&["repair", "o0"]), "o0: share 0 made anew\n");
     assert!(gone.is_file());
     drives.put_some(12, "2+1");
-    // Of one drive a file is gone, a folder lies in the place of one, and one is rotten.
+    // On one drive a file is gone, another is replaced by a folder, and a third is rotten.
     let below = |folder: &Path| std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<PathBuf> =
         below(&folder.join("shares")).flat_map(|part| below(&part).collect::<Vec<PathBuf>>()).collect();
@@ -495,7 +495,7 @@ fn a_file_that_is_gone_or_unreadable_hides_no_other() {
     let mut rotten = std::fs::read(&files[11]).unwrap();
     rotten[5000] ^= 1;
     std::fs::write(&files[11], rotten).unwrap();
-    // What can be seen without reading blocks may be repaired by a drive that is scrubbed before this one.
+    // Damage that is visible without reading blocks may be repaired by a drive that is scrubbed before this one.
     let repaired = || -> u64 {
         let told: Value = serde_json::from_str(&drives.done(&["scrub", "--json"])).unwrap();
         told.as_array().unwrap().iter().map(|drive| drive["scrubbed"]["repaired"].as_u64().unwrap()).sum()
@@ -629,7 +629,7 @@ fn an_address_that_nobody_reaches_is_not_told_to_others() {
     assert!(address.starts_with("127.0.0.1:") && asked.status.success(), "{address}");
     // From now on its folder knows of the secret.
     let bare = drives.not_served(&["new"]);
-    assert!(bare.contains("new/drive.json says that its cluster has a secret: --secret-file gives it"), "{bare}");
+    assert!(bare.contains("new/drive.json says that its cluster has a secret: --secret-file must give it"), "{bare}");
 }
 
 #[test]

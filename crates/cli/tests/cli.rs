@@ -1,4 +1,4 @@
-//! The command as a user meets it: what it prints, where, and how it exits.
+//! The command from a user's view: what it prints, where, and how it exits.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
@@ -16,7 +16,7 @@ fn wane(arguments: &[&str]) -> Command {
     command
 }
 
-/// Runs the command; gives the exit code, stdout and stderr.
+/// Runs the command; returns the exit code, stdout and stderr.
 fn run(arguments: &[&str], folder: &Path) -> (i32, String, String) {
     let output = wane(arguments).current_dir(folder).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
@@ -29,7 +29,7 @@ fn folder_with(file: &str, text: &str) -> tempfile::TempDir {
     folder
 }
 
-/// Traces and a folder of results, which are given in the place of something else.
+/// Traces and a folder of results, which are given in place of other files.
 fn with_mistaken(folder: &Path) {
     std::fs::write(folder.join("a.trace"), b"0 0 0 8 0\n5 0 8 8 1\n").unwrap();
     std::fs::write(folder.join("a.lis"), b"0 8 0 0\n8 8 0 1\n").unwrap();
@@ -51,7 +51,7 @@ fn what_the_user_gave_wrong_is_one_sentence_and_exit_2() {
             &["run", "latin1.toml"],
             "latin1.toml: cannot be read: it is no text in UTF-8, expected is a scenario in TOML",
         ),
-        (&["run", "a.trace"], "a.trace: is a trace (mqsim), and expected is a scenario in TOML, which names it"),
+        (&["run", "a.trace"], "a.trace: is a trace (mqsim), expected is a scenario in TOML, which names it"),
         (&["estimate", "a.trace"], "a.trace: is a trace (mqsim)"),
         (&["run", "s.toml", "--set", "workload.trace=nope.gz"], "workload.trace: "),
         (&["run", "s.toml", "--set", "workload.trace=nope.gz", "--dry-run"], "workload.trace: "),
@@ -197,7 +197,7 @@ fn a_dry_run_says_when_the_drive_is_going_to_die_and_which_probes_it_does_not_se
     };
     let dies = ["--set", "drive.endurance=50", "--set", "until.drive-writes=100"];
     let told = life(&dies).unwrap();
-    assert!(told.contains(" drive writes, as wane estimate tells"), "{told}");
+    assert!(told.contains(" drive writes, by wane estimate"), "{told}");
     assert_eq!(life(&["--set", "drive.endurance=50", "--set", "until.drive-writes=1"]), None, "it outlives the run");
     let probed = ["--set", "probe={ at-drive-writes = [0, 1, 90, 95] }", "--set", "time.scheduler=event"];
     let told = life(&[&dies[..], &probed].concat()).unwrap();
@@ -410,7 +410,7 @@ fn several_seeds_give_means_and_reports_are_for_everyone() {
     assert!(rows(&one).len() > 5 && rows(&one) == rows(&words), "{one}{words}");
     // (arguments, the line on seeds of a dry run)
     let table: [(&[&str], &str); 4] = [
-        (&["--seeds", "1"], "# seeds: 1, namely 1, about "),
+        (&["--seeds", "1"], "# seeds: 1, seed 1, about "),
         (&["--seeds", "3", "--seed", "9"], "# seeds: 3, from 9 to 11; this is the first, about "),
         (
             &["--seeds", "2", "--sweep", "until.drive-writes=1,2,3"],
@@ -557,7 +557,7 @@ fn wait_for_its_handler(child: &Child) {
     }
 }
 
-/// Sends one SIGINT; gives the exit code, or kills what is still alive after a time that no slow machine needs.
+/// Sends one SIGINT; returns the exit code, or kills a process that is still alive after a time that suffices on slow machines.
 fn interrupt(mut child: Child) -> Option<i32> {
     Process::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     for _ in 0..200 {
@@ -706,7 +706,7 @@ fn a_result_with_a_trace_is_repeated_from_its_scenario() {
     assert!(first["warnings"][0].as_str().unwrap().contains("1 lines that do not parse were skipped"), "{first}");
 }
 
-/// A life that ends is what a run is asked for: the exit codes that the help lists are those of other commands.
+/// A run whose drive dies ends with 0, since that is a normal result; the help says so.
 #[test]
 fn a_run_whose_drive_dies_ends_with_0_as_the_help_says() {
     let folder = folder_with("s.toml", TINY);

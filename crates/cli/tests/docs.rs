@@ -1,4 +1,4 @@
-//! Documents are run: every command that a page of the book or the README gives, in a folder of the page's own, and every
+//! Runs the documents: every command on a page of the book or in the README, in a folder for each page, and checks every
 //! figure that a page claims of a simulation.
 //!
 //! A page's commands are the lines of its fenced blocks that begin with `wane ` or `$ wane `; after the latter, the rest of the block is what
@@ -22,7 +22,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What a reader has at hand, and what of the product's stands for it.
+/// Files that a reader has, and the files of the repository that stand for them.
 const AT_HAND: [(&str, &str); 4] = [
     ("trace.gz", "traces/pgbench-ext4.iolog.zst"),
     ("pgbench-ext4.iolog.zst", "traces/pgbench-ext4.iolog.zst"),
@@ -30,7 +30,7 @@ const AT_HAND: [(&str, &str); 4] = [
     ("data.csv", "measurements.csv"),
 ];
 
-/// What commands begin with. Those of `make` and `cargo` are run by CI.
+/// Begins of commands. CI runs those of `make` and `cargo`.
 const COMMAND: &str = "wane ";
 
 fn root() -> PathBuf {
@@ -55,7 +55,7 @@ fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// What a page asks for, in its order.
+/// Steps of a page, in its order.
 #[derive(Clone, Debug, PartialEq)]
 enum Step {
     /// A file to write.
@@ -72,7 +72,7 @@ fn named_file(text: &str) -> Option<String> {
     names.last().map(str::to_owned)
 }
 
-/// What is read of a page: its lines, the number of the next, and what has been found.
+/// Reader of a page: its lines, the number of the next, and what has been found.
 struct Reading<'a> {
     page: &'a str,
     lines: Vec<&'a str>,
@@ -83,7 +83,7 @@ struct Reading<'a> {
     /// The paragraph before a block.
     paragraph: String,
     slow: bool,
-    /// The next block is what the last command printed.
+    /// Whether the next block is what the last command printed.
     expects_output: bool,
 }
 
@@ -122,7 +122,7 @@ impl<'a> Reading<'a> {
         self.lines.get(self.at - 1).copied()
     }
 
-    /// The lines up to the one that ends what was begun.
+    /// Returns the lines up to the end mark.
     fn until(&mut self, end: &str) -> Vec<&'a str> {
         let from = self.at;
         while let Some(line) = self.next() {
@@ -210,7 +210,7 @@ fn figure(text: &str) -> (f64, f64) {
     (value * factor, 0.5 * 0.1f64.powi(i32::try_from(decimals).unwrap()) * factor)
 }
 
-/// `FILE PATH`, as it stands in a JSON file of the page's folder; `A / B` and `A - B` of two of them, `A - 1`.
+/// Returns the value of `FILE PATH` in a JSON file of the page's folder, or of `A / B` and `A - B` for two such values, or of `A - 1`.
 fn value(folder: &Path, text: &str) -> f64 {
     if let Some((left, right)) = text.rsplit_once(" - ") {
         return value(folder, left) - if right.trim() == "1" { 1.0 } else { value(folder, right) };
@@ -228,7 +228,7 @@ fn value(folder: &Path, text: &str) -> f64 {
     found.and_then(serde_json::Value::as_f64).unwrap_or_else(|| panic!("{file} has no number at {path}"))
 }
 
-/// Runs a command in a shell that finds this build of `wane` first; gives what it printed, its messages last.
+/// Runs a command in a shell that finds this build of `wane` first; returns what it printed, with its messages at the end.
 fn shell(command: &str, folder: &Path) -> (bool, String) {
     let binary = Path::new(env!("CARGO_BIN_EXE_wane")).parent().unwrap().to_owned();
     let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap());
@@ -237,12 +237,12 @@ fn shell(command: &str, folder: &Path) -> (bool, String) {
     (output.status.success(), String::from_utf8(printed).unwrap())
 }
 
-/// Lines up to the number of spaces between their words.
+/// Splits lines into words, so that the number of spaces does not matter.
 fn words(line: &str) -> String {
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Goes through a page; gives what is wrong.
+/// Runs a page; returns what is wrong.
 fn follow(page: &Path, all: bool) -> Vec<String> {
     let name = page.strip_prefix(root()).unwrap().display().to_string();
     let text = std::fs::read_to_string(page).unwrap();

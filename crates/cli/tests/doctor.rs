@@ -1,4 +1,4 @@
-//! `wane doctor` as its user meets it.
+//! `wane doctor` from a user's view.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
@@ -7,7 +7,7 @@ use std::path::Path;
 use assert_cmd::Command;
 use serde_json::{Value, json};
 
-/// Runs `wane` with these words; gives the exit code, stdout and stderr.
+/// Runs `wane` with these words; returns the exit code, stdout and stderr.
 fn wane(folder: &Path, words: &str, stdin: &str) -> (i32, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wane"));
     let words = words.split_whitespace();
@@ -16,7 +16,7 @@ fn wane(folder: &Path, words: &str, stdin: &str) -> (i32, String, String) {
     (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
 }
 
-/// The same of one that goes well.
+/// Runs a command that must succeed.
 fn done(folder: &Path, words: &str, stdin: &str) -> String {
     let (code, out, err) = wane(folder, words, stdin);
     assert_eq!((code, err.as_str()), (0, ""), "{words}");
@@ -25,7 +25,7 @@ fn done(folder: &Path, words: &str, stdin: &str) -> String {
 
 /// smartctl's JSON of an NVMe drive, some days on.
 fn record(days: i64, used: u32, media_errors: u32) -> String {
-    // After so many hours no wear but the last few percent is near its end.
+    // After this many hours, only wear in the last few percent is near its end.
     json!({
         "smartctl": {}, "device": { "protocol": "NVMe" }, "model_name": "A DRIVE", "serial_number": "S1",
         "local_time": { "time_t": 1_700_000_000 + 86_400 * days }, "smart_status": { "passed": true },
@@ -52,7 +52,7 @@ fn a_simulated_drive_is_judged_like_a_real_one() {
     assert_eq!(judged["writes"]["amplification"]["life"], amplification);
     assert_eq!(judged["life"]["wear_percent"], record["percentage_used"]);
     assert_eq!(judged["known"]["erase_count_mean"]["value"], record["erase_count_mean"]);
-    // Its pages come to the same.
+    // Its log pages give the same.
     done(folder, "drive smart a.wane --log c0h --raw page.bin", "");
     std::fs::write(folder.join("now.json"), &printed).unwrap();
     let page: Value = serde_json::from_str(&done(folder, "doctor page.bin --json", "")).unwrap();
@@ -62,7 +62,7 @@ fn a_simulated_drive_is_judged_like_a_real_one() {
     assert!(both["known"]["capacitor_health_percent"]["value"].is_number());
 }
 
-/// The keys that whoever reads the JSON may rely on.
+/// The keys of the JSON that readers may rely on.
 #[test]
 fn the_json_is_stable_and_every_form_comes_of_the_same_records() {
     let place = tempfile::tempdir().unwrap();
@@ -90,7 +90,9 @@ fn the_json_is_stable_and_every_form_comes_of_the_same_records() {
     );
     let text = done(folder, "doctor now.json then.json", "");
     assert!(
-        text.starts_with("A DRIVE, serial S1, firmware not told\n2 records, 2023-11-14 to 2024-02-22 (100.0 days)\n"),
+        text.starts_with(
+            "A DRIVE, serial S1, firmware not reported\n2 records, 2023-11-14 to 2024-02-22 (100.0 days)\n"
+        ),
         "{text}"
     );
     assert!(text.contains("media errors: 1 over the life, none of them in 100.0 days"), "{text}");

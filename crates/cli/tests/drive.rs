@@ -1,4 +1,4 @@
-//! `wane drive` as its user meets it.
+//! `wane drive` from a user's view.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
@@ -7,7 +7,7 @@ use std::process::{Command as Process, Stdio};
 
 use assert_cmd::Command;
 
-/// Runs `wane drive` with these words; gives the exit code, stdout and stderr.
+/// Runs `wane drive` with these words; returns the exit code, stdout and stderr.
 fn drive(folder: &Path, words: &str) -> (i32, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wane"));
     let output = command.arg("drive").args(words.split_whitespace()).current_dir(folder).output().unwrap();
@@ -15,7 +15,7 @@ fn drive(folder: &Path, words: &str) -> (i32, String, String) {
     (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
 }
 
-/// The same of one that goes well.
+/// Runs a command that must succeed.
 fn done(folder: &Path, words: &str) -> String {
     let (code, out, err) = drive(folder, words);
     assert_eq!(code, 0, "{words}: {err}");
@@ -61,7 +61,7 @@ fn a_drive_is_made_aged_in_parts_and_forked() {
     assert!(states[0] == states[1], "100 then 100 is 200, byte for byte");
     done(folder, "fork a.wane c.wane");
     assert!(done(folder, "show c.wane").contains("forked from a.wane"));
-    assert!(done(folder, "age a.wane --until drive-writes=5").starts_with("a.wane: was as old as that already\n"));
+    assert!(done(folder, "age a.wane --until drive-writes=5").starts_with("a.wane: had reached that age already\n"));
     assert!(done(folder, "check b.wane").ends_with("every invariant of its firmware holds\n"));
     let end = done(folder, "age b.wane --until end-of-life");
     assert!(end.starts_with("b.wane: died (spare-exhausted)\n"), "{end}");
@@ -116,7 +116,7 @@ fn data_outlive_aging_a_power_cut_and_a_fork() {
     assert!(done(folder, "write a.wane data.bin --at 1MiB").starts_with("a.wane: 300000 B written from 1 MiB on\n"));
     done(folder, "age a.wane --until drive-writes=9");
     let told = done(folder, "power-cut a.wane");
-    assert!(told.contains("read for that") && told.contains("units mapped"), "{told}");
+    assert!(told.contains("recovery read") && told.contains("units mapped"), "{told}");
     let health = done(folder, "smart a.wane");
     assert!(health.contains("Unsafe Shutdowns:                   1\n"), "{health}");
     done(folder, "fork a.wane b.wane");
@@ -135,11 +135,11 @@ fn data_outlive_aging_a_power_cut_and_a_fork() {
     let table = [
         ("read a.wane b.bin --length 4KiB", "b.bin: exists: give another name"),
         ("read a.wane c.bin --at 3B --length 4KiB", "--at 3 B: the drive's sectors have 4 KiB"),
-        ("read a.wane c.bin --at 63MiB --length 8MiB", "8 MiB from 63 MiB on go beyond the 64 MiB"),
+        ("read a.wane c.bin --at 63MiB --length 8MiB", "8 MiB from 63 MiB on end beyond the 64 MiB"),
         ("read a.wane c.bin --at 1TiB", "--at 1 TiB: lies beyond the 64 MiB that the drive exports"),
         ("write a.wane absent.bin", "absent.bin: cannot be read"),
-        ("write a.wane data.bin --at 64MiB", "go beyond the 64 MiB"),
-        ("write small.wane data.bin", "where its data lie is its file system's to say"),
+        ("write a.wane data.bin --at 64MiB", "end beyond the 64 MiB"),
+        ("write small.wane data.bin", "its file system decides where its data lie"),
         ("power-cut small.wane", "its recovery policy is none; ftl.recovery says how it could"),
     ];
     for (words, part) in table {
@@ -165,7 +165,7 @@ fn a_trace_that_is_gone_or_changed_is_told_when_the_drive_ages() {
     done(folder, "age a.wane --until drive-writes=0.6");
     trace(2900);
     let (code, _, err) = drive(folder, "age a.wane --until drive-writes=0.7");
-    assert!(code == 2 && err.contains("trace is not the one any more by which the drive was aged"), "{err}");
+    assert!(code == 2 && err.contains("trace has changed since the drive was aged by it"), "{err}");
     done(folder, "age a.wane --until drive-writes=0.7 --workload t.iolog");
     std::fs::remove_file(folder.join("t.iolog")).unwrap();
     for words in ["show a.wane", "check a.wane", "probe a.wane --requests 50", "fork a.wane b.wane"] {
@@ -189,7 +189,7 @@ fn drives_without_a_capacitor_and_with_a_calendar_are_opened_and_probed() {
     assert!(done(folder, "probe a.wane --requests 200").contains("p99.9"));
     done(folder, "create new.wane --preset tiny");
     let told = done(folder, "probe new.wane --requests 1 --set workload.read-share=1");
-    assert!(told.contains("1 request of") && told.contains("hold nothing, which touches no flash"), "{told}");
+    assert!(told.contains("1 request of") && told.contains("without data, which need no flash"), "{told}");
     std::fs::write(folder.join("long.txt"), "A\n".repeat(4096)).unwrap();
     std::fs::write(folder.join("short.txt"), "xyz").unwrap();
     done(folder, "write a.wane long.txt");
@@ -412,17 +412,17 @@ fn faults_on_purpose_are_told_from_others_and_blocks_leave_service() {
         ("retire a.wane --block 7", "block 7 is out of service already"),
         ("retire a.wane --block 9 --block 9", "block 9 is out of service already"),
         ("retire a.wane --block 70000", "there is no block 70000"),
-        ("inject a.wane --fault medium-error --at 40MiB --length 4KiB", "nothing is stored there"),
+        ("inject a.wane --fault medium-error --at 40MiB --length 4KiB", "no data are stored there"),
         (
             "inject a.wane --fault medium-error --at 1KiB --length 4KiB",
-            "mapping units have 4 KiB, of which it is no multiple",
+            "is no multiple of the drive's mapping units of 4 KiB",
         ),
-        ("inject small.wane --fault medium-error --length 4KiB", "where its data lie is its file system's to say"),
-        ("age small.wane --until drive-writes=1 --trim-after", "where its data lie is its file system's to say"),
+        ("inject small.wane --fault medium-error --length 4KiB", "its file system decides where its data lie"),
+        ("age small.wane --until drive-writes=1 --trim-after", "its file system decides where its data lie"),
         ("retire a.wane --blocks 0", "0"),
         (
             "inject a.wane --fault medium-error --at 1MiB --length 4KiB --bits 2",
-            "--bits: means something with --fault flipped-bits",
+            "--bits: is allowed only with --fault flipped-bits",
         ),
         ("inject a.wane --fault medium-error --at 1MiB --length 0B", "--length 0 B: 4 KiB or more are allowed"),
         ("inject a.wane --fault flood --length 4KiB", "flood"),
@@ -478,7 +478,7 @@ fn bits_are_flipped_once_and_relatives_keep_apart() {
     let read = std::fs::read(folder.join("read.bin")).unwrap();
     let flipped = |bytes: &[u8]| bytes.iter().map(|byte| (byte ^ 0x5a).count_ones()).sum::<u32>();
     assert_eq!((flipped(&read[..4096]), flipped(&read[4096..])), (6, 6));
-    // Forks number their saves alike: a file of one is no file of the other.
+    // Forks number their saves the same way, but their files differ.
     done(folder, "fork a.wane b.wane");
     for (name, at) in [("a", 1), ("b", 2)] {
         done(folder, &format!("write {name}.wane data.bin --at {at}MiB"));
@@ -496,7 +496,7 @@ fn bits_are_flipped_once_and_relatives_keep_apart() {
     done(folder, "check a.wane");
 }
 
-/// `wane drive` with these words, by one who is not root, to whom no file is read-only. An error where the system does not let us.
+/// Runs `wane drive` with these words as a user other than root, for whom no file is read-only. Fails if the system does not allow that.
 #[cfg(unix)]
 fn looked_at_by_another(folder: &Path, words: &str) -> std::io::Result<(i32, String)> {
     use std::os::unix::process::CommandExt;

@@ -1,4 +1,4 @@
-//! The scenarios of `examples/scenarios`: each runs, at a small scale, and has a page of the book that shows it as it is.
+//! The scenarios of `examples/scenarios`: each runs at a small scale, and a page of the book shows it unchanged.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use assert_cmd::Command;
 
-/// The recorded trace that scenarios name, beside them.
+/// The recorded trace beside the scenarios, which they name.
 const TRACE: &str = "pgbench-ext4.iolog.zst";
 
-/// Each scenario, what makes it small, and how it ends then.
+/// Each scenario, the settings that make it small, and how it then ends.
 const SMALL: [(&str, &[&str], &str); 15] = [
     (
         "aging",

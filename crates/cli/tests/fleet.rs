@@ -1,4 +1,4 @@
-//! `wane fleet` as its user meets it: handed over, or refused in a sentence. What the verbs do, the package's own tests tell.
+//! `wane fleet` from a user's view: handed over to the package, or refused in a sentence. The package's own tests check the verbs.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 #![cfg(unix)]
@@ -8,7 +8,7 @@ use std::path::Path;
 
 use assert_cmd::Command;
 
-/// Runs `wane fleet` with these words by a Python; gives the exit code, stdout and stderr.
+/// Runs `wane fleet` with these words and a given Python; returns the exit code, stdout and stderr.
 fn fleet(python: &Path, words: &[&str]) -> (i32, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wane"));
     let output = command.arg("fleet").args(words).env("WANE_PYTHON", python).output().unwrap();
@@ -16,7 +16,7 @@ fn fleet(python: &Path, words: &[&str]) -> (i32, String, String) {
     (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
 }
 
-/// A program in the place of Python.
+/// Makes a program that replaces Python.
 fn stand_in(folder: &Path, script: &str) -> std::path::PathBuf {
     let place = folder.join("python");
     std::fs::write(&place, format!("#!/bin/sh\n{script}\n")).unwrap();
@@ -92,7 +92,7 @@ fn a_fleets_file_is_shown_checked_and_explained() {
     assert!(out.contains("\"title\": \"wane fleet\""));
 }
 
-/// Runs `wane reproduce` with these words, where a program stands in the place of Python.
+/// Runs `wane reproduce` with these words, with a program that replaces Python.
 fn reproduce(python: &Path, words: &[&str]) -> (i32, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wane"));
     let output = command.arg("reproduce").args(words).env("WANE_PYTHON", python).output().unwrap();
@@ -100,7 +100,7 @@ fn reproduce(python: &Path, words: &[&str]) -> (i32, String, String) {
     (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
 }
 
-/// What the package answers of a claim: findings of so many seeds, and a reading that agrees.
+/// The package's answer for a claim: findings of `seeds` seeds, and a reading that agrees.
 fn answer(id: &str, seeds: u64) -> String {
     let finding = |seed: u64| {
         let ours = format!("{seed} hours off");
@@ -122,7 +122,7 @@ fn claims_of_the_package_are_asked_of_it_and_written_with_all_others() {
     let page = place.path().join("page.md");
     let path = page.to_str().unwrap();
     let (code, out, err) = reproduce(&python, &["DC8", "RE10", "DC9", "--write", path]);
-    assert_eq!((code, err.as_str()), (0, "wane: DC8 by the Python package, some minutes\n"));
+    assert_eq!((code, err.as_str()), (0, "wane: measuring DC8 with the Python package, some minutes\n"));
     assert!(out.contains("differs, fragile (choice)") && out.contains("seed 5"), "{out}");
     let text = std::fs::read_to_string(&page).unwrap();
     assert!(
@@ -163,7 +163,7 @@ fn a_package_that_answers_otherwise_is_of_another_version_and_its_own_refusals_a
         let python = stand_in(place.path(), &format!("cat <<'END'\n{told}\nEND"));
         let (code, out, err) = reproduce(&python, &["DC8", "--quiet"]);
         assert_eq!((code, out.as_str()), (2, ""), "{told}");
-        assert!(err.contains("of another version than this command") && err.lines().count() == 1, "{err}");
+        assert!(err.contains("is not of this command's version") && err.lines().count() == 1, "{err}");
     }
     for (ends, want) in [(2, 2), (130, 130), (1, 3)] {
         let python = stand_in(place.path(), &format!("echo 'wane: why' >&2\nexit {ends}"));

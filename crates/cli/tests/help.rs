@@ -1,4 +1,4 @@
-//! How one finds one's way: help on narrow terminals, man pages, completion in shells, and sentences that suggest.
+//! Help for users: help texts on narrow terminals, man pages, completion in shells, and messages with suggestions.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
@@ -17,7 +17,7 @@ fn wane(arguments: &[&str]) -> Command {
     command
 }
 
-/// Every command, as the words behind `wane`.
+/// Every command, as the words after `wane`.
 fn commands() -> Vec<Vec<String>> {
     fn collect(command: &clap::Command, words: &[String], all: &mut Vec<Vec<String>>) {
         all.push(words.to_vec());
@@ -35,7 +35,7 @@ fn strings(words: &[String]) -> Vec<&str> {
     words.iter().map(String::as_str).collect()
 }
 
-/// What a command's help says behind the options.
+/// A command's help text after the options.
 fn behind_options(words: &[String]) -> String {
     let mut command = wane_cli::command();
     for word in words {
@@ -89,14 +89,14 @@ fn every_command_has_a_man_page() {
         assert_eq!(page.contains("\n.SH \"EXAMPLES\"\n.nf\n  "), has_examples, "{words:?}: {page}");
         assert_eq!(page.matches("\n.nf\n").count(), page.matches("\n.fi\n").count(), "{words:?}");
     }
-    // Its own pages are replaced, a stranger's are not.
+    // Wane's own pages are replaced, other files are not.
     wane(&["man", "--out", "man1"]).current_dir(&folder).assert().success();
     std::fs::write(folder.path().join("man1/wane-run.1"), "mine").unwrap();
     let refused = wane(&["man", "--out", "man1"]).current_dir(&folder).assert().code(2).get_output().clone();
     assert!(String::from_utf8_lossy(&refused.stderr).contains("wane did not write it"), "{refused:?}");
 }
 
-/// What bash has in COMP_WORDS, whose words end at `=`; the last is the one at the cursor.
+/// A script that completes as bash does: words in COMP_WORDS end at `=`, and the last is the one at the cursor.
 const ASK: &str = r#"source <(wane completions bash)
 COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
 _wane

@@ -1,4 +1,4 @@
-//! `wane rber` as a user meets it.
+//! `wane rber` from a user's view.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
@@ -8,7 +8,7 @@ use std::path::Path;
 use assert_cmd::Command;
 use serde_json::Value;
 
-/// Runs the command in `folder`; gives the exit code, stdout and stderr.
+/// Runs the command in `folder`; returns the exit code, stdout and stderr.
 fn run(arguments: &[&str], folder: &Path) -> (i32, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wane"));
     let output = command.arg("rber").args(arguments).current_dir(folder).output().unwrap();
@@ -22,7 +22,7 @@ fn json(arguments: &[&str], folder: &Path) -> Value {
     serde_json::from_str(&stdout).unwrap()
 }
 
-/// A folder with measurements of a chip: its exact errors, a little rounded.
+/// Makes a folder with measurements of a chip: its exact errors, slightly rounded.
 fn measurements(days: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let cycles = "200,437,957,2091,4573,10000";

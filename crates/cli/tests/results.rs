@@ -1,4 +1,4 @@
-//! Result folders as a user meets them: who may write, what is taken over, what is shown, and what stays behind.
+//! Result folders from a user's view: who may write, what is reused, what is shown, and what is left behind.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
@@ -9,7 +9,7 @@ use assert_cmd::Command;
 
 const TINY: &str = "[drive]\npreset = \"tiny\"\n[until]\ndrive-writes = 2\n";
 
-/// Runs the command; gives the exit code, stdout and stderr.
+/// Runs the command; returns the exit code, stdout and stderr.
 fn run(arguments: &[&str], folder: &Path) -> (i32, String, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_wane")).args(arguments).current_dir(folder).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
@@ -44,7 +44,7 @@ fn a_second_process_is_refused_and_a_killed_one_leaves_the_folder_free() {
         }
         std::thread::sleep(pause);
     }
-    // The file is there a moment before it is locked; whoever comes in between may win.
+    // The file exists for a moment before it is locked; a process that comes in between may win.
     std::thread::sleep(2 * pause);
     for place in ["o", "o/inner"] {
         let (code, _, stderr) = run(&["run", "s.toml", "--out", place], folder.path());
@@ -245,7 +245,7 @@ fn the_extension_chooses_the_form_of_a_trace() {
             &["--to", "compact"][..],
             "e.iolog: .iolog means --to iolog, found --to compact: change one of them",
         ),
-        ("f.csv", &[], "f.csv: .csv is no form of a trace: write .iolog or .wane, or say --to"),
+        ("f.csv", &[], "f.csv: .csv is no form of a trace: use .iolog or .wane, or give --to"),
     ] {
         let (code, stderr, written) = synthesize(target, to);
         assert_eq!((code, stderr, written), (2, format!("wane: {want}\n"), Vec::new()));
@@ -388,13 +388,13 @@ fn pictures_are_written_over_their_own_and_over_nothing_else() {
         std::fs::write(at.join(strange), before).unwrap();
         assert_eq!(report("pdf").0, 0);
     }
-    // Of two runs the same pictures are panels, with other columns: they take the place of those of one.
+    // For two runs the same pictures have panels, with other columns: they replace those of one run.
     let second = ["run", "s.toml", "--set", "ftl.gc=fifo", "--out", "p", "--quiet"];
     assert_eq!(run(&second, at).0, 0);
     let (code, _, stderr) = run(&["report", "o", "p", "--figures", "f", "--format", "pdf"], at);
     assert_eq!(code, 0, "{stderr}");
     let (_, _, stderr) = run(&["report", "o", "p", "o"], at);
-    assert!(stderr.contains("one result is there twice, of the same scenario and seed, and counts once"), "{stderr}");
+    assert!(stderr.contains("one result is given twice, of the same scenario and seed, and counts once"), "{stderr}");
     let (code, _, stderr) = run(&["report", "o", "--figures", "./o"], at);
     assert!(code == 2 && stderr.contains("--figures ./o: holds results"), "{stderr}");
     let (code, _, stderr) = run(&["report", "o", "--format", "svg"], at);

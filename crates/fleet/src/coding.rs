@@ -1,28 +1,29 @@
-//! Time and energy of coding on drives: 002, section 8.3, as a model in virtual time, with every rate and power an input.
+//! Time and energy of coding on drives: a model in virtual time of 002, section 8.3. Every rate and power is an input.
 //!
-//! A machine reads stripes from its disk, codes them and writes shares, a stripe behind the other: its disk and its processor are served in order, and a
-//! stripe waits for both. [`Coding::put`] adds the links: drives that code together, each its part of every stripe. Coding is Reed-Solomon by a matrix, as zfec has it: of each byte of data it makes one product for each of the M - K
-//! shares that are made, and decoding one for each share that was lost. Letters are the paper's in this section: any K of M shares make the object.
+//! A machine reads stripes from its disk, codes them and writes shares, one stripe after the other. Disk and processor serve stripes in order, and a
+//! stripe waits for both. [`Coding::put`] adds the links and drives that code together, each its part of every stripe. Coding is Reed-Solomon by a matrix,
+//! as in zfec. For each byte of data, encoding makes one product for each of the M - K parity shares, and decoding one for each lost
+//! share. Letters are those of the paper: any K of M shares restore the object.
 //!
-//! [`Coding`] has the paper's values and assumed ones where it prints none; [`INPUTS`] says which are which. Powers are imported: nothing here models a
-//! processor's.
+//! [`Coding`] has the paper's values, or assumed ones if the paper prints none; [`INPUTS`] says which. Powers are inputs: no processor's power is
+//! modeled.
 
 use crate::FleetError;
 use crate::economics::Input;
 use crate::error::{positive, within};
 
-/// Megabytes of data that are coded at once.
+/// Megabytes of a stripe: the data that are coded at once.
 const STRIPE_MB: f64 = 1.0;
 
-/// Megabytes that are coded, at most: 100 TB, stripe by stripe.
+/// Largest amount of data, in megabytes: 100 TB, stripe by stripe.
 const MEGABYTES_MAX: f64 = 1e8;
 
-/// Drives that a server is matched with, at most.
+/// Largest number of drives that a server is matched with.
 const DRIVES_MAX: u32 = 100_000;
 
 macro_rules! inputs {
     ($($name:ident = $value:expr, $unit:literal, $source:literal, $says:literal;)+) => {
-        /// What the model takes; [`INPUTS`] has units and sources.
+        /// Inputs of the model; [`INPUTS`] has units and sources.
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub struct Coding {
             $(#[doc = $says] pub $name: f64,)+
@@ -44,7 +45,7 @@ macro_rules! inputs {
                 [$(self.$name),+]
             }
 
-            /// The inputs of values in that order.
+            /// Makes the inputs of values in the order of [`INPUTS`].
             pub const fn from_values(values: [f64; INPUTS.len()]) -> Self {
                 let [$($name),+] = values;
                 Self { $($name),+ }
@@ -55,7 +56,7 @@ macro_rules! inputs {
 
 inputs! {
     core_mb_per_s = 4000.0, "MB/s", "measured: `cargo bench -p wane-actor`, code by a matrix, encoded MB/s times M - K: 3,200 to 4,400 of a core that nothing else uses", "Products that one core of the machine of the bench makes, in MB of data a second.";
-    drive_core_ratio = 1.0 / 3.0, "of the bench's core", "assumed: 1 GHz (002, table 8.1) over 3 GHz, with the same work a clock; an ARM core does less", "A drive's core over that of the bench.";
+    drive_core_ratio = 1.0 / 3.0, "of the bench's core", "assumed: 1 GHz (002, table 8.1) over 3 GHz, with the same work a clock; an ARM core does less", "Rate of a drive's core divided by that of the bench's core.";
     drive_cores = 1.0, "cores", "002, table 8.1, first generation", "Cores of a drive that code.";
     drive_disk_mb_per_s = 150.0, "MB/s", "not printed: a hard disk of 4 TB with 7,200 turns a minute", "What a drive's disk reads or writes, in MB/s.";
     drive_link_mb_per_s = 125.0, "MB/s", "002, table 8.1: 1 Gbit/s", "What a drive's link moves each way, in MB/s.";
@@ -64,7 +65,7 @@ inputs! {
     encode_watts_max = 8.7, "W", "002, section 8.3.2: 8.4 to 8.7 W above idle", "What encoding adds at the most, in watts.";
     decode_watts_min = 8.2, "W", "002, section 8.3.2: 8.2 to 9.2 W above idle", "What decoding adds at the least, in watts.";
     decode_watts_max = 9.2, "W", "002, section 8.3.2: 8.2 to 9.2 W above idle", "What decoding adds at the most, in watts.";
-    server_core_ratio = 1.0, "of the bench's core", "assumed: 3 GHz (002, section 8.3.1)", "A server's core over that of the bench.";
+    server_core_ratio = 1.0, "of the bench's core", "assumed: 3 GHz (002, section 8.3.1)", "Rate of a server's core divided by that of the bench's core.";
     server_cores = 1.0, "cores", "zfec runs on one; the server has 8 (002, section 8.3.1)", "Cores of the server that code.";
     server_disk_mb_per_s = 150.0, "MB/s", "not printed: one SATA disk (002, section 8.3.1)", "What the server's disk reads or writes, in MB/s.";
     server_link_mb_per_s = 125.0, "MB/s", "002, section 8.3.1: a Gigabit switch", "What the server's link moves each way, in MB/s.";
@@ -75,21 +76,21 @@ inputs! {
 /// What is done with the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// All M shares are made and written.
+    /// Make and write all M shares.
     Encode,
-    /// K shares are read, and the data of so many lost shares of data are made again.
+    /// Read K shares and restore the data of lost ones.
     Decode {
-        /// Shares of data that are lost, at most K and M - K.
+        /// Number of lost data shares, at most K and at most M - K.
         lost: u32,
     },
 }
 
-/// What a task takes.
+/// Time and energy of a task.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Taken {
-    /// In seconds.
+    /// Duration in seconds.
     pub seconds: f64,
-    /// Of which the processor worked, of one machine, in seconds.
+    /// Seconds of these in which the processor of one machine worked.
     pub processor_seconds: f64,
     /// Energy of all machines, in watt-hours, at the least.
     pub watt_hours_min: f64,
@@ -97,35 +98,35 @@ pub struct Taken {
     pub watt_hours_max: f64,
 }
 
-/// How many drives do a server's work.
+/// The drives that do a server's work.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Matched {
     /// The fewest drives that are not slower than the server.
     pub drives: u32,
-    /// What these take, each of its part of the data.
+    /// What they take, each coding its part of the data.
     pub by_drives: Taken,
     /// What the server takes.
     pub by_server: Taken,
-    /// What a server may draw, in watts, before the drives use less energy than it, at the drives' least.
+    /// Power of a server, in watts, at which it uses as much energy as the drives, at the drives' least.
     pub break_even_watts_min: f64,
     /// The same at their most.
     pub break_even_watts_max: f64,
 }
 
-/// An object put by a client: coded by the drives that keep it, or by a server before them.
+/// A client's put of an object, coded by the drives that keep it or by a server in front of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Placed {
-    /// In seconds.
+    /// Duration in seconds.
     pub seconds: f64,
     /// Energy of all machines, in watt-hours, at the least.
     pub watt_hours_min: f64,
     /// And at the most.
     pub watt_hours_max: f64,
-    /// Megabytes that the busiest link moves, of one way.
+    /// Megabytes that the busiest link moves in one direction.
     pub busiest_link_mb: f64,
 }
 
-/// One machine: what it makes and moves a second.
+/// The rates of one machine.
 struct Machine {
     products_mb_per_s: f64,
     disk_mb_per_s: f64,
@@ -151,11 +152,11 @@ impl Coding {
         Machine { products_mb_per_s, disk_mb_per_s: self.server_disk_mb_per_s }
     }
 
-    /// What `drives` drives take to code so many megabytes, each its part, from its disk to its disk.
+    /// Time and energy of `drives` drives that code `megabytes`, each its part, from its disk to its disk.
     ///
     /// # Errors
     ///
-    /// [`FleetError::OutOfRange`] for an input that is not above 0, a range whose ends are swapped, no data, no drives, or shares that no code has.
+    /// [`FleetError::OutOfRange`] for an input that is not above 0, a range whose ends are swapped, no data, no drives, or numbers of shares without a code.
     pub fn on_drives(&self, shares: Shares, work: Work, megabytes: f64, drives: u32) -> Result<Taken, FleetError> {
         self.checked()?;
         if !(1..=DRIVES_MAX).contains(&drives) {
@@ -174,7 +175,7 @@ impl Coding {
         Ok(Taken { seconds, processor_seconds, watt_hours_min: watt_hours(least), watt_hours_max: watt_hours(most) })
     }
 
-    /// What the server takes.
+    /// Time and energy of the server.
     ///
     /// # Errors
     ///
@@ -186,8 +187,8 @@ impl Coding {
         Ok(Taken { seconds, processor_seconds, watt_hours_min: watt_hours, watt_hours_max: watt_hours })
     }
 
-    /// A client's put of so many megabytes on as many drives as shares. Of each stripe every one of the K drives of data gets its cell and its byte range of the
-    /// other cells, makes that range of the M - K parities, and sends it on (see the crate `actor`).
+    /// A client's put of `megabytes` on M drives. Of each stripe, each of the K data drives gets its own cell and its byte range of the
+    /// other cells, computes that range of the M - K parities, and sends it on (see the crate `actor`).
     ///
     /// # Errors
     ///
@@ -196,7 +197,7 @@ impl Coding {
         self.checked()?;
         let (needed, parities) = shares.counts()?;
         let (cell, others) = (1.0 / needed, (needed - 1.0) / needed);
-        // Without parities nothing is exchanged.
+        // Without parities the drives exchange nothing.
         let others = if parities > 0.0 { others } else { 0.0 };
         let (inwards, outwards) = (cell * (1.0 + others), cell * (others + parities / needed));
         let link = self.drive_link_mb_per_s;
@@ -208,7 +209,7 @@ impl Coding {
         ];
         let megabytes = data(megabytes)?;
         let seconds = pipeline(&stages, megabytes);
-        // Drives of parities draw as much while others code as they do idle.
+        // Parity drives draw idle power while others code.
         let watt_hours = |added: f64| (self.drive_idle_watts * (needed + parities) + added * needed) * seconds / 3600.0;
         Ok(Placed {
             seconds,
@@ -218,7 +219,7 @@ impl Coding {
         })
     }
 
-    /// The same put through a server that codes, and sends M shares to as many disks that do not.
+    /// The same put through a server, which codes and sends M shares to M disks that do not code.
     ///
     /// # Errors
     ///
@@ -241,14 +242,14 @@ impl Coding {
         })
     }
 
-    /// The paper's rule (8.3): as many drives as it takes not to be slower than the server, and then who uses less energy.
+    /// The paper's rule (8.3): finds the fewest drives that are not slower than the server, and compares their energy.
     ///
     /// # Errors
     ///
-    /// As of [`Coding::on_drives`]; or no number of drives is as fast.
+    /// As [`Coding::on_drives`]; or no number of drives is as fast.
     pub fn matched(&self, shares: Shares, work: Work, megabytes: f64) -> Result<Matched, FleetError> {
         let by_server = self.on_server(shares, work, megabytes)?;
-        // More drives are never slower: the fewest is found by halving.
+        // More drives are never slower, so the fewest are found by bisection.
         let is_enough = |drives: u32| Ok(self.on_drives(shares, work, megabytes, drives)?.seconds <= by_server.seconds);
         if !is_enough(DRIVES_MAX)? {
             let allowed = format!("a server that {DRIVES_MAX} drives are as fast as");
@@ -272,7 +273,7 @@ impl Coding {
     }
 }
 
-/// Any K of M shares make the object.
+/// Any K of M shares restore the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shares {
     /// K.
@@ -291,12 +292,12 @@ impl Shares {
     }
 }
 
-/// Refuses data that are none, or too many.
+/// Refuses no data, or more than [`MEGABYTES_MAX`].
 fn data(megabytes: f64) -> Result<f64, FleetError> {
     within("megabytes", positive("megabytes", megabytes)?, 0.0, MEGABYTES_MAX)
 }
 
-/// Seconds until all stripes are through all stages, each of which takes one stripe after the other; a stage takes so many seconds a megabyte.
+/// Seconds until all stripes have passed all stages. A stage takes one stripe after the other; `stages` has its seconds per megabyte.
 fn pipeline(stages: &[f64], megabytes: f64) -> f64 {
     assert!(!stages.is_empty(), "data go through a stage");
     let mut free = vec![0.0; stages.len()];
@@ -328,7 +329,7 @@ impl Machine {
         };
         let (mut disk, mut processor, mut worked) = (0.0, 0.0, 0.0);
         let (mut left, mut coded) = (megabytes, Vec::new());
-        // The disk reads ahead of the processor, and writes what is coded when it has read the stripe after it.
+        // The disk reads ahead of the processor: it writes a coded stripe after it has read the next one.
         while left > 0.0 || !coded.is_empty() {
             if left > 0.0 {
                 let stripe = f64::min(left, STRIPE_MB);

@@ -1,8 +1,8 @@
-//! What QLC and hard disks cost for the same work: 002, section 5.2.3, with every price and power an input.
+//! The cost of QLC drives and hard disks for the same work, by 002, section 5.2.3. Every price and power is an input.
 //!
-//! [`Inputs`] holds the paper's values unless others are given, [`INPUTS`] says where each comes from, [`compare`] makes [`Figures`] of them. The paper
-//! gives ranges for a hard disk's power and for the bytes through its interface, so that what follows from them is a range too. [`ownership`]
-//! adds energy, of which the paper has no price.
+//! [`Inputs`] holds the paper's values unless others are given; [`INPUTS`] says where each comes from; [`compare`] computes [`Figures`]. The paper
+//! gives ranges for a hard disk's power and for the bytes through its interface, so that results from these are ranges too. [`ownership`]
+//! adds energy, for which the paper has no price.
 
 mod benchmarks;
 mod inputs;
@@ -13,21 +13,21 @@ pub use inputs::{FIGURES, Figures, INPUTS, Input, Inputs};
 use crate::FleetError;
 use crate::error::{positive, within};
 
-/// How many of a quantity make up a whole that is nearly a whole number already, in floating point.
+/// Slack of rounding up, so that a floating-point error above a whole number does not add one.
 const CEILING_SLACK: f64 = 1e-9;
 
-/// Drives of a RAID-5 and of a RAID-6 that hold parity.
+/// Parity drives of a RAID-5 and of a RAID-6.
 const PARITY: (f64, f64) = (1.0, 2.0);
 
-/// The comparison of section 5.2.3.
+/// Computes the comparison of section 5.2.3.
 ///
-/// An array of n disks with p of parity reads at n - p times a disk's throughput (a stripe's parity is read past) and n times its IOPS (a small
-/// read asks one disk); dollars for a GB of the SSD are what an array of disks costs in terms of one disk's GB, as the paper compares them.
+/// An array of n disks, p of them parity, reads with n - p times a disk's throughput (reads skip the parity) and n times its IOPS (a small
+/// read needs one disk). As in the paper, the SSD's dollars per GB are compared with the price of an array divided by the GB of one of its disks.
 ///
 /// # Errors
 ///
-/// [`FleetError::OutOfRange`] for a price, a power or a size that is not above 0, a share of writes outside of 0 to 1, a range whose ends are
-/// swapped, bays or drives that are not whole, or arrays too small for their parity.
+/// [`FleetError::OutOfRange`] for a price, a power or a size that is not above 0, a share of writes outside 0 to 1, a range whose ends are
+/// swapped, numbers of bays or drives that are not whole, or arrays too small for their parity.
 pub fn compare(inputs: &Inputs) -> Result<Figures, FleetError> {
     checked(inputs)?;
     let of = inputs;
@@ -81,7 +81,7 @@ pub fn compare(inputs: &Inputs) -> Result<Figures, FleetError> {
 const RAID5_MIN: f64 = 3.0;
 const RAID6_MIN: f64 = 4.0;
 
-/// More drives than any array or shelf has.
+/// Largest number of drives: more than any array or shelf has.
 const DRIVES_MAX: f64 = 1e6;
 
 fn whole(count: f64) -> f64 {
@@ -114,38 +114,38 @@ fn checked(inputs: &Inputs) -> Result<(), FleetError> {
 /// Drives to buy and to run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Owned {
-    /// How many.
+    /// Number of drives.
     pub drives: f64,
     /// Price of a gigabyte, in dollars.
     pub dollars_per_gb: f64,
     /// Capacity of a drive, in GB.
     pub gigabytes: f64,
-    /// What a drive draws, in watts.
+    /// Power of a drive, in watts.
     pub watts: f64,
-    /// How long they run, in years of 365 days.
+    /// Time that they run, in years of 365 days.
     pub years: f64,
-    /// Price of energy, in dollars a kilowatt-hour.
+    /// Price of energy, in dollars per kilowatt-hour.
     pub dollars_per_kwh: f64,
-    /// Energy of the whole room over that of what stands in it (PUE), from 1 on: cooling and losses.
+    /// Power usage effectiveness (PUE), at least 1: energy of the whole room, with cooling and losses, divided by that of the equipment in it.
     pub power_usage_effectiveness: f64,
 }
 
-/// What they cost, in dollars.
+/// Costs in dollars.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
-    /// To buy them.
+    /// Price of the drives.
     pub purchase: f64,
-    /// To power and cool them.
+    /// Energy to run and cool them.
     pub energy: f64,
-    /// Both.
+    /// Sum of both.
     pub total: f64,
 }
 
-/// What drives cost over some years: the price, and energy with its cooling. 002 names both and has numbers for the first alone.
+/// Computes the cost of drives over some years: their price, and energy with cooling. 002 names both but has numbers only for the first.
 ///
 /// # Errors
 ///
-/// [`FleetError::OutOfRange`] for what is not above 0 (a price of energy of 0 is allowed), or a PUE below 1.
+/// [`FleetError::OutOfRange`] for an input that is not above 0 (an energy price of 0 is allowed), or a PUE below 1.
 pub fn ownership(owned: &Owned) -> Result<Cost, FleetError> {
     let drives = positive("drives", owned.drives)?;
     let gigabytes = drives * positive("gigabytes", owned.gigabytes)?;

@@ -1,10 +1,10 @@
-//! What the questions of this crate refuse.
+//! The errors of this crate.
 
-/// A question without an answer: what was found, and what is allowed.
+/// An input without a result: what was found, and what is allowed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FleetError {
-    /// A number outside of its range.
+    /// A number outside its range.
     #[error("{what}: found {found}, allowed is {allowed}")]
     OutOfRange {
         /// What the number is.
@@ -14,7 +14,7 @@ pub enum FleetError {
         /// The range in words.
         allowed: String,
     },
-    /// A name that nothing has.
+    /// An unknown name.
     #[error("{what}: found \"{}\", allowed are {allowed}{hint}", wane_units::excerpt(found))]
     Unknown {
         /// What is named.
@@ -26,19 +26,19 @@ pub enum FleetError {
         /// What was probably meant, or nothing.
         hint: String,
     },
-    /// Measurements that a statistic cannot be made of.
+    /// Measurements for which a statistic cannot be computed.
     #[error("{what}: found {found}, needed {needed}")]
     Unfit {
         /// What they are.
         what: &'static str,
         /// What is wrong with them.
         found: String,
-        /// What would do, with its verb.
+        /// What is needed, with its verb.
         needed: &'static str,
     },
 }
 
-/// Refuses a number that is not between two bounds, the bounds included.
+/// Refuses a number that is not from `least` to `most`.
 pub(crate) fn within(what: &'static str, found: f64, least: f64, most: f64) -> Result<f64, FleetError> {
     if (least..=most).contains(&found) {
         return Ok(found);

@@ -1,7 +1,7 @@
-//! What heat does to drives: 002, chapter 6, two models under fio and under eight Hadoop loads at 25 to 50 °C around the drive.
+//! The effect of heat on drives: 002, chapter 6, two models under fio and under eight Hadoop loads at 25 to 50 °C around the drive.
 //!
-//! The tables are the paper's, with their misprints ([`MISPRINTS`]). What is computed from them is told apart from what is printed: losses
-//! ([`recomputed`]), values between temperatures ([`Basis`]), and the spread of the replays, which the paper shows in pictures only ([`spread`]).
+//! The tables are the paper's, with their misprints ([`MISPRINTS`]). Computed values are kept apart from printed ones: losses
+//! ([`recomputed`]), values between temperatures ([`Basis`]), and the spread of the replays, which the paper shows only in pictures ([`spread`]).
 
 mod lookup;
 mod misprints;
@@ -62,7 +62,7 @@ named!(
     RandomWrite = "random-write"
 );
 
-/// What fio told.
+/// A figure of fio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Metric {
     /// MB/s; less is worse.
@@ -110,7 +110,7 @@ named!(
 );
 
 impl Load {
-    /// The direction that it moves more bytes in; of Nutchindexing, which moves many in both, reads.
+    /// The direction in which it moves more bytes. For Nutchindexing, which moves many in both, reads.
     pub const fn main(self) -> Op {
         match self {
             Self::Wordcount | Self::DfsioeRead | Self::Nutchindexing => Op::Read,
@@ -130,13 +130,13 @@ pub enum Op {
 
 named!(Op, "direction", Read = "read", Write = "write");
 
-/// How much worse a metric is in the heat, in percent of its value in the cold; negative where it is better (002, section 6.3.1.1).
+/// How much worse a metric is in the heat, in percent of its value in the cold; negative if it is better (002, section 6.3.1.1).
 ///
 /// (cold - hot) / cold for throughput and IOPS, (hot - cold) / cold for latency.
 ///
 /// # Errors
 ///
-/// [`FleetError::OutOfRange`] where a value is not above 0.
+/// [`FleetError::OutOfRange`] if a value is not above 0.
 pub fn degradation(metric: Metric, cold: f64, hot: f64) -> Result<f64, FleetError> {
     let (cold, hot) = (positive("the value in the cold", cold)?, positive("the value in the heat", hot)?);
     Ok(percent(metric, cold, hot))
@@ -147,40 +147,40 @@ fn percent(metric: Metric, cold: f64, hot: f64) -> f64 {
     if metric == Metric::Latency { -lost } else { lost }
 }
 
-/// How far a degradation may lie from the printed one, in points of a percent.
+/// Largest difference from the printed degradation that counts as agreement, in percentage points.
 pub const POINTS_MAX: f64 = 0.02;
 
-/// The most that a number printed with two decimals was rounded by.
+/// Largest rounding error of a number printed with two decimals.
 const ROUNDING: f64 = 0.005;
 
-/// A degradation from 25 °C that the paper prints, made anew from its raw tables.
+/// A degradation from 25 °C that the paper prints, computed again from its raw tables.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Recomputed {
-    /// Of these drives.
+    /// The drives.
     pub model: Model,
-    /// Under this job.
+    /// The job.
     pub benchmark: Benchmark,
-    /// Of this metric.
+    /// The metric.
     pub metric: Metric,
-    /// At this temperature, against 25 °C.
+    /// The temperature that is compared with 25 °C.
     pub celsius: f64,
-    /// From the raw tables, in percent.
+    /// The degradation from the raw tables, in percent.
     pub percent: f64,
-    /// The least and the most that values come to which the raw tables round to what they print.
+    /// The least and the most degradation of all values that round to those printed in the raw tables.
     pub range: (f64, f64),
-    /// As tables 6.6 and 6.7 print it.
+    /// The degradation that tables 6.6 and 6.7 print.
     pub printed: f64,
 }
 
 impl Recomputed {
-    /// By how many points the printed one lies above ours.
+    /// The printed degradation less ours, in percentage points.
     pub fn off(&self) -> f64 {
         self.printed - self.percent
     }
 
     /// Whether the two agree within [`POINTS_MAX`].
     pub fn agrees(&self) -> bool {
-        // One unit in the last place of a sum of two decimals is far below this.
+        // The slack is far above the floating-point error of a sum of two decimals.
         self.off().abs() <= POINTS_MAX + 1e-9
     }
 
@@ -190,7 +190,7 @@ impl Recomputed {
     }
 }
 
-/// The 72 degradations of tables 6.6 and 6.7, made anew from tables 6.4 and 6.5, in the tables' order.
+/// The 72 degradations of tables 6.6 and 6.7, computed again from tables 6.4 and 6.5, in the tables' order.
 pub fn recomputed() -> Vec<Recomputed> {
     let mut all = Vec::with_capacity(72);
     for &model in Model::ALL {

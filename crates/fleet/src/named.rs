@@ -1,8 +1,8 @@
-//! Choices from closed lists, by name.
+//! Choices from fixed lists, by name.
 
 use crate::FleetError;
 
-/// One of a closed list of things, each with a name.
+/// An entry of a fixed list, with a name.
 pub trait Named: Copy + PartialEq + 'static {
     /// What it is, for messages.
     const WHAT: &'static str;
@@ -12,7 +12,7 @@ pub trait Named: Copy + PartialEq + 'static {
     /// Its name, lowercase and with hyphens.
     fn name(self) -> &'static str;
 
-    /// The one with this name; letters of either case.
+    /// Finds the entry with this name, whatever the case of its letters.
     ///
     /// # Errors
     ///

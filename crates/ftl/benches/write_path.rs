@@ -1,15 +1,15 @@
-//! Flash pages programmed a second, against a bare loop on the same machine.
+//! Flash pages programmed per second, compared with a bare loop on the same machine.
 //!
-//! `cargo bench -p wane-ftl` prints one JSON object a line. The yardstick is a bare loop of random read-modify-writes over a table
-//! of the map's size, each asked for 32 accesses ahead. Loop and engine take turns, five rounds of both, so that a machine whose
-//! speed wanders moves both figures; the share is the median of the rounds' shares. Beside them stands the latency of a load
-//! that depends on the one before it, over the same table, so that figures of different machines can be compared. Arguments
-//! after `--` choose cases by a part of their name; without them the 256 GiB case is left out.
+//! `cargo bench -p wane-ftl` prints one JSON object per line. The reference is a bare loop of random read-modify-writes over a table
+//! of the map's size, each prefetched 32 accesses ahead. Loop and engine alternate for five rounds, so that changes of the
+//! machine's speed affect both figures. The share is the median of the rounds' shares. Each line also has the latency of a
+//! dependent load over the same table, so that figures of different machines can be compared. Arguments after `--` choose
+//! cases by a part of their name; without them the 256 GiB case is left out.
 //!
-//! A flash page costs more than one random access: a host write also lowers the count of the block that loses a unit, and each
-//! page is written to the reverse map, from which collection reads it. [`Necessary`] makes these accesses and decides nothing: what the
-//! engine could reach at most with these tables. Like the engine it asks for entries earlier than the loop, and so it may be faster
-//! where 32 accesses take less time than memory takes to answer; `bare_loop_early_per_second` is a loop that asks as early.
+//! A flash page costs more than one random access. A host write also lowers the count of the block that loses a unit, and each
+//! page is written to the reverse map, from which collection reads it. [`Necessary`] makes these accesses and decides nothing, so its
+//! rate is the most that the engine could reach with these tables. Like the engine it prefetches earlier than the loop. So it may be
+//! faster where 32 accesses take less time than memory takes to answer; `bare_loop_early_per_second` is a loop that prefetches as early.
 
 #![allow(clippy::disallowed_methods, reason = "a bench reads the clock")]
 #![allow(missing_docs, reason = "a program")]
@@ -38,7 +38,7 @@ const ROUNDS: usize = 5;
 struct Case {
     name: &'static str,
     logical_blocks: u32,
-    /// Dies with frontiers of their own; one domain where it is 1.
+    /// Number of dies with their own frontiers; 1: a single domain.
     dies: u32,
     victim: &'static str,
     leveler: &'static str,
@@ -51,7 +51,7 @@ const fn case(name: &'static str, logical_blocks: u32, victim: &'static str, lev
     Case { name, logical_blocks, dies: 1, victim, leveler, redundancy: none, recovery: none }
 }
 
-/// Greedy with out-of-band data, on so many dies.
+/// Greedy with out-of-band data, on `dies` dies.
 const fn kept(name: &'static str, logical_blocks: u32, dies: u32, recovery: &'static str) -> Case {
     Case { recovery, ..on_dies(name, logical_blocks, dies, "policy = 'none'") }
 }
@@ -107,7 +107,7 @@ const FOCUSING: [(&str, Focus); 2] = [("128g-greedy", Focus::Greedy), ("128g-cvs
 /// Its flash in blocks of [`PAGES_PER_BLOCK`] pages.
 const FOCUSING_BLOCKS: usize = 8 * 8 * 512 * 1024 / PAGES_PER_BLOCK as usize;
 
-/// Share of its capacity that is written.
+/// Share of the drive's capacity that is written.
 const MAPPED: f64 = 0.7;
 
 /// Firmware of 128 GiB in superblocks.
@@ -155,8 +155,8 @@ impl Ceiling {
     fn new(entries: usize) -> Self {
         let mut memory = memmap2::MmapMut::map_anon(entries * 4).expect("memory for the table");
         let _ = memory.advise(memmap2::Advice::HugePage);
-        // A linear congruential generator modulo a power of two visits each number once: one cycle through all entries, where
-        // those beyond the table are stepped over.
+        // A linear congruential generator modulo a power of two visits each number once: one cycle through all entries. Numbers
+        // beyond the table are skipped.
         let table: &mut [u32] = bytemuck::cast_slice_mut(&mut memory);
         let length = entries.next_power_of_two() as u64;
         let next =
@@ -171,7 +171,7 @@ impl Ceiling {
         Self { memory, stream: Streams::new(1).stream("bench"), batch: vec![0; 4096] }
     }
 
-    /// Nanoseconds of a load that depends on the one before it.
+    /// Nanoseconds of a load that depends on the previous one.
     fn latency_ns(&self) -> f64 {
         let table: &[u32] = bytemuck::cast_slice(&self.memory);
         let (loads, mut entry) = (2_000_000u32, 0u32);
@@ -184,7 +184,7 @@ impl Ceiling {
         elapsed.as_secs_f64() * 1e9 / f64::from(loads)
     }
 
-    /// Random read-modify-writes a second, each asked for so many accesses before. Entries keep their values.
+    /// Random read-modify-writes per second, each prefetched `LOOKAHEAD` accesses ahead. Entries keep their values.
     fn loop_rate<const LOOKAHEAD: usize>(&mut self) -> f64 {
         let table: &mut [u32] = bytemuck::cast_slice_mut(&mut self.memory);
         let rounds = (table.len() / self.batch.len()).clamp(1000, 8192);
@@ -207,13 +207,13 @@ impl Ceiling {
     }
 }
 
-/// The accesses to memory that greedy collection cannot do without, in its order, on tables of its size, and nothing else.
+/// Only the memory accesses that greedy collection cannot do without, in its order, on tables of its size.
 struct Necessary {
     /// Physical unit of each logical one.
     map: memmap2::MmapMut,
     /// Logical unit of each physical one.
     reverse: memmap2::MmapMut,
-    /// A line of the cache for each block: its valid units, one bit each and counted.
+    /// A cache line for each block: one bit for each valid unit, and their number.
     rows: memmap2::MmapMut,
     stream: Stream,
     blocks: u64,
@@ -221,14 +221,14 @@ struct Necessary {
 
 const UNITS: usize = PAGES_PER_BLOCK as usize;
 const ROW_WORDS: usize = 8;
-/// How far ahead the bare loop asks for an entry.
+/// Prefetch distance of the bare loop.
 const LOOP_AHEAD: usize = 32;
-/// How far ahead map entries are asked for, as the engine does it: of what the host writes, and of what is moved. Rows are asked for
-/// half as far ahead as what the host writes.
+/// Prefetch distances of map entries, as in the engine: for host writes, and for moved units. The distance for rows is half of that
+/// for host writes.
 const AHEAD: usize = 96;
 const MOVES_AHEAD: usize = 64;
-/// On maps of so many entries and more they are asked for in two steps, what is moved as far ahead as what the host writes; the
-/// second step.
+/// Maps of at least `FAR_ENTRIES` entries are prefetched in two steps, with the same distance for moved units as for host writes.
+/// `NEAR_AHEAD` is the distance of the second step.
 const FAR_ENTRIES: usize = 1 << 22;
 const NEAR_AHEAD: usize = 12;
 const _: () = assert!(AHEAD <= UNITS && MOVES_AHEAD <= UNITS, "no more is asked for ahead than a block holds");
@@ -247,7 +247,7 @@ impl Necessary {
         Self { map, reverse, rows: zeroed(blocks * ROW_WORDS * 8), stream, blocks: blocks as u64 }
     }
 
-    /// Pages a second, where `valid` of a victim's units are moved.
+    /// Pages per second if `valid` of a victim's units are moved.
     fn rate(&mut self, valid: usize, host_blocks: usize) -> f64 {
         if self.map.len() / 4 >= FAR_ENTRIES {
             self.rate_of::<true>(valid, host_blocks)
@@ -270,7 +270,7 @@ impl Necessary {
         let start = Instant::now();
         for _ in 0..host_blocks {
             let base = stream.below(*blocks) as usize * UNITS;
-            // What was asked for ahead comes first.
+            // Units that were prefetched before come first.
             host.copy_within(UNITS.., 0);
             fill(stream, &mut host[AHEAD..], map.len() as u64);
             reverse[base..][..UNITS].copy_from_slice(&host[..UNITS]);
@@ -314,8 +314,8 @@ fn fill(stream: &mut Stream, batch: &mut [u32], bound: u64) {
     }
 }
 
-/// Writes a share of the drive's capacity at random, whose flash has so many blocks of [`PAGES_PER_BLOCK`] pages. Returns the flash
-/// pages programmed a second as a share of the bare loop's rate.
+/// Writes a share of the drive's capacity at random. The flash has `blocks` blocks of [`PAGES_PER_BLOCK`] pages. Returns the flash pages
+/// programmed per second as a share of the bare loop's rate.
 fn measure(name: &str, mut ftl: Ftl<Array>, share: f64, blocks: usize) -> f64 {
     let logical = (share * f64::from(ftl.logical_initial())) as u32;
     let mut batch: Vec<u32> = Vec::new();

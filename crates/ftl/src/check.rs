@@ -9,7 +9,7 @@ use crate::policies::Mode;
 use crate::stripes::StripeId;
 
 impl<M: Media> Ftl<M> {
-    /// Checks every invariant by scanning everything. For tests: it costs a pass over all units.
+    /// Checks every invariant. For tests: it costs a pass over all units.
     ///
     /// # Errors
     /// The first invariant that does not hold, with its numbers.
@@ -64,7 +64,7 @@ impl<M: Media> Ftl<M> {
         self.check_free_blocks()
     }
 
-    /// Erases of all firmware blocks, those before this firmware included.
+    /// Erases of all firmware blocks, including those before this firmware was built.
     pub(crate) fn erases_total(&self) -> u64 {
         self.erase_count.iter().map(|count| u64::from(*count)).sum()
     }
@@ -127,8 +127,8 @@ impl<M: Media> Ftl<M> {
         Ok(())
     }
 
-    /// Whether each stripe that protects something is what flash has, where a power cut finds only that: its pages are programmed, and its
-    /// parity is the controller's still, or all of it is there and newer than its pages.
+    /// Checks that flash holds each stripe that protects something, since a power cut leaves only that: its pages are programmed, and its parity
+    /// is either still in the controller or whole on flash and newer than its pages.
     fn check_parity(&self, live: &[u32]) -> Result<(), String> {
         let (Some(stripes), Some(persist)) = (&self.stripes, &self.persist) else { return Ok(()) };
         let is_live = |stripe: &StripeId| live[stripe.index()] > 0;

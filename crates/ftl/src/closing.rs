@@ -1,9 +1,8 @@
-//! Blocks of each bucket in the order they closed, without a comparison or a list: a set of bits for each bucket.
+//! Blocks of each bucket in the order in which they closed, without comparisons or lists: a set of bits for each bucket.
 //!
-//! A closed block holds a slot; slots are handed out in rising order and renumbered when they run out. A bucket is a
-//! set of slots: 64-ary levels of bits, each word of which says which words below it are not empty. Moving a block
-//! between buckets flips a bit in each; the first of a bucket is found along its levels. Heaps did the same in thrice
-//! the time.
+//! Every closed block holds a slot. Slots are handed out in rising order and renumbered when they run out. A bucket is a
+//! set of slots: 64-ary levels of bits, where each word says which words below it are not empty. Moving a block between
+//! buckets flips a bit in each. The first block of a bucket is found along the levels. Heaps took three times as long.
 
 use wane_archive::{Archive, ArchiveError};
 
@@ -28,7 +27,7 @@ pub(crate) struct ClosingOrder {
 }
 
 impl ClosingOrder {
-    /// For `blocks` blocks in `buckets` buckets, none of them closed.
+    /// An order of `blocks` blocks in `buckets` buckets, none of them closed.
     pub(crate) fn new(blocks: u32, buckets: u32) -> Self {
         let slots = blocks as usize * 2 + 64;
         let (mut levels, mut stride, mut bits) = (Vec::new(), 0, slots);
@@ -52,7 +51,7 @@ impl ClosingOrder {
         }
     }
 
-    /// All of it, to a file or back into one of as many blocks.
+    /// Writes everything to a file, or reads it back into an order of the same number of blocks.
     pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
         archive.fixed("closing.words", &mut self.words)?;
         archive.fixed("closing.slots", &mut self.slots)?;
@@ -61,7 +60,7 @@ impl ClosingOrder {
         archive.field("closing.next", &mut self.next)
     }
 
-    /// A block closes, as the last one; of those that close at the same clock the lower id comes first.
+    /// Closes a block, which comes last. Of blocks that close at the same clock the lower id comes first.
     pub(crate) fn close(&mut self, block: u32, now: u64) {
         if self.next as usize == self.blocks.len() {
             self.renumber();
@@ -81,7 +80,7 @@ impl ClosingOrder {
         self.place(block, slot);
     }
 
-    /// A block is no longer closed; it has left its bucket.
+    /// Frees the slot of a block that is no longer closed. It has left its bucket before.
     pub(crate) fn open(&mut self, block: u32) {
         debug_assert_eq!(
             self.entries[block as usize].1, NOWHERE,
@@ -91,14 +90,14 @@ impl ClosingOrder {
         self.slots[block as usize] = NOWHERE;
     }
 
-    /// A closed block comes to a bucket.
+    /// Adds a closed block to a bucket.
     pub(crate) fn enter(&mut self, block: u32, bucket: u32) {
         debug_assert_eq!(self.entries[block as usize].1, NOWHERE, "a block is in one bucket at a time");
         self.entries[block as usize].1 = bucket;
         self.set(bucket, self.slots[block as usize]);
     }
 
-    /// A closed block leaves its bucket.
+    /// Removes a closed block from its bucket.
     pub(crate) fn leave(&mut self, block: u32, bucket: u32) {
         debug_assert_eq!(self.entries[block as usize].1, bucket, "a block leaves the bucket that it is in");
         self.entries[block as usize].1 = NOWHERE;
@@ -125,7 +124,7 @@ impl ClosingOrder {
         Some(self.blocks[index])
     }
 
-    /// Gives a block a slot that none holds, and takes its bit along.
+    /// Gives a block a free slot and moves its bit there.
     fn place(&mut self, block: u32, slot: u32) {
         let (_, bucket) = self.entries[block as usize];
         if bucket != NOWHERE {
@@ -163,7 +162,7 @@ impl ClosingOrder {
         }
     }
 
-    /// Moves all closed blocks to the first slots. Half of the slots at least are free then.
+    /// Moves all closed blocks to the first slots. At least half of the slots are then free.
     fn renumber(&mut self) {
         self.words.fill(0);
         self.next = 0;

@@ -1,4 +1,4 @@
-//! What an FTL is built from.
+//! The configuration of an FTL, and how its blocks lie on the flash.
 
 use std::num::NonZeroU32;
 
@@ -19,7 +19,7 @@ use crate::policies::victim::{Greedy, GreedyParams, VictimPolicy};
 use crate::policies::wear_leveling::{NoWearLeveling, WearLevelPolicy};
 use crate::room::Room;
 
-/// What the firmware erases as one.
+/// What the firmware erases as one unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EraseGroup {
@@ -30,14 +30,14 @@ pub enum EraseGroup {
     Superblock,
 }
 
-/// How far one free list, its frontiers and its victim index reach.
+/// Size of a domain: which blocks share one free list, its frontiers and its victim index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pooling {
     /// The whole drive.
     #[default]
     Drive,
-    /// One die each. Host pages go to the dies in turn, channel first.
+    /// One die. Host pages go to the dies in turn, channel first.
     Die,
 }
 
@@ -53,7 +53,7 @@ pub enum Frontiers {
 }
 
 impl Frontiers {
-    /// The name of the choice, which is that of the placement policy.
+    /// The name of the choice and of its placement policy.
     pub fn name(self) -> &'static str {
         match self {
             Self::One => OneStream::NAME,
@@ -70,7 +70,7 @@ impl Frontiers {
     }
 }
 
-/// The firmware of one drive. Its policies are new ones: each domain gets a copy, which is told its [`Setting`] first.
+/// The firmware of one drive. Its policies have not begun yet: each domain gets a copy, which learns its [`Setting`] first.
 ///
 /// [`Setting`]: crate::policies::Setting
 #[derive(Clone)]
@@ -81,10 +81,10 @@ pub struct FtlConfig {
     pub logical_units: u32,
     /// Free blocks that garbage collection keeps, in each domain.
     pub gc_reserve: u32,
-    /// Free blocks of a domain up to which the drive collects unforced, whenever the host has filled a block: only victims of which an eighth or more
-    /// is invalid. 0: never.
+    /// Free blocks of a domain up to which the drive collects unforced, whenever the host has filled a block. It then takes only victims that are
+    /// invalid by an eighth or more. 0: never.
     pub gc_unforced: u32,
-    /// Blocks of the drive without the reserve (T of the released FTLSim); superblocks count as one.
+    /// Blocks of the drive without the reserve (T in the released FTLSim). A superblock counts as one block.
     pub rated_blocks: u32,
     /// Rated P/E cycles.
     pub endurance: Option<u32>,
@@ -98,13 +98,13 @@ pub struct FtlConfig {
     pub placement: Box<dyn PlacementPolicy>,
     /// Which free block is opened next.
     pub allocation: Box<dyn AllocationPolicy>,
-    /// The garbage collector's choice.
+    /// Which block garbage collection reclaims next.
     pub victim: Box<dyn VictimPolicy>,
     /// The wear leveler.
     pub wear_leveling: Box<dyn WearLevelPolicy>,
     /// Which pages protect each other.
     pub redundancy: Box<dyn RedundancyPolicy>,
-    /// Which blocks are relocated before their errors grow too many.
+    /// Which blocks are relocated before they have too many errors.
     pub scrub: Box<dyn ScrubPolicy>,
     /// What happens to the exported capacity.
     pub capacity: Box<dyn CapacityPolicy>,
@@ -112,9 +112,9 @@ pub struct FtlConfig {
     pub mode: Box<dyn ModePolicy>,
     /// How the drive finds its data after a power cut.
     pub recovery: Box<dyn RecoveryPolicy>,
-    /// The controller's page buffers survive a power cut. Without it a flush pads the open pages.
+    /// Whether the controller's page buffers survive a power cut. If not, a flush pads the open pages.
     pub power_loss_protection: bool,
-    /// Pages of a flash block, one after the other, that share a wordline: a program that a power cut tears takes those before it along.
+    /// Number of consecutive pages of a flash block that share a wordline. A power cut during a program also tears the pages before it there.
     pub wordline_pages: NonZeroU32,
     /// NVRAM for the remap log.
     pub remap_log: Bytes,
@@ -122,15 +122,15 @@ pub struct FtlConfig {
     pub streams: wane_sim::Streams,
 }
 
-/// Free blocks that garbage collection keeps, unless said otherwise: those of the released FTLSim.
+/// Default number of free blocks that garbage collection keeps, as in the released FTLSim.
 const GC_RESERVE: u32 = 7;
 
-/// The paper's: for a drive of 1 TiB (001, section 3.1.3).
+/// Default size of the remap log, the paper's for a drive of 1 TiB (001, section 3.1.3).
 const REMAP_LOG: Bytes = Bytes(1 << 20);
 
 impl FtlConfig {
-    /// Page-mapped firmware of one domain that collects greedily, levels no wear, and retires no block. It exports what
-    /// `spare` leaves of the blocks beside the reserve. Every field may be changed.
+    /// Page-mapped firmware of one domain that collects greedily, levels no wear, and retires no block. It exports the share
+    /// 1 - `spare` of the blocks outside the reserve. Every field may be changed.
     pub fn new(geometry: &Geometry, spare: Ratio) -> Self {
         let rated_blocks = geometry.blocks().saturating_sub(GC_RESERVE);
         let rated_units = u64::from(rated_blocks) * u64::from(geometry.pages_per_block());
@@ -163,7 +163,7 @@ impl FtlConfig {
     }
 }
 
-/// A setting that the firmware refuses. It is written as the field of Rust's configuration; scenarios have keys of their own.
+/// A setting that the firmware refuses. Messages show it as the field of the Rust configuration; scenarios use their own keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefusedSetting {
     /// [`FtlConfig::units_per_page`].
@@ -220,10 +220,10 @@ pub enum BuildError {
         /// What was found and what is allowed.
         reason: String,
     },
-    /// What is to recover is left of another drive.
-    #[error("what is left is of another drive: blocks, units or the recovery policy differ")]
+    /// The power cut is of another drive than the configuration.
+    #[error("the power cut is of another drive: blocks, units or the recovery policy differ")]
     AnotherDrive,
-    /// A drive is to recover that keeps no out-of-band data.
+    /// The drive that should recover keeps no out-of-band data.
     #[error("the drive keeps no out-of-band data: its recovery policy is none")]
     NothingKept,
     /// The kernel gave no memory for the maps.
@@ -253,8 +253,8 @@ pub struct Layout {
     by_superblock: AnyDivisor,
 }
 
-/// A flash page in the firmware's numbering: its first unit over the units of a page. A [`wane_units::Ppn`] is the same page in the
-/// numbering of the flash, where the pages of a superblock do not follow each other.
+/// A flash page in the firmware's numbering: its first unit divided by the units of a page. A [`wane_units::Ppn`] names the same page in
+/// the numbering of the flash, where the pages of a superblock are not consecutive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct PageId(pub(crate) u32);
 
@@ -266,7 +266,7 @@ impl PageId {
     }
 }
 
-/// [`Layout::locate`] by itself, as one multiplication: small enough that loops over many units keep it in registers.
+/// [`Layout::locate`] alone, as one multiplication: small enough that loops over many units keep it in registers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UnitLocator(Divisor);
 
@@ -280,7 +280,7 @@ impl UnitLocator {
 }
 
 impl Layout {
-    /// Whether blocks and units lie alike.
+    /// Whether blocks and units lie in the same way.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         let shape =
             |layout: &Self| (layout.geometry, layout.width, layout.stride, layout.domains, layout.units_per_page);
@@ -478,12 +478,12 @@ impl Layout {
         self.place_page(block, self.page_in_block(within))
     }
 
-    /// Pages of a block before one of them down to `first` that lie on the same member, the nearest first.
+    /// The pages of a block before `page`, down to `first`, that lie on the same member, the nearest first.
     pub(crate) fn pages_below(&self, page: u32, first: u32) -> impl Iterator<Item = u32> + use<> {
         (first..page).rev().skip(self.width as usize - 1).step_by(self.width as usize)
     }
 
-    /// Pages of a block that fill a wordline of each of its members: see [`Room::wordline`].
+    /// Number of pages of a block that fill a wordline of each of its members: see [`Room::wordline`].
     pub(crate) fn wordline(&self, shared: NonZeroU32) -> u32 {
         Room::wordline(shared, self.width, self.pages_per_superblock)
     }

@@ -1,4 +1,4 @@
-//! Why a page is programmed, and where that is counted.
+//! Why a page is programmed, and which counter counts it.
 
 use wane_units::Counters;
 
@@ -17,13 +17,13 @@ pub enum Cause {
     Scrub,
     /// It protects other pages.
     Parity,
-    /// It tells a recovery of the map, or of trims.
+    /// It holds part of the map, or trims, for a recovery.
     Metadata,
 }
 
 /// Counts units programmed.
 pub(crate) trait CountPrograms {
-    /// So many more, for this cause.
+    /// Adds `units` programmed units for this cause.
     fn programmed(&mut self, cause: Cause, units: u64);
 }
 

@@ -22,11 +22,11 @@ pub(crate) struct Frontier {
     pub(crate) next: u32,
 }
 
-/// A stream that is not the host's present one.
+/// A stream that the host does not fill at present.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Parked {
     pub(crate) frontier: Option<Frontier>,
-    /// For whom it was written last: its open page is filled up in that name.
+    /// The task that wrote to it last. Padding of its open page counts for that task.
     pub(crate) task: Task,
 }
 
@@ -53,7 +53,7 @@ impl Mover {
     }
 }
 
-/// See the module's text.
+/// See the module's documentation.
 #[derive(Clone)]
 pub(crate) struct Domain {
     pub(crate) first: SuperblockId,
@@ -62,14 +62,14 @@ pub(crate) struct Domain {
     pub(crate) index: VictimIndex,
     /// The block that the host's present stream fills. `None` only in a drive that ran out of free blocks.
     pub(crate) host: Option<Frontier>,
-    /// Those of the other streams, opened when data come; the place of the host's present stream is empty.
+    /// The blocks of the other streams, opened when data come. The entry of the host's present stream is empty.
     pub(crate) parked: Vec<Parked>,
     pub(crate) allocation: Box<dyn AllocationPolicy>,
     pub(crate) victim: Box<dyn VictimPolicy>,
     pub(crate) leveler: Box<dyn WearLevelPolicy>,
-    /// The leveler's last answer was an action, so it is asked before the next host write.
+    /// Whether the leveler's last answer was an action, so that it is asked before the next host write.
     pub(crate) leveling_due: bool,
-    /// Of a collection that was left in the middle.
+    /// The fruitless victims of a collection that was interrupted.
     pub(crate) fruitless: Fruitless,
     pub(crate) gc_erases: u64,
     pub(crate) wear_leveling_erases: u64,
@@ -77,7 +77,7 @@ pub(crate) struct Domain {
 }
 
 impl Domain {
-    /// Whether a block is one of the domain's.
+    /// Whether a block belongs to the domain.
     pub(crate) fn has(&self, block: SuperblockId) -> bool {
         block >= self.first && block.0 - self.first.0 < self.blocks
     }
@@ -93,7 +93,7 @@ impl Domain {
         open + self.free.len() as u64 * u64::from(units_per_block)
     }
 
-    /// Its state but for its policies', to a file or back.
+    /// Writes its state without its policies' to a file, or reads it back.
     pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
         archive.same("domain.blocks", &(self.first, self.blocks, self.parked.len() as u32))?;
         self.free.archive(archive)?;
@@ -107,14 +107,14 @@ impl Domain {
         archive.field("domain.retired", &mut self.retired)
     }
 
-    /// Tells those policies of a block that hear of blocks.
+    /// Tells the policies that listen to block events of an event.
     pub(crate) fn tell(&mut self, event: BlockEvent, block: SuperblockId, erase_count: u32) {
         assert!(self.has(block), "policies hear of the blocks of their own domain");
         self.victim.heard(event, block, erase_count);
         self.leveler.heard(event, block, erase_count);
     }
 
-    /// Takes a block that will not be written further into the index.
+    /// Adds a block that will not be written further to the index.
     pub(crate) fn close(&mut self, block: SuperblockId, now: u64, erase_count: u32) {
         assert!(
             (self.index.closed_len() as usize) + self.free.len() < self.blocks as usize,

@@ -28,7 +28,7 @@ use crate::work::Work;
 /// An entry of the map that points nowhere.
 pub(crate) const UNMAPPED: u32 = u32::MAX;
 
-/// Entries of a map that most caches do not hold, 16 MiB of it: they are asked for in two steps.
+/// Number of entries from which on most caches do not hold a map (16 MiB). Its entries are prefetched in two steps.
 pub(crate) const FAR_ENTRIES: usize = 1 << 22;
 
 /// Entries of the map, and of the reverse map, in a line of the cache.
@@ -36,8 +36,8 @@ pub(crate) const ENTRIES_PER_LINE: usize = 16;
 
 /// Firmware over a medium.
 ///
-/// Blocks are numbered as [`Layout`] does. The map holds a [`UnitId`] for each [`Lpn`], the reverse map the [`Lpn`] of each
-/// [`UnitId`]; an entry of the reverse map is only true where the unit's validity bit is set.
+/// [`Layout`] numbers the blocks. The map holds a [`UnitId`] for each [`Lpn`], the reverse map the [`Lpn`] of each [`UnitId`]. An
+/// entry of the reverse map means something only if the unit's validity bit is set.
 #[derive(Clone)]
 pub struct Ftl<M: Media> {
     pub(crate) media: M,
@@ -53,7 +53,7 @@ pub struct Ftl<M: Media> {
     pub(crate) domains: Vec<Domain>,
     /// The domain that takes the next host page.
     pub(crate) turn: u32,
-    /// Room for the plan of host writes to several domains; between calls it means nothing.
+    /// Buffer for the plan of host writes to several domains. It means nothing between calls.
     pub(crate) turns: Vec<Turn>,
     pub(crate) gc_reserve: u32,
     /// Free blocks of a domain up to which it collects unforced; none below the reserve.
@@ -68,7 +68,7 @@ pub struct Ftl<M: Media> {
     pub(crate) stream_count: u32,
     /// The stream that the host fills now.
     pub(crate) host_stream: StreamId,
-    /// What the host suggests for its present write.
+    /// The stream that the host suggests for its present write.
     pub(crate) hint: Option<u16>,
     pub(crate) capacity: Box<dyn CapacityPolicy>,
     pub(crate) logical_initial: u32,
@@ -76,18 +76,18 @@ pub struct Ftl<M: Media> {
     pub(crate) counters: Counters,
     pub(crate) leveling: bool,
     pub(crate) mode: ModeState,
-    /// Units that the host read of each block since its erase; empty where no policy asks.
+    /// Units that the host read from each block since its erase; empty if no policy needs them.
     pub(crate) host_reads: Vec<u32>,
-    /// `None` where nothing is scrubbed, so that nobody notes what is read.
+    /// `None` if nothing is scrubbed. Then reads are not noted.
     pub(crate) scrub: Option<Box<dyn ScrubPolicy>>,
-    /// `None` where no page protects another.
+    /// `None` if no page protects another.
     pub(crate) stripes: Option<Stripes>,
-    /// Logical units, parity's included, whose data were lost when they were relocated. What lies where they are mapped is
-    /// not what was written.
+    /// Logical units, including parity's, whose data were lost when they were relocated. The physical units that they are mapped
+    /// to do not hold what was written.
     pub(crate) lost: BTreeSet<u32>,
-    /// Units that the last read of the host could not bring.
+    /// Units that the last host read could not return.
     pub(crate) unread: Vec<u32>,
-    /// Most re-reads of a host read, whatever error correction would allow.
+    /// Most re-reads of a host read, if fewer than error correction allows.
     pub(crate) read_recovery: Option<u32>,
     /// Bounds the firmware's own work.
     pub(crate) work: Work,
@@ -95,25 +95,25 @@ pub struct Ftl<M: Media> {
     pub(crate) touched: Vec<SuperblockId>,
     pub(crate) retired_blocks: u32,
     pub(crate) dead: Option<EndOfLife>,
-    /// The capacity policy was already asked for space; cleared when a reclaimed block gains units.
+    /// Whether the capacity policy was already asked for space. Cleared when a reclaimed block gains units.
     pub(crate) pressed: bool,
     /// Reverse-map entries of the valid units of the block being relocated.
     pub(crate) scratch: Vec<u32>,
-    /// The number in their block of each of these units; kept for a detailed medium only.
+    /// The number of each of these units within the block; kept for a detailed medium only.
     pub(crate) origins: Vec<u32>,
-    /// By physical unit, what the medium is told of its data; empty where the medium keeps no tags.
+    /// By physical unit, the tag of its data; empty if the medium keeps no tags.
     pub(crate) tags: Vec<M::Tag>,
-    /// Tags of the host's present write; empty where it gave none.
+    /// Tags of the host's present write; empty if it gave none.
     pub(crate) tags_written: Vec<M::Tag>,
-    /// Handles to what units hold; `None` where nobody wants to know.
+    /// Handles to the bytes that units hold; `None` if bytes are not kept.
     pub(crate) payload: Option<Box<Payload>>,
-    /// What makes the drive's state survive a power cut; `None` where none ever comes.
+    /// What makes the drive's state survive a power cut; `None` if there are no power cuts.
     pub(crate) persist: Option<Box<Persist>>,
-    /// Units of a recovery that were not programmed again yet.
+    /// Units that a recovery found in the buffers and that were not programmed again yet.
     pub(crate) rescued: Vec<Buffered<M::Tag>>,
-    /// Power cuts that are taken for a test.
+    /// Power cuts taken for a test.
     pub(crate) capture: Option<Box<Capture<M>>>,
-    /// What a power cut undoes of what was done last; `None` where no time is kept.
+    /// Recent operations that a power cut would undo; `None` if no time is kept.
     pub(crate) flight: Option<Box<Flight<M>>>,
 }
 
@@ -124,17 +124,17 @@ pub enum EndOfLife {
     SpareExhausted,
     /// No block is free for the next write.
     NoFreeBlock,
-    /// No block holds an invalid page to reclaim, or reclaiming goes on and gains nothing.
+    /// No block holds an invalid page to reclaim, or reclaiming gains nothing however long it goes on.
     NoVictim,
 }
 
 /// Who writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Origin {
-    /// The host, on its own account.
+    /// The host, to write new data.
     #[default]
     Host,
-    /// A file system that moves its data, out of space that it gives up or to clean it.
+    /// A file system that moves its data, out of space that it gives up or to clean its space.
     FileSystemMove,
 }
 
@@ -143,12 +143,12 @@ pub enum Origin {
 pub enum Outcome {
     /// All was done.
     Done,
-    /// A block retired and the drive demands capacity back. Answer it, then call [`Ftl::reclaim`] and go on.
+    /// A block retired and the drive demands capacity back. Answer the demand, then call [`Ftl::reclaim`] and go on.
     Demand(Demand),
     /// The drive is dead.
     Dead(EndOfLife),
-    /// The firmware has relocated as much as one call may. Call [`Ftl::resume`] until it does not pause, and go on. A drive
-    /// ends in the same state however long its caller waits in between.
+    /// The firmware has relocated as much as one call may. Call [`Ftl::resume`] until it no longer pauses, and go on. The time
+    /// that the caller waits in between does not change the drive's final state.
     Paused,
     /// A unit is not exported. Nothing was done.
     OutOfRange(OutOfRange),
@@ -170,19 +170,19 @@ fn erase_counts(media: &impl Media, layout: &Layout) -> Vec<u32> {
 }
 
 impl<M: Media> Ftl<M> {
-    /// An FTL over flash that holds no data: nothing mapped, every block free. It may have been erased before, the blocks of
-    /// a superblock equally often.
+    /// Builds an FTL over flash that holds no data: nothing is mapped, every block is free. Blocks may have been erased before,
+    /// those of one superblock equally often.
     ///
     /// # Errors
-    /// The counts contradict each other, do not fit 32 bits, or the maps find no memory.
+    /// The counts contradict each other or do not fit 32 bits, or there is no memory for the maps.
     pub fn new(media: M, config: FtlConfig) -> Result<Self, BuildError> {
         let mut ftl = Self::assemble(media, config, true)?;
         ftl.begin();
         Ok(ftl)
     }
 
-    /// The parts of an FTL, every usable block free and none open. A new drive has room for all that it exports; one that lost blocks need
-    /// not have.
+    /// Assembles an FTL with every usable block free and none open. A new drive must have room for all that it exports; one that lost blocks
+    /// need not.
     pub(crate) fn assemble(media: M, config: FtlConfig, is_new: bool) -> Result<Self, BuildError> {
         assert!(M::DETAILED || size_of::<M::Tag>() == 0, "only a detailed medium is told of every unit");
         check_page(&config)?;
@@ -258,7 +258,7 @@ impl<M: Media> Ftl<M> {
         Ok(ftl)
     }
 
-    /// The host's blocks are opened, those of a new drive or what a recovered one lacks.
+    /// Opens the host's blocks: all of a new drive's, or those that a recovered one lacks.
     pub(crate) fn begin(&mut self) {
         let has_place = |domain: &Domain| domain.parked.len() == self.stream_count as usize;
         let kept = self.domains.iter().all(has_place);
@@ -272,12 +272,12 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Switches wear leveling on or off. It starts off, as preconditioning wants it; policies hear events either way.
+    /// Switches wear leveling on or off. It is off at first, for preconditioning. Policies hear of events in both cases.
     pub fn set_leveling(&mut self, on: bool) {
         self.leveling = on;
     }
 
-    /// Whether it levels wear.
+    /// Whether wear leveling is on.
     pub fn is_leveling(&self) -> bool {
         self.leveling
     }
@@ -332,8 +332,8 @@ impl<M: Media> Ftl<M> {
         self.domain_of(block).index.valid(block)
     }
 
-    /// How much of the wear between new and the end of service is used: the mean erase count over the rated
-    /// endurance. `None` when no block ever retires.
+    /// Share of the service life that is used: the mean erase count over the rated endurance. `None` if no block ever
+    /// retires.
     pub fn life_used(&self) -> Option<f64> {
         let endurance = self.rated_cycles()?;
         let erases: u64 = self.domains.iter().map(|domain| domain.gc_erases + domain.wear_leveling_erases).sum();
@@ -345,13 +345,13 @@ impl<M: Media> Ftl<M> {
         self.retire.retires_at(self.endurance)
     }
 
-    /// The host units that had been written when a closed block was last written; `None` of any other block.
+    /// Number of host units written when a closed block was last written; `None` for any other block.
     pub fn closed_at(&self, block: SuperblockId) -> Option<u64> {
         let index = &self.domain_of(block).index;
         index.is_closed(block).then(|| index.closed_at(block))
     }
 
-    /// Where a firmware block stands.
+    /// State of a firmware block.
     pub fn state(&self, block: SuperblockId) -> BlockState {
         let domain = self.domain_of(block);
         let is_taken = self.persist.as_ref().is_some_and(|persist| persist.takes(block));
@@ -366,7 +366,7 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Whether a logical unit's data were lost when it was relocated, and nobody has written or trimmed it since.
+    /// Whether a logical unit's data were lost when it was relocated and it was neither written nor trimmed since.
     pub fn is_lost(&self, logical: Lpn) -> bool {
         self.lost.contains(&logical.0)
     }
@@ -382,12 +382,12 @@ impl<M: Media> Ftl<M> {
         Some(unit)
     }
 
-    /// Free blocks of the domain that has least.
+    /// Free blocks of the domain that has the fewest.
     pub fn free_blocks_min(&self) -> u32 {
         self.domains.iter().map(|domain| domain.free.len() as u32).min().unwrap_or(0)
     }
 
-    /// Dies of a group, by [`crate::policies::redundancy::RedundancyPolicy::group_dies`]; `None` without groups.
+    /// Number of dies in a group, see [`crate::policies::redundancy::RedundancyPolicy::group_dies`]; `None` without groups.
     pub fn group_dies(&self) -> Option<u32> {
         self.stripes.as_ref()?.policy.group_dies()
     }
@@ -402,7 +402,7 @@ impl<M: Media> Ftl<M> {
         self.dead
     }
 
-    /// The policy that answers retired blocks.
+    /// The capacity policy.
     pub fn capacity_policy(&self) -> &dyn CapacityPolicy {
         &*self.capacity
     }
@@ -413,7 +413,7 @@ impl<M: Media> Ftl<M> {
         domain
     }
 
-    /// Mapping units of the blocks in service, beside the reserve.
+    /// Mapping units of the blocks in service, without the reserve.
     pub fn service_units(&self) -> u64 {
         u64::from(self.rated_blocks.saturating_sub(self.retired_blocks)) * u64::from(self.units_per_block)
     }
@@ -433,7 +433,7 @@ impl<M: Media> Ftl<M> {
     }
 }
 
-/// The map of an empty drive: entries for the host's units, and for the parity of so many stripes.
+/// The map of an empty drive: entries for the host's units and for the parity of `stripes_max` stripes.
 fn empty_map(config: &FtlConfig, stripes_max: u32) -> Result<Table<u32>, BuildError> {
     let units = u64::from(config.logical_units) + u64::from(stripes_max) * u64::from(config.units_per_page);
     if units > u64::from(u32::MAX - 1) {
@@ -442,21 +442,20 @@ fn empty_map(config: &FtlConfig, stripes_max: u32) -> Result<Table<u32>, BuildEr
     Ok(Table::filled(units as usize, UNMAPPED)?)
 }
 
-/// Firmware blocks that cannot be used. One whose erase count cannot rise any further is out of service, like one that is bad from the
-/// factory.
+/// For each firmware block, whether it cannot be used: it is bad from the factory, or its erase count cannot rise any further.
 fn unusable<M: Media>(media: &M, layout: &Layout) -> Vec<bool> {
     let is_so = |flash| media.is_unusable(flash) || media.erase_count(flash).0 == u32::MAX;
     layout.superblocks().map(|block| layout.members(block).any(is_so)).collect()
 }
 
-/// What makes the drive survive a power cut; `None` where it keeps nothing.
+/// What makes the drive survive a power cut; `None` if its recovery policy keeps nothing.
 fn persist(config: &FtlConfig, layout: &Layout) -> Result<Option<Box<Persist>>, BuildError> {
     if !config.recovery.acts() {
         return Ok(None);
     }
     if config.redundancy.acts() && config.recovery.summaries() == Summaries::Map {
         let reason =
-            "a checkpoint does not tell of stripes: use recovery = full-scan with a redundancy policy".to_owned();
+            "a checkpoint does not record stripes: use recovery = full-scan with a redundancy policy".to_owned();
         return Err(BuildError::Contradiction { setting: Refused::Recovery, reason });
     }
     if layout.pages_per_superblock() < 2 {
@@ -475,16 +474,16 @@ fn persist(config: &FtlConfig, layout: &Layout) -> Result<Option<Box<Persist>>, 
     Ok(Some(Box::new(persist)))
 }
 
-/// For whom data are written to open streams.
+/// The tasks that write to open streams.
 fn writers(config: &FtlConfig) -> Vec<Task> {
     let tasks = [Task::Host, Task::GarbageCollection].into_iter();
     tasks.chain(config.scrub.acts().then_some(Task::Scrub)).collect()
 }
 
-/// Free blocks that a drive which recovers keeps at least, in each domain.
+/// Fewest free blocks that a drive with a recovery policy keeps, in each domain.
 const RECOVERY_RESERVE: u32 = 3;
 
-/// Before a layout is made, which divides by it.
+/// Checks the page and block sizes. It comes before a layout is made, which divides by them.
 fn check_page(config: &FtlConfig) -> Result<(), BuildError> {
     if config.units_per_page > 0 {
         return Ok(());
@@ -525,7 +524,7 @@ fn check_counts(config: &FtlConfig, layout: &Layout, retired_blocks: u32) -> Res
     check_room(config, layout, setting, Room { bad: u64::from(retired_blocks), ..room(config, layout, open) })
 }
 
-/// The room of a drive without stripes that has so many open streams in each domain.
+/// The room of a drive without stripes that has `open` open streams in each domain.
 fn room(config: &FtlConfig, layout: &Layout, open: u32) -> Room {
     let domains = u64::from(layout.domains());
     Room {
@@ -545,7 +544,7 @@ fn room(config: &FtlConfig, layout: &Layout, open: u32) -> Room {
     }
 }
 
-/// Blocks that the metadata area takes at most.
+/// Most blocks that the metadata area takes.
 fn metadata(config: &FtlConfig, layout: &Layout) -> u64 {
     if !config.recovery.acts() || layout.pages_per_superblock() < 2 {
         return 0;
@@ -559,17 +558,17 @@ fn metadata(config: &FtlConfig, layout: &Layout) -> u64 {
     )
 }
 
-/// The room of a drive whose host data are striped; `None` where they are not.
+/// The room of a drive whose host data are striped; `None` if they are not.
 fn striped_room(config: &FtlConfig, layout: &Layout) -> Option<Room> {
     let policy = Some(&config.redundancy).filter(|policy| policy.acts() && policy.protects(Task::Host))?;
     let open = config.placement.streams(&[Task::Host, Task::GarbageCollection]);
-    // A flush closes stripes of a page where buffers do not survive.
+    // If buffers do not survive, a flush may close stripes of one page.
     let is_closed_early = config.recovery.acts() && !config.power_loss_protection;
     let data_pages = if is_closed_early { 1 } else { u64::from(policy.data_pages()) };
     Some(Room { data_pages: Some(data_pages), ..room(config, layout, open) })
 }
 
-/// Refuses more logical units than there is room for. What is told to fit does so with parity, too.
+/// Refuses more logical units than there is room for. The number that the message says fits also fits with parity.
 fn check_room(config: &FtlConfig, layout: &Layout, setting: Refused, room: Room) -> Result<(), BuildError> {
     if u64::from(config.logical_units) > room.units_max() {
         let told = striped_room(config, layout).map_or(room, |striped| room.tighter(striped));
@@ -580,7 +579,7 @@ fn check_room(config: &FtlConfig, layout: &Layout, setting: Refused, room: Room)
     Ok(())
 }
 
-/// What a policy is told that serves the whole drive.
+/// The setting of a policy that serves the whole drive.
 fn whole_drive(config: &FtlConfig, layout: &Layout, family: &str) -> Setting {
     Setting {
         first: SuperblockId(0),
@@ -592,14 +591,14 @@ fn whole_drive(config: &FtlConfig, layout: &Layout, family: &str) -> Setting {
     }
 }
 
-/// The scrubber; none where it never acts, so that nobody notes what is read.
+/// The scrubber; `None` if it never acts, so that reads are not noted.
 fn scrub(config: &FtlConfig, layout: &Layout) -> Option<Box<dyn ScrubPolicy>> {
     let mut policy = Some(config.scrub.clone()).filter(|policy| policy.acts())?;
     policy.begin(whole_drive(config, layout, "scrub"));
     Some(policy)
 }
 
-/// The placement policy and how many streams it keeps open.
+/// The placement policy and the number of streams that it keeps open.
 fn placement(config: &FtlConfig, layout: &Layout) -> (Box<dyn PlacementPolicy>, u32) {
     let mut policy = config.placement.clone();
     policy.begin(whole_drive(config, layout, "placement"));
@@ -677,7 +676,7 @@ fn build_domain(
     Ok(built)
 }
 
-/// Stripes need as many dies as pages, and writing must go from die to die.
+/// Builds the stripes. They need as many dies as pages, and consecutive writes must go to different dies.
 fn stripes(config: &FtlConfig, layout: &Layout, pages: u32, dies: u32) -> Result<Option<Stripes>, BuildError> {
     if !config.redundancy.acts() {
         return Ok(None);
@@ -686,7 +685,7 @@ fn stripes(config: &FtlConfig, layout: &Layout, pages: u32, dies: u32) -> Result
     let data_pages = policy.data_pages();
     if !Stripes::are_counted(data_pages, config.units_per_page) {
         let units = config.units_per_page;
-        let reason = format!("stripes of {data_pages} data pages of {units} mapping units are more than is counted");
+        let reason = format!("stripes of {data_pages} data pages of {units} mapping units are too large to be counted");
         return Err(BuildError::Contradiction { setting: Refused::Redundancy, reason });
     }
     let rotates = layout.domains() == dies || layout.width() > 1;

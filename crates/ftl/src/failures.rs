@@ -1,5 +1,5 @@
-//! What the firmware does when flash fails: a block whose program failed is emptied at once, and so is one that its host takes out of
-//! service.
+//! What the firmware does when flash fails: it empties a block whose program failed at once. It does the same with a block that the host
+//! takes out of service.
 
 use wane_nand::{Media, Task};
 use wane_units::{BlockState, SuperblockId};
@@ -8,29 +8,29 @@ use crate::domain::{Frontier, Mover};
 use crate::engine::{Ftl, Outcome};
 use crate::policies::EraseCause;
 
-/// Why a block stays in service.
+/// Why a block cannot be taken out of service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnretiredError {
     /// There is no such block.
     #[error("there is no block {0}")]
     NoSuchBlock(u32),
-    /// It is out of service.
+    /// It is already out of service.
     #[error("block {0} is out of service already")]
     Retired(u32),
-    /// It is the metadata area's, or a power cut left it half erased.
+    /// It belongs to the metadata area, or a power cut left it half erased.
     #[error("block {0} belongs to the firmware's own area")]
     Taken(u32),
-    /// What it holds finds no room elsewhere.
+    /// There is no room elsewhere for its data.
     #[error("block {0} holds data, and no free block is left for them")]
     NoRoom(u32),
 }
 
 impl<M: Media> Ftl<M> {
-    /// Takes a block out of service, as one that turned bad: what it holds is relocated, and it is erased for the last time. Where the
-    /// drive demands capacity, answer it, then call [`Ftl::reclaim`].
+    /// Takes a block out of service as if it had turned bad: its data are relocated, and it is erased for the last time. If the drive demands
+    /// capacity, answer the demand, then call [`Ftl::reclaim`].
     ///
     /// # Errors
-    /// It cannot be taken out; nothing has changed but for where data lie.
+    /// The block cannot be taken out. Only the places of data have changed.
     pub fn retire_block(&mut self, block: SuperblockId) -> Result<Outcome, UnretiredError> {
         if let Some(death) = self.dead {
             return Ok(Outcome::Dead(death));
@@ -64,7 +64,7 @@ impl<M: Media> Ftl<M> {
         Ok(self.retired_or_on(domain, block))
     }
 
-    /// Retires an erased block and collects until there is a reserve again.
+    /// Retires an erased block and collects until the reserve is restored.
     fn retired_or_on(&mut self, domain: usize, block: SuperblockId) -> Outcome {
         if let Some(stop) = self.retire(domain, block) {
             return stop;
@@ -75,7 +75,7 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Empties blocks whose program failed. The controller still has the data of the page in question, so none is lost.
+    /// Empties blocks whose program failed. The controller still has the data of the failed page, so no data are lost.
     pub(crate) fn drain_failed_blocks(&mut self) -> Outcome {
         loop {
             let Some(flash) = self.media.next_failed() else { return Outcome::Done };
@@ -84,7 +84,7 @@ impl<M: Media> Ftl<M> {
             self.failures[block.index()] = self.failures[block.index()].saturating_add(1);
             let domain = self.layout.domain(block);
             self.close_early(domain, block);
-            // Without a free block it waits until garbage collection takes it; it is retired then.
+            // Without a free block the failed block waits until garbage collection takes and retires it.
             if self.domains[domain].free.is_empty() || !self.domains[domain].index.is_closed(block) {
                 continue;
             }
@@ -105,7 +105,7 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Closes a block that is being written: its last page is padded, and its frontier moves on.
+    /// Closes a block that is being written. Its last page is padded, and its stream goes on in another block.
     pub(crate) fn close_early(&mut self, domain: usize, block: SuperblockId) {
         let state = &self.domains[domain];
         let fills = |frontier: Option<Frontier>| frontier.filter(|open| open.block == block);

@@ -8,7 +8,7 @@ use wane_units::SuperblockId;
 use crate::policies::CountOrder;
 use crate::policies::allocation::FreeOrder;
 
-/// Free blocks. Their erase counts do not change while they are free, so that one finds its place again by its count.
+/// Free blocks. Their erase counts do not change while they are free, so a block is found by its count.
 #[derive(Clone, Debug)]
 pub(crate) struct FreeList {
     order: FreeOrder,
@@ -23,7 +23,7 @@ impl FreeList {
         Self { order, freed: VecDeque::new(), by_wear: CountOrder::default() }
     }
 
-    /// The free blocks, to a file or back.
+    /// Writes the free blocks to a file, or reads them back.
     pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
         archive.field("free.freed", &mut self.freed)?;
         archive.field("free.by-wear", &mut self.by_wear)
@@ -77,7 +77,7 @@ impl FreeList {
         assert_eq!(self.len(), before, "a new order loses no free block");
     }
 
-    /// Whether a block with this erase count is free. In the order of becoming free that is a look through the list.
+    /// Whether a block with this erase count is free. With [`FreeOrder::Freed`] this costs a scan of the list.
     pub(crate) fn contains(&self, block: SuperblockId, erase_count: u32) -> bool {
         match self.order {
             FreeOrder::Freed => self.freed.contains(&block),
@@ -90,7 +90,7 @@ impl FreeList {
         let before = self.len();
         match self.order {
             FreeOrder::Wear => self.by_wear.remove(block, erase_count),
-            // Nearly always the block at an end: the longest free one, or the one that was just erased.
+            // The block is nearly always at an end: the one that has been free longest, or the one that was just erased.
             FreeOrder::Freed if self.freed.front() == Some(&block) => drop(self.freed.pop_front()),
             FreeOrder::Freed if self.freed.back() == Some(&block) => drop(self.freed.pop_back()),
             FreeOrder::Freed => self.freed.retain(|free| *free != block),

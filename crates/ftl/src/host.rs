@@ -1,4 +1,4 @@
-//! What the host asks: write, read, trim.
+//! The host's commands: write, read, trim.
 
 use wane_nand::{Barrier, Media, PageRead, Purpose, ReadOutcome, Task};
 use wane_units::{Lpn, SuperblockId, UnitId, prefetch, prefetch_far};
@@ -17,18 +17,18 @@ mod turns;
 
 pub(crate) use turns::Turn;
 
-/// How far ahead of a write, read or trim its map entry is asked for; the row of the block that loses a unit half as far. Where a
-/// write takes 4 ns, 48 of them take 190 ns, and memory answers in 150: 16 were too few.
+/// Distance, in units, at which the map entry of a write, read or trim is prefetched; half of it for the row of the block that loses a
+/// unit. A write takes 4 ns, so 48 of them take 190 ns, and memory answers in 150 ns: 16 were too few.
 const AHEAD: usize = 96;
 
-/// Map entries that are asked for at once, before a request comes.
+/// Number of map entries that are prefetched at once, before a request comes.
 const ASKED_AT_ONCE: usize = 32;
 
-/// Units of a trim that are looked at together.
+/// Number of units of a trim that are checked together.
 const TRIMMED_AT_ONCE: usize = 64;
 
 impl<M: Media> Ftl<M> {
-    /// Writes logical units in order. Returns how many were written and how the call ended. Where one of them is not below
+    /// Writes logical units in order. Returns how many were written and how the call ended. If one of them is not below
     /// [`Ftl::exported`], none is written.
     pub fn write(&mut self, units: &[Lpn]) -> (usize, Outcome) {
         let (done, outcome) = self.write_for(bytemuck::cast_slice(units), Cause::Host);
@@ -36,7 +36,7 @@ impl<M: Media> Ftl<M> {
         (done, outcome)
     }
 
-    /// Units that lie in the controller's buffers since a recovery were written or trimmed.
+    /// Forgets those of these written or trimmed units that have been in the controller's buffers since a recovery.
     #[inline]
     fn forget_rescued(&mut self, units: &[Lpn]) {
         if !self.rescued.is_empty() {
@@ -44,7 +44,7 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Units of these addresses are in no buffer any more.
+    /// Drops the units at these addresses from the buffers.
     pub(crate) fn drop_rescued(&mut self, is_gone: impl Fn(Lpn) -> bool) {
         let payload = &mut self.payload;
         self.rescued.retain(|rescued| {
@@ -56,10 +56,10 @@ impl<M: Media> Ftl<M> {
         });
     }
 
-    /// As [`Ftl::write`], with what the medium is to keep of each unit's data.
+    /// As [`Ftl::write`], with a tag for each unit, which the medium keeps.
     ///
     /// # Panics
-    /// There are not as many tags as units.
+    /// The numbers of tags and units differ.
     pub fn write_tagged(&mut self, units: &[Lpn], tags: &[M::Tag]) -> (usize, Outcome) {
         assert_eq!(units.len(), tags.len(), "each unit has a tag");
         self.tags_written.extend_from_slice(tags);
@@ -68,7 +68,7 @@ impl<M: Media> Ftl<M> {
         end
     }
 
-    /// What the medium keeps of a logical unit's data, the default where it is not mapped.
+    /// The tag of a logical unit's data; the default if the unit is not mapped.
     pub fn tag(&self, unit: Lpn) -> M::Tag {
         let Some(found) = self.lookup(unit) else {
             let buffered = self.rescued.iter().find(|buffered| buffered.logical == unit);
@@ -82,7 +82,7 @@ impl<M: Media> Ftl<M> {
         self.media.tag(flash, page, within % self.layout.units_per_page())
     }
 
-    /// As [`Ftl::write`], counted for whoever asks, and with the stream that the host suggests to the placement policy.
+    /// As [`Ftl::write`], counted for `origin`. `hint` is the stream that the host suggests to the placement policy.
     pub fn write_from(&mut self, origin: Origin, hint: Option<u16>, units: &[Lpn]) -> (usize, Outcome) {
         let cause = match origin {
             Origin::Host => Cause::Host,
@@ -95,8 +95,8 @@ impl<M: Media> Ftl<M> {
         end
     }
 
-    /// What a unit held is lost from now on, as after NVMe's Write Uncorrectable: reads of it fail until it is written or
-    /// trimmed. A unit that holds nothing is left alone. A host that moves data which it could not read says so by this.
+    /// Makes a unit's data lost, as NVMe's Write Uncorrectable does: reads of it fail until it is written or trimmed. A unit
+    /// that holds nothing is left alone. A host calls this when it moves data that it could not read.
     ///
     /// # Errors
     /// The unit is not exported.
@@ -109,10 +109,10 @@ impl<M: Media> Ftl<M> {
         Ok(())
     }
 
-    /// Refuses units that are not exported: where stripes are, the map goes on beyond them with parity.
+    /// Refuses units that are not exported. With stripes the map continues beyond the exported units with parity.
     #[inline]
     fn check_range(&self, units: &[u32]) -> Result<(), OutOfRange> {
-        // The maximum of a batch is a few vector instructions; a branch a page would not be.
+        // The maximum of a batch takes a few vector instructions; a branch for each page would take more.
         match units.iter().copied().max() {
             Some(unit) if unit >= self.exported => Err(OutOfRange { unit: Lpn(unit), exported: self.exported }),
             _ => Ok(()),
@@ -185,7 +185,7 @@ impl<M: Media> Ftl<M> {
                     stop => return (done, stop),
                 }
             }
-            // Only a programmed page can make anything due, so that it does not matter how the host cuts its requests.
+            // Only a programmed page can make anything due, so it does not matter how the host splits its requests.
             if (M::DETAILED || self.stripes.is_some()) && (page_is_full || one_write) {
                 match self.run_pending() {
                     Outcome::Done => {}
@@ -196,7 +196,7 @@ impl<M: Media> Ftl<M> {
         (done, Outcome::Done)
     }
 
-    /// What the host has written or trimmed is lost no longer.
+    /// Marks units that the host has written or trimmed as no longer lost.
     #[cold]
     fn forget_loss(&mut self, units: &[u32]) {
         for unit in units {
@@ -216,7 +216,7 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// What is due after pages were programmed: parity of full stripes, and emptying what failed.
+    /// Does what is due after pages were programmed: writes parity of full stripes, and empties blocks whose program failed.
     pub(crate) fn run_pending(&mut self) -> Outcome {
         match self.write_pending_parity() {
             Outcome::Done if M::DETAILED => self.drain_failed_blocks(),
@@ -224,7 +224,7 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Units that go to one frontier in a row: with several dies or stripes, or where pages may fail, what is left of its
+    /// Most units that go to one frontier in a row. With several dies or stripes, or if pages may fail, this is the rest of its
     /// page.
     fn run_max(&self, frontier: Frontier) -> usize {
         if self.domains.len() == 1 && self.stripes.is_none() && !M::DETAILED {
@@ -234,7 +234,7 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// The domain that takes the next host page, skipping dies without room; `None` when none has any.
+    /// The domain that takes the next host page. Dies without room are skipped; `None` if no die has room.
     fn next_domain(&mut self) -> Option<usize> {
         if self.domains.len() == 1 {
             return Some(0);
@@ -249,7 +249,7 @@ impl<M: Media> Ftl<M> {
         None
     }
 
-    /// A die that garbage collection cannot refill takes pages only while a block beyond its reserve is free.
+    /// Whether a domain takes host pages. One that garbage collection cannot refill takes them only while a block beyond its reserve is free.
     fn has_room(&self, domain: usize) -> bool {
         let domain = &self.domains[domain];
         domain.host.is_some() && (domain.free.len() as u32 >= self.gc_reserve || domain.index.reclaimable())
@@ -299,7 +299,7 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// As [`overwrite`], where what is replaced may leave a stripe. Out of line, so that drives without stripes do not carry it.
+    /// As [`overwrite`], for replaced units that may leave a stripe. Out of line, so that drives without stripes do not carry it.
     #[inline(never)]
     fn overwrite_striped(&mut self, units: &[u32], done: usize, run: usize, base: u32) {
         let Some(stripes) = &mut self.stripes else { return };
@@ -308,7 +308,7 @@ impl<M: Media> Ftl<M> {
         overwrite(&mut self.map, units, done, run, base, &mut replaced, prefetch);
     }
 
-    /// The host frontier is full: close it, open the next and reclaim.
+    /// Closes the full host frontier, opens the next one and reclaims.
     pub(crate) fn next_host_block(&mut self, domain: usize) -> Outcome {
         let now = self.counters.host_units_written;
         let state = &mut self.domains[domain];
@@ -330,7 +330,7 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Asks for the map entries of logical units that will soon be read or written.
+    /// Prefetches the map entries of logical units that will soon be read or written.
     pub fn prefetch(&self, units: &[Lpn]) {
         for unit in units.iter().take(ASKED_AT_ONCE) {
             prefetch(&self.map, unit.index());
@@ -373,7 +373,7 @@ impl<M: Media> Ftl<M> {
             let (flash, page) = self.layout.place(block, within);
             let bytes = (1 + more as u32) * self.unit_bytes();
             let (task, purpose) = (Task::Host, Purpose::Serve);
-            // The lower of two limits, where there are two.
+            // The lower limit if there are two.
             let rereads_max = self.rereads_max(unit).into_iter().chain(self.read_recovery).min();
             let outcome = self.media.read(PageRead { block: flash, page, bytes, task, purpose, rereads_max });
             if let ReadOutcome::Corrected { rereads } = outcome
@@ -409,7 +409,7 @@ impl<M: Media> Ftl<M> {
         self.read_recovery = rereads_max;
     }
 
-    /// Counts units that the host read of a block, where a policy asks.
+    /// Counts units that the host read from a block, if a policy needs them.
     #[inline]
     fn count_reads(&mut self, block: SuperblockId, units: u32) {
         if let Some(reads) = self.host_reads.get_mut(block.index()) {
@@ -417,7 +417,7 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Counts a read of units of one page if it failed: for all of them, or for those that were lost before.
+    /// Counts a failed read of units of one page: all of them if `is_gone`, otherwise those that were lost before.
     #[inline]
     fn note_unread(&mut self, units: &[u32], is_gone: bool) {
         debug_assert!(!units.is_empty(), "a read that failed was one of a unit");
@@ -432,7 +432,7 @@ impl<M: Media> Ftl<M> {
         self.counters.host_reads_uncorrectable += 1;
     }
 
-    /// The units that the last [`Ftl::read`] could not bring, in its order.
+    /// The units that the last [`Ftl::read`] could not return, in its order.
     pub fn unread(&self) -> &[Lpn] {
         Lpn::slice(&self.unread)
     }
@@ -492,7 +492,7 @@ impl<M: Media> Ftl<M> {
         Ok(())
     }
 
-    /// The host has given data up: parity of nothing goes, and a degraded drive may recover.
+    /// Acts on data that the host has given up: parity of empty stripes is dropped, and a degraded drive may recover.
     pub(crate) fn gave_up(&mut self) {
         self.drop_emptied();
         self.mode.has_freed = true;
@@ -502,8 +502,8 @@ impl<M: Media> Ftl<M> {
         self.keep_what_was_given_up();
     }
 
-    /// Whether these are units in a row, none of which is mapped. A host that discards a whole drive names millions of them, and
-    /// both questions are vector instructions, which the loop over single units is not.
+    /// Whether these units are consecutive and none is mapped. A host that discards a whole drive names millions of them. Both
+    /// tests are vector instructions, unlike the loop over single units.
     fn is_unmapped_run(&self, pages: &[u32]) -> bool {
         let first = pages.first().copied().unwrap_or(0);
         let in_a_row =
@@ -519,7 +519,7 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Whether the unit was mapped.
+    /// Unmaps a unit. Returns whether it was mapped.
     pub(crate) fn unmap(&mut self, logical: u32) -> bool {
         let unit = std::mem::replace(&mut self.map[logical as usize], UNMAPPED);
         if unit == UNMAPPED {
@@ -557,7 +557,7 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Programs the pages that a run of units fills, and takes them into stripes.
+    /// Programs the pages that a run of units fills, and adds them to stripes.
     pub(crate) fn program(&mut self, block: SuperblockId, first_unit: u32, units: u32, task: Task) {
         self.program_pages(block, first_unit, units, task);
         if self.stripes.is_some() {
@@ -566,7 +566,7 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Where the tags of a block's pages lie; nowhere where the medium keeps none.
+    /// Range of the tags of a block's pages; empty if the medium keeps none.
     #[inline(always)]
     fn tags_of(&self, block: SuperblockId, pages: std::ops::Range<u32>) -> std::ops::Range<usize> {
         if size_of::<M::Tag>() == 0 {
@@ -588,7 +588,7 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Has the medium program pages of a block.
+    /// Lets the medium program pages of a block.
     #[inline(always)]
     pub(crate) fn program_media(&mut self, block: SuperblockId, pages: std::ops::Range<u32>, task: Task) {
         let width = self.layout.width();
@@ -600,7 +600,7 @@ impl<M: Media> Ftl<M> {
         }
         for page in pages {
             if page < width && self.persist.is_some() {
-                // A block is erased as a whole, or power may fail while one member is erased and another one programmed.
+                // All members are erased before one is programmed. Otherwise power may fail while one member is erased and another programmed.
                 self.media.barrier(Barrier::Erases);
             }
             let tags = self.tags.get(self.tags_of(block, page..page + 1)).unwrap_or_default();
@@ -609,16 +609,16 @@ impl<M: Media> Ftl<M> {
     }
 }
 
-/// Who is told of the units that writes replace.
+/// Receiver of the units that writes replace.
 trait Replaced {
-    /// A unit will be replaced [`AHEAD`] / 2 writes from now. `position` counts the writes.
+    /// Prefetches for a unit that will be replaced [`AHEAD`] / 2 writes from now. `position` counts the writes.
     fn prefetch(&mut self, position: usize, unit: u32);
 
-    /// A unit is replaced.
+    /// Makes a replaced unit invalid.
     fn invalidate(&mut self, unit: u32);
 }
 
-/// The replaced units of a drive that is one domain and keeps its blocks in lists.
+/// The replaced units of a drive of one domain that keeps its blocks in lists.
 struct InLists<'a> {
     lists: Lists<'a>,
     locator: UnitLocator,
@@ -638,7 +638,7 @@ impl Replaced for InLists<'_> {
     }
 }
 
-/// The replaced units of a drive that is one domain and keeps its blocks in another order than that of lists.
+/// The replaced units of a drive of one domain that does not keep its blocks in lists.
 struct InKeys<'a> {
     index: &'a mut VictimIndex,
     locator: UnitLocator,
@@ -699,8 +699,8 @@ impl Replaced for InStripes<'_> {
     }
 }
 
-/// Points `run` map entries from `units[done]` on to `base..` and clears what they replace. Entries are asked for
-/// well ahead, over the end of the run, since the next run comes right after.
+/// Points `run` map entries from `units[done]` on to `base..` and invalidates what they replace. Entries are prefetched well
+/// ahead, even beyond the end of the run, since the next run follows at once.
 #[inline(always)]
 fn overwrite(
     map: &mut [u32],
@@ -720,7 +720,7 @@ fn overwrite(
             replace(map, window[0], unit, replaced);
         }
     }
-    // The end of the batch: nothing is asked for beyond it.
+    // The end of the batch: nothing is prefetched beyond it.
     for (position, unit) in (done + steady..done + run).zip(base + steady as u32..) {
         if let Some(near) = units.get(position + AHEAD / 2) {
             announce(map, *near, position, replaced);
@@ -729,8 +729,8 @@ fn overwrite(
     }
 }
 
-/// As [`overwrite`], on a map that is far away. Out of line, so that small drives do not carry it. Drives of several domains and
-/// those without lists ask in one step.
+/// As [`overwrite`], on a map that no cache holds. Out of line, so that small drives do not carry it. Drives of several domains and
+/// those without lists prefetch in one step.
 #[inline(never)]
 fn overwrite_far(map: &mut [u32], units: &[u32], done: usize, run: usize, base: u32, replaced: &mut InLists<'_>) {
     overwrite(map, units, done, run, base, replaced, prefetch_far);

@@ -1,10 +1,10 @@
 //! The victim index: every closed block of a domain, ready for any policy's question.
 //!
 //! Blocks lie in buckets by their number of valid units. With [`Order::Entry`] a bucket is an intrusive list with a
-//! sentinel, so that moving a block after an invalidation is a handful of stores; with [`Order::Closing`] it is a set of
-//! bits (`ClosingOrder`), and with [`Order::Wear`] a heap with lazy deletion. Where only the lowest bucket is asked for,
-//! only the lowest buckets are lists (`lists`). Beside the buckets stand all closed blocks in closing order, and densely
-//! for draws, where a policy asks for them ([`Roster`]).
+//! sentinel, so that moving a block after an invalidation takes a few stores. With [`Order::Closing`] it is a set of bits
+//! (`ClosingOrder`), and with [`Order::Wear`] a heap with lazy deletion. If a policy needs only the lowest bucket, only
+//! the lowest buckets are lists (`lists`). If a policy asks for them ([`Roster`]), the index also keeps all closed blocks
+//! in closing order, and densely for draws.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -29,17 +29,17 @@ use rows::{Links, Place, Rows, State, set_range};
 /// The order of blocks that have the same number of valid units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
-    /// By the time a block last came to this number: O(1) upkeep.
+    /// By the time at which a block reached this number: O(1) upkeep.
     #[default]
     Entry,
-    /// By the host clock when the block closed, then by id: a few bits flip.
+    /// By the host clock when the block closed, then by id. Upkeep flips a few bits.
     Closing,
     /// By erase count, then by id: O(log n) upkeep.
     Wear,
 }
 
-/// Which lists of all closed blocks the mechanism keeps for a policy, beside the buckets. A policy can ask for what is not kept
-/// too; that scans all blocks.
+/// Which lists of all closed blocks the mechanism keeps for a policy, in addition to the buckets. A policy may also ask for what is
+/// not kept; that scans all blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Roster {
     /// By position and by age.
@@ -49,7 +49,7 @@ pub enum Roster {
     ByPosition,
     /// By age: `oldest`.
     ByAge,
-    /// None. To keep both costs each victim a few lines of the cache, which are far away on a large drive.
+    /// None. Keeping both costs each victim a few cache lines, which are far away on a large drive.
     Nothing,
 }
 
@@ -70,17 +70,17 @@ pub struct IndexSpec {
     pub order: Order,
     /// Only this many of the oldest closed blocks are in buckets; the others wait. `None`: all.
     pub window: Option<u32>,
-    /// The policy asks for the lowest bucket alone. With [`Order::Entry`] and without a window that saves most of the upkeep;
-    /// other buckets can be asked for still, at the cost of a scan of all blocks.
+    /// The policy asks only for the lowest bucket. With [`Order::Entry`] and without a window that saves most of the upkeep.
+    /// The policy may still ask for other buckets, at the cost of a scan of all blocks.
     pub lowest_only: bool,
     /// Which lists of all closed blocks are kept.
     pub roster: Roster,
-    /// The policy goes by what the host reads of each block.
+    /// The policy uses the number of units that the host reads from each block.
     pub reads: bool,
 }
 
 impl IndexSpec {
-    /// Whether anything that a block is entered in when it closes has to hear that it opens.
+    /// Whether a closed block has entries, apart from its bucket, that must be removed when it opens.
     fn keeps_entries(&self) -> bool {
         self.roster != Roster::Nothing || self.window.is_some()
     }
@@ -88,15 +88,15 @@ impl IndexSpec {
 
 const NOWHERE: u32 = u32::MAX;
 
-/// What is kept of a closed block beside its row. One line of the cache holds all of it, for it is asked once for each victim.
+/// Data of a closed block outside its row. One cache line holds all of it, since it is needed once for each victim.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[repr(C, align(32))]
 struct ClosedBlock {
-    /// Number of the closing. Of an open block it says nothing, and is 0 where a queue has to tell that the block has left.
+    /// Number of the closing. It means nothing for an open block, but is 0 if a queue must be able to see that the block has left.
     sequence: u64,
     /// The host clock at the closing.
     at: u64,
-    /// Where it stands in the dense table, if that is kept.
+    /// Its position in the dense table, if that is kept.
     position: u32,
 }
 
@@ -111,23 +111,23 @@ pub struct VictimIndex {
     blocks: u32,
     units_per_block: u32,
     rows: Rows,
-    /// Head and tail of each bucket's list. In links, the sentinel of bucket `b` has the number `blocks + b`.
+    /// Head and tail of each bucket's list. Links name the sentinel of bucket `b` as `blocks + b`.
     sentinels: Vec<Links>,
     closing: Option<ClosingOrder>,
     heaps: Vec<BinaryHeap<Key>>,
     keys: Vec<u64>,
-    /// How many blocks each bucket holds; kept for heaps, which hold stale entries too.
+    /// Number of blocks in each bucket; kept for heaps, which also hold stale entries.
     counts: Vec<u32>,
     /// No bucket below this one holds a block.
     lowest: u32,
     bucketed: u32,
     bucketed_valid: u64,
-    /// How many blocks are closed.
+    /// Number of closed blocks.
     closed_len: u32,
-    /// The closed blocks, densely; kept where the roster has positions.
+    /// The closed blocks, densely; kept if the roster has positions.
     closed: Vec<u32>,
     closings: Vec<ClosedBlock>,
-    /// Closing sequence number and block; the front entry is never stale. Kept where the roster has ages.
+    /// Closing sequence number and block; the front entry is never stale. Kept if the roster has ages.
     by_closing: VecDeque<(u64, u32)>,
     waiting: VecDeque<(u64, u32)>,
     sequence: u64,
@@ -172,7 +172,7 @@ impl VictimIndex {
         })
     }
 
-    /// All of it, to a file or back into an index of as many blocks.
+    /// Writes everything to a file, or reads it back into an index of the same number of blocks.
     pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
         self.rows.archive(archive)?;
         archive.fixed("index.sentinels", &mut self.sentinels)?;
@@ -188,7 +188,7 @@ impl VictimIndex {
         archive.field("index.closing", &mut self.by_closing)?;
         archive.field("index.waiting", &mut self.waiting)?;
         archive.field("index.sequence", &mut self.sequence)?;
-        // What the last prefetches named is a hint, and is not kept.
+        // The targets of the last prefetches are only hints and are not kept.
         archive.field("index.listed", &mut self.listed)?;
         if archive.is_reading() {
             self.rebuild();
@@ -196,8 +196,8 @@ impl VictimIndex {
         Ok(())
     }
 
-    /// Finds out anew what follows from the rest: how many blocks are closed, and the lists of the roster. An earlier version kept
-    /// other lists; what this one does not have is given up, and what that one did not have is made.
+    /// Recomputes what follows from the rest: the number of closed blocks and the lists of the roster. The file may be of a version
+    /// that kept other lists: lists that this version does not keep are dropped, missing ones are made.
     fn rebuild(&mut self) {
         let is_closed = |local: &u32| self.rows.state(*local).place != Place::NotClosed;
         let mut closed: Vec<u32> = (0..self.blocks).filter(is_closed).collect();
@@ -224,7 +224,7 @@ impl VictimIndex {
         block.0 - self.first
     }
 
-    /// The places of its blocks among those of the drive.
+    /// Range of its blocks among those of the drive.
     pub fn superblocks(&self) -> std::ops::Range<usize> {
         self.first as usize..(self.first + self.blocks) as usize
     }
@@ -250,7 +250,7 @@ impl VictimIndex {
         self.rows.state(self.local(block)).place != Place::NotClosed
     }
 
-    /// Counts `count` units of a block that is being written as valid, from `first` on.
+    /// Makes `count` units of a block that is being written valid, from `first` on.
     #[inline(always)]
     pub fn add_valid(&mut self, block: SuperblockId, first: u32, count: u32) {
         let local = self.local(block);
@@ -261,7 +261,7 @@ impl VictimIndex {
         self.rows.edit().set_state(local, State { valid: valid + count, place });
     }
 
-    /// Counts one more unit of a block that is being written as valid.
+    /// Makes one unit of a block that is being written valid.
     #[inline(always)]
     pub fn add_one(&mut self, block: SuperblockId, unit: u32) {
         let local = self.local(block);
@@ -293,7 +293,7 @@ impl VictimIndex {
         self.rows.edit().prefetch(local, unit);
     }
 
-    /// Counts one valid unit less in a block and moves it to its new bucket.
+    /// Makes a unit of a block invalid and moves the block to its new bucket.
     #[inline]
     pub fn invalidate(&mut self, block: SuperblockId, unit: u32) {
         if self.spec.order == Order::Entry {
@@ -303,7 +303,7 @@ impl VictimIndex {
         }
     }
 
-    /// As [`VictimIndex::invalidate`], where a bucket is no list.
+    /// As [`VictimIndex::invalidate`], for buckets that are not lists.
     #[inline(always)]
     fn invalidate_keyed(&mut self, block: SuperblockId, unit: u32) {
         let local = self.local(block);
@@ -315,7 +315,7 @@ impl VictimIndex {
         }
     }
 
-    /// Moves a block to the bucket below in the orders that are not a list. Apart, so that greedy's path stays short.
+    /// Moves a block to the bucket below in the orders that are not lists. A separate function, so that greedy's path stays short.
     #[inline(never)]
     fn lower(&mut self, local: u32, valid: u32) {
         if let Some(closing) = &mut self.closing {
@@ -327,7 +327,7 @@ impl VictimIndex {
         }
     }
 
-    /// Counts no unit of an open block as valid any more.
+    /// Makes all units of an open block invalid.
     pub fn clear(&mut self, block: SuperblockId) {
         let local = self.local(block);
         let State { place, .. } = self.rows.state(local);
@@ -341,12 +341,12 @@ impl VictimIndex {
         self.lowest().is_some_and(|valid| valid < self.units_per_block) || self.oldest_waiting().is_some()
     }
 
-    /// Whether any choice of a victim could gain a unit. A window hides blocks, so there only trying tells.
+    /// Whether any choice of a victim could gain a unit. With a window, which hides blocks, only trying would tell, so it is `true`.
     pub fn gains(&self) -> bool {
         self.spec.window.is_some() || self.reclaimable()
     }
 
-    /// Takes a block that will not be written further into the index.
+    /// Adds a block that will not be written further to the index.
     pub fn close(&mut self, block: SuperblockId, now: u64, erase_count: u32) {
         let local = self.local(block);
         assert_eq!(self.rows.state(local).place, Place::NotClosed, "block {block} closes once");
@@ -377,7 +377,7 @@ impl VictimIndex {
         }
     }
 
-    /// Takes a closed block out: it is reclaimed or refilled.
+    /// Removes a closed block, which is reclaimed or refilled.
     pub fn open(&mut self, block: SuperblockId) {
         let local = self.local(block);
         let State { valid, place } = self.rows.state(local);
@@ -407,7 +407,7 @@ impl VictimIndex {
         }
     }
 
-    /// Takes a block that is closed no longer out of the roster and of those that wait.
+    /// Removes a block that is no longer closed from the roster and from the waiting blocks.
     fn strike_off(&mut self, local: u32) {
         let left = &mut self.closings[local as usize];
         left.sequence = 0;
@@ -423,8 +423,8 @@ impl VictimIndex {
         Self::drop_stale(&mut self.waiting, &self.closings, local, self.closed_len);
     }
 
-    /// Asks for what [`VictimIndex::open`] will need of a block, in two steps with other work between and after them, since the
-    /// second follows what the first has brought.
+    /// Prefetches what [`VictimIndex::open`] will need of a block. The two steps have other work between and after them, since the
+    /// second uses what the first has loaded.
     #[inline]
     pub(crate) fn prefetch_open(&self, block: SuperblockId, step: u32) {
         let local = self.local(block) as usize;
@@ -439,7 +439,7 @@ impl VictimIndex {
         }
     }
 
-    /// Asks for what a block that will be written needs, until [`VictimIndex::close`].
+    /// Prefetches what a block that will be written needs, up to [`VictimIndex::close`].
     #[inline]
     pub(crate) fn prefetch_close(&self, block: SuperblockId) {
         let local = self.local(block);
@@ -457,7 +457,7 @@ impl VictimIndex {
             }
         }
         Self::drop_front(&mut self.waiting, &self.closings);
-        // At the next victim the first that waits comes into the window, and the one behind it is asked whether it still waits.
+        // At the next victim the first waiting block enters the window, and the one behind it is checked for still waiting.
         self.waiting.front().iter().for_each(|(_, local)| self.rows.prefetch(*local));
         self.waiting.get(1).iter().for_each(|(_, local)| prefetch(&self.closings, *local as usize));
         debug_assert!(self.bucketed <= window, "the policy sees no more blocks than its window has");
@@ -469,7 +469,7 @@ impl VictimIndex {
         (self.bucketed > 0).then_some(self.lowest)
     }
 
-    /// The next number of valid units, from `valid` up, that any bucket has.
+    /// The lowest number of valid units, from `valid` up, whose bucket holds a block.
     pub fn next_bucket(&self, valid: u32) -> Option<u32> {
         let from = valid.max(self.lowest);
         let listed = (from..self.listed.below).find(|valid| self.has(*valid));
@@ -504,7 +504,7 @@ impl VictimIndex {
         let lowest = self.lowest()?;
         let has_gap = self.spec.window.is_some_and(|window| self.bucketed < window);
         match self.waiting.front() {
-            // It comes into the window before the next choice.
+            // It enters the window before the next choice.
             Some((_, local)) if has_gap && self.rows.state(*local).valid < lowest => {
                 Some(SuperblockId(self.first + local))
             }
@@ -512,7 +512,7 @@ impl VictimIndex {
         }
     }
 
-    /// The block that came last to a bucket; `None` unless the order is [`Order::Entry`].
+    /// The block that entered a bucket last; `None` unless the order is [`Order::Entry`].
     pub fn last(&self, valid: u32) -> Option<SuperblockId> {
         match self.spec.order {
             Order::Entry if valid >= self.listed.below => {
@@ -525,7 +525,7 @@ impl VictimIndex {
         }
     }
 
-    /// Closed blocks.
+    /// Number of closed blocks.
     pub fn closed_len(&self) -> u32 {
         self.closed_len
     }
@@ -541,7 +541,7 @@ impl VictimIndex {
         self.closed_blocks().nth(position as usize).expect("a position below the number of closed blocks")
     }
 
-    /// The closed blocks, as [`VictimIndex::closed`] orders them: by their ids where the roster has no positions.
+    /// The closed blocks, in the order of [`VictimIndex::closed`]: by id if the roster has no positions.
     pub fn closed_blocks(&self) -> impl Iterator<Item = SuperblockId> {
         let scanned = if self.spec.roster.has_positions() { 0..0 } else { 0..self.blocks };
         let is_closed = |local: &u32| self.rows.state(*local).place != Place::NotClosed;
@@ -571,7 +571,7 @@ impl VictimIndex {
         (0..self.blocks).map(|local| u64::from(self.rows.state(local).valid)).sum()
     }
 
-    /// The block that a link of a bucket leads to; `None` where that is the bucket itself, which is empty.
+    /// The block that a link of a bucket leads to; `None` if that is the bucket's own sentinel, so that the bucket is empty.
     fn block_at(&self, link: u32, valid: u32) -> Option<SuperblockId> {
         let holds = |local| self.rows.state(local) == State { valid, place: Place::Bucket };
         debug_assert!(link >= self.blocks || holds(link), "a bucket holds blocks of its number of valid units");
@@ -608,7 +608,7 @@ impl VictimIndex {
         self.heaps[valid as usize].push(Reverse((self.keys[local as usize], local)));
     }
 
-    /// A block left the bucket: keep its heap's top a block that is there, and its length in proportion.
+    /// Called after a block left the bucket: keeps a present block on top of the heap, and its length in proportion.
     fn leave_heap(&mut self, valid: u32) {
         self.counts[valid as usize] -= 1;
         let (rows, keys) = (&self.rows, &self.keys);
@@ -629,7 +629,7 @@ impl VictimIndex {
         self.lowest = self.next_bucket(self.lowest).unwrap_or(self.units_per_block + 1);
     }
 
-    /// Takes over projected erase counts, where the order goes by them.
+    /// Takes over projected erase counts, if the order uses them.
     pub(crate) fn resync(&mut self, erase_count: &[u32]) {
         if self.spec.order != Order::Wear {
             return;
@@ -648,7 +648,7 @@ impl VictimIndex {
         debug_assert_eq!(entries, self.bucketed as usize, "each block of a bucket is in its heap once");
     }
 
-    /// A block opened: stale entries never stay in front, and never outnumber the closed blocks for long.
+    /// Called after a block opened: removes stale entries in front, and all of them once they outnumber the closed blocks.
     fn drop_stale(queue: &mut VecDeque<(u64, u32)>, closings: &[ClosedBlock], opened: u32, closed: u32) {
         if queue.front().is_some_and(|(_, local)| *local == opened) {
             Self::drop_front(queue, closings);
@@ -665,7 +665,7 @@ impl VictimIndex {
     }
 }
 
-/// The bits of a word that are set, lowest first.
+/// The set bits of a word, lowest first.
 #[inline(always)]
 pub(crate) fn ones(mut word: u64) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {

@@ -1,4 +1,4 @@
-//! Carries out what a wear leveler plans.
+//! Carries out the moves that a wear leveler plans.
 
 use wane_nand::{Media, Task};
 use wane_units::SuperblockId;
@@ -10,10 +10,10 @@ use crate::policies::{BlockEvent, EraseCause};
 use crate::relocate::Target;
 
 impl<M: Media> Ftl<M> {
-    /// Asks the leveler and does what it says: once, or until it plans nothing where it tests again after each move. `Some`
-    /// when a block retired and that stops the caller.
+    /// Asks the leveler and makes the move that it plans. This is done once, or until it plans nothing if it tests again after each
+    /// move. Returns `Some` if a block retired and that stops the caller.
     pub(crate) fn level(&mut self, domain: usize, erased: Option<SuperblockId>) -> Option<Outcome> {
-        // A policy from outside may never have enough: the rest waits for the next host write.
+        // A policy from outside may never stop: its other moves wait for the next host write.
         let moves_max = if self.domains[domain].leveler.tests_again() { self.domains[domain].blocks } else { 1 };
         for number in 0..moves_max {
             let action = self.planned(domain, if number == 0 { erased } else { None })?;
@@ -28,7 +28,7 @@ impl<M: Media> Ftl<M> {
         None
     }
 
-    /// What the leveler wants to be done now, if it may.
+    /// The action that the leveler plans now, if it is allowed.
     fn planned(&mut self, domain: usize, erased: Option<SuperblockId>) -> Option<Action> {
         let mode = self.mode();
         let state = &mut self.domains[domain];
@@ -84,7 +84,7 @@ impl<M: Media> Ftl<M> {
         self.recycle(domain, from, EraseCause::WearLeveling).stop()
     }
 
-    /// Puts a cold block's data under a hot block's wear.
+    /// Moves a cold block's data into a hot, much worn block.
     fn exchange(&mut self, domain: usize, hot: SuperblockId, cold: SuperblockId) -> Option<Outcome> {
         let spare = self.open_block(domain, None).expect("checked: a block is free");
         self.domains[domain].index.open(hot);
@@ -101,7 +101,7 @@ impl<M: Media> Ftl<M> {
         self.recycle(domain, cold, EraseCause::WearLeveling).stop()
     }
 
-    /// Copies every valid unit of a block that left the index into an erased one, pads the last page and closes it.
+    /// Copies every valid unit of a block that left the index into an erased block, pads the last page and closes the latter.
     fn copy_whole(&mut self, domain: usize, from: SuperblockId, into: SuperblockId) {
         assert_ne!(from, into, "a block that is about to be erased takes none of its own units");
         assert_eq!(self.domains[domain].index.valid(into), 0, "a whole block is copied into one that holds nothing");

@@ -1,7 +1,7 @@
 //! Flash translation layer: map, free space, garbage collection, wear leveling, retirement, capacity.
 //!
-//! [`Ftl`] is the mechanism; [`policies`] decide. Everything here changes state at once and knows no time. Sources:
-//! the dissertation (000) ch. 3-4 and the released FTLSim for the device model.
+//! [`Ftl`] is the mechanism; [`policies`] decide. Everything here changes state at once and takes no time. Sources: the
+//! dissertation (000) ch. 3-4 and the released FTLSim for the device model.
 
 mod check;
 mod closing;

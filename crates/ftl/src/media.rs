@@ -1,4 +1,4 @@
-//! Another medium under the same firmware: the tables move, nothing is copied.
+//! Puts another medium under the same firmware. The tables are moved, not copied.
 
 use wane_nand::Media;
 use wane_units::BlockId;
@@ -6,11 +6,11 @@ use wane_units::BlockId;
 use crate::engine::Ftl;
 
 impl<M: Media> Ftl<M> {
-    /// The same firmware over another medium, which `change` makes of the present one. Both are of one geometry and agree on
-    /// what was erased how often.
+    /// Puts the same firmware over another medium, which `change` makes from the present one. Both have the same geometry and the
+    /// same erase counts.
     ///
     /// # Panics
-    /// The geometries differ, or a page of the old medium failed and was not dealt with.
+    /// The geometries differ, or a failed page of the old medium was not dealt with.
     pub fn over<N: Media<Tag = M::Tag>>(self, change: impl FnOnce(M) -> N) -> Ftl<N> {
         let geometry = *self.media.geometry();
         let media = change(self.media);
@@ -72,7 +72,7 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Flash blocks that have pages to be programmed, each with the first of them: of free blocks and of those being written.
+    /// Flash blocks with pages that can still be programmed, each with the first such page: blocks that are free or being written.
     pub fn unprogrammed(&self) -> Vec<(BlockId, u32)> {
         let mut found = Vec::new();
         let width = self.layout.width();

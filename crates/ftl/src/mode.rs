@@ -1,4 +1,4 @@
-//! The drive's mode: what a policy that focuses wear goes by.
+//! The drive's mode, which policies with wear focusing use.
 
 use wane_nand::Media;
 
@@ -6,13 +6,13 @@ use crate::engine::Ftl;
 use crate::persist::Event;
 use crate::policies::mode::{Change, Mode, ModePolicy, ModeView, Trigger};
 
-/// The mode and who decides on it.
+/// The mode and the policy that decides on it.
 #[derive(Clone)]
 pub(crate) struct ModeState {
-    /// `None` where only the host changes it.
+    /// `None` if only the host changes the mode.
     pub(crate) policy: Option<Box<dyn ModePolicy>>,
     pub(crate) mode: Mode,
-    /// What made it degraded; `None` while it is normal.
+    /// What made the drive degraded; `None` while it is normal.
     pub(crate) trigger: Option<Trigger>,
     pub(crate) has_freed: bool,
     /// Blocks in service when the drive was new.
@@ -20,7 +20,7 @@ pub(crate) struct ModeState {
 }
 
 impl ModeState {
-    /// A drive that is normal.
+    /// The mode of a new drive: normal.
     pub(crate) fn new(policy: Box<dyn ModePolicy>, blocks_initial: u32) -> Self {
         let policy = Some(policy).filter(|policy| policy.acts());
         Self { policy, mode: Mode::Normal, trigger: None, has_freed: false, blocks_initial }
@@ -28,7 +28,7 @@ impl ModeState {
 }
 
 impl<M: Media> Ftl<M> {
-    /// How policies that focus wear treat its blocks.
+    /// The drive's mode.
     pub fn mode(&self) -> Mode {
         self.mode.mode
     }
@@ -38,8 +38,8 @@ impl<M: Media> Ftl<M> {
         self.mode.trigger
     }
 
-    /// Sets the mode, as a host does whose file system could not shrink. It holds from the next choice of a block on. What made a drive
-    /// degraded that is so already stays on record.
+    /// Sets the mode, as a host does if its file system could not shrink. The mode holds from the next choice of a block on. If the drive
+    /// is already degraded, its trigger does not change.
     pub fn set_mode(&mut self, mode: Mode) {
         if self.mode.mode != mode {
             self.event(Event::Nvram);
@@ -53,7 +53,7 @@ impl<M: Media> Ftl<M> {
         self.mode.policy.is_some()
     }
 
-    /// What decides on the mode. It counts the valid units of every block.
+    /// What the mode policy sees. Costs a count of the valid units of every block.
     pub fn mode_view(&self) -> ModeView {
         let units = u64::from(self.units_per_block);
         let in_service = self.layout.blocks() - self.retired_blocks;
@@ -71,7 +71,7 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Asks the policy whether the mode changes.
+    /// Asks the policy whether the mode changes, and changes it.
     #[inline]
     pub(crate) fn judge_mode(&mut self) {
         if self.mode.policy.is_some() {

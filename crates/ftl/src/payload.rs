@@ -1,8 +1,8 @@
 //! Which payload each physical unit holds.
 //!
-//! The bytes themselves lie with whoever asks for this; here a unit has a handle to them, as a flash page would have its data. A relocation
-//! takes the handle along and REMAP leaves it where it is, so that neither moves a byte. What a unit held stays until its block is
-//! erased, as on flash: a recovery may find that it is still the newest. A handle's bytes are free once no unit has it.
+//! The caller keeps the bytes themselves. Here a unit has only a handle to them, as a flash page would have its data. A relocation copies
+//! the handle and REMAP leaves it where it is, so neither moves a byte. A unit keeps its handle until its block is erased, as on
+//! flash: a recovery may find that it is still the newest. A handle's bytes are free once no unit has it.
 
 use std::ops::Range;
 
@@ -13,22 +13,22 @@ use wane_units::{Lpn, SuperblockId, prefetch};
 use crate::engine::{Ftl, Origin, Outcome};
 use crate::table::Table;
 
-/// Names bytes that a unit holds. 0 is zeros, which nobody keeps.
+/// The handle of zeros, which are not kept.
 pub const ZEROS: u32 = 0;
 
 /// Distance of the prefetch of counts, in units.
 const AHEAD: usize = 16;
 
-/// See the module's text.
+/// See the module's documentation.
 #[derive(Clone)]
 pub(crate) struct Payload {
-    /// By physical unit. Untouched entries take no memory.
+    /// The handle of each physical unit. Untouched entries take no memory.
     of_unit: Table<u32>,
-    /// By handle: how many have it.
+    /// By handle: its number of holders.
     holders: Vec<u32>,
-    /// Handles that nobody has, the last one next.
+    /// Handles without a holder. The last one is used next.
     free: Vec<u32>,
-    /// Those of the units of the host's present write.
+    /// Handles of the units of the host's present write.
     written: Vec<u32>,
 }
 
@@ -38,7 +38,7 @@ impl Payload {
         Ok(Self { of_unit: Table::zeroed(units)?, holders: vec![1], free: Vec::new(), written: Vec::new() })
     }
 
-    /// Whether any unit may hold more than zeros: until the first bytes come, a drive that is ready for them pays nothing.
+    /// Whether any unit may hold more than zeros. Until the first bytes come, a drive that keeps payload has no extra cost.
     #[inline(always)]
     fn holds_any(&self) -> bool {
         self.holders.len() > 1
@@ -66,24 +66,24 @@ impl Payload {
         }
     }
 
-    /// The host writes units from `base` on: those of its present write from `done` on.
+    /// Gives `run` units from `base` on the handles of the host's present write from `done` on.
     pub(crate) fn place(&mut self, base: u32, done: usize, run: usize) {
         for (offset, unit) in (base as usize..base as usize + run).enumerate() {
             debug_assert_eq!(self.of_unit[unit], ZEROS, "a unit is written once an erase");
             match self.written.get_mut(done + offset) {
-                // Its one holder is the unit from now on.
+                // From now on the unit is its one holder.
                 Some(handle) if *handle != ZEROS => self.of_unit[unit] = std::mem::replace(handle, ZEROS),
                 _ => {}
             }
         }
     }
 
-    /// What a unit holds.
+    /// The handle of a unit.
     pub(crate) fn of(&self, unit: u32) -> u32 {
         self.of_unit[unit as usize]
     }
 
-    /// Data are copied from unit to unit.
+    /// Copies the handle of a unit to another one.
     pub(crate) fn copy(&mut self, from: u32, to: u32) {
         let handle = self.of_unit[from as usize];
         if handle != ZEROS {
@@ -92,7 +92,7 @@ impl Payload {
         }
     }
 
-    /// What a unit holds, which somebody else has from now on, too.
+    /// Returns the handle of a unit and counts one more holder of it.
     pub(crate) fn share(&mut self, unit: u32) -> u32 {
         let handle = self.of(unit);
         if handle != ZEROS {
@@ -101,13 +101,13 @@ impl Payload {
         handle
     }
 
-    /// What is copied soon.
+    /// Prefetches the handle of a unit that is copied soon.
     #[inline]
     pub(crate) fn prefetch(&self, from: u32) {
         prefetch(&self.of_unit, from as usize);
     }
 
-    /// The units of a block are erased.
+    /// Erases the units of a block.
     pub(crate) fn erase(&mut self, units: Range<u32>) {
         let (first, end) = (units.start as usize, units.end as usize);
         for unit in first..end {
@@ -122,7 +122,7 @@ impl Payload {
         }
     }
 
-    /// Takes what the units of a block hold out of them: whoever has it gives it up, or puts it back.
+    /// Takes the handles of a block's units out of them. The caller gives them up later, or puts them back.
     pub(crate) fn take_out(&mut self, units: Range<u32>) -> Vec<u32> {
         let of_block = &mut self.of_unit[units.start as usize..units.end as usize];
         let taken = of_block.to_vec();
@@ -138,7 +138,7 @@ impl Payload {
         handles.iter().for_each(|handle| self.drop_one(*handle));
     }
 
-    /// After a power cut: units that were not programmed hold nothing, and only units and `held` have handles.
+    /// Recounts holders after a power cut: units that were not programmed hold nothing, and only units and `held` hold handles.
     pub(crate) fn recount(&mut self, is_erased: impl Fn(u32) -> bool, held: impl Iterator<Item = u32>) {
         self.holders.fill(0);
         self.written.clear();
@@ -155,7 +155,7 @@ impl Payload {
         self.free = (0..self.holders.len() as u32).rev().filter(is_free).collect();
     }
 
-    /// The present write is of this one unit, which a recovery found in a buffer.
+    /// Makes this handle that of the present write, for one unit that a recovery found in a buffer.
     pub(crate) fn write_one(&mut self, handle: u32) {
         self.written.push(handle);
     }
@@ -170,7 +170,8 @@ impl Payload {
         archive.list("payload.free", &mut self.free)
     }
 
-    /// Every handle is held as often as units have it, and by nobody where it is free. `held`: handles outside the units.
+    /// Checks that the holders of every handle are counted right and that exactly the handles without one are free. `held`: handles
+    /// outside the units.
     pub(crate) fn check(&self, held: &[u32]) -> Result<(), String> {
         let mut counts = vec![0u32; self.holders.len()];
         for handle in self.of_unit.iter().chain(held).filter(|handle| **handle != ZEROS) {
@@ -193,7 +194,7 @@ impl Payload {
 }
 
 impl<M: Media> Ftl<M> {
-    /// Has units hold payload from now on; what they hold now is zeros.
+    /// Lets units hold payload from now on. At first they hold zeros.
     ///
     /// # Errors
     /// The kernel refuses the address space.
@@ -209,7 +210,7 @@ impl<M: Media> Ftl<M> {
         self.payload.is_some()
     }
 
-    /// A handle to bytes that no unit holds yet. It is given to [`Ftl::write_holding`], or back by [`Ftl::drop_payload`].
+    /// Returns a handle to bytes that no unit holds yet. The caller passes it to [`Ftl::write_holding`], or returns it by [`Ftl::drop_payload`].
     ///
     /// # Panics
     /// Units hold no payload.
@@ -217,14 +218,14 @@ impl<M: Media> Ftl<M> {
         self.payload.as_mut().expect("units hold payload").take()
     }
 
-    /// Nobody wants what the handle names any more.
+    /// Counts one holder less of a handle.
     pub fn drop_payload(&mut self, handle: u32) {
         if let Some(payload) = &mut self.payload {
             payload.drop_one(handle);
         }
     }
 
-    /// One more wants what the handle names.
+    /// Counts one more holder of a handle.
     pub fn share_payload(&mut self, handle: u32) {
         if let Some(payload) = &mut self.payload
             && handle != ZEROS
@@ -233,11 +234,11 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// As [`Ftl::write_from`], of units that hold what these handles name. Of units that were not written the caller has the handles
-    /// still.
+    /// As [`Ftl::write_from`], for units that hold what these handles name. The caller still holds the handles of units that were not
+    /// written.
     ///
     /// # Panics
-    /// There are not as many handles as units, or units hold no payload.
+    /// The numbers of handles and units differ, or units hold no payload.
     pub fn write_holding(
         &mut self,
         origin: Origin,
@@ -255,7 +256,7 @@ impl<M: Media> Ftl<M> {
         end
     }
 
-    /// A unit holds what this handle names instead, without a write. Whether it holds data; else the handle is the caller's still.
+    /// Replaces the handle of a unit without a write. Returns whether the unit holds data; otherwise the caller still holds the handle.
     pub fn replace_payload(&mut self, unit: Lpn, handle: u32) -> bool {
         let place = self.lookup(unit);
         let Some(payload) = &mut self.payload else { return false };
@@ -272,12 +273,12 @@ impl<M: Media> Ftl<M> {
         true
     }
 
-    /// For each handle that was ever taken, whether anybody holds it.
+    /// For each handle that was ever taken, whether it has a holder.
     pub fn payloads_held(&self) -> impl Iterator<Item = bool> + '_ {
         self.payload.iter().flat_map(|payload| &payload.holders).map(|holders| *holders > 0)
     }
 
-    /// What a logical unit holds; [`ZEROS`] where it is not mapped.
+    /// The handle of a logical unit; [`ZEROS`] if it is not mapped.
     pub fn payload(&self, unit: Lpn) -> u32 {
         let Some(payload) = &self.payload else { return ZEROS };
         match self.lookup(unit) {
@@ -288,7 +289,7 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// The present write's payload goes to the units from `base` on.
+    /// Gives the units from `base` on the payload of the present write.
     #[inline(always)]
     pub(crate) fn place_payload(&mut self, base: u32, done: usize, run: usize) {
         if let Some(payload) = &mut self.payload
@@ -298,7 +299,7 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Gathered units, from `done` on, are copied to those from `base` on: their entries of the map tell still where they lie.
+    /// Copies the payload of gathered units, from `done` on, to the units from `base` on. The map still says where the former lie.
     #[inline]
     pub(crate) fn copy_payload(&mut self, done: u32, run: u32, base: u32) {
         let Some(payload) = self.payload.as_mut().filter(|payload| payload.holds_any()) else { return };
@@ -311,7 +312,7 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Whether what units hold is counted right.
+    /// Checks that the holders of payload are counted right.
     pub(crate) fn check_payload(&self) -> Result<(), String> {
         let Some(payload) = &self.payload else { return Ok(()) };
         let in_flight = self.flight.iter().flat_map(|flight| flight.payload());

@@ -1,8 +1,8 @@
-//! Wear that was predicted instead of simulated, taken into the firmware's state (dissertation 000, §3.3.1, "Projection").
+//! Adds wear that was predicted instead of simulated to the firmware's state (dissertation 000, §3.3.1, "Projection").
 //!
-//! Erase counts grow, and whoever goes by them hears of it: free lists and the victim index are put in order again, policies through
-//! `resync`, the sums of erases by which wear levelers and the life used are told. Map, valid counts and counters of what was done
-//! stay as they are: nothing was done.
+//! Erase counts grow, and everything that depends on them follows: free lists and the victim index are reordered, policies are told by
+//! `resync`, and the sums of erases behind wear levelers and the life used grow. Map, valid counts and counters of operations stay as
+//! they are, since no operation was done.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,8 +12,8 @@ use wane_units::SuperblockId;
 use crate::engine::{Ftl, Outcome};
 use crate::policies::EraseCause;
 
-/// What becomes of a free block that a projection brought to its rated erases. A block that holds data leaves service at its next
-/// erase, as ever.
+/// What happens to a free block that a projection brought to its rated erases. A block that holds data leaves service at its next
+/// erase, as always.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Worn {
@@ -36,38 +36,38 @@ pub enum ProjectionError {
         /// Firmware blocks.
         blocks: usize,
     },
-    /// Erases would be taken back.
-    #[error("{block} has {now} erases and is to have {found}; a projection takes no erase back")]
+    /// The erase count of a block would fall.
+    #[error("{block} has {now} erases and would have {found}; a projection cannot lower erase counts")]
     Backwards {
         /// The block.
         block: SuperblockId,
         /// Its erases.
         now: u32,
-        /// Those it is to have.
+        /// Its erases after the projection.
         found: u32,
     },
-    /// A share that is none.
+    /// A share is not between 0 and 1.
     #[error("a share of {0} of the erases by wear leveling; from 0 to 1 is allowed")]
     Share(f64),
-    /// What survives a power cut holds erase counts.
+    /// The state that survives a power cut holds erase counts.
     #[error(
         "the drive keeps its state for a power cut (ftl.recovery), and a projection would contradict what it keeps"
     )]
     Recovers,
-    /// Its flash is watched in detail, and would contradict what it saw.
+    /// The flash is simulated in detail, and its history would contradict the projection.
     #[error(
-        "the drive's flash is simulated in detail (faults, scrubbing, errors or a clock); a projection knows erase counts alone"
+        "the drive's flash is simulated in detail (faults, scrubbing, errors or a clock); a projection knows only erase counts"
     )]
     Detailed,
 }
 
 impl Ftl<Array> {
-    /// Gives every firmware block as many erases as `erase_counts` says, by its id; blocks out of service keep theirs. Of the erases that
-    /// come on top, the share `by_wear_leveling` counts as wear leveling's where policies ask. Free blocks that are worn out
-    /// then leave service, as `worn` says; where the drive demands capacity for them, answer it, then call [`Ftl::reclaim`].
+    /// Sets the erases of every firmware block to `erase_counts`, by its id; blocks out of service keep theirs. The share `by_wear_leveling`
+    /// of the added erases counts as wear leveling's when policies ask. Free blocks that are then worn out leave service as `worn` says. If
+    /// the drive demands capacity for them, answer the demand, then call [`Ftl::reclaim`].
     ///
     /// # Errors
-    /// The counts are not of this drive or take erases back, or the drive keeps more of its wear than counts. Nothing was done.
+    /// The counts are not of this drive or would lower a count, or the drive records more of its wear than counts. Nothing was done.
     pub fn project_wear(
         &mut self,
         erase_counts: &[u32],
@@ -128,8 +128,8 @@ impl Ftl<Array> {
 }
 
 impl<M: wane_nand::Media> Ftl<M> {
-    /// Takes free blocks out of service that are beyond what the retirement policy lets a block have. Where the drive demands
-    /// capacity, answer the demand, then call [`Ftl::reclaim`].
+    /// Takes free blocks out of service that the retirement policy would retire. If the drive demands capacity, answer the demand, then
+    /// call [`Ftl::reclaim`].
     pub(crate) fn retire_worn_free_blocks(&mut self) -> Outcome {
         let mut last = Outcome::Done;
         for domain in 0..self.domains.len() {

@@ -12,20 +12,20 @@ use crate::policies::retirement::{RetireView, RetirementThreshold, Verdict};
 use crate::policies::victim::GcView;
 use crate::policies::{BlockEvent, EraseCause};
 
-/// A policy that keeps choosing blocks without an invalid page gains nothing, though there are others; neither does one whose victims free
-/// no more than padding takes. After this many for each closed block in a row the domain counts as without a victim.
+/// Number of victims in a row, for each closed block, that gain nothing before the domain counts as without a victim. A policy gains nothing
+/// if it keeps choosing blocks without an invalid page though there are others, or if its victims free no more than padding takes.
 const FRUITLESS_PER_BLOCK: u64 = 64;
 
 /// Victims in a row that gained no room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Fruitless {
     pub(crate) victims: u64,
-    /// Units by which there is less room than before the first of them.
+    /// Units of room lost since before the first of them.
     pub(crate) lost: u64,
 }
 
 impl Fruitless {
-    /// Counts a victim that left so much room of what was there before. Whether there is more now than there ever was in the row.
+    /// Counts a victim that changed the room from `before` to `after` units. Returns whether there is now more room than before the row.
     fn note(&mut self, before: u64, after: u64) -> bool {
         let wanted = before + self.lost;
         let gained = after > wanted;
@@ -34,17 +34,17 @@ impl Fruitless {
     }
 }
 
-/// What became of a block that held nothing valid any more.
+/// What happened to an erased block.
 #[must_use]
 pub(crate) enum Recycled {
     /// It is free.
     Free,
-    /// It left service, and that may stop the caller.
+    /// It left service, which may stop the caller.
     Retired(Option<Outcome>),
 }
 
 impl Recycled {
-    /// What stops the caller.
+    /// The outcome that stops the caller, if any.
     pub(crate) fn stop(self) -> Option<Outcome> {
         match self {
             Self::Free => None,
@@ -70,17 +70,17 @@ impl<M: Media> Ftl<M> {
         self.run_pending()
     }
 
-    /// Goes on after an [`Outcome::Paused`].
+    /// Continues after an [`Outcome::Paused`].
     pub fn resume(&mut self) -> Outcome {
         match self.dead {
             Some(death) => Outcome::Dead(death),
             None if self.work.is_paused => self.reclaim(),
-            // The call was left between two host writes.
+            // The call was interrupted between two host writes.
             None => Outcome::Done,
         }
     }
 
-    /// As [`Ftl::reclaim`], after the host has given space up: a drive that found no space takes another look.
+    /// As [`Ftl::reclaim`], after the host has given up space: a drive that had found no space tries again.
     pub fn look_for_space(&mut self) -> Outcome {
         if matches!(self.dead, Some(EndOfLife::NoFreeBlock | EndOfLife::NoVictim)) {
             self.dead = None;
@@ -92,7 +92,7 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Collects until the domain has its reserve, and on up to `gc_unforced` while victims are worth it.
+    /// Collects until the domain has its reserve, and then up to `gc_unforced` free blocks while victims are worth it.
     pub(crate) fn reclaim_domain(&mut self, domain: usize) -> Outcome {
         let mut fruitless = std::mem::take(&mut self.domains[domain].fruitless);
         loop {
@@ -122,7 +122,7 @@ impl<M: Media> Ftl<M> {
             let next = self.prefetch_next(domain);
             match self.relocate(domain, victim, Mover::GarbageCollection) {
                 Ok(()) => {}
-                // The other dies live on; this one takes no more writes until a trim empties one of its blocks.
+                // The other dies go on. This one takes no more writes until a trim empties one of its blocks.
                 Err(_) if self.domains.len() > 1 => return Outcome::Done,
                 Err(death) => {
                     self.dead = Some(death);
@@ -137,7 +137,7 @@ impl<M: Media> Ftl<M> {
             let recycled = self.recycle(domain, victim, EraseCause::GarbageCollection);
             let gained = match recycled {
                 Recycled::Free => fruitless.note(room, self.domains[domain].room(self.units_per_block)),
-                // What it held lies elsewhere, and blocks do not retire for ever.
+                // A retirement ends the row: the data lie elsewhere, and the number of blocks that can retire is finite.
                 Recycled::Retired(_) => {
                     fruitless = Fruitless::default();
                     valid < self.units_per_block
@@ -157,13 +157,13 @@ impl<M: Media> Ftl<M> {
         Outcome::Done
     }
 
-    /// Whether a victim with so many valid units is collected unforced: an eighth of it or more is invalid.
+    /// Whether a victim with `valid` valid units is collected unforced: an eighth of it or more is invalid.
     fn is_worth(&self, valid: u32) -> bool {
         8 * u64::from(self.units_per_block - valid) >= u64::from(self.units_per_block)
     }
 
-    /// Whether collection gains nothing after so many victims in a row without an invalid unit. Once every closed block could
-    /// have been chosen, and those that were open meanwhile are closed, a look at all of them tells.
+    /// Whether collection gains nothing after `victims` fruitless victims in a row. It is so after too many of them. In addition, whenever every
+    /// closed block could have been chosen, and those that were open meanwhile are closed, all of them are checked for invalid units.
     fn is_fruitless(&self, domain: usize, victims: u64) -> bool {
         debug_assert!(victims > 0, "only a row of victims is fruitless");
         let index = &self.domains[domain].index;
@@ -175,8 +175,8 @@ impl<M: Media> Ftl<M> {
         victims.is_multiple_of(u64::from(closed) + 2) && !index.closed_blocks().any(invalid)
     }
 
-    /// Asks for what the block that is likely to be reclaimed next will need, while this one is copied: its reverse map, its
-    /// place in the index and its counts of erases; and for what the block needs that is opened next, until it is closed.
+    /// Prefetches, while a block is copied, what the next two blocks will need. Of the block that is likely to be reclaimed next: its
+    /// reverse map, its place in the index and its erase counts. Of the block that is opened next: all that it needs until it is closed.
     fn prefetch_next(&self, domain: usize) -> Option<SuperblockId> {
         let Domain { index, free, .. } = &self.domains[domain];
         if let Some(block) = free.first() {
@@ -195,7 +195,7 @@ impl<M: Media> Ftl<M> {
         Some(next)
     }
 
-    /// Asks for the reverse map of a block. Many at once hold up what comes after them, where each is far away.
+    /// Prefetches the reverse map of a block. Many prefetches at once hold up later accesses if each line is far away.
     fn prefetch_reverse(&self, block: SuperblockId) {
         let base = self.layout.unit(block, 0).index();
         for line in (base..base + (self.units_per_block as usize).min(1024)).step_by(ENTRIES_PER_LINE) {
@@ -203,8 +203,8 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// One die without a victim is passed over as long as another one has room. A drive of one domain is dead, unless it
-    /// can give up capacity.
+    /// Handles a domain without a victim. With several dies it is skipped as long as another one has room. A drive of one domain is
+    /// dead, unless it can give up capacity.
     fn no_victim(&mut self) -> Outcome {
         if self.domains.len() > 1 {
             return Outcome::Done;
@@ -220,7 +220,7 @@ impl<M: Media> Ftl<M> {
         Outcome::Dead(EndOfLife::NoVictim)
     }
 
-    /// The policy's victim, or greedy's where its answer is no closed block.
+    /// The policy's victim, or greedy's if the policy's answer is not a closed block.
     fn choose(&mut self, domain: usize) -> Option<SuperblockId> {
         self.judge_mode();
         let now = self.counters.host_units_written;
@@ -238,7 +238,7 @@ impl<M: Media> Ftl<M> {
         state.index.first(lowest)
     }
 
-    /// Erases a block that holds nothing valid, and frees it or takes it out of service.
+    /// Erases a block without valid units, and frees it or takes it out of service.
     pub(crate) fn recycle(&mut self, domain: usize, block: SuperblockId, cause: EraseCause) -> Recycled {
         self.erase(domain, block, cause);
         if self.worn_out(block, cause) {
@@ -248,7 +248,7 @@ impl<M: Media> Ftl<M> {
         Recycled::Free
     }
 
-    /// Erases a block that holds nothing valid.
+    /// Erases a block without valid units.
     pub(crate) fn erase(&mut self, domain: usize, block: SuperblockId, cause: EraseCause) {
         assert_eq!(self.domains[domain].index.valid(block), 0, "an erase loses no data");
         assert!(!self.domains[domain].index.is_closed(block), "a block leaves the index before it is erased");
@@ -288,7 +288,7 @@ impl<M: Media> Ftl<M> {
         self.after_erase(block);
     }
 
-    /// Frees an erased block. A drive that ran out in the middle of a relocation writes on in it at once.
+    /// Frees an erased block. A drive that ran out of free blocks during a relocation opens it for the host at once.
     fn release(&mut self, domain: usize, block: SuperblockId) {
         assert!(!self.retired[block.index()], "a retired block does not come back");
         let state = &mut self.domains[domain];
@@ -314,7 +314,7 @@ impl<M: Media> Ftl<M> {
         assert!((0.0..=1.0).contains(&rber), "the raw bit error rate of an erased block is a share, found {rber}");
         let erase_count = self.erase_count[block.index()];
         if erase_count == u32::MAX {
-            // One more could not be counted.
+            // One more erase could not be counted.
             return true;
         }
         let mode = self.mode.mode;
@@ -322,8 +322,8 @@ impl<M: Media> Ftl<M> {
         self.retire.verdict(&view) == Verdict::Retire
     }
 
-    /// Changes where blocks leave service. It holds from the next erase on; free blocks that are beyond it leave at once. `None`: the policy has no
-    /// threshold of this kind, and nothing was done. Where the drive demands capacity, answer it, then call [`Ftl::reclaim`].
+    /// Changes the threshold at which blocks leave service. It holds from the next erase on; free blocks beyond it leave at once. `None`: the policy
+    /// has no threshold of this kind, and nothing was done. If the drive demands capacity, answer the demand, then call [`Ftl::reclaim`].
     pub fn set_retirement_threshold(&mut self, threshold: RetirementThreshold) -> Option<Outcome> {
         if !self.retire.set_threshold(threshold) {
             return None;
@@ -331,7 +331,7 @@ impl<M: Media> Ftl<M> {
         Some(self.retire_worn_free_blocks())
     }
 
-    /// Takes an erased block out of service and asks what that means for the capacity.
+    /// Takes an erased block out of service and asks the capacity policy about it. Returns `Some` if that stops the caller.
     pub(crate) fn retire(&mut self, domain: usize, block: SuperblockId) -> Option<Outcome> {
         assert!(!self.retired[block.index()], "a block retires once");
         self.event(Event::Nvram);

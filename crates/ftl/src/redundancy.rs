@@ -1,4 +1,4 @@
-//! Redundancy inside the drive: parity is written once a stripe is full, dropped once the stripe holds nothing valid, and read to
+//! Redundancy inside the drive. Parity is written once a stripe is full, dropped once the stripe holds nothing valid, and read to
 //! reconstruct pages that cannot be corrected.
 
 use std::collections::BTreeMap;
@@ -13,25 +13,25 @@ use crate::engine::{Ftl, Outcome, UNMAPPED};
 use crate::policies::StreamId;
 use crate::stripes::{StripeId, Stripes};
 
-/// Stripes, for each die of the drive, that may wait until their parity finds a die without a page of theirs. Where more wait,
+/// Number of stripes, for each die of the drive, that may wait for a die without a page of theirs for their parity. If more wait,
 /// parity goes to any die that has room.
 const WAITING_PER_DIE: usize = 2;
 
 /// Which blocks take a page of parity.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Slots {
-    /// Those on a die without a page of the stripe. Where too many stripes wait for one, any.
+    /// Those on a die without a page of the stripe; any block if too many stripes wait for such a die.
     Apart,
     /// Any.
     Any,
 }
 
-/// Units that the map says are in a block which they were not programmed into yet.
+/// Units that the map already points to, but that are not programmed there yet.
 #[derive(Default)]
 pub(crate) struct UnderWay {
-    /// Where they still lie.
+    /// Where their data still lie.
     pub(crate) origins: BTreeMap<UnitId, UnitId>,
-    /// The page that waits in the controller's buffer for the rest of it.
+    /// The page that waits in the controller's buffer until it is full.
     pub(crate) buffered: Option<PageId>,
 }
 
@@ -44,7 +44,7 @@ struct ParitySlot {
 }
 
 impl<M: Media> Ftl<M> {
-    /// Takes programmed pages of a block into stripes. Relocated parity is not protected again: a page that holds only parity joins no
+    /// Adds programmed pages of a block to stripes. Relocated parity is not protected again: a page that holds only parity joins no
     /// stripe, and in a page of data and parity only the data count.
     pub(crate) fn join_stripes(&mut self, block: SuperblockId, pages: std::ops::Range<u32>, task: Task) {
         let Some(stripes) = &mut self.stripes else { return };
@@ -58,7 +58,7 @@ impl<M: Media> Ftl<M> {
             }
             (live > 0 || parity == 0).then_some((page, live))
         };
-        // Pages of a superblock lie on one die after the other, those of a block on one.
+        // Consecutive pages of a superblock lie on consecutive dies; those of a block lie on one die.
         let on_a_die = if layout.width() == 1 { pages.len().max(1) } else { 1 };
         for first in pages.step_by(on_a_die) {
             let ids = (first..first + on_a_die as u32).map(|page| layout.page_id(block, page));
@@ -72,7 +72,7 @@ impl<M: Media> Ftl<M> {
         self.write_parity_where(Slots::Apart)
     }
 
-    /// As [`Ftl::write_pending_parity`], in blocks of a choice.
+    /// As [`Ftl::write_pending_parity`], in the blocks that `slots` allows.
     pub(crate) fn write_parity_where(&mut self, slots: Slots) -> Outcome {
         if self.stripes.is_none() {
             return Outcome::Done;
@@ -217,8 +217,8 @@ impl<M: Media> Ftl<M> {
         Some(pages)
     }
 
-    /// Names the other pages of the stripe that a read of the host went to, for a scheduler that would rather have them: where the policy reads
-    /// around dies, and where they give the data without the page's die. What the controller has in its buffers needs no read.
+    /// Names the other pages of the stripe of a page that the host just read, so that a scheduler may read them instead. Done if the policy reads
+    /// around dies and these pages give the data without the page's die. Pages in the controller's buffers need no read.
     #[cold]
     pub(crate) fn offer_instead(&mut self, unit: UnitId, bytes: u32, rereads: u32) {
         let Some(stripes) = &self.stripes else { return };
@@ -246,7 +246,7 @@ impl<M: Media> Ftl<M> {
     }
 
     /// Whether the parity of a failed page's stripe was itself lost when it was relocated. Lost data of other pages do not matter:
-    /// parity is computed from what was programmed, and that is what these pages still hold.
+    /// parity is computed from what was programmed, and these pages still hold that.
     fn parity_is_lost(&self, wanted: &[UnitId]) -> bool {
         let Some(stripes) = self.stripes.as_ref().filter(|_| !self.lost.is_empty()) else { return false };
         let Some(stripe) = stripes.stripe_of(self.layout.page_of(wanted[0])) else { return false };

@@ -1,4 +1,4 @@
-//! Moving a block's valid units: they are gathered, forgotten where they were, and appended where they go.
+//! Relocation of a block's valid units: they are gathered, made invalid where they were, and appended to their new block.
 
 use wane_nand::{Media, PageRead, Purpose, ReadOutcome, Task};
 use wane_units::{SuperblockId, UnitId, prefetch, prefetch_far};
@@ -10,15 +10,15 @@ use crate::index::ones;
 use crate::policies::StreamId;
 use crate::redundancy::UnderWay;
 
-/// How far ahead of a relocation its map entry is asked for.
+/// Distance, in units, at which the map entry of a relocation is prefetched.
 const AHEAD: usize = 64;
 
-/// The same where the map is far away: into the second level of the cache, and from there into the first.
+/// The same for a map that no cache holds: first into the second cache level, from there into the first.
 const FAR_AHEAD: usize = 96;
 const NEAR_AHEAD: usize = 12;
 
-/// Units that are moved for each line of the next block's reverse map that is asked for. All at once would keep map entries waiting:
-/// a processor has room for a dozen or two of lines that are under way.
+/// Units that are moved for each prefetched line of the next block's reverse map. Prefetching all lines at once would hold up map
+/// entries, since a processor has room for only one or two dozen pending lines.
 const UNITS_PER_LINE: usize = 6;
 
 /// Where relocated units go.
@@ -31,7 +31,7 @@ pub(crate) struct Target {
     pub(crate) task: Task,
 }
 
-/// Points the map entries of units that lie in a row from `base` on.
+/// Points the map entries of `units` to consecutive physical units from `base` on.
 #[inline(always)]
 fn point(map: &mut [u32], units: &[u32], base: u32) {
     for logical in &units[..units.len().min(AHEAD)] {
@@ -47,8 +47,8 @@ fn point(map: &mut [u32], units: &[u32], base: u32) {
     }
 }
 
-/// As [`point`], on a map that is far away. `next` are the units that are likely to be moved next: they are asked for, and at the
-/// end their map entries.
+/// As [`point`], on a map that no cache holds. `next` are the units that are likely to be moved next: they are prefetched, and at the
+/// end also their map entries.
 #[inline(never)]
 fn point_far(map: &mut [u32], units: &[u32], base: u32, next: &[u32]) {
     for logical in &units[..units.len().min(FAR_AHEAD)] {
@@ -84,7 +84,7 @@ impl<M: Media> Ftl<M> {
         self.relocate_to(domain, victim, mover, None)
     }
 
-    /// As [`Ftl::relocate`]; the policy was asked for the first stream already.
+    /// As [`Ftl::relocate`], after the policy was asked for the first stream.
     pub(crate) fn relocate_to(
         &mut self,
         domain: usize,
@@ -99,7 +99,7 @@ impl<M: Media> Ftl<M> {
             let place = || self.place_run(domain, victim, mover.task(), count - done);
             let stream = asked.take().unwrap_or_else(place);
             let (stream, frontier) = match self.frontier_or_next(domain, stream) {
-                // Pages that power cuts tore may leave the stream short of room that it was sure of. The host's will do then.
+                // Pages that power cuts tore may take room that the stream counted on. The host's stream is used then.
                 None if self.persist.is_some() => (self.host_stream, self.frontier(domain, self.host_stream)),
                 found => (stream, found),
             };
@@ -118,8 +118,8 @@ impl<M: Media> Ftl<M> {
         Ok(())
     }
 
-    /// Fills up the pages in which relocations ended: parity needs whole pages, and finds none where streams stop within. In the
-    /// host's present stream the host goes on.
+    /// Pads the pages in which relocations ended, since parity needs whole pages. The host's present stream is not padded: the host
+    /// continues there.
     pub(crate) fn fill_page(&mut self, domain: usize, mover: Mover) {
         if self.stripes.is_none() {
             return;
@@ -136,7 +136,7 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Fills the rest of a page, and pages after it where a wordline is to be full, with units that hold nothing, so that they are programmed.
+    /// Fills the rest of a page with empty units, so that it is programmed. Padding may go on into further pages to fill a wordline.
     pub(crate) fn pad(&mut self, block: SuperblockId, first: u32, padding: u32, task: Task) {
         let per_page = self.layout.units_per_page();
         debug_assert!((first + padding).is_multiple_of(per_page), "padding ends with a page");
@@ -145,14 +145,14 @@ impl<M: Media> Ftl<M> {
         self.program(block, first, padding, task);
     }
 
-    /// Units from `base` on hold nothing of the host's.
+    /// Clears the tags of units from `base` on, which hold no host data.
     pub(crate) fn clear_tags(&mut self, base: UnitId, units: u32) {
         if size_of::<M::Tag>() > 0 {
             self.tags[base.index()..][..units as usize].fill(M::Tag::default());
         }
     }
 
-    /// The valid units' logical addresses, in order, into the scratch table; returns how many.
+    /// Gathers the logical addresses of the valid units, in order, in the scratch table. Returns their number.
     pub(crate) fn gather(&mut self, block: SuperblockId) -> u32 {
         if M::DETAILED {
             self.note_origins(block);
@@ -163,7 +163,7 @@ impl<M: Media> Ftl<M> {
         let scratch = &mut self.scratch[..];
         let mut count = 0;
         for (entries, bits) in reverse.chunks(64).zip(bits) {
-            // Where most units are valid, copying all and stepping over the others mispredicts no branch.
+            // If most units are valid, copying all of them and overwriting the invalid ones mispredicts no branch.
             if bits.count_ones() >= 32 && entries.len() == 64 {
                 for (offset, entry) in entries.iter().enumerate() {
                     scratch[count] = *entry;
@@ -182,7 +182,7 @@ impl<M: Media> Ftl<M> {
         count as u32
     }
 
-    /// Notes where in their block the gathered units lie.
+    /// Notes the numbers of the gathered units within their block.
     fn note_origins(&mut self, block: SuperblockId) {
         self.origins.clear();
         self.origins.extend(self.domains[self.layout.domain(block)].index.valid_units(block));
@@ -214,8 +214,8 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Reads the units' pages one by one and programs each page as soon as it is full. Units that cannot be read stay lost
-    /// where they go, and a page of nothing else is not read again.
+    /// Reads the units' pages one by one and programs each page as soon as it is full. Units that cannot be read are marked lost at
+    /// their new place. A page that holds only lost units is not read again.
     fn copy(&mut self, from: SuperblockId, into: Target, done: u32, run: u32) {
         let mut position = 0;
         while position < run {
@@ -257,7 +257,7 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// What of a run was not programmed where it goes, from a position on.
+    /// The units of a run, from `position` on, that are not programmed at their new place yet.
     fn under_way(&self, from: SuperblockId, into: Target, done: u32, position: u32, run: u32) -> UnderWay {
         let base = self.layout.unit(into.block, into.next).0;
         let unread = position..run;
@@ -270,7 +270,7 @@ impl<M: Media> Ftl<M> {
         UnderWay { origins: origins.collect(), buffered: Some(self.layout.page_of(first)) }
     }
 
-    /// Tells where units come from that lie together in one page.
+    /// Notes the origins of units that lie together in one page.
     fn note_moves(&mut self, from: SuperblockId, into: Target, at: usize, position: u32, together: u32) {
         for offset in 0..together {
             let source = self.layout.unit(from, self.origins[at + offset as usize]);
@@ -278,7 +278,7 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Takes the tags of units along that lie together in one page: those that the medium has, as their data come from there.
+    /// Moves the tags of units that lie together in one page. They are read from the medium, as the data are.
     fn take_tags(&mut self, from: SuperblockId, into: Target, at: usize, position: u32, together: u32) {
         let base = self.layout.unit(into.block, into.next + position).index();
         for offset in 0..together as usize {
@@ -288,7 +288,7 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Forgets that a block's units are valid: they are gathered and about to be valid elsewhere.
+    /// Makes a block's units invalid. They are gathered and about to be valid elsewhere.
     pub(crate) fn empty(&mut self, domain: usize, block: SuperblockId) {
         if self.stripes.is_some() {
             self.leave_stripes(block);
@@ -296,7 +296,7 @@ impl<M: Media> Ftl<M> {
         self.domains[domain].index.clear(block);
     }
 
-    /// A drive that dies in the middle of a relocation loses nothing: what was not copied stays where it was.
+    /// Restores the units that were not copied when the drive dies during a relocation, so that no data are lost.
     fn put_back(&mut self, domain: usize, block: SuperblockId, done: u32, count: u32) {
         for logical in &self.scratch[done as usize..count as usize] {
             let unit = UnitId(self.map[*logical as usize]);
@@ -310,15 +310,15 @@ impl<M: Media> Ftl<M> {
             }
         }
         let now = self.counters.host_units_written;
-        // The policies never heard that it left.
+        // The policies never heard that the block left the index.
         self.domains[domain].index.close(block, now, self.erase_count[block.index()]);
     }
 
-    /// Every valid unit of a block leaves its stripe; parity is in none.
+    /// Takes every valid unit of a block out of its stripe. Parity is in none.
     fn leave_stripes(&mut self, block: SuperblockId) {
         let layout = &self.layout;
         let Some(stripes) = &mut self.stripes else { return };
-        // All pages of the block: the erase that comes next takes those without valid units out of their stripes too.
+        // All pages of the block: the coming erase also takes those without valid units out of their stripes.
         stripes.prefetch(layout.page_id(block, 0), layout.pages_per_superblock());
         let valid = self.domains[layout.domain(block)].index.valid_units(block);
         for unit in valid.map(|within| layout.unit(block, within)) {

@@ -1,4 +1,4 @@
-//! REMAP: data get another address, and nothing is written.
+//! REMAP: gives data another address without writing them.
 
 use wane_nand::Media;
 use wane_units::Lpn;
@@ -6,11 +6,11 @@ use wane_units::Lpn;
 use crate::engine::{Ftl, UNMAPPED};
 use crate::persist::Event;
 
-/// A REMAP that is refused. Nothing of it was done.
+/// Why a REMAP is refused. Nothing of it was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RemapError {
-    /// It reaches beyond what is exported.
+    /// A range reaches beyond the exported units.
     #[error("units {first} to {last} are not all exported: the drive exports {exported}")]
     OutOfRange {
         /// The first unit of the range.
@@ -43,19 +43,19 @@ pub enum RemapError {
     /// The remap log has no room.
     #[error("the remap log holds {entries} entries of at most {entries_max}, and the command needs {needed} more")]
     LogFull {
-        /// Entries in it, after what could be cleaned.
+        /// Entries in it, after cleaning.
         entries: usize,
         /// Entries that fit.
         entries_max: usize,
-        /// Entries of the command.
+        /// Entries that the command needs.
         needed: usize,
     },
 }
 
 impl<M: Media> Ftl<M> {
-    /// Gives the data of `from_units` units from `from` on the addresses from `to` on, in order. What the destination held is gone, and so is the
-    /// source; a source unit that holds nothing leaves its destination without data, and so do the `to_units` beyond the source's. Returns how
-    /// many units with data moved.
+    /// Gives the data of `from_units` units from `from` on the addresses from `to` on, in order. The source and the old data of all `to_units`
+    /// units of the destination are unmapped. A destination unit whose source holds nothing, or that lies beyond the source's length, stays
+    /// without data. Returns the number of units with data that moved.
     ///
     /// Source: REMAP of the capacity-variant SSD (001, section 3.1.3). Its artifact leaks what the destination held.
     ///
@@ -107,7 +107,7 @@ impl<M: Media> Ftl<M> {
         Ok(moved)
     }
 
-    /// A unit that lies in the controller's buffers since a recovery gets another address.
+    /// Gives another address to a unit that has been in the controller's buffers since a recovery.
     fn remap_rescued(&mut self, source: u32, target: u32) {
         self.drop_rescued(|rescued| rescued.0 == target);
         self.rescued
@@ -116,7 +116,7 @@ impl<M: Media> Ftl<M> {
             .for_each(|rescued| rescued.logical = Lpn(target));
     }
 
-    /// Makes room in the remap log for units that are to be remapped.
+    /// Makes room in the remap log for units that will be remapped.
     fn log_room(&mut self, from: Lpn, from_units: u32) -> Result<(), RemapError> {
         let sources = |ftl: &Self| -> Vec<u32> {
             let mapped = Lpn::all(from.0..from.0 + from_units).filter_map(|logical| ftl.lookup(logical));

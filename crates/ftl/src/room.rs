@@ -1,16 +1,16 @@
-//! Room for data: which of a drive's blocks can hold what the host writes, and what takes the others.
+//! Room for data: how many of a drive's blocks can hold host data, and what takes the others.
 //!
-//! The firmware refuses a drive by it, and so does a scenario, so that both say the same.
+//! Both the firmware and a scenario check a drive against it, so that both refuse the same drives.
 
 use std::fmt;
 use std::num::NonZeroU32;
 
-/// A drive's firmware blocks by their use when it is full.
+/// A full drive's firmware blocks, by their use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
-    /// All of them.
+    /// All blocks.
     pub blocks: u64,
-    /// Mapping units of one.
+    /// Mapping units of a block.
     pub units_per_block: u64,
     /// Blocks that garbage collection keeps free, of all domains.
     pub reserve: u64,
@@ -18,11 +18,11 @@ pub struct Room {
     pub open: u64,
     /// Blocks that are bad from the start.
     pub bad: u64,
-    /// Blocks of the metadata area, at most.
+    /// Most blocks of the metadata area.
     pub metadata: u64,
     /// Mapping units that padding may take of each block: see [`Room::padding`].
     pub padding: u64,
-    /// Data pages for each page of parity, where all that the host writes is striped.
+    /// Data pages for each page of parity, if all host data are striped.
     pub data_pages: Option<u64>,
 }
 
@@ -32,20 +32,20 @@ impl Room {
         self.reserve + self.open + self.bad + self.metadata
     }
 
-    /// Units of each block that padding may take on a drive whose buffers do not survive a power cut: before an erase the open page of each
-    /// open block is filled up, or its open wordlines. `units`: of that page, or of the pages of those wordlines ([`Room::wordline`]). A victim with no more invalid
-    /// units would free nothing.
+    /// Units of each block that padding may take on a drive whose buffers do not survive a power cut. Before an erase the open page, or the open
+    /// wordlines, of each open block are padded. `units`: units of that page, or of the pages of those wordlines ([`Room::wordline`]). A victim
+    /// with no more invalid units than this would free nothing.
     pub fn padding(units: u32, open: u64) -> u64 {
         if units == 1 { 0 } else { u64::from(units - 1) * open + u64::from(units) }
     }
 
-    /// Pages of a firmware block of so many, one after the other, that fill a wordline of each of its `width` members, where so many pages of a
-    /// flash block share one; 1 where none does.
+    /// Number of consecutive pages of a firmware block that fill a wordline of each of its `width` members. `shared` pages of a flash block share
+    /// a wordline; 1 if no pages share one.
     pub fn wordline(shared: NonZeroU32, width: u32, pages_per_block: u32) -> u32 {
         if shared == NonZeroU32::MIN { 1 } else { shared.get().saturating_mul(width).min(pages_per_block) }
     }
 
-    /// Units of a block beside padding.
+    /// Units of a block without padding.
     fn units_left(&self) -> u64 {
         self.units_per_block.saturating_sub(self.padding)
     }
@@ -56,13 +56,13 @@ impl Room {
         self.data_pages.map_or(usable, |data| usable * data / (data + 1))
     }
 
-    /// The smallest number of blocks in which so many logical units fit, with the same reserve, open blocks and bad blocks.
+    /// The smallest number of blocks in which `logical_units` units fit, with the same reserve, open blocks and bad blocks.
     pub fn blocks_needed(&self, logical_units: u64) -> u64 {
         let written = self.data_pages.map_or(logical_units, |data| (logical_units * (data + 1)).div_ceil(data));
         written.div_ceil(self.units_left().max(1)) + self.blocks_kept()
     }
 
-    /// The one of two in which less fits.
+    /// Returns `self` or `other`, whichever holds less.
     pub fn tighter(self, other: Self) -> Self {
         if other.units_max() < self.units_max() { other } else { self }
     }

@@ -1,4 +1,4 @@
-//! The state of the firmware, for a drive that is kept in a file: its tables, and what its policies remember.
+//! The state of the firmware, for a drive that is kept in a file: its tables and its policies' states.
 
 use serde::{Deserialize, Serialize};
 use wane_archive::{Archive, ArchiveError};
@@ -10,7 +10,7 @@ use crate::policies::mode::{Mode, Trigger};
 use crate::policies::{ProjectedWear, SavedState, StateError};
 use crate::stripes::Stripes;
 
-/// What the policies of a drive remember.
+/// The states of a drive's policies.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PolicyStates {
@@ -35,7 +35,7 @@ pub struct PolicyStates {
     redundancy: Option<SavedState>,
 }
 
-/// Those of one domain.
+/// The states of one domain's policies.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct DomainStates {
@@ -44,11 +44,11 @@ struct DomainStates {
     allocation: SavedState,
 }
 
-/// Policies whose state cannot be saved or taken up.
+/// Why the state of policies cannot be saved or restored.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PolicyStateError {
-    /// A policy from outside has no way to save what it remembers.
+    /// A policy from outside does not implement `save`.
     #[error("the drive cannot be saved: its policy ftl.{family} comes from outside and does not implement `save`")]
     NotSaved {
         /// The family, as a scenario names it.
@@ -73,11 +73,11 @@ pub enum PolicyStateError {
 }
 
 impl<M: Media<Tag = ()>> Ftl<M> {
-    /// The firmware's state, to a file or back into new firmware that was built the same way; `media` does the same for its medium.
-    /// Thereafter it goes on as if it had never stopped.
+    /// Writes the firmware's state to a file, or reads it back into new firmware that was built in the same way. `media` does the same for
+    /// its medium. The firmware then continues as if it had never stopped.
     ///
     /// # Errors
-    /// As of [`Archive`]; a policy from outside cannot be saved; it holds what another kind of drive has.
+    /// Those of [`Archive`]; a policy from outside cannot be saved; the file holds the state of another kind of drive.
     pub fn archive(
         &mut self,
         archive: &mut dyn Archive,
@@ -99,7 +99,7 @@ impl<M: Media<Tag = ()>> Ftl<M> {
         archive.field("recovery.rescued", &mut self.rescued)
     }
 
-    /// Policies write a text of their own, which needs no program to be read.
+    /// Writes the policies' states to a file as one JSON text, which can be read without a program, or reads them back.
     fn archive_policies(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
         let unsaved = |error: PolicyStateError| ArchiveError::Unsaved(error.to_string());
         let saved = self.save_policies().map_err(unsaved)?;
@@ -139,10 +139,10 @@ impl<M: Media<Tag = ()>> Ftl<M> {
 }
 
 impl<M: Media> Ftl<M> {
-    /// What the policies remember.
+    /// Returns the states of the policies.
     ///
     /// # Errors
-    /// One from outside cannot be saved.
+    /// A policy from outside cannot be saved.
     pub fn save_policies(&self) -> Result<PolicyStates, PolicyStateError> {
         let named = |family| move |state: Option<SavedState>| state.ok_or(PolicyStateError::NotSaved { family });
         let mut domains = Vec::with_capacity(self.domains.len());
@@ -174,8 +174,8 @@ impl<M: Media> Ftl<M> {
         })
     }
 
-    /// Gives the policies back what they remembered when a drive of the same shape and policies was saved. Where this fails, the
-    /// drive keeps the policies that it had.
+    /// Restores the states that the policies had when a drive of the same shape and policies was saved. If this fails, the drive
+    /// keeps the policies that it had.
     ///
     /// # Errors
     /// The drive had another shape, or a policy refuses its state.
@@ -230,8 +230,8 @@ impl<M: Media> Ftl<M> {
         Ok(())
     }
 
-    /// Tells every policy the erase counts as they stand, after somebody projected the wear of the drive, or where its blocks were
-    /// erased before it was built. Free and closed blocks that are kept by their wear find their places anew.
+    /// Tells every policy the present erase counts, after the wear of the drive was projected or if its blocks were erased before it
+    /// was built. Free and closed blocks that are ordered by wear are sorted again.
     pub fn resync_policies(&mut self) {
         let states: Vec<BlockState> = self.layout.superblocks().map(|block| self.state(block)).collect();
         let wear = ProjectedWear { first: SuperblockId(0), erase_count: &self.erase_count, states: &states };
@@ -274,7 +274,7 @@ mod tests {
     use wane_sim::Streams;
     use wane_units::{BlockId, Bytes, Geometry, Lpn, Ratio};
 
-    /// Wears the blocks as nobody heard it, the more the higher their number, and then tells the policies.
+    /// Wears the blocks without telling the policies, the more the higher their number, and then tells them.
     fn project(ftl: &mut Ftl<Array>) {
         for block in 0..ftl.layout.blocks() {
             let erases = ftl.erase_count[block as usize] + 50 * block;
@@ -313,7 +313,7 @@ mod tests {
                 ftl.check().unwrap();
                 project(&mut ftl);
             }
-            // Who reasons with counts of before names blocks that are not where it believes.
+            // A policy that still used the old counts would name blocks in other states than it believes.
             assert_eq!(ftl.counters().policy_refusals, 0, "{name}");
         }
     }

@@ -1,4 +1,4 @@
-//! Scrubbing: relocates blocks before their errors grow too many.
+//! Scrubbing: relocates blocks before they have too many errors.
 
 use wane_nand::{Health, Media, PageRead, Purpose, ReadOutcome, Task};
 use wane_units::SuperblockId;
@@ -11,7 +11,7 @@ use crate::policies::scrub::{Action, Condition, ScrubView};
 /// Days after which data in a block that is still being written counts as old.
 const OPEN_DAYS_MAX: f64 = 1.0;
 
-/// How many reads are remembered for the policy; beyond, the oldest are what it hears of.
+/// Most reads that are remembered for the policy. If there are more, it hears of the oldest.
 const TOUCHED_MAX: usize = 4096;
 
 impl<M: Media> Ftl<M> {
@@ -28,7 +28,7 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Asks the scrub policy once and does what it says. `None` when there was nothing to do or no room to do it.
+    /// Asks the scrub policy once and does what it says. `None` if there was nothing to do or no room to do it.
     pub fn scrub(&mut self) -> Option<Outcome> {
         if self.dead.is_some() {
             return None;
@@ -58,8 +58,8 @@ impl<M: Media> Ftl<M> {
         outcome
     }
 
-    /// Whether the data in an open block is old, or was read as often as the block has pages. What is read much but written
-    /// little would otherwise stay in a block that never fills. Closing early wastes pages: that many reads pay for it.
+    /// Whether the data in an open block are old, or were read as often as the block has pages. Otherwise data that are read much
+    /// but written little could stay in a block that never fills. Closing early wastes pages, which this many reads justify.
     fn is_stale(&self, block: SuperblockId) -> bool {
         let health = self.worst_health(block);
         health.reads >= self.media.geometry().pages_per_block() || health.age_days >= OPEN_DAYS_MAX
@@ -88,12 +88,12 @@ impl<M: Media> Ftl<M> {
         let valid = self.relocatable(block)?;
         let stream = self.place_run(domain, block, Task::Scrub, valid);
         let state = &self.domains[domain];
-        // What does not fit the open block needs a free one; the block that is emptied comes back for it.
+        // Data that do not fit the open block need a free one. The emptied block replaces it.
         let room = match self.frontier(domain, stream) {
             Some(frontier) if frontier.block != block => self.units_per_block - frontier.next,
             _ => 0,
         };
-        // The host goes on in a free block where it is its block that is closed.
+        // If the host's own block is closed, the host continues in a free one.
         let host = usize::from(state.host.is_some_and(|frontier| frontier.block == block));
         if state.free.len() < usize::from(room < valid) + host {
             return None;
@@ -113,7 +113,7 @@ impl<M: Media> Ftl<M> {
         })
     }
 
-    /// Reads the first valid page of a block: its re-reads, `None` if it is uncorrectable.
+    /// Reads the first valid page of a block. Returns its re-reads; `None` if it is uncorrectable.
     fn check_page(&mut self, block: SuperblockId) -> Option<u32> {
         let unit = self.domains[self.layout.domain(block)].index.valid_units(block).next();
         let unit = unit.expect("a block to check holds valid units");
@@ -130,7 +130,7 @@ impl<M: Media> Ftl<M> {
 }
 
 impl<M: Media> Condition for Ftl<M> {
-    /// Valid units of a block that holds some, unless it is being written and still fresh.
+    /// Valid units of a block that holds some; `None` if it is being written and its data are still fresh.
     fn relocatable(&self, block: SuperblockId) -> Option<u32> {
         let index = &self.domains.get(self.layout.domain(block))?.index;
         let valid = index.valid(block);

@@ -11,7 +11,7 @@ use crate::policies::placement::{HostWrite, Origin, RelocatedRun};
 use crate::policies::{BlockEvent, StreamId};
 
 impl<M: Media> Ftl<M> {
-    /// Takes the free block that the allocation policy chooses. `None` where none is free.
+    /// Takes the free block that the allocation policy chooses. `None` if no block is free.
     pub(crate) fn open_block(&mut self, domain: usize, stream: Option<StreamId>) -> Option<SuperblockId> {
         let (erase_count, failures) = (&self.erase_count, &self.failures);
         let now = self.counters.host_units_written;
@@ -38,14 +38,14 @@ impl<M: Media> Ftl<M> {
         self.open_block(domain, Some(stream)).map(|block| Frontier { block, next: 0 })
     }
 
-    /// The block that a stream fills, as it stands.
+    /// The block that a stream fills at present.
     #[inline]
     pub(crate) fn frontier(&self, domain: usize, stream: StreamId) -> Option<Frontier> {
         let state = &self.domains[domain];
         if stream == self.host_stream { state.host } else { state.parked[stream.index()].frontier }
     }
 
-    /// The block that a stream fills; a new one where it has none. The host's present stream has one, or none is free.
+    /// The block that a stream fills; a new one if it has none. The host's present stream has one unless no block is free.
     pub(crate) fn frontier_or_next(&mut self, domain: usize, stream: StreamId) -> Option<Frontier> {
         let found = self.frontier(domain, stream);
         if found.is_some() || stream == self.host_stream {
@@ -77,7 +77,7 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Asks where the units of a block go that are relocated next.
+    /// Asks the placement policy for the stream of the units of a block that are relocated next.
     pub(crate) fn place_run(&mut self, domain: usize, from: SuperblockId, task: Task, units: u32) -> StreamId {
         debug_assert!(units > 0, "a place is sought for a unit at least");
         if self.stream_count == 1 {
@@ -109,7 +109,7 @@ impl<M: Media> Ftl<M> {
         self.checked(answer)
     }
 
-    /// Asks where a host request goes, and turns the host to that stream. `Some` where that stops the call.
+    /// Asks the placement policy for the stream of a host request, and makes it the host's present stream. `Some` if that stops the call.
     pub(crate) fn place_request(&mut self, pages: &[u32], cause: Cause) -> Option<Outcome> {
         let first = Lpn(*pages.first()?);
         let origin = if cause == Cause::FileSystem { Origin::FileSystemMove } else { Origin::Host };
@@ -125,7 +125,7 @@ impl<M: Media> Ftl<M> {
         if is_one { answer } else { StreamId(0) }
     }
 
-    /// Parks the blocks of the host's present stream and takes up those of another, then reclaims what new ones took.
+    /// Parks the blocks of the host's present stream and continues with those of another, then reclaims what new ones took.
     fn turn_host(&mut self, stream: StreamId) -> Option<Outcome> {
         assert_ne!(self.host_stream, stream, "the host turns to another stream than its present one");
         let before = std::mem::replace(&mut self.host_stream, stream);
@@ -147,7 +147,7 @@ impl<M: Media> Ftl<M> {
         if !opened {
             return None;
         }
-        // One that this leaves short of its reserve is served when its next block is full.
+        // A domain that this leaves short of its reserve is reclaimed when its next block is full.
         (0..self.domains.len()).find_map(|domain| match self.reclaim_domain(domain) {
             Outcome::Done => None,
             stop => Some(stop),

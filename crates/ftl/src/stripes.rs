@@ -1,6 +1,6 @@
-//! Stripes: which physical pages protect each other, and how much of them is still valid.
+//! Stripes: which physical pages protect each other, and how many of their units are still valid.
 //!
-//! Parity is mapped like data, under logical units above those of the host: with `u` units a page, stripe `i` has the `u` logical
+//! Parity is mapped like data, under logical units above those of the host: with `u` units in a page, stripe `i` has the `u` logical
 //! units from `logical_initial + i * u` on. So garbage collection moves parity without knowing what it is.
 
 mod rows;
@@ -17,17 +17,17 @@ use crate::policies::redundancy::RedundancyPolicy;
 use crate::table::Table;
 use rows::{Rows, Stage, State};
 
-/// Distance of the second prefetch, in writes. Within so many the first one has brought the number of a page's stripe, and only with
-/// that number is it known where the stripe lies.
+/// Distance of the second prefetch, in writes. By then the first one has loaded the number of a page's stripe, which says where the
+/// stripe lies.
 const SECOND_PREFETCH: usize = 8;
 
-/// How many stripes ahead of the one that takes a page the next ones are asked for: a die that collects fills one after the other.
+/// How many stripes ahead of the one that takes a page are prefetched. A die that collects fills one after the other.
 const STRIPES_AHEAD: usize = 8;
 
 /// An entry of a table that names no page or no stripe.
 const NONE: u32 = u32::MAX;
 
-/// A stripe. Numbers are used again.
+/// Number of a stripe. Numbers are reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StripeId(pub(crate) u32);
 
@@ -39,11 +39,11 @@ impl StripeId {
     }
 }
 
-/// Most stripes that fill at the same time, for each task, and its share for each group of dies; beyond it the fullest is closed with
+/// Most stripes that fill at the same time for each task; each group of dies has an equal share. Beyond it the fullest is closed with
 /// fewer pages. A die that collects many nearly full blocks in a row begins a stripe for each page that it programs.
 const FILLING_MAX: usize = 16_384;
 
-/// As many as [`FILLING_MAX`], and no more than a drive has pages.
+/// [`FILLING_MAX`], but at most the pages of a drive.
 fn filling_max(pages: u32) -> usize {
     FILLING_MAX.min(pages as usize)
 }
@@ -54,19 +54,19 @@ pub(crate) struct Stripes {
     data_pages: usize,
     /// Whether the policy has reads go around a die.
     pub(crate) reads_around: bool,
-    /// Whether pages carry the number of their stripe in their out-of-band data. It is used again once no page carries it any more.
+    /// Whether pages carry the number of their stripe in their out-of-band data. The number is reused once no page carries it any more.
     in_out_of_band: bool,
     filling_max: usize,
-    /// By [`PageId`]: the stripe that the page is in, or [`NONE`]. Where it lies in the out-of-band data, until the page is erased.
+    /// By [`PageId`]: the stripe that the page is in, or [`NONE`]. Kept until the page is erased if it lies in the out-of-band data.
     stripe_of: Table<u32>,
     rows: Rows,
     vacant: Vec<StripeId>,
-    /// Dies of a group: the pages of a stripe lie in one.
+    /// Number of dies in a group. The pages of a stripe lie in one group.
     group_dies: u32,
     by_group: Divisor,
     /// By task, and by group of dies within a task.
     filling: Vec<Filling>,
-    /// Full, and waiting for their parity.
+    /// Stripes that are full and wait for their parity.
     pub(crate) full: Full,
     /// Stripes that lost their last valid unit, whose parity is to be dropped.
     emptied: Vec<StripeId>,
@@ -74,8 +74,8 @@ pub(crate) struct Stripes {
     pub(crate) turn: u32,
     /// The dies of [`Stripes::note_dies`].
     noted: Vec<DieId>,
-    /// The pages that the last calls of [`Stripes::prefetch_unit`] named, each at its number modulo their count. Nothing depends on
-    /// them but speed.
+    /// The pages that the last calls of [`Stripes::prefetch_unit`] named, each at the call's number modulo the length. Only speed
+    /// depends on them.
     prefetched: [u32; SECOND_PREFETCH],
 }
 
@@ -86,16 +86,16 @@ pub(crate) struct Stripes {
 /// So a released stripe only loses its ticket, and its entry is skipped when it comes up.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Full {
-    /// Ticket, stripe, task. An entry counts while its ticket is the one that its stripe holds.
+    /// Ticket, stripe, task. An entry is valid while its stripe holds the same ticket.
     queue: VecDeque<(u64, StripeId, Task)>,
-    /// By stripe; 0: it does not wait.
+    /// Ticket of each stripe; 0: the stripe does not wait.
     tickets: Vec<u64>,
     issued: u64,
     waiting: usize,
 }
 
 impl Full {
-    /// How many wait.
+    /// Number of stripes that wait.
     pub(crate) fn len(&self) -> usize {
         debug_assert!(self.waiting <= self.queue.len(), "every stripe that waits has an entry");
         self.waiting
@@ -110,7 +110,7 @@ impl Full {
         self.tickets[stripe.index()] = self.issued;
         self.queue.push_back((self.issued, stripe, task));
         self.waiting += 1;
-        // Entries without a ticket are at most as many as those with one, so memory is bounded and the cost amortized.
+        // There are at most as many entries without a ticket as with one, so memory is bounded and the cost amortized.
         if self.queue.len() > 2 * self.waiting + 64 {
             let tickets = &self.tickets;
             self.queue.retain(|(ticket, stripe, _)| tickets[stripe.index()] == *ticket);
@@ -133,13 +133,13 @@ impl Full {
         self.tickets.get(stripe.index()).is_some_and(|ticket| *ticket != 0)
     }
 
-    /// Those that wait.
+    /// The stripes that wait, with their tasks.
     fn waiting(&self) -> impl Iterator<Item = (StripeId, Task)> {
         let counts = |(ticket, stripe, _): &&(u64, StripeId, Task)| self.tickets[stripe.index()] == *ticket;
         self.queue.iter().filter(counts).map(|(_, stripe, task)| (*stripe, *task))
     }
 
-    /// The stripe waits no longer, if it did.
+    /// Removes a stripe, if it waits.
     fn remove(&mut self, stripe: StripeId) {
         let Some(ticket) = self.tickets.get_mut(stripe.index()) else { return };
         if std::mem::take(ticket) != 0 {
@@ -149,7 +149,7 @@ impl Full {
 }
 
 /// Stripes of a group of dies that take pages, numbered in the order in which they began. Each die fills them in that order, so one number
-/// for each die of the group says which stripes have a page of it: all below.
+/// for each die is enough: all stripes below it have a page of the die.
 #[derive(Clone, Serialize, Deserialize)]
 struct Filling {
     stripes: VecDeque<StripeId>,
@@ -166,7 +166,7 @@ impl Filling {
 }
 
 impl Stripes {
-    /// No stripes over `pages` pages of `dies` dies.
+    /// Makes an empty set of stripes over `pages` pages of `dies` dies.
     ///
     /// # Errors
     /// The kernel gives no memory.
@@ -203,7 +203,7 @@ impl Stripes {
         })
     }
 
-    /// All stripes, to a file or back. What the last prefetches named is a hint, and is not kept.
+    /// Writes all stripes to a file, or reads them back. The targets of the last prefetches are only hints and are not kept.
     pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
         archive.same("stripes.data-pages", &(self.data_pages as u32))?;
         archive.fixed("stripes.of-pages", &mut self.stripe_of)?;
@@ -221,13 +221,12 @@ impl Stripes {
         archive.field("stripes.turn", &mut self.turn)
     }
 
-    /// Whether stripes of so many pages of so many units can be counted.
+    /// Whether the counts of a stripe of `data_pages` pages of `units_per_page` units are in range.
     pub(crate) fn are_counted(data_pages: u32, units_per_page: u32) -> bool {
         rows::are_counted(data_pages, units_per_page)
     }
 
-    /// Most stripes at a time: each keeps a data page and a page of parity from being erased, but for those that have no
-    /// parity yet.
+    /// Most stripes at a time. Each keeps a data page from being erased, and also a page of parity once it has parity.
     pub(crate) fn count_max(pages: u32) -> u32 {
         (pages / 2).saturating_add(2 * (filling_max(pages) * Task::ALL.len()) as u32)
     }
@@ -244,13 +243,13 @@ impl Stripes {
         Some(self.stripe_of[page.index()]).filter(|stripe| *stripe != NONE).map(StripeId)
     }
 
-    /// Pages of a stripe that were not erased.
+    /// The pages of a stripe that were not erased.
     pub(crate) fn members(&self, stripe: StripeId) -> impl Iterator<Item = PageId> + '_ {
         self.rows.members(stripe).iter().copied().filter(|page| *page != NONE).map(PageId)
     }
 
-    /// Pages of a die were programmed, each with so many valid units: each joins the oldest filling stripe that has no page on the die.
-    /// Returns how many stay unprotected, as there is no room for another stripe.
+    /// Adds programmed pages of a die, given with their numbers of valid units. Each joins the oldest filling stripe that has no page on the die.
+    /// Returns the number of pages that stay unprotected because there is no room for another stripe.
     pub(crate) fn join(&mut self, task: Task, die: DieId, pages: impl Iterator<Item = (PageId, u32)>) -> u64 {
         if !self.policy.protects(task) {
             return 0;
@@ -278,8 +277,8 @@ impl Stripes {
             self.stripe_of[page.index()] = stripe.0;
             let state = self.rows.join(stripe, page, live);
             debug_assert_eq!(state.stage, Stage::Filling, "pages join stripes whose parity is not made yet");
-            // The first stripe has a page of every die that any other one has, so it is the first to be full. One die that is
-            // written far more than the others would leave ever more stripes unfinished.
+            // The first stripe has a page of every die that any other stripe has, so it is full first. A die that is written far
+            // more than the others would leave more and more stripes unfinished.
             if position == 0 && state.joined as usize == self.data_pages || filling.stripes.len() > self.filling_max {
                 self.close_first(task, place);
             }
@@ -287,14 +286,14 @@ impl Stripes {
         unprotected
     }
 
-    /// Where the stripes lie that take pages which a task programs on the dies of a group.
+    /// Index of the filling stripes for pages that a task programs on the dies of a group.
     #[inline]
     fn place(&self, task: Task, group: u32) -> usize {
         let groups = self.filling.len() / Task::ALL.len();
         task as usize * groups + group as usize
     }
 
-    /// Notes the dies that the pages of a stripe lie on, for [`Stripes::is_apart`]: of many dies that are asked, one may do.
+    /// Notes the dies that hold the pages of a stripe, for [`Stripes::is_apart`], which is then asked for many dies.
     pub(crate) fn note_dies(&mut self, stripe: StripeId, die_of: impl Fn(PageId) -> DieId) {
         self.noted.clear();
         for page in self.rows.members(stripe).iter().filter(|page| **page != NONE) {
@@ -302,14 +301,14 @@ impl Stripes {
         }
     }
 
-    /// Whether a die is of the group of those last noted, and none of them.
+    /// Whether `die` belongs to the group of the last noted dies and is not one of them.
     #[inline]
     pub(crate) fn is_apart(&self, die: DieId) -> bool {
         let is_of_group = self.noted.first().is_none_or(|noted| self.group_of(*noted) == self.group_of(die));
         is_of_group && !self.noted.contains(&die)
     }
 
-    /// The group of dies that a die is in. The pages of a stripe lie in one.
+    /// The group that a die belongs to. The pages of a stripe lie in one group.
     #[inline]
     pub(crate) fn group_of(&self, die: DieId) -> u32 {
         self.by_group.divide(die.0)
@@ -328,7 +327,7 @@ impl Stripes {
         }
     }
 
-    /// Closes every stripe that takes pages, as it stands.
+    /// Closes every stripe that takes pages, full or not.
     pub(crate) fn close_filling(&mut self) {
         let groups = self.filling.len() / Task::ALL.len();
         for place in 0..self.filling.len() {
@@ -367,7 +366,7 @@ impl Stripes {
         self.rows.prefetch(self.stripe_of[before as usize]);
     }
 
-    /// A unit of a page is no longer valid.
+    /// Notes that a unit of a page is no longer valid.
     #[inline(always)]
     pub(crate) fn unit_gone(&mut self, page: PageId) {
         let Some(stripe) = self.stripe_of(page) else { return };
@@ -377,7 +376,7 @@ impl Stripes {
         }
     }
 
-    /// A unit of a page is valid after all: its relocation failed.
+    /// Notes that a unit of a page is valid again, since its relocation failed.
     pub(crate) fn unit_back(&mut self, page: PageId) {
         if let Some(stripe) = self.stripe_of(page) {
             let state = self.rows.state(stripe);
@@ -386,7 +385,7 @@ impl Stripes {
         }
     }
 
-    /// The next stripe that holds nothing valid.
+    /// Takes the next stripe that holds nothing valid.
     #[inline]
     pub(crate) fn next_emptied(&mut self) -> Option<StripeId> {
         while let Some(stripe) = self.emptied.pop() {
@@ -398,7 +397,7 @@ impl Stripes {
         None
     }
 
-    /// `count` pages from `first` on are erased: the stripe of each goes on without it.
+    /// Takes `count` pages from `first` on, which are erased, out of their stripes.
     pub(crate) fn pages_erased(&mut self, first: PageId, count: u32) {
         let stripes = &mut self.stripe_of[first.index()..][..count as usize];
         for (stripe, page) in stripes.iter_mut().zip(first.0..) {
@@ -414,7 +413,7 @@ impl Stripes {
         }
     }
 
-    /// Forgets a stripe that holds nothing valid. Its parity has been given up.
+    /// Releases a stripe that holds nothing valid. Its parity was already dropped.
     pub(crate) fn release(&mut self, stripe: StripeId) {
         let state = self.rows.state(stripe);
         debug_assert_eq!(state.live, 0, "a stripe that protects data stays");
@@ -434,13 +433,12 @@ impl Stripes {
         self.vacant.push(stripe);
     }
 
-    /// The stripes of all pages, as their out-of-band data carry them.
+    /// The stripe numbers of all pages, as in their out-of-band data.
     pub(crate) fn named(&self) -> &Table<u32> {
         &self.stripe_of
     }
 
-    /// Stripes that have no parity unless it lies elsewhere, and the task that filled each: those that take pages, and those that are
-    /// full.
+    /// Stripes that take pages or are full, each with the task that filled it. The map says whether they have parity.
     pub(crate) fn in_use(&self) -> impl Iterator<Item = (StripeId, Task)> {
         let groups = self.filling.len() / Task::ALL.len();
         let filling = self.filling.chunks(groups).zip(Task::ALL).flat_map(|(of_task, task)| {
@@ -453,13 +451,13 @@ impl Stripes {
         filling.chain(closed)
     }
 
-    /// Whether the parity of a stripe is still the controller's.
+    /// Whether the parity of a stripe is still in the controller.
     pub(crate) fn is_held(&self, stripe: StripeId) -> bool {
         self.rows.state(stripe).stage == Stage::Filling || self.full.waits(stripe)
     }
 
-    /// Stripes as a power cut left them: `named` is what the out-of-band data of pages say, of which those count that `is_member` says. All
-    /// stripes are closed and count nothing valid.
+    /// Rebuilds the stripes as a power cut left them. `named` are the stripe numbers in the pages' out-of-band data; only pages for which
+    /// `is_member` holds count. All stripes are then closed, without valid units.
     pub(crate) fn regroup(&mut self, named: Table<u32>, is_member: impl Fn(PageId) -> bool) {
         self.stripe_of = named;
         for page in 0..self.stripe_of.len() as u32 {
@@ -485,18 +483,18 @@ impl Stripes {
         self.vacant.reverse();
     }
 
-    /// Stripes that pages are in, released ones not among them.
+    /// Closed stripes that hold pages, without released ones.
     pub(crate) fn closed(&self) -> Vec<StripeId> {
         let is_closed = |stripe: &StripeId| self.rows.state(*stripe).stage == Stage::Closed;
         self.rows.ids().filter(is_closed).collect()
     }
 
-    /// Counts the valid data units of a stripe, after [`Stripes::regroup`].
+    /// Sets the number of valid data units of a stripe, after [`Stripes::regroup`].
     pub(crate) fn set_live(&mut self, stripe: StripeId, live: u32) {
         self.rows.set(stripe, State { live, ..self.rows.state(stripe) });
     }
 
-    /// Valid data units of every page that is in a stripe, for the invariants: (page, stripe), and what stripes count.
+    /// For the invariants: every page that is in a stripe, with that stripe, and the valid units that each stripe counts.
     pub(crate) fn tally(&self) -> (Vec<(PageId, StripeId)>, Vec<u32>) {
         let pages = (0..self.stripe_of.len() as u32).map(PageId);
         let in_stripes = pages.filter_map(|page| Some((page, self.named_by(page)?)));

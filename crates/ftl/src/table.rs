@@ -3,10 +3,10 @@
 use bytemuck::Pod;
 use memmap2::MmapMut;
 
-/// Tables up to here lie on the heap: a huge page holds 2 MiB, and tests make millions of small drives.
+/// Largest table that lies on the heap. A huge page holds 2 MiB, and tests make millions of small drives.
 const SMALL_BYTES: usize = 64 << 10;
 
-/// A fixed-length table of plain integers, zeroed, a large one in anonymous memory that asks the kernel for huge pages.
+/// A zeroed table of plain integers with a fixed length. A large one lies in anonymous memory that asks the kernel for huge pages.
 #[derive(Debug)]
 pub(crate) struct Table<T> {
     memory: Memory<T>,
@@ -31,13 +31,13 @@ impl<T: Pod> Table<T> {
             return Ok(Self { memory: Memory::Small(vec![T::zeroed(); length]), length });
         }
         let memory = MmapMut::map_anon(bytes.max(1))?;
-        // Advice only: without huge pages the table works, more slowly.
+        // Advice only: without huge pages the table works, but more slowly.
         #[cfg(target_os = "linux")]
         let _ = memory.advise(memmap2::Advice::HugePage);
         Ok(Self { memory: Memory::Mapped(memory), length })
     }
 
-    /// `length` entries of one value.
+    /// A table of `length` entries of one value.
     ///
     /// # Errors
     /// The kernel gives no memory.

@@ -1,9 +1,8 @@
 //! Bounds on the firmware's own work: how much of it one call does, and when a drive that works without gain is dead.
 //!
-//! Every loop of the firmware moves units before it comes round again, or ends. So units moved against units that somebody
-//! asked for (the host, the file system or the scrubber) bound all of them together, whatever the policies choose. What is
-//! compared belongs to the drive's state and never to a call, so a drive dies at the same write however its requests
-//! are batched.
+//! Every loop of the firmware moves units in each round, or ends. So the ratio of moved units to requested units (of the host,
+//! the file system or the scrubber) bounds all loops together, whatever the policies choose. Both numbers belong to the
+//! drive's state and not to a call, so a drive dies at the same write however its requests are batched.
 
 use serde::{Deserialize, Serialize};
 use wane_nand::Media;
@@ -11,25 +10,25 @@ use wane_nand::Media;
 use crate::engine::{EndOfLife, Ftl, Outcome};
 use wane_units::Counters;
 
-/// Units that the firmware moves on its own account before it hands back to its caller: some tenths of a second where
-/// moving is slow.
+/// Units that the firmware moves for itself before it returns to its caller: some tenths of a second where moving is
+/// slow.
 const CALL_UNITS_MAX: u64 = 1 << 19;
 
-/// Units that are moved at least before a window ends, so that small drives may have bursts.
+/// Fewest units that are moved before a window ends, so that small drives may have bursts.
 const WINDOW_UNITS_MIN: u64 = 1 << 20;
 
-/// Blocks whose units make up the short window: more than collections in a row take, on all dies.
+/// Length of the short window, in blocks of moved units: more than consecutive collections move, on all dies.
 const SHORT_WINDOW_BLOCKS: u64 = 256;
 
-/// Flash contents that make up the idle window. Collecting one block from a drive whose last invalid units lie one in a block
-/// moves about ln(units in a block) contents, 12 at most, where victims are drawn at random.
+/// Length of the idle window, in moved contents of the whole flash. If victims are drawn at random and each block has at most one
+/// invalid unit, gaining one block moves about ln(units in a block) contents, at most 12.
 const IDLE_WINDOW_CONTENTS: u64 = 64;
 
-/// Units that garbage collection may move for one that was asked for, in the short and in the long window, where parity or
-/// failing pages take what it frees. Elsewhere any ratio may be wanted: that of a drive with 0.1 % of spare is in the hundreds.
+/// Units that garbage collection may move for each requested unit, in the short and in the long window, if parity or failing pages
+/// take what it frees. Otherwise any ratio is allowed: with 0.1 % of spare it is in the hundreds.
 const RATIO_MAX: [u64; 2] = [1000, 100];
 
-/// Where work and gain stood when something began.
+/// Moved and requested units at some moment.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Mark {
     moved: u64,
@@ -37,7 +36,7 @@ struct Mark {
 }
 
 impl Mark {
-    /// Both counters only grow.
+    /// The present mark. Both counters only grow.
     fn of(counters: &Counters) -> Self {
         Self {
             moved: counters.programmed_gc,
@@ -46,23 +45,23 @@ impl Mark {
     }
 }
 
-/// See the module's text.
+/// See the module's documentation.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Work {
-    /// Beginnings of the short, the long and the idle window.
+    /// The marks at which the short, the long and the idle window began.
     windows: [Mark; 3],
-    /// Units of the firmware's own when the present call began.
+    /// Units that the firmware had programmed for itself when the present call began.
     call_from: u64,
-    /// Units asked for, and the firmware's own, when it last handed back in the middle or the former grew.
+    /// Requested units, and the firmware's own units, when it last paused or when the former grew.
     stretch: (u64, u64),
-    /// Garbage collection was left in the middle.
+    /// Whether garbage collection was interrupted.
     pub(crate) is_paused: bool,
-    /// A program has failed.
+    /// Whether a program has failed.
     pub(crate) pages_fail: bool,
 }
 
 impl Work {
-    /// Whether work goes on without gain: a window of it is over, and nothing or too little was asked for meanwhile.
+    /// Whether work gains nothing: a window has ended, and nothing or too little was requested during it.
     fn is_vain(&mut self, now: Mark, units_per_block: u64, units: u64, is_taxed: bool) -> bool {
         let spans = [SHORT_WINDOW_BLOCKS * units_per_block, units, IDLE_WINDOW_CONTENTS * units];
         for (window, since) in self.windows.iter_mut().enumerate() {
@@ -87,18 +86,18 @@ impl Work {
 }
 
 impl<M: Media> Ftl<M> {
-    /// A call of the host begins.
+    /// Begins a call of the host.
     pub(crate) fn begin_call(&mut self) {
         self.work.call_from = self.own_units();
     }
 
-    /// Whether this call has done its share.
+    /// Whether this call has moved as much as one call may.
     pub(crate) fn call_is_over(&self) -> bool {
         self.own_units() - self.work.call_from >= CALL_UNITS_MAX
     }
 
-    /// Asked before each victim and each failed block. `Some` ends the loop that asks: the drive is dead, or the caller gets to
-    /// look around in the middle of much work that no one unit of the host explains.
+    /// Called before each victim and each failed block. `Some` ends the calling loop: either the drive is dead, or much work was done
+    /// since the last requested unit and the caller gets a pause.
     pub(crate) fn stop_work(&mut self) -> Option<Outcome> {
         let now = Mark::of(&self.counters);
         let units = self.reverse.len() as u64;
@@ -119,7 +118,7 @@ impl<M: Media> Ftl<M> {
         None
     }
 
-    /// Units programmed for nobody outside.
+    /// Units that the firmware programmed for itself.
     fn own_units(&self) -> u64 {
         let counters = &self.counters;
         counters.programmed_total() - counters.programmed_host - counters.programmed_file_system

@@ -1,7 +1,7 @@
 //! Flash operations a second of whole timed runs: workload, firmware, medium, scheduler and histograms together.
 //!
-//! `cargo bench -p wane-lab` prints one JSON object a line. The drive is 8 channels of 2 dies, 8 GiB, driven at a depth of
-//! 16. The hash is of the latencies, so that nothing is optimized away and a change of behavior shows. Arguments after
+//! `cargo bench -p wane-lab` prints one JSON object per line. The drive is 8 channels of 2 dies, 8 GiB, driven at a depth of
+//! 16. The hash covers the latencies, so that nothing is optimized away and a change of behavior shows. Arguments after
 //! `--` choose cases by a part of their name.
 
 #![allow(missing_docs, reason = "a program")]

@@ -1,19 +1,19 @@
-//! Requests drawn ahead of their time, so that their map entries are on their way when they are served.
+//! Draws requests ahead of time, so that their map entries are being loaded into the caches before they are served.
 
 use wane_ssd::Drive;
 use wane_units::Lpn;
 use wane_workload::{Batch, Progress, Source, SourceError};
 
-/// Pages of a request that is served whole.
+/// Largest number of pages of a request that is served whole.
 pub(crate) const PAGES_MAX: usize = 1 << 20;
 
-/// Requests that are drawn ahead.
+/// Number of requests that are drawn ahead.
 const REQUESTS_AHEAD: usize = 16;
 
 /// See the head of this file.
 #[derive(Clone, Default)]
 pub(crate) struct Ahead {
-    /// A ring; those not yet served lie from `first` on. Empty until the first one is drawn.
+    /// A ring of requests; those not yet served start at `first`. Empty until the first one is drawn.
     requests: Vec<Batch>,
     first: usize,
     count: usize,
@@ -21,7 +21,7 @@ pub(crate) struct Ahead {
 }
 
 impl Ahead {
-    /// The next request; none at the end. It stays the next one until [`Ahead::pop`].
+    /// The next request; `None` at the end. It stays the next one until [`Ahead::pop`].
     #[inline]
     pub(crate) fn front(&mut self, source: &mut dyn Source, drive: &Drive) -> Result<Option<&mut Batch>, SourceError> {
         if self.count < REQUESTS_AHEAD && !self.ended {
@@ -30,7 +30,7 @@ impl Ahead {
         Ok(if self.count == 0 { None } else { Some(&mut self.requests[self.first]) })
     }
 
-    /// Leaves the next request behind.
+    /// Removes the next request.
     #[inline]
     pub(crate) fn pop(&mut self) {
         debug_assert!(self.count > 0, "what is left behind was drawn");

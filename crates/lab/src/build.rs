@@ -1,4 +1,4 @@
-//! From a scenario to a plan: names become objects here, once.
+//! Builds a plan from a scenario: here names become objects.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -25,14 +25,14 @@ use wane_scenario::{Scenario, Workload};
 
 mod detailed;
 
-/// Why a scenario that resolved cannot be built.
+/// Reasons why a resolved scenario cannot be built.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// The firmware refuses its counts, or the drive's parts do not fit each other.
+    /// The firmware refuses its counts, or the parts of the drive do not fit together.
     #[error(transparent)]
     Drive(DriveError),
-    /// The firmware refuses a setting, which is named as the scenario names it.
+    /// The firmware refuses a setting, which is named by its key in the scenario.
     #[error("{0}: {1}")]
     Setting(String, String),
     /// Times or schedule contradict each other.
@@ -50,15 +50,15 @@ pub enum PlanError {
     /// There is no room for a key-value store.
     #[error("workload: {0}")]
     Store(String),
-    /// Requests are to come at the times of a trace that has none.
-    #[error("{0}, so arrival = \"trace\" cannot be; give arrival.queue-depth or arrival.poisson")]
+    /// Requests should arrive at the times of a trace that has none.
+    #[error("{0}, so arrival = \"trace\" is impossible; give arrival.queue-depth or arrival.poisson")]
     Timeless(String),
     /// Days are counted by the pace of a trace that has none.
     #[error(
         "{0}: has no pace that days could be counted by: it writes nothing, has no times, or cannot be read twice; give time.drive-writes-per-day"
     )]
     NoPace(String),
-    /// A phase loops over traces without a write and ends by writes only.
+    /// A phase loops over traces without writes, but ends only by writes.
     #[error("the run would never end, because the traces of {0} hold no write; give {1}.requests, or loop = false")]
     Endless(String, String),
 }
@@ -76,7 +76,7 @@ impl From<DriveError> for PlanError {
     }
 }
 
-/// What a scenario calls a setting of the firmware.
+/// The scenario's key of a setting of the firmware.
 fn key_of(setting: RefusedSetting) -> &'static str {
     match setting {
         RefusedSetting::UnitsPerPage => "drive.mapping-unit",
@@ -91,7 +91,7 @@ fn key_of(setting: RefusedSetting) -> &'static str {
     }
 }
 
-/// The plan of a scenario.
+/// Makes the plan of a scenario.
 ///
 /// # Errors
 /// A trace cannot be opened, or the maps find no memory.
@@ -99,8 +99,8 @@ pub fn plan(scenario: &Scenario) -> Result<Plan, PlanError> {
     plan_with(scenario, &PolicyOverrides::default(), &Arc::default())
 }
 
-/// The plan of a scenario with policies from outside. Once `stop` is true, traces are not read further; the plan is then
-/// for a run that ends before it asks them.
+/// Makes the plan of a scenario with policies from outside. Once `stop` is true, traces are not read further. The plan is then
+/// only for a run that ends before it uses them.
 ///
 /// # Errors
 /// As [`plan`].
@@ -163,17 +163,17 @@ fn ends_by_itself(scenario: &Scenario, phase: &wane_scenario::Phase) -> bool {
     phase.until.requests.is_some() || (phase.until.days.is_some() && runs_by_clock(scenario))
 }
 
-/// Refuses a drive that cannot be built, without a look at traces.
+/// Refuses a drive that cannot be built, without reading traces.
 ///
 /// # Errors
-/// Firmware and flash do not fit each other.
+/// Firmware and flash do not fit together.
 pub fn check_drive(scenario: &Scenario) -> Result<(), PlanError> {
     let streams = Streams::new(scenario.seed);
     let mut opener = Opener::new(scenario.device, streams, Arc::default());
     drive(scenario, Policies::of(&scenario.ftl), None, &mut opener).map(drop)
 }
 
-/// Refuses a phase whose requests are to come at the times of a trace that has none. Of each such trace the first bytes are read.
+/// Refuses a phase whose requests should arrive at the times of a trace that has none. Reads the first bytes of each such trace.
 ///
 /// # Errors
 /// There is one, or its trace cannot be read.
@@ -188,8 +188,8 @@ pub fn check_times(scenario: &Scenario) -> Result<(), PlanError> {
     Ok(())
 }
 
-/// Refuses a phase that waits for writes, where its workload loops over traces without one. Reads each such trace up to its
-/// first write; one that cannot be read, and what can be read only once, such as stdin or a pipe, are left to the run.
+/// Refuses a phase that ends by writes although its workload loops over traces without one. Reads each such trace up to its
+/// first write. Traces that cannot be read, or only once, such as stdin or a pipe, are left to the run.
 ///
 /// # Errors
 /// A phase would never end.
@@ -220,7 +220,7 @@ fn endless(scenario: &Scenario, phase: usize) -> PlanError {
     PlanError::Endless(place("workload"), place("until"))
 }
 
-/// The drive of a scenario, and what is observed of it beside its aging.
+/// Makes the drive of a scenario, and the spec of what is observed besides its aging.
 fn drive(
     scenario: &Scenario,
     policies: Policies,
@@ -235,7 +235,7 @@ fn drive(
     Ok((drive, observer))
 }
 
-/// A look at a drive that lives already: as many requests of the scenario as its only phase has, without preconditioning.
+/// Makes the plan of a look at an existing drive: the requests of the scenario's only phase, without preconditioning.
 pub(crate) fn look(scenario: &Scenario, drive: Drive, stop: &Arc<AtomicBool>) -> Result<Plan, PlanError> {
     let streams = Streams::new(scenario.seed);
     let mut opener = Opener::new(scenario.device, streams, Arc::clone(stop));
@@ -248,7 +248,7 @@ pub(crate) fn look(scenario: &Scenario, drive: Drive, stop: &Arc<AtomicBool>) ->
     }
     let errors = detailed::errors(scenario, &Policies::of(&scenario.ftl));
     let mut observer = detailed::spec(scenario, errors.as_ref(), None, &mut opener)?;
-    // It has a past of its own.
+    // The drive has its own past.
     observer.past = crate::observer::Past::default();
     Ok(Plan {
         drive,
@@ -261,7 +261,7 @@ pub(crate) fn look(scenario: &Scenario, drive: Drive, stop: &Arc<AtomicBool>) ->
     })
 }
 
-/// The drive of a scenario alone: nothing is observed of it, and no trace is read.
+/// Makes only the drive of a scenario: nothing is observed, and no trace is read.
 ///
 /// # Errors
 /// Firmware and flash do not fit each other.
@@ -269,7 +269,7 @@ pub fn bare_drive(scenario: &Scenario) -> Result<Drive, PlanError> {
     bare_drive_with(scenario, &PolicyOverrides::default())
 }
 
-/// Raw bit errors of a scenario's flash and their correction; none where it has no chip.
+/// Raw bit errors of a scenario's flash and their correction; `None` without a chip.
 pub fn errors(scenario: &Scenario) -> Option<ErrorConfig> {
     detailed::errors(scenario, &Policies::of(&scenario.ftl))
 }
@@ -284,7 +284,7 @@ pub(crate) fn bare_drive_with(scenario: &Scenario, overrides: &PolicyOverrides) 
     drive_of(scenario, policies, errors, Streams::new(scenario.seed))
 }
 
-/// The firmware of a scenario's drive, as it is when the drive is new.
+/// The config of the firmware of a scenario's drive when new.
 pub fn firmware(scenario: &Scenario) -> FtlConfig {
     firmware_of(scenario, Policies::of(&scenario.ftl), Streams::new(scenario.seed))
 }
@@ -335,7 +335,7 @@ fn drive_of(
     Ok(drive)
 }
 
-/// Bytes that a run holds at its peak, roughly.
+/// Rough estimate of the bytes that a run holds at its peak.
 pub fn memory_estimate(scenario: &Scenario) -> Bytes {
     memory_of(scenario, &Policies::of(&scenario.ftl))
 }
@@ -350,7 +350,7 @@ pub(crate) fn memory_of(scenario: &Scenario, policies: &Policies) -> Bytes {
     };
     let survives = match Some(&policies.recovery).filter(|policy| policy.acts()).map(|policy| policy.summaries()) {
         None => 0,
-        // A sequence number a page, and what summaries tell.
+        // A sequence number for each page, and the summaries.
         Some(summaries) => {
             let device = &scenario.device;
             let told = match summaries {

@@ -1,7 +1,7 @@
-//! How fast a run's drive is written: by the rate of its scenario, or by the pace of its trace.
+//! The calendar of a run: drive writes per day, by the rate of its scenario or the pace of its trace.
 //!
-//! Untimed aging knows drive writes alone; days are drive writes over this rate. The pace of a trace counts the mapping units that it
-//! writes on this drive, as drive writes do, over the time from its first request to its last: a looped trace goes on without a gap.
+//! Untimed aging counts only drive writes; days are drive writes divided by this rate. The pace of a trace is the mapping units that it
+//! writes on this drive, divided by the time from its first request to its last. A looped trace continues without a gap.
 
 use wane_results::{Calendar, CalendarOrigin};
 use wane_scenario::{PaceWord, Scenario, Workload, WritesPerDay};
@@ -13,10 +13,10 @@ use crate::build::PlanError;
 use crate::run::Finished;
 use crate::sources::Opener;
 
-/// The calendar that a scenario gives its run; `None` where it speaks of none.
+/// The calendar of a scenario; `None` if it has none.
 ///
 /// # Errors
-/// It is that of a trace which cannot be read twice, or has no pace.
+/// It is the pace of a trace that cannot be read twice or has no pace.
 pub(crate) fn calendar(scenario: &Scenario, opener: &mut Opener) -> Result<Option<Calendar>, PlanError> {
     match scenario.time.drive_writes_per_day {
         None => Ok(None),
@@ -28,7 +28,7 @@ pub(crate) fn calendar(scenario: &Scenario, opener: &mut Opener) -> Result<Optio
                 unreachable!("the scenario is checked: its calendar is that of a trace");
             };
             let pace = match opener.pace(spec) {
-                // Its reading was stopped: the run ends before it asks for the day.
+                // Reading was stopped, and the run ends before it needs days.
                 Err(PlanError::Trace(TraceError::Interrupted { .. })) => return Ok(None),
                 pace => pace?,
             };
@@ -39,12 +39,12 @@ pub(crate) fn calendar(scenario: &Scenario, opener: &mut Opener) -> Result<Optio
     }
 }
 
-/// The calendar of a trace that writes at this pace; `None` where it writes nothing.
+/// The calendar of a trace that writes at this pace; `None` if it writes nothing.
 fn of_pace(scenario: &Scenario, pace: Pace) -> Option<Calendar> {
     let days = pace.over_ns as f64 / Nanos::DAY.0 as f64 * scenario.time.scale;
     let device = &scenario.device;
     let whole = match (&scenario.phases[0].workload, device.scaled_from) {
-        // A sample of whole addresses is only about the drive's share of them; the pace is that of the whole on the whole.
+        // A sample has only about the drive's share of the addresses, so the pace is that of the whole trace on the whole drive.
         (Workload::Trace(spec), Some(from)) if spec.sample > 1 => {
             from.0 as f64 / device.unit.0 as f64 / f64::from(spec.sample)
         }
@@ -55,8 +55,8 @@ fn of_pace(scenario: &Scenario, pace: Pace) -> Option<Calendar> {
     (drive_writes_per_day > 0.0).then_some(Calendar { drive_writes_per_day, origin: CalendarOrigin::Trace })
 }
 
-/// The calendar that a run turned out to have where its scenario speaks of none: that of the trace of its only phase; or, where a phase
-/// of a timed run was to last so many days, that of its clock.
+/// The calendar of a finished run whose scenario has none: the pace of the trace of its only phase, or the clock if a phase
+/// of a timed run ends by `until.days`.
 pub(crate) fn found(scenario: &Scenario, finished: &Finished) -> Option<Calendar> {
     let asks = scenario.time.is_timed() && scenario.phases.iter().any(|phase| phase.until.days.is_some());
     if let Some(measured) = finished.measured.as_ref().filter(|_| asks && scenario.probe.is_none()) {

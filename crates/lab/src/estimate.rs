@@ -1,8 +1,8 @@
-//! How long a run will take, and what it will program: measured on a miniature of the very scenario in a fraction of a second.
+//! Estimates how long a run will take and what it will program. A miniature of the scenario is measured in a fraction of a second.
 //!
-//! The miniature does the same work on a drive of a few megabytes of maps. Its seconds for a host unit, once it no longer changes much, and
-//! its write amplification are carried over to the drive write for drive write. What a larger drive costs beside is the time until memory
-//! answers: its maps do not fit the caches. That is measured too, on an array of their size, and added for each page.
+//! The miniature does the same work on a drive with a few megabytes of maps. Its seconds for a host unit, once these are steady, and
+//! its write amplification are applied to each drive write of the drive. A larger drive also waits for memory, since its maps do not fit
+//! the caches. That time is measured on an array of their size, and added for each page.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -18,49 +18,49 @@ use crate::progress::Stopwatch;
 use crate::run::{Budget, Progress, Run, Watch};
 use crate::sources::trace_options;
 
-/// Units of a miniature that only ages, of one that errs besides, and of one that is timed.
+/// Units of a miniature that only ages, of one with errors, and of one that is timed.
 const UNITS: [u64; 3] = [1 << 19, 1 << 18, 1 << 17];
-/// Seconds that a phase of the miniature is watched, and how long where it is not steady by then.
+/// Seconds that a phase of the miniature is watched, and the seconds if it is not steady by then.
 const WATCHED_SECONDS: f64 = 0.25;
 const WATCHED_SECONDS_MAX: f64 = 1.0;
-/// Units programmed, over those of the flash, after which a drive is taken to be steady.
+/// Units programmed, divided by those of the flash, after which a drive counts as steady.
 const ROUNDS: f64 = 3.0;
 /// Most drive writes of the miniature's preconditioning.
 const RANDOM_DRIVE_WRITES_MAX: f64 = 3.0;
-/// Erases of a block, on the mean, before the wear of a drive that lives to its end is told from chance.
+/// Mean erases of a block from which the wear of a drive that lives to its end can be distinguished from chance.
 const ERASES_MEAN: f64 = 20.0;
-/// Erases of a block, on the mean, between two looks at the wear.
+/// Mean erases of a block between two looks at the wear.
 const ERASES_LOOK: f64 = 0.5;
 /// Requests between two looks at the clock.
 const SLICE_REQUESTS: u64 = 2048;
 /// Units of preconditioning between two looks.
 const SLICE_UNITS: u64 = 1 << 15;
-/// Places in memory that a page programmed waits for. It changes three or four, but batches have most of them on their way.
+/// Places in memory that each programmed page waits for. It changes three or four, but batches prefetch most of them.
 const TOUCHES: f64 = 1.0;
-/// Largest array whose answers are waited for: beyond, they hardly come later.
+/// Largest array that is measured. Beyond this size memory hardly gets slower.
 const ARRAY_BYTES_MAX: u64 = 256 << 20;
-/// Seconds that the requests of a trace are counted.
+/// Time limit for counting the requests of a trace, in seconds.
 const COUNT_SECONDS: f64 = 0.5;
-/// Requests of a trace that a miniature keeps at least, if the trace has them.
+/// Least number of requests of a trace that a miniature keeps, if the trace has them.
 const SAMPLED_REQUESTS_MIN: u64 = 4096;
-/// Bytes that a copy of a drive moves in a second.
+/// Bytes per second when a drive is copied.
 const COPY_BYTES_PER_SECOND: f64 = 2e9;
 
-/// What a run is likely to take.
+/// The estimate of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Estimate {
     /// Seconds on one core of this machine.
     pub seconds: f64,
     /// Flash pages programmed, in mapping units.
     pub pages: f64,
-    /// Drive writes of the life; of one that is fast-forwarded, of both its parts.
+    /// Drive writes of the life, including predicted ones.
     pub drive_writes: f64,
-    /// Those of them that are simulated; all of an adaptive life, which decides on its way.
+    /// Drive writes that are simulated. In an adaptive life, which decides during the run, all of them.
     pub simulated: f64,
 }
 
 impl Estimate {
-    /// What both come to, one after the other.
+    /// The sum of two estimates, for one part after the other.
     fn and(self, other: Self) -> Self {
         Self {
             seconds: self.seconds + other.seconds,
@@ -70,7 +70,7 @@ impl Estimate {
         }
     }
 
-    /// A phase of it that is fast-forwarded.
+    /// The estimate with fast-forward.
     fn skipped(self, spec: &FastForward) -> Self {
         let simulated = forward::simulated(spec, self.drive_writes);
         let share = if self.drive_writes > 0.0 { simulated / self.drive_writes } else { 1.0 };
@@ -78,7 +78,7 @@ impl Estimate {
     }
 }
 
-/// The estimate of a run; `None` where only the end of a long trace, or of something that can be read only once, decides.
+/// Estimates a run. `None` if its length depends on the end of a long trace, or of a trace that can be read only once.
 pub fn estimate(scenario: &Scenario) -> Option<Estimate> {
     let mut aging = scenario.clone();
     if scenario.probe.is_some() {
@@ -101,28 +101,28 @@ pub fn estimate(scenario: &Scenario) -> Option<Estimate> {
     Some(sum)
 }
 
-/// What a miniature did.
+/// The measurements of a miniature.
 #[derive(Clone, Copy, Debug, Default)]
 struct Trial {
-    /// Seconds, host units and units programmed of preconditioning.
+    /// Preconditioning.
     prepared: Stretch,
-    /// The same of the phase, and of its last third.
+    /// The phase, and its last third.
     whole: Stretch,
     late: Stretch,
-    /// Whether the phase came to its end, and whether the drive died.
+    /// Whether the phase ended, and whether the drive died.
     is_over: bool,
     died: bool,
-    /// How much faster than the mean the blocks wear that a fixed drive cannot lose.
+    /// Wear of the blocks that a fixed drive cannot lose, divided by the mean wear.
     unevenness: f64,
-    /// Seconds until the miniature stood, in which traces were decoded.
+    /// Seconds to build the miniature, including decoding of traces.
     opened: f64,
-    /// Drive writes in a day.
+    /// Drive writes per day.
     per_day: Option<f64>,
     /// Logical units of the miniature.
     logical: f64,
 }
 
-/// A stretch of a trial.
+/// Seconds, host units and programmed units of a part of a trial.
 #[derive(Clone, Copy, Debug, Default)]
 struct Stretch {
     seconds: f64,
@@ -141,13 +141,13 @@ impl Stretch {
         }
     }
 
-    /// Units programmed for a host unit.
+    /// Units programmed per host unit.
     fn amplification(self) -> f64 {
         if self.units > 0.0 { (self.programmed / self.units).max(1.0) } else { 1.0 }
     }
 }
 
-/// What comes before the phase, which is preconditioning before the first, and the phase.
+/// The estimates of preconditioning, if the phase is the first, and of the phase.
 fn of_phase(scenario: &Scenario, phase: &Phase, is_first: bool, latency: &Latency) -> Option<(Estimate, Estimate)> {
     let trial = trial(scenario, phase)?;
     let (logical, physical) = (f64::from(scenario.device.logical_units), scenario.device.physical_units() as f64);
@@ -175,7 +175,7 @@ fn of_phase(scenario: &Scenario, phase: &Phase, is_first: bool, latency: &Latenc
         endurance => endurance.map(|endurance| (all_worn(endurance) - prepared.pages).max(0.0) / late.amplification()),
     };
     let of_trace = match &phase.workload {
-        // What is left of a trace on a miniature may be a share of its requests, or all of them.
+        // On a miniature, the rest of a trace may be a share of its requests, or all of them.
         Workload::Trace(trace) if !trace.looped => units_of_trace(scenario, trace),
         _ => trial.is_over.then_some(whole.units * scale).filter(|_| phase.workload.ends()),
     };
@@ -199,7 +199,7 @@ fn of_phase(scenario: &Scenario, phase: &Phase, is_first: bool, latency: &Latenc
                 ..Estimate::default()
             }
         }
-        // Nothing is written: requests alone take time.
+        // Nothing is written, so only requests take time.
         None => {
             let requests = until.requests? as f64;
             Estimate { seconds: requests * late.seconds / late.requests.max(1.0), ..Estimate::default() }
@@ -232,7 +232,7 @@ struct Miniature {
 }
 
 impl Miniature {
-    /// Goes on, and adds up what it took; `None` where its trace cannot be read further.
+    /// Advances the run and adds up its time and units; `None` if its trace cannot be read further.
     fn advance(&mut self, budget: Budget) -> Option<Progress> {
         let stopwatch = Stopwatch::start();
         let progress = self.run.advance(budget, &mut Watch { step: &mut |_| {}, stop: &self.stop }).ok()?;
@@ -266,14 +266,14 @@ fn trial(scenario: &Scenario, phase: &Phase) -> Option<Trial> {
     let opened = opening.elapsed().as_secs_f64();
     let per_day = plan.calendar.map(|calendar| calendar.drive_writes_per_day);
     let mut miniature = Miniature { run: Run::new(plan), stop, at: Stretch::default() };
-    // No request: the slice that ends preconditioning begins the phase, and may not go into it.
+    // No requests, since the slice that ends preconditioning must not enter the phase.
     let slice = Budget { units: SLICE_UNITS, ..Budget::requests(0) };
     while miniature.advance(slice)? == Progress::Paused && miniature.run.is_preconditioning() {}
     let watched = watch(&mut miniature, &scaled)?;
     Some(Trial { opened, per_day, logical: f64::from(scaled.device.logical_units), ..watched })
 }
 
-/// What a miniature does in its phase.
+/// Measures a miniature in its phase.
 fn watch(miniature: &mut Miniature, scenario: &Scenario) -> Option<Trial> {
     let physical = scenario.device.physical_units() as f64;
     let wears_out = scenario.phases[0].until.end_of_life && scenario.device.endurance.is_some();
@@ -289,7 +289,7 @@ fn watch(miniature: &mut Miniature, scenario: &Scenario) -> Option<Trial> {
         if wears_out {
             wear.look(rounds, miniature.run.drive());
         }
-        // Until garbage collection has gone round, writes cost less than they will.
+        // Until garbage collection has reclaimed the whole drive, writes cost less than later.
         let has_gone_round = at.programmed >= ROUNDS * physical && (!wears_out || rounds >= ERASES_MEAN);
         let is_steady = at.units == prepared.units || has_gone_round;
         if progress == Progress::Over || (is_steady && seconds >= WATCHED_SECONDS) || seconds >= WATCHED_SECONDS_MAX {
@@ -308,7 +308,7 @@ fn watch(miniature: &mut Miniature, scenario: &Scenario) -> Option<Trial> {
     })
 }
 
-/// Erases of a miniature's blocks, over its rounds.
+/// Erases of a miniature's blocks at several looks.
 #[derive(Debug, Default)]
 struct Wear {
     looks: Vec<(f64, Vec<u32>)>,
@@ -325,14 +325,14 @@ impl Wear {
         if self.looks.is_empty() {
             let beside = drive.service_units().saturating_sub(u64::from(drive.exported()));
             let of_block = u64::from(drive.layout().units_per_block());
-            // A drive that may shrink loses them all in the end.
+            // A drive that may shrink can lose all of its blocks in the end.
             self.spare = if drive.capacity_policy().may_shrink() { counts.len() } else { (beside / of_block) as usize };
         }
         self.looks.push((rounds, counts.to_vec()));
     }
 
-    /// How much faster than all blocks those wear whose loss ends the drive. They are the most worn of the first half, and their pace is
-    /// that of the second: so chance, which makes some block the most worn on any drive, is left out.
+    /// Wear of the blocks whose loss ends the drive, divided by the mean wear. These blocks are chosen as the most worn in the first half of the
+    /// looks, and their wear is measured in the second half, since by chance some block is the most worn on any drive.
     fn unevenness(&self) -> f64 {
         let [(from, first), .., (to, last)] = self.looks.as_slice() else { return 1.0 };
         let half = self.looks.partition_point(|(rounds, _)| *rounds < (from + to) / 2.0);
@@ -348,7 +348,7 @@ impl Wear {
     }
 }
 
-/// What a trace holds, of what was counted for a while.
+/// What was counted of a trace.
 struct Counted {
     requests: u64,
     /// Mapping units written.
@@ -374,14 +374,14 @@ fn counted(trace: &TraceSpec, unit: u64) -> Option<Counted> {
     Some(counted)
 }
 
-/// Units that a trace writes; `None` of a long one.
+/// Units that a trace writes; `None` for a trace that is too long to count.
 fn units_of_trace(scenario: &Scenario, trace: &TraceSpec) -> Option<f64> {
     let counted = counted(trace, scenario.device.unit.0).filter(|counted| counted.is_whole)?;
     Some(counted.units as f64 / f64::from(trace.sample))
 }
 
-/// Lets a miniature take more addresses of its traces than its share, down to those that the drive takes, where its share would be a
-/// few requests: they might be of any kind.
+/// Lets a miniature keep more addresses of its traces than its share, up to those that the drive keeps, if its share would be only a
+/// few requests, which would not be representative.
 fn sample_enough(workload: &mut Workload, of: &Workload, unit: u64) {
     match (workload, of) {
         (Workload::Trace(small), Workload::Trace(own)) if small.sample > own.sample => {
@@ -396,11 +396,11 @@ fn sample_enough(workload: &mut Workload, of: &Workload, unit: u64) {
     }
 }
 
-/// How much longer the maps of a drive let wait than those of a miniature.
+/// The memory latency of a drive's maps compared with those of a miniature.
 struct Latency {
     /// Bytes of a drive's maps for each logical unit.
     bytes_per_unit: f64,
-    /// Seconds for a place in the drive's maps.
+    /// Seconds to change a place in the drive's maps.
     seconds: f64,
 }
 
@@ -411,14 +411,14 @@ impl Latency {
         Self { bytes_per_unit: bytes as f64 / units, seconds: seconds_of_a_touch(bytes.min(ARRAY_BYTES_MAX)) }
     }
 
-    /// What a page costs beyond what it cost a miniature of so many units, in seconds.
+    /// Seconds that a page costs in addition to those on a miniature of `logical` units.
     fn of_page(&self, logical: f64) -> f64 {
         let small = seconds_of_a_touch(((logical * self.bytes_per_unit) as u64).clamp(1 << 16, ARRAY_BYTES_MAX));
         TOUCHES * (self.seconds - small).max(0.0)
     }
 }
 
-/// Seconds until one of many places of an array of so many bytes is changed, those of its neighbors in time being on their way.
+/// Mean seconds to change a random place of an array of `bytes` bytes, with accesses to other places in flight.
 fn seconds_of_a_touch(bytes: u64) -> f64 {
     const TOUCHED: u64 = 1 << 20;
     let mut words = vec![1u32; (bytes / 4) as usize];
@@ -439,7 +439,7 @@ fn seconds_of_a_touch(bytes: u64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Looks at a hundred blocks, of which the last twenty wear `faster` times as fast; the first of the others by chance.
+    /// The unevenness of a hundred blocks, of which the last twenty wear `faster` times as fast, and the first of the others more by chance.
     fn unevenness(faster: u32) -> f64 {
         let erases = |round: u32| {
             let of_block = |block: u32| if block < 80 { 10 * round } else { faster * 10 * round };

@@ -1,5 +1,5 @@
-//! Lives that are fast-forwarded: periods are simulated, what follows is predicted of them and projected into the drive (dissertation
-//! 000, ch. 3). The models are `wane_aging`'s; here they meet a run.
+//! Fast-forwarded lives: periods are simulated, the next ones are predicted from them and projected into the drive (dissertation
+//! 000, ch. 3). The models are in `wane_aging`; this module applies them to a run.
 
 use wane_aging::{Detector, Judgement, Model, Next, Period, Projector, Schedule};
 use wane_ftl::ProjectionError;
@@ -9,49 +9,49 @@ use wane_workload::SourceError;
 
 use crate::run::{Budget, Progress, Run, Watch};
 
-/// What a prediction of an adaptive life grows by where nothing changes, and shrinks by where it was taken back.
+/// Factors by which predictions of an adaptive life grow while nothing changes, and shrink after one was taken back.
 const FASTER: f64 = 1.5;
 const SLOWER: f64 = 4.0;
 
-/// Share of the spare blocks that are left which one prediction of an adaptive life may bring to their end.
+/// Share of the remaining spare blocks that one prediction of an adaptive life may wear out.
 const SPARE_SHARE: f64 = 0.5;
 
-/// By which share of itself the write amplification may drift over one prediction of an adaptive life: a drive that still settles, or loses
-/// its last spare blocks, is predicted in small steps.
+/// Largest relative drift of the write amplification over one prediction of an adaptive life. A drive that is still settling, or loses
+/// its last spare blocks, is therefore predicted in small steps.
 const DRIFT_MOST: f64 = 0.03;
 
-/// Share of the rated erases that one prediction of an adaptive life may bring on any block: wear levelers go by wear, and begin or change
-/// what they do in between.
+/// Share of the rated erases that one prediction of an adaptive life may add to any block, since wear levelers depend on wear and may start
+/// or change in between.
 const WEAR_SHARE: f64 = 0.05;
 
-/// The least prediction of an adaptive life near its end, in periods: below it the period is simulated.
+/// Shortest prediction of an adaptive life near its end, in periods. Below it the period is simulated.
 const LEAST: f64 = 0.25;
 
-/// Of a period, what is less tells nothing of its write amplification.
+/// Shortest part of a period whose write amplification is used.
 const SPAN_LEAST: f64 = 0.5;
 
 /// Halvings in the search for the longest prediction that a drive's spare blocks allow.
 const HALVINGS: u32 = 12;
 
-/// Why a life is not fast-forwarded further.
+/// Reasons why a life cannot be fast-forwarded further.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ForwardError {
-    /// The factor.
+    /// The factor is refused.
     #[error("fast-forward.factor: {0}")]
     Factor(#[from] wane_aging::AgingError),
-    /// The drive takes no projection.
+    /// The drive refuses the projection.
     #[error("fast-forward: {0}")]
     Projection(#[from] ProjectionError),
-    /// The trace broke off.
+    /// The trace cannot be read further.
     #[error(transparent)]
     Source(#[from] SourceError),
 }
 
-/// Periods after which a schedule simulates the share that its factor says.
+/// Number of periods for which a schedule is followed; beyond them the simulated share is 1 / factor.
 const PERIODS_PLANNED: u32 = 10_000;
 
-/// Of so many drive writes those that are simulated. An adaptive life decides on its way and may simulate all.
+/// Drive writes, of `drive_writes`, that are simulated. An adaptive life decides during the run and may simulate all.
 pub(crate) fn simulated(spec: &FastForward, drive_writes: f64) -> f64 {
     let needs = spec.model.build(spec.window as usize).needs();
     let Ok(mut schedule) = Schedule::new(spec.factor, needs) else { return drive_writes };
@@ -76,10 +76,10 @@ pub(crate) fn simulated(spec: &FastForward, drive_writes: f64) -> f64 {
     (simulated + (periods - at).max(0.0) / spec.factor) * spec.period
 }
 
-/// The share of a life that the prediction in which a drive dies may be of before that is told.
+/// If a drive dies within a prediction that is a larger share of its life, a warning says so.
 const TOLD_WITHIN: f64 = 0.02;
 
-/// Runs a life to its end, predicting what `spec` says, and tells the two parts of it, and what is uncertain of its end.
+/// Runs a life to its end with the predictions of `spec`. Returns the figures of both parts, and a warning if the end is uncertain.
 pub(crate) fn to_its_end(
     run: &mut Run,
     spec: &FastForward,
@@ -100,8 +100,8 @@ pub(crate) fn to_its_end(
     let lived = told.drive_writes_simulated + told.drive_writes_predicted;
     let warning = died_within.filter(|within| *within > TOLD_WITHIN * lived).map(|within| {
         format!(
-            "the drive died within a prediction of {within:.1} of its {lived:.1} drive writes, so that it may have died earlier by as much: predict \
-             less at once (fast-forward.factor, fast-forward.period), or with fast-forward.adaptive"
+            "the drive died within a prediction of {within:.1} of its {lived:.1} drive writes, and may have died earlier by up to that much: predict \
+             less at once (fast-forward.factor, fast-forward.period), or use fast-forward.adaptive"
         )
     });
     Ok((told, warning))
@@ -112,23 +112,23 @@ struct Forward<'a> {
     spec: &'a FastForward,
     /// Host units of a period.
     period: f64,
-    /// The phase that schedule and model are of.
+    /// The phase that schedule and model belong to.
     phase: Option<usize>,
     schedule: Schedule,
     model: Box<dyn Model>,
-    /// Periods of life so far, predicted ones included.
+    /// Periods of life so far, including predicted ones.
     at: f64,
-    /// Of the erases of the latest period, wear leveling's share.
+    /// Wear leveling's share of the erases in the latest period.
     by_wear_leveling: f64,
     projector: Projector,
-    /// Drive writes of the latest prediction, and whether it brought blocks to their end.
+    /// Drive writes of the latest prediction, and whether it wore blocks out.
     predicted_last: Option<(f64, bool)>,
-    /// Drive writes of the prediction in which the drive died, or that was so long that it died right after.
+    /// Drive writes of the prediction in which the drive died, or after which it died because blocks were worn out.
     died_within: Option<f64>,
     told: FastForwarded,
 }
 
-/// What an adaptive life goes back to.
+/// The state to which an adaptive life goes back.
 struct Saved {
     run: Run,
     model: Box<dyn Model>,
@@ -179,9 +179,9 @@ impl<'a> Forward<'a> {
         }
     }
 
-    /// Whether another phase has begun: what was learned before is of another workload.
+    /// Whether another phase has begun. If so, the model starts anew, since it was learned from another workload.
     fn is_next_phase(&mut self, run: &mut Run, watch: &mut Watch<'_>) -> Result<bool, ForwardError> {
-        // Leaves one that is over.
+        // Leaves a phase that is over.
         run.advance(Budget::units(0), watch)?;
         run.probe_if_due(watch.stop)?;
         let phase = run.present_phase();
@@ -194,12 +194,12 @@ impl<'a> Forward<'a> {
         Ok(is_next)
     }
 
-    /// Host units for which nothing ends: neither the phase nor the time to the next probe.
+    /// Host units until the phase ends or the next probe is due.
     fn units_left(run: &Run) -> u64 {
         [run.units_left_of_phase(), run.units_left_to_probe()].into_iter().flatten().min().unwrap_or(u64::MAX)
     }
 
-    /// The same in periods.
+    /// Periods until the phase ends or the next probe is due.
     fn left(&self, run: &Run) -> f64 {
         match Self::units_left(run) {
             u64::MAX => f64::INFINITY,
@@ -207,12 +207,12 @@ impl<'a> Forward<'a> {
         }
     }
 
-    /// Simulates a period, or what is left of its phase; none came of it where that was less than half of one.
+    /// Simulates a period, or the rest of its phase. The period is `None` if less than half of it was left.
     fn simulate(&mut self, run: &mut Run, watch: &mut Watch<'_>) -> Result<(Option<Period>, Progress), ForwardError> {
         let (counted, before) = (run.counted(), run.drive().superblock_erase_counts().to_vec());
         let units = (self.period as u64).min(Self::units_left(run));
         let progress = run.advance(Budget::units(units), watch)?;
-        // A prediction that wore blocks out left the drive to die in the period behind it.
+        // A prediction that wore blocks out may let the drive die in the period after it.
         if let Some((drive_writes, true)) = self.predicted_last.take().filter(|_| run.has_died()) {
             self.died_within = Some(drive_writes);
         }
@@ -230,7 +230,7 @@ impl<'a> Forward<'a> {
         Ok(((span >= SPAN_LEAST).then_some(period), progress))
     }
 
-    /// Predicts so many periods, or as many as are left of the phase, and gives them to the drive.
+    /// Predicts `ahead` periods, or those left of the phase, and gives the result to the drive.
     fn predict(&mut self, run: &mut Run, ahead: f64, watch: &Watch<'_>) -> Result<(), ForwardError> {
         let units = ((ahead * self.period).round() as u64).min(Self::units_left(run));
         let ahead = units as f64 / self.period;
@@ -255,8 +255,8 @@ impl<'a> Forward<'a> {
         Ok(())
     }
 
-    /// Goes by the write amplification (000, §3.5.1): as long as it is as before, each prediction reaches further than the last; an outlier
-    /// takes the prediction before it back, and the life goes on from there in smaller steps, down to simulating what changed.
+    /// Runs an adaptive life by its write amplification (000, §3.5.1). While it stays the same, each prediction is longer than the last. After an
+    /// outlier, the prediction before it is taken back, and the life continues from there in smaller steps or by simulating the change.
     fn adapt(&mut self, run: &mut Run, watch: &mut Watch<'_>) -> Result<(), ForwardError> {
         let mut detector = Detector::default();
         let mut saved: Option<Box<Saved>> = None;
@@ -267,7 +267,7 @@ impl<'a> Forward<'a> {
                 (detector, saved, pace, settled) = (Detector::default(), None, start, false);
             }
             let (period, progress) = self.simulate(run, watch)?;
-            // Where blocks left service, that is why it changes, and not the workload.
+            // If blocks left service, they explain a change, and not the workload.
             let is_worn = run.drive().retired_blocks() > retired;
             retired = run.drive().retired_blocks();
             let judgement = match &period {
@@ -281,7 +281,7 @@ impl<'a> Forward<'a> {
                     pace /= SLOWER;
                     continue;
                 }
-                // It changed where it was simulated: what was learned before is of another life.
+                // The change was in a simulated part, so what was learned before no longer holds.
                 self.model = self.spec.model.build(self.spec.window as usize);
                 pace = start;
             }
@@ -292,7 +292,7 @@ impl<'a> Forward<'a> {
             if progress == Progress::Over {
                 return Ok(());
             }
-            // A life that begins settles first: data that preconditioning left find their places.
+            // A new life must settle first, until the data of preconditioning have found their places.
             settled |= detector.is_full();
             // A period that ended with its phase leaves the run in the next one.
             let is_over = run.present_phase() != self.phase;
@@ -301,7 +301,7 @@ impl<'a> Forward<'a> {
             }
             let drift = detector.drift();
             let ahead = if drift > 0.0 { pace.min(DRIFT_MOST / drift) } else { pace };
-            // A period is left by which the prediction is judged.
+            // One period is left to judge the prediction.
             let ahead = self.bounded(run, ahead.min(self.left(run) - 1.0));
             pace = (pace * FASTER).clamp(start.min(1.0), most);
             if ahead >= LEAST {
@@ -318,7 +318,7 @@ impl<'a> Forward<'a> {
         }
     }
 
-    /// Takes the last prediction back, with what was simulated after it.
+    /// Takes the last prediction back, with the periods that were simulated after it.
     fn go_back(&mut self, run: &mut Run, saved: Saved) -> Detector {
         let Saved { run: before, model, projector, detector, at, told } = saved;
         let in_vain = run.counted().programmed_total() - before.counted().programmed_total();
@@ -334,7 +334,7 @@ impl<'a> Forward<'a> {
         detector
     }
 
-    /// The longest prediction up to `ahead` that brings no more blocks to their rated erases than the spare blocks allow.
+    /// The longest prediction, up to `ahead`, that does not bring more blocks to their rated erases than the spare blocks allow.
     fn bounded(&self, run: &Run, ahead: f64) -> f64 {
         let drive = run.drive();
         let Some(rated) = drive.rated_cycles() else { return ahead };
@@ -363,7 +363,7 @@ impl<'a> Forward<'a> {
         low
     }
 
-    /// What the life came to.
+    /// The figures of the life.
     fn told(mut self, run: &Run) -> FastForwarded {
         let of_drive = |units: u64| units as f64 / f64::from(run.drive().logical_initial());
         let (counted, predicted) = (run.counted(), run.predicted());
@@ -371,7 +371,7 @@ impl<'a> Forward<'a> {
         self.told.drive_writes_simulated = of_drive(simulated);
         self.told.drive_writes_predicted = of_drive(predicted);
         self.told.blocks_erased_simulated = counted.erases_total();
-        // What was simulated in vain took as long as any.
+        // Parts that were simulated in vain took as long as others.
         let paid = 1.0 + self.told.pages_programmed_in_vain as f64 / counted.programmed_total().max(1) as f64;
         self.told.factor_reached = (simulated + predicted) as f64 / (simulated as f64 * paid).max(1.0);
         self.told

@@ -1,6 +1,6 @@
-//! A drive in memory, with the host that uses it and its place in its workload: aged, copied, looked at. [`crate::kept`] keeps one in a folder.
+//! A drive in memory, with its host and its place in its workload. It can be aged, copied and looked at. [`crate::kept`] keeps one in a folder.
 //!
-//! It stands on [`Run`]: nothing here serves a request.
+//! It is built on [`Run`], which serves the requests.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -26,30 +26,30 @@ use crate::sources::Opener;
 
 mod requests;
 
-/// Steps of aging in a drive write at least, and units in one at most: between two of them it is looked whether the drive is as old
-/// as it should be, and days pass.
+/// Least steps of aging in a drive write, and most units of a step. Between two steps days pass, and it is checked whether the drive
+/// has reached its target.
 const STEPS_PER_DRIVE_WRITE: u64 = 64;
 pub(crate) const STEP_UNITS_MAX: u64 = 1 << 20;
 
-/// Days that a held drive's calendar counts: up to here two moments of a second's distance are told apart.
+/// Most days that a held drive's calendar counts. Up to here moments one second apart differ.
 pub const DAYS_MAX: f64 = 1e9;
 
-/// How far a drive is to age.
+/// The target of aging.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Target {
-    /// Until it has taken so many drive writes since it was new.
+    /// Until this many drive writes since the drive was new.
     DriveWrites(f64),
     /// Until this share of its rated erases is used.
     Wear(f64),
-    /// Until it takes no more writes.
+    /// Until the drive takes no more writes.
     EndOfLife,
-    /// Until it has so many drive writes left: a copy lives to its end first.
+    /// Until this many drive writes are left. A copy is first run to its end.
     DriveWritesLeft(f64),
-    /// Until it has so many days left, at the pace of its calendar.
+    /// Until this many days are left, at the pace of its calendar. A copy is first run to its end.
     DaysLeft(f64),
 }
 
-/// What a target comes to for a drive.
+/// A target in terms of a drive.
 #[derive(Clone, Copy, Debug)]
 enum Goal {
     /// Units written by the host since the drive was new.
@@ -61,26 +61,26 @@ enum Goal {
 /// Why aging stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reached {
-    /// The drive is as old as it was to be.
+    /// The drive reached the target.
     Target,
-    /// It was that old before.
+    /// It had reached the target before.
     Already,
     /// It died.
     Died(EndCause),
     /// The workload, a trace, ended.
     WorkloadEnd,
-    /// The user stopped it; what was done is done.
+    /// The user stopped it. Aging so far stays.
     Interrupted,
 }
 
-/// Why a kept drive does not do what it was asked for.
+/// Reasons why a kept drive cannot do what was requested.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeptError {
-    /// Its folder.
+    /// Error of its folder.
     #[error(transparent)]
     Shelf(#[from] ShelfError),
-    /// Its scenario, or one that was given beside.
+    /// Error of its scenario, or of another that was given.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
     /// It cannot be built.
@@ -89,7 +89,7 @@ pub enum KeptError {
     /// It needs too much memory.
     #[error(transparent)]
     Session(#[from] SessionError),
-    /// Its trace breaks off.
+    /// Its trace cannot be read further.
     #[error(transparent)]
     Source(#[from] SourceError),
     /// It has several phases.
@@ -97,9 +97,9 @@ pub enum KeptError {
         "a drive is aged by one workload at a time, and the scenario has {0} phases; give one of them by --workload"
     )]
     Phases(usize),
-    /// Its life is to be predicted in part.
+    /// Its scenario has `[fast-forward]`.
     #[error(
-        "a drive that is held is aged in full, and fast-forward predicts wear that its data never saw; leave [fast-forward] out"
+        "a drive that is held is aged in full, but fast-forward predicts wear without moving its data; leave [fast-forward] out"
     )]
     FastForward,
     /// Its workload cannot be opened a second time.
@@ -110,74 +110,76 @@ pub enum KeptError {
     Writeless,
     /// The drive has no rated erases, or no block of it ever retires.
     #[error(
-        "no block of the drive ever retires (drive.endurance, ftl.retire), so that its wear has no end; age it by drive-writes"
+        "no block of the drive ever retires (drive.endurance, ftl.retire), so its wear has no limit; age it by drive-writes"
     )]
     Unrated,
     /// Days are asked for without a calendar.
     #[error("a drive whose days are to be counted needs a pace; give time.drive-writes-per-day")]
     NoPace,
-    /// It would be older than days are counted.
+    /// It would be older than [`DAYS_MAX`].
     #[error("days: found {days:?} on day {day}, and a drive's days are counted up to {DAYS_MAX}")]
     TooOld {
         /// Today.
         day: f64,
-        /// How long it is to lie.
+        /// Days that it should lie.
         days: f64,
     },
-    /// There is nothing that warmth would do to its data.
+    /// A temperature is given, but its data do not age.
     #[error("celsius: the drive's data do not age, as no bit of them is ever wrong (drive.chip)")]
     Ageless,
-    /// Its data would be older than their days are counted.
+    /// Its data would be older than [`DAYS_MAX`].
     #[error(
-        "celsius: {days:?} days at {celsius} °C age data by {aged:.0} days, and theirs are counted up to {DAYS_MAX}"
+        "celsius: {days:?} days at {celsius} °C age data by {aged:.0} days, and days of data are counted up to {DAYS_MAX}"
     )]
     TooWarm {
-        /// How long it is to lie.
+        /// Days that it should lie.
         days: f64,
-        /// How warm.
+        /// The temperature.
         celsius: f64,
-        /// Days at the usual temperature in which data age as much.
+        /// Days in which data age as much at the usual temperature.
         aged: f64,
     },
-    /// A trace is not what it was.
+    /// A trace has changed.
     #[error(
-        "the workload's trace is not the one any more by which the drive was aged; give --workload, which begins anew"
+        "the workload's trace has changed since the drive was aged by it; give --workload, which starts from the beginning"
     )]
     TraceChanged,
     /// The place in its workload cannot be found.
-    #[error("the drive's workload cannot be opened where it stood: {0}; give --workload, which begins anew")]
+    #[error(
+        "the drive's workload cannot be opened where it stopped: {0}; give --workload, which starts from the beginning"
+    )]
     Place(String),
-    /// Its end never comes, or cannot be looked for.
+    /// Its end never comes, or cannot be found.
     #[error("the drive's end cannot be found: {0}")]
     NoEnd(String),
-    /// It cannot lose its power and come back.
+    /// It cannot come back from a power cut.
     #[error("the drive does not come back from a power cut: {0}; ftl.recovery says how it could")]
     Power(DriveError),
     /// A block cannot be taken out of service.
     #[error(transparent)]
     Unretired(#[from] UnretiredError),
-    /// Its data lie where its file system says.
+    /// Its file system decides where its data lie.
     #[error(
-        "where its data lie is its file system's to say, as it may shrink (ftl.capacity); this is for drives of a fixed capacity"
+        "its file system decides where its data lie, as the drive may shrink (ftl.capacity); this is for drives of a fixed capacity"
     )]
     Shrinking,
-    /// What was done is not durable.
+    /// Writes could not be made durable.
     #[error("the drive could not make durable what was done: {0}")]
     Unflushed(String),
     /// There is no memory for its bytes.
     #[error("no memory for the drive's bytes: {0}")]
     Memory(std::io::Error),
-    /// The user stopped it before anything was done.
+    /// The user stopped it before it did anything.
     #[error("stopped before the drive was open")]
     Interrupted,
 }
 
-/// What a watcher is told between two steps.
+/// Progress of aging, which a watcher gets between two steps.
 #[derive(Clone, Copy, Debug)]
 pub struct Aged {
     /// Drive writes since the drive was new.
     pub drive_writes: f64,
-    /// How much of what was asked for is done, between 0 and 1.
+    /// Share of the target that is reached, between 0 and 1.
     pub done: Option<f64>,
     /// Flash units programmed since the drive was new.
     pub programmed: u64,
@@ -188,16 +190,16 @@ pub struct Held {
     scenario: Scenario,
     overrides: PolicyOverrides,
     pub(crate) run: Run,
-    /// How many workloads the drive had before this one.
+    /// Number of workloads that the drive had before this one.
     workloads: u32,
-    /// Drive writes a day, where the scenario has a calendar.
+    /// Drive writes per day, if the scenario has a calendar.
     per_day: Option<f64>,
-    /// A day and the units that were written by then; from there on days follow the units.
+    /// A day and the units written by then. From there on days follow the units.
     since: (f64, u64),
-    /// The place in the workload, as it was saved; empty at its start. The workload is opened when the drive ages: whoever looks at the
-    /// drive needs none of its traces.
+    /// The saved place in the workload; empty at its start. The workload is opened only when the drive ages, so that looking at the
+    /// drive does not need its traces.
     place: Vec<u8>,
-    /// What the workload's traces were when it was opened.
+    /// The contents of the workload's traces when it was opened.
     traces: Inputs,
 }
 
@@ -209,12 +211,12 @@ fn workload(scenario: &Scenario) -> Result<&wane_scenario::Workload, KeptError> 
     }
 }
 
-/// What lies in the traces of a scenario's workload.
+/// The contents of the traces of a scenario's workload.
 fn contents(scenario: &Scenario, stop: &AtomicBool) -> Inputs {
     Fingerprints::default().inputs(&scenario.traces(), stop)
 }
 
-/// The workload of a scenario, as the one of this number since the drive was new, and how many drive writes it makes a day.
+/// Makes the workload of a scenario, as workload `number` since the drive was new, and its drive writes per day.
 fn phase(scenario: &Scenario, number: u32, stop: &Arc<AtomicBool>) -> Result<(Phase, Option<f64>), KeptError> {
     if scenario.traces().iter().any(|path| *path == Path::new("-")) {
         return Err(KeptError::Stdin);
@@ -223,7 +225,7 @@ fn phase(scenario: &Scenario, number: u32, stop: &Arc<AtomicBool>) -> Result<(Ph
     let source = opener.source(workload(scenario)?, &format!("workload.{number}"))?;
     let calendar = calendar::calendar(scenario, &mut opener)?;
     if stop.load(Ordering::Relaxed) {
-        // What could not be opened in full would give nothing.
+        // A workload that could not be opened completely would give no requests.
         return Err(KeptError::Interrupted);
     }
     let phase = Phase { source, units_max: None, days_max: None, requests_max: None };
@@ -231,7 +233,7 @@ fn phase(scenario: &Scenario, number: u32, stop: &Arc<AtomicBool>) -> Result<(Ph
 }
 
 impl Held {
-    /// A new drive, empty, of a scenario's drive and workload, with policies from outside in place of some of its own.
+    /// Makes a new, empty drive with a scenario's drive and workload. Policies from outside replace some of its own.
     ///
     /// # Errors
     /// The scenario makes no drive, has several phases, or needs more memory than there is.
@@ -239,7 +241,7 @@ impl Held {
         Self::with(scenario, overrides, 0)
     }
 
-    /// The same, after so many workloads.
+    /// The same, after `workloads` workloads.
     pub(crate) fn with(scenario: &Scenario, overrides: PolicyOverrides, workloads: u32) -> Result<Self, KeptError> {
         session::check_memory(scenario)?;
         if scenario.fast_forward.is_some() {
@@ -251,14 +253,14 @@ impl Held {
         Ok(Self { scenario, overrides, run, workloads, per_day: None, since: (0.0, 0), place, traces })
     }
 
-    /// A copy that goes its own way from here.
+    /// Makes an independent copy.
     ///
     /// # Errors
     /// Its workload can be read only once, such as a trace from a pipe.
     pub fn try_clone(&mut self) -> Result<Self, KeptError> {
         let run = match self.run.try_clone() {
             Ok(run) => run,
-            // A trace that is read from its file is opened again where it stands, by both.
+            // A trace that is read from its file is opened again at its place, by both.
             Err(_) => {
                 self.close_workload()?;
                 self.run.try_clone()?
@@ -276,12 +278,12 @@ impl Held {
         })
     }
 
-    /// What it is made of, with its workload.
+    /// Its scenario, with its workload.
     pub fn scenario(&self) -> &Scenario {
         &self.scenario
     }
 
-    /// How many workloads it had before this one.
+    /// Number of workloads that it had before this one.
     pub(crate) fn workloads(&self) -> u32 {
         self.workloads
     }
@@ -291,33 +293,33 @@ impl Held {
         self.run.drive()
     }
 
-    /// What was counted since it was new, or since it was preconditioned.
+    /// The counters since it was new or was preconditioned.
     pub fn counters(&self) -> Counters {
         self.run.counters()
     }
 
-    /// Units that the host wrote since each of its blocks closed, by flash block; `None` of a block that is not closed.
+    /// Units that the host wrote since each block was closed, by flash block; `None` for a block that is not closed.
     pub fn units_since_closed(&self) -> Vec<Option<u64>> {
         let (drive, now) = (self.drive(), self.drive().counters().host_units_written);
         let since = |block| drive.closed_at(drive.layout().holder(block)).map(|at| now - at);
         BlockId::all(0..drive.geometry().blocks()).map(since).collect()
     }
 
-    /// Its blocks.
+    /// The wear of its blocks.
     pub fn wear(&self) -> WearSnapshot {
         self.run.wear()
     }
 
-    /// Drive writes since it was new, or since it was preconditioned.
+    /// Drive writes since it was new or was preconditioned.
     pub fn drive_writes(&self) -> f64 {
         self.run.written() as f64 / f64::from(self.drive().logical_initial())
     }
 
-    /// Gives it the workload and the calendar of this scenario, of the same drive. A workload that is the same goes on where it stood, unless
+    /// Gives it the workload and the calendar of this scenario, which must have the same drive. An unchanged workload continues at its place, unless
     /// its trace was changed.
     ///
     /// # Errors
-    /// The scenario has several phases, or a workload that cannot be opened or never writes; then it keeps the one that it has.
+    /// The scenario has several phases, or a workload that cannot be opened or never writes. The drive then keeps its workload.
     pub fn set_workload(&mut self, scenario: Scenario, stop: &Arc<AtomicBool>) -> Result<(), KeptError> {
         let is_same = workload(&scenario)? == workload(&self.scenario)?;
         if is_same && (self.place.is_empty() || contents(&scenario, stop) == self.traces) {
@@ -343,7 +345,7 @@ impl Held {
         Ok(())
     }
 
-    /// Opens the workload where it stands, if it is not open.
+    /// Opens the workload at its place, if it is not open.
     pub(crate) fn open_workload(&mut self, stop: &Arc<AtomicBool>) -> Result<(), KeptError> {
         if self.run.workload().is_some() {
             return Ok(());
@@ -366,7 +368,7 @@ impl Held {
         Ok(())
     }
 
-    /// Notes where the workload stands.
+    /// Saves the place in the workload.
     fn note_place(&mut self) -> Result<(), ArchiveError> {
         if let Some(source) = self.run.workload() {
             let mut writer = Writer::new(Vec::new())?;
@@ -376,14 +378,14 @@ impl Held {
         Ok(())
     }
 
-    /// Closes the workload; it is opened again where it stands.
+    /// Closes the workload. It will be opened again at the same place.
     fn close_workload(&mut self) -> Result<(), KeptError> {
         self.note_place().map_err(|error| KeptError::Place(error.to_string()))?;
         self.run.take_workload(None);
         Ok(())
     }
 
-    /// What is saved of it beside its scenario, to a file or back.
+    /// Archives its state apart from the scenario: writes it to a file or reads it back.
     pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
         if !archive.is_reading() {
             self.note_place()?;
@@ -394,12 +396,12 @@ impl Held {
         archive.field("workload.traces", &mut self.traces)
     }
 
-    /// From here on days follow what is written.
+    /// Lets days follow the units written from now on.
     fn begin_days(&mut self) {
         self.since = (self.run.drive().day(), self.run.written());
     }
 
-    /// Lets the days pass that the last writes took.
+    /// Lets the days of the last writes pass.
     fn let_days_pass(&mut self) {
         let Some(per_day) = self.per_day else { return };
         let (day, units) = self.since;
@@ -410,10 +412,10 @@ impl Held {
         }
     }
 
-    /// Lets it lie for so many days without power: its data age, as fast as at `celsius` (`None`: as where they usually lie).
+    /// Leaves it without power for `days` days. Its data age as at `celsius`, or at their usual temperature if that is `None`.
     ///
     /// # Errors
-    /// It or its data would be older than [`DAYS_MAX`], or a temperature is given and its data do not age. Nothing changes.
+    /// It or its data would be older than [`DAYS_MAX`], or a temperature is given although its data do not age. Nothing changes then.
     ///
     /// # Panics
     /// The days are negative or not a number.
@@ -439,11 +441,11 @@ impl Held {
         Ok(())
     }
 
-    /// Lets it age, at the engine's full speed: no request takes time, and no read errs. Days pass as
-    /// `time.drive-writes-per-day` says, where the scenario has that. A stop comes between two steps.
+    /// Ages it at the engine's full speed: no request takes time, and no read has errors. Days pass by
+    /// `time.drive-writes-per-day`, if the scenario has it. It stops only between two steps.
     ///
     /// # Errors
-    /// The target makes no sense for the drive, or its trace breaks off.
+    /// The target is impossible for the drive, or its trace cannot be read further.
     pub fn age(
         &mut self,
         target: Target,
@@ -496,7 +498,7 @@ impl Held {
         }
     }
 
-    /// Drive writes at which a copy of it dies; `None` where the user stops that.
+    /// Drive writes at which a copy of it dies; `None` if the user stops the search.
     fn end(&self, stop: &AtomicBool) -> Result<Option<f64>, KeptError> {
         if self.drive().life_used().is_none() {
             return Err(KeptError::Unrated);
@@ -514,7 +516,7 @@ impl Held {
         Ok(Some(copy.written() as f64 / f64::from(self.drive().logical_initial())))
     }
 
-    /// How much of the way to a goal lies behind the drive; 1 and more: it is there.
+    /// Share of the goal that the drive has reached. From 1 on it has reached the goal.
     fn share_of(&self, goal: Goal) -> f64 {
         match goal {
             Goal::Units(0) => 1.0,
@@ -523,7 +525,7 @@ impl Held {
         }
     }
 
-    /// How much of the way is done since the drive was at `from`; of a drive that ages to its end, of its rated erases.
+    /// Share of the goal that is done since the drive was at `from`. If it ages to its end, the share of its rated erases.
     fn share_done(&self, goal: Goal, from: f64) -> Option<f64> {
         match goal {
             Goal::Wear(f64::INFINITY) => self.drive().life_used(),
@@ -531,10 +533,10 @@ impl Held {
         }
     }
 
-    /// What it answers to requests now: the run of a scenario of the same drive, of its requests and its arrivals. The drive is not kept.
+    /// Runs a scenario of the same drive with its requests and arrivals, to see how the drive serves them now. The drive is not kept.
     ///
     /// # Errors
-    /// The workload cannot be opened, its requests have no times, or its trace breaks off.
+    /// The workload cannot be opened, its requests have no times, or its trace cannot be read further.
     pub fn look(self, scenario: &Scenario, watch: &mut Watch<'_>) -> Result<RunResult, KeptError> {
         workload(scenario)?;
         let stopwatch = Stopwatch::start();
@@ -542,8 +544,8 @@ impl Held {
         Ok(session::to_its_end(scenario, &self.overrides, Run::of_look(plan), &stopwatch, watch)?)
     }
 
-    /// Cuts its power, whatever it is doing, and lets it come back. `fate` says what became of each program and erase that the flash was at
-    /// work on; a drive that was just opened is at work on nothing. Returns what the recovery did, and how long it took where the drive
+    /// Cuts its power, whatever it is doing, and lets it recover. `fate` decides the outcome of each program and erase that the flash is
+    /// working on; a drive that was just opened has none. Returns what the recovery did, and how long it took if the drive
     /// has a clock.
     ///
     /// # Errors
@@ -562,7 +564,7 @@ impl Held {
         Ok((Self { run, ..self }, report, took))
     }
 
-    /// Has it keep bytes from now on.
+    /// Makes it keep the bytes of data from now on.
     ///
     /// # Errors
     /// The kernel refuses memory for them.
@@ -570,14 +572,14 @@ impl Held {
         self.run.drive_mut().keep_bytes().map_err(KeptError::Memory)
     }
 
-    /// The drive as a block device, at the moment at which it stands.
+    /// The drive as a block device, in its present state.
     pub fn device(&mut self) -> Blocking<&mut Drive> {
         let drive = self.run.drive_mut();
         let now = drive.now();
         Blocking::starting_at(drive, now)
     }
 
-    /// Makes sure that what was done to its data survives a power cut. A dead drive programs nothing any more.
+    /// Makes sure that all writes survive a power cut. A dead drive programs nothing any more.
     ///
     /// # Errors
     /// The drive dies of it.
@@ -596,18 +598,18 @@ impl Held {
         self.drive().check()
     }
 
-    /// What it died of; `None` while it takes writes.
+    /// Why it died; `None` while it takes writes.
     pub fn cause(&self) -> Option<EndCause> {
         self.run.died_of()
     }
 }
 
-/// Writes so many units. Nothing stops in the middle of a step: what is saved stands between two requests.
+/// Writes `units` units. A step is never interrupted, so that a saved drive is always between two requests.
 fn step(run: &mut Run, units: u64) -> Result<Progress, SourceError> {
     run.advance(Budget::units(units), &mut Watch { step: &mut |_| {}, stop: &Arc::default() })
 }
 
-/// Where the step after so many units ends. Places are the same however a life is cut in parts, and a drive write ends a step.
+/// The units at which the step after `written` units ends. The ends are the same however a life is divided, and a drive write ends a step.
 pub(crate) fn next_step(written: u64, logical: u64) -> u64 {
     let steps = u128::from(logical.div_ceil(STEP_UNITS_MAX).max(STEPS_PER_DRIVE_WRITE));
     let number = u128::from(written) * steps / u128::from(logical) + 1;

@@ -1,4 +1,4 @@
-//! The host beside the drive: what it does with the addresses of a workload, and with a drive that wants capacity back.
+//! The host of a drive: how it uses the addresses of a workload, and how it answers a drive that takes capacity back.
 
 mod space;
 
@@ -11,19 +11,19 @@ use crate::run::{Ended, end_cause};
 use space::HostSpace;
 use wane_results::EndCause;
 
-/// Who uses the drive.
+/// The user of the drive.
 #[derive(Clone)]
 pub(crate) enum Host {
-    /// A host of a drive that keeps its capacity: addresses are the drive's.
+    /// The host of a drive that keeps its capacity. Addresses are the drive's.
     Direct,
-    /// A file system that knows what is in use, and moves and trims it as the drive shrinks.
+    /// A file system that knows which pages are in use, and moves and trims data as the drive shrinks.
     Space(Box<HostSpace>),
-    /// One that asks a drive for whatever it exports, and gives nothing back: addresses wrap around at the capacity.
+    /// A host that uses whatever the drive exports and gives nothing back. Addresses wrap around at the capacity.
     Wrapping,
 }
 
 impl Host {
-    /// The host that a drive needs. `unit_bytes` are those of a mapping unit.
+    /// Makes the host that a drive needs. `unit_bytes` are the bytes of a mapping unit.
     pub(crate) fn of(drive: &Drive, unit_bytes: u64) -> Self {
         let capacity = drive.capacity_policy();
         let bound = capacity.relocation_bound().map(|bytes| bytes.0 / unit_bytes);
@@ -34,7 +34,7 @@ impl Host {
         }
     }
 
-    /// What it knows of the drive's space, to a file or back.
+    /// Archives what it knows of the drive's space: writes it to a file or reads it back.
     pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
         let kind = match self {
             Self::Direct => 0u8,
@@ -55,18 +55,18 @@ impl Host {
         }
     }
 
-    /// Capacity in mapping units as the host sees it, where it keeps its own count.
+    /// Capacity in mapping units by the host's own count, if it has one.
     pub(crate) fn exported(&self) -> Option<u32> {
         self.space().map(HostSpace::exported)
     }
 
-    /// Units trimmed because their space was given up, not because the workload said so.
+    /// Units trimmed because their space was given up, not by the workload.
     pub(crate) fn trimmed(&self) -> u64 {
         self.space().map_or(0, HostSpace::trimmed)
     }
 
-    /// Wraps addresses around where that is this host's way. False where the drive exports nothing, so that nothing can be
-    /// asked.
+    /// Wraps addresses around if this host does so. Returns false if the drive exports nothing, so that no request is
+    /// possible.
     #[inline]
     pub(crate) fn wrap(&self, drive: &Drive, pages: &mut [u32]) -> bool {
         if let Self::Wrapping = self {
@@ -92,8 +92,8 @@ impl Host {
         }
     }
 
-    /// Answers what the drive demands, until the drive is content or dead. Whenever the drive pauses, and between many
-    /// relocations, `pause` may look around, and stop the answer.
+    /// Answers the drive's demands until it has none or is dead. Whenever the drive pauses, and between many
+    /// relocations, `pause` is called and may stop it.
     pub(crate) fn answer(
         &mut self,
         drive: &mut Drive,
@@ -103,12 +103,12 @@ impl Host {
         match self {
             Self::Space(space) => space.answer(drive, demand, pause),
             Self::Direct => unreachable!("a drive that may not shrink demands nothing"),
-            // Who only looks gives nothing back: the look is over.
+            // A look gives nothing back, so it is over.
             Self::Wrapping => Err(Ended::Died(EndCause::FootprintDoesNotFit)),
         }
     }
 
-    /// What a drive died of, in the words of a result.
+    /// Why a drive died, as results name it.
     pub(crate) fn cause(&self, cause: EndOfLife) -> EndCause {
         self.space().map_or(end_cause(cause), |space| space.cause(cause))
     }

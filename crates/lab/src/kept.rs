@@ -1,4 +1,4 @@
-//! A drive that is kept in a folder: created, opened, saved, forked. What it does is [`Held`]'s.
+//! A drive that is kept in a folder. It can be created, opened, saved and forked; everything else is done by [`Held`].
 
 mod data;
 
@@ -27,13 +27,13 @@ pub struct Kept {
     held: Held,
 }
 
-/// The scenario of a text that was kept.
+/// Resolves the saved text of a scenario.
 fn resolved(text: &str) -> Result<Scenario, ScenarioError> {
     Scenario::resolve(&Sources { file: Some(("drive.json", text)), ..Sources::default() })
 }
 
 impl Kept {
-    /// A new drive, empty, at `path`.
+    /// Creates a new, empty drive at `path`.
     ///
     /// # Errors
     /// Something is there, or the scenario makes no drive.
@@ -58,10 +58,10 @@ impl Kept {
         Ok(Self { folder, held })
     }
 
-    /// Saves it as it is now; `note` says in a sentence what was done to it.
+    /// Saves its present state. `note` says in a sentence what was done to it.
     ///
     /// # Errors
-    /// It cannot be written; the drive that was saved before is still there.
+    /// It cannot be written. The last saved state is still there.
     pub fn save(&mut self, note: String) -> Result<(), KeptError> {
         let mut manifest = self.folder.manifest().clone();
         (manifest.scenario, manifest.workloads) = (self.scenario().to_toml(), self.workloads());
@@ -70,7 +70,7 @@ impl Kept {
         Ok(self.folder.save(manifest, |writer| held.archive(writer as &mut dyn Archive))?)
     }
 
-    /// Another drive at `to` that is what the one at `from` was when it was saved last. Both share their files, whose
+    /// Makes a drive at `to` with the last saved state of the drive at `from`. Both share their files, whose
     /// checksums are verified.
     ///
     /// # Errors
@@ -81,7 +81,7 @@ impl Kept {
         Ok(())
     }
 
-    /// What was done to it, in sentences, the first first.
+    /// What was done to it, in sentences, the oldest first.
     pub fn history(&self) -> &[String] {
         &self.folder.manifest().history
     }

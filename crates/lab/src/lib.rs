@@ -1,8 +1,8 @@
-//! The room that joins the others: a scenario becomes a plan ([`build`]), a plan becomes a run of a drive ([`run`], beside which
-//! stand the host, and an observer of errors and time), and a run becomes results ([`session`]).
+//! The crate that joins the others: a scenario becomes a plan ([`build`]), a plan becomes a run of a drive ([`run`], with a
+//! host, and an observer of errors and time), and a run becomes results ([`session`]).
 //!
-//! What a scenario says, what results are and how they are drawn is left to `scenario`, `results` and `report`; the drive is
-//! `ssd`'s. Only [`progress`] reads the real clock, and only [`session`] starts threads.
+//! Scenarios, results and their drawing belong to the crates `scenario`, `results` and `report`; the drive belongs to
+//! `ssd`. Only [`progress`] reads the real clock, and only [`session`] starts threads.
 
 pub mod build;
 pub mod estimate;

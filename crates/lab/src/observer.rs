@@ -1,4 +1,4 @@
-//! What a run does beside aging: errors, time and probes. A run that only ages has none.
+//! Observes a run besides its aging: errors, time and probes. A run that only ages has no observer.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,32 +15,32 @@ use crate::sources::SourceMaker;
 use crate::timed::{Requests, Standing, Timed, TimedSpec};
 use wane_results::{Errors, Latency, LatencyByGc, Thermal, Throughput, Window, WindowKind};
 
-/// The past that a drive is given when counting starts.
+/// The past that a drive gets when counting starts.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Past {
-    /// Days since its data were written: least and most of a uniform draw for each block.
+    /// Days since its data were written: the ends of a range from which each block's are drawn uniformly.
     pub retention_days: Option<(f64, f64)>,
     /// Reads of each block since its erase.
     pub reads: u32,
 }
 
-/// A look at a copy of the drive.
+/// The probes: timed windows on copies of the drive.
 pub struct ProbeSpec {
     /// Host units written at which it is due, ascending.
     pub due: Vec<u64>,
-    /// Makes the requests of the next look: the same ones for each.
+    /// Makes the requests of the next probe, which are the same for each.
     pub sources: SourceMaker,
-    /// Of each phase, whether a look in it goes on from where its source is instead: a key-value store whose tables lie on the drive.
+    /// For each phase, whether a probe continues from the present state of its source instead. A key-value store does, since its tables lie on the drive.
     pub goes_on: Vec<bool>,
     /// When requests come.
     pub arrival: Arrival,
-    /// How many.
+    /// Number of requests.
     pub requests: u64,
-    /// Days without power before it.
+    /// Days without power before a probe.
     pub retention_days: f64,
 }
 
-/// Everything beside aging.
+/// Everything that is observed besides aging.
 pub struct ObserverSpec {
     /// The past of the drive's data.
     pub past: Past,
@@ -52,17 +52,17 @@ pub struct ObserverSpec {
     pub arrivals: Vec<Arrival>,
     /// Windows of an untimed life.
     pub probe: Option<ProbeSpec>,
-    /// Whether the life itself is of erase counts alone, for it is fast-forwarded: its probes find all data as just written.
+    /// Whether the life has only erase counts, since it is fast-forwarded. Its probes find all data as just written.
     pub only_wears: bool,
     /// Random streams.
     pub streams: Streams,
 }
 
-/// Where the requests of a run stand between two of them.
+/// The state of a run's requests between two of them.
 pub(crate) struct Present<'a> {
     phase: usize,
     source: &'a dyn Source,
-    /// What it has given and was not served.
+    /// Requests that were drawn but not served.
     ahead: &'a Ahead,
 }
 
@@ -75,19 +75,19 @@ impl<'a> Present<'a> {
 /// What an observed run measured.
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// Over the run, or over its last window where only windows are timed.
+    /// Latencies over the run, or over its last window if only windows are timed.
     pub latency: Option<Latency>,
-    /// Likewise.
+    /// Throughput, likewise.
     pub throughput: Option<Throughput>,
-    /// The latencies of a run in which garbage collection began, apart.
+    /// Latencies before and after garbage collection began, if it began in the run.
     pub latency_by_gc: Option<LatencyByGc>,
-    /// How warm the drive was, over what `latency` is of.
+    /// Temperature of the drive over the same time as `latency`.
     pub thermal: Option<Thermal>,
     /// Windows, in order.
     pub windows: Vec<Window>,
-    /// Errors since counting started, those of probes left out.
+    /// Errors since counting started, without those of probes.
     pub errors: Option<Errors>,
-    /// Codewords of first reads by their raw bit errors, the last entry those beyond; of the main run.
+    /// Codewords of first reads in the main run by their number of raw bit errors; the last entry counts all with more.
     pub error_histogram: Option<Vec<u64>>,
     /// Flash operations scheduled.
     pub operations: u64,
@@ -97,7 +97,7 @@ pub struct Measured {
     pub buffered_reads: u64,
     /// Reads that went to the rest of their stripe.
     pub reads_around: u64,
-    /// What is to be known of the requests of probes, in sentences.
+    /// Notes on the requests of probes, in sentences.
     pub notes: Vec<String>,
     /// Most reads of a block since its erase, and most days since data was written, at the end.
     pub oldest: (u32, f64),
@@ -110,25 +110,25 @@ pub(crate) struct Observer {
     kind: WindowKind,
     errors_at_start: Option<Errors>,
     life: Lived,
-    /// Blocks collected when counting started, until another one is.
+    /// Blocks collected by the start of counting, until another one is collected.
     victims_before: Option<u64>,
     probed: Vec<Timed>,
-    /// What is to be known of their requests.
+    /// Notes on the requests of probes.
     notes: Vec<String>,
     next_probe: usize,
 }
 
-/// How much of its life a drive has behind it, in host units.
+/// Host units of a drive's life so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct Lived {
-    /// Those that it had written when counting started.
+    /// Units that were written when counting started.
     at_start: u64,
-    /// Those that were predicted since, instead of written.
+    /// Units that were predicted since, instead of written.
     predicted: u64,
 }
 
 impl Lived {
-    /// Where a drive of this life stands.
+    /// The standing of a drive with this life.
     fn standing(self, drive: &Drive) -> Standing {
         let (counts, written) = (drive.erase_counts(), drive.counters().host_units_written - self.at_start);
         Standing {
@@ -141,7 +141,7 @@ impl Lived {
 }
 
 impl Observer {
-    /// Nothing happened yet.
+    /// Makes an observer that has seen nothing yet.
     pub(crate) fn new(spec: ObserverSpec) -> Self {
         let is_rising = |probe: &ProbeSpec| probe.due.is_sorted();
         assert!(spec.probe.as_ref().is_none_or(is_rising), "probes stand in the order in which they are due");
@@ -158,7 +158,7 @@ impl Observer {
         }
     }
 
-    /// One that goes its own way from here.
+    /// Makes an independent copy.
     pub(crate) fn another(&self) -> Self {
         let probe = |probe: &ProbeSpec| ProbeSpec {
             due: probe.due.clone(),
@@ -194,17 +194,17 @@ impl Observer {
         self.spec.streams.stream(name)
     }
 
-    /// The run itself is timed unless windows are.
+    /// Whether the run itself is timed, and not only its probes.
     fn times_the_run(&self) -> bool {
         self.spec.clock.is_some() && self.spec.probe.is_none()
     }
 
-    /// Whether requests between probes need not be seen one by one.
+    /// Whether requests between probes need not be observed one by one.
     pub(crate) fn only_wears(&self) -> bool {
         self.spec.only_wears
     }
 
-    /// So many host units pass without being written.
+    /// Notes that `units` host units were predicted instead of written.
     pub(crate) fn predict(&mut self, units: u64) {
         self.life.predicted += units;
     }
@@ -214,12 +214,12 @@ impl Observer {
         self.spec.probe.as_ref()?.due.get(self.next_probe).copied()
     }
 
-    /// Whether the requests of a phase come at the times of their trace.
+    /// Whether the requests of a phase arrive at the times of their trace.
     pub(crate) fn replays_times(&self, phase: usize) -> bool {
         self.requests.is_some() && self.spec.arrivals[phase] == Arrival::Trace
     }
 
-    /// Counting starts.
+    /// Notes that counting starts.
     pub(crate) fn start(&mut self, drive: &mut Drive) {
         if self.spec.only_wears {
             self.life.at_start = drive.counters().host_units_written;
@@ -244,7 +244,7 @@ impl Observer {
         }
     }
 
-    /// A phase begins.
+    /// Notes that a phase begins.
     pub(crate) fn begin_phase(&mut self, drive: &Drive, number: usize) {
         let (arrival, stream) = (self.spec.arrivals[number], self.stream(&format!("arrivals.{number}")));
         if let Some(requests) = &mut self.requests {
@@ -252,7 +252,7 @@ impl Observer {
         }
     }
 
-    /// Lets time run until a request comes, by `until_ns` at the latest. False if it did not come by then; ask again. Once
+    /// Lets time run until a request arrives, by `until_ns` at the latest. Returns false if it did not arrive by then; call again. Once
     /// `stop` is true, it must not be served any more.
     #[inline]
     pub(crate) fn arrive(
@@ -277,7 +277,7 @@ impl Observer {
         true
     }
 
-    /// A request has been served.
+    /// Notes that a request has been served.
     #[inline]
     pub(crate) fn served(&mut self, drive: &mut Drive, batch: &Batch) {
         let Some(requests) = &mut self.requests else { return };
@@ -291,7 +291,7 @@ impl Observer {
         }
     }
 
-    /// Looks closely, if it is time to, and until `stop` is true.
+    /// Makes the probes that are due, until `stop` is true.
     ///
     /// # Errors
     /// The trace of a probe is damaged.
@@ -329,7 +329,7 @@ impl Observer {
             if self.spec.only_wears {
                 copy.set_day(copy.day().max(lived as f64 * self.spec.days_per_unit));
                 copy.keep_detail(true);
-                // Who waits for the first day to pass has woken the drive by then, with data of the day before.
+                // A drive that waited for its first day is awake by then, with data of the day before.
                 copy.set_past(|_| (0.0, 0));
             }
             copy.set_day(copy.day() + retention_days);
@@ -362,13 +362,13 @@ impl Observer {
         }
     }
 
-    /// What the requests took, as far as they were timed.
+    /// The figures of the requests, if they were timed.
     pub(crate) fn into_timed(self, drive: &mut Drive, stop: &AtomicBool) -> Option<Timed> {
         let now = self.life.standing(drive);
         self.requests.map(|requests| requests.finish(drive, now, self.kind, stop))
     }
 
-    /// What was measured. Once `stop` is true, what is not done is left out.
+    /// The measurements. Once `stop` is true, unfinished operations are left out.
     pub(crate) fn finish(mut self, drive: &mut Drive, stop: &AtomicBool) -> Measured {
         let total = errors(drive).zip(self.errors_at_start).map(|(now, before)| now - before);
         let cells = drive.flash().and_then(wane_nand::Flash::cells);

@@ -1,8 +1,8 @@
-//! How the blocks of a running drive are filled: shares by valid units and the rates at which requests move blocks, estimated page by
-//! page as the mean-field study (003) has it (§2.5, equation 8).
+//! Observes how the blocks of a running drive are filled: shares by valid units, and the rates at which requests move blocks between them. They are
+//! estimated page by page as in the mean-field study (003, §2.5, equation 8).
 //!
-//! Every page that is written is looked up before and after, and each garbage collection is followed by a look at all blocks: exact,
-//! slower than aging by an order of magnitude, and of no cost to runs that do not ask.
+//! Every written page is looked up before and after, and all blocks are checked after each garbage collection. That is exact,
+//! slower than aging by an order of magnitude, and costs nothing in runs that are not observed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +20,7 @@ use crate::run::{Budget, Progress, Run, Watch};
 /// Pages drawn at once.
 const BATCH_PAGES: usize = 4096;
 
-/// Why a drive was not observed.
+/// Reasons why a drive could not be observed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OccupancyError {
@@ -30,10 +30,10 @@ pub enum OccupancyError {
     /// The workload cannot be read further.
     #[error(transparent)]
     Source(#[from] SourceError),
-    /// The model refuses what was found.
+    /// The model refuses the figures.
     #[error(transparent)]
     Theory(#[from] TheoryError),
-    /// The drive did not live through it.
+    /// The drive died before.
     #[error("the drive died before its blocks were observed; observe fewer drive writes, or a drive that lives longer")]
     Died,
     /// Too little was written.
@@ -51,12 +51,12 @@ pub enum OccupancyError {
     Stopped,
 }
 
-/// What was seen.
+/// The observations.
 #[derive(Clone, Debug)]
 pub struct Observed {
     /// Moves of blocks since observing began.
     pub estimator: RateEstimator,
-    /// Mean valid units of the victims meanwhile; none without a victim.
+    /// Mean valid units of the victims in that time; `None` without a victim.
     pub valid_pages_per_victim_mean: Option<f64>,
     /// Pages of the host.
     pub host_pages: u64,
@@ -67,7 +67,7 @@ pub struct Observed {
 /// Runs a scenario's preconditioning and its first phase for `settle` drive writes, then observes `drive_writes` more.
 ///
 /// # Errors
-/// The scenario cannot be built, its workload ends or its drive dies before, or the user stops it.
+/// The scenario cannot be built, its workload ends or its drive dies too early, or the user stops it.
 pub fn observe(
     scenario: &Scenario,
     settle: f64,
@@ -141,7 +141,7 @@ impl Watched {
         Ok(Self { estimator: RateEstimator::new(blocks)?, valid })
     }
 
-    /// Writes a page: one request that invalidates its old copy, if it has one, and one that programs the new one.
+    /// Writes a page. In the model it counts as one request that invalidates its old copy, if it has one, and one that programs the new one.
     fn write(&mut self, drive: &mut Drive, page: Lpn) -> Result<(), OccupancyError> {
         let block_of = |drive: &Drive| drive.lookup(page).map(|unit| drive.layout().locate(unit).0.index());
         if let Some(old) = block_of(drive) {
@@ -155,8 +155,8 @@ impl Watched {
             self.estimator.programmed(self.valid[new]);
             self.valid[new] += 1;
         } else {
-            // The page was programmed before the collection, which may have moved it: what its block held then is what all blocks
-            // lack now. Blocks that collection changed are set by looking at all.
+            // The page was programmed before the collection, which may have moved it. Its block then held what is now missing from all
+            // blocks. Blocks that the collection changed are updated by checking all.
             let filled = self.fullest_open(drive);
             self.estimator.programmed(self.valid[filled]);
             self.valid[filled] += 1;
@@ -165,17 +165,17 @@ impl Watched {
         Ok(())
     }
 
-    /// The block that the page before the collection went to: it filled up, so it is closed now and holds more than it did.
+    /// The block that the page went to before the collection. It filled up, so it is closed now and holds more than before.
     fn fullest_open(&self, drive: &Drive) -> usize {
         let now = valid_units(drive);
         let grown = |(block, (before, after)): (usize, (&u32, u32))| (after == before + 1).then_some(block);
         let found = self.valid.iter().zip(now.iter().copied()).enumerate().find_map(grown);
-        // A page that was collected at once leaves no trace: any block with room stands for its own.
+        // A page that was collected at once leaves no trace, so any block with room stands for its block.
         let room = drive.layout().units_per_block();
         found.or_else(|| self.valid.iter().position(|valid| *valid < room)).unwrap_or(0)
     }
 
-    /// Takes over what collection, leveling or a trim changed.
+    /// Updates the counts after collection, leveling or a trim.
     fn look(&mut self, drive: &Drive) {
         for (before, after) in self.valid.iter_mut().zip(valid_units(drive)) {
             if *before != after {

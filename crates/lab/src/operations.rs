@@ -1,20 +1,20 @@
-//! What operations above requests take: from the arrival of their first request until all that they wait for is done.
+//! Latencies of operations that consist of requests: from the arrival of their first request until all that they wait for is done.
 
 use std::collections::BTreeMap;
 
 use wane_ssd::{Completion, Meter};
 use wane_workload::{Milestone, OperationKind};
 
-/// Where a client's operation stands.
+/// The state of a client's operation.
 #[derive(Clone, Copy, Debug)]
 enum Begun {
-    /// It begins with the request that comes next.
+    /// It begins with the next request.
     Next,
     /// It began at this time, in nanoseconds, with the request of this number.
     At(u64, u64),
 }
 
-/// An operation that has asked for everything.
+/// An operation whose requests have all been made.
 #[derive(Clone, Copy, Debug)]
 struct Open {
     kind: OperationKind,
@@ -23,21 +23,21 @@ struct Open {
     waits_for: [Option<u64>; 2],
 }
 
-/// The operations under way. What has not ended when a run does is not counted.
+/// The operations in progress. Those that have not ended at the end of a run are not counted.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Operations {
-    /// Requests that have come.
+    /// Number of requests that have arrived.
     came: u64,
     begun: BTreeMap<u32, Begun>,
-    /// At most one a client.
+    /// At most one for each client.
     open: Vec<Open>,
-    /// Whether the milestones before the next request were told.
+    /// Whether the milestones before the next request were processed.
     pub(crate) is_told: bool,
 }
 
 impl Operations {
-    /// What begins and ends before the next request, at `now_ns`. `request` says which request of the drive lies so many back, where it is not
-    /// done.
+    /// Processes the beginnings and ends of operations before the next request, at `now_ns`. `request(n)` returns the drive's number of the request
+    /// `n` back, or `None` if it is done.
     pub(crate) fn tell<M: Clone>(
         &mut self,
         milestones: &[Milestone],
@@ -52,7 +52,7 @@ impl Operations {
                     self.begun.insert(client, Begun::Next);
                 }
                 Milestone::Ends { client, kind, after } => {
-                    // The one that was under way when the run began is left out.
+                    // An operation that was in progress when the run began is left out.
                     let Some(begun) = self.begun.remove(&client) else { continue };
                     let (begun_ns, first) = match begun {
                         Begun::Next => (now_ns, self.came),
@@ -63,7 +63,7 @@ impl Operations {
                         self.open.push(Open { kind, begun_ns, waits_for });
                         continue;
                     }
-                    // Nothing that it waits for is left: its own requests took no time, or a flush is through.
+                    // Everything that it waits for is done: its own requests took no time, or a flush has ended.
                     let came_since = |after: &u64| *after > 0 && self.came >= first + after;
                     let waited = after.iter().any(came_since);
                     meter.record_operation(kind as usize, if waited { now_ns - begun_ns } else { 0 });
@@ -72,7 +72,7 @@ impl Operations {
         }
     }
 
-    /// A request came at `now_ns`.
+    /// Notes that a request arrived at `now_ns`.
     #[inline]
     pub(crate) fn came(&mut self, now_ns: u64) {
         if self.is_told {
@@ -103,7 +103,7 @@ impl Operations {
         }
     }
 
-    /// Another source begins, with clients of its own.
+    /// Starts another source, with its own clients.
     pub(crate) fn begin_phase(&mut self) {
         self.begun.clear();
         self.is_told = false;
@@ -182,10 +182,10 @@ mod tests {
     fn what_waits_for_nothing_takes_no_time() {
         let mut bed = Bed::new();
         bed.next(&[BEGINS, ends(OperationKind::Update, [0, 0])], 100, &[]);
-        // A flush that was through before the put began.
+        // A flush that had ended before the put began.
         bed.next(&[BEGINS], 200, &[]).next(&[ends(OperationKind::Update, [0, 2])], 300, &[]);
         assert_eq!(bed.found()[1], (0, 2));
-        // One that was given after it began, and is done by the time that all is told.
+        // A flush that came after the put began, and is done by its end.
         bed.next(&[BEGINS], 400, &[]).next(&[ends(OperationKind::Update, [0, 1])], 450, &[]);
         assert_eq!(bed.found()[1], (50, 3));
     }

@@ -1,4 +1,4 @@
-//! What the operating system tells of memory. Everything has an answer of "not known".
+//! What the operating system reports of memory and cores. Every figure may be unknown.
 
 /// Most memory that this process has held, in bytes.
 pub fn peak_memory() -> Option<u64> {

@@ -1,7 +1,7 @@
-//! Policies from outside the tree, which take the place of those that a scenario names.
+//! Policies from outside the tree, which replace those that a scenario names.
 //!
-//! Each comes with a name and its parameters. They stand in the results where the scenario's own policy would stand and
-//! count in the hash, so that no two runs of different policies pass for one.
+//! Each has a name and its parameters. Results show them in place of the scenario's own policy, and the
+//! hash includes them, so that runs of different policies cannot be confused.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ impl<P> Override<P> {
         Self { name: name.into(), parameters: toml::Table::new(), policy }
     }
 
-    /// As [`Override::new`], with the parameters that results name: every value that changes what the policy does.
+    /// As [`Override::new`], with the parameters that results show. They should include every value that changes what the policy does.
     pub fn with<K: Into<String>, V: Into<toml::Value>>(
         name: impl Into<String>,
         parameters: impl IntoIterator<Item = (K, V)>,
@@ -43,7 +43,7 @@ impl<P> Override<P> {
         Self { name: name.into(), parameters, policy }
     }
 
-    /// As a scenario would choose it.
+    /// The table with which a scenario would choose it.
     fn table(&self) -> toml::Table {
         let mut table = self.parameters.clone();
         table.insert("policy".to_owned(), self.name.as_str().into());
@@ -51,7 +51,7 @@ impl<P> Override<P> {
     }
 }
 
-/// A policy from outside that a scenario cannot take.
+/// A policy from outside that does not fit a scenario.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("ftl.{family}: {reason}")]
 pub struct OverrideError {
@@ -59,11 +59,11 @@ pub struct OverrideError {
     reason: String,
 }
 
-/// All that knows every family, made of one table: what a family's policies are called here, its [`Family`], its trait, its
+/// Makes all code that must cover every family from one table: the name of a family's policies here, its [`Family`], its trait, its
 /// field in [`FtlSettings`], the method there that makes the scenario's own policy, and the list of built-ins.
 macro_rules! families {
     ($($(#[$doc:meta])* $field:ident: $family:ident, $policy:ident, $key:ident, $make:ident, $built_ins:ident;)*) => {
-        /// Policies from outside the tree, one a family at most.
+        /// Policies from outside the tree, at most one for each family.
         #[derive(Clone, Default)]
         pub struct PolicyOverrides {
             $($(#[$doc])* pub $field: Option<Override<Box<dyn $policy>>>,)*
@@ -75,14 +75,14 @@ macro_rules! families {
         }
 
         impl Policies {
-            /// Those of a scenario.
+            /// The policies of a scenario.
             pub(crate) fn of(ftl: &FtlSettings) -> Self {
                 Self { $($field: ftl.$make(),)* }
             }
         }
 
         impl PolicyOverrides {
-            /// The policies of a scenario, with these in place of some.
+            /// The policies of a scenario, some replaced by these.
             ///
             /// # Errors
             /// One has the name of a built-in, or needs what the drive lacks.
@@ -94,7 +94,7 @@ macro_rules! families {
                 })
             }
 
-            /// Each as a scenario would choose it.
+            /// The tables with which a scenario would choose them.
             fn tables(&self) -> Vec<(Family, toml::Table)> {
                 let all = [$((Family::$family, self.$field.as_ref().map(Override::table)),)*];
                 all.into_iter().filter_map(|(family, table)| Some((family, table?))).collect()
@@ -115,7 +115,7 @@ families! {
     victim: Victim, VictimPolicy, gc, victim_policy, VICTIM_POLICIES;
     /// Levels wear.
     wear_leveling: WearLeveling, WearLevelPolicy, wear_leveling, wear_level_policy, WEAR_LEVEL_POLICIES;
-    /// Answers retired blocks.
+    /// Decides how capacity changes as blocks retire.
     capacity: Capacity, CapacityPolicy, capacity, capacity_policy, CAPACITY_POLICIES;
     /// Says which pages protect each other.
     redundancy: Redundancy, RedundancyPolicy, redundancy, redundancy_policy, REDUNDANCY_POLICIES;
@@ -134,8 +134,8 @@ families! {
 }
 
 impl PolicyOverrides {
-    /// The scenario as results keep it: with what took the place of its policies. It is to be hashed and written, not to be
-    /// run.
+    /// The scenario as results save it, with the policies that replaced its own. It is for hashing and writing, not for
+    /// running.
     pub(crate) fn recorded(&self, scenario: &Scenario) -> Scenario {
         let mut recorded = scenario.clone();
         for (family, table) in self.tables() {
@@ -144,17 +144,17 @@ impl PolicyOverrides {
         recorded
     }
 
-    /// Whether none is there.
+    /// Whether there is no policy.
     pub(crate) fn is_empty(&self) -> bool {
         self.tables().is_empty()
     }
 
-    /// The hash of a scenario that is run with these policies, as its results tell it.
+    /// The hash of a scenario that is run with these policies, as in its results.
     pub fn hash_of(&self, scenario: &Scenario) -> String {
         self.recorded(scenario).hash()
     }
 
-    /// As the summary names them.
+    /// The policies as the summary shows them.
     pub(crate) fn recorded_policies(&self) -> BTreeMap<String, BTreeMap<String, serde_json::Value>> {
         let json = |value| serde_json::to_value(value).expect("a value of TOML is one of JSON");
         let parameters = |table: toml::Table| table.into_iter().map(|(key, value)| (key, json(value))).collect();

@@ -1,7 +1,7 @@
-//! What a scenario comes to by theory, without running it.
+//! Predicts the results of a scenario by theory, without running it.
 //!
-//! Write amplification by the mean-field models of `theory::utilization`, drive writes to the end of life by `theory::lifetime`. The popularity of the
-//! workload's pages is all that they know of it: no order, no sizes. Where a scenario has what a model does not, the answer says so.
+//! Write amplification is by the mean-field models of `theory::utilization`, drive writes to the end of life by `theory::lifetime`. The models use only
+//! the popularity of the workload's pages, not their order or sizes. If a scenario has something that a model lacks, a warning says so.
 
 use wane_ftl::policies::Builtin;
 use wane_ftl::policies::victim::{DChoices, DChoicesParams, Draw};
@@ -19,19 +19,19 @@ use crate::sources::trace_options;
 
 mod reads;
 
-/// Policies that there is a model of.
+/// Policies with a model.
 pub const PREDICTED: [&str; 4] = ["greedy", "d-choices", "random", "fifo"];
 
 /// Blocks below which a drive differs from the limit of many blocks by more than a percent.
 const BLOCKS_MIN: u32 = 512;
-/// Seconds that a trace is read.
+/// Time limit for reading a trace, in seconds.
 const TRACE_SECONDS: f64 = 10.0;
 /// Groups of ranks of Zipf's law.
 const RANKS: u32 = 200;
-/// Share of the writes that the colder temperature is taken to have at least.
+/// Least share of the writes that is assumed for the colder temperature.
 const WRITES_MIN: f64 = 0.001;
 
-/// How far the model's write amplification was off over the eleven stand-ins, of the run's and in percent.
+/// Errors of the model's write amplification over the eleven stand-ins, in percent of the run's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StandinErrors {
     /// The policy, by its name in scenarios.
@@ -44,22 +44,22 @@ pub struct StandinErrors {
     pub highest: f64,
 }
 
-/// Drives of 1 GiB in blocks of 64 pages with a spare factor of 10 %, 8 drive writes after a sequential one; d-choices with d = 3. `make validate` measures
-/// them, and says where they are not these.
+/// Measured on drives of 1 GiB in blocks of 64 pages with a spare factor of 10 %, over 8 drive writes after a sequential one; d-choices with d = 3.
+/// `make validate` measures them again and reports differences.
 pub const STANDIN_ERRORS: [StandinErrors; 3] = [
     StandinErrors { gc: "greedy", lowest: 0.0, median: 7.0, highest: 165.0 },
     StandinErrors { gc: "d-choices", lowest: 0.0, median: 2.0, highest: 47.0 },
     StandinErrors { gc: "fifo", lowest: -4.0, median: 0.0, highest: 41.0 },
 ];
 
-/// Why there is no prediction.
+/// Reasons why there is no prediction.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PredictError {
-    /// There is no model of the policy.
+    /// The policy has no model.
     #[error("ftl.gc: found \"{0}\", allowed are {known}: of others there is no model", known = PREDICTED.join(", "))]
     Policy(String),
-    /// There is no model of the workload.
+    /// The workload has no model.
     #[error("workload: found {0}, allowed are patterns, stand-ins and traces: of others there is no model")]
     Workload(&'static str),
     /// The workload writes nothing.
@@ -73,10 +73,10 @@ pub enum PredictError {
     Theory(#[from] TheoryError),
 }
 
-/// Which model answers.
+/// The model of a prediction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Model {
-    /// All written pages are alike.
+    /// All written pages are written equally often.
     Uniform,
     /// Two temperatures.
     TwoTemperatures(Mix),
@@ -98,37 +98,37 @@ impl Model {
     }
 }
 
-/// What theory says of a scenario's first phase.
+/// The prediction for a scenario's first phase.
 #[derive(Clone, Debug)]
 pub struct Prediction {
-    /// Which model answers.
+    /// The model.
     pub model: Model,
-    /// (Host + garbage collection) / host, once the drive has come to rest.
+    /// (Host + garbage collection) / host in the steady state.
     pub write_amplification: f64,
     /// Mean valid mapping units of a victim.
     pub valid_pages_per_victim_mean: f64,
-    /// Drive writes from the end of preconditioning to the end of life, of drives whose blocks retire.
+    /// Drive writes from the end of preconditioning to the end of life, if blocks retire.
     pub drive_writes: Option<f64>,
-    /// What host reads take, in ns, where they arrive by a Poisson process in a timed part of the scenario.
+    /// Latencies of host reads in ns, if they arrive by a Poisson process in a timed part of the scenario.
     pub reads: Option<ReadTimes>,
-    /// Where the model's assumptions do not hold.
+    /// Assumptions of the model that do not hold.
     pub warnings: Vec<String>,
 }
 
-/// How often pages are written.
+/// The popularity of pages: how often they are written.
 struct Popularity {
     /// Share of the logical pages that is written at all.
     written: f64,
-    /// Of the written pages, the hottest first.
+    /// Classes of the written pages, the hottest first.
     classes: Vec<Class>,
-    /// What the popularity leaves out.
+    /// Warnings about what the popularity leaves out.
     warnings: Vec<String>,
 }
 
 /// The prediction for a scenario's first phase.
 ///
 /// # Errors
-/// There is no model of the policy or the workload, or the trace cannot be read.
+/// The policy or the workload has no model, or the trace cannot be read.
 pub fn predict(scenario: &Scenario) -> Result<Prediction, PredictError> {
     let device = &scenario.device;
     let popularity = popularity(scenario, &scenario.phases[0].workload)?;
@@ -152,13 +152,13 @@ pub fn predict(scenario: &Scenario) -> Result<Prediction, PredictError> {
     }
     warnings.extend(choices.iter().flat_map(unlike_its_mean));
     warnings.extend(departures(scenario, if any_popularity { 1.0 } else { popularity.written }));
-    // Greedy leaves full blocks of data at rest alone; all other victims come back to them.
+    // Greedy never collects full blocks of data at rest; all other policies do.
     let of_rest = victims == Some(Victims::Greedy);
     let flash = if of_rest { beside } else { blocks };
     let classes = if of_rest { popularity.classes.clone() } else { with_rest(&popularity) };
     let (model, steady) = solved(victims, flash, &classes, popularity.written)?;
     if model == Model::Uniform && popularity.classes.len() > 1 {
-        warnings.push("beside pages that are never written the others are taken to be alike".to_owned());
+        warnings.push("all pages that are written at all are taken to be written equally often".to_owned());
     }
     if let Model::Reduced(mix) = model {
         warnings.push(reduced(mix));
@@ -195,7 +195,7 @@ pub fn predict(scenario: &Scenario) -> Result<Prediction, PredictError> {
         }
         None => None,
     };
-    // Of smaller blocks the shares of valid units are not those of the drive's.
+    // With smaller blocks the shares of valid units differ from the drive's.
     let of_victims = steady.as_ref().filter(|_| !is_smaller).map(|steady| steady.victims.as_slice());
     let told = reads::predict(scenario, of_victims, matches!(model, Model::Reduced(_)));
     let mut refuse = |reason| warnings.push(format!("reads are not predicted: {reason}"));
@@ -203,7 +203,7 @@ pub fn predict(scenario: &Scenario) -> Result<Prediction, PredictError> {
     Ok(Prediction { model, write_amplification, valid_pages_per_victim_mean, drive_writes, reads, warnings })
 }
 
-/// The model and, but for FIFO, its steady state.
+/// The model and, except for FIFO, its steady state.
 fn solved(
     victims: Option<Victims>,
     blocks: Blocks,
@@ -226,7 +226,7 @@ fn solved(
     Ok((model, Some(steady)))
 }
 
-/// What a drive's blocks are taken to be where the model of two temperatures has none so large.
+/// The warning that blocks are assumed smaller, since the model of two temperatures has none so large.
 fn smaller_blocks(units: u32) -> String {
     format!(
         "a block has {units} mapping units (drive.pages-per-block), and the model of hot and cold data at most {HOT_COLD_PAGES_MAX}, as which it is \
@@ -250,14 +250,14 @@ fn reduced(mix: Mix) -> String {
     )
 }
 
-/// Classes of all logical pages, those never written with them.
+/// Classes of all logical pages, including those that are never written.
 fn with_rest(popularity: &Popularity) -> Vec<Class> {
     let own = popularity.classes.iter().map(|class| Class { pages: class.pages * popularity.written, ..*class });
     let rest = Class { pages: 1.0 - popularity.written, writes: 0.0 };
     own.chain(Some(rest).filter(|rest| rest.pages > 1e-9)).collect()
 }
 
-/// Mean erases of a block that preconditioning leaves behind: its writes beyond the first fill, amplified as uniform ones.
+/// Mean erases of a block by preconditioning: its writes beyond the first fill, amplified like uniform ones.
 fn erases_of_precondition(scenario: &Scenario, victims: Option<Victims>, blocks: Blocks) -> Result<f64, TheoryError> {
     let uniform = match victims {
         Some(victims) => utilization::uniform(victims, blocks)?.write_amplification,
@@ -266,11 +266,11 @@ fn erases_of_precondition(scenario: &Scenario, victims: Option<Victims>, blocks:
     let before = &scenario.precondition;
     let sequential = f64::from(before.sequential_drive_writes);
     let logical = 1.0 - blocks.spare_factor;
-    // The flash itself takes one round without an erase.
+    // The flash is written once without an erase.
     Ok((logical * (sequential + before.random_drive_writes * uniform) - 1.0).max(0.0))
 }
 
-/// What the scenario has and the models do not.
+/// Warnings about features of the scenario that the models lack.
 fn departures(scenario: &Scenario, written: f64) -> Vec<String> {
     let (ftl, device) = (&scenario.ftl, &scenario.device);
     let mut told = Vec::new();
@@ -305,14 +305,14 @@ fn policy(table: &toml::Table) -> &str {
     table.get("policy").and_then(toml::Value::as_str).unwrap_or("")
 }
 
-/// The parameters of d-choices, if that is the policy.
+/// The parameters of d-choices, if it is the policy.
 fn d_choices(gc: &toml::Table) -> Option<DChoicesParams> {
     let parameters = gc.iter().filter(|(key, _)| !["policy", "defaults"].contains(&key.as_str()));
     let parameters = parameters.map(|(key, value)| (key.clone(), value.clone())).collect();
     (policy(gc) == DChoices::NAME).then(|| DChoices::params(parameters).ok())?
 }
 
-/// What the model of d-choices leaves out.
+/// Warnings about what the model of d-choices leaves out.
 fn unlike_its_mean(params: &DChoicesParams) -> Vec<String> {
     let mut warnings = Vec::new();
     if changes_later(params) {
@@ -384,7 +384,7 @@ fn of_pattern(pattern: &Pattern, pages: f64) -> Popularity {
     Popularity { written: 1.0, classes, warnings }
 }
 
-/// Ranks in groups that grow with them; the sum over a group of more than one by its integral.
+/// Ranks of Zipf's law in groups that grow with the rank. The sum over a group of more than one rank is by its integral.
 fn zipf(exponent: f64, pages: f64) -> Vec<Class> {
     let weight = |from: f64, to: f64| {
         let integral =
@@ -427,7 +427,7 @@ fn of_standin(name: &str) -> Result<Popularity, PredictError> {
     Ok(Popularity { written, classes: hottest_first(classes), warnings: vec![sizes()] })
 }
 
-/// Pages that a loop writes 1, 2, ... times by chance, at a mean for each: Poisson, without those that it never writes.
+/// Classes of pages that a loop writes 1, 2, ... times by chance, by Poisson's law with this mean, without those that it never writes.
 fn looped(mean: f64) -> Vec<Class> {
     let most = (mean + 10.0 * libm::sqrt(mean) + 10.0) as u32;
     let chance = |times: f64| libm::exp(times * libm::log(mean) - mean - libm::lgamma(times + 1.0));
@@ -540,8 +540,8 @@ mod tests {
         assert!((valid - 2.0).abs() < 0.02, "a victim of twice the units has twice the valid ones: {valid}");
     }
 
-    /// A drive of 4 channels whose dies collect by themselves, looked at after four drive writes. How well it is predicted where it is,
-    /// `wane-validation` says.
+    /// A drive of 4 channels whose dies collect by themselves, with a probe after four drive writes. `wane-validation` measures the quality of
+    /// predictions.
     fn timed(drive: &str, time: &str, gc: &str, probe: &str) -> Scenario {
         scenario(&format!(
             "[drive]\nchannels = 4\npages-per-block = 32\nspare-factor = '20 %'\nblocks-per-plane = 1024\n{drive}\n[drive.timing]\nread = '60 us'\n\

@@ -1,4 +1,4 @@
-//! The real clock: how long a run takes, and how long it still will. Nothing here reaches a result but `run.*`.
+//! The real clock: how long a run has taken, and how long it still will. Of a result only `run.*` depends on it.
 
 #![allow(clippy::disallowed_methods, reason = "this module is where the real clock is read")]
 
@@ -36,12 +36,12 @@ pub struct Throttle {
 }
 
 impl Throttle {
-    /// A throttle that is open at once.
+    /// Makes a throttle that lets the first call through at once.
     pub const fn new(interval: Duration) -> Self {
         Self { interval, last: None }
     }
 
-    /// Whether the interval has passed; if so, it starts anew.
+    /// Whether the interval has passed. If so, a new one starts.
     pub fn ready(&mut self) -> bool {
         let now = Instant::now();
         let ready = self.last.is_none_or(|last| now - last >= self.interval);

@@ -1,7 +1,7 @@
-//! One run: a drive, preconditioned, driven by its phases, watched until it ends.
+//! One run: a drive is preconditioned, then serves its phases and is watched until the run ends.
 //!
-//! A run is single-threaded and reads no clock; the caller measures. Whoever builds a [`Plan`] has resolved every
-//! name already. A run can be stepped ([`Run::advance`]), looked into, changed between steps, and cloned.
+//! A run is single-threaded and reads no real clock; the caller measures time. A [`Plan`] has no names that are still to be
+//! resolved. A run can be stepped ([`Run::advance`]), inspected, changed between steps, and cloned.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -25,35 +25,35 @@ use crate::host::Host;
 use crate::observer::{Observer, Present};
 use wane_results::{Calendar, Counters, EndCause, EndReason, Timeline};
 
-/// Pages handed to the drive at once: large enough to prefetch across, small enough to stay in the first cache.
+/// Pages given to the drive at once: enough to prefetch across, and few enough to stay in the first-level cache.
 const BATCH_PAGES: usize = 4096;
 
-/// Pages of a request that are written between two looks at the flag that stops a run. Slice by slice comes to the same as at
+/// Pages of a request that are written between two checks of the stop flag. The result is the same as if they were written at
 /// once.
 const SLICE_PAGES: usize = 1 << 12;
 
-/// The timeline starts with this many rows a drive write.
+/// Rows of the timeline for each drive write at the start.
 const ROWS_PER_DRIVE_WRITE: u64 = 64;
 
-/// An observed run reports after so many requests.
+/// Requests between two reports of an observed run.
 const REQUESTS_PER_REPORT: u64 = 256;
 
-/// The window of the last drive write is kept in steps of this part of it.
+/// Number of steps in which the window of the last drive write is kept.
 const WINDOW_STEPS: u64 = 64;
 
-/// How far a run is; given to its watcher after every batch.
+/// The progress of a run, which its watcher gets after every batch.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
-    /// Still preconditioning.
+    /// Whether it is still preconditioning.
     pub preconditioning: bool,
-    /// Which phase, from 0.
+    /// Number of the phase, from 0.
     pub phase: usize,
-    /// Drive writes since preconditioning, predicted ones included.
+    /// Drive writes since preconditioning, including predicted ones.
     pub drive_writes: f64,
-    /// Those of them that were predicted instead of simulated.
+    /// Drive writes that were predicted instead of simulated.
     pub predicted: f64,
-    /// How much of the phase is done, if it has a length; of a drive that lives until it dies, how much of its rated
-    /// erases is used.
+    /// Share of the phase that is done, if it has a length. For a drive that runs until it dies, the share of its rated
+    /// erases that is used.
     pub done: Option<f64>,
     /// Flash units programmed since the drive was new.
     pub programmed: u64,
@@ -74,15 +74,15 @@ impl Watch<'_> {
     }
 }
 
-/// How far a run may go. What comes first ends the step, exactly there; a run that is stepped in any way comes to the same as
-/// in one step.
+/// How far a run may go. The step ends exactly at the limit that is reached first. However a run is stepped, its results are the
+/// same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
     /// Mapping units that the host writes, those of preconditioning included.
     pub units: u64,
     /// Requests.
     pub requests: u64,
-    /// The simulated time, in nanoseconds since counting started, up to which requests come.
+    /// The simulated time, in nanoseconds since counting started, up to which requests arrive.
     pub until_ns: u64,
 }
 
@@ -90,12 +90,12 @@ impl Budget {
     /// No bound.
     pub const WHOLE: Self = Self { units: u64::MAX, requests: u64::MAX, until_ns: u64::MAX };
 
-    /// So many mapping units written by the host.
+    /// A limit of `units` mapping units written by the host.
     pub const fn units(units: u64) -> Self {
         Self { units, ..Self::WHOLE }
     }
 
-    /// So many requests.
+    /// A limit of `requests` requests.
     pub const fn requests(requests: u64) -> Self {
         Self { requests, ..Self::WHOLE }
     }
@@ -115,7 +115,7 @@ pub enum Progress {
     Over,
 }
 
-/// Why a run is over before its phases are.
+/// Reasons why a run ends before its phases do.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Ended {
     /// The drive died.
@@ -126,7 +126,7 @@ pub(crate) enum Ended {
     Interrupted,
 }
 
-/// Why the drive is not asked further for now.
+/// Reasons why a step ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Stop {
     /// The run is over.
@@ -141,7 +141,7 @@ impl From<Ended> for Stop {
     }
 }
 
-/// Where a run stands.
+/// The stage of a run.
 #[derive(Clone)]
 enum Stage {
     Precondition { done: u64 },
@@ -149,16 +149,16 @@ enum Stage {
     Over,
 }
 
-/// How far the request is that was begun: the first of those drawn ahead.
+/// The progress of the request that was begun, which is the first of those drawn ahead.
 #[derive(Clone, Copy)]
 struct Begun {
-    /// It has come: its time is drawn and reached.
+    /// Whether it has arrived: its time is drawn and reached.
     has_come: bool,
-    /// Its pages that are written.
+    /// Number of its pages that are written.
     written: usize,
 }
 
-/// What a phase has come to.
+/// The progress of a phase.
 #[derive(Clone, Default)]
 struct InPhase {
     units_start: u64,
@@ -187,7 +187,7 @@ pub struct Run {
     unit_bytes: u64,
     /// Counters at the end of preconditioning.
     zero: Counters,
-    /// Host units that were predicted instead of simulated.
+    /// Host units predicted instead of simulated.
     predicted: u64,
     mean_at_start: f64,
     timeline: Timeline,
@@ -203,7 +203,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// A run at its start.
+    /// Makes a run at its start.
     pub fn new(plan: Plan) -> Self {
         let Plan { drive, observer, unit_bytes, calendar, young_below, precondition, phases } = plan;
         let logical = drive.logical_initial();
@@ -234,7 +234,7 @@ impl Run {
         }
     }
 
-    /// A run of one phase on a copy of a drive, looked at by `observer`, of which nothing but its measurements is wanted. Its first
+    /// Makes a run of one phase on a copy of a drive, only for the measurements of `observer`. Its first
     /// requests are those that were drawn ahead.
     pub(crate) fn probe(drive: Drive, observer: Observer, phase: Phase, ahead: Ahead) -> Self {
         let precondition = Precondition::none();
@@ -266,12 +266,12 @@ impl Run {
         matches!(self.stage, Stage::Precondition { .. })
     }
 
-    /// The drive, to be changed between two steps. What it does then counts as the run's.
+    /// The drive, for changes between two steps. What it does then counts in the run.
     pub fn drive_mut(&mut self) -> &mut Drive {
         &mut self.drive
     }
 
-    /// A copy that goes its own way from here.
+    /// Makes an independent copy.
     ///
     /// # Errors
     /// A source cannot be read twice: a trace that is read straight from its file or from stdin.
@@ -308,7 +308,7 @@ impl Run {
         })
     }
 
-    /// Goes on until the budget is spent or the run is over.
+    /// Advances until the budget is spent or the run is over.
     ///
     /// # Errors
     /// A trace cannot be read further.
@@ -349,7 +349,7 @@ impl Run {
         }
     }
 
-    /// Keeps what is to be known of the requests that a phase had.
+    /// Saves the notes on the requests of a phase.
     pub(super) fn note(&mut self, number: usize) {
         let source = &self.phases[number].source;
         let replayed = self.observer.as_ref().is_some_and(|observer| observer.replays_times(number));
@@ -357,7 +357,7 @@ impl Run {
         self.notes.extend(source.coarse_times().filter(|_| replayed));
     }
 
-    /// Begins a phase at so many host units of the life.
+    /// Begins a phase at `units_start` host units of the life.
     fn begin_phase(&mut self, number: usize, units_start: u64) {
         self.stage = Stage::Phase(number);
         self.in_phase = InPhase { units_start, ns_start: self.now_ns(), ..InPhase::default() };
@@ -369,7 +369,7 @@ impl Run {
     fn leave_phase(&mut self, number: usize) {
         self.note(number);
         if number + 1 < self.phases.len() {
-            // What its last request wrote beyond its end is the next one's.
+            // Units that the last request wrote beyond the phase's end belong to the next phase.
             let ended_at = self.phase_end(number).map_or(self.lived(), |end| end.min(self.lived()));
             self.begin_phase(number + 1, ended_at);
         } else {
@@ -377,7 +377,7 @@ impl Run {
         }
     }
 
-    /// Preconditions from `done` units on, up to the budget; then counting starts.
+    /// Preconditions from `done` units on, within the budget; then counting starts.
     fn precondition(&mut self, mut done: u64, budget: &mut Budget, watch: &mut Watch<'_>) -> Result<(), Stop> {
         let logical = u64::from(self.drive.logical_initial());
         let fill = u64::from(self.precondition.fill_units);
@@ -415,13 +415,13 @@ impl Run {
         Ok(())
     }
 
-    /// Writes what the workload does not own: preconditioning leaves no footprint.
+    /// Writes pages without marking them as in use, so that preconditioning adds nothing to the workload's footprint.
     fn write_unmarked(&mut self, pages: &[u32], stop: &AtomicBool) -> Result<(), Ended> {
         let mut done = 0;
         while done < pages.len() {
             let (written, mut outcome) = self.drive.write_batch(Lpn::slice(&pages[done..]));
             done += written;
-            // A drive that wears out already now finds no host that would give space back.
+            // A drive that wears out now has no host yet that would give space back.
             while !self.is_settled(outcome, stop)? {
                 outcome = if outcome == Outcome::Paused { self.drive.resume() } else { self.drive.reclaim() };
             }
@@ -429,8 +429,8 @@ impl Run {
         Ok(())
     }
 
-    /// Whether the drive has done what it was asked to; false where it demands capacity or pauses, which is the moment to
-    /// hand over what it did so far and to look whether the run is to stop.
+    /// Whether the drive has finished. False if it demands capacity or pauses; then its work so far is
+    /// passed on, and the stop flag is checked.
     fn is_settled(&mut self, outcome: Outcome, stop: &AtomicBool) -> Result<bool, Ended> {
         match outcome {
             Outcome::Done => Ok(true),
@@ -444,7 +444,7 @@ impl Run {
         }
     }
 
-    /// Counting starts.
+    /// Starts counting.
     fn start(&mut self) {
         self.zero = *self.drive.counters();
         let counts = self.drive.superblock_erase_counts();
@@ -457,7 +457,7 @@ impl Run {
         self.sample();
     }
 
-    /// What was counted since counting started.
+    /// The counters since counting started.
     pub(crate) fn counters(&self) -> Counters {
         let mut counters = *self.drive.counters() - self.zero;
         assert!(self.host.trimmed() <= counters.host_units_trimmed, "the host gave up no more than the drive trimmed");
@@ -465,14 +465,14 @@ impl Run {
         counters
     }
 
-    /// Serves a phase from where it stands. The outer error is a trace that breaks off.
+    /// Serves a phase from its present state. The outer error is a trace that cannot be read further.
     fn serve_phase(
         &mut self,
         number: usize,
         budget: &mut Budget,
         watch: &mut Watch<'_>,
     ) -> Result<Result<EndReason, Stop>, SourceError> {
-        // Out of the run for so long, so that a request can be lent from them.
+        // Taken out of the run meanwhile, so that a request can be borrowed from them.
         let (mut in_phase, mut observer) = (std::mem::take(&mut self.in_phase), self.observer.take());
         let served = self.serve_requests(number, &mut in_phase, observer.as_deref_mut(), budget, watch);
         (self.in_phase, self.observer) = (in_phase, observer);
@@ -489,12 +489,12 @@ impl Run {
     ) -> Result<Result<EndReason, Stop>, SourceError> {
         let Phase { days_max, requests_max, .. } = self.phases[number];
         let (units_max, by_units) = self.phases[number].units_max();
-        // Of those that are written: what was predicted passes without being.
+        // In written units, since predicted ones are not written.
         let units_end =
             units_max.map(|units| in_phase.units_start.saturating_add(units).saturating_sub(self.predicted));
         in_phase.written = self.written();
         loop {
-            // At each request, for a single one may have gigabytes.
+            // Checked at each request, since a single one may have gigabytes.
             if watch.is_stopped() {
                 return Ok(Err(Ended::Interrupted.into()));
             }
@@ -529,7 +529,7 @@ impl Run {
             };
             match served {
                 Ok(true) => {}
-                // A trace that is asked to stop looks as if it were over.
+                // A trace whose reading was stopped looks as if it were over.
                 Ok(false) if watch.is_stopped() => return Ok(Err(Ended::Interrupted.into())),
                 Ok(false) => return Ok(Ok(EndReason::TraceEnd)),
                 Err(stop) => return Ok(Err(stop)),
@@ -556,7 +556,7 @@ impl Run {
         }
     }
 
-    /// Serves as many requests of one kind as come together. False at the end of the source.
+    /// Serves a batch of requests of one kind. Returns false at the end of the source.
     fn serve_many(
         &mut self,
         number: usize,
@@ -587,7 +587,7 @@ impl Run {
         Ok(served.map(|()| true))
     }
 
-    /// Serves the next request, or what is left of the one that was begun. False at the end of the source.
+    /// Serves the next request, or the rest of the one that was begun. Returns false at the end of the source.
     #[inline]
     fn serve_one(
         &mut self,
@@ -603,7 +603,7 @@ impl Run {
             return Ok(Ok(false));
         };
         let mut present = begun.take().unwrap_or_else(|| {
-            // Whole but for what a phase that ends after so many more units has no room for.
+            // The whole request, except units beyond the end of the phase.
             if let Some(end) = units_end.filter(|_| batch.op == Op::Write) {
                 batch.pages.truncate(usize::try_from(end - *written).unwrap_or(usize::MAX));
             }
@@ -637,7 +637,7 @@ impl Run {
         Ok(served.map(|()| true))
     }
 
-    /// The time of the run's clock; 0 where the run has none.
+    /// The time of the run's clock; 0 if the run has none.
     fn now_ns(&self) -> u64 {
         self.drive.clock().map_or(0, wane_ssd::Clock::now_ns)
     }
@@ -648,18 +648,18 @@ impl Run {
         self.drive.counters().host_units_written - self.zero.host_units_written
     }
 
-    /// Host units of the life since counting started, predicted ones included.
+    /// Host units of the life since counting started, including predicted ones.
     fn lived(&self) -> u64 {
         self.written() + self.predicted
     }
 
-    /// Host units of the life at which a phase ends that has begun; none where it ends by something else alone.
+    /// Host units of the life at which a phase that has begun ends; `None` if it ends only by something else.
     fn phase_end(&self, number: usize) -> Option<u64> {
         let (units_max, _) = self.phases[number].units_max();
         units_max.map(|units| self.in_phase.units_start.saturating_add(units))
     }
 
-    /// One step of scrubbing, where that is wanted.
+    /// Does one step of scrubbing, if the drive scrubs.
     fn scrub(&mut self, stop: &AtomicBool) -> Result<(), Ended> {
         let Some(outcome) = self.drive.scrub() else { return Ok(()) };
         let settled = self.settle(outcome, stop);
@@ -667,7 +667,7 @@ impl Run {
         settled
     }
 
-    /// Lets the drive finish what it was asked to do, and answers what it demands meanwhile.
+    /// Lets the drive finish its work, and answers its demands meanwhile.
     fn settle(&mut self, mut outcome: Outcome, stop: &AtomicBool) -> Result<(), Ended> {
         while !self.is_settled(outcome, stop)? {
             let Outcome::Demand(demand) = outcome else {
@@ -679,7 +679,7 @@ impl Run {
         Ok(())
     }
 
-    /// Serves a batch; of a write, from the page `done` on and as far as the budget reaches.
+    /// Serves a batch. A write is served from the page `done` on, as far as the budget reaches.
     #[inline(always)]
     fn serve(
         &mut self,
@@ -725,7 +725,7 @@ impl Run {
                 Host::Space(space) => {
                     self.slots.clear();
                     self.slots.extend_from_slice(left);
-                    // Slots change when the file system relocates, so what is left is looked up again after each answer.
+                    // Slots change when the file system relocates, so the remaining pages are looked up again after each answer.
                     let placed = space.take(&mut self.slots);
                     let (written, outcome) = self.drive.write_batch(Lpn::slice(&self.slots[..placed]));
                     space.written(left, written);
@@ -750,9 +750,9 @@ impl Run {
         Ok(())
     }
 
-    /// Reports a step; true when the run is to stop.
+    /// Reports a step. Returns true if the run should stop.
     fn report(&mut self, watch: &mut Watch<'_>, done: Option<f64>, preconditioning: bool) -> bool {
-        // While it preconditions, the drive has not begun to count.
+        // During preconditioning counting has not started.
         let of_drive = |units: u64| units as f64 / f64::from(self.drive.logical_initial());
         let (drive_writes, predicted) = (of_drive(self.lived()), of_drive(self.predicted));
         let programmed = self.drive.counters().programmed_total();
@@ -762,14 +762,14 @@ impl Run {
     }
 }
 
-/// Called whenever the drive pauses in long work: commits what it did so far, so that operations do not pile up, and checks whether
-/// the run is to stop.
+/// Called whenever the drive pauses in long work. Commits its work so far, so that operations do not pile up, and checks whether
+/// the run should stop.
 fn pause(drive: &mut Drive, stop: &AtomicBool) -> Result<(), Ended> {
     drive.commit_background();
     if stop.load(Ordering::Relaxed) { Err(Ended::Interrupted) } else { Ok(()) }
 }
 
-/// Why the drive died, in the words of a result.
+/// Why the drive died, as results name it.
 pub(crate) fn end_cause(cause: EndOfLife) -> EndCause {
     match cause {
         EndOfLife::SpareExhausted => EndCause::SpareExhausted,

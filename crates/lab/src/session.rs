@@ -1,4 +1,4 @@
-//! Runs scenarios: one, several seeds, or a grid of them; fills in results.
+//! Runs scenarios (one, several seeds, or a grid) and fills in their results.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -24,13 +24,13 @@ use wane_scenario::{ChipSpec, Scenario};
 /// The version in every result.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// How far above a chip's data its inputs may lie without a word: what would read as the limit itself.
+/// Factor by which inputs may exceed a chip's data without a warning, since they would be printed like the limit itself.
 const BEYOND: f64 = 1.001;
 
-/// Share of the reads that may find nothing before a result warns of it.
+/// Share of reads without data from which a result has a warning.
 const UNMAPPED_READS_MAX: f64 = 0.01;
 
-/// Why a run gave no result.
+/// Reasons why a run gave no result.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SessionError {
@@ -41,7 +41,7 @@ pub enum SessionError {
     Memory {
         /// Estimated need.
         needed: wane_units::Bytes,
-        /// What could be had.
+        /// Available memory.
         available: wane_units::Bytes,
     },
     /// The scenario cannot be built.
@@ -53,7 +53,7 @@ pub enum SessionError {
     /// Its life cannot be fast-forwarded.
     #[error(transparent)]
     Forward(#[from] ForwardError),
-    /// A trace is no longer what it was when the run was named.
+    /// A trace has changed since the run was named.
     #[error("a trace was changed while it was being run; run it again")]
     TraceChanged,
     /// The results cannot be written.
@@ -64,7 +64,7 @@ pub enum SessionError {
 /// Refuses a scenario that will not fit in memory.
 ///
 /// # Errors
-/// It will not.
+/// It will not fit.
 pub fn check_memory(scenario: &Scenario) -> Result<(), SessionError> {
     check_fit(build::memory_estimate(scenario))
 }
@@ -81,7 +81,7 @@ fn check_fit(needed: wane_units::Bytes) -> Result<(), SessionError> {
 /// Runs a scenario to its end.
 ///
 /// # Errors
-/// It needs too much memory, cannot be built, or its trace breaks off.
+/// It needs too much memory, cannot be built, or its trace cannot be read further.
 pub fn execute(
     scenario: &Scenario,
     overrides: &PolicyOverrides,
@@ -93,11 +93,11 @@ pub fn execute(
     to_its_end(scenario, overrides, run, &stopwatch, watch)
 }
 
-/// Does `work` on a thread of its own. On the caller's, `attend` is called every `interval` until it is done, with the step that it was
-/// told last, nothing before the first; so that whoever must be heard meanwhile, such as an interpreter with its signals, is.
+/// Does `work` on its own thread. On the caller's thread, `attend` is called every `interval` until the work is done, with the last reported
+/// step (`None` before the first). A caller such as an interpreter can thus handle its signals meanwhile.
 ///
 /// # Panics
-/// The work does.
+/// The work panics.
 pub fn attended<T: Send>(
     interval: Duration,
     work: impl FnOnce(&mut dyn FnMut(&Step)) -> T + Send,
@@ -108,7 +108,7 @@ pub fn attended<T: Send>(
     std::thread::scope(|scope| {
         let (ending, ended) = mpsc::channel::<()>();
         let run = scope.spawn(move || {
-            // Dropped when the work ends, however it does: that is what the caller hears.
+            // Dropped when the work ends in any way, by which the caller notices.
             let _ending = ending;
             work(&mut |step: &Step| *lock() = Some(*step))
         });
@@ -120,7 +120,7 @@ pub fn attended<T: Send>(
     })
 }
 
-/// The result of a run of a scenario that is at its start.
+/// Runs a run at its start to its end, and makes its result.
 pub(crate) fn to_its_end(
     scenario: &Scenario,
     overrides: &PolicyOverrides,
@@ -240,13 +240,13 @@ fn result(
     }
 }
 
-/// A life in the words of data sheets, told of the drive that the run's stands for, and the calendar of the run's own drive writes.
+/// The life in terms of data sheets, for the drive that the run's drive stands for, and the calendar of the run's own drive writes.
 fn life(scenario: &Scenario, finished: &Finished, drive_writes: f64) -> (Life, Option<Calendar>) {
     let is_over = finished.reason == EndReason::EndOfLife;
     let calendar = finished.calendar.or_else(|| calendar::found(scenario, finished));
     let capacity = scenario.device.scaled_from.map_or_else(|| scenario.device.logical_bytes(), |from| from.0);
-    // What comes as it was recorded writes the larger drive so many times less often, by its share. What the larger drive endures is as
-    // many drive writes as the smaller one did.
+    // A folded trace makes fewer drive writes on the larger drive, in proportion to the capacities. But the larger drive endures as
+    // many drive writes as the smaller one.
     let share = if scenario.folds_traces() { scaled(scenario).map_or(1.0, |scaled| scaled.ratio) } else { 1.0 };
     let of_larger = |calendar: Calendar| Calendar {
         drive_writes_per_day: share * calendar.drive_writes_per_day,
@@ -260,7 +260,7 @@ fn life(scenario: &Scenario, finished: &Finished, drive_writes: f64) -> (Life, O
     }
 }
 
-/// How fast the run was, and what else may differ between two runs of the same scenario.
+/// The speed of the run, and other fields that may differ between two runs of the same scenario.
 fn speed(scenario: &Scenario, finished: &Finished, stopwatch: &Stopwatch, measured: &Measured) -> wane_results::Run {
     let wall_seconds = stopwatch.elapsed().as_secs_f64();
     let seconds = wall_seconds - measured.from_seconds;
@@ -277,13 +277,13 @@ fn speed(scenario: &Scenario, finished: &Finished, stopwatch: &Stopwatch, measur
     }
 }
 
-/// Which drive the scenario's stands for.
+/// The larger drive that the scenario's drive stands for.
 fn scaled(scenario: &Scenario) -> Option<Scaled> {
     let (from, to) = (scenario.device.scaled_from?.0, scenario.device.logical_bytes());
     Some(Scaled { from_logical_bytes: from, ratio: to as f64 / from as f64 })
 }
 
-/// What a reader must know of a drive that stands for a larger one.
+/// The warning that the drive stands for a larger one.
 fn scaled_in_words(scenario: &Scenario) -> Option<String> {
     let Scaled { from_logical_bytes, ratio } = scaled(scenario)?;
     let times = 1.0 / ratio;
@@ -292,24 +292,24 @@ fn scaled_in_words(scenario: &Scenario) -> Option<String> {
         () if scenario.folds_traces() => {
             format!(". Requests of a trace are all kept and folded onto it, so that it is written {times:.3} times as often and its drive writes count as many")
         }
-        () => ". Of a trace that ages the drive one chunk of addresses in so many is kept; timed requests are all kept and folded onto it"
+        () => ". A trace that ages the drive is sampled: one in a number of address chunks is kept. Timed requests are all kept and folded onto it"
             .to_owned(),
     };
     Some(format!(
-        "a drive of {} was run as one of {}, 1/{times:.3} of it. TB written, TBW, years and drive writes a day are told of the larger one; bytes, \
+        "a drive of {} was run as one of {}, 1/{times:.3} of it. TB written, TBW, years and drive writes a day are those of the larger one; bytes, \
          pages and blocks are those of the smaller, and sizes among the parameters of policies are as written{of_traces}",
         decimal(from_logical_bytes),
         decimal(scenario.device.logical_bytes()),
     ))
 }
 
-/// Bytes in terabytes or gigabytes, as data sheets have them.
+/// Bytes in decimal terabytes or gigabytes, as in data sheets.
 fn decimal(bytes: u64) -> String {
     let bytes = bytes as f64;
     if bytes >= 1e12 { format!("{:.2} TB", bytes / 1e12) } else { format!("{:.2} GB", bytes / 1e9) }
 }
 
-/// The windows, with their days where there is a calendar.
+/// The windows, with their days if there is a calendar.
 fn windows(finished: &Finished, calendar: Option<Calendar>) -> Vec<Window> {
     let mut windows = finished.measured.as_ref().map(|measured| measured.windows.clone()).unwrap_or_default();
     for window in &mut windows {
@@ -318,7 +318,7 @@ fn windows(finished: &Finished, calendar: Option<Calendar>) -> Vec<Window> {
     windows
 }
 
-/// What the flash did.
+/// The figures of flash operations.
 fn flash(counters: &Counters, observed: Option<&crate::observer::Measured>) -> Flash {
     Flash {
         reads_buffered: observed.map_or(0, |observed| observed.buffered_reads),
@@ -372,7 +372,7 @@ fn warnings(scenario: &Scenario, finished: &Finished) -> Vec<String> {
     warnings
 }
 
-/// A sentence where writes smaller than a page took no time.
+/// A warning if writes smaller than a page took no time.
 fn gathered(scenario: &Scenario, finished: &Finished) -> Option<String> {
     let writes = finished.measured.as_ref()?.latency.as_ref()?.write.as_ref()?;
     let small = scenario.device.units_per_page > 1 && scenario.time.write_cache.is_none();
@@ -382,29 +382,29 @@ fn gathered(scenario: &Scenario, finished: &Finished) -> Option<String> {
     })
 }
 
-/// A sentence where probes look at data of which nobody knows when they were written.
+/// A warning if probes read data whose time of writing is unknown.
 fn forgotten(scenario: &Scenario) -> Option<String> {
     let probe =
         scenario.probe.as_ref().filter(|_| scenario.fast_forward.is_some() && scenario.medium.chip.is_some())?;
     Some(format!(
-        "each probe finds all data as written {} days before it (probe.retention) and unread: a life that is fast-forwarded knows erases, and not \
+        "each probe finds all data as written {} days before it (probe.retention) and unread: a fast-forwarded life knows erases, but not \
          when data were written",
         probe.retention_days
     ))
 }
 
-/// A sentence where a drive's throttle cannot end.
+/// A warning if a drive's throttling cannot end.
 fn throttled(scenario: &Scenario) -> Option<String> {
     let spec = &scenario.medium.thermal;
     let thermal = spec.thermal().filter(|thermal| scenario.time.is_timed() && thermal.stays_throttled())?;
     let idle = thermal.idle_celsius();
     Some(format!(
-        "the drive idles at {idle:.1} °C: once it is throttled it stays so, as it never cools below drive.thermal.throttle-below, {}",
+        "the drive idles at {idle:.1} °C: once throttled it stays throttled, as it never cools below drive.thermal.throttle-below, {}",
         spec.throttle_below
     ))
 }
 
-/// A sentence where the run ended before a probe was due.
+/// A warning if the run ended before a probe was due.
 fn unseen(scenario: &Scenario, finished: &Finished) -> Option<String> {
     let ages = &scenario.probe.as_ref()?.ages;
     let seen = finished.measured.as_ref().map_or(0, |measured| measured.windows.len());
@@ -413,11 +413,11 @@ fn unseen(scenario: &Scenario, finished: &Finished) -> Option<String> {
     Some(format!("the run ended before {missed} of {of} probes were due, the next at {next}"))
 }
 
-/// A sentence where the chip's errors were asked for beyond the data that they come from.
+/// A warning if the chip's errors were extrapolated beyond its data.
 fn extrapolation(scenario: &Scenario, finished: &Finished) -> Option<String> {
     let chip = scenario.medium.chip.as_ref()?;
     let (reads, days) = finished.measured.as_ref().map_or((0, 0.0), |measured| measured.oldest);
-    // What the run began with may be gone by its end.
+    // The initial state may be gone by the end of the run.
     let initial = &scenario.medium.initial;
     let (reads, days) = (reads.max(initial.reads), initial.retention_days.map_or(days, |(_, most)| days.max(most)));
     let retention = scenario.probe.as_ref().map_or(0.0, |probe| probe.retention_days);
@@ -435,33 +435,33 @@ fn extrapolation(scenario: &Scenario, finished: &Finished) -> Option<String> {
     (!told.is_empty()).then(|| format!("the errors of {name} {EXTRAPOLATED} {}", told.join(", ")))
 }
 
-/// What became of one of several runs.
+/// The outcome of one of several runs.
 pub type Outcome = Result<RunResult, SessionError>;
 
-/// Whether runs of another sweep or of other seeds may go from the folder that results are written to.
+/// Whether runs of another sweep or of other seeds may be deleted from the result folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Others {
-    /// They stay: the folder is refused.
+    /// They stay, and the folder is refused.
     Kept,
-    /// They go when the new results are whole.
+    /// They are deleted once the new results are complete.
     Replaced,
 }
 
-/// Where the results of several runs go: a folder whose members are the scenarios, in order.
+/// The folder for the results of several runs. Its members are the scenarios, in order.
 pub struct Members {
     folder: Folder,
     named: Vec<Member>,
-    /// What each scenario is called.
+    /// The name of each scenario.
     names: Vec<String>,
     fingerprints: Mutex<Fingerprints>,
 }
 
 impl Members {
-    /// Names the scenarios, each by the name of its folder, as the members of `folder`. What another command left there goes when the new
-    /// results are whole.
+    /// Makes the scenarios, each by the name of its folder, the members of `folder`. Results of another command are deleted once the new
+    /// results are complete.
     ///
     /// # Errors
-    /// The folder cannot be written, or `others` in it are to be kept.
+    /// The folder cannot be written, or `others` says that runs in it must stay.
     pub fn begin(
         mut folder: Folder,
         origin: Origin,
@@ -475,8 +475,8 @@ impl Members {
         Ok(Self { folder, named, names: called(scenarios), fingerprints: Mutex::new(fingerprints) })
     }
 
-    /// The same, in a folder that is new or holds these very members: nothing goes. `hashes` are the scenarios' as their results tell them, which
-    /// policies from outside change.
+    /// The same, in a folder that is new or holds exactly these members, so that nothing is deleted. `hashes` are the scenarios' hashes as in their
+    /// results, which policies from outside change.
     ///
     /// # Errors
     /// The folder holds something else, or cannot be written.
@@ -497,18 +497,18 @@ impl Members {
         Ok(Self { folder, named, names: called(scenarios), fingerprints: Mutex::new(fingerprints) })
     }
 
-    /// The finished run of a member, if it is there already. One by another name is not: reports compare runs by their names.
+    /// The finished run of a member, if it is there already under the same name, since reports compare runs by their names.
     pub fn found(&self, number: usize) -> Option<RunResult> {
         self.folder.found(number, VERSION).filter(|run| run.summary.scenario.name == self.names[number])
     }
 
-    /// Where they go.
+    /// The folder.
     pub const fn folder(&self) -> &Folder {
         &self.folder
     }
 
-    /// Makes the members that have come, and these files, all that the folder holds. Gives the names of members of an earlier command that
-    /// were removed with it.
+    /// Makes the written members and these files the whole content of the folder. Returns the names of the members of an earlier command that
+    /// were removed.
     ///
     /// # Errors
     /// A file cannot be written.
@@ -537,7 +537,7 @@ fn called(scenarios: &[(String, &Scenario)]) -> Vec<String> {
     scenarios.iter().map(|(_, scenario)| scenario.name.clone()).collect()
 }
 
-/// Scenarios as members, with what is known of their traces.
+/// Scenarios as members, with the fingerprints of their traces.
 fn named(scenarios: &[(String, &Scenario)], stop: &AtomicBool) -> (Vec<Member>, Fingerprints) {
     let mut fingerprints = Fingerprints::default();
     let member = |(name, scenario): &(String, &Scenario)| Member {
@@ -548,18 +548,19 @@ fn named(scenarios: &[(String, &Scenario)], stop: &AtomicBool) -> (Vec<Member>, 
     (scenarios.iter().map(member).collect(), fingerprints)
 }
 
-/// How many of these scenarios run at once: one a core, and no more than memory allows.
+/// Number of these scenarios that run at once: one for each core, and no more than memory allows.
 pub fn workers(scenarios: &[Scenario]) -> usize {
     let need = scenarios.iter().map(|scenario| build::memory_estimate(scenario).0).max().unwrap_or(1).max(1);
     let fit = os::available_memory().map_or(usize::MAX, |available| (available / need).max(1) as usize);
     os::cores().min(fit).min(scenarios.len()).max(1)
 }
 
-/// Runs scenarios in parallel on all cores, never more at once than memory allows. Those whose finished results are among
-/// the members already are read instead of run. Results come in the order of the scenarios; the numbers are those of one
-/// run at a time.
+/// Runs scenarios in parallel on all cores, never more at once than memory allows. If a member has a finished result
+/// already, it is read instead of run. Results are in the order of the scenarios, and their numbers are the same as if they ran
+/// one after the other.
 ///
-/// `each` hears when a scenario is finished: its number, its result and whether it was read; `step` how far one is that runs.
+/// `each` is called when a scenario is finished, with its number, its result and whether it was read; `step` is called with the progress of a
+/// running scenario.
 pub fn execute_all(
     scenarios: &[Scenario],
     members: Option<&Members>,
@@ -609,7 +610,7 @@ fn execute_member(
     (written, false)
 }
 
-/// Refuses the folder of a single run if it holds other runs that are to be kept.
+/// Refuses the folder of a single run if it holds other runs that must stay.
 ///
 /// # Errors
 /// It holds such runs.
@@ -624,11 +625,11 @@ fn keep(folder: &Folder, others: Others, members: &[Member]) -> Result<(), Resul
     }
 }
 
-/// Writes a run and its report in place of what the folder held. Gives the names of results of an earlier command that
-/// were removed with it.
+/// Replaces what the folder held by a run and its report. Returns the names of results of an earlier command that
+/// were removed.
 ///
 /// # Errors
-/// They cannot be written; then the folder holds what it held.
+/// They cannot be written; the folder is then unchanged.
 pub fn write(folder: &mut Folder, result: &RunResult) -> Result<Vec<String>, ResultError> {
     let report = wane_report::render(std::slice::from_ref(result));
     folder.write(result, Some(&report))

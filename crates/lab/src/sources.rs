@@ -1,4 +1,4 @@
-//! Workloads become sources: patterns, stand-ins, traces, their mixtures, and key-value stores.
+//! Makes sources of workloads: patterns, stand-ins, traces, their mixtures, and key-value stores.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -13,29 +13,29 @@ use wane_workload::{Batch, Mix, Op, Pace, Progress, Source, SourceError};
 
 use crate::build::PlanError;
 
-/// Makes sources. A trace that is decoded whole is decoded once, whoever asks for it.
+/// Makes sources. A trace that is decoded whole is decoded once for all of them.
 pub(crate) struct Opener {
     device: Device,
     pub(crate) streams: Streams,
     stop: Arc<AtomicBool>,
-    /// Traces that are decoded whole, each with a source that is still at its start.
+    /// Traces that are decoded whole, each with a source at its start.
     decoded: Vec<(TraceSpec, TraceSource)>,
 }
 
 impl Opener {
-    /// What makes the sources of a drive. Once `stop` is true, traces are not read further.
+    /// Makes an opener for the sources of a drive. Once `stop` is true, traces are not read further.
     pub(crate) fn new(device: Device, streams: Streams, stop: Arc<AtomicBool>) -> Self {
         Self { device, streams, stop, decoded: Vec::new() }
     }
 
-    /// Another one that shares what was decoded.
+    /// Another opener that shares the decoded traces.
     pub(crate) fn another(&self) -> Self {
         let (device, streams, stop) = (self.device, self.streams, Arc::clone(&self.stop));
         let decoded = self.decoded.iter().filter_map(|(spec, source)| Some((spec.clone(), source.restarted()?)));
         Self { device, streams, stop, decoded: decoded.collect() }
     }
 
-    /// The source of a workload, whose random streams begin with `name`.
+    /// Makes the source of a workload. The names of its random streams begin with `name`.
     pub(crate) fn source(&mut self, workload: &Workload, name: &str) -> Result<Box<dyn Source>, PlanError> {
         let stream = self.streams.stream(name);
         Ok(match workload {
@@ -69,7 +69,7 @@ impl Opener {
         })
     }
 
-    /// How fast a trace writes on this drive, by its own times. A trace that is not decoded is read once for it.
+    /// The pace at which a trace writes on this drive, by its own times. A trace that is not decoded is read once for it.
     pub(crate) fn pace(&mut self, spec: &TraceSpec) -> Result<Option<Pace>, PlanError> {
         if spec.looped || spec.compact {
             return Ok(self.trace(spec)?.pace());
@@ -96,7 +96,7 @@ impl Opener {
     }
 }
 
-/// How a trace meets a drive.
+/// How a trace is replayed on a drive.
 fn replay(spec: &TraceSpec, device: &Device) -> Replay {
     Replay {
         page_bytes: device.unit.0,
@@ -107,17 +107,17 @@ fn replay(spec: &TraceSpec, device: &Device) -> Replay {
     }
 }
 
-/// Makes the source of one workload anew whenever it is asked: the same requests each time.
+/// Makes sources of one workload, each with the same requests.
 pub struct SourceMaker {
     opener: Opener,
     workload: Workload,
     name: &'static str,
-    /// The first one, made beforehand, so that what is wrong with it is told before the run.
+    /// The first source, made in advance so that its errors are reported before the run.
     first: Option<Box<dyn Source>>,
 }
 
 impl SourceMaker {
-    /// A maker of sources whose random streams begin with `name`.
+    /// Makes a maker of sources. The names of their random streams begin with `name`.
     pub(crate) fn new(opener: &mut Opener, workload: &Workload, name: &'static str) -> Result<Self, PlanError> {
         let first = Some(opener.source(workload, name)?);
         Ok(Self { opener: opener.another(), workload: workload.clone(), name, first })
@@ -126,7 +126,7 @@ impl SourceMaker {
     /// The next source.
     ///
     /// # Errors
-    /// Its trace cannot be read any more.
+    /// Its trace can no longer be read.
     pub(crate) fn make(&mut self) -> Result<Box<dyn Source>, SourceError> {
         match self.first.take() {
             Some(source) => Ok(source),
@@ -137,13 +137,13 @@ impl SourceMaker {
         }
     }
 
-    /// Another one that makes the same.
+    /// Another maker of the same sources.
     pub(crate) fn another(&self) -> Self {
         Self { opener: self.opener.another(), workload: self.workload.clone(), name: self.name, first: None }
     }
 }
 
-/// In place of a trace whose reading was interrupted: the run ends before it asks.
+/// A source in place of a trace whose reading was interrupted. The run ends before it needs requests.
 struct Nothing;
 
 impl Source for Nothing {

@@ -1,6 +1,6 @@
-//! A timed drive's requests: when they come, and what they took, as results say it.
+//! Requests of a timed drive: when they arrive, and their latencies in the form of results.
 //!
-//! `ssd` keeps raw latencies; figures, means and distributions are made of them here.
+//! `ssd` records raw latencies; this module makes figures, means and distributions of them.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::AtomicBool;
@@ -19,10 +19,10 @@ use wane_results::{
     OperationLatency, Thermal, Throughput, Window, WindowKind,
 };
 
-/// Most points kept of a distribution.
+/// Most points of a distribution that are kept.
 const CDF_POINTS_MAX: usize = 200;
 
-/// Where the drive stands when a window begins or ends.
+/// The state of the drive when a window begins or ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Standing {
     pub(crate) drive_writes: f64,
@@ -31,12 +31,12 @@ pub(crate) struct Standing {
     pub(crate) heat: Option<HeatReading>,
 }
 
-/// When requests come to a drive's clock, and what they took.
+/// Arrivals of requests by a drive's clock, and their latencies.
 #[derive(Clone)]
 pub(crate) struct Requests {
     meter: Meter<Standing>,
     arrivals: Arrivals,
-    /// When the request comes that was asked for, but not waited for to the end.
+    /// The arrival of the next request, if it is drawn but not reached.
     next: Option<Next>,
     /// Factor of the times between a trace's requests.
     scale: f64,
@@ -44,26 +44,26 @@ pub(crate) struct Requests {
     unit_bytes: u64,
     waiting: Waiting,
     operations: Operations,
-    /// How warm the drive was at first.
+    /// Reading of the drive's heat at the start.
     heat: Option<HeatReading>,
 }
 
-/// Requests that a source looks back at: the last ones, as far back as it may.
+/// The last requests, as far back as a source may refer to them.
 #[derive(Clone, Debug, Default)]
 struct Waiting {
-    /// Whether a source looks back; nothing is kept otherwise.
+    /// Whether a source refers to earlier requests. Otherwise nothing is kept.
     is_on: bool,
-    /// The last requests, the newest last, each with its number at the drive; none of one that took no time.
+    /// The last requests, the newest last, each with its number at the drive; `None` for a request that took no time.
     recent: VecDeque<Option<u64>>,
-    /// Those that are not done, by their numbers at the drive.
+    /// Requests that are not done, by their numbers at the drive.
     open: BTreeSet<u64>,
 }
 
-/// Requests back to which one may wait; those before count as done.
+/// Number of requests back that one may wait for. Earlier ones count as done.
 const LOOKS_BACK: usize = 4096;
 
 impl Waiting {
-    /// The request that one must wait for, if it is not done.
+    /// The number of the request `after` back, if it is not done.
     fn of(&self, after: u64) -> Option<u64> {
         let back = usize::try_from(after).ok().filter(|back| (1..=self.recent.len()).contains(back))?;
         self.recent[self.recent.len() - back].filter(|request| self.open.contains(request))
@@ -87,7 +87,7 @@ impl Waiting {
 }
 
 impl Requests {
-    /// Requests to a clock at time 0.
+    /// Makes the requests for a clock at time 0.
     pub(crate) fn new(spec: &TimedSpec, (arrival, stream): (Arrival, Stream), standing: Standing) -> Self {
         Self {
             meter: Meter::new(standing),
@@ -106,14 +106,14 @@ impl Requests {
         Self { meter: self.meter.with_one_window(), ..self }
     }
 
-    /// The next phase's requests come in another way.
+    /// Changes the arrivals for the next phase.
     pub(crate) fn change_arrivals(&mut self, drive: &Drive, arrival: Arrival, stream: Stream) {
         let now = drive.clock().map_or(0, Clock::now_ns);
         (self.arrivals, self.next) = (Arrivals::new(arrival, self.scale, now, stream), None);
         self.operations.begin_phase();
     }
 
-    /// Lets time run until the request of `batch` comes, by `until_ns` at the latest: false if it did not come by then. Returns
+    /// Lets time run until the request of `batch` arrives, by `until_ns` at the latest. Returns false if it did not arrive by then, and
     /// early once `stop` is true.
     #[inline]
     pub(crate) fn arrive(&mut self, drive: &mut Drive, batch: &Batch, until_ns: u64, stop: &AtomicBool) -> bool {
@@ -148,7 +148,7 @@ impl Requests {
         true
     }
 
-    /// What begins and ends before the request of `batch`.
+    /// Processes the beginnings and ends of operations before the request of `batch`.
     #[cold]
     fn tell(&mut self, drive: &Drive, batch: &Batch) {
         let Self { meter, waiting, operations, .. } = self;
@@ -156,7 +156,7 @@ impl Requests {
         operations.tell(&batch.milestones, now, &|after| waiting.of(after), meter);
     }
 
-    /// Lets time run until the request so many back is done, by `until_ns` at the latest: false if it was not by then.
+    /// Lets time run until the request `after` back is done, by `until_ns` at the latest. Returns false if it was not done by then.
     #[cold]
     fn wait_for(&mut self, drive: &mut Drive, after: u64, until_ns: u64, stop: &AtomicBool) -> bool {
         let Self { meter, waiting, operations, .. } = self;
@@ -169,7 +169,7 @@ impl Requests {
         drive.arrive_after(RequestId(request), until_ns, stop, each)
     }
 
-    /// Hands over what the drive did for the request.
+    /// Submits what the drive did for the request.
     #[inline]
     pub(crate) fn submit(&mut self, drive: &mut Drive, batch: &Batch) {
         let kind = match batch.op {
@@ -192,12 +192,12 @@ impl Requests {
         self.meter.next_window(drive.clock().map_or(0, Clock::now_ns), standing);
     }
 
-    /// Garbage collection begins: what comes is of another part of the run.
+    /// Notes that garbage collection begins; latencies from now on are recorded separately.
     pub(crate) fn begin_gc(&mut self, drive: &Drive, standing: Standing) {
         self.meter.begin_part(drive.clock().map_or(0, Clock::now_ns), standing);
     }
 
-    /// Lets everything end and says what it took. Once `stop` is true, what has not ended is left out.
+    /// Lets all requests end and returns their figures. Once `stop` is true, those that have not ended are left out.
     pub(crate) fn finish(self, drive: &mut Drive, standing: Standing, kind: WindowKind, stop: &AtomicBool) -> Timed {
         let Self { mut meter, mut operations, heat, .. } = self;
         drive.drain(stop, &mut |completion| {
@@ -221,7 +221,7 @@ impl Requests {
     }
 }
 
-/// What timed requests are made of.
+/// The spec of timed requests.
 #[derive(Clone, Debug)]
 pub struct TimedSpec {
     /// The drive's clock.
@@ -234,16 +234,16 @@ pub struct TimedSpec {
     pub looks_back: bool,
 }
 
-/// What timed requests came to.
+/// The figures of timed requests.
 #[derive(Clone, Debug)]
 pub(crate) struct Timed {
-    /// Over the whole run.
+    /// Latencies over the whole run.
     pub(crate) latency: Latency,
-    /// Over the whole run.
+    /// Throughput over the whole run.
     pub(crate) throughput: Throughput,
-    /// Where garbage collection began in the run.
+    /// Latencies before and after garbage collection began, if it began in the run.
     pub(crate) by_gc: Option<LatencyByGc>,
-    /// How warm the drive was.
+    /// Temperature of the drive.
     pub(crate) thermal: Option<Thermal>,
     /// Its windows.
     pub(crate) windows: Vec<Window>,
@@ -280,11 +280,11 @@ fn window(measured: &MeasuredWindow<Standing>, kind: WindowKind) -> Window {
     }
 }
 
-/// Between two readings.
+/// The temperature between two readings.
 fn thermal(before: &HeatReading, after: &HeatReading) -> Thermal {
     let ns = after.at_ns.saturating_sub(before.at_ns);
     let lasted = seconds(ns);
-    // Of a window in which no time passed the drive was as warm as it is.
+    // If no time passed, the means are the present values.
     let of = |share: f64, else_it_is: f64| if ns == 0 { else_it_is } else { share / lasted };
     Thermal {
         celsius_end: after.celsius,
@@ -302,7 +302,7 @@ fn by_gc(parts: &Parts<Standing>, elapsed_ns: u64) -> LatencyByGc {
     }
 }
 
-/// Of what was recorded in `seconds`, more than 0.
+/// Figures of the latencies recorded in `seconds`, more than 0.
 fn latency(latencies: &Latencies, seconds: f64) -> Latency {
     Latency {
         read: figures(&latencies.reads, &latencies.read_breakdown),
@@ -339,7 +339,7 @@ fn times(histogram: &Histogram) -> LatencyDistribution {
     }
 }
 
-/// Of a key-value store's operations by kind, as [`OperationKind::ALL`] numbers them; `None` where there were none.
+/// Figures of a key-value store's operations by kind, in the order of [`OperationKind::ALL`]; `None` if there were none.
 fn operations(histograms: &[Histogram], seconds: f64) -> Option<OperationLatency> {
     let mut all = Histogram::new();
     histograms.iter().for_each(|histogram| all.merge(histogram));
@@ -378,7 +378,7 @@ fn means(sums: &BreakdownSum, count: u64) -> BreakdownMeans {
     }
 }
 
-/// Of what was recorded in `seconds`, more than 0.
+/// Throughput of the requests recorded in `seconds`, more than 0.
 fn throughput(latencies: &Latencies, seconds: f64) -> Throughput {
     let rate = |count: u64, bytes: u64| OpThroughput {
         iops: count as f64 / seconds,
@@ -390,13 +390,13 @@ fn throughput(latencies: &Latencies, seconds: f64) -> Throughput {
     }
 }
 
-/// At most so many points of a distribution: always its ends, and where the tail is long, more of the tail.
+/// Points of a distribution, at most [`CDF_POINTS_MAX`]: always its ends, and more points in a long tail.
 fn cdf(histogram: &Histogram) -> Vec<(u64, f64)> {
     let points = histogram.points();
     if points.len() <= CDF_POINTS_MAX {
         return points;
     }
-    // Even steps of -log10(1 - share) see p50, p99 and p99.99 alike.
+    // Even steps of -log10(1 - share) cover p50, p99 and p99.99 equally well.
     let depth = |share: f64| -libm::log10((1.0 - share).max(1e-7));
     let step = 7.0 / CDF_POINTS_MAX as f64;
     let mut kept: Vec<(u64, f64)> = Vec::new();

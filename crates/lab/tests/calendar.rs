@@ -1,4 +1,4 @@
-//! Days and years: counted by a rate, by the pace of a trace, and by the clock of a timed run.
+//! Days and years, counted by a rate, by the pace of a trace, and by the clock of a timed run.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -42,7 +42,7 @@ fn a_phase_ends_after_its_days() {
     let life = aged.life.unwrap();
     assert_eq!((aged.end.reason, aged.end.at_drive_writes), (EndReason::Days, 6.0));
     assert_eq!((life.days, life.dwpd, life.calendar), (Some(4.0), None, Some(CalendarOrigin::Scenario)));
-    // What comes first ends it.
+    // The limit that is reached first ends it.
     let sooner =
         run(SMALL, &["until.days=4", "until.drive-writes=5", "time.drive-writes-per-day=1.5"]).unwrap().summary;
     assert_eq!((sooner.end.reason, sooner.end.at_drive_writes), (EndReason::DriveWrites, 5.0));
@@ -65,7 +65,7 @@ fn a_trace_is_a_calendar_however_it_is_read() {
     assert!((looped.summary.end.at_drive_writes - 6.0).abs() < 1e-3, "{}", looped.summary.end.at_drive_writes);
     assert!((life.drive_writes_per_day.unwrap() - 2.0).abs() < 1e-9, "{life:?}");
     assert!(looped.scenario_toml.contains("drive-writes-per-day = \"trace\""), "{}", looped.scenario_toml);
-    // Nobody asked for days, and yet the life is told in them.
+    // The scenario has no days, but its life is reported in days.
     for set in
         [&["until.drive-writes=6"][..], &["workload.loop=false"], &["workload.remap=compact", "until.requests=100"]]
     {
@@ -74,7 +74,7 @@ fn a_trace_is_a_calendar_however_it_is_read() {
         assert!((life.drive_writes_per_day.unwrap() - 2.0).abs() < 1e-3, "{set:?}: {life:?}");
         assert!((life.days.unwrap() - summary.end.at_drive_writes / 2.0).abs() < 1e-3, "{set:?}: {life:?}");
     }
-    // It is read once more where it is to end a run that reads it once.
+    // A trace that is read once in the run is read once more for its pace.
     let once = run(&text, &["until.days=0.125", "workload.loop=false"]).unwrap().summary;
     assert_eq!((once.end.reason, once.end.at_drive_writes), (EndReason::Days, 0.25));
     let still = "0 0 0 8 0\n0 0 8 8 0\n";

@@ -1,4 +1,4 @@
-//! Estimates of what a run programs, from a miniature. Their seconds are those of a machine and are looked at by hand.
+//! Estimates from a miniature of what a run programs. Their seconds depend on the machine and are checked by hand.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 

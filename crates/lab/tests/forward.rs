@@ -1,4 +1,4 @@
-//! Lives part of which is predicted.
+//! Lives that are predicted in part.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -133,7 +133,7 @@ const PHASES: &str = "[[phase]]\nworkload = { pattern = 'uniform' }\nuntil.drive
                       [[phase]]\nworkload = { pattern = 'sequential' }\nuntil.drive-writes = 40\n\
                       [[phase]]\nworkload = { pattern = 'uniform' }\nuntil.drive-writes = 40\n";
 
-/// Of such a life, by which share of itself the mean erase count is wrong, and what is told.
+/// The relative error of such a life's mean erase count, and its figures.
 fn through_phases(rest: &str) -> (f64, FastForwarded) {
     let drive = DRIVE.replace("endurance = 300", "endurance = 3000");
     let full = run(&format!("{drive}{PHASES}"));

@@ -1,6 +1,6 @@
-//! Generated scenarios on tiny drives, where blocks fail, retire, shrink and choke all the time. Whatever a drive is asked to do,
-//! its run ends or can be interrupted, its firmware keeps its invariants (debug builds check them at the end of every run),
-//! its exported capacity never grows, and time leaves its state alone.
+//! Generated scenarios on tiny drives, in which blocks fail and retire and drives shrink and choke all the time. In every scenario
+//! the run ends or can be interrupted, the firmware keeps its invariants (debug builds check them at the end of every run),
+//! the exported capacity never grows, and a clock does not change the drive's state.
 //!
 //! `WANE_CASES=20000 WANE_FIRST=0 cargo test -p wane-lab --test generated` runs more of them. A failure prints the scenario and
 //! the number of its case, which `WANE_FIRST=number WANE_CASES=1` repeats.
@@ -24,7 +24,7 @@ use wane_sim::{Stream, Streams};
 /// Cases of an ordinary test run.
 const CASES: u64 = 400;
 
-/// A run is interrupted after this: a drive that chokes while it accepts a page now and then may go on for long.
+/// A run is interrupted after this time, since a drive that chokes but sometimes accepts a page may run for long.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// An interrupted run must have ended after this. Generous: a second is promised on a machine that is not shared.
@@ -161,16 +161,16 @@ fn work(jobs: &Receiver<Job>, results: &Sender<Option<RunResult>>) {
     }
 }
 
-/// What state comes to: nothing of time or errors.
+/// The final state, without time and errors.
 fn state(result: &RunResult) -> (Summary, Vec<BlockRow>) {
     let mut summary = result.summary.clone();
     (summary.latency, summary.throughput, summary.errors) = (None, None, None);
     (summary.latency_of, summary.latency_by_gc) = (None, None);
-    // What a read finds in the controller's buffer, and which die it goes around, is a matter of time.
+    // Reads from the controller's buffer and reads around a die depend on time.
     (summary.flash.reads_buffered, summary.flash.reads_around) = (0, 0);
     (summary.run, summary.scenario) = Default::default();
     summary.warnings.clear();
-    // Its window begins between two batches, which hold one request or many.
+    // Its window begins between two batches, whose sizes differ.
     let last = &mut summary.write_amplification.last_drive_write;
     (last.gc, last.wear_leveling, last.total) = (None, None, None);
     (summary, result.blocks.clone())
@@ -214,7 +214,7 @@ fn generated_drives_end_keep_their_invariants_and_do_not_care_for_time() {
         }
         valid += u64::from(!states.is_empty());
         ended += u64::from(states.first().is_some_and(|state| state.0.end.cause.is_some()));
-        // The scrubber goes by time.
+        // The scrubber depends on time.
         if text.contains("scrub = ") {
             continue;
         }

@@ -1,4 +1,4 @@
-//! Runs that hostile inputs once made endless, wrong or panic: stopping, the end of the clock, tiny drives.
+//! Runs with hostile inputs that were once endless or wrong, or panicked: stopping, the end of the clock, tiny drives.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
@@ -71,7 +71,7 @@ fn a_backlog_does_not_hold_up_the_end() {
 fn a_trace_is_not_decoded_further_once_the_flag_is_up() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.txt");
-    // A bad line behind the first ones: whoever reads so far refuses the trace.
+    // A bad line behind the first ones. A reader that gets there refuses the trace.
     std::fs::write(&path, "0 0 0 8 0\n".repeat(20_000) + "here it is damaged\n").unwrap();
     for looped in [true, false] {
         let text = format!(
@@ -168,7 +168,7 @@ fn no_workload_panics_on_a_drive_of_few_pages() {
     let mut served = 0;
     for pages in (1..=9).chain([12, 20]) {
         for workload in &workloads {
-            // A hair more than the pages, for the share is cut off.
+            // Slightly more than the pages, since the share is cut off.
             let spare = 1.0 - (f64::from(pages) + 0.01) / 256.0;
             let text = format!(
                 "drive = {{ blocks-per-plane = 16, pages-per-block = 16, page-size = '4 KiB', spare-factor = {spare} }}\n\

@@ -1,4 +1,4 @@
-//! Small lives, whole: their results are pinned, and equal for equal seeds on any number of threads.
+//! Whole small lives. Their results are pinned, and equal for equal seeds on any number of threads.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 

@@ -1,4 +1,4 @@
-//! Policies from outside: they run, results name them, and they count in the hash.
+//! Policies from outside: they run, results name them, and the hash includes them.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 

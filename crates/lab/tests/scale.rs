@@ -1,4 +1,4 @@
-//! A drive that is run as a smaller one lives as long, amplifies writes as much, wears as evenly and answers as late.
+//! A drive that is run as a smaller one has the same life, write amplification, evenness of wear and latencies.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -32,7 +32,7 @@ spare-factor = '15 %'
 endurance = 150
 ";
 
-/// The same at three sizes: all of it, a half and a quarter.
+/// The same run at three sizes: the whole drive, a half and a quarter.
 fn sizes(text: &str, blocks: u32) -> [RunResult; 3] {
     let whole = scenario(text);
     let [half, quarter] = [Scale::Ratio(0.5), Scale::Ratio(0.25)].map(|scale| whole.scaled(scale).unwrap());
@@ -52,7 +52,7 @@ fn check(runs: &[RunResult; 3], what: &str, most: f64, figure: impl Fn(&Summary)
 #[test]
 fn a_smaller_drive_of_the_same_shape_lives_as_long() {
     let pooled = "[ftl]\ngc-reserve = 7\n";
-    // With less, a die ends by blocks that happen to retire in a row, sooner or later by chance on a drive of any size.
+    // With a smaller reserve, blocks that happen to retire in a row would end a die, at a random time on a drive of any size.
     let by_die = "[ftl]\ndomain = 'die'\nfrontiers = 'separate'\ngc-reserve = 4\n";
     let skewed = "[workload]\npattern = 'hot-cold'\nr = 0.8\nh = 0.2\nfootprint = '90 %'\n";
     let leveled = "[ftl]\ngc-reserve = 7\nwear-leveling = { policy = 'pwl', threshold = '50 %' }\n";
@@ -131,7 +131,7 @@ fn a_result_says_for_which_drive_it_stands() {
     assert!(!told.contains("  "), "{told}");
     assert!(
         told.contains("was run as one of")
-            && told.contains("TBW, years and drive writes a day are told of the larger one"),
+            && told.contains("TBW, years and drive writes a day are those of the larger one"),
         "{told}"
     );
     let written = result.summary.life.unwrap().terabytes_written;
@@ -141,7 +141,7 @@ fn a_result_says_for_which_drive_it_stands() {
     assert_eq!((again.device, again.hash()), (quarter.device, quarter.hash()));
 }
 
-/// A trace whose requests are all replayed writes what it writes, whichever drive it meets.
+/// A trace whose requests are all replayed writes the same amount on any drive.
 #[test]
 fn what_a_timed_trace_wrote_is_told_as_it_was_and_a_life_of_the_larger_drive() {
     let folder = tempfile::tempdir().unwrap();

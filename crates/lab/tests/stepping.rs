@@ -1,4 +1,4 @@
-//! A run comes to the same however it is stepped, stops exactly where its budget ends, and goes on the same from a copy.
+//! However a run is stepped, its results are the same. It stops exactly at the end of its budget, and a copy continues in the same way.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -35,7 +35,7 @@ trim-share = "5 %"
     )
 });
 
-/// Scenarios that differ in what happens beside aging: name, settings.
+/// Scenarios that differ in what happens besides aging: name, settings.
 const SCENARIOS: &[(&str, &[&str])] = &[
     ("aging", &["until.drive-writes=3"]),
     ("phases of requests", &["until.requests=5000", "workload.pattern='zipf'"]),

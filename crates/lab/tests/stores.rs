@@ -1,4 +1,4 @@
-//! Drives under a key-value store: what its trims save, what its requests wait for, and where its probes begin.
+//! Drives under a key-value store: what trims save, what requests wait for, and where probes begin.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 

@@ -1,4 +1,4 @@
-//! Timed runs whole: against the accepted simulator's figures, against their untimed twins, and against themselves.
+//! Whole timed runs, checked against the accepted simulator's figures, against their untimed twins, and against themselves.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -125,12 +125,12 @@ requests = 20_000
     )
 });
 
-/// What state comes to: nothing of time or errors.
+/// The final state, without time and errors.
 fn state(result: &RunResult) -> (Summary, Vec<BlockRow>) {
     let mut summary = result.summary.clone();
     (summary.latency, summary.throughput, summary.errors) = (None, None, None);
     (summary.latency_of, summary.latency_by_gc) = (None, None);
-    // What a read finds in the controller's buffer, and which die it goes around, is a matter of time.
+    // Reads from the controller's buffer and reads around a die depend on time.
     (summary.flash.reads_buffered, summary.flash.reads_around) = (0, 0);
     summary.run = Default::default();
     summary.scenario = Default::default();
@@ -172,7 +172,7 @@ fn time_and_errors_leave_the_state_alone() {
     }
 }
 
-/// Reads that go around a die are a matter of time alone: state is that of stripes over as many dies, whose reads wait.
+/// Reads around a die change only latencies: the state is the same as with stripes over as many dies whose reads wait.
 #[test]
 fn reads_around_a_die_leave_maps_and_read_counts_alone() {
     let run_with = |policy: &str, set: &str| {
@@ -401,7 +401,7 @@ fn a_warm_drive_serves_what_its_surroundings_can_cool() {
     let iops = |set: &[&str]| run(WARM, set).summary.throughput.unwrap().read.iops;
     let (cold, none) = (iops(&["drive.thermal.ambient=0"]), iops(&["drive.thermal.ambient=none"]));
     assert_eq!(cold, none, "a drive that never gets too warm is as fast as one without heat");
-    // Nearly all dies work nearly always, which warms by 40 K less what they wait. Throttled it lies at 59 to 60 degrees, of which idling takes 10.
+    // Nearly all dies work nearly always, which warms the drive by 40 K less their waits. Throttled it is at 59 to 60 degrees, 10 of them from idling.
     for (ambient, celsius) in [("25", 25.0), ("35", 35.0), ("45", 45.0)] {
         let result = run(WARM, &[&format!("drive.thermal.ambient={ambient}")]);
         let thermal = result.summary.thermal.unwrap();

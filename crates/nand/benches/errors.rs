@@ -1,7 +1,7 @@
-//! Page reads with errors a second, and single binomial draws.
+//! Page reads with errors per second, and single binomial draws.
 //!
-//! `cargo bench -p wane-nand --bench errors` prints one JSON object a line, with a hash of what was drawn. Arguments after
-//! `--` choose cases by a part of their name.
+//! `cargo bench -p wane-nand --bench errors` prints one JSON object per line, with a hash of the drawn numbers. Arguments
+//! after `--` choose cases by a part of their name.
 
 #![allow(clippy::disallowed_methods, reason = "a bench reads the clock")]
 #![allow(missing_docs, reason = "a program")]

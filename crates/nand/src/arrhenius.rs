@@ -3,16 +3,18 @@
 /// Boltzmann's constant in electronvolts a kelvin (CODATA 2018, exact to these digits).
 pub const BOLTZMANN: f64 = 8.617_333_262e-5;
 
-/// The activation energy of charge loss that JESD218 reckons with, in electronvolts.
+/// The activation energy of charge loss that JESD218 uses, in electronvolts.
 ///
-/// With it the standard's bakes agree with what they stand for: 96 h at 66 °C and 500 h at 52 °C are three months at 40 °C (enterprise) or a
-/// year at 30 °C (client). It is a convention: S. Hetzler ("Flash temperature testing and modeling", 2014) measured drives that follow no single energy.
+/// With it the standard's bakes agree with what they represent: 96 h at 66 °C and 500 h at 52 °C are three months at 40 °C (enterprise) or a
+/// year at 30 °C (client). It is a convention: S. Hetzler ("Flash temperature testing and modeling", 2014) measured drives that follow no
+/// single energy.
 pub const ACTIVATION_ENERGY: f64 = 1.1;
 
-/// What is 0 °C, in kelvin.
+/// 0 °C in kelvin.
 const ZERO_CELSIUS: f64 = 273.15;
 
-/// How many times as fast data age at `celsius` as at `reference_celsius`: e^(E/k (1/T_ref - 1/T)), with the activation energy E in electronvolts.
+/// Factor by which data age faster at `celsius` than at `reference_celsius`: e^(E/k (1/T_ref - 1/T)), with the activation energy E in
+/// electronvolts.
 pub fn acceleration(celsius: f64, reference_celsius: f64, activation_energy: f64) -> f64 {
     let (hot, reference) = (celsius + ZERO_CELSIUS, reference_celsius + ZERO_CELSIUS);
     debug_assert!(hot > 0.0 && reference > 0.0, "nothing is colder than 0 K");

@@ -1,7 +1,8 @@
 //! Kinds of cells: bits, page types and how long each takes.
 //!
 //! The figures are those of table 2.2 of a study of data-center drives (dissertation, source 002), which gives one value or a
-//! range for each kind; how page types share them is ours and said at each method. What a drive's own data sheet says wins.
+//! range for each kind. How page types share them is ours and documented at each method. The drive's own data sheet takes
+//! precedence.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::NandConfigError;
 
-/// How many bits a cell holds.
+/// Kind of cell: the number of bits it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CellKind {
@@ -26,10 +27,10 @@ pub enum CellKind {
     Qlc,
 }
 
-/// Which bit of its cells a page is. The pages of a wordline follow each other: page `i` of a block is bit `i % bits`.
+/// Which bit of its cells a page holds. The pages of a wordline are consecutive: page `i` of a block is bit `i % bits`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PageType {
-    /// The first bit, told by one threshold.
+    /// The first bit, read with one threshold.
     Lower,
     /// The second of three or four.
     Middle,
@@ -118,9 +119,9 @@ impl CellKind {
 
     /// Nanoseconds to sense page `page` of a block.
     ///
-    /// Half of the table's value is the same for all pages; the other half goes by the thresholds that tell a page's bit in a
-    /// Gray code, 1, 2, 4 and 8 from the lowest page on. The mean over the types is the table's value; TLC comes to 54, 70 and
-    /// 102 us.
+    /// Half of the table's value is the same for all pages. The other half is proportional to the number of thresholds that
+    /// read a page's bit in a Gray code: 1, 2, 4 and 8 from the lowest page on. The mean over the types is the table's value.
+    /// TLC gets 54, 70 and 102 us.
     pub fn read_ns(self, page: u32) -> u64 {
         let (row, bits) = (self.row(), self.bits_per_cell());
         let thresholds = 1u64 << (page % bits);
@@ -128,8 +129,8 @@ impl CellKind {
         row.read / 2 + (row.read - row.read / 2) * thresholds * u64::from(bits) / thresholds_all
     }
 
-    /// Nanoseconds to program page `page` of a block: the types lie evenly from the lower end of the table's range to the
-    /// upper, so that their mean is its middle. SLC takes the middle of 200 to 300 us; QLC has one value.
+    /// Nanoseconds to program page `page` of a block. The types are spaced evenly from the lower end of the table's range to the
+    /// upper, so their mean is its middle. SLC takes the middle of 200 to 300 us; QLC has one value.
     pub fn program_ns(self, page: u32) -> u64 {
         let (low, high) = self.row().program;
         let steps = (self.bits_per_cell() - 1).max(1);
@@ -165,7 +166,7 @@ impl FromStr for CellKind {
 }
 
 impl PageType {
-    /// What it is called.
+    /// Name of the page type.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Lower => "lower",

@@ -1,9 +1,8 @@
-//! The errors of a drive's flash: what each block went through, how many bits of a page are wrong for it, and how often the
+//! The errors of a drive's flash: the history of each block, how many bits of a page are wrong because of it, and how often the
 //! page has to be sensed until its codewords are corrected.
 //!
-//! The errors are those of [`RberModel`]; correction is that of [`Ecc`]. What follows from an uncorrectable page is left to
-//! the firmware, and what a sense costs to the scheduler. Binomial errors and re-reads that disturb are from Kim et al.
-//! (FAST 2019), sections 3.2 and 4 and note 2.
+//! The errors follow [`RberModel`], their correction [`Ecc`]. The firmware handles uncorrectable pages, and the scheduler the
+//! cost of a sense. Binomial errors and re-reads that disturb are from Kim et al. (FAST 2019), sections 3.2 and 4 and note 2.
 
 mod stamps;
 
@@ -34,44 +33,44 @@ pub struct ErrorConfig {
     pub ecc: Ecc,
     /// Spread between blocks: standard deviation of the logarithm of a factor of mean 1 on the RBER; 0 to 2, default 0.
     pub block_sigma: f64,
-    /// Spread between the layers of a block, alike in all blocks; 0 to 2, default 0.
+    /// Spread between the layers of a block, the same in all blocks; 0 to 2, default 0.
     pub layer_sigma: f64,
-    /// Layers that the pages of a block lie on, in order; default 1.
+    /// Number of layers that the pages of a block lie on, in order; default 1.
     pub layers: u32,
-    /// Whether retention counts from a page's own program or from its block's; matters only to a model with retention.
+    /// Whether retention counts from a page's own program or from its block's first one; matters only to a model with retention.
     pub page_time: PageTime,
-    /// Whether reads are counted though the model does not need them.
+    /// Whether reads are counted even if the model does not need them.
     pub read_counts: ReadCounts,
     /// Which codewords of a read error correction checks.
     pub checks: ChecksPerRead,
-    /// Whether the errors of each of these are drawn, or only what becomes of the page.
+    /// Whether the errors of each checked codeword are drawn, or only the outcome for the page.
     pub detail: Detail,
-    /// Whether relocations err while the drive ages without time; default trusted. Where time is kept they always do.
+    /// Whether relocation reads have errors while the drive ages without time; default trusted. If time is kept they always have.
     pub relocations: Relocations,
-    /// What the host gets of a page that cannot be corrected.
+    /// What the host gets from a page that cannot be corrected.
     pub uncorrectable: Uncorrectable,
 }
 
-/// What the host gets of a page with more errors than can be corrected.
+/// What the host gets from a page with more errors than can be corrected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Uncorrectable {
     /// A medium error, and no data.
     #[default]
     MediumError,
-    /// Its data with wrong bits, and no word of it, as of a decoder that miscorrects and a drive without end-to-end checksums.
+    /// Its data with wrong bits and no error, as from a decoder that miscorrects in a drive without end-to-end checksums.
     FlippedBits,
 }
 
-/// Which codewords of a read error correction checks. Kim et al. (FAST 2019) do not say it; on worn flash it decides what a read costs.
+/// Which codewords of a read error correction checks. Kim et al. (FAST 2019) do not say. On worn flash it decides the cost of a read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChecksPerRead {
-    /// All that hold data of it, as controllers do: the worst of them decides how often the page is sensed.
+    /// All that hold data of the read, as in controllers. The worst of them decides how often the page is sensed.
     #[default]
     EveryCodeword,
-    /// One, which decides for the whole read, as in simulators that draw once a read. Reads then fail less often than their codewords
-    /// together would.
+    /// One, which decides for the whole read, as in simulators that draw once per read. Reads then fail less often than all their
+    /// codewords together would.
     OneCodeword,
 }
 
@@ -82,13 +81,13 @@ pub enum Detail {
     /// The errors of each codeword: the reference.
     #[default]
     Codewords,
-    /// How many codewords fail, and apart from that the wrong bits of the page. Each is right by itself, and re-reads and
-    /// uncorrectable pages are distributed as with [`Detail::Codewords`], but a page with many wrong bits does not fail more often for it, and the histogram stays empty. About two and a half times as fast. Only
-    /// [`Draws::Independent`] knows the difference.
+    /// The number of codewords that fail and, independently, the wrong bits of the page. Each has the right distribution, and re-reads and
+    /// uncorrectable pages are distributed as with [`Detail::Codewords`]. But a page with many wrong bits does not fail more often because of
+    /// them, and the histogram stays empty. About two and a half times as fast. It makes a difference only with [`Draws::Independent`].
     Pages,
 }
 
-/// What the age of data is kept for.
+/// Whether the age of data is kept by page or by block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageTime {
     /// Each page; 4 bytes a page, whole seconds.
@@ -100,9 +99,9 @@ pub enum PageTime {
 /// When reads and re-reads are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadCounts {
-    /// If the model has read disturb; else [`Cells::reads`] and [`Cells::rereads`] stay 0.
+    /// Only if the model has read disturb; otherwise [`Cells::reads`] and [`Cells::rereads`] stay 0.
     AsNeeded,
-    /// In any case: policies ask for them. 8 bytes a block.
+    /// Always, since policies ask for them. 8 bytes a block.
     Always,
 }
 
@@ -117,7 +116,7 @@ pub struct PageOutcome {
     pub raw_bit_errors: u64,
 }
 
-/// What was seen since the flash was new.
+/// Counts since the flash was new.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorCounters {
     /// Codewords read: each once, at the first sense. The measured RBER is `raw_bit_errors` over their bits.
@@ -132,7 +131,7 @@ pub struct ErrorCounters {
     pub reads_retried: u64,
     /// Senses beyond the first.
     pub retries: u64,
-    /// Page reads for the host, of which [`Cells::served_host`] told.
+    /// Page reads for the host, as reported by [`Cells::served_host`].
     pub host_page_reads: u64,
     /// Senses beyond the first for the host.
     pub host_retries: u64,
@@ -140,7 +139,7 @@ pub struct ErrorCounters {
     pub uncorrectable_reads: u64,
 }
 
-/// How many codewords had how many wrong bits at their first check: figure 5 of FAST 2019, as counts.
+/// Number of codewords by their wrong bits at the first check: figure 5 of FAST 2019, as counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorHistogram {
     counts: [u64; Self::OVERFLOW + 1],
@@ -230,13 +229,13 @@ struct Counts {
     rereads: u32,
 }
 
-/// Most bits of a codeword, so that a [`Binomial`] holds them.
+/// Most bytes of a codeword, so that a [`Binomial`] can draw its wrong bits.
 const CODEWORD_BYTES_MAX: u32 = Binomial::TRIALS_MAX / 8;
-/// Beyond it a lognormal factor of mean 1 is almost always near 0.
+/// Largest spread. Above it a lognormal factor of mean 1 is almost always near 0.
 const SIGMA_MAX: f64 = 2.0;
 
 impl ErrorConfig {
-    /// Errors of `model`, corrected by `ecc`; all blocks and layers alike.
+    /// Errors of `model`, corrected by `ecc`; the same for all blocks and layers.
     pub fn new(model: RberModel, ecc: Ecc) -> Self {
         Self {
             model,
@@ -336,7 +335,7 @@ impl Cells {
         cells
     }
 
-    /// Their state, to a file or back into cells of the same kind.
+    /// Writes their state to a file, or reads it back into cells of the same kind.
     ///
     /// # Errors
     /// As of [`Archive`].
@@ -363,7 +362,7 @@ impl Cells {
         archive.fixed("cells.histogram", &mut self.histogram.counts)
     }
 
-    /// `count` pages of a block were programmed from page `first` on, at `now_days`.
+    /// Notes that `count` pages of a block were programmed from page `first` on, at `now_days`.
     #[inline]
     pub fn program(&mut self, block: BlockId, first: u32, count: u32, now_days: f64) {
         let Some(retention) = &mut self.retention else { return };
@@ -381,10 +380,10 @@ impl Cells {
         }
     }
 
-    /// A block was erased for the `erase_count`th time; its reads and re-reads are forgotten.
+    /// Notes that a block was erased for the `erase_count`th time. Its reads and re-reads are forgotten.
     pub fn erase(&mut self, block: BlockId, erase_count: u32) {
         let block = block.index();
-        // At one day and one read the powers are 1: what is left are the block's shares of retention and disturb.
+        // At one day and one read the powers are 1, which leaves the block's coefficients of retention and disturb.
         let terms = self.config.model.terms(f64::from(erase_count), 1.0, 1.0);
         self.wear(block, &terms);
         if let Some(counts) = self.counts.get_mut(block) {
@@ -395,7 +394,7 @@ impl Cells {
         }
     }
 
-    /// What an erase and the programs after it take from a block.
+    /// What an erase and the programs after it remove from a block.
     pub(crate) fn past(&self, block: BlockId) -> CellsPast {
         let written = match self.retention.as_ref().map(|retention| &retention.written) {
             None => WrittenPast::Nowhere,
@@ -405,7 +404,7 @@ impl Cells {
         CellsPast { counts: self.counts.get(block.index()).copied(), written }
     }
 
-    /// An erase never happened: the block has been erased `erase_count` times and holds what it held.
+    /// Undoes an erase: the block has been erased `erase_count` times and holds its old data.
     pub(crate) fn unerase(&mut self, block: BlockId, erase_count: u32, past: CellsPast) {
         self.erase(block, erase_count);
         let CellsPast { counts, written } = past;
@@ -437,8 +436,8 @@ impl Cells {
         }
     }
 
-    /// Gives a block a past: all its pages were written `written_days_ago` days before day 0, or after it where that is negative, and
-    /// `reads` reads followed.
+    /// Gives a block a past: all its pages were written `written_days_ago` days before day 0 (after it if negative), and `reads` reads
+    /// followed.
     pub fn age(&mut self, block: BlockId, written_days_ago: f64, reads: u32) {
         self.program(block, 0, self.pages_per_block, -written_days_ago);
         if let Some(counts) = self.counts.get_mut(block.index()) {
@@ -446,7 +445,7 @@ impl Cells {
         }
     }
 
-    /// As [`Self::read`], with at most `rereads_max` re-reads where error correction would allow more.
+    /// As [`Self::read`], with at most `rereads_max` re-reads, even if error correction would allow more.
     pub fn read_within(
         &mut self,
         block: BlockId,
@@ -463,20 +462,20 @@ impl Cells {
         outcome
     }
 
-    /// Re-reads after which a page is given up that none corrects; 0 where error correction knows no limit.
+    /// Number of re-reads after which an uncorrectable page is given up; 0 if error correction has no limit.
     pub fn rereads_of_uncorrectable(&self, rereads_max: Option<u32>) -> u32 {
         [self.config.ecc.rereads_max, rereads_max].into_iter().flatten().min().unwrap_or(0)
     }
 
-    /// Counts a read, which had this outcome, as the host's.
+    /// Counts a read with this outcome as the host's.
     pub fn served_host(&mut self, outcome: &PageOutcome) {
         self.counters.host_page_reads += 1;
         debug_assert!(self.counters.host_page_reads <= self.counters.page_reads, "a page is served after it was read");
         self.counters.host_retries += u64::from(outcome.rereads);
     }
 
-    /// Reads `bytes` of a page at `now_days`: the codewords that [`ChecksPerRead`] names are checked, and the page is sensed again
-    /// until each was corrected once or the limit is reached. A sense finds the disturb of those before it.
+    /// Reads `bytes` of a page at `now_days`. The codewords that [`ChecksPerRead`] names are checked, and the page is sensed again
+    /// until each was corrected once or the limit is reached. Each sense meets the disturb of the earlier ones.
     pub fn read(&mut self, block: BlockId, page: u32, bytes: u32, now_days: f64) -> PageOutcome {
         let codewords = match self.config.checks {
             ChecksPerRead::EveryCodeword => self.config.ecc.codewords(bytes),
@@ -565,7 +564,7 @@ impl Cells {
         rereads
     }
 
-    /// As [`Self::read_drawn`], without the errors of each codeword: of those that failed so far, each fails again with the
+    /// As [`Self::read_drawn`], but without drawing the errors of each codeword. Each codeword that failed so far fails again with the
     /// probability that its errors exceed the strength.
     fn read_whole(&mut self, block: BlockId, page: u32, codewords: u32, now_days: f64) -> PageOutcome {
         let ecc = self.config.ecc;
@@ -594,7 +593,7 @@ impl Cells {
         Binomial::new(codewords, share).draw(&mut self.stream)
     }
 
-    /// Wrong bits of a page, which may have more than a [`Binomial`] holds.
+    /// Draws the wrong bits of a page, which may have more bits than a [`Binomial`] has trials.
     #[inline]
     fn draw_many(&mut self, bits: u64, rber: f64) -> u64 {
         let (mut left, mut errors) = (bits, 0);
@@ -636,8 +635,8 @@ impl Cells {
         rber.min(1.0)
     }
 
-    /// Which bits are wrong of `bytes` of a page that could not be corrected, counted from the first, rising: those of each codeword
-    /// that has more than can be corrected after the last re-read, and of one at least.
+    /// Returns the wrong bits in `bytes` of a page that could not be corrected, counted from the first bit, in rising order. They are the wrong
+    /// bits of each codeword that has more of them than can be corrected after the last re-read, and of at least one codeword.
     pub fn wrong_bits(&self, block: BlockId, page: u32, bytes: u32, now_days: f64, stream: &mut Stream) -> Vec<u32> {
         let ecc = &self.config.ecc;
         let (codewords, bits) = (ecc.codewords(bytes), ecc.codeword_bits().min(8 * bytes));
@@ -665,7 +664,7 @@ impl Cells {
         (u64::from(page) * u64::from(self.config.layers) / u64::from(self.pages_per_block)) as usize
     }
 
-    /// Wrong bits expected in a codeword of a page at `now_days`: what a scrubber would have to know (FAST 2019, section 4.3).
+    /// Expected wrong bits in a codeword of a page at `now_days`, which a scrubber would have to know (FAST 2019, section 4.3).
     #[inline]
     pub fn expected_errors(&self, block: BlockId, page: u32, now_days: f64) -> f64 {
         f64::from(self.config.ecc.codeword_bits()) * self.rber(block, page, now_days)
@@ -676,12 +675,12 @@ impl Cells {
         self.base[block.index()].min(1.0)
     }
 
-    /// Wrong bits expected in a codeword of a block just after it is programmed.
+    /// Expected wrong bits in a codeword of a block just after a program.
     pub fn fresh_errors(&self, block: BlockId) -> f64 {
         f64::from(self.config.ecc.codeword_bits()) * self.base[block.index()].min(1.0)
     }
 
-    /// Senses of a block since its erase, or as [`Cells::age`] said; 0 if they are not counted.
+    /// Senses of a block since its erase or since [`Cells::age`], which sets them; 0 if they are not counted.
     pub fn reads(&self, block: BlockId) -> u32 {
         self.counts.get(block.index()).map_or(0, |counts| counts.reads)
     }
@@ -696,7 +695,7 @@ impl Cells {
         &self.config
     }
 
-    /// What was seen so far.
+    /// The counts so far.
     pub fn counters(&self) -> ErrorCounters {
         self.counters
     }

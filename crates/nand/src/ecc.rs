@@ -1,4 +1,4 @@
-//! Error correction: how many bits of a codeword it corrects and what the controller tries when it does not.
+//! Error correction: how many bits of a codeword it corrects, and what the controller tries when it fails.
 //!
 //! The mechanism is that of Kim et al., "Design Tradeoffs for SSD Reliability" (FAST 2019), section 3.2: hard-decision
 //! decoding first; then the page is sensed again, with shifted thresholds or for soft information, and each further sense
@@ -11,31 +11,31 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ecc {
     /// Bytes of user data in a codeword; 512 (the default) fits the figures of FAST 2019, 4096 those of CVSS. At most
-    /// 131,072. Longer codewords correct more for the same parity; here they only share one `strength` among more bits.
+    /// 131,072. Real longer codewords correct more for the same parity; here they only share one `strength` among more bits.
     pub codeword_bytes: u32,
-    /// Bits corrected in a codeword; none means that all are, and that nothing is ever read again.
+    /// Bits corrected in a codeword. `None`: all are corrected, and no page is ever re-read.
     pub strength: Option<u32>,
-    /// Most senses of a page beyond the first; none means until it is corrected.
+    /// Most senses of a page beyond the first. `None`: until it is corrected.
     pub rereads_max: Option<u32>,
-    /// What a re-read divides the RBER by; 2 in FAST 2019, at least 1. Unused by [`Sensing::Soft`].
+    /// Factor by which a re-read divides the RBER; 2 in FAST 2019, at least 1. Unused by [`Sensing::Soft`].
     pub scale: f64,
-    /// How the errors of a codeword come about. [`Draws::Independent`]: binomial, anew at every sense. [`Draws::Sticky`]: binomial at the
-    /// first sense, and each re-read keeps an error with probability 1 / `scale`. [`Draws::Expected`]: the whole part of bits x RBER;
-    /// nothing is drawn and re-reads do not disturb, the rule of CVSS (Jiao et al., FAST 2024). [`Draws::Table`]: errors as expected, but
-    /// re-reads by the erase count alone, one for every [`TABLE_CYCLES`] and one more above [`TABLE_RETIRE`]. It is what the released code
-    /// of CVSS does, with up to two re-reads fewer than its formula.
+    /// How the errors of a codeword are drawn. [`Draws::Independent`]: binomial, anew at every sense. [`Draws::Sticky`]: binomial at the
+    /// first sense; each re-read keeps an error with probability 1 / `scale`. [`Draws::Expected`]: the whole part of bits x RBER; nothing
+    /// is drawn and re-reads do not disturb, the rule of CVSS (Jiao et al., FAST 2024). [`Draws::Table`]: errors as expected, but
+    /// re-reads by the erase count alone, one for every [`TABLE_CYCLES`] and one more above [`TABLE_RETIRE`]. This is what the released
+    /// code of CVSS does, with up to two re-reads fewer than its formula.
     pub draws: Draws,
-    /// What the senses beyond the first are for.
+    /// Purpose of the senses beyond the first.
     pub sensing: Sensing,
 }
 
-/// How the errors of re-reads come about.
+/// How the errors of re-reads are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Draws {
     /// Drawn anew.
     Independent,
-    /// Thinned from those before.
+    /// Thinned from the errors of the previous sense.
     Sticky,
     /// As many as expected.
     Expected,
@@ -58,7 +58,7 @@ pub enum Sensing {
 pub struct SoftStep {
     /// Senses beyond the steps before.
     pub senses: u32,
-    /// How much higher an RBER than hard decision it corrects.
+    /// Ratio of the RBER that it corrects to the RBER that hard decision corrects.
     pub gain: f64,
 }
 
@@ -77,13 +77,13 @@ const _: () = assert!(SOFT_STEPS[0].gain < SOFT_STEPS[1].gain && SOFT_STEPS[1].g
 /// Attempts after which a page is given up whatever `rereads_max` says: 1.1, the least scale without a limit, to this power is 10^42.
 pub const REREADS_BOUND: u32 = 1024;
 
-/// Least scale with which re-reads without a limit come to an end in reasonable time.
+/// Least scale with which re-reads without a limit end in reasonable time.
 pub(crate) const SCALE_UNBOUNDED_MIN: f64 = 1.1;
 
 /// Cycles for each re-read of [`Draws::Table`].
 pub const TABLE_CYCLES: u32 = 50;
 
-/// Cycles above which [`Draws::Table`] reads once more: the retirement threshold of the released code of CVSS (000, 001), above which a
+/// Cycles above which [`Draws::Table`] adds a re-read: the retirement threshold of the released code of CVSS (000, 001), above which a
 /// block should have been retired.
 pub const TABLE_RETIRE: u32 = 290;
 
@@ -91,14 +91,14 @@ pub const TABLE_RETIRE: u32 = 290;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Attempt {
     pub(crate) senses: u32,
-    /// What it divides the RBER of the attempt before by.
+    /// Factor by which it divides the RBER of the previous attempt.
     pub(crate) divisor: f64,
 }
 
-/// How a page of expected errors fares.
+/// Outcome of the read of a page with expected errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Expected {
-    /// Beyond the first.
+    /// Attempts beyond the first.
     pub(crate) attempts: u32,
     /// Senses beyond the first.
     pub(crate) rereads: u32,
@@ -106,7 +106,7 @@ pub(crate) struct Expected {
 }
 
 impl Default for Ecc {
-    /// 75 bits in 512 bytes and re-reads without a limit that halve the RBER: the TLC drive of FAST 2019.
+    /// The TLC drive of FAST 2019: 75 bits in 512 bytes, and re-reads without a limit that halve the RBER.
     fn default() -> Self {
         Self {
             codeword_bytes: 512,
@@ -148,7 +148,7 @@ impl Ecc {
         self.strength.is_none_or(|strength| errors <= u64::from(strength))
     }
 
-    /// The next attempt after `attempts` failed ones that took `rereads` senses; none if the page is given up.
+    /// The next attempt after `attempts` failed ones that took `rereads` senses; `None` if the page is given up.
     #[inline]
     pub(crate) fn next_attempt(&self, attempts: u32, rereads: u32) -> Option<Attempt> {
         let attempt = match self.sensing {
@@ -192,7 +192,7 @@ impl Ecc {
         self.attempts_by_table(cycles).rereads
     }
 
-    /// The same after `cycles` by the table of [`Draws::Table`].
+    /// Attempts and re-reads after `cycles` by the table of [`Draws::Table`].
     pub(crate) fn attempts_by_table(&self, cycles: u32) -> Expected {
         if self.strength.is_none() {
             return Expected { attempts: 0, rereads: 0, corrected: true };
@@ -287,7 +287,7 @@ mod tests {
         assert_eq!(limited.rereads_expected(hard * 1.84), (2, false), "a step is taken whole or not at all");
     }
 
-    /// Bits of information that reads against these thresholds give of a bit sent as +1 or -1 in noise of deviation `sigma`.
+    /// Bits of information that reads with these thresholds give on a bit sent as +1 or -1 in noise of deviation `sigma`.
     fn information(sigma: f64, thresholds: &[f64]) -> f64 {
         let above = |level: f64| 0.5 * libm::erfc(level / core::f64::consts::SQRT_2);
         let mut edges = vec![f64::NEG_INFINITY];

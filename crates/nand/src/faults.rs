@@ -1,9 +1,9 @@
-//! Failures that no error correction heals: blocks that were bad from the start, programs and erases that fail, wordlines
+//! Failures that error correction cannot heal: blocks that are bad from the factory, programs and erases that fail, wordlines
 //! and dies that are lost.
 //!
-//! It says what fails; what the firmware does about it is left to the firmware. That such faults exist beside bit errors, and
-//! that only redundancy survives a lost die or wordline, is from Kim et al. (FAST 2019), section 4.5. No rates are published
-//! there: every rate here is the user's.
+//! This module decides what fails; the firmware decides what to do about it. Kim et al. (FAST 2019), section 4.5, state that
+//! such faults exist in addition to bit errors and that only redundancy survives a lost die or wordline. They publish no
+//! rates, so every rate here is the user's.
 
 use serde::{Deserialize, Serialize};
 use wane_archive::{Archive, ArchiveError};
@@ -21,24 +21,24 @@ pub struct FaultConfig {
     pub program: FailureRate,
     /// Probability that erasing a block fails.
     pub erase: FailureRate,
-    /// Probability, at each erase, that the block loses one of its wordlines for ever.
+    /// Probability, at each erase, that the block permanently loses one of its wordlines.
     pub wordline_loss: f64,
-    /// Dies lost in a drive write, for each die; the life of a die is exponential.
+    /// Rate of losses of a die, per drive write. The life of a die is exponentially distributed.
     pub die_loss: f64,
-    /// Pages of a wordline: the bits of a cell. Used by losses of wordlines; 0 counts as 1.
+    /// Pages of a wordline: the bits of a cell. Used for losses of wordlines; 0 counts as 1.
     pub pages_per_wordline: u32,
     /// Losses at a given time.
     pub schedule: Vec<Fault>,
 }
 
-/// The probability that one operation fails: from `new` to `rated` along a line through the cycles, and on beyond them.
+/// The probability that one operation fails. It changes linearly with the cycles from `new` to `rated`, and continues beyond.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FailureRate {
     /// On a block never erased.
     pub new: f64,
     /// After `rated_cycles`.
     pub rated: f64,
-    /// P/E cycles at which it is `rated`; 0 keeps it at `new`.
+    /// P/E cycles at which the probability is `rated`; 0 keeps it at `new`.
     pub rated_cycles: u32,
 }
 
@@ -51,7 +51,7 @@ pub struct Fault {
     pub loss: Loss,
 }
 
-/// A time that does not need a clock.
+/// A time that needs no clock.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum When {
     /// Once the host has written the drive's capacity this often.
@@ -60,7 +60,7 @@ pub enum When {
     Erases(u64),
 }
 
-/// What is lost, for ever.
+/// What is permanently lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Loss {
     /// A die: every page reads uncorrectable, every program and erase fails.
@@ -74,14 +74,14 @@ pub enum Loss {
     },
 }
 
-/// The faults of a drive, as far as they came true.
+/// The faults of a drive that have happened so far.
 #[derive(Clone, Debug)]
 pub struct Faults {
     geometry: Geometry,
     config: FaultConfig,
     /// Sorted.
     factory_bad: Vec<BlockId>,
-    /// Losses that came true, sorted.
+    /// Losses that have happened, sorted.
     lost: Vec<Loss>,
     /// Losses caused by erases that [`Faults::due`] has not returned yet.
     unreported: Vec<Loss>,
@@ -90,7 +90,7 @@ pub struct Faults {
     drive_writes_next: f64,
     erases_next: u64,
     erases: u64,
-    /// Erases by block; empty unless a rate grows with them.
+    /// Erases by block; empty unless a rate depends on them.
     cycles: Vec<u32>,
     stream: Stream,
 }
@@ -194,7 +194,7 @@ impl Faults {
         faults
     }
 
-    /// Their state, to a file or back into faults of the same drive.
+    /// Writes their state to a file, or reads it back into faults of the same drive.
     ///
     /// # Errors
     /// As of [`Archive`].
@@ -237,8 +237,8 @@ impl Faults {
         probability > 0.0 && self.stream.chance(probability)
     }
 
-    /// Counts an erase of a block and says whether it fails. A block of a lost die always fails. A wordline may go with it:
-    /// [`Self::due`] tells.
+    /// Counts an erase of a block and returns whether it fails. A block of a lost die always fails. The erase may also lose a
+    /// wordline, which [`Self::due`] reports.
     pub fn erase_fails(&mut self, block: BlockId) -> bool {
         let probability = self.config.erase.at(self.cycles_of(block));
         self.erases += 1;
@@ -256,7 +256,7 @@ impl Faults {
         dead || (probability > 0.0 && self.stream.chance(probability))
     }
 
-    /// Whether a page is gone with its wordline or die: no re-read helps.
+    /// Whether a page is lost with its wordline or die, so that no re-read helps.
     #[inline]
     pub fn page_lost(&self, block: BlockId, page: u32) -> bool {
         if self.lost.is_empty() {
@@ -266,7 +266,7 @@ impl Faults {
         self.is_lost(Loss::Die(self.geometry.die_of(block))) || self.is_lost(Loss::Wordline { block, wordline })
     }
 
-    /// The next loss that came true by `drive_writes`, which never falls; none once all were told. Cheap while nothing is due.
+    /// The next loss that has happened by `drive_writes`, which never falls; `None` once all were reported. Cheap while nothing is due.
     #[inline]
     pub fn due(&mut self, drive_writes: f64) -> Option<Loss> {
         let quiet =
@@ -274,7 +274,7 @@ impl Faults {
         if quiet { None } else { self.next_loss(drive_writes) }
     }
 
-    /// Losses that came true, dies first.
+    /// Losses that have happened, dies first.
     pub fn lost(&self) -> &[Loss] {
         &self.lost
     }
@@ -298,7 +298,7 @@ impl Faults {
         None
     }
 
-    /// Whether it was there before.
+    /// Records a loss. Returns whether the part was there before.
     fn lose(&mut self, loss: Loss) -> bool {
         let Err(place) = self.lost.binary_search(&loss) else { return false };
         self.lost.insert(place, loss);
@@ -325,8 +325,8 @@ impl Faults {
     }
 }
 
-/// `share` of the blocks to the nearest block, every choice as likely as any other: each block is taken with the probability
-/// that is left for it.
+/// Picks `share` of the blocks, rounded to a whole number. Every choice is equally likely: each block is taken with the
+/// probability (blocks still wanted) / (blocks left).
 fn pick(blocks: u32, share: f64, stream: &mut Stream) -> Vec<BlockId> {
     let mut wanted = u64::from((f64::from(blocks) * share).round() as u32);
     let mut picked = Vec::with_capacity(wanted as usize);
@@ -358,7 +358,7 @@ mod tests {
         Faults::new(&geometry, config, Streams::new(1).stream("faults"))
     }
 
-    /// Whether `count` draws of probability `share` may come out as `found`: within 4 sigma.
+    /// Checks that `found` is within 4 sigma of the mean of `count` draws of probability `share`.
     fn check(name: &str, found: u32, count: u32, share: f64) {
         let (count, found) = (f64::from(count), f64::from(found));
         let slack = 4.0 * libm::sqrt(count * share * (1.0 - share));

@@ -1,4 +1,4 @@
-//! Flash as hardware has it: an array that wears, cells that err, and a list of what it was busy with.
+//! Flash in detail: an array that wears, cells with errors, and a list of its operations.
 
 use std::collections::BTreeSet;
 
@@ -20,24 +20,24 @@ pub enum Relocations {
     #[default]
     Checked,
     /// They are not drawn, and every relocation read counts as corrected, which makes aging several times faster. The block is
-    /// erased next, so that the disturb of these reads is gone with it.
+    /// erased next, which also ends the disturb of these reads.
     Trusted,
 }
 
-/// The detailed medium. Without cells it never errs; while it does not record it lists nothing.
+/// The detailed medium. Without cells it has no errors; while it does not record it lists no operations.
 #[derive(Clone, Debug)]
 pub struct Flash {
     array: Array,
     cells: Option<Cells>,
     now_days: f64,
-    /// Days that data aged by beyond those that passed, as they lay warm; negative for cold.
+    /// Days of age that data have in addition to the days that passed, because they were warm; negative for cold.
     ahead_days: f64,
     /// Day of each block's first program since its erase.
     written: Vec<f64>,
     faults: Option<Faults>,
     /// Blocks whose erase failed.
     erase_failed: Vec<BlockId>,
-    /// Blocks whose program failed, until the firmware hears of it.
+    /// Blocks whose program failed and of which the firmware was not told yet.
     failed: Vec<BlockId>,
     /// Pages that a power cut tore, by block and number.
     torn: BTreeSet<(BlockId, u32)>,
@@ -66,7 +66,7 @@ impl Flash {
         }
     }
 
-    /// Flash over an array that aged by itself, without errors so far.
+    /// Flash over an array that aged alone, without errors so far.
     pub fn over(array: Array) -> Self {
         let geometry = *array.geometry();
         Self { array, ..Self::new(geometry) }
@@ -76,7 +76,7 @@ impl Flash {
     /// page.
     ///
     /// # Panics
-    /// Faults are configured: their failures would go unseen.
+    /// Faults are configured: their failures would be missed.
     pub fn rest(mut self, unprogrammed: Vec<(BlockId, u32)>) -> (Array, Resting) {
         assert!(self.faults.is_none(), "flash that may fail does not rest");
         let geometry = *self.array.geometry();
@@ -85,7 +85,7 @@ impl Flash {
         (array, Resting { flash: self, erase_counts, unprogrammed })
     }
 
-    /// Gives the flash errors. `cells` are told the wear so far; all data count as written now.
+    /// Gives the flash errors. `cells` learn the wear so far, and all data count as written now.
     pub fn set_cells(&mut self, mut cells: Cells) {
         let pages = self.array.geometry().pages_per_block();
         self.written.fill(self.now_days);
@@ -104,12 +104,12 @@ impl Flash {
         self.faults = Some(faults);
     }
 
-    /// Whether it may fail.
+    /// Whether the flash may fail.
     pub fn has_faults(&self) -> bool {
         self.faults.is_some()
     }
 
-    /// What of it failed, where it may fail.
+    /// Its faults; `None` if it cannot fail.
     pub fn faults(&self) -> Option<&Faults> {
         self.faults.as_ref()
     }
@@ -126,7 +126,7 @@ impl Flash {
         self.cells.as_ref()
     }
 
-    /// Gives a block a past: so many erases, all its data written so many days ago and so often read since.
+    /// Gives a block a past: `erases` erases, all its data written `written_days_ago` days ago and read `reads` times since.
     ///
     /// # Panics
     /// The days are negative.
@@ -146,17 +146,17 @@ impl Flash {
         self.now_days = now_days;
     }
 
-    /// Lets data age by so many days in no time: what they lay warm has done beyond days that passed. Negative takes of these, where they lay cold.
+    /// Ages data by `days` days without passing time: the effect of warmth in addition to the days that passed. Negative for cold, which slows aging.
     pub fn age_data(&mut self, days: f64) {
         self.ahead_days += days;
     }
 
-    /// The time in days that data know. Differences of it are their age.
+    /// Time in days on the clock of the data. Differences of it are ages.
     pub fn data_days(&self) -> f64 {
         self.now_days + self.ahead_days
     }
 
-    /// Says whether the errors of relocation reads are drawn.
+    /// Sets whether the errors of relocation reads are drawn.
     pub fn set_relocations(&mut self, relocations: Relocations) {
         self.relocations = relocations;
     }
@@ -167,7 +167,7 @@ impl Flash {
         self.ops.clear();
     }
 
-    /// What it did since the list was cleared, in order.
+    /// The operations since the list was cleared, in order.
     pub fn ops(&self) -> &[FlashOp] {
         &self.ops
     }
@@ -182,7 +182,7 @@ impl Flash {
         self.array.erase_counts()
     }
 
-    /// Its state, to a file or back into flash of the same make. What it listed is not kept.
+    /// Writes its state to a file, or reads it back into flash of the same kind. The list of operations is not kept.
     ///
     /// # Errors
     /// As of [`Archive`].
@@ -191,7 +191,7 @@ impl Flash {
         self.archive_beside(archive)
     }
 
-    /// What there is beside the array.
+    /// Writes or reads the state outside the array.
     fn archive_beside(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
         archive.field("flash.day", &mut self.now_days)?;
         archive.field("flash.ahead", &mut self.ahead_days)?;
@@ -211,12 +211,12 @@ impl Flash {
         }
     }
 
-    /// Its pages that a power cut tore.
+    /// The pages of a block that a power cut tore.
     fn torn_pages(&self, block: BlockId) -> impl Iterator<Item = u32> {
         self.torn.range((block, 0)..=(block, u32::MAX)).map(|(_, page)| *page)
     }
 
-    /// An erased block has no torn pages.
+    /// Forgets the torn pages of a block that is erased.
     #[inline]
     fn mend(&mut self, block: BlockId) {
         if !self.torn.is_empty() {
@@ -231,7 +231,7 @@ impl Flash {
             return ReadOutcome::Uncorrectable;
         }
         if self.torn.contains(&(block, within)) {
-            // It is sensed as often as any page that cannot be corrected.
+            // A torn page is sensed as often as any uncorrectable page.
             let rereads = self.cells.as_ref().map_or(0, |cells| cells.rereads_of_uncorrectable(rereads_max));
             self.note(OpKind::Read(purpose), task, block, within, bytes, rereads);
             return ReadOutcome::Uncorrectable;
@@ -268,7 +268,7 @@ pub struct FlashPast {
     torn: Vec<u32>,
 }
 
-/// What flash knows beside its array, which ages by itself meanwhile.
+/// Flash without its array, which ages alone meanwhile.
 #[derive(Clone, Debug)]
 pub struct Resting {
     flash: Flash,
@@ -277,7 +277,7 @@ pub struct Resting {
 }
 
 impl Resting {
-    /// The flash again. What was erased or programmed meanwhile counts as programmed now; reads were not counted.
+    /// Joins the flash with its array again. Blocks that were erased or programmed meanwhile count as programmed now. Reads were not counted.
     pub fn wake(self, array: Array) -> Flash {
         let Self { mut flash, erase_counts, unprogrammed } = self;
         assert_eq!(erase_counts.len(), array.erase_counts().len(), "flash gets the array back that it gave away");
@@ -312,7 +312,7 @@ impl Resting {
         flash
     }
 
-    /// What the flash knew when it went to rest, to a file or back. It must have been at rest on the same flash.
+    /// Writes its state to a file, or reads it back. It must be of the same flash.
     ///
     /// # Errors
     /// As of [`Archive`].
@@ -322,7 +322,7 @@ impl Resting {
         self.flash.archive_beside(archive)
     }
 
-    /// Lets days pass. See [`Flash::set_now_days`].
+    /// Sets the time, in days since the flash was new. See [`Flash::set_now_days`].
     pub fn set_now_days(&mut self, now_days: f64) {
         self.flash.set_now_days(now_days);
     }
@@ -337,7 +337,7 @@ impl Resting {
         self.flash.cells.as_ref()
     }
 
-    /// Whether the flash errs.
+    /// Whether the flash has errors.
     pub fn errs(&self) -> bool {
         self.flash.cells.is_some()
     }
@@ -374,7 +374,7 @@ impl Media for Flash {
     }
 
     fn barrier(&mut self, barrier: Barrier) {
-        // For nobody in particular: it has no time of its own.
+        // The task does not matter, since a barrier takes no time.
         self.note(OpKind::Barrier(barrier), Task::Host, BlockId(0), 0, 0, 0);
     }
 
@@ -508,7 +508,7 @@ mod tests {
         flash.tear_page(BlockId(1), 1);
         let is_whole = |flash: &mut Flash| [4, 5].map(|page| flash.read(read(page)) != ReadOutcome::Uncorrectable);
         assert_eq!(is_whole(&mut flash), [true, false]);
-        // With a limit of re-reads it is sensed so often.
+        // With a limit of re-reads it is sensed that often.
         let mut limited = flash.clone();
         let model = rber::chip("tlc-72l-2018").unwrap().model;
         let ecc = Ecc { codeword_bytes: 512, strength: Some(72), rereads_max: Some(3), ..Ecc::default() };
@@ -516,7 +516,7 @@ mod tests {
         limited.record(true);
         assert_eq!(is_whole(&mut limited), [true, false]);
         assert_eq!(limited.ops().last().map(|op| op.rereads), Some(3));
-        // It goes through a file, comes back with its block, and goes with it, at rest too.
+        // The tear survives a file, comes back with its block, and goes with it, also at rest.
         let past = flash.past(BlockId(1));
         let (mut writer, mut saved) = (Writer::new(Vec::new()).unwrap(), self::flash());
         flash.archive(&mut writer).unwrap();

@@ -1,7 +1,7 @@
 //! The medium: blocks that are programmed page by page, erased whole, and wear with every erase.
 //!
-//! [`Media`] is the seam. [`Array`] counts and wears, nothing more: it is what aging runs use. [`Flash`] has errors
-//! besides and lists its operations. The medium never sees a logical address.
+//! [`Media`] is the interface. [`Array`] only counts and wears; aging runs use it. [`Flash`] also has errors and lists its
+//! operations. The medium never sees a logical address.
 
 pub mod arrhenius;
 mod cell;
@@ -32,23 +32,23 @@ pub use tail::TailTable;
 
 /// What flash does. Every call changes state at once and takes no time.
 pub trait Media {
-    /// Whether it sees every operation: relocations read what they move, and neighbors in a page are read at once. A
-    /// medium that only counts wear says no, so that aging need not look where data come from.
+    /// Whether it sees every operation: relocations read the data that they move, and neighbors in a page are read together. It
+    /// is `false` for a medium that only counts wear, so that aging need not find out where data come from.
     const DETAILED: bool;
 
-    /// What the medium keeps of a mapping unit's data: opaque to the firmware, which hands it in with a program and takes it
-    /// along when it relocates. `()` where nothing is kept; the firmware then keeps no table of tags either. Only a
-    /// detailed medium may keep any.
+    /// What the medium keeps of a mapping unit's data. It is opaque to the firmware, which passes it with a program and moves it
+    /// with a relocation. `()` if nothing is kept; the firmware then keeps no table of tags either. Only a detailed medium may
+    /// keep tags.
     type Tag: Copy + Default + std::fmt::Debug + Send;
 
-    /// What an erase takes from a block: enough to put it back.
+    /// What an erase removes from a block: enough to restore it.
     type Past: Clone + std::fmt::Debug + Send;
 
     /// The shape of the flash.
     fn geometry(&self) -> &Geometry;
 
-    /// Programs `count` pages of a block from page `first` on. `tags` are those of their mapping units in order, the default
-    /// for padding and parity; none where a tag is `()`.
+    /// Programs `count` pages of a block from page `first` on. `tags` are those of their mapping units in order, with the default
+    /// for padding and parity; empty if a tag is `()`.
     fn program(&mut self, block: BlockId, first: u32, count: u32, task: Task, tags: &[Self::Tag]);
 
     /// The tag of unit `unit` of a programmed page.
@@ -59,41 +59,41 @@ pub trait Media {
     /// Reads one page.
     fn read(&mut self, read: PageRead) -> ReadOutcome;
 
-    /// The host's read just before it could be served without its die, by the pages that are named in calls behind each other: each after
-    /// so many re-reads. Changes nothing: it is for whoever keeps time.
+    /// Names a page that could serve the host's read just before it, together with those of the consecutive calls, without the read's die. The
+    /// page would need `_rereads` re-reads. The call changes no state; it is for the scheduler.
     fn read_instead(&mut self, _block: BlockId, _page: u32, _bytes: u32, _rereads: u32) {}
 
-    /// Hands out `bytes` that still wait in the controller for the rest of their page.
+    /// Returns `bytes` that still wait in the controller for the rest of their page.
     fn read_buffered(&mut self, _bytes: u32, _task: Task) {}
 
-    /// A block will soon be erased. A hint: nothing depends on it but speed.
+    /// Prefetches for a block that will soon be erased. A hint: only speed depends on it.
     fn prefetch(&self, _block: BlockId) {}
 
     /// Erases a block and returns its new erase count.
     fn erase(&mut self, block: BlockId, task: Task) -> PeCycles;
 
-    /// Power failed while a page was programmed: it cannot be read until its block is erased. It takes no more programs.
+    /// Tears a page, since power failed during its program. It can neither be read nor programmed until its block is erased.
     fn tear_page(&mut self, _block: BlockId, _page: u32) {}
 
-    /// Power failed while a block was erased: none of its pages can be read, nor programmed before it is erased again.
+    /// Tears a block, since power failed during its erase. Its pages can neither be read nor programmed until it is erased again.
     fn tear_block(&mut self, _block: BlockId) {}
 
-    /// A block as it is before an erase.
+    /// Returns the state of a block before an erase.
     fn past(&self, block: BlockId) -> Self::Past;
 
-    /// Power failed before the last erase of a block began: it is as it was.
+    /// Undoes the last erase of a block, before which power failed.
     fn unerase(&mut self, block: BlockId, past: Self::Past);
 
-    /// Power failed before the program of a page began: the page is erased. It is the last one of its block.
+    /// Undoes the program of a page, before which power failed. The page is the last programmed one of its block.
     fn unprogram(&mut self, _block: BlockId, _page: u32) {}
 
-    /// The next program or erase waits for more than it would by itself, where time is kept.
+    /// Makes the next program or erase wait for these earlier operations in addition, if time is kept.
     fn barrier(&mut self, _barrier: Barrier) {}
 
     /// Erases of a block so far.
     fn erase_count(&self, block: BlockId) -> PeCycles;
 
-    /// A block whose program failed since this was last asked.
+    /// Returns a block whose program failed and that was not returned yet.
     fn next_failed(&mut self) -> Option<BlockId> {
         None
     }
@@ -130,7 +130,7 @@ impl Array {
         Self { geometry, erase_counts: vec![0; geometry.blocks() as usize], reads: Vec::new(), pages_programmed: 0 }
     }
 
-    /// An array without tables, left behind where the real one was moved out.
+    /// An array without tables, which takes the place of one that was moved out.
     pub(crate) fn placeholder(geometry: Geometry) -> Self {
         Self { geometry, erase_counts: Vec::new(), reads: Vec::new(), pages_programmed: 0 }
     }
@@ -145,12 +145,12 @@ impl Array {
         self.reads.get(block.index()).copied().unwrap_or(0)
     }
 
-    /// Gives a block a past of so many erases.
+    /// Sets the erase count of a block.
     pub fn set_erase_count(&mut self, block: BlockId, erases: u32) {
         self.erase_counts[block.index()] = erases;
     }
 
-    /// Reads are counted from the first one on.
+    /// Makes the table of reads, at the first read, and counts that read.
     #[cold]
     fn first_read(&mut self, block: BlockId) {
         self.reads = vec![0; self.geometry.blocks() as usize];
@@ -162,7 +162,7 @@ impl Array {
         self.pages_programmed
     }
 
-    /// Its state, to a file or back into an array of the same flash.
+    /// Writes its state to a file, or reads it back into an array of the same flash.
     ///
     /// # Errors
     /// As of [`Archive`].

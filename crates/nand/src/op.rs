@@ -1,9 +1,9 @@
-//! What a medium is asked and what it did: the list of flash operations that a scheduler turns into time.
+//! Reads of a medium and the list of its flash operations, which a scheduler turns into time.
 
 use serde::{Deserialize, Serialize};
 use wane_units::BlockId;
 
-/// On whose behalf flash works: the classes that a scheduler tells apart.
+/// The task that flash works for. Schedulers distinguish these classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Task {
     /// The host's requests, the file system's relocations and reconstruction for a host read among them.
@@ -28,52 +28,52 @@ pub struct PageRead {
     pub block: BlockId,
     /// Its number in the block.
     pub page: u32,
-    /// Bytes of user data wanted of it.
+    /// Bytes of user data to read.
     pub bytes: u32,
-    /// For whom.
+    /// The task that needs the data.
     pub task: Task,
-    /// What for.
+    /// Purpose of the read.
     pub purpose: Purpose,
-    /// Fewer re-reads than error correction would try, where the firmware has another way to the data.
+    /// Most re-reads, if fewer than error correction would try because the firmware can get the data in another way.
     pub rereads_max: Option<u32>,
 }
 
 /// What a page is read for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// To hand out its data.
+    /// To return its data.
     Serve,
-    /// To see how well it still reads; its data go nowhere.
+    /// To see how well it still reads; its data are not used.
     Check,
     /// To program its data again into this block.
     Relocate(BlockId),
     /// To reconstruct another page of its stripe, whose read came just before.
     Recover,
-    /// To go around the host's read just before it: this page and those of the same purpose behind it give that one's data, too. It
-    /// has no part in state. A scheduler takes either the one or the others.
+    /// To go around the host's read just before it: this page and the following ones of the same purpose also give that read's data. It
+    /// does not affect state. A scheduler performs either that read or these.
     Instead,
 }
 
 /// How a read ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadOutcome {
-    /// Error correction succeeded, after so many re-reads.
+    /// Error correction succeeded.
     Corrected {
         /// Senses beyond the first.
         rereads: u32,
     },
-    /// It did not, not even after the last re-read.
+    /// Error correction failed, even after the last re-read.
     Uncorrectable,
 }
 
-/// What is known of a block's condition, the data that it holds at its worst.
+/// Condition of a block, by the worst of its data.
 ///
-/// All zero where the medium has no errors.
+/// All zero if the medium has no errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Health {
-    /// Bit errors to expect in a codeword that is read now: what only a simulator knows.
+    /// Expected bit errors in a codeword that is read now, which only a simulator knows.
     pub expected_errors: f64,
-    /// The same just after a program.
+    /// Expected bit errors in a codeword just after a program.
     pub fresh_errors: f64,
     /// RBER just after a program.
     pub fresh_rber: f64,
@@ -85,7 +85,7 @@ pub struct Health {
     pub age_days: f64,
 }
 
-/// What the flash was busy with.
+/// Kind of a flash operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpKind {
     /// Sensing a page, once and `rereads` times more, then moving `bytes` out.
@@ -94,42 +94,42 @@ pub enum OpKind {
     Program,
     /// Erasing a block.
     Erase,
-    /// None: the data were still in the controller's page buffer and only had to be handed out.
+    /// No operation: the data were still in the controller's page buffer and only had to be returned.
     Buffered,
-    /// None: the next program or erase of the list waits for more than its place in it says.
+    /// No operation: the next program or erase in the list waits for more than its place says.
     Barrier(Barrier),
 }
 
-/// What a program or an erase waits for besides, all of it that came before: what a power cut must not find the other way round.
+/// Earlier operations that a program or an erase also waits for, since a power cut must not find them in the other order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Barrier {
-    /// Every program.
+    /// All earlier programs.
     Programs,
-    /// Every erase.
+    /// All earlier erases.
     Erases,
-    /// Every program and every erase.
+    /// All earlier programs and erases.
     Changes,
 }
 
-/// One flash operation, as state went through it. Its place in a list is its place in the history of the drive.
+/// One flash operation, at the time at which it changed state. Its place in a list is its place in the history of the drive.
 ///
-/// What it waits for follows from the lists so far:
-/// - a program, for the relocation reads into its block since that block's last program, for the erase of its block, and
-///   for the earlier programs of its block;
-/// - an erase, for its task's relocation reads since the erase before it and for the programs of what they read, for these
-///   empty its block. It waits neither for a page of parity nor for one that is filled up with padding after an earlier erase:
-///   none of the data of its block lies there;
-/// - a recovery read, for the last read of another purpose before it;
-/// - the reads that go around another one happen in its place, or do not;
-/// - a read of a page whose program has not ended is served from the controller's buffer;
-/// - a program or an erase behind an [`OpKind::Barrier`], for what that says.
+/// The lists so far determine what it waits for:
+/// - A program waits for the relocation reads into its block since that block's last program, for the erase of its block, and
+///   for the earlier programs of its block.
+/// - An erase waits for its task's relocation reads since the previous erase and for the programs of what they read, since these
+///   empty its block. It waits neither for a page of parity nor for one that is padded after an earlier erase, since none of the
+///   data of its block lies there.
+/// - A recovery read waits for the last read of another purpose before it.
+/// - Reads that go around another read either replace it or do not happen.
+/// - A read of a page whose program has not ended is served from the controller's buffer.
+/// - A program or an erase after an [`OpKind::Barrier`] also waits for what that names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlashOp {
-    /// What is done.
+    /// Its kind.
     pub kind: OpKind,
-    /// For whom.
+    /// The task that it serves.
     pub task: Task,
-    /// Where. For [`OpKind::Buffered`] and [`OpKind::Barrier`] the block means nothing.
+    /// Its block. Without meaning for [`OpKind::Buffered`] and [`OpKind::Barrier`].
     pub block: BlockId,
     /// Page in the block; 0 for an erase.
     pub page: u32,

@@ -1,4 +1,4 @@
-//! Powers with a fixed exponent, without a logarithm: an RBER is wanted for every page that is read.
+//! Powers with a fixed exponent, without a logarithm, since an RBER is needed for every page that is read.
 
 /// Mantissas are cut into 2^7 pieces.
 const PIECE_BITS: u32 = 7;
@@ -10,8 +10,8 @@ const EXPONENT_MAX: i64 = 64;
 
 /// x^q for a fixed q in [0, 10], the exponents that a chip may have, to a relative error of [`PowerTable::ERROR_MAX`].
 ///
-/// A value is 2^e m with m in [1, 2): one table holds the powers of 2^e, one those of the middles of m's pieces, and what is
-/// left is a binomial series in the distance d from the middle, |d| <= 2^-8, cut after d^4.
+/// A value is 2^e m with m in [1, 2). One table holds the powers of 2^e, another those of the middles of m's pieces. The rest is
+/// a binomial series in the distance d from the middle, |d| <= 2^-8, cut after d^4.
 #[derive(Clone, Debug)]
 pub(crate) struct PowerTable {
     exponent: f64,

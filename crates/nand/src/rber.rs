@@ -1,12 +1,12 @@
-//! How many bits of worn flash are wrong before error correction: the additive power law and the chips it was fitted to.
+//! The RBER of worn flash: the additive power law and the chips to which it was fitted.
 //!
 //! The law and its constants are those of Kim et al., "Design Tradeoffs for SSD Reliability" (FAST 2019), equation 1 and
-//! table 2. Correcting the errors is left to others.
+//! table 2. Other modules correct the errors.
 
 /// RBER = epsilon + alpha c^k + beta c^m t^n + gamma c^p r^q, with c in P/E cycles, t in days since the page was programmed
 /// and r in reads of its block since the last erase.
 ///
-/// A coefficient of zero takes its mechanism away. It holds where its data were taken: see [`Ranges`].
+/// A coefficient of zero disables its mechanism. The law holds in the range of its data: see [`Ranges`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RberModel {
     /// Errors that are always there.
@@ -80,14 +80,14 @@ impl RberModel {
         self.terms(cycles, days, reads).rber()
     }
 
-    /// The model of data that age `rate` times as fast as its days say; see [`crate::arrhenius`].
+    /// The same model for data that age `rate` times as fast as its days; see [`crate::arrhenius`].
     #[must_use]
     pub fn aging_at(self, rate: f64) -> Self {
         debug_assert!(rate > 0.0, "data age");
         Self { beta: product(self.beta, 1.0, libm::pow(rate, self.n)), ..self }
     }
 
-    /// Where the errors come from; the terms are not held to 1.
+    /// The four terms of the RBER. They are not limited to 1.
     pub fn terms(&self, cycles: f64, days: f64, reads: f64) -> Terms {
         debug_assert!(cycles >= 0.0, "a block is not erased less than never");
         debug_assert!(days >= 0.0, "a page is not programmed in the future");
@@ -101,12 +101,12 @@ impl RberModel {
     }
 }
 
-/// A zero wins over a power that overflowed.
+/// `scale * left * right`, but 0 if `scale` is 0, even if a power overflowed.
 fn product(scale: f64, left: f64, right: f64) -> f64 {
     if scale == 0.0 || left == 0.0 || right == 0.0 { 0.0 } else { scale * left * right }
 }
 
-/// Where a model was fitted or is projected: least and most of each input. Outside it is extrapolation.
+/// The range in which a model was fitted or is projected: minimum and maximum of each input. Outside it extrapolates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ranges {
     /// P/E cycles.
@@ -120,15 +120,15 @@ pub struct Ranges {
 /// A chip whose errors were published.
 #[derive(Clone, Copy, Debug)]
 pub struct Chip {
-    /// What it is called by.
+    /// Its name in a scenario.
     pub name: &'static str,
-    /// What it is.
+    /// One line of description.
     pub summary: &'static str,
-    /// Where the constants come from.
+    /// Source of the constants.
     pub source: &'static str,
     /// Its errors.
     pub model: RberModel,
-    /// Where its source draws them; to the rated cycles, one year and 10,000 reads.
+    /// The range over which its source plots them: up to the rated cycles, one year and 10,000 reads.
     pub ranges: Ranges,
 }
 
@@ -138,8 +138,8 @@ const fn ranges(cycles: f64) -> Ranges {
 
 /// Every chip.
 ///
-/// The days are days: in hours, the 2y-nm chip would not reach an RBER of 1 after a year at 10,000 cycles, which the
-/// paper says it does. That far its data do not go; the paper projects.
+/// The unit of time is days. In hours the 2y-nm chip would not reach an RBER of 1 after a year at 10,000 cycles, as the paper
+/// says it does. The paper projects there; its data do not reach that far.
 pub const CHIPS: &[Chip] = &[
     Chip {
         name: "mlc-3xnm-2011",
@@ -162,7 +162,7 @@ pub const CHIPS: &[Chip] = &[
         model: RberModel::from_parameters([1.48e-3, 3.90e-10, 6.28e-5, 3.73e-9, 2.05, 0.14, 0.54, 0.33, 1.71]),
         ranges: ranges(10_000.0),
     },
-    // alpha is that of tlc-72l-2018 times (10,000/300)^2.05, gamma and p meet its disturb at both ends.
+    // alpha is that of tlc-72l-2018 times (10,000/300)^2.05; gamma and p match its disturb at both ends.
     Chip {
         name: "tlc-72l-cvss",
         summary: "tlc-72l-2018 with 10,000 cycles pressed into 300, without retention",

@@ -1,7 +1,8 @@
-//! How likely a codeword has more wrong bits than are corrected, by its RBER.
+//! The probability that a codeword has more wrong bits than are corrected, by its RBER.
 //!
-//! A page of codewords that fail or not need not draw every codeword's errors. The table is a Taylor series around the middle
-//! of each of its pieces; its derivatives are known, for that of the tail is a single term of the binomial distribution.
+//! With it a page need not draw the errors of every codeword, only whether it fails. The table is a Taylor series around the
+//! middle of each of its pieces. Its derivatives are known, since the derivative of the tail is a single term of the binomial
+//! distribution.
 
 /// Below this a codeword never fails: one in 10^18.
 const NEVER: f64 = 1e-18;
@@ -10,7 +11,7 @@ const NEVER: f64 = 1e-18;
 /// with probability p, is not corrected by a code that corrects s. Below 10^-18 it is taken for 0.
 #[derive(Clone, Debug)]
 pub struct TailTable {
-    /// Bits of a probability below those that choose its piece.
+    /// Number of bits of a probability below those that choose its piece.
     shift: u32,
     first: u64,
     pieces: Vec<Piece>,
@@ -59,7 +60,7 @@ impl TailTable {
         table
     }
 
-    /// The probability that more are wrong than are corrected, if each bit is with probability `p`.
+    /// The probability that more bits are wrong than are corrected, if each bit is wrong with probability `p`.
     #[inline]
     pub fn at(&self, p: f64) -> f64 {
         let key = p.to_bits() >> self.shift;
@@ -89,14 +90,14 @@ impl Piece {
     }
 }
 
-/// P(binomial(n, p) > s), from whichever side is the shorter sum.
+/// P(binomial(n, p) > s), summed from the side with fewer terms.
 fn tail(n: u32, s: u32, p: f64) -> f64 {
     debug_assert!(s < n, "more errors than bits never happen");
     debug_assert!(0.0 < p && p < 1.0, "the terms of the sum are ratios of p and 1 - p");
     let odds = p / (1.0 - p);
     let at = |count: u32| mass(n, count, p);
     if f64::from(s) + 1.0 > f64::from(n) * p {
-        // Each term is less than the one before by at least the factor of the next: the sum may stop early.
+        // The ratio of consecutive terms falls, so the sum may stop early.
         let (mut term, mut sum) = (at(s + 1), 0.0);
         for count in s + 1..=n {
             sum += term;
@@ -118,7 +119,7 @@ fn tail(n: u32, s: u32, p: f64) -> f64 {
     1.0 - sum
 }
 
-/// The probability of `count` among `n`.
+/// The probability of `count` successes among `n`.
 fn mass(n: u32, count: u32, p: f64) -> f64 {
     let (n, k) = (f64::from(n), f64::from(count));
     let choose = libm::lgamma(n + 1.0) - libm::lgamma(k + 1.0) - libm::lgamma(n - k + 1.0);

@@ -1,4 +1,4 @@
-//! The bench, small: it runs, and its results are what they were.
+//! Runs the bench at a small size and checks that its results did not change.
 
 #[path = "../benches/errors.rs"]
 mod errors;

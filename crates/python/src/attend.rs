@@ -1,8 +1,8 @@
-//! Long work, while the interpreter's signals are heard and progress is told.
+//! Long work, during which the interpreter handles signals and progress is shown.
 //!
-//! Work without Python in it runs on a thread of its own and lets the interpreter go: the calling thread looks up every 50 ms. Work that asks
-//! policies in Python stays on the calling thread and keeps the interpreter, because to take it back costs up to 5 ms, Python's switch interval,
-//! whenever another thread is busy; it offers the interpreter every few milliseconds instead.
+//! Work without Python in it runs on its own thread without the interpreter's lock; the calling thread handles signals every 50 ms. Work that asks
+//! policies in Python stays on the calling thread and keeps the lock, because taking it back costs up to 5 ms, Python's switch interval, whenever
+//! another thread is busy. Instead it offers the lock every few milliseconds.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,23 +16,23 @@ use wane_lab::session;
 
 use crate::policies::{self, trouble};
 
-/// How often work looks up: signals are heard and progress is told this often.
+/// Interval at which signals are handled and progress is shown.
 pub(crate) const ATTENDED_EVERY: Duration = Duration::from_millis(50);
 
-/// After how long without a question to Python work that keeps the interpreter offers it to other threads; Python's own loop offers it in every
-/// question, once another thread has waited for a switch interval. A thread that takes the offer keeps it for such an interval.
+/// Time without a call of Python after which work that keeps the lock offers it to other threads. In a call, Python's own loop offers it once
+/// another thread has waited for a switch interval. A thread that takes the offer keeps the lock for such an interval.
 const OFFERED_AFTER: Duration = Duration::from_millis(8);
 
-/// Who asks what the work asks.
+/// Whether the work calls policies in Python.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Policies {
-    /// Native code alone.
+    /// Only native policies.
     Native,
-    /// Objects of Python among others.
+    /// Some policies are Python objects.
     Python,
 }
 
-/// Who is told how far the work is.
+/// Where progress is reported.
 pub(crate) struct Telling {
     progress: Progress,
     attend: Option<Py<PyAny>>,
@@ -40,13 +40,13 @@ pub(crate) struct Telling {
 }
 
 impl Telling {
-    /// `bar` shows progress as the command does; `attend` is called with (preconditioning, phase, drive writes, share done) and may raise, which
-    /// ends the work.
+    /// With `bar`, progress is shown as by the command. `attend` is called with (preconditioning, phase, drive writes, share done); if it raises, the
+    /// work ends.
     pub(crate) fn new(label: &str, bar: bool, attend: Option<Py<PyAny>>) -> Self {
         Self { progress: Progress::new(label, !bar), attend, raised: None }
     }
 
-    /// Tells how far the work is, and lets the interpreter handle signals that have come.
+    /// Reports how far the work is, and lets the interpreter handle signals that have come.
     fn look_up(&mut self, py: Python<'_>, step: Option<&Step>, stop: &AtomicBool) {
         if let Some(step) = step {
             self.progress.step(step);
@@ -66,7 +66,7 @@ impl Telling {
     }
 }
 
-/// Does `work`, which ends soon after its flag rises. Gives what it gave, and what Python raised meanwhile.
+/// Does `work`, which ends soon after its flag rises. Returns its result, and what Python raised meanwhile.
 pub(crate) fn attended<T: Send>(
     py: Python<'_>,
     policies: Policies,
@@ -91,7 +91,7 @@ pub(crate) fn attended<T: Send>(
     (done, telling.raised)
 }
 
-/// Does `work` on this thread with the interpreter, which is offered now and then.
+/// Does `work` on this thread with the interpreter's lock, which is offered now and then.
 fn keeping<T>(
     py: Python<'_>,
     stop: &Arc<AtomicBool>,
@@ -104,7 +104,7 @@ fn keeping<T>(
         if policies::were_asked() {
             kept = Stopwatch::start();
         }
-        // What is asked may be no code of Python's.
+        // The policies called may run no Python code.
         if looks_up || kept.elapsed() >= OFFERED_AFTER {
             py.detach(std::thread::yield_now);
             kept = Stopwatch::start();

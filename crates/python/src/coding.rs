@@ -1,4 +1,4 @@
-//! Time and energy of coding on drives, of arrays.
+//! Time and energy of coding on drives, for arrays of inputs.
 
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
@@ -8,7 +8,7 @@ use wane_fleet::coding::{Coding, INPUTS, Placed, Shares, Taken, Work};
 use crate::error;
 use crate::result::array;
 
-/// What is asked besides the inputs: K, M, megabytes, drives, and lost shares, which are below 0 where data are encoded.
+/// Number of arguments besides the inputs: K, M, megabytes, drives, and lost shares, which are below 0 if data are encoded.
 const ASKED: usize = 5;
 
 /// Name, value, unit and source of each input.
@@ -17,7 +17,8 @@ pub(crate) fn coding_inputs() -> Vec<(&'static str, f64, &'static str, &'static 
     INPUTS.iter().map(|input| (input.name, input.value, input.unit, input.source)).collect()
 }
 
-/// Answers `what` of arrays of one length: the inputs in their order, then what [`ASKED`] counts. An array for each figure comes back.
+/// Answers the question `what` for arrays of one length: the inputs in their order, then the arguments that [`ASKED`] counts. Returns an array for
+/// each figure.
 #[pyfunction]
 pub(crate) fn coding<'py>(
     py: Python<'py>,

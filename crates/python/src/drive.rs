@@ -1,4 +1,4 @@
-//! A drive that one holds: a call of Python is a call of [`Held`], one at a time.
+//! The drive behind Python's `wane.Drive`: each Python call becomes a call of [`Held`], one at a time.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,13 +19,13 @@ use crate::result::{RunResult, array};
 use crate::run::{Scenario, assignments, overridden};
 use crate::table::Columns;
 
-/// Pages that are asked for between two looks at signals: some 20 ms.
+/// Pages handled between two looks at signals: some 20 ms.
 const PAGES_AT_ONCE: usize = 1 << 16;
 
 /// Names and values of whole numbers.
 type Named = Vec<(&'static str, u64)>;
 
-/// A workload as Python gives it: a name or a file, or a table.
+/// A workload from Python: a name or a file, or a table.
 type Workload<'py> = (Option<String>, Option<Bound<'py, PyDict>>);
 
 /// See `wane.Drive`.
@@ -38,17 +38,17 @@ pub(crate) struct Drive {
 }
 
 impl Drive {
-    /// The drive, unless a call is at it.
+    /// Returns the drive, unless another call uses it.
     fn held(&self) -> PyResult<MutexGuard<'_, Held>> {
         self.held.try_lock().map_err(|refused| match refused {
             TryLockError::WouldBlock => error::sentence_of(
-                "the drive is at work in another call, of another thread or of a policy of its own; it takes one call at a time",
+                "the drive is at work in another call, by another thread or by one of its policies; it takes one call at a time",
             ),
             TryLockError::Poisoned(_) => error::internal("the drive is broken by an earlier error inside wane"),
         })
     }
 
-    /// Does `work` on the drive for as long as it takes. `None` for the telling: nobody is told.
+    /// Does `work` on the drive for as long as it takes.
     fn work<T: Send>(
         &self,
         py: Python<'_>,
@@ -67,7 +67,7 @@ impl Drive {
         })
     }
 
-    /// Does `ask` with a part of the pages after the other, and hears signals in between.
+    /// Calls `ask` with one part of the pages after another, and handles signals in between.
     fn ask<T: Send>(
         &self,
         py: Python<'_>,
@@ -90,7 +90,7 @@ impl Drive {
         })
     }
 
-    /// What `tell` says of the drive, of which it may ask a policy.
+    /// Returns `tell` of the drive, during which a policy may be asked.
     fn told<T>(&self, tell: impl FnOnce(&Held) -> T) -> PyResult<T> {
         error::guarded(|| {
             let held = self.held()?;
@@ -122,7 +122,7 @@ impl Drive {
     }
 }
 
-/// What a drive is to be asked.
+/// A workload for a drive, with its number of requests.
 struct Asked<'py> {
     workload: Workload<'py>,
     set: Vec<String>,
@@ -145,7 +145,7 @@ impl Drive {
             let stop = Arc::default();
             let held = asked(py, policies, &stop, move || {
                 let held = Held::new(scenario, overrides).map_err(|error| error::held(&error))?;
-                // A wrong answer of a retirement policy is told now, not when somebody asks.
+                // A wrong answer of a retirement policy is reported now, not at the first use of it.
                 let _ = held.drive().life_used();
                 Ok(held)
             })?;
@@ -153,7 +153,7 @@ impl Drive {
         })
     }
 
-    /// An independent copy.
+    /// Makes an independent copy.
     fn fork(&self, py: Python<'_>) -> PyResult<Self> {
         error::guarded(|| {
             let mut held = self.held()?;
@@ -167,7 +167,7 @@ impl Drive {
     fn restore(&self, py: Python<'_>, from: &Self) -> PyResult<()> {
         if self.policies != from.policies {
             return Err(error::sentence_of(
-                "a snapshot of a drive with policies in Python is restored by such a drive alone, and of one without by one without; its fork() is a drive of its own",
+                "a snapshot of a drive with policies in Python can be restored only by such a drive, and one without only by a drive without; its fork() makes a new drive",
             ));
         }
         let copy = from.fork(py)?;
@@ -176,7 +176,7 @@ impl Drive {
         Ok(())
     }
 
-    /// Preconditions as the scenario says. Gives what the drive died of meanwhile.
+    /// Preconditions the drive as the scenario says. Returns the cause if it dies meanwhile.
     fn precondition(&self, py: Python<'_>, bar: bool, attend: Option<Py<PyAny>>) -> PyResult<Option<&'static str>> {
         self.work(py, Telling::new(&self.name, bar, attend), |held, watch| {
             if let Some(cause) = held.cause() {
@@ -187,7 +187,7 @@ impl Drive {
         })
     }
 
-    /// Ages by a workload, to a target: "drive-writes" (so many more), "wear", "end-of-life". Tells why it stopped.
+    /// Ages the drive by a workload to a target: "drive-writes" (`amount` more of them), "wear", "end-of-life". Returns why it stopped.
     #[expect(clippy::too_many_arguments, reason = "the signature of Python's method")]
     fn run(
         &self,
@@ -225,7 +225,7 @@ impl Drive {
         })
     }
 
-    /// What a copy of it answers to so many requests, in time.
+    /// Measures how a copy of the drive answers `requests` requests, in time.
     #[expect(clippy::too_many_arguments, reason = "the signature of Python's method")]
     fn probe(
         &self,
@@ -249,26 +249,26 @@ impl Drive {
         })
     }
 
-    /// Writes pages. Gives how many the drive took.
+    /// Writes pages. Returns how many the drive took.
     fn write(&self, py: Python<'_>, pages: PyReadonlyArray1<'_, u32>) -> PyResult<u64> {
         let before = self.held()?.counters().host_units_written;
         self.ask(py, &values(&pages), Held::write, |()| ())?;
         Ok(self.held()?.counters().host_units_written - before)
     }
 
-    /// Forgets pages.
+    /// Trims pages.
     fn trim(&self, py: Python<'_>, pages: PyReadonlyArray1<'_, u32>) -> PyResult<()> {
         self.ask(py, &values(&pages), Held::trim, |()| ())
     }
 
-    /// Reads pages. Gives those that could not be brought.
+    /// Reads pages. Returns those that could not be read.
     fn read<'py>(&self, py: Python<'py>, pages: PyReadonlyArray1<'py, u32>) -> PyResult<Bound<'py, PyAny>> {
         let mut unread = Vec::new();
         self.ask(py, &values(&pages), |held, part, _| held.read(part), |mut failed| unread.append(&mut failed))?;
         array(py, unread)
     }
 
-    /// Lets days pass without power, as warm as that or as usual.
+    /// Lets days pass without power, at `celsius` or at the usual temperature.
     #[pyo3(signature = (days, celsius))]
     fn wait(&self, days: f64, celsius: Option<f64>) -> PyResult<()> {
         if !(days.is_finite() && days >= 0.0) {
@@ -308,7 +308,7 @@ impl Drive {
         self.told(|held| held.drive().life_used())
     }
 
-    /// What it died of.
+    /// Cause of its death.
     fn end_of_life(&self) -> PyResult<Option<&'static str>> {
         Ok(self.held()?.cause().map(|cause| cause.name()))
     }
@@ -346,25 +346,25 @@ impl Drive {
         error::guarded(|| Ok(pythonize(py, &record)?))
     }
 
-    /// The first invariant that does not hold.
+    /// Returns the first invariant that does not hold.
     fn check(&self) -> PyResult<Option<String>> {
         error::guarded(|| Ok(self.held()?.check().err()))
     }
 }
 
-/// That the drive takes no writes, and what to do instead.
+/// Says that the drive takes no writes, and what to do instead.
 fn dead(cause: EndCause, instead: &str) -> PyErr {
     error::sentence_of(format!("the drive is dead ({}) and takes no writes any more; {instead}", cause.name()))
 }
 
-/// What short work gives, or what a policy raised in it.
+/// Returns the result of short work, or raises what a policy raised in it.
 fn asked<T: Send>(
     py: Python<'_>,
     policies: Policies,
     stop: &Arc<AtomicBool>,
     work: impl FnOnce() -> PyResult<T> + Send,
 ) -> PyResult<T> {
-    // What stopped the call before is over.
+    // Clears what stopped the call before.
     stop.store(false, Ordering::Relaxed);
     match policies {
         Policies::Native => py.detach(work),
@@ -375,7 +375,7 @@ fn asked<T: Send>(
     }
 }
 
-/// The values of an array, whatever its strides.
+/// Copies the values of an array with any strides.
 fn values(array: &PyReadonlyArray1<'_, u32>) -> Vec<u32> {
     array.as_array().iter().copied().collect()
 }

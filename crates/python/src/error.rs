@@ -50,7 +50,7 @@ pub(crate) fn results(error: &wane_results::ResultError) -> PyErr {
     classes::ResultsError::new_err((sentence(error),))
 }
 
-/// A question that a model has no answer to.
+/// A question for which a model has no answer.
 pub(crate) fn theory(error: &WaneTheoryError) -> PyErr {
     classes::TheoryError::new_err((sentence(error),))
 }
@@ -60,7 +60,7 @@ pub(crate) fn theory_sentence(error: impl std::fmt::Display) -> PyErr {
     classes::TheoryError::new_err((sentence(error),))
 }
 
-/// What a tool told of a drive and that cannot be read or judged.
+/// Output of a tool about a drive that cannot be read or judged.
 pub(crate) fn smart(error: impl std::fmt::Display) -> PyErr {
     classes::SmartError::new_err((sentence(error),))
 }
@@ -75,12 +75,12 @@ pub(crate) fn fleet_sentence(error: impl std::fmt::Display) -> PyErr {
     classes::FleetError::new_err((sentence(error),))
 }
 
-/// A refusal of no kind of its own.
+/// A refusal without a kind of its own.
 pub(crate) fn sentence_of(error: impl std::fmt::Display) -> PyErr {
     classes::WaneError::new_err((sentence(error),))
 }
 
-/// A policy in Python that answers what it may not, or uses a view that is gone.
+/// A policy in Python that gives an answer that is not allowed, or uses a view that is gone.
 pub(crate) fn policy(error: impl std::fmt::Display) -> PyErr {
     classes::PolicyError::new_err((sentence(error),))
 }
@@ -90,7 +90,7 @@ pub(crate) fn internal(error: impl std::fmt::Display) -> PyErr {
     classes::InternalError::new_err((format!("{error}; please report it with the calls you made"),))
 }
 
-/// A number that is none of a thing's.
+/// A number that names nothing.
 pub(crate) fn index(sentence: String) -> PyErr {
     PyIndexError::new_err(sentence)
 }
@@ -100,7 +100,7 @@ pub(crate) fn value(sentence: String) -> PyErr {
     PyValueError::new_err(sentence)
 }
 
-/// A drive that does not do what it was asked for.
+/// A drive's refusal or failure.
 pub(crate) fn held(error: &KeptError) -> PyErr {
     match error {
         KeptError::Scenario(error) => scenario(error),
@@ -111,7 +111,7 @@ pub(crate) fn held(error: &KeptError) -> PyErr {
             "a drive is aged by one workload at a time, and the scenario has {phases} phases; give it the table of one as workload"
         )),
         KeptError::TraceChanged => classes::TraceError::new_err((
-            "the workload's trace is not the one any more by which the drive was aged; give it a workload, which begins anew",
+            "the workload's trace has changed since the drive was aged by it; give it a workload, which starts from the beginning",
         )),
         KeptError::Plan(_) | KeptError::Stdin | KeptError::Writeless | KeptError::Unrated => scenario_sentence(error),
         _ => sentence_of(error),
@@ -131,14 +131,14 @@ pub(crate) fn session(error: &SessionError) -> PyErr {
     }
 }
 
-/// What the last panic said, until somebody tells it.
+/// Message of the last panic, until it is reported.
 static PANIC: Mutex<Option<String>> = Mutex::new(None);
 
 fn last_panic() -> MutexGuard<'static, Option<String>> {
     PANIC.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// From now on a panic prints nothing and is kept for [`guarded`].
+/// Makes a panic print nothing and keeps its message for [`guarded`].
 pub(crate) fn keep_panics() {
     std::panic::set_hook(Box::new(|panic| {
         if !wane_results::panic_is_caught() {
@@ -149,7 +149,7 @@ pub(crate) fn keep_panics() {
 
 /// Does `work`; a panic in it becomes an `InternalError`.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
-    // What a panic leaves half done is dropped with the unwound stack: `work` keeps nothing that outlives it.
+    // Half-done work is dropped with the unwound stack: `work` keeps nothing that outlives it.
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
         let told = last_panic().take().unwrap_or_else(|| "internal error".to_owned());
         Err(classes::InternalError::new_err((format!("{told}; please report it with the call you made"),)))

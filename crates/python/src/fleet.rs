@@ -1,4 +1,4 @@
-//! `fleet` on arrays: names choose rows of its tables, questions that have many values come as arrays of any length.
+//! The crate `fleet` on arrays: names choose rows of its tables, and arguments with many values come as arrays of any length.
 
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
@@ -13,7 +13,7 @@ use crate::result::array;
 
 type Numbers<'py> = PyReadonlyArray1<'py, f64>;
 type Array<'py> = PyResult<Bound<'py, PyAny>>;
-/// Values, and the name of what each rests on.
+/// Values, and the name of each value's basis.
 type Readings<'py> = PyResult<(Bound<'py, PyAny>, Vec<&'static str>)>;
 
 /// The values of an array, whatever its strides.
@@ -112,7 +112,7 @@ pub(crate) fn heat_recomputed() -> Vec<Row> {
     recomputed().into_iter().map(row).collect()
 }
 
-/// Place, what is printed, and what was found.
+/// Place, printed text, and finding.
 #[pyfunction]
 pub(crate) fn heat_misprints() -> Vec<(&'static str, &'static str, &'static str)> {
     heat::MISPRINTS.iter().map(|one| (one.place, one.printed, one.found)).collect()
@@ -174,7 +174,7 @@ pub(crate) fn economics_figures() -> Vec<&'static str> {
     FIGURES.to_vec()
 }
 
-/// An array for each input, all of one length; an array for each figure comes back.
+/// Takes an array for each input, all of one length; returns an array for each figure.
 #[pyfunction]
 pub(crate) fn economics_compare<'py>(py: Python<'py>, inputs: Vec<Numbers<'py>>) -> PyResult<Vec<Bound<'py, PyAny>>> {
     let columns: Vec<Vec<f64>> = inputs.iter().map(values).collect();
@@ -187,7 +187,7 @@ pub(crate) fn economics_compare<'py>(py: Python<'py>, inputs: Vec<Numbers<'py>>)
     (0..FIGURES.len()).map(|figure| array(py, found.iter().map(|values| values[figure]).collect())).collect()
 }
 
-/// Seven arrays of one length, in the order of `Owned`'s fields; purchase, energy and both come back.
+/// Takes seven arrays of one length, in the order of `Owned`'s fields; returns purchase, energy and their sum.
 #[pyfunction]
 pub(crate) fn economics_ownership<'py>(py: Python<'py>, owned: [Numbers<'py>; 7]) -> PyResult<Vec<Bound<'py, PyAny>>> {
     let columns = owned.each_ref().map(values);

@@ -1,7 +1,7 @@
-//! The native part of the Python package `wane`: calls of the interpreter become calls of the crates, and nothing is decided here.
+//! The native part of the Python package `wane`: it turns Python calls into calls of the crates, and decides nothing itself.
 //!
-//! What a user sees (names, docstrings, defaults) is in `python/wane`, typed by `_wane.pyi`. Everything here is called from there alone.
-//! Errors become exceptions in `error.rs`; a panic becomes one as well. The interpreter is let go (`detach`) while a run goes on.
+//! What a user sees (names, docstrings, defaults) is in `python/wane`, typed by `_wane.pyi`. Only that code calls this.
+//! Errors and panics become exceptions in `error.rs`. The interpreter's lock is released (`detach`) during a run.
 
 #![allow(clippy::needless_pass_by_value, reason = "functions take what the interpreter hands over")]
 
@@ -29,19 +29,19 @@ use pyo3::prelude::*;
 fn main(py: Python<'_>, arguments: Vec<OsString>) -> i32 {
     py.detach(|| {
         let code = wane_cli::main(arguments);
-        // The interpreter knows nothing of this buffer.
+        // The interpreter does not know this buffer.
         let _ = std::io::stdout().flush();
         code
     })
 }
 
-/// A page in the style of a run's: the title is text, the body markup.
+/// Makes a page in the style of a run's report: the title is text, the body markup.
 #[pyfunction]
 fn document(title: &str, body: &str) -> String {
     wane_report::document(title, body)
 }
 
-/// Panics, so that the tests see what becomes of it.
+/// Panics, so that tests can check what becomes of a panic.
 #[pyfunction]
 fn provoke_panic() -> PyResult<()> {
     error::guarded(|| panic!("provoked"))

@@ -1,7 +1,7 @@
-//! Objects of Python in the places of policies: from a dict of them to [`PolicyOverrides`], and from each question of the engine to a call.
+//! Python objects in the places of policies: turns a dict of them into [`PolicyOverrides`], and each question of the engine into a call.
 //!
-//! The engine asks on the thread that called it, which keeps the interpreter (see `attend.rs`). A view is lent for the length of a call
-//! (`lent.rs`), arrays of it are copies. What an object raises, or answers wrongly, stops the run and comes back as it was (`trouble.rs`).
+//! The engine asks on the thread that called it, which keeps the interpreter's lock (see `attend.rs`). A view is lent for the length of a call
+//! (`lent.rs`); its arrays are copies. If an object raises or gives a wrong answer, the run stops and raises the same exception (`trouble.rs`).
 
 mod allocation;
 mod lent;
@@ -30,13 +30,13 @@ pub(crate) use wear_leveling::WearView;
 /// The roles that an object can have.
 const ROLES: [Role; 5] = [victim::ROLE, allocation::ROLE, wear_leveling::ROLE, scrub::ROLE, retirement::ROLE];
 
-/// Their keys of a scenario.
+/// The roles' keys in a scenario.
 pub(crate) const KEYS: [&str; 5] = {
     let [victim, allocation, wear_leveling, scrub, retirement] = ROLES;
     [victim.key, allocation.key, wear_leveling.key, scrub.key, retirement.key]
 };
 
-/// The policies of a dict from a role's key to an object.
+/// Reads a dict from a role's key to an object.
 pub(crate) fn overrides(policies: &Bound<'_, PyDict>) -> PyResult<PolicyOverrides> {
     let py = policies.py();
     let mut overrides = PolicyOverrides::default();
@@ -69,7 +69,7 @@ fn named<P>(name: String, parameters: toml::Table, policy: P) -> Override<P> {
     Override::with(name, parameters, policy)
 }
 
-/// How results name the policy: its attribute `name`, or the name of its class.
+/// Returns the policy's name in results: its attribute `name`, or the name of its class.
 fn name(object: &Bound<'_, PyAny>) -> PyResult<String> {
     match object.getattr_opt("name")?.and_then(|name| name.extract::<String>().ok()) {
         Some(name) => Ok(name),
@@ -77,16 +77,16 @@ fn name(object: &Bound<'_, PyAny>) -> PyResult<String> {
     }
 }
 
-/// A value as a scenario could hold it.
+/// Converts a value to one that a scenario can hold.
 fn plain<'py>(role: &str, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let plain = value.py().import("wane._plain")?.getattr("plain")?;
     plain.call1((value, format!("{role}.parameters"), 0, "policies"))
 }
 
-/// What results tell of it beside: its attribute `parameters`, a dict of plain values.
+/// Returns the policy's parameters in results: its attribute `parameters`, a dict of plain values.
 fn parameters(role: &str, object: &Bound<'_, PyAny>) -> PyResult<toml::Table> {
     match object.getattr_opt("parameters")? {
-        // With NumPy's scalars as Python's own, as in a scenario.
+        // NumPy's scalars become Python's own, as in a scenario.
         Some(table) => depythonize(&plain(role, &table)?).map_err(|error| {
             error::scenario_sentence(format!("policies: parameters of a policy are a dict of plain values: {error}"))
         }),

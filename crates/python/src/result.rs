@@ -1,4 +1,4 @@
-//! A run's result, handed over as plain values: a dict, lists of named columns, arrays. Arrays are copies that cannot be written.
+//! A run's result, given to Python as plain values: a dict, lists of named columns, arrays. Arrays are copies that cannot be written.
 
 use numpy::{Element, PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
@@ -10,13 +10,13 @@ use wane_results::{block_columns, timeline_columns, window_columns};
 use crate::error;
 use crate::table::Columns;
 
-/// Of a window: nanoseconds and shares of reads, then of writes.
+/// A window's distributions: nanoseconds and shares of reads, then of writes.
 type Distributions<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>);
 
 /// Files by name.
 type Files<'py> = Vec<(String, Bound<'py, PyBytes>)>;
 
-/// What a run left.
+/// A run's result.
 #[pyclass(frozen, module = "wane._wane")]
 pub(crate) struct RunResult {
     result: wane_results::RunResult,
@@ -59,7 +59,7 @@ impl RunResult {
         })
     }
 
-    /// Of each window the points of its distributions: nanoseconds and shares of reads, then of writes.
+    /// For each window the points of its distributions: nanoseconds and shares of reads, then of writes.
     fn distributions<'py>(&self, py: Python<'py>) -> PyResult<Vec<Distributions<'py>>> {
         let arrays = |points: &[(u64, f64)]| {
             let times = array(py, points.iter().map(|point| point.0).collect())?;
@@ -72,12 +72,12 @@ impl RunResult {
         error::guarded(|| windows.collect())
     }
 
-    /// Codewords of first reads by raw bit errors, the last entry those beyond; `None` on flash without errors.
+    /// Number of codewords of first reads by raw bit errors; the last entry counts all beyond. `None` on flash without errors.
     fn error_histogram<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         error::guarded(|| self.result.error_histogram.clone().map(|counts| array(py, counts)).transpose())
     }
 
-    /// The run that the files of another one's `__reduce__` hold.
+    /// Makes the run that is in the files of another run's `__reduce__`.
     #[staticmethod]
     fn of_files(files: Vec<(String, PyBackedBytes)>) -> PyResult<Self> {
         let files: Vec<_> = files.into_iter().map(|(name, bytes)| (name, bytes.to_vec())).collect();
@@ -86,7 +86,7 @@ impl RunResult {
         })
     }
 
-    /// How it goes to another process: as the files that keep it.
+    /// Pickles the result for another process, as the files that keep it.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Files<'py>,))> {
         let files = error::guarded(|| self.result.to_files().map_err(|error| error::results(&error)))?;
         let files = files.into_iter().map(|(name, bytes)| (name, PyBytes::new(py, &bytes))).collect();
@@ -109,7 +109,7 @@ impl RunResult {
     }
 }
 
-/// An array of its own memory that cannot be written.
+/// Makes an array that has its own memory and cannot be written.
 pub(crate) fn array<T: Element>(py: Python<'_>, values: Vec<T>) -> PyResult<Bound<'_, PyAny>> {
     let array = PyArray1::from_vec(py, values);
     // The borrow ends here; the flag stays.

@@ -1,4 +1,4 @@
-//! Scenarios and their runs: from a file or a dict to a result, while the interpreter's signals are heard.
+//! Scenarios and their runs: from a file or a dict to a result, during which the interpreter handles signals.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::attend::{Policies, Telling, attended};
 use crate::result::RunResult;
 use crate::{error, policies};
 
-/// What errors call a scenario that is a dict.
+/// Name of a scenario that is a dict, in errors.
 const TABLE_NAME: &str = "scenario";
 
 /// A resolved scenario.
@@ -34,7 +34,7 @@ impl Scenario {
     }
 }
 
-/// What a scenario is resolved of: all that another process needs to resolve the same.
+/// The sources of a scenario: all that another process needs to resolve the same scenario.
 pub(crate) struct Given {
     /// The name and the text of a file.
     pub(crate) file: Option<(String, String)>,
@@ -42,7 +42,7 @@ pub(crate) struct Given {
     /// The folder that relative traces are relative to.
     pub(crate) folder: PathBuf,
     pub(crate) preset: Option<String>,
-    /// Values above it, as texts KEY=VALUE.
+    /// Values that override it, as texts KEY=VALUE.
     pub(crate) set: Vec<String>,
     pub(crate) scale: Option<String>,
 }
@@ -51,12 +51,12 @@ pub(crate) struct Given {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ends {
     AsItSays,
-    /// It is of a drive alone.
+    /// It need not: only its drive is used.
     Never,
 }
 
 impl Given {
-    /// Of a file or a table, or a preset alone, with values above it: `(key, value)`, later ones on top.
+    /// Makes the sources from a file or a table, or only a preset, and values that override it: `(key, value)`, of which later ones count.
     pub(crate) fn new(
         path: Option<&Path>,
         table: Option<&Bound<'_, PyDict>>,
@@ -76,7 +76,7 @@ impl Given {
         })
     }
 
-    /// The scenario, with the values of a point of a grid above all.
+    /// Resolves the scenario; the values of a point of a grid override all others.
     pub(crate) fn resolve(&self, point: &[String], ends: Ends) -> PyResult<wane_scenario::Scenario> {
         let set = self.set.iter().map(|value| ("set", value.clone()));
         let options: Vec<(&str, String)> = set.chain(point.iter().map(|value| ("grid", value.clone()))).collect();
@@ -103,7 +103,7 @@ impl Given {
     }
 }
 
-/// The name and the text of a file. A preset is none, and its user is told how to give one.
+/// Reads the name and the text of a file. If it is the name of a preset, the error says how to give a preset.
 fn read_file(path: &Path) -> Result<(String, String), String> {
     wane_cli::read_scenario(path).map_err(|error| match path.to_str() {
         Some(name) if !path.exists() && wane_scenario::PRESETS.iter().any(|preset| preset.name == name) => {
@@ -113,8 +113,8 @@ fn read_file(path: &Path) -> Result<(String, String), String> {
     })
 }
 
-/// Resolves the scenario of a file or a table, or a preset alone, with values above it: `(key, value)`, later ones on top. One that is `endless` need
-/// not say when it ends.
+/// Resolves the scenario of a file or a table, or of only a preset, with values that override it: `(key, value)`, of which later ones count. With
+/// `endless` it need not say when it ends.
 #[pyfunction]
 pub(crate) fn resolve(
     path: Option<PathBuf>,
@@ -130,17 +130,17 @@ pub(crate) fn resolve(
     })
 }
 
-/// Values above a scenario's, as texts KEY=VALUE.
+/// Formats values that override a scenario's, as texts KEY=VALUE.
 pub(crate) fn assignments(set: &[(String, Bound<'_, PyAny>)]) -> PyResult<Vec<String>> {
     set.iter().map(assignment).collect()
 }
 
-/// A value above the scenario's as KEY=VALUE.
+/// Formats a value that overrides the scenario's as KEY=VALUE.
 fn assignment((key, value): &(String, Bound<'_, PyAny>)) -> PyResult<String> {
     Ok(format!("{key}={}", written(value)?))
 }
 
-/// A value as the command line writes it. A text is taken as it is there, where words need no quotes.
+/// Formats a value as on the command line. A text stays as it is, since words need no quotes there.
 pub(crate) fn written(value: &Bound<'_, PyAny>) -> PyResult<String> {
     match value.extract::<String>() {
         Ok(text) => Ok(text),
@@ -154,7 +154,7 @@ pub(crate) fn written(value: &Bound<'_, PyAny>) -> PyResult<String> {
     }
 }
 
-/// A table as people write it: a policy before its parameters.
+/// Formats a table as people write it: a policy before its parameters.
 fn policy_first(mut table: toml::Table) -> String {
     const POLICY: &str = "policy";
     let Some(policy) = table.remove(POLICY) else { return toml::Value::Table(table).to_string() };
@@ -165,8 +165,8 @@ fn policy_first(mut table: toml::Table) -> String {
     }
 }
 
-/// Runs a scenario to its end; writes the results into `out`. `bar` shows progress as the command does; `attend` is called with
-/// (preconditioning, phase, drive writes, share done) and may raise, which ends the run. Gives the result and what was removed from `out`.
+/// Runs a scenario to its end, and writes the results into `out`. With `bar`, progress is shown as by the command. `attend` is called with
+/// (preconditioning, phase, drive writes, share done); if it raises, the run ends. Returns the result, and what was removed from `out`.
 #[pyfunction]
 pub(crate) fn run(
     py: Python<'_>,
@@ -179,7 +179,7 @@ pub(crate) fn run(
 ) -> PyResult<(RunResult, Option<String>)> {
     let scenario = &scenario.scenario;
     error::guarded(|| {
-        // An unusable folder is told before hours of work, not after.
+        // An unusable folder is reported before hours of work, not after.
         let mut folder = claim(out.as_deref())?;
         if let Some(folder) = &folder {
             let others = if force { Others::Replaced } else { Others::Kept };
@@ -206,7 +206,7 @@ pub(crate) fn run(
     })
 }
 
-/// The policies of a dict, and who is asked with them.
+/// Returns the policies of a dict, and whether some are in Python.
 pub(crate) fn overridden(policies: Option<&Bound<'_, PyDict>>) -> PyResult<(Policies, PolicyOverrides)> {
     match policies.filter(|policies| !policies.is_empty()) {
         Some(policies) => Ok((Policies::Python, policies::overrides(policies)?)),
@@ -218,7 +218,7 @@ pub(crate) fn claim(out: Option<&Path>) -> PyResult<Option<Folder>> {
     out.map(Folder::claim).transpose().map_err(|error| error::results(&error))
 }
 
-/// The runs that a folder of results holds.
+/// Reads the runs in a folder of results.
 #[pyfunction]
 pub(crate) fn read(py: Python<'_>, folder: PathBuf) -> PyResult<Vec<RunResult>> {
     error::guarded(|| {

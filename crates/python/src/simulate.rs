@@ -1,4 +1,4 @@
-//! Simulated fleets: from a file or a dict to a folder, while the interpreter's signals are heard.
+//! Simulated fleets: from a file or a dict to a folder, during which the interpreter handles signals.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use wane_twin::{Ended, Fleet, Job, Others, TwinError, drives_of, simulate};
 
 use crate::error;
 
-/// Records, whether they were there before, how many drives there are, and how many failed, by cause.
+/// Number of records, whether they were there before, number of drives, and number of failed drives by cause.
 type Came = (u64, bool, u32, BTreeMap<&'static str, u64>);
 
 fn refused(error: &TwinError) -> PyErr {
@@ -37,7 +37,7 @@ fn read(path: Option<&Path>, table: Option<&Bound<'_, PyDict>>, set: &[String]) 
     })
 }
 
-/// Simulates drives of a fleet into a folder. `bar` shows progress. With `claims_only` the folder is made and nothing is simulated.
+/// Simulates drives of a fleet into a folder. With `bar`, progress is shown. With `claims_only` the folder is made and nothing is simulated.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "Python's function gives them their names")]
 pub(crate) fn simulate_fleet(
@@ -81,7 +81,7 @@ pub(crate) fn simulate_fleet(
     }
 }
 
-/// How many drives a fleet has, and how many lie in a file.
+/// Returns the number of drives of a fleet, and the number in a file.
 #[pyfunction]
 pub(crate) fn simulated_drives(
     path: Option<PathBuf>,

@@ -1,4 +1,4 @@
-//! What tools told of a drive: their output as dicts, and judged.
+//! Output of tools about a drive: read into dicts, and judged.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
@@ -7,7 +7,7 @@ use wane_smart::{Reading, doctor, latest_first, read};
 
 use crate::error;
 
-/// The readings in these bytes, in their order, as dicts. `name` goes before what is wrong with them.
+/// Returns the readings in these bytes, in their order, as dicts. `name` begins the messages of errors.
 #[pyfunction]
 pub(crate) fn readings<'py>(py: Python<'py>, name: &str, bytes: &Bound<'py, PyBytes>) -> PyResult<Bound<'py, PyList>> {
     error::guarded(|| {
@@ -16,13 +16,13 @@ pub(crate) fn readings<'py>(py: Python<'py>, name: &str, bytes: &Bound<'py, PyBy
     })
 }
 
-/// The judgement of the readings of one drive, as the dict that `wane doctor --json` prints: `(name, bytes)`, the latest first.
+/// Judges the readings of one drive, given as `(name, bytes)`, the latest first. Returns the dict that `wane doctor --json` prints.
 #[pyfunction]
 pub(crate) fn judge<'py>(py: Python<'py>, inputs: Vec<(String, Bound<'py, PyBytes>)>) -> PyResult<Bound<'py, PyAny>> {
     error::guarded(|| {
         let mut all = Vec::new();
         for (name, bytes) in &inputs {
-            // In a file the earliest comes first; of files the latest.
+            // Within a file the earliest reading comes first; among files the latest.
             all.extend(latest_first(of_one(name, bytes)?));
         }
         Ok(pythonize(py, &doctor::judge(all).map_err(error::smart)?)?)

@@ -1,5 +1,5 @@
-//! Sweeps: the points of a grid, where their results go, and how far they are. Who runs a point is decided in Python: threads of this process
-//! (`Sweep::run`), or other processes, which are sent a [`Job`] and send its result back; the process that asked alone writes results.
+//! Sweeps: the points of a grid, where their results go, and how far they are. Python decides what runs a point: threads of this process
+//! (`Sweep::run`), or other processes, which receive a [`Job`] and send its result back. Only the process of the sweep writes results.
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -19,10 +19,10 @@ use crate::result::RunResult;
 use crate::run::{Ends, Given, claim, overridden, written};
 use crate::table::Columns;
 
-/// What sentences call the grid.
+/// Name of the grid in messages.
 const GRID: &str = "grid";
 
-/// A point as other processes are sent it: version; a file's name and text, or a table as TOML; folder of relative traces; preset; values above
+/// A point as sent to other processes: version; a file's name and text, or a table as TOML; folder of relative traces; preset; values that override
 /// it; scale; the values of the point; its name.
 pub(crate) type Job = (
     String,
@@ -41,9 +41,9 @@ pub(crate) type Job = (
 pub(crate) struct Sweep {
     given: Given,
     swept: Swept,
-    /// Of each point what sets it apart.
+    /// The values of each point.
     sets: Vec<Vec<String>>,
-    /// Assignments that stand for policies of Python, which no scenario knows.
+    /// Assignments that stand for policies in Python, which scenarios do not know.
     own: Vec<String>,
     scenarios: Vec<wane_scenario::Scenario>,
     state: Mutex<State>,
@@ -51,14 +51,14 @@ pub(crate) struct Sweep {
 
 struct State {
     members: Option<Members>,
-    /// What the results of each point have to call its scenario.
+    /// Name of each point's scenario in its results.
     hashes: Vec<String>,
     results: Vec<Option<wane_results::RunResult>>,
     under_way: UnderWay,
 }
 
-/// Resolves all points of a grid. An axis is a text `KEY=V1,V2,...`, or keys and at each place a value for each of them. Gives the sweep, and
-/// sentences on values that were given more than once. `own` are policies of Python among the values: a role, and the table that stands for it.
+/// Resolves all points of a grid. An axis is a text `KEY=V1,V2,...`, or keys and, at each place, a value for each key. `own` lists the policies in
+/// Python among the values: a role, and the table that stands for the policy. Returns the sweep, and sentences on values given more than once.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "they are those of the function in Python")]
 pub(crate) fn plan_sweep(
@@ -75,7 +75,7 @@ pub(crate) fn plan_sweep(
         let given = Given::new(path.as_deref(), table.as_ref(), preset, &set, scale)?;
         let axes = || axes.iter().map(axis).collect::<PyResult<Vec<GivenAxis>>>();
         let grid = |seeds| Grid::given(GRID, axes()?, seeds).map_err(error::scenario_sentence);
-        // The first point stands for all: without its values the scenario may lack what the grid gives it.
+        // The first point stands for all: without its values the scenario may lack keys that the grid sets.
         let unseeded = grid(None)?;
         let told = |(role, table): &(String, Bound<'_, PyAny>)| Ok(format!("{role}={}", written(table)?));
         let own = own.iter().map(told).collect::<PyResult<Vec<String>>>()?;
@@ -92,7 +92,7 @@ pub(crate) fn plan_sweep(
             Ok(scenario)
         };
         let scenarios = sets.iter().map(named).collect::<PyResult<Vec<wane_scenario::Scenario>>>()?;
-        // Other processes have another stdin, and a sweep begun again would find nothing there.
+        // Other processes have another stdin, and a sweep that is begun again would find stdin empty.
         for scenario in &scenarios {
             check_stdin(scenario, scenarios.len(), 1).map_err(error::scenario_sentence)?;
         }
@@ -107,7 +107,7 @@ pub(crate) fn plan_sweep(
     })
 }
 
-/// What a scenario knows of the values of a point.
+/// Returns those values of a point that a scenario knows.
 fn known(set: &[String], own: &[String]) -> Vec<String> {
     set.iter().filter(|assignment| !own.contains(assignment)).cloned().collect()
 }
@@ -129,7 +129,7 @@ impl Sweep {
 
 #[pymethods]
 impl Sweep {
-    /// What sets a point apart, for people.
+    /// Names a point by its values, for people.
     fn name(&self, point: usize) -> &str {
         &self.scenarios[point].name
     }
@@ -138,19 +138,19 @@ impl Sweep {
         self.scenarios.len()
     }
 
-    /// How many points run at once on this machine.
+    /// Number of points that run at once on this machine.
     fn workers(&self) -> usize {
         session::workers(&self.scenarios)
     }
 
-    /// Which of the policies of Python a point has.
+    /// Numbers of the policies in Python that a point has.
     fn own(&self, point: usize) -> Vec<usize> {
         let place = |assignment: &String| self.own.iter().position(|own| own == assignment);
         self.sets[point].iter().filter_map(place).collect()
     }
 
-    /// Claims the folder of the results; `policies` are those sets that points have, `of_point` says which; `bar` shows progress as the command
-    /// does.
+    /// Claims the folder of the results. `policies` are the sets of policies that points have, `of_point` the number of each point's set. With
+    /// `bar`, progress is shown as by the command.
     fn begin(
         &self,
         py: Python<'_>,
@@ -180,7 +180,7 @@ impl Sweep {
         })
     }
 
-    /// The points whose results are not in the folder; those that are there are read.
+    /// Returns the points whose results are not in the folder; reads those that are.
     fn waiting(&self, py: Python<'_>) -> PyResult<Vec<usize>> {
         error::guarded(|| {
             Ok(py.detach(|| {
@@ -198,8 +198,8 @@ impl Sweep {
         })
     }
 
-    /// Runs what is not in the folder on threads of this process. `attend` is called with (finished points, points, share of all work done) and
-    /// may raise, which ends the runs. Gives the first point that failed, and why.
+    /// Runs the points that are not in the folder on threads of this process. `attend` is called with (finished points, points, share of all work
+    /// done); if it raises, the runs end. Returns the first point that failed, and why.
     fn run(&self, py: Python<'_>, attend: Option<Py<PyAny>>) -> PyResult<Option<(usize, PyErr)>> {
         error::guarded(|| {
             let stop = Arc::new(AtomicBool::new(false));
@@ -241,7 +241,7 @@ impl Sweep {
         })
     }
 
-    /// A point as another process is sent it.
+    /// Makes the job that sends a point to another process.
     fn job(&self, point: usize) -> Job {
         let given = &self.given;
         let table = given.table.as_ref().map(toml::Table::to_string);
@@ -260,7 +260,7 @@ impl Sweep {
         )
     }
 
-    /// Takes the result of a point that another process ran, and writes it.
+    /// Writes the result of a point that another process ran.
     fn take(&self, py: Python<'_>, point: usize, result: &RunResult) -> PyResult<()> {
         error::guarded(|| {
             let result = result.result().clone();
@@ -282,23 +282,23 @@ impl Sweep {
         })
     }
 
-    /// Hears that a point failed, and why.
+    /// Notes that a point failed, and why.
     fn fail(&self, point: usize, sentence: &str) {
         self.state().under_way.finished(point, Err(&sentence), false);
     }
 
-    /// Hears how far a point is that another process runs.
+    /// Notes how far a point is that another process runs.
     fn step(&self, point: usize, preconditioning: bool, phase: usize, drive_writes: f64, done: Option<f64>) {
         let step = Step { preconditioning, phase, drive_writes, predicted: 0.0, done, programmed: 0 };
         self.state().under_way.step(point, &step);
     }
 
-    /// Finished points, points, and the share of all work that is done.
+    /// Number of finished points, number of points, and share of all work that is done.
     fn done(&self) -> (usize, usize, f64) {
         self.state().under_way.done()
     }
 
-    /// Writes what lies beside the results, if there are any, and gives the folder free.
+    /// Writes the files beside the results, if there are results, and releases the folder.
     fn finish(&self, py: Python<'_>) -> PyResult<()> {
         error::guarded(|| {
             py.detach(|| {
@@ -318,7 +318,7 @@ impl Sweep {
         self.swept.all_keys().to_vec()
     }
 
-    /// A row a run: values of the keys, and figures.
+    /// Returns a table with a row for each run: values of the keys, and figures.
     fn columns(&self, py: Python<'_>) -> PyResult<Columns> {
         error::guarded(|| Ok(Columns::new(py.detach(|| self.swept.columns(&self.state().results)))))
     }
@@ -338,13 +338,13 @@ impl Sweep {
         })
     }
 
-    /// The result of a point that has one.
+    /// The result of a point, if it has one.
     fn result(&self, point: usize) -> Option<RunResult> {
         self.state().results.get(point)?.clone().map(RunResult::new)
     }
 }
 
-/// Lets the interpreter handle signals that have come, and tells how far a sweep is.
+/// Lets the interpreter handle signals that have come, and reports how far a sweep is.
 fn look_up(
     py: Python<'_>,
     attend: Option<&Py<PyAny>>,
@@ -361,7 +361,7 @@ fn look_up(
     }
 }
 
-/// Runs a point that another process sent. `attend` is called as by a run.
+/// Runs a point that another process sent. `attend` is called as for a run.
 #[pyfunction]
 pub(crate) fn run_job(
     py: Python<'_>,

@@ -1,4 +1,4 @@
-//! Tables of named columns: as arrays of NumPy, and as a stream of Arrow, which any library of data frames takes.
+//! Tables of named columns: as NumPy arrays, and as an Arrow stream, which any data frame library takes.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use wane_results::{Column, Values};
 use crate::error;
 use crate::result::array;
 
-/// Named columns, each with as many values.
+/// Named columns of one length.
 #[pyclass(frozen, module = "wane._wane")]
 pub(crate) struct Columns {
     columns: Vec<Column>,
@@ -27,7 +27,7 @@ impl Columns {
 
 #[pymethods]
 impl Columns {
-    /// Names, and an array or a list of texts for each. Arrays are copies that cannot be written.
+    /// Returns the names, each with an array or a list of texts. Arrays are copies that cannot be written.
     fn arrays<'py>(&self, py: Python<'py>) -> PyResult<Vec<(String, Bound<'py, PyAny>)>> {
         let hand_over = |Column { name, values }: &Column| {
             let values = match values {
@@ -43,7 +43,7 @@ impl Columns {
         error::guarded(|| self.columns.iter().map(hand_over).collect())
     }
 
-    /// The capsule of an Arrow C stream, of one batch. Whoever takes the stream out of it owns its memory.
+    /// Returns the capsule of an Arrow C stream with one batch. The consumer that takes the stream out of it owns its memory.
     fn arrow_stream<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         error::guarded(|| {
             let columns = self.columns.iter().map(|column| {

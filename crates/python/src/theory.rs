@@ -1,4 +1,4 @@
-//! `theory` on arrays: tables come in as one-dimensional arrays, questions that have many values as arrays of any length.
+//! The crate `theory` on arrays: tables come as one-dimensional arrays, and arguments with many values as arrays of any length.
 
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
@@ -19,12 +19,12 @@ fn values(array: &Numbers<'_>) -> Vec<f64> {
     array.as_array().iter().copied().collect()
 }
 
-/// What a model answers, or its refusal.
+/// Returns a model's answer, or raises its refusal.
 fn asked<T>(answer: impl FnOnce() -> Result<T, TheoryError>) -> PyResult<T> {
     error::guarded(|| answer().map_err(|error| error::theory(&error)))
 }
 
-/// An answer for each of many questions.
+/// Returns an answer for each of many questions.
 fn each<'py>(
     py: Python<'py>,
     questions: &Numbers<'py>,
@@ -140,7 +140,7 @@ pub(crate) fn d_for_wear_leveling<'py>(py: Python<'py>, shares: Numbers<'py>, wa
     each(py, &wanted, |wear_leveling| tradeoff::d_for_wear_leveling(&shares, wear_leveling))
 }
 
-/// Uniform writes. `policy` is one of those that `wane.theory` lists, `d` only there for d-choices.
+/// Returns write amplification under uniform writes. `policy` is one of those that `wane.theory` lists; only d-choices has a `d`.
 #[pyfunction]
 pub(crate) fn write_amplification<'py>(
     py: Python<'py>,

@@ -1,4 +1,4 @@
-//! Entries: what a family's list holds of each built-in.
+//! Entries: the elements of a family's list, one for each built-in.
 
 use schemars::Schema;
 use toml::Table;
@@ -15,7 +15,7 @@ pub struct Entry<T> {
 }
 
 impl<T> Entry<T> {
-    /// The entry of a built-in; `parse` reads its parameters and makes of it what the family wants, such as a box.
+    /// The entry of a built-in. `parse` reads its parameters and makes the object that the family holds, such as a box.
     pub const fn of<B: Builtin>(parse: fn(Table) -> Result<T, ParameterError>) -> Self {
         Self { name: B::NAME, kind: B::KIND, parse, defaults: defaults_of::<B>, schema: schema_of::<B::Params> }
     }

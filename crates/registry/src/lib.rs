@@ -1,13 +1,13 @@
 //! Registries: built-ins that a scenario chooses by name, with their parameters, pages and lists.
 //!
-//! A built-in (a policy today; a chip, a pattern or a trace format may be one too) implements [`Builtin`]: its name and one
-//! struct of parameters. Everything else is made of that struct. Its doc comment is the built-in's page, its fields are the
-//! parameters, and [`schemars`] turns both into a JSON schema, from which come the checks, the messages, the page's table
-//! and what an editor completes. A family of built-ins is a plain list of [`Entry`]s.
+//! A built-in (a policy today; a chip, a pattern or a trace format may also be one) implements [`Builtin`]: its name and one
+//! struct of parameters. Everything else is made from that struct. Its doc comment is the built-in's page, and its fields are
+//! the parameters. [`schemars`] turns both into a JSON schema, which provides the checks, the messages, the page's table and
+//! the completions of editors. A family of built-ins is a plain list of [`Entry`]s.
 //!
 //! A field of a parameter struct states its name and type, its default (by `Default`), its range (`range`, or
-//! `extend("exclusiveMinimum" = 0)` for what must be above 0), its unit (`extend("x-unit" = "days")`) and its meaning (its
-//! doc comment):
+//! `extend("exclusiveMinimum" = 0)` for a value that must be above 0), its unit (`extend("x-unit" = "days")`) and its meaning
+//! (its doc comment):
 //!
 //! ```
 //! use schemars::JsonSchema;
@@ -18,7 +18,7 @@
 //!     days: f64,
 //! }
 //!
-//! /// Relocates data written so many days ago.
+//! /// Relocates data that reach a given age.
 //! ///
 //! /// A longer text follows, and its source at the end.
 //! ///
@@ -66,14 +66,14 @@ use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// What a struct of parameters can do: see the crate's page. Implemented by whatever derives all of it.
+/// What a struct of parameters must implement: see the crate's page. Every type that derives all of it implements this trait.
 pub trait Parameters: Clone + Default + Serialize + DeserializeOwned + JsonSchema + Send + Sync + 'static {}
 
 impl<P: Clone + Default + Serialize + DeserializeOwned + JsonSchema + Send + Sync + 'static> Parameters for P {}
 
-/// What is chosen by a name and made from parameters.
+/// Something that is chosen by a name and made from parameters.
 pub trait Builtin: Sized {
-    /// What messages call it and its kind, and the key that names it in a scenario's table.
+    /// Its kind: a word for messages, and the key that names it in a scenario's table.
     const KIND: &'static str = "policy";
 
     /// Its name in a scenario.
@@ -83,13 +83,13 @@ pub trait Builtin: Sized {
     /// `Source:`.
     type Params: Parameters;
 
-    /// Makes it from parameters that were checked; [`Builtin::new`] checks them.
+    /// Makes it from checked parameters; [`Builtin::new`] checks them.
     fn build(params: Self::Params) -> Self;
 
-    /// Refuses parameters that are each in their range but at odds with one another, with one sentence.
+    /// Refuses parameters that are each in their range but contradict each other.
     ///
     /// # Errors
-    /// The sentence.
+    /// One sentence that says why.
     fn check(_params: &Self::Params) -> Result<(), String> {
         Ok(())
     }
@@ -97,10 +97,10 @@ pub trait Builtin: Sized {
     /// Makes it from parameters.
     ///
     /// # Errors
-    /// A parameter is out of its range, or they are at odds.
+    /// A parameter is out of its range, or parameters contradict each other.
     fn new(params: Self::Params) -> Result<Self, ParameterError> {
         let table = toml::Table::try_from(&params).map_err(|error| {
-            // TOML has no whole numbers beyond 2^63 - 1.
+            // TOML has no whole numbers above 2^63 - 1.
             ParameterError::of::<Self>(None, error.to_string())
         })?;
         Self::check_ranges(&table)?;
@@ -129,7 +129,7 @@ pub trait Builtin: Sized {
         Ok(params)
     }
 
-    /// Holds a table against the ranges that the fields of the parameters state.
+    /// Checks a table against the ranges that the fields of the parameters state.
     ///
     /// # Errors
     /// A parameter is unknown, of another kind, or out of its range.
@@ -139,15 +139,15 @@ pub trait Builtin: Sized {
     }
 }
 
-/// Parameters that a built-in does not take.
+/// Why a built-in refuses parameters.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{kind} \"{name}\": {}{reason}", .key.as_ref().map_or_else(String::new, |key| format!("`{}`: ", wane_units::excerpt(key))))]
 pub struct ParameterError {
-    /// What was to be made, such as a policy.
+    /// Kind of the built-in, such as a policy.
     pub kind: &'static str,
-    /// Its name.
+    /// Name of the built-in.
     pub name: &'static str,
-    /// The parameter at fault; `None` where several are at odds.
+    /// The parameter at fault; `None` if several contradict each other.
     pub key: Option<String>,
     /// What was found and what is allowed.
     pub reason: String,
@@ -159,9 +159,9 @@ impl ParameterError {
     }
 }
 
-/// The JSON schema of a struct of parameters, or of any settings: types that it uses are written out where they stand.
+/// The JSON schema of a struct of parameters, or of any settings. Types that it uses are written inline.
 ///
-/// Beside the standard keywords a property may have `x-unit`, the unit that its values are in.
+/// In addition to the standard keywords a property may have `x-unit`, the unit of its values.
 pub fn schema_of<P: JsonSchema>() -> Schema {
     let settings = SchemaSettings::default().with(|settings| settings.inline_subschemas = true);
     settings.into_generator().into_root_schema_for::<P>()

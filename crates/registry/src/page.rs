@@ -1,4 +1,4 @@
-//! Pages: what the book and the lists say of a built-in, made of the schema of its parameters.
+//! Pages: what the book and the lists say about a built-in, made from the schema of its parameters.
 
 use std::fmt::Write as _;
 
@@ -33,7 +33,7 @@ pub(crate) fn page(schema: &Schema) -> String {
     })
 }
 
-/// A table of TOML on one line.
+/// Writes a table of TOML on one line.
 pub(crate) fn example(kind: &str, name: &str, defaults: &Table) -> String {
     let mut example = format!("{{ {kind} = \"{name}\"");
     for (key, value) in defaults {
@@ -67,7 +67,7 @@ fn row(key: &str, property: &Json) -> String {
     format!("| `{key}` | {default} | {} | {meaning} |\n", Allowed::of(property).column())
 }
 
-/// A value of TOML; a number without a fraction as a whole one, which every parameter takes.
+/// Writes a value of TOML. A number without a fraction is written as a whole one, which every parameter accepts.
 fn written(value: &Value) -> String {
     match value {
         Value::Float(number) => number.to_string(),

@@ -1,4 +1,4 @@
-//! Ranges: what the schema of a parameter allows, in words, and whether a value is within it.
+//! Ranges: describes in words what the schema of a parameter allows, and checks values against it.
 
 use schemars::Schema;
 use serde_json::Value as Json;
@@ -11,7 +11,7 @@ pub(crate) struct Refused {
     pub(crate) reason: String,
 }
 
-/// Holds a table against a schema. `kind` is the key that may stand beside the parameters, for the hint at a misspelt one.
+/// Checks a table against a schema. `kind` is the key that may occur next to the parameters, for the hint at a misspelt one.
 pub(crate) fn check(schema: &Schema, kind: &str, table: &toml::Table) -> Result<(), Refused> {
     let properties: Vec<(&str, Allowed)> = properties(schema).collect();
     for (key, value) in table {
@@ -82,7 +82,7 @@ impl Allowed {
         Self { kind: Kind::of(property), unit }
     }
 
-    /// What is not allowed of a value, the value itself or what stands in it, and what is.
+    /// The part of a value that is not allowed, which may be the value itself or one in it, and what is allowed there.
     fn refused<'a>(&'a self, value: &'a Value) -> Option<(&'a Value, &'a Self)> {
         match (&self.kind, value) {
             (Kind::List(each), Value::Array(found)) => found.iter().find_map(|value| each.refused(value)),
@@ -93,7 +93,7 @@ impl Allowed {
         }
     }
 
-    /// Of a value that is no list.
+    /// Whether a value that is not a list is allowed.
     fn holds(&self, value: &Value) -> bool {
         match (&self.kind, value) {
             (Kind::Whole { least, most }, Value::Integer(found)) => {
@@ -116,7 +116,7 @@ impl Allowed {
         }
     }
 
-    /// As the column of a table says it.
+    /// The text for the column of a table.
     pub(crate) fn column(&self) -> String {
         let range = match &self.kind {
             Kind::Choice(words) => words.iter().map(|word| format!("`\"{word}\"`")).collect::<Vec<_>>().join(", "),
@@ -127,7 +127,7 @@ impl Allowed {
             Kind::List(each) => format!("a list of {}", each.column()),
             Kind::Tuple(parts) => format!("[{}]", parts.iter().map(Self::column).collect::<Vec<_>>().join("; ")),
             Kind::Number { least: None, above: None, most: None } => "a number".to_owned(),
-            // The largest number of the type is no limit that anybody thinks of.
+            // The largest number of the type is not shown as a limit.
             Kind::Whole { least, most: Some(most) } if *most == u64::from(u32::MAX) => format!("{least} and up"),
             Kind::Whole { least, most: None } => format!("{least} and up"),
             Kind::Number { least: Some(least), above: None, most: None } => format!("{least} and up"),
@@ -154,7 +154,7 @@ impl Allowed {
     }
 }
 
-/// As a message says it.
+/// The text for a message.
 impl std::fmt::Display for Allowed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.kind {
@@ -195,7 +195,7 @@ impl Kind {
             },
             () if is(property, "integer") => {
                 let whole = |name: &str| property.get(name).and_then(Json::as_u64);
-                // TOML has no larger ones, so they need not be told.
+                // TOML has no larger numbers, so these limits need not be shown.
                 let told = |most: &u64| *most < i64::MAX as u64;
                 let widest = (format == "uint32").then_some(u64::from(u32::MAX));
                 Self::Whole { least: whole("minimum").unwrap_or(0), most: whole("maximum").or(widest).filter(told) }
@@ -222,7 +222,7 @@ fn is(property: &Json, kind: &str) -> bool {
     }
 }
 
-/// The words that a parameter takes, each with its meaning, where it takes one of some.
+/// The words that a parameter of fixed choices takes, each with its meaning.
 pub(crate) fn choices(property: &Json) -> Vec<(String, String)> {
     let documented = property.get("oneOf").and_then(Json::as_array).into_iter().flatten().flat_map(|choice| {
         let meaning = choice.get("description").and_then(Json::as_str).unwrap_or_default();

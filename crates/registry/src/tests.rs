@@ -1,4 +1,4 @@
-//! Checks, messages and pages are all made of one struct of parameters.
+//! Tests that checks, messages and pages are all made from one struct of parameters.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 

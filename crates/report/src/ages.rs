@@ -1,4 +1,4 @@
-//! At which age of the drives latencies are told and compared, and the words for it.
+//! The age of the drives at which latencies are reported and compared, and the words for it.
 
 use super::along::Along;
 use super::groups::{Group, groups};
@@ -9,8 +9,8 @@ use wane_results::{Common, Latency, LatencyOf, RunResult, Throughput, Window, Wi
 const NAMED_MAX: usize = 6;
 
 impl Group<'_> {
-    /// The windows that the latencies of a run are of: its probe at the age that all runs have, its last probe where they have none in
-    /// common, or all windows of a timed run. One rule for every figure that stands for a run, so that none has two values.
+    /// The windows behind a run's latencies: its probe at the age that all runs have, its last probe if they have none in common, or all
+    /// windows of a timed run. All figures of a run follow this rule, so that none has two values.
     pub(super) fn windows<'a>(&self, run: &'a RunResult) -> &'a [Window] {
         let only = match (self.common, run.windows.last()) {
             (Common::Probe(age), _) => run.probe_at(age),
@@ -20,13 +20,13 @@ impl Group<'_> {
         only.map_or(&[], |index| &run.windows[index..=index])
     }
 
-    /// Whether its latencies are of whole runs, which have windows beside.
+    /// Whether its latencies cover whole runs, which also have several windows.
     pub(super) fn is_of_whole_runs(&self) -> bool {
         let windows = &self.first().windows;
         windows.len() > 1 && windows.iter().all(|window| window.kind == WindowKind::Run)
     }
 
-    /// What requests of a run took at the age that all runs have.
+    /// A run's latencies at the age that all runs have.
     pub(super) fn latency<'a>(&self, run: &'a RunResult) -> Option<&'a Latency> {
         match self.common {
             Common::Probe(age) => Some(&run.windows[run.probe_at(age)?].latency),
@@ -34,7 +34,7 @@ impl Group<'_> {
         }
     }
 
-    /// What was served in that time.
+    /// A run's throughput at the age that all runs have.
     pub(super) fn throughput(&self, run: &RunResult) -> Option<Throughput> {
         match self.common {
             Common::Probe(age) => Some(run.windows[run.probe_at(age)?].throughput),
@@ -42,8 +42,8 @@ impl Group<'_> {
         }
     }
 
-    /// The part of the life that its latencies are of: "after 20 drive writes", "over the whole run of 12.5 drive writes". Empty where
-    /// nothing is known.
+    /// The part of the life that its latencies cover: "after 20 drive writes", "over the whole run of 12.5 drive writes". Empty if it is
+    /// unknown.
     pub(super) fn age(&self) -> String {
         let of = match self.common {
             Common::Probe(age) => return self.after(age),
@@ -82,7 +82,7 @@ fn over(of: &LatencyOf) -> String {
     }
 }
 
-/// What part of a run its first window or [its last full one](RunResult::last_full_window) is, by its requests: "first 2 % of the run".
+/// Names the part of a run that its first window or [its last full one](RunResult::last_full_window) covers, by its requests: "first 2 % of the run".
 pub fn part_of_run(run: &RunResult, window: usize) -> String {
     let share = percent(run.window_share(window));
     match window {
@@ -93,7 +93,7 @@ pub fn part_of_run(run: &RunResult, window: usize) -> String {
     }
 }
 
-/// What a reader must know of the ages at which latencies of several runs are compared; `None` where all are of one.
+/// Note on the ages at which latencies of several runs are compared; `None` if all have one age.
 pub fn ages_note(runs: &[RunResult]) -> Option<String> {
     note(&groups(runs))
 }

@@ -1,4 +1,4 @@
-//! Windows over a drive's life: what they are laid out along, and what their pictures share.
+//! Windows over a drive's life: the axis that they are laid out along, and what their pictures share.
 
 use super::axis::{Axis, nines};
 use super::chart::{Chart, Curve, Layer, Names, Point};
@@ -13,21 +13,21 @@ use wane_results::{Life, RunResult, Window};
 pub(super) const MARKED_MAX: usize = 16;
 /// A life that is shorter, in years, is laid out in days.
 const YEARS_MIN: f64 = 2.0;
-/// A life that is shorter, in days, is laid out in drive writes: a small drive under a recorded trace lives for minutes, which tell
-/// nobody anything.
+/// A life that is shorter, in days, is laid out in drive writes: a small drive under a recorded trace lives for minutes, which say
+/// little.
 const DAYS_MIN: f64 = 1.0;
 /// Most rows of a table of windows.
 const ROWS_MAX: usize = 16;
 
-/// What a life and its windows are laid out along: the calendar where it is known, else drive writes, or simulated time where
-/// nothing was written.
+/// What a life and its windows are laid out along: the calendar if it is known, otherwise drive writes; simulated time if nothing
+/// was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) enum Along {
     #[default]
     DriveWrites,
     Days,
     Years,
-    /// Seconds, in units of so many.
+    /// Simulated time: seconds of the unit that it is written in, and the unit's sign.
     Time(f64, &'static str),
 }
 
@@ -54,7 +54,7 @@ impl Along {
         }
     }
 
-    /// The place of so many drive writes of a run.
+    /// The place on the axis of `drive_writes` drive writes of a run.
     pub(super) fn place(self, run: &RunResult, drive_writes: f64) -> f64 {
         let calendar = run.summary.life.as_ref().and_then(Life::calendar);
         let days = calendar.map_or(f64::NAN, |calendar| calendar.days(drive_writes));
@@ -110,7 +110,7 @@ impl Along {
     }
 }
 
-/// How far a run's windows lie apart, in drive writes.
+/// Drive writes from a run's first window to its last.
 fn span(run: &RunResult) -> f64 {
     match (run.windows.first(), run.windows.last()) {
         (Some(first), Some(last)) => last.at_drive_writes - first.at_drive_writes,
@@ -149,7 +149,7 @@ pub(super) fn of_windows(group: &Group<'_>, along: Along, figure: impl Fn(&Windo
     (0..windows).filter_map(point).collect()
 }
 
-/// A picture of a figure of all windows, of all groups, from 0 on, or from the least where that is below.
+/// A picture of `figure` over the windows of all groups. Its axis begins at 0, or at the least value if that is below.
 pub(super) fn over_windows(
     groups: &[Group<'_>],
     along: Along,
@@ -174,7 +174,7 @@ pub(super) fn over_windows(
     drawn(groups, &Chart { columns, ..chart(id.to_owned(), what.to_owned(), x, y) }, &layers)
 }
 
-/// How two pictures of windows lie, without those that show nothing.
+/// Removes the pictures of windows that show nothing, and returns how the others are arranged.
 pub(super) fn paired(drawings: &mut Vec<Drawing>, arrangement: Arrangement) -> Arrangement {
     drawings.retain(|drawing| !matches!(drawing, Drawing::Chart(chart) if chart.is_empty()));
     match arrangement {
@@ -190,13 +190,13 @@ pub(super) fn through(class: &str, label: &str, points: Vec<Point>) -> Vec<Layer
     std::iter::once(Layer::Curve(curve)).chain(marks).collect()
 }
 
-/// At most [`ROWS_MAX`] of so many, evenly, with the first and the last.
+/// Indices of at most [`ROWS_MAX`] of `count` rows, spread evenly, with the first and the last.
 pub(super) fn rows(count: usize) -> impl Iterator<Item = usize> {
     let shown = count.min(ROWS_MAX);
     (0..shown).map(move |row| if shown > 1 { row * (count - 1) / (shown - 1) } else { 0 })
 }
 
-/// Values over the depth of their shares, up to the first that is as deep as one of `count` lies, or as an axis goes.
+/// Values with the depth of their shares in the tail, up to the first that is as deep as one of `count` is, or as an axis goes.
 pub(super) fn into_the_tail(shares: impl Iterator<Item = Point>, count: u64) -> impl Iterator<Item = Point> {
     let deepest = (count.max(1) as f64).log10().min(nines(1.0));
     let mut through = false;

@@ -14,7 +14,7 @@ pub(super) struct Axis {
 /// How values are laid out along an axis.
 #[derive(Clone, Debug, PartialEq)]
 enum Scale {
-    /// Evenly; a tick every so much.
+    /// Evenly; a tick at each multiple of this step.
     Even(f64),
     /// Evenly; ticks at these values under these names.
     Named(Vec<(f64, String)>),
@@ -24,7 +24,7 @@ enum Scale {
     Ratio(Ticks),
 }
 
-/// What stands at the ticks of an axis of ratios, and so how many fit.
+/// How the ticks of an axis of ratios are written, which decides how many fit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Ticks {
     Powers,
@@ -137,7 +137,7 @@ impl Axis {
         }
     }
 
-    /// The ticks that can be written side by side along so many pixels: all of them, or every second, fifth or tenth.
+    /// The ticks that can be written side by side along `pixels` pixels: all of them, or every second, fifth or tenth.
     pub(super) fn ticks_within(&self, pixels: f64) -> Vec<f64> {
         let ticks = self.ticks();
         if let Scale::Named(_) = self.scale {
@@ -156,7 +156,7 @@ impl Axis {
         ticks.into_iter().step_by(every).collect()
     }
 
-    /// The ticks that can be written above each other within so many pixels, the uppermost first.
+    /// The ticks that can be written above each other within `pixels` pixels, the uppermost first.
     pub(super) fn ticks_up(&self, pixels: f64) -> Vec<f64> {
         let mut free = f64::INFINITY;
         let mut kept = self.ticks();
@@ -209,7 +209,7 @@ impl Axis {
         }
     }
 
-    /// What the values of its points are in, where its ticks are written otherwise; empty where they are not.
+    /// Unit of the values of its points, if its ticks are written differently; otherwise empty.
     pub(super) const fn unit(&self) -> &'static str {
         match self.scale {
             Scale::Ratio(Ticks::Durations { .. }) => "ns",
@@ -218,14 +218,14 @@ impl Axis {
         }
     }
 
-    /// A value as a file has it: the name of its tick on an axis of names, which lie anywhere.
+    /// A value as written to a file: the name of its tick on an axis of names, whose places mean nothing.
     pub(super) fn written(&self, value: f64) -> String {
         let named =
             if let Scale::Named(ticks) = &self.scale { ticks.iter().find(|tick| tick.0 == value) } else { None };
         named.map_or_else(|| value.to_string(), |(_, name)| name.clone())
     }
 
-    /// What a bar from `left` to `right` stands at as a file has it: the name of the tick within it, or where it begins.
+    /// The place of a bar from `left` to `right` as written to a file: the name of the tick within it, or where it begins.
     pub(super) fn named_within(&self, left: f64, right: f64) -> String {
         let Scale::Named(ticks) = &self.scale else { return left.to_string() };
         let within = ticks.iter().find(|tick| (left..=right).contains(&tick.0));
@@ -244,7 +244,7 @@ impl Axis {
     }
 }
 
-/// How deep in the tail a share lies: 1 at 90 %, 2 at 99 %, 3 at 99.9 %. All is as deep as an axis goes.
+/// How deep in the tail a share lies: 1 at 90 %, 2 at 99 %, 3 at 99.9 %. A share of 1 is as deep as an axis goes.
 pub(super) fn nines(share: f64) -> f64 {
     -(1.0 - share).max(10f64.powf(-NINES_MAX)).log10()
 }

@@ -1,4 +1,4 @@
-//! Bars from left to right, one a name: for what has no order of its own.
+//! Bars from left to right, one for each name, for what has no order of its own.
 
 use svg::Node;
 use svg::node::element::{Path, SVG, Title};
@@ -20,7 +20,7 @@ pub(super) struct Bars {
     pub(super) id: String,
     /// What is measured, in a few words.
     pub(super) measure: String,
-    /// What values are in; empty where the measure says so.
+    /// Unit of the values; empty if the measure names it.
     pub(super) unit: &'static str,
     /// Read out by screen readers.
     pub(super) description: String,
@@ -36,11 +36,11 @@ pub(super) struct Bar {
     pub(super) value: f64,
     /// The value as written at its end.
     pub(super) told: String,
-    /// Where the mean may lie.
+    /// Interval of the mean.
     pub(super) interval: Option<(f64, f64)>,
-    /// Color; of a bar in parts its parts have theirs.
+    /// Color; the parts of a bar in parts have their own.
     pub(super) class: String,
-    /// What each part is worth, from left to right.
+    /// Value of each part, from left to right.
     pub(super) parts: Vec<f64>,
     pub(super) best: bool,
 }
@@ -56,7 +56,7 @@ impl Bars {
         let top = TOP + lines;
         let height = top + ROW * self.bars.len() as f64;
         let widest = |of: fn(&Bar) -> &str| self.bars.iter().map(|bar| width(of(bar))).fold(0.0, f64::max);
-        // The best is told in bold.
+        // The best is written in bold.
         let name_pixels = (BOLD * widest(|bar| &bar.name)).min(0.4 * whole);
         let left = name_pixels + 10.0;
         let right = whole - BOLD * widest(|bar| &bar.told) - 12.0;

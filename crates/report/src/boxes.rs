@@ -25,7 +25,7 @@ static DEJAVU: LazyLock<Arc<Database>> = LazyLock::new(|| {
     Arc::new(fonts)
 });
 
-/// Text that is clipped or lies over other text may do so by this: letters are smaller than their boxes.
+/// Pixels by which text may be clipped or overlap other text: letters are smaller than their boxes.
 const SLACK: (f64, f64) = (1.0, 4.0);
 
 struct Found {
@@ -64,7 +64,7 @@ fn gather(group: &usvg::Group, all: &mut Vec<Found>) {
     }
 }
 
-/// What is wrong with the text of a picture shown in these widths, in pixels; a sentence each.
+/// Faults in the text of a picture shown in these widths, in pixels; one sentence for each.
 pub(super) fn faults(picture: &SVG, shown: &[f64], font: Font) -> Vec<String> {
     let view = picture.get_attributes().get("viewBox").map(ToString::to_string).unwrap_or_default();
     let sides: Vec<f64> = view.split(' ').filter_map(|side| side.parse().ok()).collect();

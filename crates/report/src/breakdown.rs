@@ -17,7 +17,7 @@ const BARS_MAX: usize = 8;
 /// Parts of a mean latency in nanoseconds, with their names.
 type Parts = [(&'static str, f64); 13];
 
-/// A column for each window, where they lie along the axis, and what the axis is.
+/// A column for each window, the axis that they lie along, and its label.
 type Columns = (Vec<Column>, Axis, String);
 
 /// A column of the stack: where it stands and the means of its reads.
@@ -28,7 +28,7 @@ struct Column {
     parts: Parts,
 }
 
-/// The stack, window by window; for several runs, of what their latencies are of.
+/// The stack, window by window; for several runs, over the part that their latencies cover.
 pub(super) fn breakdown(groups: &[Group<'_>], along: Along) -> Option<Figure> {
     if groups.len() > BARS_MAX {
         return None;
@@ -102,7 +102,7 @@ pub(super) fn breakdown(groups: &[Group<'_>], along: Along) -> Option<Figure> {
     })
 }
 
-/// Means of what is read in a part of each of a group's runs.
+/// Parts of the mean read, averaged over a group's runs. `latency` selects the part of each run.
 fn parts_of<'a>(group: &'a Group<'_>, latency: impl Fn(&'a RunResult) -> Option<&'a Latency>) -> Option<Parts> {
     let reads = group.runs.iter().filter_map(|run| Kind::Read.figures(latency(run)?));
     let means: Vec<Parts> = reads.map(|read| read.breakdown_ns.named()).collect();

@@ -1,4 +1,4 @@
-//! A sweep as a table for the terminal: a line a cell with what was swept and the measures worth seeing, the best first.
+//! A sweep as a table for the terminal: one line for each cell, with the swept values and the measures worth seeing, the best first.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -14,9 +14,9 @@ use super::settled::unsettled;
 use wane_results::{Common, EndReason, Estimate, FastForwarded, RunResult, is_same};
 use wane_units::did_you_mean;
 
-/// Measures that are shown unless others are asked for: at most so many,
+/// Most measures that are shown unless others are asked for.
 const COLUMNS_MAX: usize = 6;
-/// and at least so many, though they differ little.
+/// Fewest measures that are shown then, even if they differ little.
 const COLUMNS_MIN: usize = 4;
 /// What stands where there is no figure.
 const NOTHING: &str = "-";
@@ -33,9 +33,9 @@ pub struct Cell {
 /// What the table shows.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Shown<'a> {
-    /// Names of measures, or paths of the summary such as `wear.jain_index`; those worth seeing without any.
+    /// Names of measures, or paths of the summary such as `wear.jain_index`; if empty, the measures worth seeing.
     pub columns: &'a [String],
-    /// A column or a swept key, with `:up` or `:down` behind it or without; the first column without any.
+    /// A column or a swept key, with or without `:up` or `:down` behind it; if `None`, the first column.
     pub sort: Option<&'a str>,
 }
 
@@ -46,7 +46,7 @@ enum Direction {
     Down,
 }
 
-/// What is sorted by, and in which direction if that is said.
+/// Splits a sort order into its name, and its direction if it has one.
 fn sorted_by(sort: &str) -> (&str, Option<Direction>) {
     let sort = sort.trim();
     let directed = [(":up", Direction::Up), (":down", Direction::Down)];
@@ -59,13 +59,13 @@ fn sorted_by(sort: &str) -> (&str, Option<Direction>) {
 struct Column {
     name: String,
     better: Better,
-    /// Whether it is of requests, and so of a part of the life.
+    /// Whether it measures requests, and so covers a part of the life.
     is_timed: bool,
-    /// Of each cell its runs' figures, by their seeds.
+    /// The figures of each cell's runs, by seed.
     values: Vec<BTreeMap<u64, f64>>,
-    /// Of each cell the figure in words.
+    /// Each cell's figure in words.
     told: Vec<String>,
-    /// Of each cell whether it was interrupted: its figures are of another stretch than the others'.
+    /// Whether each cell was interrupted: its figures then cover another stretch than the others'.
     interrupted: Vec<bool>,
 }
 
@@ -77,7 +77,7 @@ impl Column {
         Self { name, better: Better::Neither, is_timed, values, told, interrupted }
     }
 
-    /// Whether it has figures that are of an age.
+    /// Whether it has figures of requests, which belong to an age of the drive.
     fn is_of_an_age(&self) -> bool {
         self.is_timed && self.values.iter().any(|values| !values.is_empty())
     }
@@ -116,14 +116,14 @@ impl Column {
         cells
     }
 
-    /// The mark of each cell: `*` for the best, `=` where the seeds do not tell a cell from it, `!` where it was interrupted.
+    /// The mark of each cell: `*` for the best, `=` where the seeds do not distinguish a cell from it, `!` where it was interrupted.
     fn marks(&self) -> Vec<char> {
         let best = self.order().into_iter().find(|cell| !self.interrupted[*cell] && self.better != Better::Neither);
         let Some((best, most)) = best.and_then(|best| Some((best, self.mean(best)?))) else {
             return self.interrupted.iter().map(|stopped| if *stopped { '!' } else { ' ' }).collect();
         };
         let is_best = |cell: usize| self.mean(cell).is_some_and(|mean| is_same(mean, most));
-        // A mark that all have tells nothing.
+        // A mark that all have says nothing.
         let all_tie = (0..self.values.len()).all(|cell| self.mean(cell).is_none() || is_best(cell));
         let mark = |cell: usize| match self.mean(cell) {
             _ if self.interrupted[cell] => '!',
@@ -200,7 +200,7 @@ pub fn sweep_table(runs: &[RunResult], keys: &[String], cells: &[Cell], shown: &
     if columns.iter().any(Column::is_of_an_age) && !is_of_one_age(&groups) {
         columns.push(sweep.of_path(END_OF_AGE));
     }
-    // What is sorted by and not shown.
+    // The column that is sorted by, if it is not shown.
     let mut sorted = None;
     let order = match shown.sort {
         None => columns.first().map(Column::order),
@@ -247,7 +247,7 @@ pub fn sweep_table(runs: &[RunResult], keys: &[String], cells: &[Cell], shown: &
     told
 }
 
-/// The figure of a run that a misspelt path is near to; the end of a sentence.
+/// Suggests the figure of a run that a misspelt path is close to, as the end of a sentence.
 fn near(path: &str, runs: &[RunResult]) -> String {
     let trees: Vec<Value> = runs.iter().take(1).filter_map(|run| serde_json::to_value(&run.summary).ok()).collect();
     let mut paths = Vec::new();
@@ -263,7 +263,7 @@ fn is_of_one_age(groups: &[Group<'_>]) -> bool {
     groups.iter().all(|group| group.common != Common::Nothing)
 }
 
-/// Of which age the figures of requests are; a line, or nothing where none is shown.
+/// Line with the age that the figures of requests belong to; empty if none is shown.
 fn aged(groups: &[Group<'_>], columns: &[Column]) -> String {
     if !columns.iter().any(Column::is_of_an_age) {
         return String::new();
@@ -277,15 +277,15 @@ fn aged(groups: &[Group<'_>], columns: &[Column]) -> String {
     age.map_or_else(String::new, |age| format!("latencies, rates and errors are those {}\n", plain(&age)))
 }
 
-/// How many cells have seeds that came to the same; a line, or nothing.
+/// Line with the number of cells whose seeds gave the same results; empty if there are none.
 fn alike(groups: &[Group<'_>]) -> String {
     let cells = groups.iter().filter(|group| group.alike().is_some()).count();
     let whose = if cells == groups.len() { "all".to_owned() } else { format!("{cells} of {}", groups.len()) };
-    let told = "seeds came to the same in all: what they draw makes no difference there, and there is no interval";
+    let told = "all seeds gave the same results: what they draw makes no difference there, and there is no interval";
     if cells > 0 { format!("{whose} cells: {told}\n") } else { String::new() }
 }
 
-/// Which of the columns are percentiles of too few requests; a line, or nothing.
+/// Line with the columns that are percentiles of too few requests; empty if there are none.
 fn scarce(columns: &[Column], groups: &[Group<'_>]) -> String {
     let is_scarce = |name: &&str| METRICS.iter().any(|metric| metric.name == *name && rests_on_few(metric, groups));
     let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).filter(is_scarce).collect();
@@ -295,7 +295,7 @@ fn scarce(columns: &[Column], groups: &[Group<'_>]) -> String {
     format!("{}: of so few requests in some runs that chance decides (latency.*.count)\n", names.join(", "))
 }
 
-/// How many of the runs have warnings, with the first of them; a line, or nothing.
+/// Line with the number of runs that have warnings and the first warning; empty if there are none.
 pub fn warned(runs: &[RunResult]) -> String {
     let with = || runs.iter().filter(|run| !run.summary.warnings.is_empty());
     let Some(first) = with().next() else { return String::new() };
@@ -307,10 +307,10 @@ pub fn warned(runs: &[RunResult]) -> String {
     )
 }
 
-/// Letters of a warning that stands below each table.
+/// Most letters of the warning below a table.
 const WARNING_MAX: usize = 120;
 
-/// The words that fit, and that there are more.
+/// The words of a warning that fit, with an ellipsis if there are more.
 fn shortened(warning: &str) -> String {
     if warning.chars().count() <= WARNING_MAX {
         return warning.to_owned();
@@ -319,7 +319,7 @@ fn shortened(warning: &str) -> String {
     format!("{} \u{2026}", fits.rsplit_once(' ').map_or(fits.as_str(), |(words, _)| words))
 }
 
-/// How much of the lives was simulated and how much predicted, where that is not all and nothing; a line.
+/// Line with how much of the lives was simulated and how much predicted; empty if no life was fast-forwarded.
 fn forwarded(runs: &[RunResult]) -> String {
     let parts = || runs.iter().filter_map(|run| run.summary.fast_forward.as_ref());
     let range = |part: fn(&FastForwarded) -> f64| {
@@ -338,10 +338,10 @@ fn forwarded(runs: &[RunResult]) -> String {
     format!("of {whose} {simulated} drive writes were simulated and {predicted} predicted (each run's: fast_forward)\n")
 }
 
-/// Most lines of a table of runs that stands beside a page with all of them.
+/// Most lines of a table of runs; the page has all of them.
 const LINES_MAX: usize = 40;
 
-/// Runs as a table: a line a group with its name and the measures worth seeing, the best first; of many groups the first [`LINES_MAX`].
+/// Runs as a table: one line for each group with its name and the measures worth seeing, the best first; at most [`LINES_MAX`] lines.
 pub(super) fn table_of(groups: &[Group<'_>]) -> String {
     let columns = Sweep::with(groups, (0..groups.len()).map(Some).collect()).columns(&[]);
     let names: Vec<Vec<String>> = groups.iter().map(|group| vec![plain(&group.label)]).collect();
@@ -350,12 +350,12 @@ pub(super) fn table_of(groups: &[Group<'_>]) -> String {
     order.truncate(LINES_MAX);
     let mut told = drawn(vec!["run".to_owned()], &names, &columns, Some(order));
     if left > 0 {
-        let _ = writeln!(told, "{left} more, which the page has");
+        let _ = writeln!(told, "{left} more are on the page");
     }
     told
 }
 
-/// A line a cell, behind its names, and what the marks mean. In grid order without another.
+/// One line for each cell, with its names first, and what the marks mean. Without an `order`, cells are in grid order.
 fn drawn(heads: Vec<String>, names: &[Vec<String>], columns: &[Column], order: Option<Vec<usize>>) -> String {
     let keys = heads.len();
     let is_whole = |column: &Column| column.told.len() == names.len() && column.interrupted.len() == names.len();
@@ -370,8 +370,8 @@ fn drawn(heads: Vec<String>, names: &[Vec<String>], columns: &[Column], order: O
     }
     let meanings = [
         ('*', "* best"),
-        ('=', "= not told from the best at 95 %, by differences seed by seed"),
-        ('!', "! interrupted: with --out the same command goes on"),
+        ('=', "= not distinguishable from the best at 95 %, by differences seed by seed"),
+        ('!', "! interrupted: with --out the same command continues"),
     ];
     let used = meanings.iter().filter(|(mark, _)| marks.iter().flatten().any(|found| found == mark));
     let legend: Vec<&str> = used.map(|(_, meaning)| *meaning).collect();
@@ -384,11 +384,11 @@ struct Sweep<'a> {
     groups: &'a [Group<'a>],
     /// The group of each cell, where it has a run: cells whose keys change nothing share one.
     of_cells: Vec<Option<usize>>,
-    /// The seeds of each cell; those of its group where none are given. A sweep of seeds has one group for all cells.
+    /// The seeds of each cell; `None` stands for those of its group. A sweep of seeds has one group for all cells.
     seeds: Vec<Option<BTreeSet<u64>>>,
-    /// Of each cell whether a run of it was interrupted.
+    /// Whether a run of each cell was interrupted.
     interrupted: Vec<bool>,
-    /// All measures, and how many of them are worth seeing, which come first.
+    /// Number of the measures that are worth seeing; they come first.
     worth: usize,
     measures: Vec<Measured>,
 }
@@ -491,7 +491,7 @@ impl<'a> Sweep<'a> {
     }
 }
 
-/// What stands at a path of a run's summary.
+/// The value at a path of a run's summary.
 fn leaf(group: &Group<'_>, run: &RunResult, path: &str) -> Option<Value> {
     let tree = serde_json::to_value(run.summary_at(group.common)).ok()?;
     path.split('.').try_fold(&tree, |tree, key| tree.get(key)).cloned()
@@ -501,7 +501,7 @@ fn estimate(by_seed: &BTreeMap<u64, f64>) -> Option<Estimate> {
     Estimate::of(&by_seed.values().copied().collect::<Vec<_>>())
 }
 
-/// A cell's figure, and half of its interval where it has several seeds; a unit that both have stands once.
+/// A cell's figure, and half of its interval if it has several seeds; a unit that both have is written once.
 fn with_interval(measured: &Measured, group: usize) -> String {
     let keyboard = |told: &str| plain(told).replace('\u{2265}', ">=").replace('\u{2013}', "-");
     let told = keyboard(&measured.told(group));
@@ -511,7 +511,7 @@ fn with_interval(measured: &Measured, group: usize) -> String {
     format!("{} +- {half}", told.strip_suffix(unit).unwrap_or(&told))
 }
 
-/// The cells by the value of a key: numbers by size and all else behind them, or in grid order where no value is a number.
+/// The cells by the value of a key: numbers by size, then all others; in grid order if no value is a number.
 fn by_key(cells: &[Cell], key: usize, direction: Direction) -> Vec<usize> {
     let value = |cell: usize| &cells[cell].values[key];
     let numbers: Vec<Option<f64>> = (0..cells.len()).map(|cell| wane_results::number(value(cell))).collect();
@@ -526,11 +526,11 @@ fn by_key(cells: &[Cell], key: usize, direction: Direction) -> Vec<usize> {
     order
 }
 
-/// Keys by their last part, or whole where that is not theirs alone.
+/// Headings of keys: the last part of each, or the whole key if several share that part.
 fn headings(keys: &[String]) -> Vec<String> {
     let short = |key: &String| {
         let bare = key.strip_suffix(".policy").unwrap_or(key);
-        // Which scale is meant, that of the drive or of the times, its last part does not say.
+        // The last part does not say which scale is meant, that of the drive or of the times.
         if bare == "time.scale" { key.clone() } else { bare.rsplit('.').next().unwrap_or(bare).to_owned() }
     };
     let all: Vec<String> = keys.iter().map(short).collect();
@@ -565,7 +565,7 @@ mod tests {
     use super::*;
     use wane_results::test_runs::{test_run, timed};
 
-    /// Runs of two cells whose write amplification is as told, seed by seed.
+    /// Runs of two cells whose write amplification is as given, seed by seed.
     fn sweep(amplification: [&[f64]; 2]) -> (Vec<RunResult>, Vec<Cell>) {
         let (mut runs, mut cells) = (Vec::new(), Vec::new());
         for (cell, values) in amplification.iter().enumerate() {

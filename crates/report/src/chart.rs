@@ -49,7 +49,7 @@ pub(super) enum Layer {
         /// x, low, high.
         points: Vec<(f64, f64, f64)>,
     },
-    /// What is best.
+    /// A ring around the best value.
     Ring {
         /// Where.
         at: Point,
@@ -63,7 +63,7 @@ pub(super) enum Layer {
         /// What it is.
         label: String,
     },
-    /// A level that curves are held against.
+    /// A level to compare curves with.
     Level {
         /// Where.
         y: f64,
@@ -77,7 +77,7 @@ pub(super) enum Layer {
 pub(super) struct Curve {
     pub(super) class: String,
     pub(super) points: Vec<Point>,
-    /// Nothing, or what the curve is.
+    /// What the curve is; empty for an unnamed one.
     pub(super) label: String,
     pub(super) shape: Shape,
     pub(super) end: End,
@@ -129,7 +129,7 @@ pub(super) struct Chart {
     pub(super) y_unit: &'static str,
     pub(super) layers: Vec<Layer>,
     pub(super) names: Names,
-    /// Most points that a curve keeps for each column of a few pixels, times columns.
+    /// Number of columns that a curve is thinned to, each with at most four points.
     pub(super) columns: usize,
 }
 
@@ -259,7 +259,7 @@ impl Chart {
         for note in &notes {
             labels::write(&mut picture, &frame, note);
         }
-        // Above curves and the lines to their names, which they keep off.
+        // Above curves and the lines to their names, which the names of limits avoid.
         for limit in limits {
             picture.append(limit);
         }
@@ -293,7 +293,7 @@ fn layer_class(layer: &Layer) -> String {
     }
 }
 
-/// What a layer is called; marks and areas go with the curve of their color.
+/// The name of a layer; empty for marks and areas, which go with the curve of their color.
 fn layer_name(layer: &Layer) -> &str {
     match layer {
         Layer::Bars { label, .. } => label,
@@ -352,7 +352,7 @@ pub(super) fn line(from: Point, to: Point) -> Path {
     Path::new().set("d", format!("M{} {}L{} {}", short(from.0), short(from.1), short(to.0), short(to.1)))
 }
 
-/// Draws a level and gives its name, at the end where no line to another name passes, if there is one.
+/// Draws a level and returns its name, at the end where no line to another name passes, if there is one.
 fn level(picture: &mut SVG, frame: &Frame<'_>, y: f64, label: &str, notes: &[Note]) -> Text {
     let at = frame.y(y);
     picture.append(line((frame.left, at), (frame.right, at)).set("class", "level").set("data-y", y));
@@ -365,10 +365,10 @@ fn level(picture: &mut SVG, frame: &Frame<'_>, y: f64, label: &str, notes: &[Not
     text(&label, (x, at + below), anchor, "name halo").set("data-y", y)
 }
 
-/// Most rows among which the name of a limit looks for a free one.
+/// Most rows that are tried for the name of a limit.
 const ROWS_TRIED: usize = 6;
 
-/// Draws a limit and gives its name with the row that it stands in.
+/// Draws a limit and returns its name with the row that it stands in.
 fn mark(
     picture: &mut SVG,
     frame: &Frame<'_>,

@@ -1,5 +1,5 @@
-//! Several runs compared: a measure over the key that was swept, a line for each value of a second one with a field of both, or
-//! bars where runs only have names.
+//! Several runs compared: a measure over the swept key, with a line for each value of a second key and a field of both, or bars if
+//! runs only have names.
 
 use super::axis::Axis;
 use super::bars::{BARS_MAX, Bar, Bars};
@@ -14,20 +14,20 @@ use super::picture::{Arrangement, Drawing, FROM};
 use super::series::{Key, in_full, keys};
 use wane_results::is_same;
 
-/// Measures beside the first that are shown at once.
+/// Measures after the first that are shown at once.
 const BESIDE_FIRST: usize = 4;
-/// Sweeps whose greatest value is more times the least are laid out by ratio.
+/// Sweeps whose greatest value is more than this many times the least are laid out by ratio.
 const EVEN_MAX: f64 = 20.0;
 /// Most cells of a field in a row or column.
 const CELLS_MAX: usize = 40;
 
-/// What several runs come to.
+/// The comparison of several runs.
 pub(super) struct Comparison {
-    /// The answer in one line; nothing where runs have no keys or do not differ.
+    /// The answer in one line; `None` if runs have no keys or do not differ.
     pub(super) headline: Option<String>,
     /// The most telling measure, and those that differ as well.
     pub(super) shown: Vec<Figure>,
-    /// The rest, and what is said of it.
+    /// The names of the other measures, and their figure.
     pub(super) more: Option<(String, Figure)>,
 }
 
@@ -56,7 +56,7 @@ pub(super) fn comparison(groups: &[Group<'_>]) -> Option<Comparison> {
     Some(Comparison { headline, shown, more })
 }
 
-/// "Write amplification is alike, from 2.81 to 2.78", where the measure that leads tells no more than the state of the drives.
+/// "Write amplification is alike, from 2.81 to 2.78", if the leading measure only shows the state of the drives.
 fn alike(first: &Measured, others: &[Measured]) -> Option<String> {
     let given = others.iter().filter(|_| first.metric.is_of_state()).find(|one| !one.metric.is_of_state())?;
     let (best, worst) = given.ends()?;
@@ -70,7 +70,7 @@ fn capitalized(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// "Write amplification is least with d 8: 2.31"; of ties how many, and one of them. Where no end is better, from where to where it goes.
+/// "Write amplification is least with d 8: 2.31"; of ties their number, and one of them. If no end is better, its range.
 fn headline(groups: &[Group<'_>], keys: &[Key], measured: &Measured) -> Option<String> {
     let what = capitalized(measured.metric.name);
     let (first, last) = measured.ends()?;
@@ -93,8 +93,8 @@ fn headline(groups: &[Group<'_>], keys: &[Key], measured: &Measured) -> Option<S
     };
     let near = match measured.not_told_from(groups, best) {
         0 => String::new(),
-        1 => "; the seeds do not tell one other from it".to_owned(),
-        others => format!("; the seeds do not tell {others} others from it"),
+        1 => "; the seeds do not distinguish it from one other".to_owned(),
+        others => format!("; the seeds do not distinguish it from {others} others"),
     };
     Some(format!("{what}{part} is {most} with {with}: {}{near}", measured.told(best)))
 }
@@ -400,7 +400,7 @@ mod tests {
         let far = of([[10.0, 10.1, 10.2], [20.0, 20.1, 20.2], [30.0, 30.2, 30.1]]);
         assert_eq!(far, "Life is longest with d 4: 30.1 drive writes");
         let near = of([[10.0, 10.1, 10.2], [29.0, 31.0, 28.0], [30.0, 29.0, 31.0]]);
-        assert_eq!(near, "Life is longest with d 4: 30 drive writes; the seeds do not tell one other from it");
+        assert_eq!(near, "Life is longest with d 4: 30 drive writes; the seeds do not distinguish it from one other");
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! The values behind a chart, beside it on the page: what its script shows under the pointer and draws anew.
+//! The values behind a chart, next to it on the page: its script shows them under the pointer and redraws from them.
 //!
-//! A page is complete without them. Numbers have five digits that count, which is more than a screen shows.
+//! A page is complete without them. Numbers have five significant digits, which is more than a screen shows.
 
 use serde_json::{Map, Value, json};
 
@@ -45,7 +45,7 @@ fn of_layer(layer: &Layer, x: &Axis, columns: usize) -> Option<Value> {
             let kind = if *shape == Shape::Steps { "steps" } else { "curve" };
             Some(json!({ "kind": kind, "name": label, "points": flat(&thin(points, x, columns)) }))
         }
-        // The script takes it away where it draws anew.
+        // The script removes it when it redraws.
         Layer::Area { class, .. } if class.ends_with("end") => None,
         Layer::Area { points, .. } => {
             let (low, high) = edges(points, x, columns);
@@ -64,7 +64,7 @@ fn of_layer(layer: &Layer, x: &Axis, columns: usize) -> Option<Value> {
     }
 }
 
-/// A number with five digits that count, written as short as it goes.
+/// A number with five significant digits, written as short as possible.
 fn rounded(value: f64) -> Value {
     let rounded: f64 = format!("{value:.4e}").parse().unwrap_or(0.0);
     if rounded.fract() == 0.0 && rounded.abs() < 1e15 { json!(rounded as i64) } else { json!(rounded) }

@@ -13,8 +13,8 @@ const NAME_MAX: usize = 24;
 /// Most runs that stand side by side; more are a line each, with the measures worth seeing.
 const SIDE_BY_SIDE_MAX: usize = 5;
 
-/// A table of the settings and figures that are not the same in all runs: a line each, a column a group of runs. Seeds
-/// of one scenario share a column with their means. `run.*` differs always and is left out. Of many groups, a line each with the
+/// A table of the settings and figures that are not the same in all runs: one line for each, one column for each group of runs. Seeds
+/// of one scenario share a column with their means. `run.*` always differs and is left out. Many groups have one line each with the
 /// measures worth seeing.
 pub fn differences(runs: &[RunResult]) -> String {
     let groups = groups(runs);
@@ -56,7 +56,7 @@ pub fn differences(runs: &[RunResult]) -> String {
     aligned(&lines, settings) + &seeded(&groups) + &note
 }
 
-/// How many seeds figures are means of; a line, or nothing where each is that of one run.
+/// Line with the number of seeds that figures are means of; empty if each is that of one run.
 fn seeded(groups: &[Group<'_>]) -> String {
     let counts: Vec<usize> = groups.iter().map(|group| group.runs.len()).collect();
     let (least, most) = (counts.iter().min().copied().unwrap_or(1), counts.iter().max().copied().unwrap_or(1));
@@ -157,16 +157,12 @@ mod tests {
         };
         let lines = |runs: u32| {
             let told = differences(&(0..runs).map(run).collect::<Vec<_>>());
-            (
-                told.lines().filter(|line| line.starts_with("run ")).count(),
-                told.contains(" more, which the page has"),
-                told,
-            )
+            (told.lines().filter(|line| line.starts_with("run ")).count(), told.contains(" more are on the page"), told)
         };
         let (all, cut, told) = lines(40);
         assert!(!cut && all >= 40, "{told}");
         let (some, _, told) = lines(171);
-        assert!(some == all && told.ends_with("131 more, which the page has\n"), "{told}");
+        assert!(some == all && told.ends_with("131 more are on the page\n"), "{told}");
     }
 
     #[test]

@@ -94,7 +94,7 @@ fn caption(counts: &[Counts<'_>]) -> String {
         [one] => {
             let (_, mean, deviation, jain) = figures(one);
             format!(
-                "Blocks were erased {mean} times on the mean, with a standard deviation of {deviation}; Jain\u{2019}s index is {jain}."
+                "Blocks were erased {mean} times on average, with a standard deviation of {deviation}; Jain\u{2019}s index is {jain}."
             )
         }
         several => {

@@ -44,7 +44,7 @@ fn over_life(groups: &[Group<'_>], columns: usize) -> Option<Figure> {
         "re-reads for each",
         "page reads in the background",
         "re-reads for each",
-        "given back by redundancy",
+        "recovered by redundancy",
         "uncorrectable",
     ];
     let mut headers: Vec<String> = headers.map(str::to_owned).into();
@@ -71,8 +71,8 @@ fn over_life(groups: &[Group<'_>], columns: usize) -> Option<Figure> {
         windows.chain(all).map(told).collect::<Vec<_>>()
     });
     let table = Table { headers, rows: rows.collect() };
-    let mut caption = "Reads in the background are those of relocation, scrubbing and reconstruction; lost are pages that the host asked for and that neither \
-                   correction nor redundancy gave back."
+    let mut caption = "Reads in the background are those of relocation, scrubbing and reconstruction; lost pages are those that the host asked for and that \
+                   neither correction nor redundancy recovered."
         .to_owned();
     caption.push_str(&told(groups));
     Some(Figure { heading: "Re-reads and lost pages".to_owned(), caption, drawings, arrangement, table })
@@ -89,12 +89,12 @@ impl Codewords<'_> {
         self.counts.iter().sum()
     }
 
-    /// The most wrong bits that a codeword had; one more than told apart where some had more.
+    /// The most wrong bits that a codeword had. The last count stands for all codewords with more.
     fn most(&self) -> usize {
         self.counts.iter().rposition(|count| *count > 0).unwrap_or(0)
     }
 
-    /// Share of the codewords with at most so many wrong bits.
+    /// Share of the codewords with at most `bits` wrong bits.
     fn share(&self, bits: usize) -> f64 {
         let below = self.counts.iter().take(bits + 1).sum::<u64>();
         below as f64 / self.total().max(1) as f64

@@ -16,13 +16,13 @@ const BAND_POINTS: usize = 160;
 const TABLE_POINTS: usize = 11;
 /// Most groups whose bands can be told apart.
 const BANDS_MAX: usize = 4;
-/// Most groups that a caption tells of.
+/// Most groups that a caption names.
 const TOLD_MAX: usize = 6;
 
 /// A figure of each row, `None` where it has no value.
 type Measure = dyn Fn(&[Row]) -> Vec<Option<f64>>;
 
-/// How much of the page curves may take: columns a curve is thinned to.
+/// Number of columns that a curve is thinned to, so that the page stays small.
 pub(super) fn columns(groups: &[Group<'_>], coarseness: usize) -> usize {
     let runs: usize = groups.iter().map(|group| group.runs.len()).sum();
     (900 / runs.max(1) / coarseness).clamp(4, 220)
@@ -144,7 +144,7 @@ fn amplification(life: &Life<'_>) -> Figure {
     life.figure(("amplification", "Write amplification over the life"), &caption, y, &layers)
 }
 
-/// What of the amplification is due to the host with garbage collection, and to wear leveling, where they are not all.
+/// Curves of the parts of the amplification: of the host with garbage collection, if that is not all, and of wear leveling, if there is any.
 fn parts_of_amplification(group: &Group<'_>) -> Vec<Vec<Layer>> {
     let gc = |rows: &[Row]| windows(rows).iter().map(|window| window.gc).collect::<Vec<_>>();
     let leveling = |rows: &[Row]| windows(rows).iter().map(|window| window.wear_leveling).collect::<Vec<_>>();
@@ -159,7 +159,7 @@ fn parts_of_amplification(group: &Group<'_>) -> Vec<Vec<Layer>> {
     parts
 }
 
-/// Layers with their named curves smoothed, over a band of what they were.
+/// Layers with their named curves smoothed, over a band of the values before.
 fn smoothed(layers: Vec<Layer>, banded: bool) -> Vec<Layer> {
     let mut smoothed = Vec::new();
     for layer in layers {

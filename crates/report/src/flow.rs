@@ -1,7 +1,7 @@
-//! Whether the text of a page beside its pictures fits its width, before any browser lays it out: for tests.
+//! Checks for tests that the text of a page outside its pictures fits its width, before any browser lays it out.
 //!
-//! Text fits where it may break anywhere or its box scrolls, as the style sheet says; elsewhere its longest word must fit, and of a table that
-//! does not scroll the longest words of all columns.
+//! Text fits where it may break anywhere or its box scrolls, as the style sheet says; elsewhere its longest word must fit. In a table that does
+//! not scroll, the longest words of all columns must fit together.
 
 use super::html::STYLE;
 use super::text::{BOLD, SIZE, width};
@@ -12,9 +12,9 @@ const WIDEST: f64 = 912.0;
 const NARROW: f64 = 700.0;
 /// Space to the left of each cell of a table of cards, but the first.
 const CELL: f64 = 12.0;
-/// What never has an end.
+/// Elements that have no end tag.
 const VOID: [&str; 4] = ["meta", "link", "br", "input"];
-/// What holds no text to be laid out here.
+/// Elements without text to be laid out here.
 const APART: [&str; 2] = ["svg", "script"];
 
 /// An element that is open.
@@ -99,7 +99,7 @@ fn longest(text: &str) -> (f64, &str) {
     words.max_by(|left, right| left.0.total_cmp(&right.0)).unwrap_or_default()
 }
 
-/// What does not fit on a page of so many pixels; a sentence each.
+/// What does not fit on a page that is `page` pixels wide; one sentence for each.
 pub(super) fn faults(markup: &str, page: f64) -> Vec<String> {
     let selectors = yielding(page);
     let (mut open, mut faults): (Vec<Element>, Vec<String>) = (Vec::new(), Vec::new());

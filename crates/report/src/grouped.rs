@@ -1,4 +1,4 @@
-//! Bars side by side in groups: one of each series in each group, with levels that they are held against.
+//! Bars side by side in groups: one of each series in each group, with levels to compare them with.
 
 use svg::Node;
 use svg::node::element::{Group, Path, SVG, Title};
@@ -70,7 +70,7 @@ impl Grouped {
         picture
     }
 
-    /// Levels with their names above them, those that would meet apart.
+    /// Draws levels with their names above them; names that would meet are moved apart.
     fn draw_levels(&self, picture: &mut SVG, (left, whole): (f64, f64), y: &dyn Fn(f64) -> f64) {
         let mut levels: Vec<&(f64, String)> = self.levels.iter().collect();
         levels.sort_by(|one, other| one.0.total_cmp(&other.0));

@@ -11,7 +11,7 @@ use wane_results::{Common, Estimate, RunResult, Summary, seeds_made_no_differenc
 pub(super) struct Group<'a> {
     /// A name that no other group has.
     pub(super) label: String,
-    /// Those that count, at least one: the first alone where seeds made no difference, for copies of one observation are no sample.
+    /// The runs that count, at least one: only the first if seeds made no difference, since copies of one observation are no sample.
     pub(super) runs: Vec<&'a RunResult>,
     /// All of them.
     pub(super) all: Vec<&'a RunResult>,
@@ -21,9 +21,9 @@ pub(super) struct Group<'a> {
     pub(super) index: usize,
     /// What the latencies of all groups have in common.
     pub(super) common: Common,
-    /// Runs that were interrupted and are not among them, as others came to their end.
+    /// Number of interrupted runs that are left out, as others came to their end.
     pub(super) left_out: usize,
-    /// What the lives of all groups are laid out along.
+    /// The axis that the lives of all groups are laid out along.
     pub(super) life: Along,
     /// Classes of its color and dashes.
     pub(super) style: String,
@@ -60,7 +60,7 @@ impl Group<'_> {
         self.style.clone()
     }
 
-    /// How many seeds came to the same in all; `None` where they did not, or there is one.
+    /// Number of seeds, if all gave the same results; `None` if they did not, or there is one.
     pub(super) fn alike(&self) -> Option<usize> {
         (self.all.len() > self.runs.len()).then_some(self.all.len())
     }
@@ -71,12 +71,12 @@ impl Group<'_> {
     }
 }
 
-/// How many of these results are there a second time: of the same scenario, seed and version as one before.
+/// Number of results that repeat an earlier one, of the same scenario, seed and version.
 pub fn repeated(runs: &[RunResult]) -> usize {
     runs.len() - gathered(runs).iter().map(|group| group.runs.len()).sum::<usize>()
 }
 
-/// Whether two results are of one run. The scenario tells its seed.
+/// Whether two results are of one run. The scenario includes its seed.
 pub(super) fn is_repeated(run: &RunResult, other: &RunResult) -> bool {
     run.scenario_toml == other.scenario_toml
         && (run.summary.run.seed, &run.summary.run.version) == (other.summary.run.seed, &other.summary.run.version)
@@ -104,7 +104,7 @@ pub(super) fn groups(runs: &[RunResult]) -> Vec<Group<'_>> {
     groups
 }
 
-/// Runs by what sets them apart beside the seed. A result that is there twice counts once: an interval over seeds would be too narrow.
+/// Groups runs by all that sets them apart but the seed. A repeated result counts once; otherwise an interval over seeds would be too narrow.
 fn gathered(runs: &[RunResult]) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     let (common, life) = (Common::of(runs.iter()), Along::of_lives(runs));
@@ -199,7 +199,7 @@ fn keys(scenario_toml: &str) -> Keys {
 fn flatten(path: &str, value: &toml::Value, keys: &mut Keys) {
     match value {
         toml::Value::Table(table) => {
-            // A policy's parameters that were not written say nothing of what somebody compares.
+            // Parameters of a policy that the user did not write are not part of a comparison.
             let unwritten =
                 table.get("defaults").and_then(toml::Value::as_array).map(Vec::as_slice).unwrap_or_default();
             let is_said = |key: &&str| *key != "defaults" && !unwritten.iter().any(|name| name.as_str() == Some(key));
@@ -252,7 +252,7 @@ mod tests {
             groups.iter().map(|group| (group.runs.len(), group.all.len(), group.alike())).collect();
         assert_eq!(found, [(1, 2, Some(2)), (2, 2, None)]);
         let page = crate::render(&runs[..2]);
-        assert!(page.contains("All 2 seeds came to the same in all") && !page.contains("95 %"), "{page}");
+        assert!(page.contains("All 2 seeds gave the same results") && !page.contains("95 %"), "{page}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A field of cells for two keys, each colored by its value and told in it.
+//! A field of cells for two keys, each colored by its value, which is written in it.
 
 use svg::Node;
 use svg::node::element::{Path, SVG, Title};
@@ -8,7 +8,7 @@ use super::palette::STEPS;
 use super::picture::in_unit;
 use super::text::{BOLD, fit, width};
 
-/// A value, as written, and where its mean may lie.
+/// A value, its text, and the interval of its mean.
 pub(super) type HeatCell = (f64, String, Option<(f64, f64)>);
 
 /// A measure over two keys.
@@ -18,7 +18,7 @@ pub(super) struct Heat {
     pub(super) id: String,
     /// What is measured, in a few words.
     pub(super) measure: String,
-    /// What values are in; empty where the measure says so.
+    /// Unit of the values; empty if the measure names it.
     pub(super) unit: &'static str,
     /// Read out by screen readers.
     pub(super) description: String,

@@ -68,7 +68,7 @@ pub(super) fn swatch(group: &Group<'_>) -> String {
     format!("<i class=\"swatch {}\"></i>", group.class())
 }
 
-/// Sentences to keep in mind; nothing where there are none.
+/// A box with sentences to keep in mind; empty if there are none.
 pub(super) fn warning_box(told: &[String]) -> String {
     if told.is_empty() {
         return String::new();
@@ -77,7 +77,7 @@ pub(super) fn warning_box(told: &[String]) -> String {
     format!("<aside class=\"warnings\" aria-label=\"Warnings\"><p>To keep in mind</p><ul>\n{items}</ul></aside>\n")
 }
 
-/// What of the runs lies outside of what was validated, and where more is told; nothing where all lies inside.
+/// Note on what of the runs lies outside of what was validated, and where to read more; empty if all lies inside.
 pub(super) fn beyond_box(told: &[String], more: &str) -> String {
     if told.is_empty() {
         return String::new();

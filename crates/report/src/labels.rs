@@ -67,7 +67,7 @@ pub(super) fn write(picture: &mut SVG, frame: &Frame<'_>, note: &Note) {
     picture.append(group);
 }
 
-/// Names behind their colors, in as many lines as they need from `top` on; gives the height of all.
+/// Draws names behind their colors, in as many lines as they need from `top` on; returns the height of all.
 pub(super) fn key(picture: &mut SVG, named: &[(String, String)], whole: f64, top: f64) -> f64 {
     let (mut x, mut y) = (0.0, top);
     for (class, name) in named {

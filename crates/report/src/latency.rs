@@ -1,4 +1,4 @@
-//! The pictures of a timed run: what requests took over the drive's life, and how that is distributed.
+//! The pictures of a timed run: latencies over the drive's life, and their distribution.
 
 use super::ages::part_of_run;
 use super::along::{Along, chart, into_the_tail, of_windows, rows, share_in_words, through};
@@ -67,7 +67,7 @@ impl Kind {
 /// A figure of a window's latencies: its name, the share of requests that are as fast, and the figure.
 type Statistic = (&'static str, f64, fn(&LatencyDistribution) -> f64);
 
-/// The figure, where a request lies beyond it.
+/// The figure; `None` if no request lies beyond it.
 fn value(statistic: &Statistic, of: &LatencyDistribution) -> Option<f64> {
     is_reached(statistic.1, of.count as f64).then(|| statistic.2(of))
 }
@@ -89,7 +89,7 @@ fn named(group: &Group<'_>, groups: &[Group<'_>]) -> String {
     }
 }
 
-/// What the latencies of runs beside each other are of: "whole run", or a probe.
+/// What the latencies of compared runs cover: "whole run", or a probe.
 pub(super) fn told_of(groups: &[Group<'_>]) -> String {
     match groups.first().map(|group| group.common) {
         Some(Common::Probe(age)) => format!("probe after {} drive writes", counted(age)),
@@ -98,7 +98,7 @@ pub(super) fn told_of(groups: &[Group<'_>]) -> String {
     }
 }
 
-/// A name with what its latencies are of, where that is known.
+/// A name with what its latencies cover, if that is known.
 pub(super) fn with_part(name: &str, groups: &[Group<'_>]) -> String {
     let of = told_of(groups);
     if of.is_empty() { name.to_owned() } else { format!("{name}, {of}") }
@@ -306,11 +306,11 @@ struct Distribution {
     class: String,
     count: u64,
     points: Vec<(u64, f64)>,
-    /// Of each of [`SHARES`] the latency that the other figures of a report tell: a mean over the seeds.
+    /// Latency at each of [`SHARES`], as in the other figures of a report: a mean over the seeds.
     told: [Option<f64>; SHARES.len()],
 }
 
-/// Shares that a distribution is told by, and the percentile of each, where latencies have it.
+/// Shares in the table of a distribution, and the percentile of each, if latencies have it.
 const SHARES: [(f64, Option<Percentile>); 7] = [
     (0.5, Some(|of| of.p50_ns)),
     (0.9, Some(|of| of.p90_ns)),
@@ -321,7 +321,7 @@ const SHARES: [(f64, Option<Percentile>); 7] = [
     (1.0, Some(|of| of.max_ns)),
 ];
 
-/// Whether any of so many requests lies beyond a percentile: a tail that none reaches is not told.
+/// Whether any of `count` requests lies beyond the percentile of `share`. A percentile that none reaches is not shown.
 pub(super) fn is_reached(share: f64, count: f64) -> bool {
     share >= 1.0 || (1.0 - share) * count >= 1.0 - 1e-9
 }
@@ -355,8 +355,8 @@ fn pooled(
     is_there.then_some(Distribution { group: group.index, label, class, count, points, told })
 }
 
-/// The distributions to be drawn: of one run its first window, its last and all of it, or its probes; of several what the figures of
-/// each are of.
+/// The distributions to be drawn. Of one run: its first window, its last and all of it, or its probes. Of several: the part that the
+/// figures of each cover.
 fn chosen(groups: &[Group<'_>], kind: Kind, along: Along) -> Vec<Distribution> {
     let whole = |group: &Group<'_>, name: (String, String)| {
         let windows: Vec<&Window> = group.runs.iter().flat_map(|run| group.windows(run)).collect();
@@ -410,13 +410,13 @@ fn pool(distributions: &[(u64, &[(u64, f64)])]) -> Vec<(u64, f64)> {
             _ => pooled.push((latency, sum / total)),
         }
     }
-    // A sum of shares is a rounding error beside all.
+    // The sum of shares may miss 1 by a rounding error.
     pooled.last_mut().into_iter().for_each(|last| last.1 = 1.0);
     pooled
 }
 
 impl Distribution {
-    /// The latencies over the depth in the tail; the slowest as deep as one of so many lies.
+    /// The latencies over their depth in the tail; the slowest is as deep as one of `count` requests.
     fn curve(&self) -> Curve {
         let first = self.points.first().map(|point| (point.0 as f64, 0.0));
         let rest = self.points.iter().map(|(latency, share)| (*latency as f64, *share));
@@ -437,9 +437,9 @@ struct OfKind {
     slowest: Option<u64>,
 }
 
-/// An axis of latencies is cut where at most so many requests of each curve lie beyond,
+/// An axis of latencies is cut where at most this many requests of each curve lie beyond,
 const BEYOND_FEW: u64 = 3;
-/// if they lie so many times as far.
+/// if the slowest lies more than this many times as far.
 const BEYOND_FAR: u64 = 3;
 
 impl OfKind {

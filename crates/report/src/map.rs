@@ -31,7 +31,7 @@ struct Cell {
     retired: bool,
 }
 
-/// A stretch of erase counts as shades.
+/// A range of erase counts as shades.
 #[derive(Clone, Copy, Debug)]
 struct Scale {
     low: f64,
@@ -39,7 +39,7 @@ struct Scale {
 }
 
 impl Scale {
-    /// Covers all blocks; at least a fifth of the most worn, so that even wear looks even.
+    /// Covers all blocks, and at least a fifth of the highest erase count, so that even wear looks even.
     fn of(groups: &[Group<'_>]) -> Option<Self> {
         let counts = || groups.iter().flat_map(|group| &group.first().blocks).map(|block| f64::from(block.erase_count));
         let high = counts().reduce(f64::max)?;

@@ -8,12 +8,12 @@ use super::numbers::{counted, counted_of, duration, lifetime, percent, short};
 use super::words::jain_in_digits;
 use wane_results::{Common, DAYS_PER_YEAR, EndReason, Estimate, Latency, RunResult, Summary, is_same};
 
-/// Which end of a measure one wants.
+/// Which end of a measure is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Better {
     More,
     Less,
-    /// It tells something, and neither end is better.
+    /// Neither end is better, though the measure is worth seeing.
     Neither,
 }
 
@@ -24,7 +24,7 @@ pub(super) struct Metric {
     /// As the subject of a sentence, in lower case.
     pub(super) name: &'static str,
     pub(super) better: Better,
-    /// A value for people.
+    /// Writes a value for people.
     pub(super) tell: fn(f64) -> String,
     /// A duration in nanoseconds.
     pub(super) is_duration: bool,
@@ -35,13 +35,13 @@ pub(super) struct Metric {
 pub(super) struct Measured {
     pub(super) metric: &'static Metric,
     pub(super) estimates: Vec<Option<Estimate>>,
-    /// Of each group whether its drives still lived: a life is at least as long.
+    /// Whether the drives of each group still lived: their lives are at least as long.
     pub(super) alive: Vec<bool>,
-    /// Which end of it one wants among these groups.
+    /// Which end of it is better among these groups.
     pub(super) better: Better,
 }
 
-/// Keys, or what they begin with, that say what a drive meets: its age, heat and load. None of their values is a choice.
+/// Keys, or their beginnings, that set a drive's conditions: its age, heat and load. None of their values is a choice.
 const CONDITIONS: [&str; 7] = [
     "drive.initial.",
     "drive.retention.",
@@ -52,14 +52,14 @@ const CONDITIONS: [&str; 7] = [
     "workload.arrival",
 ];
 
-/// Whether groups differ in nothing that is chosen.
+/// Whether groups differ in conditions only.
 fn differ_in_conditions(groups: &[Group<'_>]) -> bool {
     let apart = differing(&groups.iter().map(|group| &group.keys).collect::<Vec<_>>());
     let mut apart = apart.iter().filter(|key| *key != "name").peekable();
     apart.peek().is_some() && apart.all(|key| CONDITIONS.iter().any(|known| key.starts_with(known)))
 }
 
-/// Whether requests come when they come, however late the last ones are answered: as many are served in a second as come in one.
+/// Whether requests arrive however late the last ones are answered (an open loop): as many are served in a second as arrive in one.
 fn is_open_loop(group: &Group<'_>) -> bool {
     let of_probe = group.keys.keys().any(|key| key.starts_with("probe."));
     let asks = |key: &str| key.contains("workload.arrival") && key.starts_with("probe.") == of_probe;
@@ -86,9 +86,9 @@ pub(super) const LIFE: &str = "life";
 const WRITTEN_ALIKE: f64 = 0.05;
 /// Differences below this share of the greatest value are not worth a picture.
 const WORTH: f64 = 0.02;
-/// Requests beyond a percentile below which it is not worth seeing first.
+/// With fewer requests beyond it, a percentile is not shown first.
 const BEYOND_MIN: f64 = 30.0;
-/// Differences above this share are told first.
+/// Differences above this share are shown first.
 const MUCH: f64 = 0.1;
 
 fn writes(value: f64) -> String {
@@ -213,23 +213,23 @@ pub(super) fn measured(groups: &[Group<'_>]) -> (usize, Vec<Measured>) {
         }
     }
     let (mut worth, rest): (Vec<Measured>, Vec<Measured>) = all.into_iter().partition(is_worth);
-    // What a drive gave comes before the state that it is in, and of each what differs a lot before what differs a little, however
-    // telling.
+    // What a drive delivered comes before its state. Within each, large differences come before small ones, however telling the measure
+    // is.
     worth.sort_by_key(|one| (one.metric.is_of_state(), one.difference() <= MUCH));
     let count = worth.len();
     worth.extend(rest);
     (count, worth)
 }
 
-/// Whether the 95 % interval of the differences between two runs' figures excludes 0 (Student's t), over the seeds that both have. One seed
-/// tells all apart.
+/// Whether the 95 % interval of the differences between two runs' figures excludes 0 (Student's t), over the seeds that both have. With one
+/// seed all are told apart.
 pub(super) fn are_told_apart(one: &BTreeMap<u64, f64>, other: &BTreeMap<u64, f64>) -> bool {
     let differences: Vec<f64> = one.iter().filter_map(|(seed, one)| Some(one - other.get(seed)?)).collect();
     let Some(estimate) = Estimate::of(&differences).filter(|_| differences.len() > 1) else { return true };
     estimate.low() > 0.0 || estimate.high() < 0.0
 }
 
-/// Whether requests of all groups are as large, within a percent: bytes a second then say what requests a second say.
+/// Whether requests of all groups are equally large, within a percent: bytes a second then add nothing to requests a second.
 fn requests_are_alike(all: &[Measured], rate: &str, of_requests: &str) -> bool {
     let values = |id: &str| {
         let one = all.iter().find(|one| one.metric.id == id);
@@ -265,12 +265,12 @@ fn estimate(group: &Group<'_>, metric: &Metric) -> Option<Estimate> {
 }
 
 impl Metric {
-    /// Whether it is of requests, and so of a part of the life.
+    /// Whether it measures requests, and so covers a part of the life.
     pub(super) fn is_timed(&self) -> bool {
         self.is_duration || self.is_rate() || matches!(self.id, "lost" | "rereads")
     }
 
-    /// Whether it tells the state of a drive rather than what it gave: how long it lived, what writing cost, how fast it served.
+    /// Whether it shows the state of a drive rather than what it delivered: how long it lived, what writing cost, how fast it served.
     pub(super) fn is_of_state(&self) -> bool {
         matches!(self.id, "left" | "spread" | "jain" | "erases" | "celsius" | "retired")
     }
@@ -280,12 +280,12 @@ impl Metric {
         matches!(self.id, "spread" | "jain")
     }
 
-    /// Whether it is what is served in a second.
+    /// Whether it is a rate of what is served.
     fn is_rate(&self) -> bool {
         matches!(self.id, "read-iops" | "write-iops" | "read-rate" | "write-rate")
     }
 
-    /// What its values are in where its name does not say so; empty where it does.
+    /// Unit of its values; empty if its name says it.
     pub(super) fn unit(&self) -> &'static str {
         match self.id {
             _ if self.is_duration => "ns",
@@ -305,7 +305,7 @@ impl Metric {
 }
 
 impl Measured {
-    /// Of the greatest value, by how much the least one differs from it.
+    /// Difference between the greatest and the least value, as a share of the larger.
     fn difference(&self) -> f64 {
         let values = || self.estimates.iter().flatten().map(|estimate| estimate.mean);
         let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
@@ -320,8 +320,8 @@ impl Measured {
         if best.len() == all && all > 1 { Vec::new() } else { best }
     }
 
-    /// The groups whose value is that of one of them, which is the first: the same, or told the same, since no reader would see why one
-    /// is better.
+    /// The groups with the value of `group`, which comes first: the same value, or the same digits in print, since no reader would see why
+    /// one is better.
     pub(super) fn alike(&self, group: usize) -> Vec<usize> {
         let mean = |group: usize| self.estimates[group].as_ref().map(|found| found.mean);
         let is_alike = |other: &usize| {
@@ -341,7 +341,7 @@ impl Measured {
         Some(if self.better == Better::Less { (least, most) } else { (most, least) })
     }
 
-    /// How many other groups the seeds cannot tell from this one. Groups of the same value are not counted.
+    /// Number of other groups that the seeds do not distinguish from `best`. Groups of the same value are not counted.
     pub(super) fn not_told_from(&self, groups: &[Group<'_>], best: usize) -> usize {
         let values = |group: usize| -> BTreeMap<u64, f64> {
             let of = &groups[group];

@@ -23,7 +23,7 @@ pub(super) fn grouped(value: f64, decimals: usize) -> String {
     result
 }
 
-/// A number with about three digits that count; a dash for one that is none.
+/// A number with about three significant digits; a dash if it is not finite.
 pub(super) fn short(value: f64) -> String {
     if !value.is_finite() {
         return "\u{2013}".to_owned();
@@ -46,7 +46,7 @@ pub fn counted(value: f64) -> String {
     if value.fract() == 0.0 { grouped(value, 0) } else { short(value) }
 }
 
-/// So many things, such as "1 year" and "4.27 years".
+/// A number of things, such as "1 year" and "4.27 years".
 pub fn counted_of(value: f64, thing: &str) -> String {
     let told = counted(value);
     if told == "1" { format!("{told} {thing}") } else { format!("{told} {thing}s") }
@@ -91,10 +91,10 @@ pub fn duration(ns: f64) -> String {
     format!("{}\u{a0}{}", counted(value), unit.1)
 }
 
-/// What durations are told in: nanoseconds of each, and its sign.
+/// Units of durations: nanoseconds of each, and its sign.
 const UNITS: [(f64, &str); 4] = [(1.0, "ns"), (1e3, "\u{b5}s"), (1e6, "ms"), (1e9, "s")];
 
-/// The unit in which an axis up to so many nanoseconds is written: its nanoseconds, and its sign with a space before.
+/// The unit in which an axis up to `ns_max` nanoseconds is written: its nanoseconds, and its sign with a space before.
 pub(super) const fn unit_of(ns_max: f64) -> (f64, &'static str) {
     match ns_max {
         most if most < 1e3 => (1.0, "\u{a0}ns"),
@@ -114,7 +114,7 @@ pub(super) fn capacity(bytes: u64) -> String {
     scaled(bytes as f64, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"])
 }
 
-/// The same for a terminal: spaces that may break, and letters of every keyboard.
+/// A text for a terminal: with spaces that may break, and letters of every keyboard.
 pub fn plain(told: &str) -> String {
     told.replace('\u{a0}', " ").replace('\u{b5}', "u")
 }

@@ -21,17 +21,17 @@ use super::validated;
 use super::words::{ends, headline, jain_in_digits, life, life_in_words, paragraphs, with_interval, written, years};
 use wane_results::{EndReason, RunResult, Summary};
 
-/// What a page may weigh.
+/// Size that a page should stay below, in bytes.
 const BYTES_MAX: usize = 1_000_000;
 /// From this coarseness on a page leaves the values of its charts out.
 const LEFT_FROM: usize = 8;
 /// Most scenarios that are printed whole.
 const SCENARIOS_MAX: usize = 12;
-/// Most groups that are told of in sentences above the table.
+/// Most groups that are described in sentences above the table.
 const PARAGRAPHS_MAX: usize = 6;
 /// Figures before the measures that are one click away.
 const FIRST_FIGURES: usize = 2;
-/// Most groups whose every figure is told in the table of key figures.
+/// Most groups in the table of key figures.
 const TOLD_MAX: usize = 64;
 
 /// One page about one run, or about several laid over each other: HTML that needs nothing else, under 1 MB.
@@ -113,7 +113,7 @@ fn pictures(groups: &[Group<'_>], coarseness: usize) -> Vec<Figure> {
         latencies(groups, coarseness).into_iter().chain(errors(groups, coarseness)).chain(heat(groups, coarseness));
     let life = figures(groups, coarseness);
     let wear = distribution(groups, coarseness).into_iter().chain(maps(groups, coarseness));
-    // A drive that died is told by its life, however fast it was.
+    // The life of a drive that died comes first, however fast it was.
     let died = groups.iter().any(|group| group.first().summary.end.reason == EndReason::EndOfLife);
     if died { life.into_iter().chain(timed).chain(wear).collect() } else { timed.chain(life).chain(wear).collect() }
 }
@@ -166,7 +166,7 @@ fn warnings(groups: &[Group<'_>]) -> String {
 /// Most runs that a warning names.
 const WARNED_MAX: usize = 3;
 
-/// The warnings of runs, each once with the runs that it is of. Those that differ in their numbers alone are one.
+/// The warnings of runs, each once with the names of its runs. Warnings that differ only in their numbers are one.
 fn shared_warnings(groups: &[Group<'_>]) -> Vec<String> {
     /// A warning as the first run has it, whether others have other numbers, and the groups of those runs.
     struct Shared<'a> {
@@ -210,8 +210,8 @@ fn interrupted(group: &Group<'_>) -> Option<String> {
     let is_partial = group.first().summary.end.reason == EndReason::Interrupted;
     let told = match (group.left_out, group.runs.len()) {
         (0, _) if !is_partial => return None,
-        (0, 1) => "the run was interrupted: its figures are of the stretch until then".to_owned(),
-        (0, all) => format!("all {all} seeds were interrupted: their figures are of the stretch until then"),
+        (0, 1) => "the run was interrupted: its figures cover the time until then".to_owned(),
+        (0, all) => format!("all {all} seeds were interrupted: their figures cover the time until then"),
         (some, whole) => format!("{some} of {} seeds were interrupted and are left out", some + whole),
     };
     Some(format!("{}: {told}.", group.label))

@@ -1,7 +1,7 @@
 //! Colors: of series, of ordered series, of heat and wear, in light and dark and on paper.
 //!
-//! Eight hues can be told apart by people with any of the three kinds of color blindness, which a test computes; each has a
-//! dash pattern besides, for gray print. Values that have an order get a ramp from pale to strong instead.
+//! Eight hues can be told apart by people with any of the three kinds of color blindness, which a test computes; each also
+//! has a dash pattern, for gray print. Values that have an order get a ramp from pale to strong instead.
 
 /// Hues of series.
 pub(super) const HUES: usize = 8;
@@ -79,7 +79,7 @@ pub(super) const PAPER: Theme = Theme {
 /// The variable that holds the color of a series.
 const SERIES: &str = "var(--series)";
 
-/// Dash pattern of each hue, beside its color; the first is a solid line.
+/// Dash pattern of each hue, in addition to its color; the first is a solid line.
 const DASHES: [&str; HUES] = ["", "7 3", "2 3", "9 3 2 3", "12 4", "4 2", "6 3 2 3 2 3", "1 2"];
 
 /// Classes of the series at this place: its hue and its dashes.
@@ -87,7 +87,7 @@ pub(super) fn series(index: usize) -> String {
     format!("s{}", index % HUES)
 }
 
-/// Classes of the series at this place among so many that have an order; every second one is dashed.
+/// Classes of the series at this place among `count` that have an order; every second one is dashed.
 pub(super) fn ordered(index: usize, count: usize) -> String {
     debug_assert!(index < count.max(1), "a series of {count} has a place among them, found {index}");
     let step = if count > 1 { index * (STEPS - 1) / (count - 1) } else { STEPS - 1 };

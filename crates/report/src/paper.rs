@@ -58,7 +58,7 @@ const PIXELS_PER_INCH: f64 = 96.0;
 const PANELS: usize = 3;
 const GAP: f64 = 20.0;
 
-/// Is among the first or last bytes of every picture, so that wane knows its own.
+/// Is among the first or last bytes of every picture, so that wane recognizes its own.
 const DRAWN_BY: &str = "drawn by wane";
 
 /// The font of files.

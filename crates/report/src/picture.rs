@@ -1,4 +1,4 @@
-//! Whatever can be drawn in a size, and how several drawings stand on a page.
+//! Everything that can be drawn in a size, and how several drawings are arranged on a page.
 
 use svg::node::element::SVG;
 
@@ -118,10 +118,10 @@ pub(super) fn in_unit(name: &str, unit: &str) -> String {
     if unit.is_empty() { name.to_owned() } else { format!("{name} ({unit})") }
 }
 
-/// What stands in the name of an axis before where it begins.
+/// What precedes the first value of an axis in its name.
 pub(super) const FROM: &str = " (from ";
 
-/// What an area's last class says that its edges are; without one they are those of an interval.
+/// Names of an area's edges by its last class; without one of these they are those of an interval.
 const EDGES: [(&str, [&str; 2]); 3] = [
     ("outer", ["1st percentile", "99th percentile"]),
     ("inner", ["10th percentile", "90th percentile"]),

@@ -47,7 +47,7 @@ impl RberPicture {
     pub fn render(&self) -> String {
         assert!(
             self.curves.len() <= CURVES_MAX,
-            "{} curves; whoever draws refuses more than there are colors",
+            "{} curves; the caller refuses more than there are colors",
             self.curves.len()
         );
         let heading = format!("RBER of {} over {}", self.name, self.over);

@@ -4,7 +4,7 @@ use super::groups::{Group, Keys, differing};
 use super::numbers::grouped;
 use super::palette::{HUES, ordered, series};
 
-/// Most panels of a picture; of more, as many are drawn, evenly.
+/// Most panels of a picture; of more, this many are drawn, spread evenly.
 pub(super) const PANELS_MAX: usize = 18;
 /// Most characters of a name that stands beside a chart as it is.
 const NAME_MAX: usize = 40;
@@ -70,7 +70,7 @@ impl Key {
         }
     }
 
-    /// Whether the groups are no field of two keys: one value tells the other, or fewer than half of the cells were run.
+    /// Whether the groups are no field of two keys: one value determines the other, or at most half of the cells were run.
     fn moves_with(&self, other: &Self) -> bool {
         let mut pairs: Vec<(usize, usize)> = self.of.iter().copied().zip(other.of.iter().copied()).collect();
         pairs.sort_unstable();
@@ -83,20 +83,20 @@ impl Key {
         self.style_of(self.of[group])
     }
 
-    /// Classes of what is drawn of a value.
+    /// Classes of the lines and marks of a value.
     pub(super) fn style_of(&self, value: usize) -> String {
         if self.numbers.is_some() { ordered(value, self.values.len()) } else { series(value) }
     }
 }
 
-/// One of several charts of a picture: what it is of, and its runs.
+/// One of several charts of a picture: its heading, and its runs.
 pub(super) struct Panel<'a> {
     /// Empty where there is only one.
     pub(super) heading: String,
     pub(super) groups: Vec<Group<'a>>,
 }
 
-/// The keys that were swept: those that the scenarios' names set, or the name itself where somebody gave one to each.
+/// The keys that were swept: those that the scenarios' names set, or those that differ. None if each scenario has a name of its own.
 pub(super) fn keys(groups: &[Group<'_>]) -> Vec<Key> {
     if groups.len() < 2 {
         return Vec::new();
@@ -127,7 +127,7 @@ pub(super) fn keys(groups: &[Group<'_>]) -> Vec<Key> {
     keys_of(apart.into_iter().map(of).collect(), Follows::LeftOut)
 }
 
-/// What else sets runs of the same name apart, such as cells of two sweeps of the same keys: a key and its value in each group.
+/// Further keys that set runs of the same name apart, such as cells of two sweeps of the same keys, with their value in each group.
 fn beside(groups: &[Group<'_>], assigned: &[Vec<(String, String)>]) -> Vec<(String, Vec<String>)> {
     let mut apart: Vec<String> = Vec::new();
     for (index, name) in assigned.iter().enumerate() {
@@ -150,7 +150,7 @@ fn beside(groups: &[Group<'_>], assigned: &[Vec<(String, String)>]) -> Vec<(Stri
     kept
 }
 
-/// Whether the values of one key tell those of another: where it is the same, the other is.
+/// Whether the values of one key determine those of another: groups that share the one value share the other.
 fn tells(one: &[String], other: &[String]) -> bool {
     let pairs = || one.iter().zip(other);
     pairs().all(|(left, right)| pairs().all(|(also, value)| (left == also) <= (right == value)))
@@ -159,9 +159,9 @@ fn tells(one: &[String], other: &[String]) -> bool {
 /// What becomes of a key that always changes together with one before it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Follows {
-    /// Of a sweep: somebody swept both.
+    /// Of a sweep: the user swept both.
     Kept,
-    /// Of scenarios: it is told by the other.
+    /// Of scenarios: the other key determines it.
     LeftOut,
 }
 
@@ -251,7 +251,7 @@ fn assignments(name: &str) -> Vec<(String, String)> {
     found
 }
 
-/// What a table is called by.
+/// Keys whose value names a table.
 const NAMES: [&str; 5] = ["policy", "pattern", "standin", "trace", "queue-depth"];
 
 /// A table as a name: "d-choices d 8"; `None` of other values.
@@ -273,7 +273,7 @@ fn shown(key: &str, value: &str) -> String {
         ["spare-factor", "over-provisioning", "read-share", "trim-share", "footprint", "threshold", "share"];
     let last = key.rsplit('.').next().unwrap_or(key);
     match value.parse::<f64>() {
-        // Five digits are more than anybody sweeps, and drop what the base of two leaves.
+        // Five digits are more than a sweep needs, and drop binary rounding errors.
         Ok(share) if SHARES.contains(&last) && (0.0..=1.0).contains(&share) => {
             format!("{}\u{a0}%", (1e5 * share).round() / 1e3)
         }
@@ -375,7 +375,7 @@ pub(super) fn in_full(keys: &[Key], group: usize) -> String {
     keys.iter().map(|key| key.headed(group)).collect::<Vec<_>>().join(", ")
 }
 
-/// At most so many of a list, with the first and the last.
+/// At most `most` of a list, with the first and the last.
 fn evenly<T>(all: Vec<T>, most: usize) -> Vec<T> {
     let count = all.len();
     if count <= most {

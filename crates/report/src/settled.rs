@@ -3,7 +3,7 @@
 
 use wane_results::{EndReason, RunResult, write_amplification};
 
-/// The last part of a run that is held against the whole.
+/// The last part of a run that is compared with the whole.
 const LAST: f64 = 0.25;
 /// By what share its write amplification may differ from the whole run's.
 const SETTLED: f64 = 0.1;
@@ -23,7 +23,7 @@ fn is_unsettled(run: &RunResult) -> bool {
     run.summary.gc.victims == 0 || (part / whole - 1.0).abs() > SETTLED
 }
 
-/// In how many of several runs write amplification is of their start; a sentence, or nothing.
+/// Sentence with the number of runs whose write amplification has not settled; `None` if all have.
 pub(super) fn unsettled<'a>(runs: impl Iterator<Item = &'a RunResult>) -> Option<String> {
     let (mut some, mut all) = (0, 0);
     for run in runs {

@@ -1,4 +1,4 @@
-//! Curves that are smoothed, and the range of what they were.
+//! Curves that are smoothed, and the range of their values before.
 
 use super::chart::Point;
 

@@ -507,7 +507,7 @@ fn browser() -> Option<std::path::PathBuf> {
     places.into_iter().find(|place| place.is_file())
 }
 
-/// What a browser finds wrong with a page of so many pixels; `None` where it does not print the page within a minute.
+/// What a browser finds wrong with a page of this width in pixels; `None` where it does not print the page within a minute.
 fn found_by(browser: &std::path::Path, page: &str, pixels: u32) -> Option<String> {
     let folder = tempfile::tempdir().unwrap();
     let place = |name: &str| folder.path().join(name);

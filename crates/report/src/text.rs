@@ -1,7 +1,7 @@
 //! How wide a text is, before anything draws it.
 //!
-//! A page is read in the font of its reader, which nobody knows. Widths are those of DejaVu Sans, the widest of the fonts
-//! that browsers take for sans-serif, so that what fits here fits everywhere; a test holds them to the font itself.
+//! A page is read in the font of its reader, which is unknown. Widths are those of DejaVu Sans, the widest of the fonts
+//! that browsers take for sans-serif, so that what fits here fits everywhere; a test compares them with the font itself.
 
 /// Size of the text of charts, in pixels.
 pub(super) const SIZE: f64 = 12.0;
@@ -11,10 +11,10 @@ pub(super) fn width(text: &str) -> f64 {
     text.chars().map(advance).sum::<f64>() * SIZE / 1000.0
 }
 
-/// Times a bold text is as wide as a plain one.
+/// Width of a bold text relative to a plain one.
 pub(super) const BOLD: f64 = 1.16;
 
-/// As much of a text as fits into so many pixels, with an ellipsis where some is missing.
+/// As much of a text as fits into `pixels` pixels, with an ellipsis if some is missing.
 pub(super) fn fit(text: &str, pixels: f64) -> String {
     if width(text) <= pixels {
         return text.to_owned();

@@ -6,7 +6,7 @@ use super::latency::{Kind, is_reached, told};
 use super::numbers::{count, counted, duration, percent, short, short_or_dash, traffic};
 use wane_results::{Common, Errors, LatencyDistribution, OpThroughput, OperationFigures, RunResult, WindowKind};
 
-/// Whether a group's runs were timed, or looked at closely.
+/// Whether a group's runs have latencies.
 pub(super) fn is_timed(group: &Group<'_>) -> bool {
     group.runs.iter().any(|run| run.summary.latency.is_some())
 }
@@ -29,7 +29,7 @@ fn iops(group: &Group<'_>, kind: Kind) -> Option<f64> {
     rate(group, kind, |of| of.iops)
 }
 
-/// The errors behind the latencies: those of the probe that they are of, where only probes are timed.
+/// The errors behind the latencies: those of the same probe, if only probes are timed.
 pub(super) fn errors(group: &Group<'_>) -> Option<Errors> {
     let run = group.first();
     match group.common {
@@ -41,12 +41,12 @@ pub(super) fn errors(group: &Group<'_>) -> Option<Errors> {
     }
 }
 
-/// Re-reads for each page read for the host, over what the latencies are of.
+/// Re-reads for each page read for the host, over the part that the latencies cover.
 fn rereads_per_read(group: &Group<'_>) -> Option<f64> {
     errors(group)?.host_retry_rate()
 }
 
-/// Name, value and note of each figure that is told large: four of reads or of writes, one of heat; none of an untimed run.
+/// Name, value and note of each figure that is shown large: four of reads or of writes, one of heat; none of an untimed run.
 pub(super) fn tiles(group: &Group<'_>) -> Vec<(&'static str, String, String)> {
     if !is_timed(group) {
         return Vec::new();
@@ -197,7 +197,7 @@ fn mean_of_part(
     })
 }
 
-/// The answer of timed runs in one line; `None` where it is another.
+/// The answer of timed runs in one line; `None` if they have no latencies to compare.
 pub(super) fn headline(groups: &[Group<'_>]) -> Option<String> {
     if let [group] = groups {
         return answer(group, first_kind(group)?);
@@ -250,7 +250,7 @@ fn answer(group: &Group<'_>, kind: Kind) -> Option<String> {
     Some(format!("{what} took {} on average{}{rare}", duration(latency), group.of_age()))
 }
 
-/// What else is worth a sentence, beside the answer of the first kind; `None` for an untimed run.
+/// What else is worth a sentence, after the answer of the first kind; `None` for an untimed run.
 fn details(group: &Group<'_>) -> Option<String> {
     let first = first_kind(group)?;
     let mut sentences = Vec::new();
@@ -273,7 +273,7 @@ fn details(group: &Group<'_>) -> Option<String> {
     Some(sentences.join(" "))
 }
 
-/// What requests took, in a sentence or two beside those of other runs; `None` for an untimed run.
+/// What requests took, in a sentence or two next to those of other runs; `None` for an untimed run.
 pub(super) fn in_short(group: &Group<'_>) -> Option<String> {
     let read = answer(group, Kind::Read).zip(mean(group, Kind::Read, |figures| figures.mean_ns));
     let read = read.map(|(answer, latency)| format!("{answer}. {}", beyond_sensing(group, latency)));
@@ -282,7 +282,7 @@ pub(super) fn in_short(group: &Group<'_>) -> Option<String> {
     (!sentences.is_empty()).then(|| sentences.join(" "))
 }
 
-/// What requests took and why, in words; `None` for an untimed run. What the headline says is not said again.
+/// What requests took and why, in words; `None` for an untimed run. Leaves out what the headline says.
 pub(super) fn in_words(group: &Group<'_>, headline: &str) -> Option<String> {
     let answer = answer(group, first_kind(group)?)?;
     let began = group.mean(|summary| Some(summary.latency_by_gc.as_ref()?.began_at_drive_writes));

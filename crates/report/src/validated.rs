@@ -1,7 +1,7 @@
-//! What the validation of `docs/validation.md` spans, and a note of each figure of a run that lies outside.
+//! The ranges that the validation of `docs/validation.md` spans, and a note on each figure of a run that lies outside.
 //!
-//! A run outside is not wrong: nothing independent was held against it there. The book's page "How far can I trust this?" says
-//! what that means. A test of the validation holds these ranges to its grid.
+//! A run outside is not wrong: it was not compared with anything independent there. The book's page "How far can I trust this?" says
+//! what that means. A test of the validation compares these ranges with its grid.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::groups::{Group, Keys};
 use wane_results::EXTRAPOLATED;
 use wane_units::Bytes;
 
-/// The least blocks of a domain (a drive, or a die that is collected by itself) of any part. There is no most: no rule
+/// The fewest blocks of a domain (a drive, or a die that is collected by itself) in any part. There is no upper limit: no rule
 /// depends on it, and more blocks only mean less noise.
 pub const DOMAIN_BLOCKS_MIN: u64 = 256;
 /// What a kind of policy was validated over. Not every pair of the two was run: the page has the cells.
@@ -26,11 +26,11 @@ pub const OF_GREEDY: Range = Range { block_pages: (16, 256), spare_percent: (7.0
 pub const OF_VICTIMS: Range = Range { block_pages: (64, 64), spare_percent: (7.0, 20.0) };
 /// Drives with wear leveling.
 pub const OF_LEVELERS: Range = Range { block_pages: (32, 32), spare_percent: (10.0, 10.0) };
-/// What chooses victims beside wear leveling.
+/// The victim policy that wear leveling was validated with.
 pub const BESIDE_LEVELERS: &str = "greedy";
 /// The most outstanding reads of a closed loop.
 pub const QUEUE_DEPTH_MAX: u64 = 256;
-/// The highest load of reads that come by themselves, in percent of what dies or channels can do.
+/// The highest load of reads in an open loop, in percent of what dies or channels can do.
 pub const LOAD_PERCENT_MAX: f64 = 95.0;
 /// Policies that choose victims.
 pub const VICTIMS: &[&str] = &["greedy", "cost-benefit", "random", "d-choices", "windowed-greedy", "fifo"];
@@ -40,7 +40,7 @@ pub const LEVELERS: &[&str] = &["none", "hot-cold-swap", "obp", "dual-pool", "pw
 /// Patterns of traffic.
 const PATTERNS: [&str; 2] = ["uniform", "hot-cold"];
 
-/// Keys whose other values nothing independent was held against, with what is told of them. A policy's key stands for its name.
+/// Keys with their validated values; other values were not compared with anything independent. A policy's key stands for its name.
 const CHOICES: &[(&str, &[&str])] = &[
     ("ftl.gc", VICTIMS),
     ("ftl.wear-leveling", LEVELERS),
@@ -63,7 +63,7 @@ const CHOICES: &[(&str, &[&str])] = &[
     ("time.command-time", &["0 ns"]),
 ];
 
-/// What of a run lies outside, a phrase each; nothing where all of it lies inside.
+/// Phrases for what of a run lies outside; empty if all of it lies inside.
 pub(super) fn beyond(group: &Group<'_>) -> Vec<String> {
     let keys = &group.keys;
     let mut told = Vec::new();
@@ -92,7 +92,7 @@ pub(super) fn beyond(group: &Group<'_>) -> Vec<String> {
     }
     if let Some(spare) = number(keys, "drive.spare-factor").map(|share| 100.0 * share) {
         let (least, most) = range.spare_percent;
-        // A ratio as written may lie a rounding beside the percent that it means.
+        // A ratio as written may differ by rounding from the percent that it means.
         if spare < least - 1e-6 || spare > most + 1e-6 {
             let span = if least < most { format!("from {least} to {most} %") } else { format!("with {least} %") };
             told.push(format!("a spare factor of {spare:.1} % (validated {span})"));
@@ -135,8 +135,8 @@ fn chosen<'a>(keys: &'a Keys, key: &str) -> Option<&'a str> {
     keys.get(&format!("{key}.policy")).or_else(|| keys.get(key)).map(String::as_str)
 }
 
-/// How busy reads that come by themselves keep what binds them, dies or channels, in percent: a die is held while a page is sensed and
-/// moved, a channel while it is moved. `None` where there is no such read, and where writes are served beside them, which is told by itself.
+/// How busy reads in an open loop keep their bottleneck, dies or channels, in percent: a die is held while a page is sensed and moved, a
+/// channel while it is moved. `None` if there is no such read, or if writes are served too, which have a phrase of their own.
 fn load_percent(group: &Group<'_>) -> Option<f64> {
     let summary = &group.first().summary;
     let read = summary.latency.as_ref().filter(|latency| latency.write.is_none())?.read?;
@@ -150,7 +150,7 @@ fn load_percent(group: &Group<'_>) -> Option<f64> {
     Some(100.0 * rate * ((read.breakdown_ns.sensing + moved) / dies).max(moved / channels))
 }
 
-/// Traffic that no part has: parts write uniformly or to a hot and a cold part, a mapping unit at a time and without trims.
+/// Phrases for traffic that no part has: parts write uniformly or to a hot and a cold part, a mapping unit at a time and without trims.
 fn traffic(keys: &Keys) -> Vec<String> {
     let of = |name: &'static str| keys.iter().filter(move |(key, _)| key.rsplit('.').next() == Some(name));
     let mut told = Vec::new();
@@ -179,7 +179,7 @@ fn traffic(keys: &Keys) -> Vec<String> {
     told
 }
 
-/// Where the book tells more. Reports need no network and lie anywhere, so that the page is named and not linked.
+/// Where the book says more. Reports need no network and lie anywhere, so the page is named and not linked.
 pub(super) const WHERE: &str =
     "what that means: \u{201c}How far can I trust this?\u{201d}, a page of the book (docs/src/trust.md)";
 

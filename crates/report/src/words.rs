@@ -7,7 +7,7 @@ use wane_results::{CalendarOrigin, DAYS_PER_YEAR, EndCause, EndReason, Estimate,
 
 /// The answer in one line.
 pub(super) fn headline(groups: &[Group<'_>]) -> String {
-    // A drive that died is told by its life, however fast it was.
+    // The life of a drive that died comes first, however fast it was.
     let died = groups.iter().any(|group| reason(group) == Some(EndReason::EndOfLife));
     if let Some(told) = timed::headline(groups).filter(|_| !died) {
         return told;
@@ -70,10 +70,10 @@ pub(super) fn paragraphs(group: &Group<'_>) -> Vec<String> {
     .collect()
 }
 
-/// Of a drive that died, the share of its most worn block's erases below which half of its blocks hardly wore.
+/// Share of the most worn block's erases: half of a dead drive's blocks hardly wore if they have at most this share.
 const HARDLY_WORN: f64 = 0.25;
 
-/// That a drive died of few of its blocks, and what its years leave out then; nothing where most of its blocks wore, or it lives.
+/// Says that a drive died of few of its blocks, and what its years then leave out. `None` if most of its blocks wore, or it lives.
 pub fn worn_out_in_part(summary: &Summary) -> Option<String> {
     let erases = &summary.wear.erase_count;
     let is_over = summary.end.reason == EndReason::EndOfLife;
@@ -87,7 +87,7 @@ pub fn worn_out_in_part(summary: &Summary) -> Option<String> {
     let years = summary.life.as_ref().and_then(|life| Some((life.years?, life.warranty_years)));
     let beyond = years.filter(|(years, warranty)| years > &(2.0 * warranty)).map_or_else(String::new, |(years, _)| {
         format!(
-            " {} are those of wear alone: retention and whatever else fails is not in them.",
+            " {} are those of wear alone: retention and other failures are not in them.",
             lifetime(DAYS_PER_YEAR * years)
         )
     });
@@ -98,7 +98,7 @@ pub fn worn_out_in_part(summary: &Summary) -> Option<String> {
     ))
 }
 
-/// What the host wrote in so many lives on the mean, and how much of that was simulated where it was not all: "102 TB, 6.88 TB of it
+/// What the host wrote, averaged over lives, and how much of that was simulated if it was not all: "102 TB, 6.88 TB of it
 /// simulated".
 pub fn written_in_words<'a>(summaries: impl Iterator<Item = &'a Summary>) -> String {
     let (lived, simulated): (Vec<f64>, Vec<f64>) =
@@ -130,8 +130,8 @@ pub fn forward_in_words(forward: &FastForwarded) -> String {
 
 fn forward_sentence(forward: &FastForwarded) -> String {
     format!(
-        "Part of this life was predicted instead of simulated: {}. Erase counts, capacity and the length of the life are of both parts; \
-         everything else is of what was simulated.",
+        "Part of this life was predicted instead of simulated: {}. Erase counts, capacity and the length of the life cover both parts; \
+         everything else covers what was simulated.",
         forward_in_words(forward)
     )
 }
@@ -155,7 +155,7 @@ pub(super) fn life_in_words(group: &Group<'_>) -> String {
         (Some(EndReason::ClockEnd), _) => {
             format!("{wrote} until the simulated clock came to its end, after 584 years; the drive was still alive.")
         }
-        (None, _) => format!("{wrote} on the mean; the seeds ended differently ({}).", ends(group)),
+        (None, _) => format!("{wrote} on average; the seeds ended differently ({}).", ends(group)),
     };
     let told = match calendar_in_words(group) {
         Some(calendar) => format!("{told} {calendar}"),
@@ -164,7 +164,7 @@ pub(super) fn life_in_words(group: &Group<'_>) -> String {
     match group.runs.len() {
         1 => match group.alike() {
             Some(seeds) => {
-                format!("{told} All {seeds} seeds came to the same in all: what they draw makes no difference here.")
+                format!("{told} All {seeds} seeds gave the same results: what they draw makes no difference here.")
             }
             None => told,
         },
@@ -246,7 +246,7 @@ fn wear_in_words(group: &Group<'_>) -> String {
     let (most, jain) = (of(|summary| f64::from(summary.wear.erase_count.max)), of(|summary| summary.wear.jain_index));
     let rated = group.endurance().map_or(String::new(), |rated| format!(" of {} rated", counted(rated)));
     format!(
-        "Wear is {evenness}: blocks were erased {} times on the mean, the least worn {} and the most worn {} times{rated}; \
+        "Wear is {evenness}: blocks were erased {} times on average, the least worn {} and the most worn {} times{rated}; \
          they deviate by {} from the mean, and Jain\u{2019}s index is {}.",
         counted(mean),
         counted(least),
@@ -272,7 +272,7 @@ fn capacity_in_words(group: &Group<'_>) -> Option<String> {
     })
 }
 
-/// Jain's index, which tells most near 1: with as many digits as keep it apart from 1.
+/// Jain's index, which says most near 1, with enough digits to distinguish it from 1.
 pub(super) fn jain_in_digits(jain: f64) -> String {
     let told = |decimals| super::numbers::grouped(jain, decimals);
     let digits = (3..6).find(|digits| jain >= 1.0 || !told(*digits).starts_with('1'));

@@ -1,47 +1,47 @@
-//! At which age of the drive latencies are: what makes those of several runs comparable.
+//! The age of the drive at which latencies were measured, which decides whether those of several runs can be compared.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Latency, RunResult, Summary, Window, WindowKind};
 
-/// Two ages are one if they are no further apart than this share of them: drives of different capacity round an age to
+/// Two ages count as the same if they differ by no more than this share. Drives of different capacity round an age to
 /// different numbers of pages.
 const SAME_SHARE: f64 = 1e-3;
-/// Or than so many drive writes.
+/// Two ages also count as the same if they differ by no more than this many drive writes.
 const SAME_DRIVE_WRITES: f64 = 1e-3;
-/// Runs are of one length if their ends differ by no more than this share.
+/// Runs have the same length if their ends differ by no more than this share.
 const SAME_LENGTH_SHARE: f64 = 0.01;
 
-/// `latency_of.*`: the part of the drive's life that `latency` and `throughput` are of.
+/// `latency_of.*`: the part of the drive's life in which `latency` and `throughput` were measured.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LatencyOf {
     /// The run itself, or a probe.
     pub kind: WindowKind,
     /// Drive writes at its start.
     pub from_drive_writes: f64,
-    /// Drive writes at its end: for a probe those at its start, since it wrote to a copy.
+    /// Drive writes at its end. For a probe they are those at its start, since it writes to a copy.
     pub until_drive_writes: f64,
 }
 
-/// `latency_by_gc.*`: the latencies of a run in which garbage collection began, apart.
+/// `latency_by_gc.*`: latencies before and after garbage collection began, of a run in which it did.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LatencyByGc {
     /// Drive writes when the first block was collected.
     pub began_at_drive_writes: f64,
-    /// Of requests that were done before.
+    /// Latencies of requests that were done before.
     pub before: Latency,
-    /// Of those that were done since.
+    /// Latencies of requests that were done since.
     pub since: Latency,
 }
 
 /// What the latencies of several runs have in common.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Common {
-    /// All are of runs of one length, or there are none.
+    /// All are from runs of the same length, or there are no latencies.
     Run,
-    /// All have a probe at this age, in drive writes; none has a later one that all have.
+    /// All runs have a probe at this age, in drive writes: the latest age that they share.
     Probe(f64),
-    /// They are of different ages and cannot be compared.
+    /// They were measured at different ages and cannot be compared.
     Nothing,
 }
 
@@ -50,7 +50,7 @@ fn is_same_age(left: f64, right: f64) -> bool {
 }
 
 impl LatencyOf {
-    /// What the windows of a run say of its latencies; `None` where nothing was timed.
+    /// Which part of the life the windows of a run cover; `None` if nothing was timed.
     pub fn of(windows: &[Window], end_drive_writes: f64) -> Option<Self> {
         let (first, last) = (windows.first()?, windows.last()?);
         let at = last.at_drive_writes;
@@ -64,31 +64,31 @@ impl LatencyOf {
 }
 
 impl RunResult {
-    /// The place of the probe at an age, in drive writes, among the windows.
+    /// Index of the window that is the probe at `age`, in drive writes.
     pub fn probe_at(&self, age: f64) -> Option<usize> {
         let is_it = |window: &Window| window.kind == WindowKind::Probe && is_same_age(window.at_drive_writes, age);
         self.windows.iter().position(is_it)
     }
 
-    /// The place of the last window that has at least half as many requests as the fullest: what is left over at the end of a run may
+    /// Index of the last window that has at least half as many requests as the fullest one. A remainder at the end of a run may
     /// be too short to have a tail. `None` without windows.
     pub fn last_full_window(&self) -> Option<usize> {
         let most = self.windows.iter().map(Window::requests).max()?;
         self.windows.iter().rposition(|window| 2 * window.requests() >= most)
     }
 
-    /// The share of the run's requests that a window has.
+    /// Share of the run's requests in `window`.
     pub fn window_share(&self, window: usize) -> f64 {
         let all: u64 = self.windows.iter().map(Window::requests).sum();
         self.windows[window].requests() as f64 / all.max(1) as f64
     }
 
-    /// What its latencies are of; `None` where it has none.
+    /// The part of the life in which its latencies were measured; `None` if it has none.
     pub fn latency_of(&self) -> Option<LatencyOf> {
         LatencyOf::of(&self.windows, self.summary.end.at_drive_writes)
     }
 
-    /// The summary with the latencies that runs with `common` have in common. Without any, those of the run.
+    /// The summary with its latencies replaced by those at the age that the runs share. If they share none, the run's latencies stay.
     pub fn summary_at(&self, common: Common) -> Summary {
         let mut summary = self.summary.clone();
         if let Common::Probe(age) = common {
@@ -102,7 +102,7 @@ impl RunResult {
 }
 
 impl Common {
-    /// What the latencies of `runs` have in common; runs without latencies do not count.
+    /// Finds what the latencies of `runs` have in common. Runs without latencies do not count.
     pub fn of<'a, R>(runs: R) -> Self
     where
         R: Iterator<Item = &'a RunResult> + Clone,

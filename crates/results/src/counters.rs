@@ -1,20 +1,20 @@
-//! The write amplification that follows from what was counted.
+//! Write amplification, computed from the counters.
 
 use serde::{Deserialize, Serialize};
 pub use wane_units::Counters;
 
-/// Units programmed per host unit, by cause. Null where the host wrote nothing.
+/// Units programmed per host unit, by cause. Null if the host wrote nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WriteAmplification {
     /// (host + garbage collection) / host: starts at 1.
     pub gc: Option<f64>,
     /// Wear leveling / host: starts at 0.
     pub wear_leveling: Option<f64>,
-    /// Every cause / host, padding and the file system's relocations included.
+    /// All causes / host, including padding and the file system's relocations.
     pub total: Option<f64>,
 }
 
-/// The write amplification of what `counters` counted.
+/// Computes the write amplification from `counters`.
 pub fn write_amplification(counters: &Counters) -> WriteAmplification {
     let per_host = |units: u64| (counters.programmed_host > 0).then(|| units as f64 / counters.programmed_host as f64);
     WriteAmplification {

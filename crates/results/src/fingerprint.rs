@@ -1,4 +1,4 @@
-//! The contents of traces, as a hash: what tells whether a run kept from earlier read the same as one to come.
+//! Hashes of the contents of traces. They tell whether an earlier run that was kept read the same traces as a new one would.
 
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
@@ -14,18 +14,18 @@ use super::Inputs;
 /// Bytes read at once.
 const PIECE: usize = 1 << 20;
 
-/// Hashes of traces, each read once unless it changes.
+/// Hashes of traces. Each trace is read once unless it changes.
 #[derive(Debug, Default)]
 pub struct Fingerprints {
     known: BTreeMap<PathBuf, (Stamp, u64)>,
 }
 
-/// What changes with a file's content, nearly always.
+/// Length and time of change of a file, which nearly always change with its content.
 type Stamp = (u64, Option<SystemTime>);
 
 impl Fingerprints {
-    /// The contents of these traces, in order. What is no plain file, such as stdin or a pipe, or cannot be read, is
-    /// unknown; so is all once `stop` is set.
+    /// The contents of these traces, in order. They are unknown if one of them is not a plain file (stdin or a pipe) or cannot be
+    /// read, or once `stop` is set.
     pub fn inputs(&mut self, traces: &[&Path], stop: &AtomicBool) -> Inputs {
         if traces.is_empty() {
             return Inputs::Nothing;

@@ -1,6 +1,6 @@
-//! The folder that a run leaves: replaced whole or not at all, by one process at a time, and read as one command left it.
+//! The result folder of a run. It is replaced whole or not at all, by one process at a time, and read as one command left it.
 //!
-//! Reading is here; [`Folder`] writes. The manifest decides what belongs together, see [`Member`].
+//! This module reads; [`Folder`] writes. The manifest decides which files and runs belong together, see [`Member`].
 
 mod claim;
 mod disk;
@@ -27,23 +27,23 @@ const SCENARIO: &str = "scenario.toml";
 const SUMMARY: &str = "summary.json";
 const TIMELINE_CSV: &str = "timeline.csv";
 const TIMELINE: &str = "timeline.parquet";
-/// Timed windows and probes, a row each.
+/// Timed windows and probes, one row each.
 pub const WINDOWS_CSV: &str = "windows.csv";
 const WINDOWS: &str = "windows.parquet";
 const BLOCKS: &str = "blocks.parquet";
 const LATENCY: &str = "latency.json";
-/// The page of a run, or of several.
+/// The report on a run, or on several.
 pub const REPORT: &str = "report.html";
-/// A line a cell of a sweep.
+/// One line for each cell of a sweep.
 pub const GRID: &str = "grid.csv";
-/// A line a run of a sweep with several seeds, whose [`GRID`] has a line a cell.
+/// One line for each run of a sweep with several seeds. Its [`GRID`] has one line for each cell.
 pub const RUNS: &str = "runs.csv";
 /// Means and intervals of several seeds.
 pub const STATISTICS: &str = "statistics.json";
-/// The demo's trace, beside the folders of its runs.
+/// The demo's trace, next to the folders of its runs.
 pub const TRACE_COPY: &str = "pgbench-ext4.iolog.zst";
 
-/// Every file that wane may leave in a result folder, the manifest apart.
+/// Every file that wane may write into a result folder, except the manifest.
 const FILES: [&str; 13] = [
     SCENARIO,
     SUMMARY,
@@ -60,21 +60,21 @@ const FILES: [&str; 13] = [
     TRACE_COPY,
 ];
 
-/// How often a reader starts anew when results are replaced under its eyes.
+/// Largest number of times that a reader starts again because results are being replaced.
 const READS_MAX: u32 = 20;
 
-/// A run, as it is kept and as reports are made of it.
+/// The result of a run, as it is saved and as reports use it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunResult {
     /// The run in numbers.
     pub summary: Summary,
-    /// Its life, in order.
+    /// The rows of its life, in order.
     pub timeline: Vec<Row>,
     /// Its blocks at the end, in order of id.
     pub blocks: Vec<BlockRow>,
     /// Its timed windows, in order; none in an untimed run.
     pub windows: Vec<Window>,
-    /// Codewords of first reads by raw bit errors, the last entry those beyond; `None` on flash without errors.
+    /// Codewords of first reads by their number of raw bit errors; the last entry counts all with more. `None` on flash without errors.
     pub error_histogram: Option<Vec<u64>>,
     /// The resolved scenario.
     pub scenario_toml: String,
@@ -90,7 +90,7 @@ struct Close {
 /// Most folders that a message names.
 const NAMED_MAX: usize = 3;
 
-/// The folders in one that hold results, as the end of a sentence; nothing where none does.
+/// Lists the subfolders that hold results, as the end of a sentence; empty if there are none.
 fn results_below(path: &Path) -> String {
     let is_one = |folder: &Path| folder.join(MANIFEST).is_file() || folder.join(SUMMARY).is_file();
     let entries = std::fs::read_dir(path).into_iter().flatten().filter_map(Result::ok);
@@ -105,19 +105,19 @@ fn results_below(path: &Path) -> String {
     if names.is_empty() { String::new() } else { format!("; folders in it do: {}{rest}", names.join(" ")) }
 }
 
-/// Why results could not be written or read. Each is one sentence with the path.
+/// Reasons why results could not be written or read. Each is one sentence with the path.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ResultError {
-    /// The folder cannot be made, or nothing can be written to it.
+    /// The folder cannot be created or written to.
     #[error("results cannot be written to '{}': {reason}; give a folder that can be written", excerpt_path(path))]
     Unwritable {
         /// The folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         reason: io::Error,
     },
-    /// The folder holds something that is no result.
+    /// The folder holds something that is not a result.
     #[error(
         "'{}' holds '{}', which is no result of wane; give an empty folder, a new one, or one of an earlier run",
         excerpt_path(path),
@@ -129,7 +129,7 @@ pub enum ResultError {
         /// The first entry that wane would not have written.
         found: String,
     },
-    /// The folder holds what another command left, and was to go on with this one's.
+    /// The folder holds results of another command, although this command was to continue its own.
     #[error(
         "'{}' holds results of {found}; what it holds stays: give an empty folder, a new one, or the one of this very grid to go on with it",
         excerpt_path(path)
@@ -140,7 +140,7 @@ pub enum ResultError {
         /// What left them, in words.
         found: &'static str,
     },
-    /// The folder holds several runs that the command would take away.
+    /// The folder holds several runs that the command would delete.
     #[error(
         "'{}' holds {} of {found}, which would be lost; give another folder, or --force to replace them",
         excerpt_path(path),
@@ -151,20 +151,20 @@ pub enum ResultError {
         path: PathBuf,
         /// What left them, in words.
         found: &'static str,
-        /// How many of its runs would go.
+        /// Number of runs that would be deleted.
         count: usize,
     },
-    /// The folder is that of one of several runs.
+    /// The folder belongs to one of several runs.
     #[error("'{}' belongs to {found} in '{}'; give another folder", excerpt_path(path), excerpt_path(around))]
     MemberOf {
         /// The folder.
         path: PathBuf,
-        /// What left the folder around it, in words.
+        /// The command that wrote the folder around it, in words.
         found: &'static str,
         /// The folder around it.
         around: PathBuf,
     },
-    /// Another process writes into the folder, the one around it, or one in it.
+    /// Another process writes into the folder, its parent or a subfolder.
     #[error("'{}' is in use by another run of wane; wait until it ends, or give another folder", excerpt_path(path))]
     InUse {
         /// The folder that is locked.
@@ -188,7 +188,7 @@ pub enum ResultError {
         /// The folder.
         path: PathBuf,
     },
-    /// Several runs lie in the folder, and nothing says which of them belong together.
+    /// The folder holds several runs, but no manifest that says which belong together.
     #[error(
         "'{}' holds several results, but no {MANIFEST} that says which belong together; name the folders of the runs",
         excerpt_path(path)
@@ -219,7 +219,7 @@ pub enum ResultError {
     },
 }
 
-/// The run in the folder at `path`.
+/// Reads the run in the folder at `path`.
 ///
 /// # Errors
 /// There is no finished run, or one of its files cannot be read.
@@ -227,8 +227,8 @@ pub fn read_run(path: &Path) -> Result<RunResult, ResultError> {
     at_rest(path, &|manifest| run_of(path, manifest))
 }
 
-/// The run in the folder at `path`, or those that its manifest names: a sweep, several seeds or a demo. Members that are
-/// not there yet are passed over.
+/// Reads the run in the folder at `path`, or the runs that its manifest names: a sweep, several seeds or a demo. Members
+/// that are not there yet are skipped.
 ///
 /// # Errors
 /// There is no finished run, one of the files cannot be read, or a member is not the run that the manifest names.
@@ -253,7 +253,7 @@ pub fn read_runs(path: &Path) -> Result<Vec<RunResult>, ResultError> {
     })
 }
 
-/// Reads by a manifest that is the same before and after, so that nothing was replaced in between.
+/// Reads again until the manifest is the same before and after, so that nothing was replaced in between.
 fn at_rest<T>(path: &Path, read: &dyn Fn(Option<&Manifest>) -> Result<T, ResultError>) -> Result<T, ResultError> {
     for _ in 0..READS_MAX {
         let before = Manifest::read(path)?;
@@ -266,7 +266,7 @@ fn at_rest<T>(path: &Path, read: &dyn Fn(Option<&Manifest>) -> Result<T, ResultE
     Err(ResultError::Unreadable { path: path.to_owned(), reason })
 }
 
-/// Whether a run and its own manifest are what the manifest of several runs names.
+/// Whether a run and its own manifest match the entry in the manifest of several runs.
 fn is_named(summary: &Summary, own: Option<&Manifest>, member: &Member) -> bool {
     let inputs = own.map(|manifest| manifest.inputs.clone()).unwrap_or_default();
     summary.scenario.hash == member.scenario && inputs == member.inputs
@@ -274,7 +274,7 @@ fn is_named(summary: &Summary, own: Option<&Manifest>, member: &Member) -> bool 
 
 fn run_of(path: &Path, manifest: Option<&Manifest>) -> Result<RunResult, ResultError> {
     let Some(manifest) = manifest else {
-        // As the first versions left it.
+        // The first versions wrote no manifest.
         let several = [GRID, STATISTICS].iter().any(|name| path.join(name).exists());
         return if several {
             Err(ResultError::Unnamed { path: path.to_owned() })
@@ -286,8 +286,8 @@ fn run_of(path: &Path, manifest: Option<&Manifest>) -> Result<RunResult, ResultE
 }
 
 impl RunResult {
-    /// The run as the files that keep it, by name, without those that say the same for people: what goes from process to process.
-    /// [`Self::of_files`] gives it back, each number as it was.
+    /// Writes the run as files in memory, by name, without those that repeat it for people. Processes pass runs to each other in this form.
+    /// [`Self::of_files`] restores it exactly.
     ///
     /// # Errors
     /// A table cannot be made.
@@ -296,7 +296,7 @@ impl RunResult {
         Ok(files.into_iter().map(|(name, bytes)| (name.to_owned(), bytes)).collect())
     }
 
-    /// The run that [`Self::to_files`] made these files of.
+    /// Restores the run from the files of [`Self::to_files`].
     ///
     /// # Errors
     /// One is missing or does not hold what it should.
@@ -309,7 +309,7 @@ impl RunResult {
 struct RunFiles<'a> {
     folder: &'a Path,
     manifest: Option<&'a Manifest>,
-    /// The files themselves, where they lie in no folder.
+    /// The files themselves, if they are in memory.
     memory: Option<&'a [(String, Vec<u8>)]>,
 }
 
@@ -362,7 +362,7 @@ impl RunFiles<'_> {
         text.map_err(|_| self.unreadable(name, "it is no UTF-8 text".to_owned()))
     }
 
-    /// A file that the manifest names, unchanged since; without a manifest, whatever is there.
+    /// Reads a file. With a manifest it must be named there and unchanged since; without one any file is read.
     fn bytes(&self, name: &str) -> Result<Option<Vec<u8>>, ResultError> {
         if let Some(files) = self.memory {
             return Ok(files.iter().find(|(found, _)| found == name).map(|(_, bytes)| bytes.clone()));

@@ -1,4 +1,4 @@
-//! `grid.csv`: one line a cell of a sweep, in grid order; and the windows of all cells.
+//! `grid.csv`: one line for each cell of a sweep, in grid order. Also the windows of all cells.
 
 use serde_json::Value;
 
@@ -8,16 +8,16 @@ use super::statistics::to_value;
 use super::tables::{Column, Values, text_column, to_csv, window_columns};
 use super::{Estimate, RunResult, Summary};
 
-/// One cell: the values that were swept, as the user wrote them, and what came out.
+/// One cell: the swept values, as the user wrote them, and the result.
 #[derive(Clone, Copy, Debug)]
 pub struct GridCell<'a> {
-    /// One value a swept key.
+    /// One value for each swept key.
     pub values: &'a [String],
-    /// `None` where the cell could not be run.
+    /// `None` if the cell could not be run.
     pub summary: Option<&'a Summary>,
 }
 
-/// The figures of the summary that `grid.csv` shows; those of time, of errors and of fast-forward are empty where a run has none.
+/// The figures of the summary that `grid.csv` shows. Those of time, errors and fast-forward are empty if a run has none.
 pub const GRID_LEAVES: &[&str] = &[
     "host.drive_writes",
     "host.bytes_written",
@@ -68,11 +68,11 @@ pub const GRID_LEAVES: &[&str] = &[
     "run.version",
 ];
 
-/// Those of them that are texts.
+/// The figures among [`GRID_LEAVES`] that are texts.
 const TEXTS: [&str; 4] = ["end.reason", "end.cause", "scenario.hash", "run.version"];
 
-/// The grid as CSV: a column a key of `keys`, then a column a path of `leaves`. Null is empty. Values of a key are numbers where all
-/// of them are: percentages as shares, sizes in bytes, durations in seconds.
+/// The grid as CSV: a column for each of `keys`, then a column for each path of `leaves`. Null is empty. Values of a key are written as
+/// numbers if all of them are: percentages as shares, sizes in bytes, durations in seconds.
 pub fn grid_csv(keys: &[String], leaves: &[&str], cells: &[GridCell<'_>]) -> String {
     let header = keys.iter().map(String::as_str).chain(leaves.iter().copied());
     let mut text = line(header.map(str::to_owned));
@@ -85,8 +85,8 @@ pub fn grid_csv(keys: &[String], leaves: &[&str], cells: &[GridCell<'_>]) -> Str
     text
 }
 
-/// The same as a table: keys are numbers where all of their values are; figures are whole numbers where all runs have one, and numbers that
-/// may be null else; reasons, causes and hashes are texts, empty where there are none.
+/// The same as a table. Keys are numbers if all of their values are. Figures are whole numbers if all runs have one, otherwise numbers that
+/// may be null. Reasons, causes and hashes are texts, empty if there are none.
 pub fn grid_columns(keys: &[String], leaves: &[&str], cells: &[GridCell<'_>]) -> Vec<Column> {
     let values: Vec<&[String]> = cells.iter().map(|cell| cell.values).collect();
     let of_key = |key: usize| {
@@ -107,7 +107,7 @@ pub fn grid_columns(keys: &[String], leaves: &[&str], cells: &[GridCell<'_>]) ->
     keys.chain(leaves.iter().map(|path| Column { name: (*path).to_owned(), values: of_leaf(path) })).collect()
 }
 
-/// Numbers as whole ones, where all are that a double holds exactly.
+/// The numbers as whole ones, if a double holds all of them exactly.
 fn whole(numbers: &[f64]) -> Option<Vec<u64>> {
     let is_whole = |number: &f64| number.fract() == 0.0 && (0.0..9.0e15).contains(number);
     numbers.iter().all(is_whole).then(|| numbers.iter().map(|number| *number as u64).collect())
@@ -116,14 +116,14 @@ fn whole(numbers: &[f64]) -> Option<Vec<u64>> {
 /// One cell of a sweep with several seeds.
 #[derive(Clone, Debug)]
 pub struct SeededCell<'a> {
-    /// One value a swept key.
+    /// One value for each swept key.
     pub values: &'a [String],
-    /// Of the seeds that could be run.
+    /// The summaries of the seeds that could be run.
     pub summaries: Vec<Summary>,
 }
 
-/// The grid with several seeds as CSV: a line a cell, and of each number its mean, and `.low` and `.high`, the ends of its 95 % interval.
-/// Texts that differ between the seeds are joined by `|`. Values of keys as in [`grid_csv`].
+/// The grid with several seeds as CSV: a line for each cell. Each number has its mean, and in `.low` and `.high` the ends of its 95 % interval.
+/// Texts that differ between the seeds are joined by `|`. Values of keys are as in [`grid_csv`].
 pub fn seeded_grid_csv(keys: &[String], leaves: &[&str], cells: &[SeededCell<'_>]) -> String {
     let figures = leaves.iter().flat_map(|leaf| {
         let ends: &[&str] = if TEXTS.contains(leaf) { &[""] } else { &["", ".low", ".high"] };
@@ -156,7 +156,7 @@ pub fn seeded_grid_csv(keys: &[String], leaves: &[&str], cells: &[SeededCell<'_>
     text
 }
 
-/// The windows of all cells as CSV, the values of the keys before each; empty without any window.
+/// The windows of all cells as CSV, each line with the values of the cell's keys first; empty without any window.
 pub fn windows_csv(keys: &[String], cells: &[(&[String], &RunResult)]) -> String {
     let windows = || cells.iter().flat_map(|(_, run)| &run.windows);
     if windows().next().is_none() {
@@ -171,7 +171,7 @@ pub fn windows_csv(keys: &[String], cells: &[(&[String], &RunResult)]) -> String
     to_csv(&columns)
 }
 
-/// Rows of values, in which those of a key are plain numbers where all of its values are numbers.
+/// The rows with the values of a key as plain numbers, if all of its values are numbers.
 fn as_numbers<'a>(keys: usize, rows: impl Iterator<Item = &'a [String]>) -> impl Iterator<Item = Vec<String>> {
     let mut rows: Vec<Vec<String>> = rows.map(<[String]>::to_vec).collect();
     assert!(
@@ -187,7 +187,7 @@ fn as_numbers<'a>(keys: usize, rows: impl Iterator<Item = &'a [String]>) -> impl
     rows.into_iter()
 }
 
-/// A value as a number: a percentage as its share, a size in bytes, a duration in seconds; `None` for what is none.
+/// A value as a number: a percentage as a share, a size in bytes, a duration in seconds; `None` if it is not a number.
 pub fn number(value: &str) -> Option<f64> {
     let value = value.trim().trim_matches(['"', '\'']);
     let plain = |text: &str| text.trim().parse::<f64>().ok().filter(|number| number.is_finite());
@@ -197,7 +197,7 @@ pub fn number(value: &str) -> Option<f64> {
         .or_else(|| value.parse::<Nanos>().ok().map(|nanos| nanos.0 as f64 / 1e9))
 }
 
-/// The value at a dotted path; null where there is none.
+/// The value at a dotted path; null if there is none.
 fn leaf<'a>(value: &'a Value, path: &str) -> &'a Value {
     path.split('.').try_fold(value, |value, key| value.get(key)).unwrap_or(&Value::Null)
 }
@@ -216,7 +216,7 @@ fn line(fields: impl Iterator<Item = String>) -> String {
     text
 }
 
-/// Quotes as RFC 4180 asks.
+/// Quotes a field as RFC 4180 requires.
 pub(super) fn quoted(field: &str) -> String {
     if field.contains(['"', ',', '\n', '\r']) {
         format!("\"{}\"", field.replace('"', "\"\""))

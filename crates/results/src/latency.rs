@@ -1,4 +1,4 @@
-//! What requests took and what error correction saw: over a run, and in each window of it.
+//! Latencies of requests and figures of error correction, over a run and in each of its windows.
 
 use std::ops::Sub;
 
@@ -7,23 +7,23 @@ use serde::{Deserialize, Serialize};
 /// `latency.*`
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
-    /// Of reads that touched flash or its buffer; null where there were none.
+    /// Latencies of reads that touched flash or its buffer; null without such reads.
     pub read: Option<LatencyFigures>,
-    /// Of writes.
+    /// Latencies of writes.
     pub write: Option<LatencyFigures>,
-    /// Of a key-value store's operations; left out where nothing but requests was timed.
+    /// Latencies of a key-value store's operations; left out if only requests were timed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operations: Option<OperationLatency>,
 }
 
-/// `latency.operations.*`: of what clients of a key-value store asked for.
+/// `latency.operations.*`: latencies of the operations of a key-value store's clients.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OperationLatency {
-    /// Of all kinds together.
+    /// All kinds together.
     pub all: OperationFigures,
-    /// Lookups of a key; null where there were none, as of all kinds.
+    /// Lookups of a key. Each kind is null if there were none.
     pub read: Option<OperationFigures>,
-    /// Puts of records that are there.
+    /// Puts of existing records.
     pub update: Option<OperationFigures>,
     /// Puts of new records.
     pub insert: Option<OperationFigures>,
@@ -34,7 +34,7 @@ pub struct OperationLatency {
 }
 
 impl OperationLatency {
-    /// The kinds with words for a reader, as far as there were any.
+    /// The kinds that occurred, with words for a reader.
     pub fn named(&self) -> Vec<(&'static str, OperationFigures)> {
         let kinds = [
             ("reads", self.read),
@@ -47,14 +47,14 @@ impl OperationLatency {
     }
 }
 
-/// `latency.operations.read.*` and the like, in nanoseconds from the arrival of an operation's first request until the last one that it
-/// waits for is done; 0 of one that waits for none.
+/// `latency.operations.read.*` and the like, in nanoseconds from the arrival of an operation's first request until the last request that it
+/// waits for is done; 0 for an operation that waits for none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OperationFigures {
     /// How long operations took.
     #[serde(flatten)]
     pub times: LatencyDistribution,
-    /// Operations that were done, each second.
+    /// Operations done per second.
     pub per_second: f64,
 }
 
@@ -64,14 +64,14 @@ pub struct LatencyFigures {
     /// How long requests took.
     #[serde(flatten)]
     pub times: LatencyDistribution,
-    /// Where the time went, of the page that finished last.
+    /// How the time of a request's last finished page is divided.
     pub breakdown_ns: BreakdownMeans,
 }
 
-/// How long things took, in nanoseconds. Percentiles are nearest-rank within three significant digits; mean and maximum are exact.
+/// A distribution of durations, in nanoseconds. Percentiles are nearest-rank within three significant digits; mean and maximum are exact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LatencyDistribution {
-    /// How many there were.
+    /// Number of durations.
     pub count: u64,
     /// Mean.
     pub mean_ns: f64,
@@ -93,10 +93,10 @@ pub struct LatencyDistribution {
     pub max_ns: u64,
 }
 
-/// `latency.*.breakdown_ns.*`: means over the requests. They add up to the mean latency.
+/// `latency.*.breakdown_ns.*`: means over the requests, which add up to the mean latency.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BreakdownMeans {
-    /// Waiting while the die or the channel worked for the host.
+    /// Waiting while the die or the channel worked for other host requests.
     pub behind_host: f64,
     /// Waiting behind garbage collection.
     pub behind_gc: f64,
@@ -110,17 +110,17 @@ pub struct BreakdownMeans {
     pub rereads: f64,
     /// Reading the rest of its stripe.
     pub recovery: f64,
-    /// On the channel.
+    /// Transfer on the channel.
     pub transfer: f64,
-    /// At the firmware's processors, queueing included.
+    /// Time at the firmware's processors, including queueing.
     pub thinking: f64,
     /// Programming.
     pub programming: f64,
     /// Waiting for room in the write cache, and its latency.
     pub cache: f64,
-    /// Waiting for operations that must come before, and being suspended.
+    /// Waiting for operations that must come first, and being suspended.
     pub dependencies: f64,
-    /// On the link to the host, waiting for it included; 0 in results that an earlier version wrote.
+    /// Time on the link to the host, including waiting for it; 0 in results of earlier versions.
     #[serde(default)]
     pub link: f64,
 }
@@ -149,9 +149,9 @@ impl BreakdownMeans {
 /// `throughput.*`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Throughput {
-    /// Of reads.
+    /// Throughput of reads.
     pub read: OpThroughput,
-    /// Of writes.
+    /// Throughput of writes.
     pub write: OpThroughput,
 }
 
@@ -167,43 +167,43 @@ pub struct OpThroughput {
 /// `errors.*`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Errors {
-    /// Codewords that error correction looked at, those of re-reads included.
+    /// Codewords that error correction checked, including those of re-reads.
     pub codewords_checked: u64,
     /// Wrong bits in the codewords of first reads.
     pub raw_bit_errors: u64,
-    /// Page reads that were read again.
+    /// Page reads that needed a re-read.
     pub reads_retried: u64,
     /// Re-reads.
     pub retries: u64,
-    /// Page reads that serve the host, where errors are drawn.
+    /// Page reads for the host for which errors are drawn.
     #[serde(default)]
     pub host_page_reads: u64,
     /// Re-reads for the host.
     #[serde(default)]
     pub host_retries: u64,
-    /// Other page reads where errors are drawn: for relocation, scrubbing and reconstruction.
+    /// Other page reads for which errors are drawn: for relocation, scrubbing and reconstruction.
     #[serde(default)]
     pub background_page_reads: u64,
     /// Re-reads for relocation, scrubbing and reconstruction.
     #[serde(default)]
     pub background_retries: u64,
-    /// Pages that redundancy gave back.
+    /// Pages that redundancy could recover.
     pub recoveries: u64,
-    /// Pages that redundancy could not give back.
+    /// Pages that redundancy could not recover.
     pub recovery_failures: u64,
-    /// Pages that the host asked for and that were lost.
+    /// Lost pages that the host tried to read.
     pub uncorrectable: u64,
-    /// Pages that were lost when they were to be relocated.
+    /// Pages that were lost when they were relocated.
     pub uncorrectable_relocated: u64,
 }
 
 impl Errors {
-    /// Re-reads for each page read for the host; without such reads, none.
+    /// Re-reads for each page read for the host; `None` without such reads.
     pub fn host_retry_rate(&self) -> Option<f64> {
         (self.host_page_reads > 0).then(|| self.host_retries as f64 / self.host_page_reads as f64)
     }
 
-    /// Re-reads for each page read for relocation, scrubbing and reconstruction; without such reads, none.
+    /// Re-reads for each page read for relocation, scrubbing and reconstruction; `None` without such reads.
     pub fn background_retry_rate(&self) -> Option<f64> {
         (self.background_page_reads > 0).then(|| self.background_retries as f64 / self.background_page_reads as f64)
     }
@@ -229,7 +229,7 @@ impl Errors {
 impl Sub for Errors {
     type Output = Self;
 
-    /// What was counted between `earlier` and `self`.
+    /// The counts between `earlier` and `self`.
     fn sub(self, earlier: Self) -> Self {
         let (now, before) = (self.values(), earlier.values());
         assert!(
@@ -267,22 +267,22 @@ impl Sub for Errors {
     }
 }
 
-/// What a window is of.
+/// The kind of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WindowKind {
-    /// A stretch of a timed run.
+    /// A part of a timed run.
     Run,
-    /// A probe: a copy of the drive, looked at closely.
+    /// A probe: a timed copy of the drive.
     Probe,
 }
 
-/// `thermal.*`: how warm a drive was.
+/// `thermal.*`: the temperature of a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Thermal {
     /// Degrees Celsius at the end.
     pub celsius_end: f64,
-    /// The mean over the time.
+    /// Mean over time, in degrees Celsius.
     pub celsius_mean: f64,
     /// Watts that it dissipated on average.
     pub watts_mean: f64,
@@ -293,29 +293,29 @@ pub struct Thermal {
 /// One window of `latency.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Window {
-    /// What it is of.
+    /// Its kind.
     pub kind: WindowKind,
     /// Drive writes at its start.
     pub at_drive_writes: f64,
-    /// The same in days of the calendar; null without one.
+    /// Days of the calendar at its start; null without a calendar.
     #[serde(default)]
     pub at_days: Option<f64>,
     /// Mean erase count at its start.
     pub erase_count_mean: f64,
     /// Simulated seconds that it lasted.
     pub seconds: f64,
-    /// What requests took.
+    /// Latencies of its requests.
     pub latency: Latency,
-    /// What was served.
+    /// Throughput.
     pub throughput: Throughput,
-    /// What error correction saw; null on flash without errors.
+    /// Figures of error correction; null on flash without errors.
     pub errors: Option<Errors>,
-    /// How warm the drive was; absent where it has no heat.
+    /// Temperature of the drive; absent if heat is not simulated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thermal: Option<Thermal>,
-    /// Points of the distribution of read latencies: nanoseconds, and the share of the reads that took no longer.
+    /// Points of the distribution of read latencies: nanoseconds, and the share of reads that took no longer.
     pub read_cdf: Vec<(u64, f64)>,
-    /// The same of writes.
+    /// Points of the distribution of write latencies.
     pub write_cdf: Vec<(u64, f64)>,
 }
 

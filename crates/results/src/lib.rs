@@ -1,7 +1,7 @@
-//! What a run leaves behind: counters, the wear of its blocks, a timeline, a summary, and the folder that keeps them.
+//! The results of a run: counters, the wear of its blocks, a timeline, a summary, and the folder that keeps them.
 //!
-//! Everything here is a plain value that the run fills in. Running, and the pictures made of results, are left to
-//! others. Names of keys and columns are stable and documented in `docs/src/results.md`.
+//! Everything here is a plain value that the run fills in. Other crates run scenarios and draw pictures of
+//! results. Names of keys and columns are stable and documented in `docs/src/results.md`.
 
 mod ages;
 mod counters;

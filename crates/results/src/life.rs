@@ -1,12 +1,12 @@
-//! A life in the words of data sheets: TBW, DWPD and years.
+//! A life in the terms of data sheets: TBW, DWPD and years.
 //!
-//! As JESD218 has it, what a drive endures is told by what its host may write. The units are those of data sheets: a terabyte is 10^12
+//! As in JESD218, a drive's endurance is the amount that its host may write. The units are those of data sheets: a terabyte is 10^12
 //! bytes and a year has 365 days.
 
 use serde::{Deserialize, Serialize};
 use wane_units::DAYS_PER_YEAR;
 
-/// Years over which DWPD is told: the usual warranty.
+/// Years over which DWPD is reported: the usual warranty.
 pub const WARRANTY_YEARS: f64 = 5.0;
 
 /// Bytes of a terabyte.
@@ -20,48 +20,48 @@ pub enum CalendarOrigin {
     Scenario,
     /// The workload's trace, by its own times.
     Trace,
-    /// The clock of a timed run that ends after so many days.
+    /// The clock of a timed run that ends by `until.days`.
     Clock,
 }
 
-/// How fast a drive is written.
+/// The pace at which a drive is written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Calendar {
-    /// Drive writes in a day; more than 0.
+    /// Drive writes per day; more than 0.
     pub drive_writes_per_day: f64,
-    /// Where that comes from.
+    /// The source of this pace.
     pub origin: CalendarOrigin,
 }
 
 impl Calendar {
-    /// The days in which so many drive writes are made.
+    /// Days in which `drive_writes` drive writes are made.
     pub fn days(&self, drive_writes: f64) -> f64 {
         drive_writes / self.drive_writes_per_day
     }
 }
 
-/// `life.*`: what the host wrote from the end of preconditioning to the end of the run. Years are null without a calendar, and DWPD
-/// where the drive did not come to its end of life besides.
+/// `life.*`: what the host wrote from the end of preconditioning to the end of the run. Years are null without a calendar; DWPD is also null
+/// if the drive did not reach its end of life.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Life {
-    /// Terabytes that the host wrote, 10^12 bytes each: TBW where the drive came to its end of life.
+    /// Terabytes that the host wrote, 10^12 bytes each. If the drive reached its end of life, these are its TBW.
     pub terabytes_written: f64,
-    /// Drive writes in a day.
+    /// Drive writes per day.
     pub drive_writes_per_day: Option<f64>,
-    /// Where that comes from.
+    /// The source of this pace.
     pub calendar: Option<CalendarOrigin>,
-    /// Drive writes / drive writes in a day.
+    /// Drive writes / drive writes per day.
     pub days: Option<f64>,
     /// Days / 365.
     pub years: Option<f64>,
-    /// TBW / (capacity in TB x 365 x warranty years): the drive writes in a day that would use the drive up in just the warranty.
+    /// TBW / (capacity in TB x 365 x warranty years): the drive writes per day that would wear the drive out exactly at the end of the warranty.
     pub dwpd: Option<f64>,
-    /// The warranty for which DWPD is told.
+    /// The warranty for which DWPD is reported, in years.
     pub warranty_years: f64,
 }
 
 impl Life {
-    /// What so many drive writes of a drive of `capacity_bytes` come to. `is_over` where the drive came to its end of life.
+    /// The life of a drive of `capacity_bytes` after `drive_writes` drive writes. `is_over` says whether it reached its end of life.
     pub fn of(drive_writes: f64, capacity_bytes: u64, calendar: Option<Calendar>, is_over: bool) -> Self {
         let passes = |calendar: &Calendar| calendar.drive_writes_per_day > 0.0;
         debug_assert!(calendar.as_ref().is_none_or(passes), "a drive that is not written never ages by its calendar");

@@ -1,4 +1,4 @@
-//! Several seeds of one scenario as one answer: means and their 95 % intervals.
+//! Statistics over several seeds of one scenario: means and their 95 % intervals.
 
 use serde_json::{Map, Value, json};
 
@@ -11,7 +11,7 @@ pub struct Statistics {
     runs: usize,
 }
 
-/// A mean with the interval that holds the true one with 95 % confidence, if runs differ normally.
+/// A mean with its 95 % confidence interval, if runs are normally distributed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// Mean of the runs.
@@ -29,15 +29,15 @@ pub struct BandPoint {
     pub estimate: Estimate,
 }
 
-/// Figures nearer to each other than this share of themselves differ by rounding alone.
+/// Figures that differ by less than this share of themselves differ only by rounding.
 const ROUNDING: f64 = 1e-12;
 
-/// Whether two figures are the same but for rounding.
+/// Whether two figures are the same except for rounding.
 pub fn is_same(one: f64, other: f64) -> bool {
     (one - other).abs() <= ROUNDING * one.abs().max(other.abs())
 }
 
-/// Whether runs of several seeds came to the same in all but what the clock says: what they drew made no difference, and they are one
+/// Whether runs of several seeds have the same results, except real time. The random draws then made no difference, and the runs are one
 /// observation.
 pub fn seeds_made_no_difference(runs: &[&RunResult]) -> bool {
     let bare = |run: &RunResult| Summary { scenario: Scenario::default(), run: Run::default(), ..run.summary.clone() };
@@ -48,7 +48,7 @@ pub fn seeds_made_no_difference(runs: &[&RunResult]) -> bool {
 }
 
 impl Estimate {
-    /// The estimate from `values`; `None` without any.
+    /// Estimates the mean of `values`; `None` without values.
     pub fn of(values: &[f64]) -> Option<Self> {
         let count = values.len();
         if count == 0 {
@@ -57,7 +57,7 @@ impl Estimate {
         if count == 1 {
             return Some(Self { mean: values[0], half_width: f64::INFINITY });
         }
-        // What differs by rounding alone would have an interval of rounding errors.
+        // Figures that differ only by rounding would have an interval of rounding errors.
         if values.iter().all(|value| is_same(*value, values[0])) {
             return Some(Self { mean: values[0], half_width: 0.0 });
         }
@@ -77,7 +77,7 @@ impl Estimate {
     }
 }
 
-/// Of runs of one scenario those that came to their end, where one did: a mean of whole lives and of parts of lives is of neither.
+/// Of runs of one scenario, returns those that were not interrupted, or all if all were. Whole lives and parts of lives have no meaningful mean.
 pub fn whole_runs<T>(mut runs: Vec<T>, summary: impl Fn(&T) -> &Summary) -> Vec<T> {
     let is_whole = |run: &T| summary(run).end.reason != EndReason::Interrupted;
     if runs.iter().any(is_whole) {
@@ -87,7 +87,7 @@ pub fn whole_runs<T>(mut runs: Vec<T>, summary: impl Fn(&T) -> &Summary) -> Vec<
 }
 
 impl Statistics {
-    /// The statistics of `summaries`, which are of one scenario and several seeds.
+    /// Computes the statistics of `summaries` of one scenario with several seeds.
     pub fn of(summaries: &[Summary]) -> Self {
         let values: Vec<Value> = summaries.iter().map(to_value).collect();
         let mut tree = estimates(&values.iter().collect::<Vec<_>>());
@@ -109,7 +109,7 @@ impl Statistics {
         Self { tree, runs: summaries.len() }
     }
 
-    /// Runs that went in.
+    /// Number of runs.
     pub const fn runs(&self) -> usize {
         self.runs
     }
@@ -131,8 +131,8 @@ pub(super) fn to_value(summary: &Summary) -> Value {
     serde_json::to_value(summary).expect("a summary holds only strings and numbers")
 }
 
-/// Every number estimated over the same place in `values`; text and lists are left out. A figure or an object that is
-/// null or missing in one run may be there in the next.
+/// Estimates every number over its values in all of `values`; text and lists are left out. A figure or an object that is
+/// null or missing in one run may be there in another.
 fn estimates(values: &[&Value]) -> Value {
     let objects: Vec<&Map<String, Value>> = values.iter().filter_map(|value| value.as_object()).collect();
     if objects.is_empty() {
@@ -157,8 +157,8 @@ fn estimates(values: &[&Value]) -> Value {
     Value::Object(result)
 }
 
-/// The runs of several seeds as one band of `points` moments, up to the end of the shortest run: past it the mean would
-/// be of the survivors. Figures between two rows are interpolated. Empty where a run has no rows with the figure.
+/// The runs of several seeds as one band of `points` moments, up to the end of the shortest run. Beyond it the mean would
+/// cover only the survivors. Figures between two rows are interpolated. Empty if a run has no rows with the figure.
 pub fn band(timelines: &[&[Row]], figure: impl Fn(&[Row]) -> Vec<Option<f64>>, points: usize) -> Vec<BandPoint> {
     let curves: Vec<Vec<(f64, f64)>> = timelines
         .iter()
@@ -180,7 +180,7 @@ pub fn band(timelines: &[&[Row]], figure: impl Fn(&[Row]) -> Vec<Option<f64>>, p
         .collect()
 }
 
-/// The value of a curve with rising x at `x`, which lies within it.
+/// The value at `x` of a curve with ascending x; `x` must be within it.
 fn interpolate(curve: &[(f64, f64)], x: f64) -> f64 {
     debug_assert!(curve.first().is_some_and(|first| first.0 <= x), "a curve is asked from where it begins");
     let after = curve.partition_point(|point| point.0 < x).min(curve.len() - 1);

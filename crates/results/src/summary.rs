@@ -1,7 +1,7 @@
 //! The summary of a run: `summary.json`, and what `wane run --json` prints.
 //!
-//! Fields stand in the order in which they are written. Ratios are null where they are undefined. Everything under
-//! `run` may differ between two runs of the same scenario; nothing else may.
+//! Fields are in the order in which they are written. Undefined ratios are null. Only the fields under
+//! `run` may differ between two runs of the same scenario.
 
 use std::collections::BTreeMap;
 
@@ -10,59 +10,59 @@ use serde::{Deserialize, Serialize};
 use super::life::TERABYTE;
 use super::{EraseCounts, Errors, Latency, LatencyByGc, LatencyOf, Life, Thermal, Throughput, WriteAmplification};
 
-/// What the warning says of errors beyond the data of their model, by which others know it.
+/// Part of the warning about errors beyond the data of their model, by which other code finds it.
 pub const EXTRAPOLATED: &str = "are extrapolated in";
 
-/// A run in numbers. Pages are mapping units; counts start after preconditioning, `wear` includes it. Of a life that was fast-forwarded,
-/// `host`, `flash`, `write_amplification` and `gc` are of what was simulated; `wear`, `capacity`, `end` and `life` are of both.
+/// A run in numbers. Pages are mapping units. Counts start after preconditioning; `wear` includes it. In a fast-forwarded life,
+/// `host`, `flash`, `write_amplification` and `gc` cover the simulated part; `wear`, `capacity`, `end` and `life` cover both parts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// Which scenario was run.
     pub scenario: Scenario,
-    /// What the host did.
+    /// Host requests.
     pub host: Host,
-    /// What the flash did.
+    /// Flash operations.
     pub flash: Flash,
     /// Flash pages programmed per host page.
     pub write_amplification: SummaryWriteAmplification,
     /// Garbage collection.
     pub gc: Gc,
-    /// Erase counts over all physical blocks, retired ones included.
+    /// Erase counts over all physical blocks, including retired ones.
     pub wear: Wear,
-    /// What the drive holds.
+    /// Capacity of the drive.
     pub capacity: Capacity,
     /// How the run ended.
     pub end: End,
-    /// The drive that the run's smaller one stands for; absent where it stands for itself.
+    /// The larger drive that the run's scaled drive stands for; absent without scaling.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scaled: Option<Scaled>,
-    /// Which part of the life was predicted instead of simulated; absent where all of it was simulated.
+    /// Which part of the life was predicted instead of simulated; absent if all of it was simulated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fast_forward: Option<FastForwarded>,
-    /// What was written in the words of data sheets; absent from results of earlier versions.
+    /// The amount written, in the terms of data sheets; absent from results of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub life: Option<Life>,
-    /// What requests took, in a timed run; of its last window where only windows are timed.
+    /// Latencies in a timed run. If only windows are timed, those of the last window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<Latency>,
-    /// Of which part of the drive's life that is.
+    /// The part of the drive's life in which `latency` was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_of: Option<LatencyOf>,
-    /// Where garbage collection began in the run, what requests took before and since.
+    /// Latencies before and after garbage collection began, if it began in the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_by_gc: Option<LatencyByGc>,
-    /// What was served in that time.
+    /// Throughput in the same part of the life as `latency`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throughput: Option<Throughput>,
-    /// How warm the drive was meanwhile, where it has heat of its own.
+    /// Temperature of the drive in that part, if heat is simulated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thermal: Option<Thermal>,
-    /// What error correction saw, on flash that errs.
+    /// Figures of error correction, on flash with errors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub errors: Option<Errors>,
-    /// What the reader of these numbers should know.
+    /// Warnings for the reader of these numbers.
     pub warnings: Vec<String>,
-    /// What may differ between two runs of the same scenario.
+    /// Fields that may differ between two runs of the same scenario.
     pub run: Run,
 }
 
@@ -71,9 +71,9 @@ pub struct Summary {
 pub struct Scenario {
     /// A name for people: of the scenario file, the experiment or the grid cell.
     pub name: String,
-    /// Hash of the resolved scenario, with the policies from outside that took the place of its own.
+    /// Hash of the resolved scenario, including the policies from outside that replaced its own.
     pub hash: String,
-    /// Policies from outside that took the place of the scenario's, by the key under `ftl` that chooses their family: each with
+    /// Policies from outside that replaced the scenario's, by the key under `ftl` that chooses their family. Each has
     /// `policy`, its name, and its parameters.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub overrides: BTreeMap<String, BTreeMap<String, serde_json::Value>>,
@@ -82,38 +82,38 @@ pub struct Scenario {
 /// `scaled.*`
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scaled {
-    /// Bytes that the larger drive exports when new. TBW are told for it; bytes, pages and blocks are those of the run.
+    /// Bytes that the larger drive exports when new. TBW are reported for it; bytes, pages and blocks are those of the run.
     pub from_logical_bytes: u64,
-    /// The smaller drive's logical capacity over the larger one's.
+    /// Logical capacity of the smaller drive divided by that of the larger one.
     pub ratio: f64,
 }
 
-/// `fast_forward.*`: what was simulated and what was predicted, apart.
+/// `fast_forward.*`: the simulated and the predicted part of the life.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FastForwarded {
-    /// How erases were predicted.
+    /// The model that predicted erases.
     pub model: String,
-    /// The acceleration factor that was asked for.
+    /// The acceleration factor of the scenario.
     pub factor: f64,
-    /// The one that came of it: drive writes over those that were simulated, taken-back ones among them.
+    /// The factor that was reached: all drive writes divided by those simulated, including those that were taken back.
     pub factor_reached: f64,
     /// Drive writes of the life that were simulated.
     pub drive_writes_simulated: f64,
     /// Drive writes of the life that were predicted.
     pub drive_writes_predicted: f64,
-    /// Flash blocks erased in the life that was simulated.
+    /// Flash blocks erased in the simulated part.
     pub blocks_erased_simulated: u64,
-    /// Erases of flash blocks that were predicted.
+    /// Predicted erases of flash blocks.
     pub blocks_erased_predicted: u64,
     /// Periods that were simulated.
     pub periods_simulated: u64,
-    /// Predictions that hold.
+    /// Predictions that were kept.
     pub predictions: u64,
-    /// Predictions that were taken back, since what followed was not what they went by.
+    /// Predictions that were taken back, since the simulated period after them did not fit.
     pub predictions_taken_back: u64,
-    /// Flash pages programmed after predictions that were taken back: they cost time and count nowhere else.
+    /// Flash pages programmed after predictions that were taken back. They took time but count nowhere else.
     pub pages_programmed_in_vain: u64,
-    /// Blocks that were predicted beyond their rated erases and were given those alone. One that holds data takes one erase more when it
+    /// Blocks that were predicted beyond their rated erases and were set to the rated erases. A block with data has one erase more when it
     /// leaves service.
     pub blocks_clamped: u64,
 }
@@ -125,13 +125,13 @@ pub struct Host {
     pub pages_written: u64,
     /// Bytes written.
     pub bytes_written: u64,
-    /// Pages written over the logical pages of the new drive.
+    /// Pages written divided by the logical pages of the new drive.
     pub drive_writes: f64,
     /// Pages read.
     pub pages_read: u64,
     /// Pages among those read that held no data.
     pub pages_read_unmapped: u64,
-    /// Pages given up.
+    /// Pages trimmed.
     pub pages_trimmed: u64,
 }
 
@@ -140,20 +140,20 @@ pub struct Host {
 pub struct Flash {
     /// Pages programmed, by cause.
     pub pages_programmed: PagesProgrammed,
-    /// Program commands: fewer than pages where a flash page holds several mapping units.
+    /// Program commands. There are fewer than pages if a flash page holds several mapping units.
     pub program_operations: u64,
     /// Blocks erased, by cause.
     pub blocks_erased: BlocksErased,
-    /// Pages that scrubbing read to see how they fare.
+    /// Pages that scrubbing read to count their errors.
     #[serde(default)]
     pub scrub_checks: u64,
     /// Stripes that got no parity because no die had room for it.
     #[serde(default)]
     pub stripes_unprotected: u64,
-    /// Reads of pages that were still being programmed, served from the controller's buffer; of a timed run.
+    /// Reads of pages that were still being programmed, served from the controller's buffer, in a timed run.
     #[serde(default)]
     pub reads_buffered: u64,
-    /// Reads of the host that went to the rest of their stripe, as their die collected; of a timed run.
+    /// Host reads that were served from the rest of their stripe because their die was collecting, in a timed run.
     #[serde(default)]
     pub reads_around: u64,
 }
@@ -175,10 +175,10 @@ pub struct PagesProgrammed {
     /// Parity of stripes.
     #[serde(default)]
     pub parity: u64,
-    /// What a recovery needs: the checkpoint, and the journal of trims.
+    /// Metadata for recovery: the checkpoint, and the journal of trims.
     #[serde(default)]
     pub metadata: u64,
-    /// Left empty in flash pages that were closed before they were full.
+    /// Units left empty in flash pages that were closed before they were full.
     pub padding: u64,
     /// All of these.
     pub total: u64,
@@ -210,7 +210,7 @@ pub struct SummaryWriteAmplification {
     pub wear_leveling: Option<f64>,
     /// Every cause / host.
     pub total: Option<f64>,
-    /// The same over the last full drive write, or over the whole run where it was shorter.
+    /// Write amplification over the last full drive write, or over the whole run if it was shorter.
     pub last_drive_write: WriteAmplification,
 }
 
@@ -224,9 +224,9 @@ impl SummaryWriteAmplification {
 /// `gc.*`
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Gc {
-    /// Blocks chosen.
+    /// Number of victims.
     pub victims: u64,
-    /// Valid pages in a chosen block; null without victims.
+    /// Mean valid pages of a victim; null without victims.
     pub valid_pages_per_victim_mean: Option<f64>,
 }
 
@@ -252,7 +252,7 @@ pub struct Capacity {
     pub logical_bytes_exported: u64,
     /// Bytes of the blocks still in service.
     pub physical_bytes_usable: u64,
-    /// Physical / logical capacity of the new drive - 1; the spare factor is 1 - 1 / (1 + this). Absent in results of earlier versions.
+    /// Physical / logical capacity of the new drive - 1. The spare factor is 1 - 1 / (1 + this). Absent from results of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over_provisioning: Option<f64>,
 }
@@ -261,17 +261,17 @@ pub struct Capacity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EndReason {
-    /// The drive writes asked for were made.
+    /// `until.drive-writes` was reached.
     DriveWrites,
-    /// The days asked for are over.
+    /// `until.days` was reached.
     Days,
-    /// The requests asked for were served.
+    /// `until.requests` was reached.
     Requests,
     /// The trace ran out.
     TraceEnd,
     /// The drive died.
     EndOfLife,
-    /// The simulated clock came to its end, 584 years after the start.
+    /// The simulated clock reached its end, 584 years after the start.
     ClockEnd,
     /// The user stopped the run.
     Interrupted,
@@ -281,11 +281,11 @@ pub enum EndReason {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EndCause {
-    /// As many blocks retired as the drive had to spare.
+    /// All spare blocks have retired.
     SpareExhausted,
-    /// Nothing left to write to.
+    /// No free block is left to write to.
     NoFreeBlock,
-    /// Nothing that garbage collection could reclaim, or it went on and gained nothing.
+    /// Garbage collection found no victim, or went on without gaining space.
     NoVictim,
     /// The data in use exceed what the drive still exports.
     FootprintDoesNotFit,
@@ -298,39 +298,39 @@ pub enum EndCause {
 pub struct End {
     /// Why the run ended.
     pub reason: EndReason,
-    /// What the drive died of; null when it lives.
+    /// Why the drive died; null if it did not.
     pub cause: Option<EndCause>,
     /// Drive writes at the end.
     pub at_drive_writes: f64,
 }
 
-/// `run.*`: what may differ between two runs of the same scenario.
+/// `run.*`: fields that may differ between two runs of the same scenario.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// Root of all random streams.
     pub seed: u64,
-    /// Seconds that the run took.
+    /// Seconds of real time that the run took.
     pub wall_seconds: f64,
-    /// Flash pages programmed a second, over the measured phase; null when it took no time.
+    /// Flash pages programmed per second of real time, over the measured phase; null if it took no time.
     pub flash_pages_programmed_per_second: Option<f64>,
-    /// Flash operations scheduled a second, in a timed run.
+    /// Flash operations scheduled per second of real time, in a timed run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flash_operations_per_second: Option<f64>,
-    /// Most memory that the process held; null where the system does not tell.
+    /// Most memory that the process held; null if the system does not report it.
     pub peak_memory_bytes: Option<u64>,
     /// Version of the program.
     pub version: String,
 }
 
 impl Summary {
-    /// The summary as it is kept: indented JSON with a line end.
+    /// The summary as it is saved: indented JSON with a line end.
     pub fn to_json(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).expect("a summary holds only strings and numbers");
         text.push('\n');
         text
     }
 
-    /// Bytes that the host wrote in the life that the run is of: with those that were predicted, and on the drive that the run's stands for.
+    /// Bytes that the host wrote in the whole life, including the predicted part, on the drive that the run's drive stands for.
     pub fn bytes_lived(&self) -> f64 {
         let is_part = self.fast_forward.is_some() || self.scaled.is_some();
         match &self.life {

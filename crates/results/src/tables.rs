@@ -1,9 +1,9 @@
 //! The tables of a result, as Parquet and as CSV.
 //!
-//! A table is a list of named columns; Parquet and CSV are written from the same list, so that they cannot differ. The
-//! files are small (2,048 rows, or one row a block): one row group, no compression, read back whole.
+//! A table is a list of named columns. Parquet and CSV are written from the same list, so that they cannot differ. The
+//! files are small (2,048 rows, or one row for each block), so they have one row group and no compression, and are read whole.
 //!
-//! The Parquet library panics on some damaged files. Such panics end here and become the sentence that the file is damaged.
+//! The Parquet library panics on some damaged files. Such panics are caught here and become the error that the file is damaged.
 
 use std::cell::Cell;
 use std::fmt::Write as _;
@@ -32,7 +32,7 @@ use super::{
     WindowKind,
 };
 
-/// Counters that the first results did not keep; they count as 0 there.
+/// Counters that the first results did not have; there they count as 0.
 const COUNTERS_LATER: [&str; 8] = [
     "host_pages_remapped",
     "scrub_checks",
@@ -57,16 +57,16 @@ pub enum Values {
     Ratio(Vec<Option<f64>>),
     /// Words of a fixed list.
     Text(Vec<&'static str>),
-    /// Texts, such as values that were swept.
+    /// Texts, such as swept values.
     Own(Vec<String>),
 }
 
-/// A named column of a table. All columns of a table have as many values.
+/// A named column of a table. All columns of a table have the same number of values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
     /// The name in Parquet and CSV.
     pub name: String,
-    /// A value a row.
+    /// One value for each row.
     pub values: Values,
 }
 
@@ -106,7 +106,7 @@ pub fn timeline_columns(rows: &[Row]) -> Vec<Column> {
     columns
 }
 
-/// The columns of drives whose blocks are told apart by their age.
+/// The columns of drives whose blocks are classified by age.
 fn state_columns(rows: &[Row]) -> Vec<Column> {
     let states = || rows.iter().map(|row| row.states.unwrap_or_default());
     let count = |of: fn(BlockAges) -> Option<u32>| Values::Ratio(states().map(|at| of(at).map(f64::from)).collect());
@@ -118,12 +118,12 @@ fn state_columns(rows: &[Row]) -> Vec<Column> {
     ]
 }
 
-/// Of lives part of which was predicted.
+/// Column of lives that were predicted in part.
 const PREDICTED: &str = "drive_writes_predicted";
 const YOUNG: &str = "blocks_young";
 const MIDDLE_AGED: &str = "blocks_middle_aged";
 const EFFECTIVE: &str = "effective_over_provisioning";
-/// What made the drive degraded; nothing while it is normal.
+/// Column of what made the drive degraded; empty while it is normal.
 const DEGRADED: &str = "degraded_by";
 
 /// The columns of `blocks.parquet`.
@@ -140,8 +140,8 @@ pub fn block_columns(rows: &[BlockRow]) -> Vec<Column> {
     ]
 }
 
-/// The columns of `windows.parquet` and `windows.csv`: the numbers of `latency.json` under their keys, joined by `_`; null where a window
-/// has none. Distributions stay there.
+/// The columns of `windows.parquet` and `windows.csv`: the numbers of `latency.json` under their keys, joined by `_`, and null if a window
+/// has none. Distributions are only in `latency.json`.
 pub fn window_columns<'a>(windows: impl Iterator<Item = &'a Window> + Clone) -> Vec<Column> {
     let trees: Vec<Value> =
         windows.clone().map(|window| serde_json::to_value(window).expect("windows hold only numbers")).collect();
@@ -154,19 +154,19 @@ pub fn window_columns<'a>(windows: impl Iterator<Item = &'a Window> + Clone) -> 
         latency: Latency {
             read: Some(LatencyFigures::default()),
             write: Some(LatencyFigures::default()),
-            // Those that occur alone: few windows are of a key-value store.
+            // Operations only if they occur, since few windows have a key-value store.
             operations: windows.clone().find_map(|window| window.latency.operations),
         },
         throughput: Throughput::default(),
         errors: Some(Errors::default()),
-        // Of drives that have heat.
+        // Only for drives with heat.
         thermal: windows.clone().find_map(|window| window.thermal),
         read_cdf: Vec::new(),
         write_cdf: Vec::new(),
     };
     let mut paths = Vec::new();
     numbers("", &serde_json::to_value(everything).expect("windows hold only numbers"), &mut paths);
-    // When a window was is read first.
+    // Readers look for the time of a window first.
     const FIRST: [&str; 4] = ["at_drive_writes", "at_days", "seconds", "erase_count_mean"];
     paths.sort_by_key(|path| FIRST.iter().position(|first| first == path).unwrap_or(FIRST.len()));
     let kind = |window: &Window| if window.kind == WindowKind::Run { "run" } else { "probe" };
@@ -178,7 +178,7 @@ pub fn window_columns<'a>(windows: impl Iterator<Item = &'a Window> + Clone) -> 
     columns
 }
 
-/// The paths of all numbers of a tree, in its order.
+/// Collects the paths of all numbers of a tree, in its order.
 fn numbers(path: &str, tree: &Value, paths: &mut Vec<String>) {
     match tree {
         Value::Number(_) => paths.push(path.to_owned()),
@@ -191,12 +191,12 @@ fn numbers(path: &str, tree: &Value, paths: &mut Vec<String>) {
     }
 }
 
-/// Columns of texts, such as the values that were swept, to stand before others.
+/// A column of texts, such as swept values, to put before others.
 pub(super) fn text_column(name: &str, values: Vec<String>) -> Column {
     column(name, Values::Own(values))
 }
 
-/// The table as CSV: a header, a line a row, nothing for null.
+/// The table as CSV: a header, then a line for each row. Null is empty.
 pub(super) fn to_csv(columns: &[Column]) -> String {
     let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
     let mut text = names.join(",");
@@ -221,7 +221,7 @@ pub(super) fn to_csv(columns: &[Column]) -> String {
     text
 }
 
-/// Rows of a table, all of whose columns have as many.
+/// Number of rows of a table. All columns must have as many values.
 fn rows_of(columns: &[Column]) -> usize {
     let rows = columns.first().map_or(0, |column| column.values.len());
     for column in columns {
@@ -316,33 +316,33 @@ thread_local! {
     static READS_PARQUET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether this thread is reading a Parquet file, so that a panic is caught and becomes an error. A panic hook that prints
-/// should then print nothing.
+/// Whether this thread is reading a Parquet file, so that a panic is caught and becomes an error. A panic hook should then print
+/// nothing.
 pub fn panic_is_caught() -> bool {
     READS_PARQUET.get()
 }
 
-/// What `read` returns, or that the file is damaged if it panics.
+/// Returns what `read` returns, or the error that the file is damaged if it panics.
 fn guarded<T>(read: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     READS_PARQUET.set(true);
-    // Nothing that a panic leaves half done is used again: the caller drops the table.
+    // State that a panic leaves half done is not used again, since the caller drops the table.
     let read = catch_unwind(AssertUnwindSafe(read));
     READS_PARQUET.set(false);
     read.unwrap_or_else(|_| Err("it is damaged: its structure contradicts itself".to_owned()))
 }
 
-/// A Parquet file that this module wrote, opened to be read.
+/// A Parquet file of this module, opened for reading.
 pub(super) struct Table {
     file: SerializedFileReader<Bytes>,
 }
 
 impl Table {
-    /// The table that a file of these bytes holds.
+    /// Opens the table in these bytes of a file.
     pub(super) fn of(file: Vec<u8>) -> Result<Self, String> {
         let bytes = file.len() as u64;
         let file = Bytes::from(file);
         let table = guarded(|| Ok(Self { file: SerializedFileReader::new(file).map_err(|error| error.to_string())? }))?;
-        // Each row has a number of its own, so that it takes at least a byte; a damaged count would ask for any memory.
+        // Each row has a number of its own and so takes at least a byte. A damaged count could request any amount of memory.
         let rows = table.rows() as u64;
         if rows > bytes {
             return Err(format!("it is damaged: it claims {rows} rows in {bytes} bytes"));
@@ -417,7 +417,7 @@ impl Table {
         self.complete(name, values)
     }
 
-    /// Rows of `timeline.parquet`. The ratios of its intervals follow from the counters and are not read.
+    /// Reads the rows of `timeline.parquet`. The ratios of its intervals follow from the counters and are not read.
     pub(super) fn timeline(&self) -> Result<Vec<Row>, String> {
         guarded(|| self.read_timeline())
     }
@@ -451,7 +451,7 @@ impl Table {
         Ok(rows)
     }
 
-    /// How the blocks stood in each row; nothing where the table does not say.
+    /// The ages of the blocks in each row; empty if the table does not have them.
     fn states(&self) -> Result<Vec<BlockAges>, String> {
         if !self.columns().any(|column| column == DEGRADED) {
             return Ok(Vec::new());
@@ -504,7 +504,7 @@ impl Table {
         self.complete(name, found)
     }
 
-    /// Rows of `blocks.parquet`.
+    /// Reads the rows of `blocks.parquet`.
     pub(super) fn blocks(&self) -> Result<Vec<BlockRow>, String> {
         guarded(|| self.read_blocks())
     }
@@ -529,7 +529,7 @@ impl Table {
     }
 }
 
-/// Refuses rows that do not follow each other: time goes on, and counters only grow.
+/// Refuses rows that are out of order: time and counters must not fall.
 fn check_order(rows: &[Row]) -> Result<(), String> {
     let writes = rows.iter().map(|row| row.drive_writes);
     check_rises("drive_writes", writes)?;
@@ -542,7 +542,7 @@ fn check_order(rows: &[Row]) -> Result<(), String> {
     Ok(())
 }
 
-/// Refuses values of a column that are no numbers or that fall from one row, counted from 0, to the next.
+/// Refuses values of a column that are no numbers, or that fall from one row to the next. Rows are counted from 0.
 pub(super) fn check_rises(name: &str, values: impl Iterator<Item = f64>) -> Result<(), String> {
     let mut last = 0.0;
     for (row, value) in values.enumerate() {
@@ -579,7 +579,7 @@ mod tests {
         let mut fallen = rows.clone();
         fallen[2].counters.programmed_gc = 0;
         fallen[1].counters.programmed_gc = 7;
-        // A writer would not write these.
+        // The writer never writes these.
         let sentence = check_order(&fallen).unwrap_err();
         assert!(
             sentence.ends_with("row 2, counted from 0, is out of order: pages_programmed_gc is 0 after 7"),

@@ -1,4 +1,4 @@
-//! Made-up runs for tests: plausible figures without an engine. Other crates see them with the feature `test-runs`.
+//! Made-up runs for tests: plausible figures without an engine. Other crates get them with the feature `test-runs`.
 
 #![allow(clippy::unwrap_used, reason = "only tests call it")]
 
@@ -6,7 +6,7 @@ use wane_units::{Bytes, Geometry};
 
 use crate::*;
 
-/// What a made-up drive is like.
+/// The properties of a made-up drive.
 #[derive(Clone, Copy, Debug)]
 pub struct MadeUp {
     /// Name of its scenario.
@@ -17,7 +17,7 @@ pub struct MadeUp {
     pub blocks: u32,
     /// Rows of its timeline, at least two.
     pub rows: u64,
-    /// Whether the drive gives up capacity instead of dying at its spare blocks' end.
+    /// Whether the drive gives up capacity instead of dying when its spare blocks are used up.
     pub variant: bool,
     /// Whether wear is leveled.
     pub leveled: bool,
@@ -101,7 +101,7 @@ pub fn made_up(like: MadeUp) -> RunResult {
     }
 }
 
-/// The same run with so many windows on a drive that gets slower, on flash that errs.
+/// The same run with `windows` windows, on a drive that gets slower and flash with errors.
 pub fn timed(mut run: RunResult, windows: usize) -> RunResult {
     let (seed, end) = (run.summary.run.seed, run.summary.end.at_drive_writes);
     let window = |index: usize| {
@@ -146,7 +146,7 @@ pub fn timed(mut run: RunResult, windows: usize) -> RunResult {
     run
 }
 
-/// The same run, looked at closely at these ages in drive writes.
+/// The same run with probes at these ages, in drive writes.
 pub fn probed(run: RunResult, ages: &[f64]) -> RunResult {
     let mut run = timed(run, ages.len());
     for (window, age) in run.windows.iter_mut().zip(ages) {
@@ -156,7 +156,7 @@ pub fn probed(run: RunResult, ages: &[f64]) -> RunResult {
     run
 }
 
-/// A distribution with a tail, from the fastest.
+/// A distribution of latencies with a tail, the fastest first.
 fn latencies(fastest_ns: f64) -> Vec<(u64, f64)> {
     let depth = |step: u32| f64::from(step) / 40.0;
     let share = |step: u32| if step == 200 { 1.0 } else { 1.0 - 10f64.powf(-depth(step)) };

@@ -1,7 +1,7 @@
 //! A run's life in at most 2,048 rows.
 //!
-//! How long a drive will live is unknown while it lives. Sampling starts fine, and whenever the rows are full every
-//! second one is dropped and the interval doubles, so that the rows always span the whole life evenly.
+//! The length of a life is unknown in advance. Sampling starts with a short interval. Whenever the rows are full, every
+//! second one is dropped and the interval doubles, so that the rows always cover the whole life evenly.
 
 use wane_units::Trigger;
 
@@ -13,9 +13,9 @@ pub const TIMELINE_ROWS_MAX: usize = 2048;
 /// The drive at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Row {
-    /// Host pages written over the logical pages of the new drive, predicted ones included.
+    /// Host pages written divided by the logical pages of the new drive, including predicted ones.
     pub drive_writes: f64,
-    /// Those of them that were predicted instead of simulated.
+    /// Drive writes that were predicted instead of simulated.
     pub drive_writes_predicted: f64,
     /// Index of the scenario's phase.
     pub phase: u32,
@@ -27,18 +27,18 @@ pub struct Row {
     pub blocks_retired: u32,
     /// Bytes that the drive exports.
     pub exported_bytes: u64,
-    /// How its blocks stand; of drives for which it is known where a block stops being young, or that may become degraded.
+    /// The ages of its blocks, if it is known when a block stops being young or the drive may become degraded.
     pub states: Option<BlockAges>,
 }
 
-/// Where the blocks of a drive stand between new and retired (001, section 3.2.2), and what follows for the drive.
+/// Blocks of a drive by age between new and retired (001, section 3.2.2), and what follows for the drive.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct BlockAges {
-    /// Blocks in service that read without a re-read right after a program; `None` where the boundary is not known.
+    /// Blocks in service that can be read without a re-read right after a program; `None` if the boundary is unknown.
     pub young: Option<u32>,
-    /// Blocks in service beyond that.
+    /// Older blocks in service.
     pub middle_aged: Option<u32>,
-    /// What the blocks in service hold beyond the data, over the data; `None` without data.
+    /// (Capacity of the blocks in service - data) / data; `None` without data.
     pub effective_over_provisioning: Option<f64>,
     /// What made the drive degraded; `None` while it is normal.
     pub degraded: Option<Trigger>,
@@ -52,7 +52,7 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// An empty timeline that wants a row every `interval_units` host units, from 0 on. Zero counts as one.
+    /// An empty timeline with a row due every `interval_units` host units, from 0 on. Zero counts as one.
     pub fn new(interval_units: u64) -> Self {
         Self { rows: Vec::with_capacity(TIMELINE_ROWS_MAX), interval: interval_units.max(1) }
     }
@@ -65,10 +65,10 @@ impl Timeline {
         due
     }
 
-    /// Adds a row. One at the same host units as the last takes its place, so the end of a run may always be pushed.
+    /// Adds a row. A row at the same host units as the last one replaces it, so that the end of a run may always be pushed.
     ///
     /// # Panics
-    /// The row lies before the last.
+    /// The row is before the last one.
     pub fn push(&mut self, row: Row) {
         if let Some(last) = self.rows.last_mut() {
             let (before, now) = (last.counters.host_units_written, row.counters.host_units_written);
@@ -102,8 +102,8 @@ impl Timeline {
 }
 
 /// The write amplification of each row's interval: since the row before, or since counting began for the first. An interval of
-/// less than half the one before it, as the last one may be, is taken together with that one: a handful of writes into one
-/// collection says nothing of the drive.
+/// less than half the one before it, as the last one may be, is combined with that one, since a few writes during one
+/// collection say nothing about the drive.
 pub fn windows(rows: &[Row]) -> Vec<WriteAmplification> {
     let before = |index: usize, back: usize| {
         index.checked_sub(back).map_or_else(Counters::default, |earlier| rows[earlier].counters)

@@ -1,11 +1,11 @@
-//! The wear of a drive's blocks at one moment: erase counts, their quantiles and how even they are.
+//! The wear of a drive's blocks at one moment: erase counts, their quantiles and their evenness.
 
 use serde::{Deserialize, Serialize};
 use wane_units::{BlockId, BlockState, Geometry};
 
-/// A frozen copy of what the drive knows of its physical blocks, in order of block id.
+/// A copy of the state of a drive's physical blocks at one moment, in order of block id.
 ///
-/// The three tables have one entry a block of `geometry`.
+/// The three tables have one entry for each block of `geometry`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WearSnapshot {
     geometry: Geometry,
@@ -29,7 +29,7 @@ pub struct BlockRow {
     pub erase_count: u32,
     /// Mapping units that hold current data.
     pub valid_units: u32,
-    /// What it is used for.
+    /// Its state.
     pub state: BlockState,
 }
 
@@ -37,7 +37,7 @@ impl WearSnapshot {
     /// A snapshot of all blocks of `geometry`.
     ///
     /// # Panics
-    /// A table has another length than the geometry has blocks.
+    /// A table does not have one entry for each block of the geometry.
     pub fn new(geometry: Geometry, erase_counts: Vec<u32>, valid_units: Vec<u32>, states: Vec<BlockState>) -> Self {
         let blocks = geometry.blocks() as usize;
         assert_eq!(erase_counts.len(), blocks, "an erase count a block");
@@ -111,7 +111,7 @@ pub struct EraseCounts {
 }
 
 impl EraseCounts {
-    /// The figures of `counts`, in time proportional to their number. All are 0 without blocks.
+    /// Computes the figures of `counts`, in time proportional to their number. All are 0 without blocks.
     pub fn of(counts: &[u32]) -> Self {
         let Some((&min, &max)) = counts.iter().min().zip(counts.iter().max()) else { return Self::default() };
         let ranked = Ranked::new(counts, min, max);
@@ -126,7 +126,7 @@ impl EraseCounts {
         counts
     }
 
-    /// A nearest-rank percentile of `counts`, of which there are some.
+    /// A nearest-rank percentile of `counts`, which must not be empty.
     ///
     /// # Panics
     /// `percent` is above 100.
@@ -136,7 +136,7 @@ impl EraseCounts {
         range.map_or(0, |(&min, &max)| Ranked::new(counts, min, max).percentile(percent))
     }
 
-    /// The inverse of [`EraseCounts::named`], with the figures that are no counts.
+    /// The inverse of [`EraseCounts::named`]; mean and deviation are given separately.
     pub(crate) const fn from_values(values: [u32; 8], mean: f64, sd: f64) -> Self {
         let [min, p1, p10, p50, p90, p95, p99, max] = values;
         Self { min, p1, p10, p50, p90, p95, p99, max, mean, sd }
@@ -157,11 +157,11 @@ impl EraseCounts {
     }
 }
 
-/// Counts in an order that percentiles can be read from.
+/// Counts in a form from which percentiles can be read.
 enum Ranked {
-    /// Blocks at each count from the least on.
+    /// Number of blocks at each count, from the least count on.
     Histogram { min: u32, blocks_at: Vec<u32>, blocks: u64 },
-    /// The counts themselves, for a drive whose counts lie so far apart that a histogram would outgrow it.
+    /// The sorted counts, if they are so far apart that a histogram would be larger.
     Sorted(Vec<u32>),
 }
 

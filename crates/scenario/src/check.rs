@@ -1,7 +1,7 @@
-//! Whether values fit the schema; one sentence where they do not, and what is allowed in words.
+//! Checks values against the schema. The error is one sentence that says what is allowed.
 //!
-//! Values are checked before serde reads them, so that every sentence is ours. A layer is checked by itself: what is missing shows
-//! when the layers are one.
+//! Values are checked before serde reads them, so that every sentence is ours. Each layer is checked by itself; missing keys are found
+//! once the layers are merged.
 
 use serde_json::Value as Json;
 use toml::{Table, Value};
@@ -14,7 +14,7 @@ use super::synonyms::{SURPLUS_BARE_MAX, SURPLUS_MAX, surplus};
 use super::values::{number, ratio, shown};
 use super::written;
 
-/// Checks a layer: a table of the whole scenario, of which any part may be missing.
+/// Checks a layer: a table of a scenario in which any key may be missing.
 pub(super) fn check(layer: &Table) -> Result<(), Refusal> {
     check_keys(Node::root(), layer, "")
 }
@@ -39,7 +39,7 @@ fn check_keys(node: Node, table: &Table, path: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// What an unknown key is told.
+/// The message for an unknown key.
 fn unknown(node: Node, name: &str) -> String {
     let known: Vec<&str> = node.keys().into_iter().map(|(key, _)| key).collect();
     unknown_of(name, &known, home(name).filter(|_| node.is_of_scenario()))
@@ -82,7 +82,7 @@ fn check_value(node: Node, value: &Value, path: &str) -> Result<(), Refusal> {
     }
 }
 
-/// The name of a policy. Its parameters are checked when the layers are one: a layer may bring one of them alone.
+/// Checks the name of a policy. Its parameters are checked once the layers are merged, since a layer may write a single one.
 fn check_policy(key: &str, table: &Table, path: &str) -> Result<(), Refusal> {
     let names = Family::of_key(key).map(Family::names).unwrap_or_default();
     if let Some(listed) = table.get(DEFAULTS) {
@@ -110,7 +110,7 @@ fn misfit(node: Node, value: &Value) -> String {
     format!("found {}, expected {}{}", shown(value), allowed(node), meant_percent(node, value))
 }
 
-/// What a share above its range was meant to be: 7 where "7 %" is allowed; nothing for anything else.
+/// A hint for a share above its range that was probably meant in percent, such as 7 for "7 %"; otherwise empty.
 fn meant_percent(node: Node, value: &Value) -> String {
     let number = value.as_integer().map(|number| number as f64).or_else(|| value.as_float());
     let is_share = matches!(node.form(), Form::Quantity("ratio" | "surplus"));
@@ -120,7 +120,7 @@ fn meant_percent(node: Node, value: &Value) -> String {
     }
 }
 
-/// A list of tables, which `--set` writes as a table with numbers for names.
+/// Checks a list of tables, which `--set` writes as a table with numbers for names.
 fn check_tables(node: Node, value: &Value, path: &str) -> Result<(), Refusal> {
     let enough = |items: &Vec<_>| bound(node, "minItems").is_none_or(|least| items.len() as f64 >= least);
     let Some(items) = items(value).filter(enough) else { return Err((path.to_owned(), misfit(node, value))) };
@@ -181,7 +181,7 @@ fn check_either(node: Node, branches: &[Node], value: &Value, path: &str) -> Res
     }
 }
 
-/// Whether a value fits a form that is no table; the sentence where more can be said than that.
+/// Whether a value fits a form that is not a table. An error is a sentence that says more than that it does not fit.
 fn fits(node: Node, value: &Value) -> Result<bool, String> {
     match (node.form(), value) {
         (Form::Whole, Value::Integer(count)) => Ok(within(node, *count as f64) && whole_within(node, *count)),
@@ -215,7 +215,7 @@ fn within(node: Node, number: f64) -> bool {
         && number.is_finite()
 }
 
-/// The same to the last digit, which the numbers of a JSON schema keep and a float does not.
+/// Like [`within`] but exact: the numbers of a JSON schema keep all digits, which a float does not.
 fn whole_within(node: Node, count: i64) -> bool {
     let least = node.get("minimum").and_then(Json::as_i64);
     let most = node.get("maximum").and_then(Json::as_i64);
@@ -261,7 +261,7 @@ fn list_fits(node: Node, list: &[Value]) -> Result<bool, String> {
     Ok(good && ordered)
 }
 
-/// What a key, or a form of its value, allows, in words.
+/// What a key, or one form of its value, allows, in words.
 pub(super) fn allowed(node: Node) -> String {
     if let Some(words) = node.words_allowed() {
         return words.to_owned();
@@ -307,7 +307,7 @@ fn numbers(node: Node) -> String {
     }
 }
 
-/// Words first, except a lone `"none"`, which stands for the absence of what comes before it.
+/// What several forms allow. Words come first, except a lone `"none"`, which comes last.
 fn either_allowed(branches: &[Node]) -> String {
     let (mut words, mut others) = (Vec::new(), Vec::new());
     for branch in branches {

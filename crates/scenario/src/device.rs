@@ -1,4 +1,4 @@
-//! The drive of a scenario: two of capacity, spare factor and geometry give the third.
+//! The drive of a scenario. Any two of capacity, spare factor and geometry give the third.
 
 use std::num::NonZeroU32;
 
@@ -11,7 +11,7 @@ use super::settings::{DriveSettings, RatedBlocks};
 use super::synonyms::{SURPLUS_MAX, over_provisioning_of, spare_of};
 use super::written::value_of;
 
-/// A drive, worked out.
+/// A resolved drive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Device {
     /// The flash.
@@ -28,11 +28,11 @@ pub struct Device {
     pub rated_blocks: u32,
     /// Free firmware blocks that garbage collection keeps in each domain.
     pub gc_reserve: u32,
-    /// (physical - logical) / physical, as written or as it came out.
+    /// (physical - logical) / physical: as written, or computed from capacity and geometry.
     pub spare_factor: f64,
     /// Rated P/E cycles.
     pub endurance: Option<u32>,
-    /// Logical bytes of the drive that this one is a smaller copy of.
+    /// Logical bytes of the larger drive that this one is a scaled copy of.
     pub scaled_from: Option<Bytes>,
     /// The controller's page buffers survive a power cut.
     pub power_loss_protection: bool,
@@ -50,11 +50,11 @@ pub(super) struct Grouping {
     pub(super) domain: Pooling,
     /// Blocks being written in each domain.
     pub(super) streams: u32,
-    /// Stripes, where all that the host writes joins one.
+    /// The stripes, if every host write joins one.
     pub(super) stripes: Option<Stripes>,
     pub(super) gc_reserve: u32,
     pub(super) rated: RatedBlocks,
-    /// What a drive that recovers keeps summaries of.
+    /// What the summaries of the recovery policy say of a logical unit; `None` without recovery.
     pub(super) summaries: Option<Summaries>,
     /// The controller's buffers survive a power cut.
     pub(super) power_loss_protection: bool,
@@ -62,29 +62,29 @@ pub(super) struct Grouping {
     pub(super) wordline_pages: NonZeroU32,
 }
 
-/// Stripes over what the host writes.
+/// Stripes that protect host writes.
 #[derive(Clone, Copy)]
 pub(super) struct Stripes {
-    /// Data pages of a stripe, beside one of parity.
+    /// Data pages of a stripe, which has one parity page in addition.
     pub(super) data_pages: u32,
-    /// Blocks of each domain that host and garbage collection write.
+    /// Open blocks of each domain that the host and garbage collection write.
     pub(super) streams: u32,
 }
 
-/// Most units that 32-bit maps can name.
+/// Largest number of units that 32-bit maps can hold.
 const UNITS_MAX: u64 = u32::MAX as u64 - 1;
 
-/// `[drive]`: its values, and which of its keys the scenario and its preset write.
+/// The values of `[drive]`, and which of its keys the scenario and its preset write.
 pub(super) struct Written<'a> {
-    /// All layers in one.
+    /// The values of all layers together.
     pub(super) settings: &'a DriveSettings,
     /// What the scenario writes.
     pub(super) set: &'a Table,
-    /// What its preset brings.
+    /// What its preset writes.
     pub(super) inherited: &'a Table,
 }
 
-/// What fixes the size of the drive.
+/// Which of the three values fix the size of the drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Given {
     CapacityAndSpare,
@@ -94,8 +94,8 @@ enum Given {
 }
 
 impl Written<'_> {
-    /// The layer that says how many blocks there are: one of the two keys displaces the other from below; side by side, as they may stand,
-    /// they must agree.
+    /// The table whose `blocks` or `blocks-per-plane` counts. Either key in the scenario displaces both of the preset. If one table has both
+    /// keys, they must agree.
     fn geometry(&self) -> &Table {
         if self.set.contains_key("blocks") || self.set.contains_key("blocks-per-plane") {
             self.set
@@ -104,8 +104,8 @@ impl Written<'_> {
         }
     }
 
-    /// A key that the scenario sets displaces an inherited one; of two inherited ones the geometry goes before the
-    /// spare factor, and the spare factor before the capacity.
+    /// Returns which values fix the size. A key of the scenario displaces a key of the preset. Of the preset's keys the geometry is kept before
+    /// the spare factor, and the spare factor before the capacity.
     fn given(&self) -> Result<Given, Refusal> {
         let groups = |table: &Table| {
             let has = |key: &str| table.contains_key(key);
@@ -136,7 +136,7 @@ impl Written<'_> {
     }
 }
 
-/// Works out the drive.
+/// Resolves the drive.
 pub(super) fn device(drive: &Written<'_>, grouping: Grouping) -> Result<Device, Refusal> {
     let shape = Shape::new(drive, grouping)?;
     let given = drive.given()?;
@@ -178,7 +178,7 @@ struct Shape {
     units_per_flash_block: u128,
     /// Flash blocks in a firmware block.
     width: u128,
-    /// Of all domains, in firmware blocks.
+    /// The reserve of all domains, in firmware blocks.
     reserve: u128,
     domains: u128,
     grouping: Grouping,
@@ -221,7 +221,7 @@ impl Shape {
         })
     }
 
-    /// Logical units as written; 0 where the capacity is not.
+    /// Logical units by `logical-capacity`; 0 if it is not written.
     fn logical(&self, drive: &Written<'_>) -> Result<u128, Refusal> {
         let Some(Bytes(bytes)) = drive.settings.logical_capacity else { return Ok(0) };
         if !bytes.is_multiple_of(self.unit) {
@@ -245,19 +245,19 @@ impl Shape {
         self.units_per_flash_block * self.width
     }
 
-    /// Units of the flash with so many blocks a plane.
+    /// Physical units with `blocks_per_plane` blocks in each plane.
     fn units(&self, blocks_per_plane: u128) -> u128 {
         blocks_per_plane * self.planes * self.units_per_flash_block
     }
 
-    /// Flash blocks that hold a capacity and its spare: T = floor(U / (1 - s)) with U in firmware blocks, which may be
-    /// a fraction; the reserve on top.
+    /// Flash blocks that hold a capacity and its spare space: T = floor(U / (1 - s)) firmware blocks plus the reserve. U is the capacity in
+    /// firmware blocks and may be a fraction.
     fn needed(&self, logical: u128, spare: f64) -> u128 {
         let rated = floor_exact(logical as f64 / (self.units_per_block() as f64 * (1.0 - spare)));
         (u128::from(rated) + self.reserve) * self.width
     }
 
-    /// Blocks of each plane that make up `flash_blocks`, rounded up to a whole shape.
+    /// Blocks of each plane for `flash_blocks` in all, rounded up.
     fn per_plane(&self, flash_blocks: u128) -> u128 {
         flash_blocks.div_ceil(self.planes).max(1)
     }
@@ -280,7 +280,7 @@ impl Shape {
         }
     }
 
-    /// Whether all three, given together, name the same drive to within a block.
+    /// Checks that capacity, spare factor and geometry, all given, describe the same drive to within a block.
     fn agree(&self, blocks_per_plane: u128, logical: u128, spare: f64) -> Result<(), Refusal> {
         let flash_blocks = blocks_per_plane * self.planes;
         let needed = self.needed(logical, spare);
@@ -302,7 +302,7 @@ impl Shape {
         ))
     }
 
-    /// Refuses more mapping units than the maps can name, naming the smallest unit that fits.
+    /// Refuses more mapping units than the maps can hold. The message names the smallest unit that fits.
     fn fits(&self, blocks_per_plane: u128, logical: u128) -> Result<(), Refusal> {
         let units = self.units(blocks_per_plane).max(logical);
         if units <= u128::from(UNITS_MAX) {
@@ -311,7 +311,7 @@ impl Shape {
         let bytes = units.saturating_mul(u128::from(self.unit));
         let least = bytes.div_ceil(u128::from(UNITS_MAX));
         let page = u128::from(self.page);
-        // At most 2^15 fractions: the range of the sizes bounds them.
+        // At most 2^15 fractions, by the range of the sizes.
         let fraction = (1..=page / least.max(1)).rev().find(|parts| page.is_multiple_of(*parts));
         let advice = match fraction {
             Some(parts) => format!("the smallest unit that fits is {}", self.sized(page / parts)),
@@ -334,7 +334,7 @@ impl Shape {
         self.sized(units.saturating_mul(u128::from(self.unit)))
     }
 
-    /// The drive, its numbers of units known to fit 32 bits.
+    /// Makes the drive. Its numbers of units fit 32 bits, as [`Self::fits`] has checked.
     fn finish(&self, drive: &Written<'_>, per_plane: u128, logical: u128, given: Given) -> Result<Device, Refusal> {
         assert!(per_plane <= u128::from(u32::MAX), "blocks that do not fit the maps were refused, found {per_plane}");
         let (channels, dies, planes) = (self.channels, self.dies_per_channel, self.planes_per_die);
@@ -352,7 +352,7 @@ impl Shape {
         let rooms = self.rooms(blocks, logical);
         if rooms.iter().any(|room| logical > u128::from(room.units_max())) {
             let (advised, message) = self.no_room(drive, &rooms, logical as u64, given);
-            // The key that the advice is about, unless another one was written.
+            // The error is at the key of the advice, unless the scenario wrote the capacity instead.
             let is_capacity = advised == "drive.spare-factor"
                 && !drive.set.contains_key("spare-factor")
                 && drive.set.contains_key("logical-capacity");
@@ -377,8 +377,8 @@ impl Shape {
         })
     }
 
-    /// Where data can lie among so many firmware blocks. All that a drive is asked to hold must fit each room: every block that
-    /// is written is open, and stripes need room for their parity. The firmware refuses stripes wider than the drive.
+    /// The rooms for data in `blocks` firmware blocks: one without stripes, and one with them if there are any. The logical capacity must fit
+    /// each room. A room counts open blocks, and with stripes the parity. The firmware refuses stripes wider than the drive.
     fn rooms(&self, blocks: u32, logical: u128) -> Vec<Room> {
         let open = |streams: u32| u64::from(streams) * self.domains as u64;
         let plain = Room {
@@ -403,27 +403,27 @@ impl Shape {
         let fits = |stripes: &Stripes| stripes.data_pages < self.channels * self.dies_per_channel;
         let striped = self.grouping.stripes.filter(fits).map(|Stripes { data_pages, streams }| Room {
             open: open(streams),
-            // A flush closes stripes of a page where buffers do not survive.
+            // Without power-loss protection a flush closes a stripe, which may have a single data page.
             data_pages: Some(if is_closed_early { 1 } else { u64::from(data_pages) }),
             ..plain
         });
         [plain].into_iter().chain(striped).collect()
     }
 
-    /// Blocks of the metadata area.
+    /// Number of blocks of the metadata area.
     fn metadata(&self, summaries: Summaries, logical: u128) -> u64 {
         let pages = self.units_per_block() * u128::from(self.unit) / u128::from(self.page);
         let (logical, pages) = (u64::try_from(logical).unwrap_or(u64::MAX), u32::try_from(pages).unwrap_or(u32::MAX));
         metadata_blocks(summaries, logical, self.page as u32, pages.max(2))
     }
 
-    /// What takes the blocks of a drive that is too small for its capacity, and what would be possible, behind the key that this is
-    /// about.
+    /// The error of a drive that is too small for its capacity: the key at fault, and a message that says what takes the blocks and what would
+    /// fit.
     fn no_room(&self, drive: &Written<'_>, rooms: &[Room], logical: u64, given: Given) -> (&'static str, String) {
         let room = rooms.iter().copied().reduce(Room::tighter).expect("a drive has a room, striped or not");
         let max = room.units_max();
         let needed = |units: u64| rooms.iter().map(|room| room.blocks_needed(units)).max().unwrap_or_default();
-        // As a scenario writes it, to the last byte.
+        // Exact to the byte, as a scenario writes it.
         let exact = |units: u64| value_of(&Bytes(units * self.unit)).as_str().unwrap_or_default().to_owned();
         let least =
             |logical: u64, blocks: u64| rounded_up(1.0 - logical as f64 / (blocks * room.units_per_block) as f64);
@@ -436,7 +436,7 @@ impl Shape {
                 "drive.pages-per-block",
                 "more pages of a block, fewer of a wordline (drive.wordline-pages), or drive.power-loss-protection leave some".to_owned(),
             ),
-            // The flash is made to measure: more spare space makes more blocks.
+            // The number of blocks follows from the spare factor: more spare space means more blocks.
             Given::CapacityAndSpare => {
                 let rated = needed(logical) - room.reserve;
                 let smallest = smallest(least(logical, rated));
@@ -460,7 +460,7 @@ impl Shape {
     }
 }
 
-/// An over-provisioning of few digits whose spare factor is at least this, as data sheets write it; `None` beyond what is allowed.
+/// An over-provisioning in percent, with few digits, whose spare factor is at least `share`; `None` beyond the allowed range.
 fn surplus_of(share: Ratio) -> Option<String> {
     let surplus = over_provisioning_of(share.get());
     let rounded = [1e4, 1e6, 1e8, 1e10].map(|digits| (surplus * digits).ceil() / digits);
@@ -470,7 +470,7 @@ fn surplus_of(share: Ratio) -> Option<String> {
 }
 
 impl Shape {
-    /// How many blocks a drive of so few would need for what it is asked to hold.
+    /// Says how many blocks the drive would need for its capacity: the key and the advice.
     fn more_blocks(&self, drive: &Written<'_>, logical: u64, given: Given) -> (&'static str, String) {
         let spare = drive.settings.spare_factor.map_or(0.0, Ratio::get);
         let asked = |per_plane: u128| match given {
@@ -490,7 +490,7 @@ impl Shape {
         let enough = powers.clone().find(holds);
         let (per_plane, beside) = match enough {
             Some(most) => ((most / 2 + 1..=most).find(holds).unwrap_or(most), String::new()),
-            // Without spare space no number of blocks is enough.
+            // No number of blocks is enough, since the spare factor is too small.
             None => {
                 let some =
                     powers.clone().find(|count| rooms(*count).iter().all(|room| room.units_max() > 0)).unwrap_or(1);
@@ -507,7 +507,7 @@ impl Shape {
     }
 }
 
-/// A share rounded up to as few digits as leave anything beside it, so that it is allowed as it stands.
+/// Rounds a share up to as few digits as possible while it stays below 1, so that the scenario may write it.
 fn rounded_up(share: f64) -> Ratio {
     let rounded = [1e4, 1e6, 1e8, 1e10].map(|digits| (share * digits).ceil() / digits);
     rounded.into_iter().find(|share| *share < 1.0).and_then(Ratio::new).unwrap_or(Ratio::ONE)
@@ -524,13 +524,13 @@ impl Device {
         u64::from(self.geometry.pages()) * u64::from(self.units_per_page)
     }
 
-    /// Physical / logical capacity - 1, bad blocks and the reserve of garbage collection included.
+    /// Physical / logical capacity - 1. Physical capacity includes bad blocks and the reserve of garbage collection.
     pub fn over_provisioning(&self) -> f64 {
         debug_assert!(self.physical_units() > u64::from(self.logical_units), "a drive has more flash than it exports");
         self.physical_units() as f64 / f64::from(self.logical_units) - 1.0
     }
 
-    /// How much flash there is beyond the logical capacity, in both usual words.
+    /// The flash beyond the logical capacity as text, as over-provisioning and as spare factor.
     pub fn spare_in_words(&self) -> String {
         let percent = |share: f64| format!("{} %", (share * 1e4).round() / 1e2);
         let surplus = self.over_provisioning();
@@ -540,7 +540,7 @@ impl Device {
             percent(surplus),
             percent(spare)
         );
-        // A spare factor beside a capacity leaves the reserve out, which comes on top.
+        // A spare factor given with a capacity leaves out the reserve, which comes on top.
         if percent(spare) == percent(self.spare_factor) {
             return told;
         }
@@ -548,9 +548,9 @@ impl Device {
         format!("{told}; {surplus} and {spare} beside the reserve of garbage collection and what rounding adds")
     }
 
-    /// Memory that a run takes, in bytes: two maps, a bit a unit, and the blocks' records.
+    /// Memory that a run takes, in bytes: two maps, a validity bit for each unit, and a record for each block.
     pub fn memory_bytes(&self) -> u64 {
-        // A block costs its place in the index's queues, its entry in a leveler's order, and its row: state and validity bits,
+        // A block takes a place in the index's queues, an entry in a leveler's order, and a row with its state and validity bits,
         // rounded up.
         const PER_BLOCK: u64 = 176;
         let units_per_block = self.physical_units() / u64::from(self.geometry.blocks());

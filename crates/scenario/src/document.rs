@@ -1,7 +1,7 @@
-//! Files of other settings, such as a fleet's: read, checked and told of as a scenario is, by a schema of their own.
+//! Files of other settings, such as a fleet's. They are read, checked and refused as a scenario is, by a schema of their own.
 //!
-//! A file and assignments are parsed with their places, checked against the schema, laid over each other and read by serde. What hangs on
-//! several keys the caller checks, and refuses by [`Document::error`], which finds the line.
+//! A file and assignments are parsed with the places of their keys, checked against the schema, merged and read by serde. The caller checks
+//! rules about several keys and makes their errors with [`Document::error`], which finds the line.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
@@ -15,26 +15,26 @@ use super::layer::Layer;
 /// Where settings come from.
 #[derive(Clone, Debug)]
 pub enum Given<'a> {
-    /// Nowhere: all are defaults.
+    /// Nowhere: all settings are defaults.
     Nothing,
     /// The name and text of a file.
     Text(&'a str, &'a str),
-    /// A table that was never a text, under the name that errors call it.
+    /// A table that was never a text, with the name that errors use.
     Table(&'a str, Table),
 }
 
-/// A file of settings with assignments above it.
+/// A file of settings with assignments on top.
 pub struct Document {
     layers: Vec<Layer>,
     table: Table,
 }
 
 impl Document {
-    /// Reads what is given, and `--set` assignments above it; later ones win. Below both lie the `defaults`. A list that is
-    /// given takes the place of the default one, and assignments change a list by number, from 0: `model.0.count=100`.
+    /// Reads `given` over the `defaults`, and `--set` assignments on top; later ones win. A given list replaces the default
+    /// one. Assignments change items of a list by number, from 0: `model.0.count=100`. `schema` is made by [`crate::schema_of`].
     ///
     /// # Errors
-    /// The first value that the schema refuses; `schema` is of [`crate::schema_of`].
+    /// The first value that the schema refuses.
     pub fn read(
         schema: &'static Json,
         defaults: Table,
@@ -58,22 +58,22 @@ impl Document {
         Ok(Self { layers, table })
     }
 
-    /// The settings; what is not written is their default.
+    /// The settings; a key that is not written has its default.
     ///
     /// # Errors
-    /// A value that the schema let pass and the struct does not.
+    /// A value that the schema accepted and the struct refuses.
     pub fn settings<T: DeserializeOwned>(&self) -> Result<T, ScenarioError> {
         Value::Table(self.table.clone()).try_into().map_err(|error: toml::de::Error| {
             self.error("", excerpt(&error.message().trim().replace('\n', "; ")).to_string())
         })
     }
 
-    /// Whether a key is given, and not left to its default.
+    /// Whether a key is given, not left to its default.
     pub fn holds(&self, key: &str) -> bool {
         self.layers.iter().any(|layer| layer.holds(key))
     }
 
-    /// What is wrong at a key, such as `model.0.count`, in the layer that wrote it last.
+    /// Makes an error at a key, such as `model.0.count`, in the layer that wrote it last.
     pub fn error(&self, key: &str, message: String) -> ScenarioError {
         let written = self.layers.iter().rev().find(|layer| layer.holds(key));
         match written.or(self.layers.first()) {
@@ -83,7 +83,7 @@ impl Document {
     }
 }
 
-/// Lays `over` on `base`: tables key by key, items of lists by their number, and other values whole.
+/// Merges `over` into `base`: tables key by key, items of lists by their number. Other values are replaced whole.
 fn lay(base: &mut Table, over: &Table, path: &str) -> Result<(), Refusal> {
     for (name, value) in over {
         let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };

@@ -1,6 +1,6 @@
-//! Keys that change nothing, since another one is not what they need.
+//! Keys that have no effect, since another key does not have the value that they need.
 //!
-//! These are no errors: a sweep may switch off what they belong to.
+//! They are not errors: a sweep may switch off the feature that they belong to.
 
 use toml::{Table, Value};
 use wane_nand::{Draws, Sensing};
@@ -14,7 +14,7 @@ use super::written::table_of;
 use super::{Scenario, presets};
 
 impl Scenario {
-    /// A sentence for each key that is not as it would be by itself and yet changes nothing.
+    /// A sentence for each key that differs from the preset's value or the default, and yet has no effect.
     pub fn without_effect(&self) -> Vec<String> {
         let (time, medium) = (&self.time, &self.medium);
         let (timed, heatless) = (time.is_timed(), medium.thermal.ambient.is_none());
@@ -27,7 +27,7 @@ impl Scenario {
         let by_table = medium.ecc.draws == Draws::Table;
         let no_errors = medium.chip.is_none() && !scrubs;
         let ecc = "every error is corrected at once, as drive.ecc.strength is \"none\"";
-        let states = "there is no drive.chip whose errors they would make, and nothing scrubs";
+        let states = "only errors and scrubbing depend on it, but there is no drive.chip and nothing scrubs";
         let table = "re-reads go by the table of P/E cycles, as drive.ecc.draws says";
         let levels = self.ftl.wear_level_policy().acts();
         let overtakes = time.read_priority || time.suspend != Suspend::None;
@@ -50,7 +50,7 @@ impl Scenario {
             (
                 "time.order",
                 timed && !classes,
-                "nothing has a class of its own: the host waits for garbage collection, nothing scrubs or levels wear, and reads have no priority",
+                "all operations have one priority: the host waits for garbage collection, nothing scrubs or levels wear, and reads have no priority",
             ),
             ("drive.ecc.rereads-max", uncorrected, ecc),
             ("drive.ecc.sensing", uncorrected, ecc),
@@ -90,7 +90,7 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// The tables `drive`, `ftl` and `time` with every key that a rule is about.
+    /// The tables `drive`, `ftl` and `time` with every key of a rule.
     fn entries(&self) -> Table {
         let ftl = table_of(&self.ftl);
         let firmware = FIRMWARE_KEYS.map(|key| ftl.get(key).expect("it is a key of the firmware").clone());
@@ -99,10 +99,10 @@ impl Scenario {
     }
 }
 
-/// Keys of `ftl` that a rule is about.
+/// Keys of `ftl` that have a rule.
 const FIRMWARE_KEYS: [&str; 2] = ["gc-unforced", "remap-log"];
 
-/// The same tables of a preset.
+/// The tables of [`Scenario::entries`], for a preset.
 fn preset_entries(preset: &str) -> Table {
     let defaults = table_of(&FtlSettings::default());
     let firmware = FIRMWARE_KEYS.map(|key| {

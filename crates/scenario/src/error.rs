@@ -1,11 +1,11 @@
-//! What is wrong with a scenario: one sentence, and where.
+//! Errors of a scenario: one sentence that says what is wrong, and its place.
 
 use std::fmt;
 use std::ops::Range;
 
 use wane_units::excerpt;
 
-/// A key, whole or relative to a table, and what is wrong with it.
+/// A key, either a full path or relative to a table, and what is wrong with it.
 pub(super) type Refusal = (String, String);
 
 /// A scenario that cannot be run.
@@ -13,11 +13,11 @@ pub(super) type Refusal = (String, String);
 pub struct ScenarioError {
     /// The file, the preset or `--set`.
     pub source_name: String,
-    /// The key, such as `ftl.gc.d`; empty where the text is no TOML.
+    /// The key, such as `ftl.gc.d`; empty if the text is not TOML.
     pub key: String,
     /// What was found and what is allowed.
     pub message: String,
-    /// Bytes of `text`.
+    /// The place in `text`, in bytes.
     pub span: Option<Range<usize>>,
     /// The source's text.
     pub text: String,

@@ -1,4 +1,4 @@
-//! Fast-forward as plain data: which part of a life is predicted, and how.
+//! Fast-forward as plain data: which part of a life is predicted instead of simulated, and how.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,14 +7,14 @@ use wane_ftl::Worn;
 
 use super::schema::in_field_order;
 
-/// Part of an untimed life is predicted instead of simulated: periods are simulated, erase counts of what follows are predicted of them and
-/// given to the drive, and so on to the end. Drive writes and days go on through what is predicted, requests and traces wait meanwhile.
+/// Predicts part of an untimed life instead of simulating it. Simulated and predicted periods alternate: erase counts are predicted from the
+/// simulated periods and given to the drive. Drive writes and days also count in predicted periods; requests and traces do not advance there.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[schemars(transform = in_field_order::<Self>)]
 pub struct FastForward {
-    /// The acceleration factor: drive writes over those that are simulated. At 1 everything is simulated, at 2 every second period; from
-    /// above 2 on several periods are predicted at once, and accuracy falls (000, section 3.4.2).
+    /// The acceleration factor: all drive writes divided by those that are simulated. At 1 everything is simulated, at 2 every second period.
+    /// Above 2 several periods are predicted at once, and accuracy falls (000, section 3.4.2).
     #[schemars(range(min = 1.0, max = FACTOR_MOST))]
     pub factor: f64,
     /// Drive writes of a period: one iteration of the workload.
@@ -22,17 +22,17 @@ pub struct FastForward {
     pub period: f64,
     /// How erases are predicted.
     pub model: ModelKind,
-    /// Periods that `least-squares`, `theil-sen` and `ranks` look back on. With one of these.
+    /// Number of past periods that `least-squares`, `theil-sen` and `ranks` use. Needs one of these models.
     #[schemars(range(min = WINDOW_LEAST, max = WINDOW_MOST))]
     pub window: u32,
-    /// Goes by the write amplification of the periods: where one is an outlier, the prediction before it is taken back and the next ones
-    /// wait; while none is, each predicts half as much again as the one before, up to `factor-most`. Near its end of life a drive is
-    /// predicted in steps that bring half of its spare blocks to their end at most.
+    /// Whether predictions adapt to the write amplification of the periods. If a period is an outlier, the prediction before it is undone and
+    /// the next ones are shorter; otherwise each prediction is half as long again as the one before, up to `factor-most`. Near the end of
+    /// life each prediction wears out at most half of the spare blocks.
     pub adaptive: bool,
-    /// The largest acceleration factor of an adaptive life. With `adaptive`.
+    /// The largest acceleration factor of an adaptive life. Needs `adaptive`.
     #[schemars(range(min = 1.0, max = FACTOR_MOST))]
     pub factor_most: f64,
-    /// What becomes of a free block that is predicted to be worn out.
+    /// What happens to a free block that is predicted to be worn out.
     pub worn: Worn,
 }
 

@@ -1,6 +1,6 @@
-//! Every key of a scenario by its dotted path, with the words that it takes: what a shell completes after `--set` and `--sweep`.
+//! Every key of a scenario by its dotted path, with the words that it takes. Shells complete them after `--set` and `--sweep`.
 //!
-//! Made of the schema, so that a new key is offered without being named here.
+//! The list is made of the schema, so that a new key needs no change here.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ pub struct Key {
     pub path: String,
     /// What it means.
     pub about: String,
-    /// The words that it takes; none where it takes numbers, sizes or any text.
+    /// The words that it takes; empty if it takes numbers, sizes or any text.
     pub words: Vec<String>,
 }
 

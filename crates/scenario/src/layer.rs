@@ -1,4 +1,4 @@
-//! Layers of a scenario: parsed with their places, checked against the keys, laid over each other.
+//! Layers of a scenario: parsed with the places of their keys, checked against the schema, and merged.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -25,17 +25,17 @@ pub(super) struct Layer {
     pub(super) text: String,
     pub(super) table: Table,
     spans: BTreeMap<String, Range<usize>>,
-    /// Plain keys that stand in the table, and the synonyms that were written in their place.
+    /// Plain keys of the table that were written as synonyms, with these synonyms.
     written: BTreeMap<String, String>,
 }
 
 impl Layer {
-    /// A file or a preset.
+    /// Parses and checks a file or a preset.
     pub(super) fn parse(name: &str, text: &str) -> Result<Self, ScenarioError> {
         Self::parse_plain(name, text)?.checked()
     }
 
-    /// A file of whatever settings, not checked yet.
+    /// Parses a file of any settings without checking it.
     pub(super) fn parse_plain(name: &str, text: &str) -> Result<Self, ScenarioError> {
         let document = DeTable::parse(text).map_err(|error| {
             let span = error.span();
@@ -63,23 +63,23 @@ impl Layer {
         Ok(layer)
     }
 
-    /// A table that was never a text, so that its errors have keys and no lines.
+    /// Checks a table that was never a text. Its errors have keys but no lines.
     pub(super) fn of_table(name: &str, table: Table) -> Result<Self, ScenarioError> {
         Self::of_table_plain(name, table).checked()
     }
 
-    /// A table of whatever settings, not checked yet.
+    /// Makes a layer of a table of any settings without checking it.
     pub(super) fn of_table_plain(name: &str, table: Table) -> Self {
         let (spans, written) = (BTreeMap::new(), BTreeMap::new());
         Self { name: name.to_owned(), text: String::new(), table, spans, written }
     }
 
-    /// One `--set key.path=value`, or an assignment of another option. The value is TOML, or text where it is none.
+    /// Parses and checks one `--set key.path=value`, or an assignment of another option. A value that is not TOML is taken as text.
     pub(super) fn set(option: &str, assignment: &str) -> Result<Self, ScenarioError> {
         Self::set_plain(option, assignment, "ftl.gc.policy=d-choices")?.checked()
     }
 
-    /// One assignment of whatever settings, not checked yet; `example` is what one looks like.
+    /// Parses one assignment of any settings without checking it. The usage message shows `example`.
     pub(super) fn set_plain(option: &str, assignment: &str, example: &str) -> Result<Self, ScenarioError> {
         let name = format!("{option} {assignment}");
         let mut layer =
@@ -94,7 +94,7 @@ impl Layer {
         }
         let parsed = match toml::from_str::<Table>(&format!("value = {written}")) {
             Ok(table) => Some(table).filter(|table| table.len() == 1).and_then(|mut table| table.remove("value")),
-            // Words need no quotes; what begins as a table or a list means one.
+            // Words need no quotes, but a value that begins like a table or a list must be one.
             Err(error) if written.trim_start().starts_with(['{', '[']) => {
                 let reason = error.message().lines().next().unwrap_or_default().to_owned();
                 return Err(layer.error(path.trim(), format!("the value is no TOML: {reason}")));
@@ -111,7 +111,7 @@ impl Layer {
         Ok(layer)
     }
 
-    /// The layer with shorthands written out and synonyms put into plain keys, once its values are checked.
+    /// Writes out shorthands, checks the values and replaces synonyms by plain keys.
     fn checked(mut self) -> Result<Self, ScenarioError> {
         expand_shorthands(&mut self.table);
         self.check()?;
@@ -134,7 +134,7 @@ impl Layer {
         true
     }
 
-    /// An error at a key of this layer, or at the nearest table that is there.
+    /// Makes an error at a key of this layer, or at the nearest table around it that the layer has.
     pub(super) fn error(&self, key: &str, message: String) -> ScenarioError {
         let key = self.written.get(key).map_or(key, String::as_str);
         let mut place = key;
@@ -150,7 +150,7 @@ impl Layer {
         ScenarioError { source_name: self.name.clone(), key: key.to_owned(), message, span, text: self.text.clone() }
     }
 
-    /// Puts plain keys in the place of their synonyms, once the values are checked.
+    /// Replaces synonyms by plain keys. The values must be checked already.
     fn translate(&mut self) -> Result<(), ScenarioError> {
         let mut table = std::mem::take(&mut self.table);
         let translated = translate(&mut table);
@@ -193,7 +193,7 @@ fn note_value(value: &Spanned<DeValue<'_>>, path: &str, spans: &mut BTreeMap<Str
     }
 }
 
-/// The first number that is no value of TOML, as the parser reads numbers only where they are asked for.
+/// Finds the first number that is too large for TOML. The parser itself reads numbers only on demand.
 fn too_large(table: &DeTable<'_>, path: &str) -> Option<Refusal> {
     table.iter().find_map(|(name, value)| {
         let path = if path.is_empty() { name.get_ref().to_string() } else { format!("{path}.{}", name.get_ref()) };
@@ -234,10 +234,10 @@ fn expand_shorthands(table: &mut Table) {
     }
 }
 
-/// Lays `over` on `base`.
+/// Merges `over` into `base`.
 ///
 /// # Errors
-/// `over` speaks of phases that are not there, or of a single workload where there are phases.
+/// `over` has phases that `base` lacks, or a single workload although `base` has phases.
 pub(super) fn merge(base: &mut Table, over: &Table) -> Result<(), Refusal> {
     for name in ["workload", "until"] {
         if base.contains_key("phase") && over.contains_key(name) {
@@ -272,7 +272,7 @@ fn lay(base: &mut Table, over: &Table, path: &str) -> Result<(), Refusal> {
             (below, _) => {
                 let arrival = below.filter(|_| name == "workload").and_then(|below| below.get("arrival")).cloned();
                 base.insert(name.clone(), value.clone());
-                // Arrivals are no part of what another kind of workload takes the place of, unless they were its own.
+                // Another kind of workload keeps the arrivals of the one that it replaces, unless these are times of a trace and it has none.
                 if let (Some(arrival), Some(Value::Table(workload))) = (arrival, base.get_mut(name))
                     && (arrival.is_table() || workload.contains_key("trace"))
                 {
@@ -284,14 +284,14 @@ fn lay(base: &mut Table, over: &Table, path: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Takes away what `over` makes meaningless in the layers below it.
+/// Removes the keys of lower layers that have no effect with `over`.
 fn displace(base: &mut Table, over: &Table, path: &str) {
     if over.contains_key("trace") {
-        // The name was that of another trace.
+        // The name belongs to another trace.
         base.remove("trace-name");
     }
     let says = |key: &str, word: &str| over.get(key).and_then(Value::as_str) == Some(word);
-    // The one value of it that the timeline heeds.
+    // The one value of `gc` that the timeline uses.
     let is_free = base.get("gc").and_then(Value::as_str) == Some("free");
     let mut drop_all = |keys: &[&str]| keys.iter().for_each(|key| drop(base.remove(*key)));
     match path {
@@ -303,7 +303,7 @@ fn displace(base: &mut Table, over: &Table, path: &str) {
                 drop_all(&priority_keys());
             }
         }
-        // One key says when a probe looks; a layer that writes another displaces it.
+        // One key says when a probe's windows open; a layer that writes another key displaces it.
         "probe" => {
             if let Some(own) = age_keys().into_iter().find(|key| over.contains_key(*key)) {
                 drop_all(&age_keys().into_iter().filter(|key| *key != own).collect::<Vec<_>>());
@@ -324,7 +324,7 @@ fn displace(base: &mut Table, over: &Table, path: &str) {
     }
 }
 
-/// Lays numbered items on those of a list.
+/// Merges numbered items into those of a list.
 fn lay_items(list: &mut [Value], over: &Table, path: &str) -> Result<(), Refusal> {
     let count = list.len();
     for (number, value) in over {
@@ -338,7 +338,7 @@ fn lay_items(list: &mut [Value], over: &Table, path: &str) -> Result<(), Refusal
     Ok(())
 }
 
-/// A table that names another policy, or another kind of workload, takes nothing from the one below.
+/// Whether a table replaces the one below whole, since it names another policy or another kind of workload.
 fn replaces(name: &str, below: &Table, above: &Table) -> bool {
     match name {
         name if Family::of_key(name).is_some() => {

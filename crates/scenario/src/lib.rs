@@ -1,7 +1,7 @@
 //! The scenario: one TOML file that says everything about a run.
 //!
-//! Layers (preset, file, `--set`) are parsed with their places, checked against the schema of the settings ([`json_schema`]), laid over
-//! each other and resolved to plain typed data. Built objects never sit here; `lab` makes them.
+//! Layers (preset, file, `--set`) are parsed with the places of their keys, checked against the schema of the settings ([`json_schema`]),
+//! merged and resolved to plain typed data. `lab` builds the objects of a run from that data.
 
 mod check;
 mod device;
@@ -70,19 +70,19 @@ pub struct Scenario {
     pub preset: String,
     /// The drive.
     pub device: Device,
-    /// What its flash is made of.
+    /// Its flash, apart from its size.
     pub medium: Medium,
     /// The firmware.
     pub ftl: FtlSettings,
-    /// What happens before counting.
+    /// What happens before counting starts.
     pub precondition: Precondition,
-    /// What happens then, in order.
+    /// The phases that are counted, in order.
     pub phases: Vec<Phase>,
     /// The clock.
     pub time: Time,
     /// Timed windows of an untimed life.
     pub probe: Option<Probe>,
-    /// Which part of the life is predicted; none where all of it is simulated.
+    /// Which part of the life is predicted; `None` if all of it is simulated.
     pub fast_forward: Option<FastForward>,
 }
 
@@ -93,14 +93,14 @@ pub struct Precondition {
     pub fill: Ratio,
     /// Sequential drive writes, the fill included.
     pub sequential_drive_writes: u32,
-    /// Uniform random drive writes after that.
+    /// Uniform random drive writes after the sequential ones.
     pub random_drive_writes: f64,
 }
 
 /// Where a scenario comes from.
 #[derive(Clone, Debug, Default)]
 pub struct Sources<'a> {
-    /// A preset that takes the place of the file's.
+    /// A preset that replaces the file's.
     pub preset: Option<&'a str>,
     /// The file's name and text.
     pub file: Option<(&'a str, &'a str)>,
@@ -108,21 +108,22 @@ pub struct Sources<'a> {
     pub set: &'a [String],
 }
 
-/// What an error calls the end that a drive's scenario is given.
+/// The source that an error names for the end that [`endless`] adds.
 const OF_END: &str = "--until";
 
-/// Ends for a scenario that names none; one with probes at ages needs one that is an age.
+/// Ends to try for a scenario that has none. The second is an age, which a scenario with probes at ages needs.
 const ENDS: [&str; 2] = ["until.requests=1", "until.drive-writes=1e9"];
 
-/// A scenario that need not say when it ends, as it is of a drive alone. `resolve` is [`Scenario::resolve_with`] or [`Scenario::of_table`] of it.
+/// Resolves a scenario that may lack an end, since it only describes a drive. `resolve` calls [`Scenario::resolve_with`] or
+/// [`Scenario::of_table`] with the options that it is given.
 ///
 /// # Errors
-/// The first thing that is wrong with it, but for its end.
+/// The first thing that is wrong with it, except its end.
 pub fn endless(
     options: &[(&str, String)],
     resolve: impl Fn(&[(&str, String)]) -> Result<Scenario, ScenarioError>,
 ) -> Result<Scenario, ScenarioError> {
-    // Whether a life can be fast-forwarded depends on how it ends, too.
+    // Whether a life can be fast-forwarded also depends on how it ends.
     let of_end = |key: &str| matches!(key.split('.').next(), Some("until" | "fast-forward"));
     let ends = |error: &ScenarioError| error.source_name == OF_END || of_end(&error.key);
     let mut resolved = resolve(options);
@@ -147,7 +148,7 @@ impl Scenario {
         Self::resolve_with(sources, &[])
     }
 
-    /// As [`Self::resolve`], with assignments of other options than `--set` above them, each behind the option that an error names:
+    /// As [`Self::resolve`], with assignments of other options on top. Each comes with the option that an error names:
     /// `("--sweep", "ftl.gc=fifo")`.
     ///
     /// # Errors
@@ -159,7 +160,7 @@ impl Scenario {
         Self::of_layers(file, sources.file.map(|(name, _)| name), sources.preset, &options)
     }
 
-    /// As [`Self::resolve_with`], of a table that was never a text; `name` is what errors call it.
+    /// As [`Self::resolve_with`], for a table that was never a text. Errors call it `name`.
     ///
     /// # Errors
     /// The first thing that is wrong with it.
@@ -172,8 +173,7 @@ impl Scenario {
         Self::of_layers(Some(Layer::of_table(name, table)?), None, preset, options)
     }
 
-    /// Of a file or table, the path by which it is called where it says no name, a preset that takes the place of its own, and
-    /// assignments above both.
+    /// Resolves a file or table, with a preset that replaces its own and assignments on top. If it has no name, it gets one from `path`.
     fn of_layers(
         file: Option<Layer>,
         path: Option<&str>,
@@ -194,7 +194,7 @@ impl Scenario {
         let asked = preset.filter(|_| !by_set);
         let preset_name = asked.or(named).unwrap_or(presets::NONE.name).to_owned();
         let preset = presets::find(&preset_name).ok_or_else(|| {
-            // A layer's own is checked already.
+            // A preset that a layer names is checked already.
             let known = presets::names();
             let (found, allowed, hint) = (excerpt(&preset_name), known.join(", "), did_you_mean(&preset_name, &known));
             ScenarioError::elsewhere("--preset", format!("found \"{found}\", allowed are {allowed}{hint}"))
@@ -211,8 +211,8 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// Makes relative trace paths relative to the folder of the scenario's file, and absolute, so that the resolved
-    /// scenario can be run from anywhere.
+    /// Makes trace paths absolute; relative ones are relative to the folder of the scenario's file. The resolved scenario can then be run from
+    /// anywhere.
     pub fn relative_to(&mut self, folder: &Path) {
         fn walk(workload: &mut Workload, folder: &Path) {
             match workload {
@@ -228,7 +228,7 @@ impl Scenario {
         self.probe.iter_mut().for_each(|probe| walk(&mut probe.workload, folder));
     }
 
-    /// The traces that it reads, as often as it reads them; `-` is stdin.
+    /// The traces that it reads; one that is read twice is listed twice. `-` is stdin.
     pub fn traces(&self) -> Vec<&Path> {
         fn collect<'a>(workload: &'a Workload, found: &mut Vec<&'a Path>) {
             match workload {
@@ -244,14 +244,14 @@ impl Scenario {
     }
 }
 
-/// Reads any bytes as a scenario: what the fuzzer calls.
+/// Reads any bytes as a scenario, for the fuzzer.
 #[doc(hidden)]
 pub fn resolve_bytes(bytes: &[u8]) -> Result<Scenario, ScenarioError> {
     let text = String::from_utf8_lossy(bytes);
     Scenario::resolve(&Sources { file: Some(("fuzz.toml", &text)), ..Sources::default() })
 }
 
-/// The folder that relative traces of a scenario file are relative to.
+/// The folder that relative trace paths of a scenario file start from.
 pub fn folder_of(file: &Path) -> PathBuf {
     file.parent().map(Path::to_path_buf).unwrap_or_default()
 }

@@ -11,14 +11,14 @@ const ABOUT: &str = "# The scenario file
 One TOML file says everything about a run. Unknown keys are refused. Ratios are written `0.9` or `\"90 %\"`, counts as bare numbers, \
 everything else with its unit: `\"4 KiB\"`, `\"75 us\"`, `\"667 MB/s\"`, `\"90 days\"`. Values come in layers: the preset, the file, \
 `--set KEY=VALUE`; a layer that names another policy than the one below replaces that table whole. `[[phase]]` tables, each with its \
-`workload` and `until`, take the place of a single workload; `--set phase.0.until.requests=5` speaks of the first. In a policy's table \
-of a resolved scenario, `defaults = [...]` names the parameters that nobody wrote; each must be a parameter of that policy.
+`workload` and `until`, replace a single workload; `--set phase.0.until.requests=5` changes the first. In a policy's table \
+of a resolved scenario, `defaults = [...]` names the parameters that were not written; each must be a parameter of that policy.
 
-`wane manual --schema` prints the same as a JSON schema, by which editors complete a scenario and underline what is wrong in it. A \
-scenario whose first line is `#:schema ./scenario.schema.json` finds it in the file of that name beside it.
+`wane manual --schema` prints the same as a JSON schema. With it editors complete a scenario and underline errors in it. A \
+scenario whose first line is `#:schema ./scenario.schema.json` uses the schema in the file of that name in its folder.
 ";
 
-/// The manual page of all keys, in Markdown.
+/// Returns the manual page of all keys, in Markdown.
 pub fn manual() -> String {
     let mut page = ABOUT.to_owned();
     for section in sections() {

@@ -1,4 +1,4 @@
-//! The flash of a scenario beside its size: errors, times, variation, first state and faults.
+//! The flash of a scenario apart from its size: errors, times, variation, initial state and faults.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,14 +15,14 @@ use super::thermal::ThermalSpec;
 use super::values::{ends, number};
 use super::written::{CHIP_INPUTS, OrNone, PageTimes, Spans, or_none, page_times, spans_or_none, table_of};
 
-/// Most erases that blocks may start with on average. Flash bears a thousandth of it; from there a count that is drawn around it,
-/// and all that a run may add, stay far below 2^32, where a block leaves service since its erases cannot be counted any more.
+/// Largest mean of the erases that blocks may start with: a thousand times what flash bears. A count that is drawn around it stays far below
+/// 2^32 with all that a run adds. At 2^32 a block would leave service, since its erases could not be counted any more.
 pub const ERASES_INITIAL_MAX: u32 = 1_000_000_000;
 
 /// What the flash is made of.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Medium {
-    /// Whose raw bit errors it has; `None`: none.
+    /// The chip whose raw bit errors it has; `None`: no bit is ever wrong.
     pub chip: Option<ChipSpec>,
     /// The kind of its cells.
     pub cell: Option<CellKind>,
@@ -32,13 +32,13 @@ pub struct Medium {
     pub ecc: EccSpec,
     /// How it differs from place to place.
     pub variation: Variation,
-    /// How warm its data lie.
+    /// The temperature that its data age at.
     pub retention: RetentionSpec,
     /// Its state when counting starts.
     pub initial: Initial,
-    /// What breaks.
+    /// Bad blocks and failures.
     pub faults: FaultSpec,
-    /// What warms it.
+    /// The heat of the drive.
     pub thermal: ThermalSpec,
 }
 
@@ -49,7 +49,7 @@ pub struct ChipSpec {
     pub name: String,
     /// Its RBER.
     pub model: RberModel,
-    /// Outside it is extrapolation.
+    /// The ranges of the data behind the model. Outside them the RBER is extrapolated.
     pub ranges: Ranges,
 }
 
@@ -78,50 +78,50 @@ pub struct TimingSpec {
     pub suspend: Nanos,
 }
 
-/// How bit errors are corrected. Means something with a `chip` only; a layer that sets `chip = "none"` displaces it.
+/// How bit errors are corrected. Has an effect only with a `chip`; a layer that sets `chip = "none"` displaces it.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[schemars(transform = in_field_order::<Self>)]
 pub struct EccSpec {
-    /// Data that is corrected together. Divides the mapping unit.
+    /// Size of the data that is corrected together. It must divide the mapping unit.
     #[schemars(extend("x-least" = Bytes(64), "x-most" = Bytes(128 << 10)))]
     pub codeword: Bytes,
-    /// Bits that a codeword can have wrong and still be corrected; `"none"` corrects all.
+    /// Number of wrong bits of a codeword that can be corrected; `"none"` corrects any number.
     #[serde(with = "or_none")]
     #[schemars(with = "OrNone<u32>", extend("minimum" = 0, "maximum" = 1 << 20))]
     pub strength: Option<u32>,
-    /// How often a page is sensed again before it counts as uncorrectable; `"none"`: until it can be read.
+    /// Number of times that a page is sensed again before it counts as uncorrectable; `"none"`: until it can be read.
     #[serde(with = "or_none")]
     #[schemars(with = "OrNone<u32>", extend("minimum" = 0, "maximum" = 1 << 10))]
     pub rereads_max: Option<u32>,
-    /// By how much each re-read divides the RBER.
+    /// Factor by which each re-read divides the RBER.
     #[schemars(extend("exclusiveMinimum" = 1, "maximum" = 1e6))]
     pub scale: f64,
     /// What re-reads are: hard decisions at shifted thresholds, or 3, 5 and 7 senses for soft decisions, which correct 1.70, 1.86 and
     /// 1.91 times the RBER; after these a page is uncorrectable.
     pub sensing: Sensing,
-    /// How a re-read's errors come about: drawn anew; thinned from those before; as many as expected; or re-reads by a table of P/E
-    /// cycles, as the released code of 001 has it.
+    /// How a re-read's errors come about: `independent` draws them anew; `sticky` keeps a random part of those before; `expected` has as many
+    /// as expected. `table` takes the number of re-reads from a table by P/E cycles, as the released code of 001 does.
     pub draws: Draws,
-    /// Which codewords of a read are checked: all that hold data of it, so that the worst decides how often the page is sensed (eight for
-    /// 4 KiB); or one that decides for the whole read, as in simulators that draw once a read.
+    /// Which codewords of a read are checked: all that hold data of it (eight for 4 KiB), so that the worst decides how often the page is
+    /// sensed; or one for the whole read, as in simulators that draw once a read.
     #[schemars(extend("x-unwritten" = "default"))]
     pub checks_per_read: ChecksPerRead,
-    /// How closely errors are drawn: for each codeword that is checked; or for the page as a whole, which is two to three times as fast,
-    /// gives the same re-reads and leaves the histogram of errors empty.
+    /// What errors are drawn for: each codeword that is checked; or the page as a whole, which is two to three times as fast, gives the same
+    /// re-reads and leaves the histogram of errors empty.
     #[schemars(extend("x-moved" = { "one-codeword": "drive.ecc.checks-per-read = \"one-codeword\"" }))]
     pub detail: Detail,
-    /// Whether relocations err while a drive ages without time, which is several times slower: what cannot be read then is lost. Where
-    /// time is kept, and under stripes, they always do.
+    /// Whether reads of relocations can have errors in an untimed life. That is several times slower, and data that cannot be read are lost. In
+    /// timed runs and with stripes they always can.
     #[schemars(extend("x-unwritten" = "default"))]
     pub relocations: Relocations,
-    /// What a page with more errors than can be corrected is to the host of a kept drive: a medium error, or its data with wrong bits
-    /// and no word of it.
+    /// What the host of a kept drive gets when it reads a page with more errors than can be corrected: a medium error, or the data with wrong
+    /// bits and no error.
     #[schemars(extend("x-unwritten" = "default"))]
     pub uncorrectable: Uncorrectable,
 }
 
-/// How much flash differs from place to place: lognormal factors of the RBER with mean 1, seeded. With a `chip` only.
+/// How much the RBER differs from place to place: seeded lognormal factors with mean 1. Has an effect only with a `chip`.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[schemars(transform = in_field_order::<Self>)]
@@ -132,7 +132,7 @@ pub struct Variation {
     /// Sigma of the factor between layers.
     #[schemars(range(min = 0.0, max = 2.0))]
     pub layers: f64,
-    /// Layers that the pages of a block are spread over.
+    /// Number of layers that the pages of a block are spread over.
     #[schemars(range(min = 1, max = 1 << 16))]
     pub layer_count: u32,
 }
@@ -142,13 +142,13 @@ pub struct Variation {
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[schemars(transform = in_field_order::<Self>)]
 pub struct Initial {
-    /// Mean P/E cycles of the blocks, in place of those from preconditioning, which `"none"` keeps.
+    /// Mean P/E cycles of the blocks. They replace those of preconditioning; `"none"` keeps these.
     #[serde(with = "or_none")]
     #[schemars(with = "OrNone<u32>", extend("minimum" = 0, "maximum" = ERASES_INITIAL_MAX))]
     pub erase_count: Option<u32>,
-    /// Standard deviation of `erase-count` over its mean; normal, cut off at 0 and 2000000000.
+    /// Standard deviation of `erase-count` divided by its mean. The distribution is normal, cut off at 0 and 2000000000.
     pub erase_count_spread: Ratio,
-    /// How long ago data was written: a duration, or the two ends of a uniform draw for each block.
+    /// How long ago data was written: a duration, or the two ends of a range from which each block's is drawn uniformly.
     #[serde(rename = "retention", with = "spans_or_none")]
     #[schemars(with = "OrNone<Spans>")]
     pub retention_days: Option<(f64, f64)>,
@@ -173,14 +173,14 @@ pub struct FaultSpec {
     /// Probability, at each erase, that the block loses a wordline for ever: its pages read uncorrectable and their programs fail.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub wordline_loss: f64,
-    /// Dies lost in a drive write, for each die, at random times.
+    /// Rate at which each die is lost, per drive write, at random times.
     #[schemars(range(min = 0.0, max = 1e6))]
     pub die_loss: f64,
-    /// A die that is lost at `lost-die-at`, counted from 0, channel first.
+    /// The die that is lost at `lost-die-at`. Dies are counted from 0, channel first.
     #[serde(with = "or_none")]
     #[schemars(with = "OrNone<u32>", extend("minimum" = 0, "maximum" = u32::MAX))]
     pub lost_die: Option<u32>,
-    /// When `lost-die` goes, in drive writes since preconditioning.
+    /// When `lost-die` is lost, in drive writes since preconditioning.
     #[schemars(range(min = 0.0, max = 1e9))]
     pub lost_die_at: f64,
 }
@@ -188,7 +188,7 @@ pub struct FaultSpec {
 const SECOND: u64 = Nanos::SECOND.0;
 
 impl ChipSpec {
-    /// What a chip is called that the scenario describes itself.
+    /// Name of a chip that the scenario describes itself.
     pub const OWN: &str = "own";
 
     fn value(&self) -> Value {
@@ -205,7 +205,7 @@ impl ChipSpec {
         Value::Table(table)
     }
 
-    /// A chip from its value, whose parts are checked but may be missing.
+    /// Makes a chip from the value of `drive.chip`. Its parts are checked already but may be missing.
     fn of(value: &Value) -> Result<Option<Self>, Refusal> {
         let table = match value {
             Value::Table(table) => table,
@@ -236,10 +236,10 @@ impl ChipSpec {
     }
 }
 
-/// The keys of `[drive.timing]` that a cell brings.
+/// The keys of `[drive.timing]` that `cell` fills in.
 pub(super) const CELL_TIMES: [&str; 3] = ["read", "program", "erase"];
 
-/// Gives `[drive.timing]` what its cell brings and what is not written there.
+/// Fills in the times of `cell` that `[drive.timing]` does not write.
 pub(super) fn fill_in_cell_times(drive: &mut Table) {
     let Some(cell) = drive.get("cell").and_then(Value::as_str).and_then(|name| name.parse::<CellKind>().ok()) else {
         return;
@@ -272,7 +272,7 @@ impl Default for EccSpec {
         let ecc = Ecc::default();
         Self {
             codeword: Bytes(u64::from(ecc.codeword_bytes)),
-            // Errors are corrected whatever their number until a scenario says how many bits are.
+            // Any number of errors is corrected unless the scenario limits it.
             strength: None,
             rereads_max: ecc.rereads_max,
             scale: ecc.scale,
@@ -299,16 +299,16 @@ impl Default for Initial {
     }
 }
 
-/// Tables of `[drive]` that mean something with a chip only.
+/// Tables of `[drive]` that have an effect only with a chip.
 pub(super) fn chip_tables() -> Vec<&'static str> {
     keys_that_need("drive", "chip")
 }
 
 impl Medium {
-    /// What `[drive]` says of the flash.
+    /// Makes the medium that `[drive]` describes.
     ///
     /// # Errors
-    /// A chip's table is not whole.
+    /// A chip's table is incomplete.
     pub(super) fn of(drive: &DriveSettings) -> Result<Self, Refusal> {
         Ok(Self {
             chip: drive.chip.as_ref().map(ChipSpec::of).transpose()?.flatten(),
@@ -323,7 +323,7 @@ impl Medium {
         })
     }
 
-    /// Refuses keys that contradict each other; `set` has those of the scenario without its preset.
+    /// Refuses keys that contradict each other; `set` holds the scenario's own keys, without those of its preset.
     pub(super) fn check(&self, set: &Table, unit: Bytes) -> Result<(), Refusal> {
         if self.chip.is_none()
             && let Some(table) = chip_tables()
@@ -355,7 +355,7 @@ impl Medium {
         Ok(())
     }
 
-    /// The values of `[drive]`, each by its key.
+    /// The keys of `[drive]` about the flash, with their values.
     pub(super) fn entries(&self) -> [(&'static str, Value); 9] {
         [
             ("chip", self.chip.as_ref().map_or(Value::from("none"), ChipSpec::value)),

@@ -1,5 +1,5 @@
-//! Policies in a scenario: families, their place in the schema, their tables as objects, which say what they need, and every
-//! built-in in a list.
+//! Policies in a scenario: their families, their schemas, the objects that their tables make, what they need to have any effect, and a list
+//! of all built-ins.
 
 use std::sync::LazyLock;
 
@@ -50,19 +50,19 @@ pub enum Family {
     Recovery,
 }
 
-/// What there is to say of a family.
+/// The entry of a family in [`FAMILIES`].
 struct FamilyLine {
     family: Family,
     /// Its key under `[ftl]`.
     key: &'static str,
-    /// Where the settings keep the table that chooses its policy.
+    /// Returns the table that chooses its policy.
     table: fn(&FtlSettings) -> &Table,
     table_mut: fn(&mut FtlSettings) -> &mut Table,
     /// Its policies.
     list: &'static dyn PolicyList,
 }
 
-/// Every family, in the order in which lists show them; all that goes through the families goes through this list. A new family has a
+/// Every family, in the order in which lists show them. All code that iterates over the families uses this list. A new family needs a
 /// variant of [`Family`], a line here, and in [`FtlSettings`] a field and a method that makes its policy.
 static FAMILIES: [FamilyLine; 10] = [
     FamilyLine {
@@ -137,19 +137,19 @@ static FAMILIES: [FamilyLine; 10] = [
     },
 ];
 
-/// What a family's list is asked, whatever its policies are.
+/// The list of a family's policies, whatever their type.
 trait PolicyList: Sync {
-    /// Each of its entries as the schema and defaults need it.
+    /// Its entries as schema and defaults need them.
     fn built_ins(&self) -> Vec<BuiltIn>;
 
-    /// Each of its entries as lists show it.
+    /// Its entries as lists show them.
     fn infos(&self, family: Family) -> Vec<PolicyInfo>;
 
-    /// What the policy of a table needs; the table is refused like by [`parse_policy`].
+    /// What the policy of a table needs; refuses the tables that [`parse_policy`] refuses.
     fn needs(&self, table: &Table) -> Result<Needs, RefusedPolicy>;
 }
 
-/// The built-ins of a family whose policies are `T`.
+/// The built-ins of a family whose policies are of type `T`.
 struct Policies<T: ?Sized + 'static> {
     entries: &'static [Entry<Box<T>>],
     needs: fn(&T) -> Needs,
@@ -202,17 +202,17 @@ impl Family {
     /// What the policy of a table needs to have any effect.
     ///
     /// # Errors
-    /// There is no such policy, or its parameters are not what it takes.
+    /// There is no such policy, or it does not take the parameters.
     pub(super) fn needs(self, table: &Table) -> Result<Needs, RefusedPolicy> {
         self.line().list.needs(table)
     }
 
-    /// The family that a key of `[ftl]` chooses from.
+    /// The family that belongs to a key of `[ftl]`.
     pub fn of_key(key: &str) -> Option<Self> {
         Self::all().find(|family| family.key() == key)
     }
 
-    /// A policy's name, or a table with it and its parameters.
+    /// The schema of its key: a policy's name, or a table with the name and the parameters.
     fn schema(self) -> Schema {
         let own = FtlSettings::chosen_by_default(self);
         let tables: Vec<Json> = self.built_ins().iter().map(|policy| policy.schema(policy.name == own)).collect();
@@ -238,7 +238,7 @@ impl Family {
         &of_family.expect("BUILT_INS is made of FAMILIES, which has every family").1
     }
 
-    /// Gives a policy's table the parameters that it leaves to their defaults, and notes which they are.
+    /// Adds the parameters that a policy's table leaves to their defaults, and their names under [`DEFAULTS`].
     pub(super) fn complete(self, policy: &mut Table) {
         let Some(built_in) = self.of_table(policy) else { return };
         let left = built_in.defaults.iter().filter(|(name, _)| !policy.contains_key(*name));
@@ -250,8 +250,8 @@ impl Family {
         }
     }
 
-    /// Undoes [`Self::complete`]: takes away what a resolved scenario says to be left to defaults, where it still is. What somebody has
-    /// changed since, and what is no longer the default, stays. The table names its policy.
+    /// Undoes [`Self::complete`]: removes the parameters that [`DEFAULTS`] names, if they still have their defaults. A parameter that was
+    /// changed since, or whose default is another now, stays. The table must name its policy.
     ///
     /// # Errors
     /// A name in the list is no parameter of the policy; one sentence.
@@ -274,19 +274,19 @@ impl Family {
     }
 }
 
-/// The key beside a policy's parameters that names those which the scenario did not write. They stay out of its hash, so that a
-/// resolved scenario, which shows them, has the hash of the one that it came from.
+/// The key of a policy's table that names the parameters which the scenario did not write. They stay out of the hash, so that a resolved
+/// scenario, which shows them, has the same hash as the scenario that it came from.
 pub(super) const DEFAULTS: &str = "defaults";
 
-/// The member of a JSON schema that says what a key needs beside it, such as a bound on relocation a graceful drive.
+/// The member of a JSON schema that says what a key needs beside it: `relocation-bound`, for example, needs graceful shrinking.
 const DEPENDENT: &str = "dependentSchemas";
 
-/// Whether two values mean the same.
+/// Whether two values are equal, as numbers if they are numbers.
 fn same(one: &Value, other: &Value) -> bool {
     one == other || number(one).zip(number(other)).is_some_and(|(one, other)| one == other)
 }
 
-/// What a family's list says of an entry, whatever it builds.
+/// An entry of a family's list, whatever type of policy it builds.
 struct BuiltIn {
     name: &'static str,
     summary: String,
@@ -295,7 +295,7 @@ struct BuiltIn {
 }
 
 impl BuiltIn {
-    /// Refuses what is no parameter of this policy, with one sentence.
+    /// Refuses a name that is no parameter of this policy, with one sentence.
     fn check_is_parameter(&self, name: &str) -> Result<(), String> {
         let keys = self.parameters.get("properties").and_then(Json::as_object);
         let known: Vec<&str> = keys.into_iter().flatten().map(|(key, _)| key.as_str()).collect();
@@ -309,7 +309,7 @@ impl BuiltIn {
         Err(format!("found \"{}\", which is no parameter of policy \"{}\"; {allowed}", excerpt(name), self.name))
     }
 
-    /// The schema of a table that chooses this policy. The family's default need not be named.
+    /// The schema of a table that chooses this policy. A table of the family's default policy need not name it.
     fn schema(&self, is_default: bool) -> Json {
         let own = self.parameters.get("properties").and_then(Json::as_object);
         let mut keys = own.cloned().unwrap_or_default();
@@ -345,7 +345,7 @@ static BUILT_INS: LazyLock<Vec<(Family, Vec<BuiltIn>)>> = LazyLock::new(|| {
     FAMILIES.iter().map(of_line).collect()
 });
 
-/// What fields of policies name in `#[schemars(schema_with = ...)]`: nothing, until [`with_policies`] says what each may be.
+/// The empty schema that fields of policies name in `#[schemars(schema_with = ...)]`; [`with_policies`] fills it in.
 pub(super) fn of_family(_: &mut SchemaGenerator) -> Schema {
     json_schema!({})
 }
@@ -362,10 +362,10 @@ pub(super) fn with_policies(schema: &mut Schema) {
     }
 }
 
-/// The policy of a table, whose `policy` names an entry of the family.
+/// Makes the policy of a table, whose `policy` names an entry of the family.
 ///
 /// # Errors
-/// There is no such policy, or its parameters are not what it takes.
+/// There is no such policy, or it does not take the parameters.
 pub fn parse_policy<T>(table: &Table, family: &[Entry<T>]) -> Result<T, RefusedPolicy> {
     let mut parameters = table.clone();
     let name = parameters.remove("policy").and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default();
@@ -378,12 +378,12 @@ pub fn parse_policy<T>(table: &Table, family: &[Entry<T>]) -> Result<T, RefusedP
     entry.parse(parameters).map_err(|error| RefusedPolicy { message: error.to_string(), key: error.key })
 }
 
-/// A policy's table that is refused.
+/// The refusal of a policy's table.
 #[derive(Clone, Debug)]
 pub struct RefusedPolicy {
-    /// The parameter at fault, where it is one.
+    /// The parameter at fault, if there is one.
     pub key: Option<String>,
-    /// One sentence.
+    /// What is wrong, in one sentence.
     pub message: String,
 }
 
@@ -393,12 +393,12 @@ impl FtlSettings {
         (family.line().table)(self)
     }
 
-    /// The same, to be changed.
+    /// The table that chooses a family's policy, mutable.
     pub(super) fn policy_mut(&mut self, family: Family) -> &mut Table {
         (family.line().table_mut)(self)
     }
 
-    /// The policy of a family that a scenario has unless it chooses one.
+    /// The name of a family's default policy.
     fn chosen_by_default(family: Family) -> String {
         let default = Self::default();
         let name = default.policy(family).get("policy").and_then(Value::as_str);
@@ -435,7 +435,7 @@ impl FtlSettings {
         accepted(&self.capacity, CAPACITY_POLICIES)
     }
 
-    /// The policy that says which open stream takes data. Where it is the default, [`FtlSettings::frontiers`] says which.
+    /// The policy that says which open stream takes data. If `placement` is the default, [`FtlSettings::frontiers`] decides.
     pub fn placement_policy(&self) -> Box<dyn PlacementPolicy> {
         let is_default = self.placement == Self::default().placement;
         if is_default { self.frontiers.placement() } else { accepted(&self.placement, PLACEMENT_POLICIES) }
@@ -456,14 +456,14 @@ impl FtlSettings {
         accepted(&self.recovery, RECOVERY_POLICIES)
     }
 
-    /// Streams that a domain keeps open.
+    /// Number of streams that a domain keeps open.
     pub(super) fn streams(&self) -> u32 {
         let tasks = [Task::Host, Task::GarbageCollection].into_iter();
         let tasks: Vec<Task> = tasks.chain(self.scrub_policy().acts().then_some(Task::Scrub)).collect();
         self.placement_policy().streams(&tasks)
     }
 
-    /// Stripes, where all that the host writes joins one.
+    /// The stripes, if every host write joins one.
     pub(super) fn stripes(&self) -> Option<Stripes> {
         let policy = Some(self.redundancy_policy()).filter(|policy| policy.acts() && policy.protects(Task::Host))?;
         let streams = self.placement_policy().streams(&[Task::Host, Task::GarbageCollection]);
@@ -481,7 +481,7 @@ impl FtlSettings {
 }
 
 impl Scenario {
-    /// What of a policy's needs the drive lacks, as the end of "it goes by ...".
+    /// The first of a policy's needs that the drive lacks, as the end of "it goes by ...".
     pub fn lacking(&self, needs: Needs) -> Option<String> {
         lacking(needs, &self.device, &self.ftl, &self.medium, &self.time)
     }
@@ -502,8 +502,8 @@ pub(super) fn lacking(
     let blocks = device.blocks / domains;
     if let Some(most) = needs.blocks_max.filter(|most| blocks > *most) {
         return Some(format!(
-            "a look at each block of a domain for every victim: at most {most} are allowed, and this drive's has {blocks}; larger blocks are \
-             fewer, and several dies make them so by ftl.domain = \"die\" or ftl.unit = \"superblock\""
+            "a look at each block of a domain for every victim: at most {most} are allowed, and this drive's has {blocks}; make them fewer with \
+             larger blocks or, on several dies, with ftl.domain = \"die\" or ftl.unit = \"superblock\""
         ));
     }
     let passes = time.is_timed() || time.drive_writes_per_day.is_some();
@@ -520,12 +520,12 @@ pub(super) fn lacking(
     lacking.map(str::to_owned)
 }
 
-/// A policy that the scenario's resolution has accepted.
+/// Makes a policy that the scenario's resolution has accepted.
 fn accepted<T>(table: &Table, family: &[Entry<T>]) -> T {
     taken(parse_policy(table, family))
 }
 
-/// What was made of a policy's table in a resolved scenario, which refuses the tables that nothing can be made of.
+/// Unwraps what was made of a policy's table. A resolved scenario holds only valid tables.
 fn taken<T>(made: Result<T, RefusedPolicy>) -> T {
     made.unwrap_or_else(|refused| unreachable!("resolved scenarios hold valid policies: {}", refused.message))
 }
@@ -533,7 +533,7 @@ fn taken<T>(made: Result<T, RefusedPolicy>) -> T {
 /// A policy as lists show it.
 #[derive(Clone, Debug)]
 pub struct PolicyInfo {
-    /// Where it is chosen.
+    /// Its family.
     pub family: Family,
     /// Its name.
     pub name: &'static str,

@@ -1,4 +1,4 @@
-//! Drives to start from: those of the papers, and those that one would buy.
+//! Drives to start from: those of the papers, and typical drives as sold.
 
 use toml::Table;
 
@@ -29,7 +29,7 @@ macro_rules! preset {
     };
 }
 
-/// Where a scenario starts that names no preset: the defaults of the manual that fix the drive's size.
+/// The start of a scenario that names no preset: the defaults of the manual that fix the drive's size.
 pub(super) const NONE: Preset =
     Preset { name: "none", text: "[drive]\nlogical-capacity = \"8 GiB\"\nspare-factor = \"10 %\"\n" };
 
@@ -67,19 +67,19 @@ pub(super) fn find(name: &str) -> Option<&'static Preset> {
     PRESETS.iter().chain([&NONE]).find(|preset| preset.name == name)
 }
 
-/// The name of every preset, and that of none.
+/// The names of all presets, and `none`.
 pub(super) fn names() -> Vec<&'static str> {
     PRESETS.iter().chain([&NONE]).map(|preset| preset.name).collect()
 }
 
-/// A table that a preset brings; empty where it brings none.
+/// A table of a preset; empty if the preset does not have it.
 fn part(preset: &str, name: &str) -> Table {
     let table = find(preset).and_then(|preset| preset.text.parse::<Table>().ok());
     let part = table.and_then(|mut table| table.remove(name)).and_then(|part| part.try_into().ok());
     part.unwrap_or_default()
 }
 
-/// What the flash of a preset is made of.
+/// The medium of a preset.
 pub(super) fn medium(preset: &str) -> Medium {
     let mut drive = part(preset, "drive");
     fill_in_cell_times(&mut drive);
@@ -87,7 +87,7 @@ pub(super) fn medium(preset: &str) -> Medium {
     Medium::of(&drive).expect("a preset's chip is whole")
 }
 
-/// What a preset writes for a key of a section.
+/// The value that a preset writes for a key of a section.
 pub(super) fn written(preset: &str, section: &str, key: &str) -> Option<toml::Value> {
     part(preset, section).get(key).cloned()
 }

@@ -1,4 +1,4 @@
-//! A resolved scenario as text: TOML that resolves to itself, and the hash of what decides results.
+//! A resolved scenario as text: TOML that resolves to itself, and the hash of everything that decides its results.
 
 use toml::{Table, Value};
 use wane_units::{Bytes, Fnv, Ratio};
@@ -10,13 +10,13 @@ use super::workload::{Paths, Space};
 use super::written::table_of;
 use super::{Family, Medium, Phase, Scenario, Time, presets, time};
 
-/// Tables of a whole: what stands in the place of each.
+/// Makes a table of named values.
 fn named<const N: usize>(entries: [(&str, Value); N]) -> Table {
     entries.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// Leaves out keys that say so at their field and have their default, unless the preset brings them: scenarios that do not speak of them
-/// keep the text, and the hash, that they had before there were any.
+/// Removes keys with `x-unwritten` that have their default, unless the preset writes them. A scenario that does not use such a key keeps the
+/// text and the hash that it had before the key was added.
 fn leave_out_defaults(node: Node, table: &mut Table, below: &Table) {
     let is_left_out = |key: &str, value: &Value| {
         node.key(key).is_some_and(|key| key.is_unwritten_default(value)) && !below.contains_key(key)
@@ -44,11 +44,11 @@ fn leave_out_defaults(node: Node, table: &mut Table, below: &Table) {
 impl Scenario {
     /// The resolved scenario as TOML, which resolves to itself.
     ///
-    /// Every key of the tables of an untimed scenario with its value. Arrivals, `[time]`, `chip`, `cell` and the tables
-    /// inside `[drive]` are written, each whole, only where they differ from what the preset brings, or, in timed runs,
-    /// from the defaults: what a scenario does not speak of stays out of it. Policies have all their parameters; `defaults` names
-    /// those that the scenario left to their defaults, which stay out of the hash. A comment at the top says what the spare factor
-    /// comes to.
+    /// Every key of the tables of an untimed scenario is written. Arrivals, `[time]`, `chip`, `cell` and the tables
+    /// inside `[drive]` are written, each whole, only if they differ from the preset or, in timed runs,
+    /// from the defaults. Policies have all their parameters; `defaults` names
+    /// those that the scenario left to their defaults, which stay out of the hash. A comment at the top gives the spare space as
+    /// over-provisioning and as spare factor.
     pub fn to_toml(&self) -> String {
         let mut top = self.table(Paths::Resolved);
         top.insert("name".to_owned(), Value::from(self.name.as_str()));
@@ -56,9 +56,9 @@ impl Scenario {
         format!("# {}\n{text}", self.device.spare_in_words())
     }
 
-    /// A hash of everything that decides the results, as 16 hexadecimal digits. Names are left out, and traces count by
-    /// their paths as written, so that the hash is the same on every machine. Of untimed runs, what only a scheduler
-    /// heeds is left out.
+    /// A hash of everything that decides the results, as 16 hexadecimal digits. Names are left out, and traces enter with
+    /// their paths as written, so that the hash is the same on every machine. Untimed runs leave out the keys that only a scheduler
+    /// uses.
     pub fn hash(&self) -> String {
         let mut top = self.table(Paths::AsWritten);
         if let Some(Value::Table(drive)) = top.get_mut("drive") {
@@ -125,13 +125,13 @@ impl Scenario {
         }
     }
 
-    /// What of the medium is written: see [`Self::to_toml`] and [`Self::hash`].
+    /// The entries of the medium that are written, as [`Self::to_toml`] and [`Self::hash`] say.
     fn medium_entries(&self, paths: Paths) -> Vec<(String, Value)> {
         let timed = self.time.is_timed();
         let (preset, default) = (presets::medium(&self.preset), Medium::default());
         let entries = self.medium.entries().into_iter().zip(preset.entries()).zip(default.entries());
         let written = entries.filter(|(((name, own), (_, below)), (_, default))| {
-            // A cell brings other times than the defaults, which may be those that are meant.
+            // With a cell, times that equal the defaults must be written, since the cell would replace them.
             let of_cell = |below: Option<wane_nand::CellKind>| *name == "timing" && self.medium.cell != below;
             match paths {
                 Paths::AsWritten => {
@@ -149,13 +149,13 @@ impl Scenario {
         let differs = self.time != Time::default();
         match paths {
             Paths::AsWritten if timed => Some(own),
-            // All that an untimed run heeds.
+            // The only key of `[time]` that an untimed run uses.
             Paths::AsWritten => {
                 let calendar = own.into_iter().filter(|(key, _)| key == "drive-writes-per-day");
                 Some(calendar.collect()).filter(|_| self.time.drive_writes_per_day.is_some())
             }
             Paths::Resolved => {
-                // Arrivals stand without a scheduler only where there is none on purpose.
+                // An untimed scenario may have arrivals only if it writes `scheduler = "none"`.
                 let arrivals = self.phases.iter().any(|phase| phase.arrival != Arrival::default());
                 (own != below || (differs && timed) || (arrivals && !timed)).then_some(own)
             }

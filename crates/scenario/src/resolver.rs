@@ -1,4 +1,4 @@
-//! From layers to a scenario: what is missing gets its default, and what contradicts itself is refused.
+//! Makes a scenario of its layers: missing keys get their defaults, and contradictions are refused.
 
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
@@ -28,7 +28,7 @@ fn retires(device: &Device, ftl: &FtlSettings) -> bool {
     ftl.retire_policy().retires(device.endurance)
 }
 
-/// An error at a key, in the topmost layer that has it, or else the nearest table around it.
+/// Makes an error at a key, in the topmost layer that has the key or the nearest table around it.
 pub(super) fn at(layers: &[Layer], key: &str, message: String) -> ScenarioError {
     let mut place = key;
     loop {
@@ -46,7 +46,7 @@ pub(super) fn at(layers: &[Layer], key: &str, message: String) -> ScenarioError 
     }
 }
 
-/// The layers of a scenario, checked one by one and laid over each other.
+/// The layers of a scenario, checked one by one and merged.
 pub(super) struct Resolver<'a> {
     pub(super) layers: &'a [Layer],
     pub(super) set: &'a Table,
@@ -63,7 +63,7 @@ impl Resolver<'_> {
         table.get(name).and_then(Value::as_table)
     }
 
-    /// The tables of all layers as a struct of settings.
+    /// Reads a table as a struct of settings.
     fn settings<T: DeserializeOwned>(&self, table: &Table, name: &str) -> Result<T, ScenarioError> {
         written::read(table).map_err(|message| self.error(name, message))
     }
@@ -128,14 +128,14 @@ impl Resolver<'_> {
         Ok(ftl)
     }
 
-    /// `placement` and `frontiers` choose the same thing: the one that is written decides. What `frontiers` can say, it keeps, so that
-    /// both spellings have one hash; beside any other placement it stands at its default, which a resolved scenario writes.
+    /// Reconciles `placement` and `frontiers`, which choose the same thing: the one that is written decides. `one` and `separate` are kept in
+    /// `frontiers`, so that both spellings have one hash. With any other placement `frontiers` has its default, which a resolved scenario writes.
     fn agree_on_streams(&self, ftl: &mut FtlSettings) -> Result<(), ScenarioError> {
         let (name, plain) = (ftl.placement.get("policy").and_then(Value::as_str), FtlSettings::default());
         let name = name.unwrap_or_default();
         let said = [Frontiers::One, Frontiers::Separate].into_iter().find(|frontiers| frontiers.name() == name);
         let chosen = said.unwrap_or(plain.frontiers);
-        // Of two layers the upper one displaces the other key, as everywhere.
+        // The key of the upper layer displaces the other key, as everywhere.
         let layer = |key: &str| self.layers.iter().rposition(|layer| layer.holds(key));
         match (layer("ftl.placement"), layer("ftl.frontiers")) {
             (Some(placement), Some(frontiers)) if placement == frontiers && chosen != ftl.frontiers => {
@@ -155,7 +155,7 @@ impl Resolver<'_> {
         Ok(())
     }
 
-    /// Gives a policy's table the name that it lacks, takes marked defaults away, and refuses one whose parameters are not accepted.
+    /// Adds a missing policy name, removes the parameters that are marked as defaults, and refuses parameters that the policy does not take.
     fn policy(&self, ftl: &mut FtlSettings, family: Family) -> Result<(), ScenarioError> {
         let path = format!("ftl.{}", family.key());
         let table = ftl.policy_mut(family);
@@ -194,7 +194,7 @@ impl Resolver<'_> {
         retires_at.is_some_and(|at| medium.initial.erase_count.is_some_and(|count| count >= at))
     }
 
-    /// Refuses policies that would never act, for want of errors or of time, and a drive that is lost before it starts.
+    /// Refuses policies that would never act for lack of errors or time, and a drive that would be worn out from the start.
     fn check_needs(
         &self,
         device: &Device,
@@ -245,7 +245,7 @@ impl Resolver<'_> {
         let name = "precondition";
         let set = Self::section(self.set, name).unwrap_or(&empty);
         let mut settings: PreconditionSettings = self.settings(set, name)?;
-        // A drive that is not filled has not seen the drive writes of a preset either.
+        // A drive that is not filled does not get the drive writes of a preset either.
         if settings.fill.is_none_or(|fill| fill == Ratio::ONE) {
             settings = self.settings(Self::section(self.merged, name).unwrap_or(&empty), name)?;
         }
@@ -268,7 +268,7 @@ impl Resolver<'_> {
         ftl: &FtlSettings,
         is_timed: bool,
     ) -> Result<Vec<Phase>, ScenarioError> {
-        // A clock runs through the phases unless it runs in probes alone.
+        // With probes the clock runs only in these, otherwise in the phases.
         let by_clock = is_timed && !self.merged.contains_key("probe");
         let listed = self.merged.get("phase").and_then(Value::as_array);
         let tables: Vec<(String, &Table)> = match listed {
@@ -292,7 +292,7 @@ impl Resolver<'_> {
         Ok(phases)
     }
 
-    /// A workload and its arrivals, at a path.
+    /// Resolves the workload and its arrivals of a table at `path`.
     fn workload(&self, table: &Table, space: Space, path: &str) -> Result<(Workload, Arrival), ScenarioError> {
         let refuse = |(key, message): Refusal| self.error(&format!("{path}.{key}"), message);
         let workload = workload::workload(table, space).map_err(refuse)?;
@@ -330,8 +330,8 @@ impl Resolver<'_> {
         Ok(Some(probe))
     }
 
-    /// Which part of the life is predicted; refused where more than erase counts would have to be. Time and errors of probes are not of the
-    /// life.
+    /// Resolves which part of the life is predicted. Refuses lives in which more than erase counts would have to be predicted. Time and errors of
+    /// probes do not belong to the life.
     fn fast_forward(
         &self,
         ftl: &FtlSettings,
@@ -387,7 +387,7 @@ impl Resolver<'_> {
         refuse("", format!("predicts erase counts alone, and the scenario has {why}"))
     }
 
-    /// Finds the calendar that days are counted by: the rate that is written, or else the pace of the workload's trace.
+    /// Finds the calendar that days are counted by: the rate that is written, otherwise the pace of the workload's trace.
     fn calendar(&self, time: &mut Time, phases: &[Phase], probe: Option<&Probe>) -> Result<(), ScenarioError> {
         let place = |number: usize| match self.merged.get("phase") {
             Some(_) => format!("phase.{number}.until.days"),

@@ -1,4 +1,4 @@
-//! How warm data lie: `[drive.retention]`.
+//! The temperature that data age at: `[drive.retention]`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,20 +7,20 @@ use wane_nand::arrhenius::{ACTIVATION_ENERGY, acceleration};
 use super::schema::in_field_order;
 use super::written::{OrNone, or_none};
 
-/// How fast data age: by Arrhenius' law with the temperature that they lie at. With a `chip` only.
+/// How fast data age, by their temperature and Arrhenius' law. Has an effect only with a `chip`.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[schemars(transform = in_field_order::<Self>)]
 pub struct RetentionSpec {
-    /// Degrees Celsius that data lie at; `"none"`: those of `reference`.
+    /// Temperature of the data, in degrees Celsius; `"none"`: that of `reference`.
     #[serde(with = "or_none")]
     #[schemars(with = "OrNone<f64>", extend("minimum" = -55, "maximum" = 150))]
     pub celsius: Option<f64>,
-    /// Degrees Celsius that the days of the chip's errors are at. Its data do not tell them; JESD218 asks 40 of enterprise drives without power and 30 of
-    /// clients'.
+    /// Temperature that the days of the chip's errors refer to, in degrees Celsius. The chip's data do not state it. For drives without
+    /// power JESD218 requires 40 of enterprise drives and 30 of client drives.
     #[schemars(range(min = -55.0, max = 150.0))]
     pub reference: f64,
-    /// Electronvolts in Arrhenius' law; the default is JESD218's.
+    /// Activation energy in Arrhenius' law, in electronvolts; the default is JESD218's.
     #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 3))]
     pub activation_energy: f64,
 }
@@ -32,12 +32,12 @@ impl Default for RetentionSpec {
 }
 
 impl RetentionSpec {
-    /// How many times as fast data age as the chip's days say.
+    /// Factor by which data age faster than at the chip's reference temperature.
     pub fn rate(&self) -> f64 {
         self.celsius.map_or(1.0, |celsius| acceleration(celsius, self.reference, self.activation_energy))
     }
 
-    /// How many times as fast data age at `celsius` as where they usually lie.
+    /// Factor by which data age faster at `celsius` than at their usual temperature.
     pub fn rate_at(&self, celsius: f64) -> f64 {
         acceleration(celsius, self.celsius.unwrap_or(self.reference), self.activation_energy)
     }

@@ -1,18 +1,18 @@
-//! The same drive under another workload: what a drive that is kept is aged by, and what it is looked at with.
+//! The same drive under another workload. Kept drives are aged and probed by such scenarios.
 
 use toml::{Table, Value};
 
 use super::{Scenario, ScenarioError, Sources};
 
-/// What may be given beside a workload, by the head of its key.
+/// First parts of the keys that assignments may change.
 const HEADS: [&str; 2] = ["workload", "time"];
 
 impl Scenario {
-    /// The same drive under the workload of this table, or its own where there is none, for so many requests; assignments come on top.
-    /// Probes are left out. `timed`: requests take time, by the event scheduler where the scenario says nothing of it.
+    /// Returns the same drive under `workload`, or its own workload if that is `None`, for `requests` requests. Assignments come on top; probes
+    /// are left out. With `timed` requests take time, by the event scheduler if the scenario has none.
     ///
     /// # Errors
-    /// The workload is wrong, or an assignment is to change something else.
+    /// The workload is wrong, or an assignment would change another key.
     pub fn reworked(
         &self,
         workload: Option<Table>,
@@ -32,7 +32,7 @@ impl Scenario {
         if let Some(phases) = table.remove("phase").as_ref().and_then(Value::as_array)
             && let Some(first) = phases.first().and_then(Value::as_table)
         {
-            // Of several phases none is the drive's workload, and a new one takes the place of all.
+            // Without a new workload the first phase's is used; a new one replaces all phases.
             table.extend(first.clone());
         }
         table.remove("probe");

@@ -1,9 +1,9 @@
-//! A large drive as a smaller one of the same shape.
+//! Scales a large drive to a smaller one of the same shape.
 //!
-//! What a life comes to goes by ratios: spare space over capacity, footprint over capacity, drive writes. They are kept, and so are the
-//! pages of a block and the planes of a die. Blocks of a plane are cut first, which changes neither parallelism nor any latency; then
-//! dies, with the arrivals of requests, so that the load of a die stays what it was. A reserve of blocks is cut with them as far as
-//! firmware can live with it; what it then takes more of the drive is given back, so that the spare space beside it is kept.
+//! The result of a life depends on ratios: spare space over capacity, footprint over capacity, drive writes. These are kept, and so are the
+//! pages of a block and the planes of a die. Blocks of a plane are cut first, which changes neither parallelism nor any latency. Dies are cut
+//! next, and arrivals of requests with them, so that the load of a die stays the same. The reserve of blocks is cut as far as
+//! firmware can live with it. If it then is a larger share of the drive, the logical capacity shrinks, so that the ratio of spare space is kept.
 
 use wane_ftl::{EraseGroup, Layout, Pooling};
 use wane_units::{Bytes, Geometry, Nanos, Rate, Ratio};
@@ -13,29 +13,29 @@ use super::phase::Phase;
 use super::workload::{SAMPLE_MAX, Workload};
 use super::{Device, Scenario};
 
-/// A scaled drive has at least so many blocks: with fewer, whole blocks are too coarse a measure of its spare space.
+/// Least blocks of a scaled drive. With fewer, whole blocks are too coarse a measure of its spare space.
 const BLOCKS_MIN: u64 = 4096;
-/// A domain has at least so many blocks of the firmware, or as many as it had: what is open and reserved is then a small part of it.
+/// Least firmware blocks of a domain that is cut, so that open and reserved blocks are a small part of it.
 const DOMAIN_BLOCKS_MIN: u64 = 512;
-/// A drive of up to so many times the blocks that a ratio leaves is the one that was asked for.
+/// Largest ratio of a scaled drive's blocks to those that `--scale` asks for. A larger drive is refused.
 const ASKED_ALIKE: f64 = 1.1;
-/// A timed drive keeps at least so many dies, or as many as it had, so that a large request still spreads over them.
+/// Least dies of a timed drive that is cut, so that a large request still spreads over them.
 const TIMED_DIES_MIN: u32 = 32;
-/// A smaller reserve is not cut: it is there for blocks that retire in a row, which do so one by one on a drive of any size.
+/// A reserve is not cut below this. It is for blocks that retire in a row, one by one on a drive of any size.
 const RESERVE_MIN: u32 = 4;
 
-/// Most dies of a miniature, and the least blocks, blocks of a domain, and pages of a block that it is given.
+/// Most dies of a miniature, and its least blocks, blocks of a domain, and pages of a block.
 const MINIATURE_DIES: u32 = 16;
 const MINIATURE_BLOCKS: u64 = 256;
 const MINIATURE_DOMAIN_BLOCKS: u64 = 64;
 const MINIATURE_PAGES: u64 = 8;
 
-/// How much smaller a drive is run.
+/// How much smaller than the original a drive is simulated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scale {
     /// As small as the shape allows.
     Auto,
-    /// So much of the blocks, above 0 and at most 1.
+    /// This share of the blocks, above 0 and at most 1.
     Ratio(f64),
 }
 
@@ -56,7 +56,7 @@ impl std::str::FromStr for Scale {
     }
 }
 
-/// A drive's numbers of what is cut.
+/// The numbers of a drive that scaling cuts.
 #[derive(Clone, Copy)]
 struct Shape {
     channels: u32,
@@ -72,20 +72,20 @@ impl Shape {
 }
 
 impl Scenario {
-    /// Whether the phases make the drive older, and not requests whose times matter.
+    /// Whether the phases age the drive without a clock, so that the times of their requests do not matter.
     fn phases_age(&self) -> bool {
         !self.time.is_timed() || self.probe.is_some()
     }
 
-    /// Whether requests of a trace that are kept as they come are what a smaller drive was written by.
+    /// Whether a scaled drive serves all requests of the larger drive's trace, folded onto its smaller address space.
     pub fn folds_traces(&self) -> bool {
         self.device.scaled_from.is_some() && !self.phases_age() && !self.traces().is_empty()
     }
 
-    /// The same scenario on a smaller drive of the same shape; itself where the drive is small already.
+    /// Returns the same scenario on a smaller drive of the same shape; unchanged if the drive is small already.
     ///
     /// # Errors
-    /// A ratio would leave too few blocks, or dies that the scenario needs.
+    /// A ratio would leave too few blocks, or too few dies for the scenario.
     pub fn scaled(&self, scale: Scale) -> Result<Self, String> {
         let from = &self.device;
         let shape = self.shape(scale)?;
@@ -95,8 +95,8 @@ impl Scenario {
         self.on(shape)
     }
 
-    /// A miniature of at most about so many units, to be timed: it does the same work, but what it comes to is only roughly the same, for
-    /// its blocks are few and short. Itself where the drive has no more.
+    /// Returns a miniature of at most about `units_most` units, to measure how long it runs. It does the same kind of work, but its results are
+    /// only roughly the same, since its blocks are few and short. A drive of up to twice `units_most` units is returned unchanged.
     ///
     /// # Errors
     /// The scenario does not fit so small a drive.
@@ -136,7 +136,7 @@ impl Scenario {
         scaled.time.write_cache =
             self.time.write_cache.map(|Bytes(bytes)| Bytes(((bytes as f64 * load) as u64).max(512)));
         scaled.time.processors = self.time.processors.map(|count| part(u64::from(count), load) as u32);
-        // With so many dies the link serves so many times fewer commands a second, each of which waits as long as before.
+        // The link serves fewer commands a second, in proportion to the dies; each command waits as long as before.
         scaled.time.link_rate = self.time.link_rate.map(|Rate(rate)| Rate(part(rate, load).max(1_000)));
         scaled.time.command_time = Nanos((self.time.command_time.0 as f64 / load) as u64).min(Nanos::SECOND);
         let share = f64::from(device.logical_units) / f64::from(from.logical_units);
@@ -194,7 +194,7 @@ impl Scenario {
             shape = cut;
         }
         if let Scale::Ratio(_) = scale {
-            // Blocks that went with dies come back to those that stay.
+            // The remaining dies get the blocks of the dies that were cut.
             let planes = f64::from(shape.dies() * geometry.planes_per_die());
             shape.blocks_per_plane =
                 ((wanted / planes).round() as u32).clamp(least(shape.dies()), whole.blocks_per_plane);
@@ -204,7 +204,7 @@ impl Scenario {
             && wanted < f64::from(geometry.blocks())
         {
             let (found, all) = (blocks(shape), geometry.blocks());
-            // Rounded down, so that what is told is enough.
+            // Rounded down, so that the ratio in the message is allowed.
             let parts = (f64::from(all) / found as f64 * 10.0).floor() / 10.0;
             let allowed = if parts > 1.0 {
                 format!("--scale auto takes it, and 1/{parts} or more does")
@@ -218,7 +218,7 @@ impl Scenario {
         Ok(shape)
     }
 
-    /// How many of the firmware's blocks a domain has for each block of a plane, on a drive of so many dies.
+    /// Firmware blocks of a domain for each block of a plane, on a drive of `dies` dies.
     fn domain_width(&self, dies: u32) -> u64 {
         let planes = u64::from(self.device.geometry.planes_per_die());
         match (self.ftl.erase_group, self.ftl.domain) {
@@ -228,7 +228,7 @@ impl Scenario {
         }
     }
 
-    /// Dies that the scenario cannot do without.
+    /// Least number of dies that the scenario needs.
     fn dies_min(&self) -> u32 {
         let dies = self.device.geometry.dies();
         let arrivals =
@@ -271,7 +271,7 @@ impl Scenario {
         let by_domain = f64::from(blocks / now) / f64::from(from.blocks / before);
         let least = from.gc_reserve.min(RESERVE_MIN);
         let gc_reserve = ((f64::from(from.gc_reserve) * by_domain).round() as u32).max(least);
-        // What data and spare space share: all but the reserve and the blocks that are being written.
+        // Blocks for data and spare space: all but the reserve and the open blocks.
         let streams = self.ftl.streams();
         let usable =
             |blocks: u32, domains: u32, reserve: u32| f64::from(blocks) - f64::from(domains * (reserve + streams));
@@ -298,16 +298,16 @@ impl Scenario {
     }
 }
 
-/// Whether a trace's requests are those of the whole drive, folded onto the smaller one, or its share of them.
+/// Which of a trace's requests a smaller drive serves.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Folded {
-    /// All of them: how many come at a time matters.
+    /// All of them, folded onto its addresses: the number of requests at a time matters.
     Whole,
-    /// Those to its share of the addresses: what they overwrite matters.
+    /// Those to its share of the addresses: the data that they overwrite matter.
     Share,
 }
 
-/// At least one, a part of a count.
+/// Returns a share of a count, at least 1.
 fn part(count: u64, share: f64) -> u64 {
     ((count as f64 * share).round() as u64).max(1)
 }
@@ -335,12 +335,12 @@ fn scale_workload(workload: &mut Workload, from: &Device, to: &Device, folded: F
             parts.iter_mut().for_each(|(_, part)| scale_workload(part, from, to, folded));
         }
         Workload::Lsm(store) => store.scale(share, to.logical_units, to.unit),
-        // Stand-ins are made for the drive that they meet.
+        // A stand-in adapts to the drive that it runs on.
         Workload::Trace(_) | Workload::Standin(_) => {}
     }
 }
 
-/// Arrivals that give a die the load that it had.
+/// Scales arrivals so that the load of a die stays the same.
 fn scale_arrival(arrival: Arrival, load: f64) -> Arrival {
     assert!(0.0 < load && load <= 1.0, "a scaled drive has some of the dies, found {load} of them");
     let longer = |ns: u64| (ns as f64 / load) as u64;

@@ -1,7 +1,7 @@
-//! The schema of a scenario, made of the structs of settings, and a walk through it.
+//! The schema of a scenario, made of the structs of settings, and functions to walk through it.
 //!
-//! It is a JSON schema (2020-12), so that editors and validators understand it. The members whose names begin with `x-` are ours: they
-//! say what such a schema cannot, and checks and the manual read them ([`super::settings`] tells each).
+//! It is a JSON schema (2020-12), so that editors and validators understand it. The members whose names begin with `x-` are our own: they
+//! say what a JSON schema cannot, and are read by the checks and the manual. [`super::settings`] explains each.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -18,12 +18,12 @@ use wane_units::Nanos;
 use super::presets;
 use super::settings::Settings;
 
-/// Longest stretch of the calendar.
+/// Longest time span that a key takes.
 pub(super) const SPAN_MAX: Nanos = Nanos(100 * 365 * Nanos::DAY.0);
 
 static SCHEMA: LazyLock<Json> = LazyLock::new(|| schema_of::<Settings>("wane scenario"));
 
-/// The JSON schema (2020-12) of a file of settings, under the title by which editors call it.
+/// Returns the JSON schema (2020-12) of a file of settings. Editors show it by its `title`.
 pub fn schema_of<T: JsonSchema>(title: &str) -> Json {
     let settings = SchemaSettings::draft2020_12().with_transform(RecursiveTransform(plain));
     let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
@@ -31,15 +31,15 @@ pub fn schema_of<T: JsonSchema>(title: &str) -> Json {
     schema
 }
 
-/// The JSON schema (2020-12) of a scenario file, by which editors complete and check one.
+/// Returns the JSON schema (2020-12) of a scenario file. Editors complete and check scenarios with it.
 pub fn json_schema() -> &'static Json {
     &SCHEMA
 }
 
-/// Makes one schema plain, whatever it came from.
+/// Simplifies one schema.
 ///
-/// Null goes, which TOML lacks, and so do Rust's kinds of numbers and the defaults of whole tables, whose keys have their own.
-/// Texts must not be blank, and lines of a description end where its paragraphs do.
+/// Removes null, which TOML lacks, Rust's number types, and the defaults of whole tables, whose keys have their own.
+/// Texts must not be blank. Each paragraph of a description becomes one line.
 fn plain(schema: &mut Schema) {
     schema.remove("format");
     if let Some(Json::String(doc)) = schema.get_mut("description") {
@@ -80,12 +80,12 @@ fn plain(schema: &mut Schema) {
 /// The keys of a struct in the order of its fields.
 pub(super) fn fields<T: DeserializeOwned>() -> &'static [&'static str] {
     let mut names: &'static [&'static str] = &[];
-    // It errs by design: the names are all that is wanted.
+    // The error is by design: only the names are needed.
     let _ = T::deserialize(FieldNames(&mut names));
     names
 }
 
-/// Learns the names of a struct's fields, which serde tells whoever it asks for the struct.
+/// A deserializer that stores the names of a struct's fields. A struct that is deserialized passes them to it.
 struct FieldNames<'a>(&'a mut &'static [&'static str]);
 
 impl<'de> Deserializer<'de> for FieldNames<'_> {
@@ -111,12 +111,12 @@ impl<'de> Deserializer<'de> for FieldNames<'_> {
     }
 }
 
-/// Notes the order of a struct's fields, which a JSON object does not keep; for `#[schemars(transform = ...)]`.
+/// Adds the order of a struct's fields, which a JSON object does not keep; for `#[schemars(transform = ...)]`.
 pub fn in_field_order<T: DeserializeOwned>(schema: &mut Schema) {
     schema.insert("x-key-order".to_owned(), json!(fields::<T>()));
 }
 
-/// Shows the size of a drive that names no preset as defaults of `[drive]`.
+/// Sets the defaults of `[drive]` for its size to those of a drive that names no preset.
 pub(super) fn with_values_of_no_preset(schema: &mut Schema) {
     let preset: Table = presets::NONE.text.parse().expect("the built-in preset is TOML");
     let Some(Json::Object(keys)) = schema.get_mut("properties") else { return };
@@ -128,17 +128,17 @@ pub(super) fn with_values_of_no_preset(schema: &mut Schema) {
 /// A place in the schema.
 #[derive(Clone, Copy)]
 pub(super) struct Node {
-    /// The schema that it is a place in.
+    /// The whole schema.
     root: &'static Json,
-    /// What the field says.
+    /// The schema of the field.
     field: &'static Json,
-    /// What its type says: the field itself, what it refers to, or a branch of that.
+    /// The schema of its type: the field itself, the definition that it refers to, or a branch of that.
     kind: &'static Json,
-    /// Whether it is one of several forms, or an item, of the field's value.
+    /// Whether it is one of several forms of the field's value, or an item of it.
     is_branch: bool,
 }
 
-/// What a value of a node is.
+/// The form of a node's value.
 pub(super) enum Form {
     /// A table of keys.
     Keys,
@@ -168,7 +168,7 @@ impl Node {
         Self::root_of(&SCHEMA)
     }
 
-    /// The whole of a schema that [`schema_of`] made.
+    /// The root of a schema that [`schema_of`] made.
     pub(super) fn root_of(schema: &'static Json) -> Self {
         Self { root: schema, field: schema, kind: schema, is_branch: false }
     }
@@ -179,32 +179,32 @@ impl Node {
         Self { root: self.root, field, kind, is_branch: false }
     }
 
-    /// Whether it is a place in the schema of a scenario.
+    /// Whether its schema is that of a scenario.
     pub(super) fn is_of_scenario(self) -> bool {
         std::ptr::eq(self.root, &*SCHEMA)
     }
 
-    /// A form that the value of this node may have: what the field says holds for it too.
+    /// A form that the value of this node may have. The members of the field also hold for it.
     fn branch(self, kind: &'static Json) -> Self {
         Self { kind: self.to(kind).kind, is_branch: true, ..self }
     }
 
-    /// What the schema says under a name. The field goes before its type.
+    /// The member of the schema with this name. The field's goes before its type's.
     pub(super) fn get(self, name: &str) -> Option<&'static Json> {
         self.field.get(name).or_else(|| self.kind.get(name))
     }
 
-    /// A text of the schema.
+    /// The member of the schema with this name, if it is a text.
     pub(super) fn text(self, name: &str) -> Option<&'static str> {
         self.get(name).and_then(Json::as_str)
     }
 
-    /// Whether a value is a default that is not written, as the field says with `x-unwritten`.
+    /// Whether a value is the default and the field's `x-unwritten` leaves it out.
     pub(super) fn is_unwritten_default(self, value: &Value) -> bool {
         self.text("x-unwritten") == Some("default") && self.get("default") == serde_json::to_value(value).ok().as_ref()
     }
 
-    /// What is allowed, where the schema says it in words. A branch speaks for itself.
+    /// What is allowed, if the schema says it in words. A branch uses only its own words.
     pub(super) fn words_allowed(self) -> Option<&'static str> {
         let own = if self.is_branch { self.kind.get("x-allowed") } else { self.get("x-allowed") };
         own.and_then(Json::as_str)
@@ -216,7 +216,7 @@ impl Node {
         doc.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
-    /// What the table is a reference to; the same for two tables of the same keys.
+    /// The definition that the table refers to; the same for two tables of the same keys.
     fn target(self) -> Option<&'static str> {
         self.field["$ref"].as_str()
     }
@@ -253,7 +253,7 @@ impl Node {
         }
     }
 
-    /// Branches of branches count as branches; nothing but words is a choice of words.
+    /// The form of several branches. Branches of branches count as branches; if all are words, the form is a choice of words.
     fn either(self, branches: &'static [Json]) -> Form {
         let mut flat = Vec::new();
         for branch in branches.iter().map(|branch| self.branch(branch)) {
@@ -272,7 +272,7 @@ impl Node {
         }
     }
 
-    /// The section that holds the same keys.
+    /// The name of the section that has the same keys.
     pub(super) fn home(self) -> Option<&'static str> {
         if !self.is_of_scenario() {
             return None;
@@ -300,7 +300,7 @@ impl Node {
     pub(super) fn item(self, number: usize) -> Option<Node> {
         let named = self.kind["prefixItems"].get(number).or_else(|| self.kind.get("items"))?;
         let own = self.to(named);
-        // A range that the field states holds for its items, too, but its words and its order are the list's.
+        // A range of the field also holds for its items, but its `x-allowed` and its order belong to the list.
         Some(if own.form_is_plain() { self.branch(named) } else { own })
     }
 
@@ -314,15 +314,15 @@ impl Node {
     }
 }
 
-/// A table of the manual.
+/// A section of the manual: a table of the scenario.
 pub(super) struct Section {
     /// Its name, such as `drive.ecc`; empty for the top.
     pub(super) name: String,
-    /// Whether there may be many of it: `[[phase]]`.
+    /// Whether it is a list of tables, such as `[[phase]]`.
     pub(super) is_list: bool,
     /// What it is for.
     pub(super) doc: String,
-    /// Its place among the definitions of the schema.
+    /// Its definition in the schema.
     target: Option<&'static str>,
     /// Its keys.
     pub(super) keys: Vec<(&'static str, Node)>,
@@ -334,7 +334,7 @@ static SECTIONS: LazyLock<Vec<Section>> = LazyLock::new(|| {
     sections
 });
 
-/// Every table of a scenario, in the order of the fields. One that is told already is a key of the others.
+/// Every table of a scenario, in the order of the fields. A table that occurs again is a key of the section around it.
 pub(super) fn sections() -> &'static [Section] {
     &SECTIONS
 }
@@ -373,7 +373,7 @@ pub(super) fn home(name: &str) -> Option<&'static Section> {
     sections().iter().find(|section| !section.name.is_empty() && section.keys.iter().any(|(key, _)| *key == name))
 }
 
-/// The keys of a section, tables among them, that need something to mean anything.
+/// The keys of a section, including tables, whose `x-needs` has `need`.
 pub(super) fn keys_that_need(section: &str, need: &str) -> Vec<&'static str> {
     let node = Node::root().key(section).expect("the section is a field of the settings");
     let needs =

@@ -1,4 +1,4 @@
-//! The JSON schema that editors read, held against a validator of others and against what wane itself accepts.
+//! Checks the JSON schema that editors read with an independent validator and against what wane itself accepts.
 
 use std::sync::LazyLock;
 
@@ -14,7 +14,7 @@ use super::*;
 static VALIDATOR: LazyLock<Validator> =
     LazyLock::new(|| jsonschema::draft202012::new(json_schema()).expect("the schema is one of 2020-12"));
 
-/// What the validator has against a text of TOML.
+/// The errors that the validator finds in a text of TOML.
 fn complaints(text: &str) -> Vec<String> {
     let table: Table = text.parse().unwrap_or_else(|error| panic!("{error}\n{text}"));
     let json = serde_json::to_value(table).unwrap();
@@ -112,7 +112,7 @@ fn an_editor_underlines_what_wane_refuses() {
     }
 }
 
-/// A JSON schema has no word for the order of a list's items: each such list says so where an editor shows it.
+/// A JSON schema cannot say that the items of a list must be in order, so the description of each such list does.
 #[test]
 fn what_an_editor_cannot_see_the_description_says() {
     let table = [
@@ -138,7 +138,7 @@ fn what_an_editor_cannot_see_the_description_says() {
     assert!(ordered > 2, "only {ordered} lists have an order");
 }
 
-/// A value for each key alone: whatever wane takes an editor takes.
+/// An editor accepts every value that wane accepts for a key.
 #[test]
 fn an_editor_takes_whatever_a_key_takes() {
     let mut taken = 0;

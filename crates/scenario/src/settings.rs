@@ -1,15 +1,15 @@
-//! What a scenario may say: one struct for each table, one field for each key.
+//! The settings of a scenario: one struct for each table, one field for each key.
 //!
 //! A field is the only place that states its key: the name (kebab-case), the type and thereby the unit, the range, the default and
-//! the text of the manual. [`super::schema`] is made of these structs, and checks, manual, "did you mean" and `wane manual
-//! --schema` of the schema. Tables that resolve to themselves (`[time]`, `[until]`, the tables inside `[drive]`) lie with what they
-//! mean, in `medium`, `phase` and `time`; workloads lie in `workload`.
+//! the text of the manual. [`super::schema`] is made of these structs. Checks, manual, "did you mean" and `wane manual --schema` are
+//! made of the schema. Tables that resolve to themselves (`[time]`, `[until]`, the tables inside `[drive]`) are in the modules of their
+//! subject: `medium`, `phase` and `time`. Workloads are in `workload`.
 //!
-//! What a field says beside its type, with `#[schemars(extend(...))]`:
-//! `x-least` and `x-most` are the range of a quantity, `x-default` is a default that is no value, `x-allowed` what is allowed where the
-//! type does not tell it, and `x-needs` what a key needs to mean anything. `x-moved` maps words that a key once took to what
-//! is written in their place. `x-unwritten = "default"` leaves a key at its default out of
-//! resolved scenarios and their hash, so that scenarios keep the hash that they had before the key came.
+//! A field says more than its type with `#[schemars(extend(...))]`:
+//! `x-least` and `x-most` are the range of a quantity. `x-default` is a default that is not a value. `x-allowed` says what is allowed if the
+//! type does not. `x-needs` is what a key needs to have an effect. `x-moved` maps words that the key took in the past to what
+//! is written instead. `x-unwritten = "default"` leaves a key at its default out of
+//! resolved scenarios and their hash, so that scenarios keep the hash that they had before the key was added.
 
 use std::num::NonZeroU32;
 
@@ -33,10 +33,10 @@ use super::time::{ProbeSettings, Time};
 use super::workload::WorkloadSettings;
 use super::written::{Chip, OrNone, or_none};
 
-/// Largest seed: TOML's integers have room above it for the seeds that follow.
+/// Largest seed. TOML's integers have room above it for the seeds of further runs.
 pub const SEED_MAX: u64 = 1 << 62;
 const MIB: u64 = 1 << 20;
-/// A sector: no unit of a drive is smaller.
+/// A sector, the smallest unit of a drive.
 pub(super) const SECTOR: Bytes = Bytes(512);
 
 /// The run as a whole.
@@ -58,7 +58,7 @@ pub(super) struct Settings {
     #[schemars(with = "WorkloadSettings")]
     pub(super) workload: Table,
     pub(super) until: Until,
-    /// Stretches of the run, one after the other, in place of a single `workload` and `until`.
+    /// Phases of the run, one after the other, instead of a single `workload` and `until`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1), extend("x-allowed" = "one or more `[[phase]]` tables"))]
     pub(super) phase: Option<Vec<PhaseSettings>>,
@@ -87,7 +87,7 @@ impl Default for Settings {
     }
 }
 
-/// One stretch of a run: its `workload` and its `until`, each as the table of that name.
+/// One phase of a run: its `workload` and its `until`, each like the table of that name.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[schemars(transform = in_field_order::<Self>)]
@@ -97,7 +97,7 @@ pub(super) struct PhaseSettings {
     pub(super) until: Until,
 }
 
-/// The flash, and what the drive exports of it. Two of logical capacity, spare factor and geometry are given, the third follows. A key
+/// The flash, and the part of it that the drive exports. Give two of logical capacity, spare factor and geometry; the third follows. A key
 /// set here displaces one that comes from the preset.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
@@ -107,17 +107,17 @@ pub(super) struct DriveSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("enum" = presets::names()))]
     pub(super) preset: Option<String>,
-    /// What the drive exports when new. A multiple of the mapping unit.
+    /// Capacity that the drive exports when new. A multiple of the mapping unit.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-least" = SECTOR, "x-most" = Bytes(1 << 56)))]
     pub(super) logical_capacity: Option<Bytes>,
     /// (physical - logical) / physical capacity. With a logical capacity, the physical blocks are floor(logical / (1 -
-    /// spare-factor)), and the reserve of garbage collection comes on top, rounded up to whole dies and planes; with a geometry, the
-    /// logical pages are floor((1 - spare-factor) x physical pages), and the reserve lies inside.
+    /// spare-factor)) plus the reserve of garbage collection, rounded up to whole dies and planes. With a geometry, the
+    /// logical pages are floor((1 - spare-factor) x physical pages), and the reserve is part of the physical pages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) spare_factor: Option<Ratio>,
-    /// The spare factor in the words of data sheets: physical / logical capacity - 1, so that the spare factor is 1 - 1 / (1 +
-    /// over-provisioning). `"7 %"` are a spare factor of 6.54 %, `"28 %"` of 21.9 %. Give one of the two keys; a layer that sets either
+    /// The spare space as data sheets give it: physical / logical capacity - 1. The spare factor is then 1 - 1 / (1 +
+    /// over-provisioning): 6.54 % for `"7 %"`, 21.9 % for `"28 %"`. Give one of the two keys; a layer that sets either
     /// displaces the other.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "that of the spare factor"))]
@@ -135,7 +135,7 @@ pub(super) struct DriveSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = u32::MAX), extend("x-default" = "derived"))]
     pub(super) blocks_per_plane: Option<u32>,
-    /// Blocks of the whole drive, instead of `blocks-per-plane`. A multiple of the drive's planes.
+    /// Blocks of the whole drive, instead of `blocks-per-plane`. A multiple of the drive's number of planes.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = u32::MAX), extend("x-default" = "derived"))]
     pub(super) blocks: Option<u32>,
@@ -145,35 +145,35 @@ pub(super) struct DriveSettings {
     /// Unit of program.
     #[schemars(extend("x-least" = SECTOR, "x-most" = Bytes(16 * MIB)))]
     pub(super) page_size: Bytes,
-    /// Unit of the map, of validity and of host pages: the page or a whole fraction of it. Fine units make small writes cheap and maps
+    /// Unit of the map, of validity and of host pages: the page or a whole fraction of it. Small units make small writes cheap and maps
     /// large.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-least" = SECTOR, "x-most" = Bytes(16 * MIB), "x-default" = "the page"))]
     pub(super) mapping_unit: Option<Bytes>,
-    /// Rated P/E cycles, which policies read and at which blocks retire; or `"none"`.
+    /// Rated P/E cycles; or `"none"`. Policies read them, and blocks retire at them.
     #[serde(with = "or_none")]
     #[schemars(with = "OrNone<u32>", extend("minimum" = 1, "maximum" = u32::MAX))]
     pub(super) endurance: Option<u32>,
-    /// The logical capacity of the drive that this one stands for, where `wane run --scale` made it smaller: TBW are told for that one.
-    /// Changes nothing else.
+    /// The logical capacity of the larger drive that this one stands for, as `wane run --scale` writes it. TBW are reported for the larger
+    /// drive; nothing else changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-least" = SECTOR, "x-most" = Bytes(1 << 56), "x-default" = "none"))]
     pub(super) scaled_from: Option<Bytes>,
-    /// The controller's page buffers survive a power cut, so that all that is acknowledged does. Without it a flush pads the pages that are
-    /// being filled, and so does an erase whose data they may hold. Needs a recovery policy.
+    /// Whether the controller's page buffers, and so all acknowledged writes, survive a power cut. If not, a flush pads the pages that are
+    /// being filled, and so does the erase of a block whose data these pages may hold. Needs a recovery policy.
     #[schemars(extend("x-unwritten" = "default"))]
     pub(super) power_loss_protection: bool,
-    /// Pages of a block, one after the other, that share a wordline: a power cut in the midst of a program takes those before it along.
-    /// Whole wordlines are then padded where pages are without power-loss protection. Needs a recovery policy.
+    /// Number of successive pages of a block that share a wordline. A power cut during a program also destroys the pages before it in the
+    /// wordline. Without power-loss protection whole wordlines are padded instead of pages. Needs a recovery policy.
     #[schemars(range(min = 1, max = 4), extend("x-unwritten" = "default"))]
     pub(super) wordline_pages: NonZeroU32,
-    /// Whose raw bit errors the flash has: a published chip, or a table `[drive.chip]` with the nine parameters and `data`, as `wane rber
-    /// fit` prints it under `[rber]`. `"none"`: no bit is ever wrong.
+    /// The chip whose raw bit errors the flash has: a published chip, or a table `[drive.chip]` with the nine parameters and `data`, as `wane
+    /// rber fit` prints it under `[rber]`. `"none"`: no bit is ever wrong.
     #[serde(with = "or_none")]
     #[schemars(with = "OrNone<Chip>")]
     pub(super) chip: Option<Value>,
-    /// Brings the times of its page types: the middle of each range of Table 2.2 in 002. Times that the same layer gives win; of those
-    /// from layers below it displaces `read`, `program` and `erase`.
+    /// The kind of cell, which sets `read`, `program` and `erase` of `[drive.timing]` for its page types: the middle of each range of Table 2.2
+    /// in 002. Times in the same layer or above are kept; those from layers below are displaced.
     #[serde(with = "or_none")]
     #[schemars(with = "OrNone<CellKind>")]
     pub(super) cell: Option<CellKind>,
@@ -223,8 +223,8 @@ impl Default for DriveSettings {
 
 /// The firmware.
 ///
-/// Policies are tables with `policy` and the parameters that the scenario writes, all of them checked; what it does not write is the
-/// policy's own default.
+/// Policies are tables with `policy` and the parameters that the scenario writes. All of these are checked; a parameter that is not written
+/// has the policy's own default.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[schemars(transform = in_field_order::<Self>, transform = policies::with_policies, description = "The firmware.")]
@@ -232,7 +232,7 @@ pub struct FtlSettings {
     /// Which block garbage collection reclaims.
     #[schemars(schema_with = "policies::of_family")]
     pub gc: Table,
-    /// Which data moves so that blocks wear alike. Off during preconditioning.
+    /// Which data moves so that blocks wear evenly. Off during preconditioning.
     #[schemars(schema_with = "policies::of_family")]
     pub wear_leveling: Table,
     /// What happens to the exported capacity as blocks retire.
@@ -241,49 +241,50 @@ pub struct FtlSettings {
     /// Which pages protect each other by parity on another die. Needs `domain = "die"` or `unit = "superblock"`.
     #[schemars(schema_with = "policies::of_family", extend("x-unwritten" = "default"))]
     pub redundancy: Table,
-    /// Which blocks are relocated before their errors grow too many. An untimed run scrubs a block at most after each request; a timed
-    /// one whenever the last relocation is through. Off during preconditioning.
+    /// Which blocks are relocated before they have too many errors. An untimed run scrubs at most one block after each request; a timed
+    /// one scrubs as soon as the last relocation is done. Off during preconditioning.
     #[schemars(schema_with = "policies::of_family", extend("x-unwritten" = "default"))]
     pub scrub: Table,
-    /// Free blocks that garbage collection keeps, in each domain. At least 2 where blocks can retire or swap.
+    /// Free blocks that garbage collection keeps in each domain. At least 2 if blocks can retire or swap data, or with several frontiers.
     #[schemars(range(min = 1, max = 1 << 20))]
     pub gc_reserve: u32,
-    /// Free blocks up to which each domain collects unforced, whenever the host has filled a block: only victims of which an eighth or more is
-    /// invalid. 0: never.
+    /// Free blocks up to which each domain also collects before it must, each time the host has filled a block. It then takes only victims of
+    /// which an eighth or more is invalid. 0: never.
     #[schemars(range(max = 1 << 20), extend("x-unwritten" = "default"))]
     pub gc_unforced: u32,
-    /// Which blocks count as rated, T: a fixed drive ends when those in service hold no more than it exports.
+    /// Which blocks count as rated (T): a drive of fixed capacity ends when the rated blocks in service hold no more than it exports.
     #[schemars(extend("x-unwritten" = "default"))]
     pub rated_blocks: RatedBlocks,
-    /// When a block leaves service. One whose erase failed leaves it in any case.
+    /// When a block retires. A block whose erase failed always retires.
     #[schemars(schema_with = "policies::of_family")]
     pub retire: Table,
-    /// Unit of reclaim: a block, or a block of every plane of the domain together.
+    /// Unit of reclaim: a block, or a superblock of one block from each plane of the domain.
     #[serde(rename = "unit")]
     pub erase_group: EraseGroup,
-    /// How far one free list, its frontiers and its victim index reach. With `die`, host pages go to the dies in turn, channel first.
+    /// What shares one free list, its frontiers and its victim index: the drive or each die. With `die`, host pages go to the dies in turn,
+    /// channel first.
     pub domain: Pooling,
-    /// Whether relocated pages fill the host's block or blocks of their own, one for garbage collection and one for scrubbing, which
-    /// keeps hot and cold data apart.
+    /// Whether relocated pages fill the host's open block (`one`), or blocks of their own (`separate`), one for garbage collection and one for
+    /// scrubbing. Separate blocks keep hot and cold data apart.
     pub frontiers: Frontiers,
-    /// Which of several open streams takes data. `one` and `separate` are what `frontiers` chooses; give one of the two keys.
+    /// Which of several open streams takes data. `one` and `separate` are the same as with `frontiers`; give one of the two keys.
     #[schemars(schema_with = "policies::of_family", extend("x-unwritten" = "default"))]
     pub placement: Table,
     /// Which free block is opened next.
     #[schemars(schema_with = "policies::of_family", extend("x-unwritten" = "default"))]
     pub allocation: Table,
-    /// Erases at which a block is no longer young in the timeline. By default those after which data just programmed are read again, on a drive with a
-    /// `drive.chip` and limited correction.
+    /// The timeline counts a block as young while it has fewer erases than this. By default, with a `drive.chip` and limited correction: the
+    /// erases from which freshly programmed data are expected to need a re-read.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 1 << 20))]
     pub young_below: Option<u32>,
-    /// When a drive that focuses wear is degraded and spares worn blocks.
+    /// When a drive with wear focusing is degraded and spares its worn blocks.
     #[schemars(schema_with = "policies::of_family", extend("x-unwritten" = "default"))]
     pub mode: Table,
-    /// How the drive finds its data after a power cut, and what it programs ahead for that. Where it keeps nothing, power is never cut.
+    /// How the drive finds its data after a power cut, and what it programs for that beforehand. With `none` power is never cut.
     #[schemars(schema_with = "policies::of_family", extend("x-unwritten" = "default"))]
     pub recovery: Table,
-    /// NVRAM for entries of the remap log, 8 bytes for each unit remapped and not erased since. Needs a recovery policy.
+    /// NVRAM for the remap log: 8 bytes for each unit that was remapped and not erased since. Needs a recovery policy.
     #[schemars(extend("x-least" = Bytes(8), "x-most" = Bytes(1 << 40), "x-unwritten" = "default"))]
     pub remap_log: Bytes,
 }
@@ -292,7 +293,7 @@ pub struct FtlSettings {
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RatedBlocks {
-    /// Those beside the reserve of garbage collection, as in the released FTLSim.
+    /// All but the reserve of garbage collection, as in the released FTLSim.
     #[default]
     BesideReserve,
     /// All, as in the artifact of 001.
@@ -329,17 +330,17 @@ impl Default for FtlSettings {
     }
 }
 
-/// What happens before counting starts. Wear from here is kept; wear leveling is off.
+/// What happens before counting starts. Its wear is kept; wear leveling is off.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[schemars(transform = in_field_order::<Self>)]
 pub(super) struct PreconditionSettings {
-    /// Share of the logical pages written first, sequentially. `"0 %"` starts with an empty drive. Less than 100 % displaces the drive
-    /// writes of a preset.
+    /// Share of the logical pages that is written first, sequentially. `"0 %"` starts with an empty drive. Less than 100 % displaces the
+    /// preconditioning drive writes of a preset.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = Ratio::ONE))]
     pub(super) fill: Option<Ratio>,
-    /// Sequential drive writes; the fill is the first of them.
+    /// Sequential drive writes. The fill counts as the first.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 1 << 20), extend("x-default" = "1 when filled"))]
     pub(super) sequential_drive_writes: Option<u32>,

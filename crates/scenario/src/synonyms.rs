@@ -1,7 +1,7 @@
-//! Keys that say what another key says, in the words of another trade: over-provisioning beside the spare factor, years beside days.
+//! Synonyms: keys that say the same as another key in other terms. Over-provisioning stands for the spare factor, years for days.
 //!
-//! A layer that writes one of them is read as if it had written the plain key. So layers displace each other whichever key they write,
-//! and scenarios that mean the same have the same hash. One layer that writes both is refused.
+//! A layer that writes a synonym is read as if it had written the plain key. Layers therefore displace each other whichever key they write,
+//! and scenarios that mean the same have the same hash. A layer that writes both keys is refused.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,12 +14,12 @@ use wane_units::{DAYS_PER_YEAR, Ratio};
 use super::error::Refusal;
 use super::values::number;
 
-/// Most over-provisioning: a hundred times the logical capacity, far beyond any drive.
+/// Largest over-provisioning: a hundred times the logical capacity, far beyond any drive.
 pub(super) const SURPLUS_MAX: f64 = 100.0;
-/// Most without a percent sign: who writes 7 means 7 %, and it would be 700 %.
+/// Largest without a percent sign: a bare 7 probably means 7 % but would be 700 %.
 pub(super) const SURPLUS_BARE_MAX: f64 = 1.0;
 
-/// Flash beyond the logical capacity, over that capacity: `0.07` or `"7 %"`; above 1 in percent only.
+/// Flash beyond the logical capacity, divided by that capacity: `0.07` or `"7 %"`. Values above 1 are written in percent.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(transparent)]
 pub(super) struct Surplus(Value);
@@ -42,7 +42,7 @@ impl JsonSchema for Surplus {
     }
 }
 
-/// The number that a text or number of a [`Surplus`] means.
+/// The over-provisioning that a text or number of a [`Surplus`] means; `None` if it is not allowed.
 pub(super) fn surplus(value: &Value) -> Option<f64> {
     let plain = |text: &str| {
         let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
@@ -58,31 +58,31 @@ pub(super) fn surplus(value: &Value) -> Option<f64> {
     found.filter(|surplus| (0.0..=most).contains(surplus))
 }
 
-/// The spare factor of an over-provisioning: of physical / logical - 1 it makes 1 - logical / physical.
+/// Converts over-provisioning, physical / logical - 1, to the spare factor, 1 - logical / physical.
 pub fn spare_of(over_provisioning: f64) -> f64 {
     over_provisioning / (1.0 + over_provisioning)
 }
 
-/// The over-provisioning of a spare factor below 1: of 1 - logical / physical it makes physical / logical - 1.
+/// Converts a spare factor below 1, 1 - logical / physical, to over-provisioning, physical / logical - 1.
 pub fn over_provisioning_of(spare_factor: f64) -> f64 {
     spare_factor / (1.0 - spare_factor)
 }
 
-/// A key, the plain key that it stands for, and the plain value of its value.
+/// A synonym, the plain key that it stands for, and a function from its value to the plain key's.
 type Synonym = (&'static str, &'static str, fn(&Value) -> Option<Value>);
 
-/// Keys of `[drive]`.
+/// Synonyms in `[drive]`.
 const DRIVE: [Synonym; 1] = [("over-provisioning", "spare-factor", |value| {
     surplus(value).map(spare_of).and_then(Ratio::new).map(|spare| Value::Float(spare.get()))
 })];
-/// Keys of `[until]`, of the run and of each phase.
+/// Synonyms in `[until]`, of the run and of each phase.
 const UNTIL: [Synonym; 1] = [("years", "days", days_of_years)];
-/// Keys of `[probe]`.
+/// Synonyms in `[probe]`.
 const PROBE: [Synonym; 1] = [("at-years", "at-days", |value| {
     value.as_array()?.iter().map(days_of_years).collect::<Option<Vec<Value>>>().map(Value::Array)
 })];
 
-/// The key that a dotted key stands for: `drive.spare-factor` for `drive.over-provisioning`; itself for most.
+/// The plain key of a dotted key: `drive.spare-factor` for `drive.over-provisioning`. A key that is no synonym is returned unchanged.
 pub fn plain_key(key: &str) -> String {
     let Some((path, name)) = key.rsplit_once('.') else { return key.to_owned() };
     let synonyms: &[Synonym] = match path.rsplit('.').next() {
@@ -99,8 +99,8 @@ fn days_of_years(years: &Value) -> Option<Value> {
     number(years).map(|years| Value::Float(years * DAYS_PER_YEAR))
 }
 
-/// Puts plain keys in the place of their synonyms in a layer whose values are checked. Gives the paths of the plain keys with
-/// those that were written in their place.
+/// Replaces synonyms by plain keys in a layer whose values are checked. Returns the paths of these plain keys, each with the path of the
+/// synonym.
 ///
 /// # Errors
 /// A table has both.

@@ -10,43 +10,44 @@ use super::schema::in_field_order;
 use super::time::{Scheduler, Time};
 use super::written::{OrNone, or_none};
 
-/// Heat of the drive's own, where the event scheduler keeps its time: power times resistance above what is around it, through one time
+/// The drive's own heat, under the event scheduler. Its temperature tends to the ambient one plus power times resistance, with one time
 /// constant. A drive that is too warm takes longer for each operation and transfer.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[schemars(transform = in_field_order::<Self>)]
 pub struct ThermalSpec {
-    /// Degrees Celsius around the drive; `"none"`: it has no heat.
+    /// Temperature around the drive, in degrees Celsius; `"none"`: heat is not simulated.
     #[serde(with = "or_none")]
     #[schemars(with = "OrNone<f64>", extend("minimum" = -55, "maximum" = 150))]
     pub ambient: Option<f64>,
-    /// Degrees Celsius of the drive when its clock begins; `"none"`: as warm as it becomes when it idles.
+    /// Temperature of the drive when its clock starts, in degrees Celsius; `"none"`: the one that it has after idling for long.
     #[serde(with = "or_none")]
     #[schemars(with = "OrNone<f64>", extend("minimum" = -55, "maximum" = 150))]
     pub initial: Option<f64>,
-    /// Watts that it dissipates whatever it does.
+    /// Watts that the drive always dissipates.
     #[schemars(range(min = 0.0, max = 1000.0))]
     pub idle_power: f64,
-    /// Watts besides of each die that senses, programs or erases.
+    /// Additional watts of each die that senses, programs or erases.
     #[schemars(range(min = 0.0, max = 1000.0))]
     pub die_power: f64,
-    /// Watts besides of each channel that moves data, its share of the controller's included.
+    /// Additional watts of each channel that moves data, including its share of the controller's power.
     #[schemars(range(min = 0.0, max = 1000.0))]
     pub channel_power: f64,
-    /// Kelvins that the drive is warmer by for each watt.
+    /// Thermal resistance: kelvins above the ambient temperature for each watt.
     #[schemars(range(min = 0.0, max = 1000.0))]
     pub resistance: f64,
-    /// After this long it has gone all but 1/e of the way to a new temperature.
+    /// Time after which 1/e of the way to a new temperature is left.
     #[schemars(extend("x-least" = Nanos(1_000_000), "x-most" = Nanos::DAY))]
     pub time_constant: Nanos,
-    /// Degrees Celsius at which the drive begins to protect itself; `"none"`: it does not. 66 is the threshold of NVMe drives in 002, section 6.2.3.
+    /// Temperature at which the drive starts to throttle, in degrees Celsius; `"none"`: it never throttles. 66 is the threshold of NVMe drives
+    /// in 002, section 6.2.3.
     #[serde(with = "or_none")]
     #[schemars(with = "OrNone<f64>", extend("minimum" = -55, "maximum" = 150))]
     pub throttle_above: Option<f64>,
-    /// Degrees Celsius at which it stops; no more than `throttle-above`.
+    /// Temperature at which it stops throttling, in degrees Celsius; at most `throttle-above`.
     #[schemars(range(min = -55.0, max = 150.0))]
     pub throttle_below: f64,
-    /// Times as long that operations and transfers take meanwhile.
+    /// Factor by which operations and transfers take longer while the drive throttles.
     #[schemars(range(min = 1.0, max = 1000.0))]
     pub throttle_stretch: f64,
 }
@@ -69,7 +70,7 @@ impl Default for ThermalSpec {
 }
 
 impl ThermalSpec {
-    /// What the drive's clock is told; `None` where the drive has no heat.
+    /// The heat model for the drive's clock; `None` if heat is not simulated.
     pub fn thermal(&self) -> Option<Thermal> {
         Some(Thermal {
             ambient: self.ambient?,
@@ -93,7 +94,7 @@ impl ThermalSpec {
         let refuse = |key: &str, message: String| Err((format!("drive.thermal.{key}"), message));
         if time.scheduler == Scheduler::Timeline {
             let message = format!(
-                "found {ambient}, which needs scheduler = \"event\": the timeline's operations take what they take"
+                "found {ambient}, which needs scheduler = \"event\": the timeline's operations do not depend on heat"
             );
             return refuse("ambient", message);
         }

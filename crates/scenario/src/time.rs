@@ -22,40 +22,40 @@ const GAP_MAX: Nanos = Nanos::DAY;
 /// Most windows of a probe.
 const AGES_MAX: usize = 10_000;
 
-/// The drive's clock. Without a scheduler the run is untimed: state changes alike, and nothing takes time. Keys that only the event
-/// scheduler heeds are refused without it, unless `scheduler = "none"` is written down; a layer that sets `scheduler = "timeline"`
+/// The drive's clock. Without a scheduler the run is untimed: state changes in the same way, but nothing takes time. Keys that only the event
+/// scheduler uses are refused without it, unless `scheduler = "none"` is written. A layer that sets `scheduler = "timeline"`
 /// displaces them.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[schemars(transform = in_field_order::<Self>)]
 pub struct Time {
-    /// `event` places each flash operation on its die and channel by the keys below; `timeline` says the same where they are left at
-    /// their defaults, and is faster; `none` is the untimed run.
+    /// `event` places each flash operation on its die and channel by the keys below. `timeline` gives the same result if these keys have
+    /// their defaults, and is faster. `none` is the untimed run.
     pub scheduler: Scheduler,
-    /// The calendar of untimed aging: drive writes in a day; or `"trace"`, as many as the workload's trace makes in a day of its own
-    /// times. `"none"`: no time passes. Days and years in `until` and `probe` need a calendar; where nothing is written here and the
-    /// workload is a trace with times, that trace's pace is meant.
+    /// The calendar of untimed aging: drive writes per day; or `"trace"`, as many as the workload's trace makes in a day of its own
+    /// times. `"none"`: no time passes. Days and years in `until` and `probe` need a calendar. If they are used, this key is not written and the
+    /// workload is a trace with times, it is `"trace"`.
     #[serde(with = "or_none")]
     #[schemars(with = "OrNone<WritesPerDay>", extend("exclusiveMinimum" = 0, "maximum" = 1e6))]
     pub drive_writes_per_day: Option<WritesPerDay>,
-    /// Times between a trace's arrivals are multiplied by this.
+    /// Factor for the times between a trace's arrivals.
     #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1e9))]
     pub scale: f64,
-    /// Which operation a die takes next: the first to come, or host before GC before scrub before wear leveling.
+    /// Which operation a die takes next: the first to arrive, or by priority: host, then garbage collection, scrubbing and wear leveling.
     #[schemars(extend("x-needs" = [EVENT]))]
     pub order: Order,
-    /// Host reads go before host writes. With `order = "priority"`.
+    /// Whether host reads go before host writes. Needs `order = "priority"`.
     #[schemars(extend("x-needs" = [EVENT, PRIORITY]))]
     pub read_priority: bool,
-    /// What a waiting host read interrupts. With `order = "priority"`.
+    /// Which operations a waiting host read interrupts. Needs `order = "priority"`.
     #[schemars(extend("x-needs" = [EVENT, PRIORITY]))]
     pub suspend: Suspend,
-    /// `foreground`: the host waits for a victim to be done; `background`: a victim starts where no one waits, and is then finished;
-    /// `rotating`: as that, and in each group of dies of `ftl.redundancy = "rain"` one die at a time; `preemptible`: others come in
-    /// between; `free`: it takes no time, with either scheduler.
+    /// How garbage collection makes way. `foreground`: the host waits until a victim is done. `background`: a victim starts when nothing
+    /// waits, and is then finished. `rotating`: like `background`, and only one die collects at a time in each group of dies of
+    /// `ftl.redundancy = "rain"`. `preemptible`: other operations can come in between. `free`: it takes no time, with either scheduler.
     #[schemars(extend("x-needs" = [EVENT]))]
     pub gc: Collection,
-    /// Operations of one kind on several planes of a die run together.
+    /// Whether operations of one kind on several planes of a die run together.
     #[schemars(extend("x-needs" = [EVENT]))]
     pub multi_plane: bool,
     /// DRAM in which a write is acknowledged before it is programmed.
@@ -63,34 +63,34 @@ pub struct Time {
     #[schemars(with = "OrNone<Bytes>")]
     #[schemars(extend("x-least" = Bytes(512), "x-most" = Bytes(1 << 40), "x-needs" = [EVENT]))]
     pub write_cache: Option<Bytes>,
-    /// Until a write in the cache is acknowledged.
+    /// Time until a write in the cache is acknowledged.
     #[schemars(extend("x-least" = Nanos(0), "x-most" = Nanos::SECOND))]
     pub write_cache_latency: Nanos,
     /// Operations that the controller prepares at the same time; 004 has 8. `"none"`: no limit and no think time.
     #[serde(with = "or_none")]
     #[schemars(with = "OrNone<u32>", extend("minimum" = 1, "maximum" = 1 << 16, "x-needs" = [EVENT]))]
     pub processors: Option<u32>,
-    /// Preparing an operation. With `processors`.
+    /// Time to prepare an operation. Has an effect only with `processors`.
     #[schemars(extend("x-least" = Nanos(0), "x-most" = Nanos::SECOND))]
     pub think_time: Nanos,
-    /// How fast the link between host and drive moves data: a SATA drive's at 6 Gb/s gives "550 MB/s", at 3 Gb/s half of it. Commands cross
-    /// it one after the other, each when the drive is done with it; `"none"`: data take no time.
+    /// How fast the link between host and drive moves data. SATA at 6 Gb/s moves "550 MB/s", at 3 Gb/s half of it. Commands cross the link one
+    /// after the other, each when the drive is done with it. `"none"`: data take no time.
     #[serde(with = "or_none")]
     #[schemars(with = "OrNone<Rate>", extend("x-least" = Rate(1_000), "x-most" = Rate(1_000_000_000_000)))]
     #[schemars(extend("x-needs" = [EVENT], "x-unwritten" = "default"))]
     pub link_rate: Option<Rate>,
-    /// For how long each read, write and flush has the link to itself beside its data: protocol, driver, and the controller's work on the
-    /// command, which does one at a time.
+    /// Time for which each read, write and flush occupies the link in addition to its data: protocol, driver, and the controller's work on the
+    /// command. The controller works on one command at a time.
     #[schemars(extend("x-least" = Nanos(0), "x-most" = Nanos::SECOND, "x-needs" = [EVENT], "x-unwritten" = "default"))]
     pub command_time: Nanos,
 }
 
-/// What keys need that only the event scheduler heeds.
+/// The `x-needs` of keys that only the event scheduler uses.
 const EVENT: &str = "scheduler = \"event\"";
-/// What keys need that mean nothing first come, first served.
+/// The `x-needs` of keys that have an effect only with priorities.
 const PRIORITY: &str = "order = \"priority\"";
 
-/// Keys of `[time]` that only the event scheduler heeds.
+/// Keys of `[time]` that only the event scheduler uses.
 pub(super) fn event_keys() -> Vec<&'static str> {
     keys_that_need("time", EVENT)
 }
@@ -100,19 +100,19 @@ pub(super) fn priority_keys() -> Vec<&'static str> {
     keys_that_need("time", PRIORITY)
 }
 
-/// How many drive writes a day has.
+/// Drive writes per day.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(untagged)]
 #[schemars(inline)]
 pub enum WritesPerDay {
-    /// So many.
+    /// A number.
     Rate(f64),
-    /// By a word.
+    /// A word that names whose pace it is.
     Word(PaceWord),
 }
 
 impl WritesPerDay {
-    /// As many as the workload's trace makes in a day of its own times.
+    /// The drive writes that the workload's trace makes in a day of its own times.
     pub const TRACE: Self = Self::Word(PaceWord::Trace);
 }
 
@@ -125,11 +125,11 @@ pub enum PaceWord {
     Trace,
 }
 
-/// Who places operations in time.
+/// What places operations in time.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scheduler {
-    /// No one: the untimed run.
+    /// Nothing: the run is untimed.
     None,
     /// Busy-until times.
     Timeline,
@@ -147,13 +147,13 @@ pub enum Ages {
 }
 
 impl Ages {
-    /// How many there are.
+    /// Number of ages.
     pub fn count(&self) -> usize {
         let (Self::DriveWrites(ages) | Self::Days(ages)) = self;
         ages.len()
     }
 
-    /// All of them in words.
+    /// All ages as text.
     pub fn in_words(&self) -> String {
         let listed = |ages: &[f64]| ages.iter().map(f64::to_string).collect::<Vec<_>>().join(", ");
         match self {
@@ -165,7 +165,7 @@ impl Ages {
         }
     }
 
-    /// An age in words.
+    /// Age `number` as text.
     pub fn told(&self, number: usize) -> Option<String> {
         match self {
             Self::DriveWrites(ages) => ages.get(number).map(|age| format!("{age} drive writes")),
@@ -174,7 +174,7 @@ impl Ages {
     }
 }
 
-/// Whether days are told better in years: in quarters of them.
+/// Whether days are a whole number of quarter years, and so are shown in years.
 fn is_round_in_years(days: f64) -> bool {
     (days / DAYS_PER_YEAR * 4.0).fract() == 0.0
 }
@@ -192,11 +192,11 @@ fn days_in_words(days: f64) -> String {
 /// Timed windows of an untimed life.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Probe {
-    /// When a window opens.
+    /// The ages at which windows open.
     pub ages: Ages,
-    /// What is served.
+    /// The workload that a window serves.
     pub workload: Workload,
-    /// When its requests come.
+    /// When its requests arrive.
     pub arrival: Arrival,
     /// Requests of a window.
     pub requests: u64,
@@ -219,7 +219,7 @@ impl Default for ProbeUntil {
     }
 }
 
-/// The keys that say when a probe's windows open: one of them.
+/// The keys that say when a probe's windows open. A scenario writes one of them.
 pub(super) const fn age_keys() -> [&'static str; 3] {
     ["at-drive-writes", "at-days", "at-years"]
 }
@@ -228,57 +228,57 @@ fn ages_allowed() -> String {
     format!("a list of 1 to {AGES_MAX} ascending numbers from 0 to 1e9")
 }
 
-/// Timed windows in an untimed life: the run ages without the clock, and at each age a copy of the drive serves a workload with it. A
-/// probe changes no other number.
+/// Timed windows in an untimed life. The run ages without the clock; at each age a copy of the drive serves a workload with the clock. A
+/// probe changes no other result.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[schemars(transform = in_field_order::<Self>, extend("oneOf" = age_keys().map(|key| serde_json::json!({ "required": [key] }))))]
 pub(super) struct ProbeSettings {
-    /// When a window opens, in drive writes since preconditioning; each later than the one before, such as `[0, 10, 100]`;
+    /// When windows open, in drive writes since preconditioning and in ascending order, such as `[0, 10, 100]`;
     /// an editor does not see a wrong order.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<f64>", length(min = 1, max = AGES_MAX), inner(range(min = 0.0, max = 1e9)))]
     #[schemars(extend("x-order" = "strictly ascending", "x-default" = "this, `at-days` or `at-years` is required"))]
     #[schemars(extend("x-allowed" = ages_allowed()))]
     pub(super) at_drive_writes: Option<Vec<f64>>,
-    /// When a window opens, in days of the calendar since preconditioning (see `time.drive-writes-per-day`), in place of
+    /// When windows open, in days of the calendar since preconditioning (see `time.drive-writes-per-day`), instead of
     /// `at-drive-writes`; an editor does not see a wrong order.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<f64>", length(min = 1, max = AGES_MAX), inner(range(min = 0.0, max = 1e9)))]
     #[schemars(extend("x-order" = "strictly ascending", "x-default" = "none", "x-allowed" = ages_allowed()))]
     pub(super) at_days: Option<Vec<f64>>,
-    /// The same in years of 365 days, such as `[1, 3, 5]`; an editor does not see a wrong order.
+    /// When windows open, in years of 365 days, such as `[1, 3, 5]`; an editor does not see a wrong order.
     #[serde(skip_serializing)]
     #[schemars(with = "Vec<f64>", length(min = 1, max = AGES_MAX), inner(range(min = 0.0, max = 1e6)))]
     #[schemars(extend("x-order" = "strictly ascending", "x-default" = "none"))]
     #[schemars(extend("x-allowed" = format!("a list of 1 to {AGES_MAX} ascending numbers from 0 to 1e6")))]
     pub(super) at_years: Option<Vec<f64>>,
-    /// What is served, as `[workload]`. A table with `arrival` alone keeps the last phase's requests.
+    /// The workload that each window serves, as in `[workload]`. A table with only `arrival` keeps the last phase's workload.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "WorkloadSettings", extend("x-default" = "that of the last phase"))]
     pub(super) workload: Option<Table>,
-    /// How long the drive lies without power before each window, such as "90 days".
+    /// Time that the drive is without power before each window, such as "90 days".
     #[serde(with = "span_or_none")]
     #[schemars(with = "OrNone<Span>")]
     pub(super) retention: f64,
     pub(super) until: ProbeUntil,
 }
 
-/// When requests come, in timed runs.
+/// When requests arrive, in timed runs.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum ArrivalSetting {
-    /// As many at once.
+    /// A fixed number of requests at a time.
     QueueDepth(Depth),
-    /// Independent of each other, so far apart on average.
+    /// Independently of each other, with this mean gap.
     Poisson(Mean),
-    /// So far apart by mean and standard deviation.
+    /// With normally distributed gaps of this mean and standard deviation.
     Normal(Gap),
-    /// By the times of the workload's trace.
+    /// At the times of the workload's trace.
     Trace,
 }
 
-/// Requests at once.
+/// Number of requests at a time.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[schemars(inline)]
 pub(super) struct Depth(#[schemars(range(min = 1, max = QUEUE_DEPTH_MAX))] u32);
@@ -355,7 +355,7 @@ impl Default for Time {
 }
 
 impl Time {
-    /// Whether a command takes time between host and drive.
+    /// Whether a command takes time on the link between host and drive.
     pub fn has_link(&self) -> bool {
         self.link_rate.is_some() || self.command_time > Nanos(0)
     }
@@ -365,7 +365,7 @@ impl Time {
         self.scheduler != Scheduler::None
     }
 
-    /// Refuses keys that contradict each other; `set` has those of the scenario without its preset.
+    /// Refuses keys that contradict each other; `set` holds the scenario's own keys, without those of its preset.
     pub(super) fn check(&self, set: &Table) -> Result<(), Refusal> {
         let (own, default) = (table_of(self), table_of(&Self::default()));
         let differs = |key: &str| own.get(key) != default.get(key);
@@ -399,10 +399,10 @@ impl Time {
     }
 }
 
-/// The arrival of a workload, its own or the default.
+/// Returns the arrival of a workload: its own or the default.
 ///
 /// # Errors
-/// It wants times that the workload does not have; the key is relative to the workload.
+/// The arrival needs times that the workload does not have; the key is relative to the workload.
 pub(super) fn arrival(setting: Option<ArrivalSetting>, workload: &Workload) -> Result<Arrival, Refusal> {
     let arrival = setting.map_or_else(Arrival::default, Arrival::from);
     match untimed(workload).filter(|_| arrival == Arrival::Trace) {
@@ -419,7 +419,7 @@ pub(super) fn arrival_value(arrival: Arrival) -> Value {
     value_of(&ArrivalSetting::from(arrival))
 }
 
-/// Why a workload has no times of its own; `None` where it may have.
+/// The reason why a workload has no times of its own; `None` if it may have.
 pub(super) fn untimed(workload: &Workload) -> Option<String> {
     match workload {
         Workload::Pattern(_) => Some("the workload is a pattern".to_owned()),
@@ -435,7 +435,7 @@ pub(super) fn untimed(workload: &Workload) -> Option<String> {
 }
 
 impl Probe {
-    /// The probe of `[probe]`, whose workload is read already.
+    /// Makes the probe of `[probe]`; its workload and arrival are resolved already.
     pub(super) fn of(settings: &ProbeSettings, workload: Workload, arrival: Arrival) -> Result<Self, Refusal> {
         let ages = match (&settings.at_drive_writes, &settings.at_days) {
             (Some(ages), None) => Ages::DriveWrites(ages.clone()),

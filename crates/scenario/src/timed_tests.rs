@@ -102,7 +102,7 @@ fn good(text: &str, set: &[&str]) -> Scenario {
     resolve(&text, set).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// What an untimed scenario that says nothing of time and errors resolves to, by FNV-1a, must never change. What policies leave to
+/// An untimed scenario without time and errors must always resolve to the same text, by FNV-1a. What policies leave to
 /// their defaults is shown beside it.
 #[test]
 fn untimed_scenarios_resolve_and_hash_as_they_always_did() {
@@ -344,7 +344,7 @@ fn a_hash_leaves_out_what_an_untimed_run_does_not_heed() {
     }
 }
 
-/// Resolves each text, to which an end is added where it has none, and looks for a part of the sentence.
+/// Resolves each text, with an end added if it has none, and checks that the error contains the given part.
 fn check_refusals(table: &[(&str, &str)]) {
     for (text, want) in table {
         let ends = text.contains("[until]") || text.contains("[[phase]]");

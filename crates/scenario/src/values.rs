@@ -23,7 +23,7 @@ pub(super) fn ratio(value: &Value) -> Option<Ratio> {
     }
 }
 
-/// The least and the most of a range `[least, most]`.
+/// The two ends of a range `[least, most]`.
 pub(super) fn ends(value: &Value) -> Option<(f64, f64)> {
     let [least, most] = value.as_array()?.as_slice() else { return None };
     number(least).zip(number(most))

@@ -43,12 +43,12 @@ pub struct StandinSpec {
     pub layout: standin::Layout,
 }
 
-/// A synthetic pattern and what it is asked for.
+/// A synthetic pattern and its requests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PatternSpec {
-    /// Which addresses.
+    /// Which addresses it touches.
     pub pattern: Pattern,
-    /// Logical units that it touches, from 0 on.
+    /// Number of logical units that it touches, from unit 0 on.
     pub footprint_units: u32,
     /// Units of a request.
     pub request_units: u32,
@@ -58,11 +58,11 @@ pub struct PatternSpec {
     pub trim_share: Ratio,
 }
 
-/// The shape of a pattern, as `pattern` and the keys of that pattern alone.
+/// The shape of a pattern: the key `pattern` and the keys that only this pattern has.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(tag = "pattern", rename_all = "kebab-case", rename_all_fields = "kebab-case")]
 pub enum Pattern {
-    /// Every page alike.
+    /// All pages equally often.
     Uniform,
     /// `r` of the accesses go to `h` of the footprint.
     HotCold {
@@ -83,7 +83,7 @@ pub enum Pattern {
         #[serde(default = "default::scramble")]
         scramble: bool,
     },
-    /// The same law by a table: other draws, several times as fast.
+    /// The same law by a table: other random draws, several times as fast.
     ZipfTable {
         /// `zipf`, `zipf-table`: the exponent theta; 0 is uniform.
         #[serde(default = "default::exponent")]
@@ -97,7 +97,7 @@ pub enum Pattern {
     Sequential,
     /// Random and sequential requests.
     Hybrid {
-        /// `hybrid`: share of the requests that go on where the last sequential one ended.
+        /// `hybrid`: share of the requests that continue where the last sequential one ended.
         #[serde(default = "default::sequential_share")]
         sequential_share: Ratio,
     },
@@ -105,7 +105,7 @@ pub enum Pattern {
     Jesd219,
 }
 
-/// Defaults of patterns, each a function since serde asks for one.
+/// Defaults of patterns. Each is a function, since serde needs one.
 mod default {
     use super::Ratio;
 
@@ -134,7 +134,7 @@ mod default {
     }
 }
 
-/// What is asked of a pattern, whatever its shape.
+/// The keys of requests, which every pattern has.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, rename_all = "kebab-case")]
 struct Requests {
@@ -161,57 +161,57 @@ impl Default for Requests {
 pub struct TraceSpec {
     /// The file, or `-`.
     pub path: PathBuf,
-    /// The name by which it counts in the scenario's hash: `trace-name`, or the file as the scenario names it.
+    /// The name that enters the scenario's hash: `trace-name`, or the file as the scenario names it.
     pub written: String,
-    /// Its format; `None`: by content.
+    /// Its format; `None`: found from its content.
     pub format: Option<String>,
-    /// Direction of a trace without one.
+    /// Whether requests of a trace without directions are reads.
     pub assume_read: bool,
-    /// Unit of a trace without one.
+    /// Address unit of a trace that has none.
     pub assume_block: Bytes,
-    /// Count bad lines instead of stopping.
+    /// Whether bad lines are counted instead of stopping the run.
     pub skip_bad_lines: bool,
-    /// Rank among the touched pages instead of modulo.
+    /// Whether a page becomes its rank among the touched pages instead of its number modulo the logical pages.
     pub compact: bool,
-    /// Start over at the end.
+    /// Whether it starts over at its end.
     pub looped: bool,
-    /// Of the addresses, one chunk in so many is kept.
+    /// One in `sample` chunks of addresses is kept.
     pub sample: u32,
 }
 
-/// What is said of a trace.
+/// The keys of a trace.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, rename_all = "kebab-case")]
 struct TraceSettings {
-    /// A trace file; relative to the scenario's folder. `"-"` reads stdin.
+    /// A trace file. A relative path is relative to the scenario's folder; `"-"` reads stdin.
     #[schemars(extend("x-default" = "none"))]
     trace: String,
-    /// The name by which the trace counts in the scenario's hash. Resolved scenarios have it, where `trace` became an absolute path.
+    /// The trace's name in the scenario's hash. Resolved scenarios write it if `trace` became an absolute path.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "`trace`"))]
     trace_name: Option<String>,
-    /// The trace's format; `auto` looks at its content.
+    /// The trace's format; `auto` finds it from the content.
     #[schemars(extend("enum" = formats()))]
     format: String,
-    /// Direction of a trace that has none.
+    /// Direction of the requests, if the trace has none.
     assume_op: Direction,
-    /// Unit of a trace that has none.
+    /// Unit of the addresses, if the trace has none.
     #[schemars(extend("x-least" = Bytes(1), "x-most" = Bytes(1 << 20)))]
     assume_block: Bytes,
-    /// Count lines that do not parse instead of stopping at the first.
+    /// Whether lines that do not parse are counted instead of stopping the run.
     skip_bad_lines: bool,
-    /// How a trace's pages become the drive's: page modulo logical pages, which keeps distances; or the rank among the pages touched,
-    /// which keeps the footprint.
+    /// How a trace's pages become the drive's. `modulo`: page modulo logical pages, which keeps distances. `compact`: the rank among the pages
+    /// touched, which keeps the footprint.
     remap: Remap,
-    /// Start a trace over at its end.
+    /// Whether the trace starts over at its end.
     r#loop: bool,
-    /// Of the trace's addresses keep one chunk of 64 KiB in so many, and move what is left together: the trace of a drive so many times
-    /// smaller. A write to what is left out is left out, so that drive writes a day stay what they were.
+    /// With `N`, one in `N` chunks of 64 KiB of the trace's addresses is kept, and the kept ones are moved together: the trace of a drive that is
+    /// `N` times smaller. Writes to the other chunks are left out, so that drive writes per day stay the same.
     #[schemars(range(min = 1, max = SAMPLE_MAX), extend("x-unwritten" = "default"))]
     sample: u32,
 }
 
-/// Most chunks of a trace's addresses of which one is kept.
+/// Largest `sample`.
 pub(super) const SAMPLE_MAX: u32 = 1 << 20;
 
 impl Default for TraceSettings {
@@ -230,7 +230,7 @@ impl Default for TraceSettings {
     }
 }
 
-/// The format of a trace whose content tells it.
+/// The value of `format` by which the trace's content decides.
 const AUTO: &str = "auto";
 
 fn formats() -> Vec<String> {
@@ -257,26 +257,26 @@ enum Remap {
     Compact,
 }
 
-/// What is said of a stand-in.
+/// The keys of a stand-in.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, rename_all = "kebab-case")]
 struct StandinSettings {
-    /// A stand-in for a published trace, by name: `rad-be` and others have its writes, `rad-be-traffic` and others its reads too.
+    /// A stand-in for a published trace, by name. `rad-be` and others have only its writes, `rad-be-traffic` and others also its reads.
     #[schemars(extend("x-default" = "none", "enum" = standin::names().collect::<Vec<_>>()))]
     standin: String,
-    /// Where the pages that it writes lie in the address space; nothing but `packed` for one with reads.
+    /// Where the pages that it writes lie in the address space. A stand-in with reads is always `packed`.
     #[serde(skip_serializing_if = "is_packed")]
     layout: Layout,
 }
 
-/// Where a stand-in's footprint lies. The addresses of the published traces are not known.
+/// Where a stand-in's footprint lies. The addresses of the published traces are unknown.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Layout {
-    /// From address 0 on, with a tail at the top: 0.5 GiB of 256, 17.5 GiB for `dap-ps`.
+    /// From address 0 on, with a tail at the top: 0.5 GiB of 256 GiB, 17.5 GiB for `dap-ps`.
     #[default]
     Packed,
-    /// In extents as long as a mean sequential run, evenly over the whole address space.
+    /// In extents of the length of a mean sequential run, spread evenly over the address space.
     Scattered,
 }
 
@@ -286,7 +286,7 @@ fn is_packed(layout: &Layout) -> bool {
     *layout == Layout::Packed
 }
 
-/// What is said of a mixture.
+/// The keys of a mixture.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, rename_all = "kebab-case")]
 struct MixSettings {
@@ -301,12 +301,12 @@ mod lsm;
 use lsm::LsmSettings;
 pub use lsm::LsmSpec;
 
-/// What a workload has whatever it is.
+/// The keys that every workload has.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, rename_all = "kebab-case")]
 struct AnySettings {
-    /// When requests come, in timed runs: as many at once as `queue-depth` says; `{ poisson = "0.5 ms" }` or `{ normal = ["100 ms", "10
-    /// ms"] }` apart, by mean and standard deviation; or `"trace"`, by the times of the workload's trace.
+    /// When requests arrive, in timed runs: `queue-depth` keeps a number of requests outstanding; `{ poisson = "0.5 ms" }` or `{ normal = ["100
+    /// ms", "10 ms"] }` draws gaps by mean, or mean and standard deviation; `"trace"` uses the times of the workload's trace.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = ArrivalSetting::from(wane_workload::Arrival::default()), "x-allowed" = ARRIVALS))]
     arrival: Option<ArrivalSetting>,
@@ -315,11 +315,11 @@ struct AnySettings {
 const ARRIVALS: &str =
     "one of `{ queue-depth = 16 }`, `{ poisson = \"0.5 ms\" }`, `{ normal = [\"100 ms\", \"10 ms\"] }` and `\"trace\"`";
 
-/// What a part of a mixture has beside what makes it a workload.
+/// The key that a part of a mixture has in addition to those of a workload.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, rename_all = "kebab-case")]
 struct ShareSettings {
-    /// Share of the requests; all shares of a mixture add up to 100 %.
+    /// Share of the requests. All shares of a mixture add up to 100 %.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "required"))]
     share: Option<Ratio>,
@@ -331,10 +331,10 @@ pub(super) struct WorkloadSettings;
 /// The schema of a part of a mixture: a workload that is no mixture, and its share.
 struct PartSettings;
 
-/// What says of which kind a workload is, in the order in which messages name it.
+/// The keys that decide the kind of a workload, in the order in which messages name them.
 pub(super) const KINDS: [&str; 5] = ["pattern", "trace", "standin", "lsm", "mix"];
 
-/// Lays the keys of some kinds side by side.
+/// Puts the keys of some kinds into one schema.
 fn side_by_side(description: &str, kinds: &[(Schema, Vec<String>)]) -> Schema {
     let mut properties = Map::new();
     let mut order: Vec<&str> = Vec::new();
@@ -349,7 +349,7 @@ fn side_by_side(description: &str, kinds: &[(Schema, Vec<String>)]) -> Schema {
     })
 }
 
-/// The key `pattern` with what each word means, and the keys that some pattern has to itself.
+/// The schemas of the key `pattern`, with the meaning of each word, and of the keys that only some patterns have.
 fn pattern_schemas(generator: &mut SchemaGenerator) -> (Schema, Schema) {
     let variants = Pattern::json_schema(generator);
     let variants = variants.get("oneOf").and_then(|variants| variants.as_array()).cloned().unwrap_or_default();
@@ -364,14 +364,14 @@ fn pattern_schemas(generator: &mut SchemaGenerator) -> (Schema, Schema) {
             }
         }
     }
-    let meaning = "`uniform`; `hot-cold`: r of the accesses go to h of the footprint; `zipf`; `zipf-table`, the same law by \
-                   a table: other draws, several times as fast; `sequential`, wrapping; `hybrid`: random \
+    let meaning = "`uniform`; `hot-cold`: r of the accesses go to h of the footprint; `zipf`; `zipf-table`: the same law by \
+                   a table, with other random draws and several times as fast; `sequential`, wrapping; `hybrid`: random \
                    and sequential; `jesd219`: 50 % of the accesses on 5 % of the pages, 30 % on the next 15 %.";
     let pattern = json!({ "oneOf": words, "description": meaning, "default": Pattern::Uniform.name() });
     (schemars::json_schema!({ "properties": { "pattern": pattern } }), schemars::json_schema!({ "properties": own }))
 }
 
-/// Keys that single patterns have to themselves, which another pattern does not take over.
+/// Keys that only single patterns have. Another pattern does not take them over.
 fn own_keys() -> Vec<String> {
     let shapes = [
         Pattern::HotCold { r: default::r(), h: default::h() },
@@ -381,7 +381,7 @@ fn own_keys() -> Vec<String> {
     shapes.iter().flat_map(Pattern::own_keys).collect()
 }
 
-/// Keys that a layer drops which chooses another `key` of the same kind of workload.
+/// Keys of lower layers that a layer drops if it gives `key` another value.
 pub(super) fn own_keys_under(key: &str) -> Vec<String> {
     match key {
         "pattern" => own_keys(),
@@ -395,7 +395,7 @@ fn keys_of<T: JsonSchema + DeserializeOwned>(generator: &mut SchemaGenerator) ->
     (T::json_schema(generator), fields::<T>().iter().map(|key| (*key).to_owned()).collect())
 }
 
-/// The keys of all kinds but the mixture.
+/// The keys of the kinds that can be parts of a mixture.
 fn kinds(generator: &mut SchemaGenerator) -> Vec<(Schema, Vec<String>)> {
     let (pattern, own) = pattern_schemas(generator);
     vec![
@@ -436,7 +436,7 @@ impl JsonSchema for PartSettings {
     }
 }
 
-/// Which path of a trace a table shows.
+/// Which path of a trace a resolved table shows.
 #[derive(Clone, Copy)]
 pub(super) enum Paths {
     /// As the scenario has it.
@@ -445,29 +445,29 @@ pub(super) enum Paths {
     Resolved,
 }
 
-/// What the workload is measured against.
+/// The logical space that a workload runs on.
 #[derive(Clone, Copy)]
 pub(super) struct Space {
     pub(super) logical_units: u32,
     pub(super) unit: Bytes,
 }
 
-/// The struct of some keys of a table whose values are checked; other keys are those of other structs.
+/// Reads the keys of `T` from a table whose values are checked; other keys belong to other structs.
 fn part<T: DeserializeOwned>(table: &Table) -> Result<T, Refusal> {
     written::read(table).map_err(|message| (String::new(), message))
 }
 
-/// The arrival that a workload's table asks for.
+/// The arrival that a workload's table writes.
 pub(super) fn arrival_of(table: &Table) -> Result<Option<ArrivalSetting>, Refusal> {
     part::<AnySettings>(table).map(|any| any.arrival)
 }
 
-/// Which of [`KINDS`] a table names; a pattern unless it does.
+/// Which of [`KINDS`] a table names. A table that names none is a pattern.
 pub(super) fn kind_of(table: &Table) -> Option<&'static str> {
     KINDS.into_iter().find(|kind| table.contains_key(*kind))
 }
 
-/// The workload of a table; its keys and their values are checked one by one.
+/// Makes the workload of a table whose keys and values are checked one by one.
 pub(super) fn workload(table: &Table, space: Space) -> Result<Workload, Refusal> {
     let kinds: Vec<&str> = KINDS.into_iter().filter(|kind| table.contains_key(*kind)).collect();
     if let [first, second, ..] = kinds[..] {
@@ -500,7 +500,7 @@ pub(super) fn workload(table: &Table, space: Space) -> Result<Workload, Refusal>
     }
 }
 
-/// Refuses keys that mean nothing to this kind of workload. The first of the allowed ones says the kind.
+/// Refuses keys that this kind of workload does not have. The first of the allowed keys names the kind.
 fn only(table: &Table, allowed: &[&str], what: &str) -> Result<(), Refusal> {
     let everywhere = [fields::<AnySettings>(), fields::<ShareSettings>()].concat();
     let stray = table.keys().find(|key| !everywhere.contains(&key.as_str()) && !allowed.contains(&key.as_str()));
@@ -656,7 +656,7 @@ impl Workload {
         }
     }
 
-    /// Whether anything writes. Of a trace that is not known before it is read.
+    /// Whether the workload may write. A trace counts as writing, since it is not read yet.
     pub fn writes(&self) -> bool {
         match self {
             Workload::Pattern(spec) => spec.read_share.get() + spec.trim_share.get() < 1.0 - SHARE_MIN,
@@ -666,7 +666,7 @@ impl Workload {
         }
     }
 
-    /// The resolved table. The space turns the footprint back into a ratio.
+    /// The resolved table. `space` turns the footprint back into a ratio.
     pub(super) fn to_table(&self, space: Space, paths: Paths) -> Table {
         match self {
             Workload::Standin(standin) => table_of(&standin.settings()),
@@ -697,7 +697,7 @@ impl Workload {
 }
 
 impl Pattern {
-    /// The names of all of them.
+    /// The names of all patterns.
     pub const NAMES: [&'static str; 7] =
         ["uniform", "hot-cold", "zipf", "zipf-table", "sequential", "hybrid", "jesd219"];
 
@@ -714,7 +714,7 @@ impl Pattern {
         }
     }
 
-    /// The keys that this pattern has to itself.
+    /// The keys that only this pattern has.
     fn own_keys(&self) -> Vec<String> {
         table_of(self).into_iter().map(|(key, _)| key).filter(|key| key != "pattern").collect()
     }

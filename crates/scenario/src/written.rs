@@ -1,6 +1,6 @@
-//! How settings are written whose types do not say it: `"none"`, times by page type, stretches of the calendar.
+//! Forms of settings that their Rust types do not show: `"none"`, times by page type, time spans.
 //!
-//! Each form has its serde functions and the type that stands for it in the schema.
+//! Each form has its serde functions and a type that stands for it in the schema.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -20,7 +20,7 @@ const PAGE_TYPES_MAX: usize = 4;
 /// The keys of `data` in a chip's table, in the order of `wane_nand::rber::Ranges`.
 pub(super) const CHIP_INPUTS: [&str; 3] = ["cycles", "days", "reads"];
 
-/// What the description says of a list whose items have an order, which a JSON schema has no word for.
+/// Part of the description of a list whose items must be in order, which a JSON schema cannot say.
 pub(super) const ORDERED: &str = "an editor does not see a wrong order";
 
 /// A value, or `"none"`.
@@ -29,10 +29,10 @@ pub(super) struct OrNone<T>(PhantomData<T>);
 /// A duration, or a list with one for each page type.
 pub(super) struct PageTimes;
 
-/// A stretch of the calendar in whole seconds.
+/// A time span in whole seconds.
 pub(super) struct Span;
 
-/// A stretch, or the least and the most of one.
+/// A time span, or the least and the most of one.
 pub(super) struct Spans;
 
 /// A chip's name, or the table of its errors.
@@ -99,7 +99,7 @@ inline_schema!(() Chip, "Chip", |_generator| {
     }).collect();
     keys.insert("data".to_owned(), json_schema!({
         "type": "object", "properties": data, "required": CHIP_INPUTS, "additionalProperties": false,
-        "description": "What the model was fitted to; beyond it is extrapolation."
+        "description": "The ranges of the data that the model was fitted to. Beyond them it extrapolates."
     }).to_value());
     let order: Vec<&str> = RberModel::NAMES.into_iter().chain(["data"]).collect();
     json_schema!({ "anyOf": [
@@ -155,8 +155,8 @@ pub(super) mod page_times {
     }
 }
 
-/// Days of a stretch in whole seconds, which survive the way to days and back as nanoseconds would not; `None` for what is no
-/// such stretch.
+/// Days of a time span in whole seconds; `None` if it is not one. Whole seconds are exact after a conversion to days and back, nanoseconds
+/// would not be.
 pub(super) fn days(stretch: Nanos) -> Option<f64> {
     let whole = stretch.0.is_multiple_of(Nanos::SECOND.0) && stretch <= SPAN_MAX;
     whole.then(|| stretch.days())
@@ -171,7 +171,7 @@ fn days_of<E: Error>(stretch: Nanos) -> Result<f64, E> {
     days(stretch).ok_or_else(|| E::custom(format!("found {stretch}, expected whole seconds, at most {SPAN_MAX}")))
 }
 
-/// Days, 0 of them being `"none"`.
+/// Days, with `"none"` for 0.
 pub(super) mod span_or_none {
     use super::*;
 
@@ -211,11 +211,10 @@ pub(super) mod spans_or_none {
     }
 }
 
-/// A table whose values are checked as a struct of settings.
+/// Reads a table whose values are checked as a struct of settings.
 ///
 /// # Errors
-/// A sentence of serde's. The checks leave it nothing to find, which debug builds assert; were it otherwise, its sentence is better than
-/// none.
+/// A sentence of serde's. The checks should leave serde nothing to refuse, which debug builds assert.
 pub(super) fn read<T: DeserializeOwned>(table: &Table) -> Result<T, String> {
     table.clone().try_into().map_err(|error: toml::de::Error| {
         let message = error.message().trim().to_owned();

@@ -1,14 +1,15 @@
-//! A drive that is a file: a folder with a manifest, the drive's state, and a lock.
+//! A drive in a folder: a manifest, the drive's state, and a lock.
 //!
-//! | file | is |
+//! | file | contents |
 //! |---|---|
-//! | `drive.json` | the manifest: version, the drive's scenario, which state file counts, what was done to the drive |
-//! | `state.N` | the state that was saved as the Nth, an archive (`wane-archive`) |
-//! | `lock` | held by whoever has the drive open; empty |
+//! | `drive.json` | the manifest: version, the drive's scenario, the valid state file, what was done to the drive |
+//! | `state.N` | the state of save N, an archive (`wane-archive`) |
+//! | `lock` | empty; held by the process that has the drive open |
 //!
-//! A save writes a new state file beside the old one, and then renames a new manifest into place: before that moment the old drive
-//! counts, after it the new one, whatever stops the machine. State files never change once they are written: a fork is a folder with
-//! hard links to them, and a save writes the pieces of 256 KiB that no earlier state file has, which stay as long as they are wanted.
+//! A save writes a new state file beside the old one, and then renames a new manifest into place. Before the rename the old drive
+//! is valid, after it the new one, even if the machine stops. State files never change once they are written. A fork is a folder
+//! with hard links to them. A save writes only the pieces of 256 KiB that are in no earlier state file; such files stay as long
+//! as they are needed.
 
 mod manifest;
 #[cfg(test)]
@@ -27,28 +28,28 @@ use manifest::{MANIFEST, ManifestError};
 pub use manifest::{Manifest, Stored, VERSION};
 
 const LOCK: &str = "lock";
-/// What a file is called while it is written.
+/// Suffix of a file that is still being written.
 const UNFINISHED: &str = ".part";
-/// Earlier state files that a save refers to, at most.
+/// Most earlier state files to which a save refers.
 const SHARES_MAX: usize = 8;
-/// One of which less than one part in so many is wanted is not kept for it.
+/// An earlier state file of which less than 1/`SHARE_MIN` is needed is not kept.
 const SHARE_MIN: u64 = 4;
 const MANIFEST_UNFINISHED: &str = "drive.json.part";
 
-/// Bytes that a state file is read in at once, where it is read in short pieces.
+/// Bytes that are read at once from a state file that is read in short pieces.
 const READ_BYTES: usize = 1 << 16;
 
-/// Why a drive's folder cannot be used. Each message names it.
+/// Why a drive's folder cannot be used. Each message names the folder.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ShelfError {
     /// Something is there already.
     #[error("{0} is there already; give another name, or remove it")]
     Exists(String),
-    /// There is nothing.
+    /// Nothing is there.
     #[error("{0}: there is no such drive")]
     Missing(String),
-    /// It is no drive.
+    /// The folder is no drive.
     #[error("{0} is not a drive: it has no {MANIFEST}")]
     NotADrive(String),
     /// Another process has it open.
@@ -67,7 +68,7 @@ pub enum ShelfError {
         /// Why.
         error: ArchiveError,
     },
-    /// Its state has another length than it was written with.
+    /// Its state differs in length from what was written.
     #[error("{path}/{file} has {found} B, and was written with {wanted} B: it is damaged")]
     Length {
         /// The folder.
@@ -79,7 +80,7 @@ pub enum ShelfError {
         /// Bytes that were written.
         wanted: u64,
     },
-    /// Its state is whole, and that of another drive.
+    /// Its state is intact, but that of another drive.
     #[error(
         "{path}/{file} is the state of another drive, or of another time: {path}/{MANIFEST} was written with another one"
     )]
@@ -89,7 +90,7 @@ pub enum ShelfError {
         /// The state file.
         file: String,
     },
-    /// It cannot be saved; what was there before still is.
+    /// It cannot be saved; the saved state is still there.
     #[error("{path} cannot be saved: {error}; the drive is as it was")]
     Unsaved {
         /// The folder.
@@ -109,12 +110,12 @@ pub enum ShelfError {
     },
 }
 
-/// A drive's folder, open and locked.
+/// The open and locked folder of a drive.
 #[derive(Debug)]
 pub struct DriveFolder {
     path: PathBuf,
     manifest: Manifest,
-    /// Where the pieces of the present state lie; none before it was read.
+    /// Where the pieces of the present state lie; empty before the state was read.
     pieces: Pieces,
     /// Held as long as the folder is open.
     _lock: File,
@@ -130,7 +131,7 @@ fn system(path: &Path, doing: &'static str) -> impl FnOnce(io::Error) -> ShelfEr
 }
 
 impl DriveFolder {
-    /// A new drive at `path`, whose state `write` writes. The folder appears whole, or not at all.
+    /// Creates a drive at `path`; `write` writes its state. The folder appears whole, or not at all.
     ///
     /// # Errors
     /// Something is there already, or the system refuses.
@@ -168,17 +169,17 @@ impl DriveFolder {
         Ok(folder)
     }
 
-    /// Where it lies.
+    /// Path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What is said of the drive.
+    /// The drive's manifest.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// Reads the drive's state by `read`, to its end.
+    /// Reads the drive's state with `read`, to its end.
     ///
     /// # Errors
     /// The state is damaged, or of another drive.
@@ -199,7 +200,7 @@ impl DriveFolder {
         Ok(found)
     }
 
-    /// Holds the state that was read to the one that the manifest was written for: another save of a relative has the same name.
+    /// Checks that the state belongs to the manifest: a state file of a related drive may have the same name.
     fn check_digest(&self, pieces: &Pieces) -> Result<(), ShelfError> {
         if pieces.digest() == self.manifest.stored.digest {
             return Ok(());
@@ -213,13 +214,13 @@ impl DriveFolder {
         Box::new(Files { folder: self.path.clone(), names, open: BTreeMap::new() })
     }
 
-    /// The state file, and what is said of an error in it.
+    /// Opens the state file. The second value turns an error in it into a message.
     fn state(&self) -> Result<(File, impl Fn(ArchiveError) -> ShelfError), ShelfError> {
         let path = shown(&self.path);
         for Stored { file, bytes, .. } in self.manifest.states() {
             let unread =
                 |error: io::Error| ShelfError::State { path: path.clone(), file: file.clone(), error: error.into() };
-            // A pipe would be waited for.
+            // Opening a pipe would block.
             let meta = fs::metadata(self.path.join(file)).map_err(unread)?;
             if !meta.is_file() {
                 return Err(unread(io::Error::other("it is no plain file")));
@@ -235,7 +236,8 @@ impl DriveFolder {
         Ok((File::open(place).map_err(|error| unread(error.into()))?, unread))
     }
 
-    /// What a save need not write again. A file that is wanted for a small part of it is not wanted any more, nor are more than a few.
+    /// The pieces that a save need not write again. Leaves out files of which only a small part is needed, and all beyond a
+    /// maximum.
     fn known(&self) -> Pieces {
         let mut known = self.pieces.clone();
         let bytes_of =
@@ -251,8 +253,7 @@ impl DriveFolder {
         known
     }
 
-    /// Saves the drive, whose state `write` writes, with what is said of it now. Until it is done the drive that was saved before
-    /// counts.
+    /// Saves the drive with a new manifest; `write` writes its state. Until this is done, the previous save is valid.
     ///
     /// # Errors
     /// The state cannot be written; the drive is as it was.
@@ -277,7 +278,8 @@ impl DriveFolder {
         Ok(())
     }
 
-    /// Another drive at `path` that is what this one was when it was saved last, all of which is verified. Both share their files, which never change.
+    /// Makes another drive at `path` with the state of this one's last save, after verifying it. Both share their files, which
+    /// never change.
     ///
     /// # Errors
     /// Something is there already, or the system refuses.
@@ -289,7 +291,7 @@ impl DriveFolder {
         let staging = Staging::beside(path)?;
         for Stored { file, .. } in self.manifest.states() {
             let (from, to) = (self.path.join(file), staging.path.join(file));
-            // Another file system has no links to this one: what is copied there is the same.
+            // Another file system cannot link to this one: the files are copied.
             if fs::hard_link(&from, &to).is_err() {
                 fs::copy(&from, &to).map_err(system(path, "forked"))?;
             }
@@ -302,13 +304,13 @@ impl DriveFolder {
         Self::open(path)
     }
 
-    /// Removes what a save that was stopped left behind, and the state before the present one.
+    /// Removes the leftovers of a save that was stopped, and the state before the present one.
     fn remove_leftovers(&self) {
         let Ok(entries) = fs::read_dir(&self.path) else { return };
         for entry in entries.flatten() {
             let name = entry.file_name();
             let name = name.to_string_lossy();
-            // Others may keep what they like beside it, but under the names of its own next saves.
+            // Other files in the folder stay, unless their names are those of the drive's next saves.
             let number = name.strip_prefix("state.").and_then(|number| number.parse::<u64>().ok());
             let stored = self.manifest.stored.number;
             let is_wanted = |number| self.manifest.states().any(|state| state.number == number);
@@ -334,7 +336,7 @@ impl Others for Files {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => {
                 let name =
-                    self.names.get(&file).ok_or_else(|| io::Error::other("it names a file that is none of its own"))?;
+                    self.names.get(&file).ok_or_else(|| io::Error::other("it names a file that is not its own"))?;
                 entry.insert(File::open(self.folder.join(name))?)
             }
         };
@@ -347,7 +349,7 @@ impl Others for Files {
     }
 }
 
-/// A folder that is made under another name, and gets its own when it is whole. It goes where that does not happen.
+/// A folder that is made under another name, and renamed when it is whole. If that does not happen, it is removed.
 struct Staging {
     path: PathBuf,
     is_done: bool,
@@ -394,7 +396,7 @@ impl Drop for Staging {
 
 fn lock(path: &Path) -> Result<File, ShelfError> {
     let open = || OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path.join(LOCK));
-    // A drive that one may only look at is locked as well.
+    // A drive without write permission is locked too.
     let file =
         open().or_else(|error| File::open(path.join(LOCK)).map_err(|_| error)).map_err(system(path, "locked"))?;
     match file.try_lock() {
@@ -404,7 +406,7 @@ fn lock(path: &Path) -> Result<File, ShelfError> {
     }
 }
 
-/// Writes a state file and waits until it lies on the disk.
+/// Writes a state file and waits until it is on the disk.
 fn write_state(
     folder: &Path,
     number: u64,
@@ -450,7 +452,7 @@ fn write_manifest(folder: &Path, manifest: &Manifest) -> io::Result<()> {
     done
 }
 
-/// Waits until the names in a folder lie on the disk. Systems that cannot are left to their own care.
+/// Waits until the names in a folder are on the disk, on systems that can.
 fn sync_folder(path: &Path) {
     if cfg!(unix) {
         let _ = File::open(path).and_then(|folder| folder.sync_all());

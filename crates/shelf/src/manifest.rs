@@ -1,37 +1,37 @@
-//! What a drive's folder says of the drive, as a text that a person can read.
+//! The manifest of a drive's folder, a text that a person can read.
 
 use serde::{Deserialize, Serialize};
 
-/// The manifest's name.
+/// Name of the manifest.
 pub(crate) const MANIFEST: &str = "drive.json";
 
-/// The version of the folder's form. A folder of a later one is refused.
+/// Version of the folder's format. A folder of a later version is refused.
 pub const VERSION: u32 = 1;
 
-/// Saves of a drive, at most: one a nanosecond takes centuries. There is always a next number.
+/// Most saves of a drive: at one a nanosecond it takes centuries. There is always a next number.
 const SAVES_MAX: u64 = u64::MAX - 1;
 
 /// The manifest.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
-    /// [`VERSION`] of whoever wrote it.
+    /// [`VERSION`] of the wane that wrote it.
     pub version: u32,
     /// The version of wane that wrote it.
     pub wane: String,
-    /// What the drive is made of, and the workload that it was aged by last: a scenario with every key, in TOML. The place in the
+    /// The drive's configuration, and the last workload that aged it: a scenario with every key, in TOML. The position in the
     /// workload is in the state.
     pub scenario: String,
-    /// How many workloads it had before this one.
+    /// Number of workloads before this one.
     pub workloads: u32,
     /// What was done to the drive, in sentences.
     pub history: Vec<String>,
-    /// The state file that counts.
+    /// The valid state file.
     pub stored: Stored,
-    /// Earlier state files in which pieces of it lie.
+    /// Earlier state files that hold pieces of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shares: Vec<Stored>,
-    /// CRC-32 of all this with 0 in its place, as [`serde_json::to_string`] writes it.
+    /// CRC-32 of all this with 0 in its own place, as [`serde_json::to_string`] writes it.
     pub(crate) checksum: u32,
 }
 
@@ -41,11 +41,11 @@ pub struct Manifest {
 pub struct Stored {
     /// Its name in the folder.
     pub file: String,
-    /// Which save it is, counted from 1.
+    /// Number of the save, counted from 1.
     pub number: u64,
     /// Its length.
     pub bytes: u64,
-    /// [`wane_archive::Pieces::digest`] of what it holds.
+    /// [`wane_archive::Pieces::digest`] of its contents.
     pub digest: u32,
 }
 
@@ -53,25 +53,25 @@ pub struct Stored {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ManifestError {
-    /// It is no JSON of this kind.
+    /// It is not JSON of this kind.
     #[error("it is not what wane writes: {0}")]
     Malformed(serde_json::Error),
     /// Its version is a later one.
-    #[error("it is of version {0}; this wane reads versions up to {VERSION}, so use a later one")]
+    #[error("it has version {0}; this wane reads versions up to {VERSION}, so use a later one")]
     Later(u64),
     /// It was edited.
     #[error("its checksum does not agree with it: the file is damaged, or was edited")]
     Damaged,
-    /// It counts more saves than there can be.
+    /// It counts more saves than are possible.
     #[error("it says that the drive was saved {0} times: the file was edited")]
     Number(u64),
     /// It names a file outside its folder.
-    #[error("it names the state file \"{0}\", which is none of its folder")]
+    #[error("it names the state file \"{0}\", which is not in its folder")]
     Outside(String),
 }
 
 impl Manifest {
-    /// Of a new drive that is made of `scenario`.
+    /// Makes the manifest of a new drive with this `scenario`.
     pub fn new(scenario: String) -> Self {
         Self {
             version: VERSION,
@@ -85,7 +85,7 @@ impl Manifest {
         }
     }
 
-    /// Every state file that is wanted.
+    /// Every state file that is needed.
     pub(crate) fn states(&self) -> impl Iterator<Item = &Stored> {
         self.shares.iter().chain([&self.stored])
     }
@@ -100,10 +100,10 @@ impl Manifest {
         serde_json::to_string_pretty(&whole).expect("a manifest is plain data") + "\n"
     }
 
-    /// The manifest of these bytes.
+    /// Parses a manifest.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, ManifestError> {
         let value: serde_json::Value = serde_json::from_slice(bytes).map_err(ManifestError::Malformed)?;
-        // Before anything else: a later version may have other fields.
+        // First of all, because a later version may have other fields.
         if let Some(version) = value.get("version").and_then(serde_json::Value::as_u64)
             && version > u64::from(VERSION)
         {

@@ -132,7 +132,7 @@ fn every_flipped_bit_of_a_manifest_is_found_or_harmless() {
             harmless += 1;
         }
     }
-    // White space between the fields may be another one.
+    // White space between the fields may differ.
     assert!(harmless < bytes.len(), "{harmless} of {} bits", bytes.len() * 8);
 }
 
@@ -169,7 +169,7 @@ fn what_is_no_drive_is_refused_in_a_sentence() {
     change("\"version\": 1", "\"version\": 2, \"new\": 3");
     assert_eq!(
         refused(),
-        format!("{shown}/drive.json: it is of version 2; this wane reads versions up to 1, so use a later one")
+        format!("{shown}/drive.json: it has version 2; this wane reads versions up to 1, so use a later one")
     );
     change("seed = 1", "seed = 2");
     assert_eq!(
@@ -185,7 +185,7 @@ fn what_is_no_drive_is_refused_in_a_sentence() {
     assert_eq!(error, format!("{shown}/state.1 has {half} B, and was written with {whole} B: it is damaged"));
 }
 
-/// A state of eight pieces, of which those before `changed` are numbered anew.
+/// A state of eight pieces. Those before `changed` depend on `number`.
 fn write_pieces(changed: u64, number: u64) -> impl FnOnce(&mut Writer<File>) -> Result<(), ArchiveError> {
     move |writer| {
         let table: Vec<u64> = (0..8 << 15).map(|at| if at >> 15 < changed { at * number } else { at }).collect();
@@ -233,13 +233,13 @@ fn forks_and_saves_share_what_did_not_change() {
         let found = first_pieces(folder).unwrap();
         assert!((0..).zip(found).all(|(at, word)| word == if at >> 15 < changed { at * number } else { at }));
     }
-    // Of the first state one piece of eight is wanted in the end, and that is written again.
+    // In the end one piece of eight of the first state is needed, and that piece is written again.
     child.save(child.manifest().clone(), write_pieces(7, 7)).unwrap();
     assert_eq!(names(child.path()), ["drive.json", "lock", "state.1", "state.3"]);
     child.save(child.manifest().clone(), write_pieces(7, 9)).unwrap();
     assert_eq!(names(child.path()), ["drive.json", "lock", "state.4"]);
     first_pieces(&mut child).unwrap();
-    // What is shared is held to its checksum, and to its length.
+    // Checksum and length of shared files are checked.
     drop(grandchild);
     let shared = place.path().join("c.wane/state.1");
     let mut bytes = fs::read(&shared).unwrap();

@@ -1,4 +1,4 @@
-//! Draws from the binomial distribution: how many of `n` bits are wrong.
+//! Draws from the binomial distribution, such as the number of wrong bits among `n`.
 //!
 //! Small means are inverted from zero; larger ones use transformed rejection with a squeeze (Hörmann, "The generation of
 //! binomial random variates", 1993, algorithm BTRS), whose acceptance test is evaluated here by products near the mode and by
@@ -6,23 +6,23 @@
 
 use crate::Stream;
 
-/// Least mean that is drawn by rejection; its constants hold from 10 on.
+/// Least mean that is drawn by rejection. The constants of the method hold from 10 on.
 const REJECTION_MEAN_MIN: f64 = 10.0;
 
 /// Distance from the mode up to which products are cheaper than logarithms. The product of 32 factors of at most
 /// 2^20 stays below 2^640, far from overflow.
 const PRODUCT_DISTANCE_MAX: u32 = 32;
 
-/// Below this, what is left of the distribution is smaller than the grid of a uniform draw.
+/// Below this mass the rest of the distribution is smaller than the grid of a uniform draw.
 const NEGLIGIBLE: f64 = 1e-18;
 
 /// The number of successes among `n` trials, each with the same probability.
 ///
-/// Built once for an (n, p), then drawn from often: building costs a square root and a few divisions.
+/// Build it once for an (n, p), then draw from it often. Building costs a square root and a few divisions.
 #[derive(Clone, Copy, Debug)]
 pub struct Binomial {
     n: u32,
-    /// Successes of the rarer kind are counted, then turned around.
+    /// Whether failures are counted, as the rarer outcome, and the result is n minus their number.
     flip: bool,
     method: Method,
 }
@@ -39,7 +39,7 @@ struct Inversion {
     p: f64,
     /// 1 - np, which is at most the probability of no success: most draws of a rare event end here.
     none_min: f64,
-    /// (1 - p)^n once it was needed; negative before.
+    /// (1 - p)^n, computed when first needed; negative before.
     none: f64,
 }
 
@@ -102,7 +102,7 @@ impl Inversion {
         let odds = self.p / (1.0 - self.p);
         let scale = f64::from(n + 1) * odds;
         let (mut left, mut mass, mut count) = (uniform, self.none, 0);
-        // `mass` starts above e^-11 and falls for ever after the mode, so that the loop ends.
+        // `mass` starts above e^-11 and keeps falling after the mode, so the loop ends.
         while left >= mass && mass > NEGLIGIBLE && count < n {
             left -= mass;
             count += 1;
@@ -151,7 +151,7 @@ impl Rejection {
         }
     }
 
-    /// Whether the probability of `count`, over that of the mode, is at least `height`.
+    /// Whether the probability of `count`, divided by that of the mode, is at least `height`.
     #[inline(never)]
     fn accepts(&self, n: u32, count: u32, height: f64) -> bool {
         if count.abs_diff(self.mode) > PRODUCT_DISTANCE_MAX {
@@ -166,7 +166,7 @@ impl Rejection {
         if count >= self.mode { height * below <= above } else { height * above <= below }
     }
 
-    /// Logarithm of the probability of `count` over that of the mode, by Stirling's series.
+    /// Logarithm of the probability of `count` divided by that of the mode, by Stirling's series.
     fn log_ratio(&self, n: u32, count: u32) -> f64 {
         let (n, mode, count) = (f64::from(n), f64::from(self.mode), f64::from(count));
         log_factorial(mode) + log_factorial(n - mode) - log_factorial(count) - log_factorial(n - count)

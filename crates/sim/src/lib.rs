@@ -1,8 +1,8 @@
 //! Named random streams: one seed, one generator for each component, the same numbers on every machine.
 //!
 //! The generator is xoshiro256++ (Blackman and Vigna, 2019), seeded by SplitMix64 from the root seed and the
-//! stream's name, so that adding a component never moves another one's numbers. Generator and samplers are ours on
-//! purpose: their golden vectors may never change, and a library's stream may.
+//! stream's name, so that adding a component never changes another one's numbers. Generator and samplers are our own on
+//! purpose: their golden vectors may never change, but a library's stream may.
 
 mod binomial;
 mod samplers;
@@ -11,7 +11,7 @@ pub use binomial::Binomial;
 use serde::{Deserialize, Serialize};
 use wane_units::Fnv;
 
-/// A random stream. It is saved with the place where it stands.
+/// A random stream. Its position is saved with it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stream {
     state: [u64; 4],
@@ -31,7 +31,7 @@ impl Streams {
 
     /// The stream called `name`.
     pub fn stream(&self, name: &str) -> Stream {
-        // FNV-1a: short, stable, and the mixing is SplitMix's task.
+        // FNV-1a is short and stable. SplitMix does the mixing.
         let hash = Fnv::of(name.as_bytes()).get();
         let mut mixer = SplitMix(self.seed ^ hash.rotate_left(32));
         let state = [mixer.next(), mixer.next(), mixer.next(), mixer.next()];

@@ -1,8 +1,8 @@
-//! What ATA attributes mean, family by family: a table.
+//! A table of what ATA attributes mean, for each family of drives.
 //!
-//! The same number means different things on different drives, and smartctl's names depend on its version: "Total_LBAs_Written" was GiB on a drive
-//! whose name for it changed to "Host_Writes_GiB" within a year of logs. So an attribute is understood by its number and the drive's family,
-//! or by a name that says its unit, or else it is named as not understood.
+//! The same number means different things on different drives, and smartctl's names depend on its version: one drive's
+//! "Total_LBAs_Written" was in GiB, and its name changed to "Host_Writes_GiB" within a year of logs. So an attribute is
+//! understood by its number and the drive's family, or by a name that states its unit. Otherwise it is listed as not understood.
 //!
 //! A family is one entry of [`FAMILIES`] and one row of the test in `tests/attributes.rs`.
 
@@ -13,12 +13,12 @@ const GIB: f64 = (1u64 << 30) as f64;
 const GB: f64 = 1e9;
 const SECTOR: f64 = 512.0;
 
-/// Which number of an attribute counts, and how.
+/// The value of an attribute that is used, and how.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Take {
-    /// The raw value, in units of so many of the quantity's.
+    /// The raw value, in units of this many of the quantity's units.
     Raw(f64),
-    /// The low 16 bits of the raw value, the upper ones of which count something else.
+    /// The low 16 bits of the raw value, whose upper bits count something else.
     Low16,
     /// Percent used: 100 less the raw value.
     RawLeft,
@@ -45,7 +45,7 @@ impl Take {
     }
 }
 
-/// What an attribute tells: a quantity, and a second one that its threshold may be, or nothing that is used.
+/// The meaning of an attribute: a quantity and how to take it, or `None` if it is not used.
 type Rule = (u8, Option<(Quantity, Take)>);
 
 const fn told(id: u8, quantity: Quantity, take: Take) -> Rule {
@@ -56,30 +56,30 @@ const fn count(id: u8, quantity: Quantity) -> Rule {
     (id, Some((quantity, Take::Raw(1.0))))
 }
 
-/// Understood, and told elsewhere or of no use here.
+/// An attribute that is understood, but reported elsewhere or not used here.
 const fn unused(id: u8) -> Rule {
     (id, None)
 }
 
-/// Drives whose attributes mean the same.
+/// Drives whose attributes have the same meaning.
 #[derive(Debug)]
 pub struct Family {
     /// Its name.
     pub name: &'static str,
-    /// How models of it begin, for drives that smartctl's database lacks.
+    /// Beginnings of model names, for drives that are not in smartctl's database.
     pub models: &'static [&'static str],
-    /// Parts of smartctl's names of the family.
+    /// Parts of the names that smartctl gives the family.
     pub families: &'static [&'static str],
-    /// What its attributes mean; these go before those that all drives share.
+    /// Meanings of its attributes. They take precedence over those that all drives share.
     rules: &'static [Rule],
-    /// Whence that is known.
+    /// Source of these meanings.
     pub source: &'static str,
 }
 
 use Quantity as Q;
 use Take::{Low16, Normalized, NormalizedLeft, Raw, RawLeft};
 
-/// What most drives mean by a number. 241 and 242 are not here: their units differ.
+/// The meaning of a number on most drives. 241 and 242 are left out: their units differ.
 const COMMON: &[Rule] = &[
     unused(1),
     unused(2),
@@ -95,10 +95,10 @@ const COMMON: &[Rule] = &[
     count(184, Q::EndToEndErrors),
     count(187, Q::MediaErrors),
     told(188, Q::Timeouts, Low16),
-    // After 190: a drive that has both means the air by it.
+    // After 190: a drive that has both reports the air there.
     count(194, Q::Temperature),
     count(190, Q::Temperature),
-    // Heads and spindles of disks: not wear of flash, nor errors.
+    // Heads and spindles of disks: neither wear of flash nor errors.
     unused(189),
     unused(191),
     unused(192),
@@ -112,7 +112,7 @@ const COMMON: &[Rule] = &[
     unused(240),
 ];
 
-/// The families that are known.
+/// All known families.
 pub const FAMILIES: &[Family] = &[
     Family {
         name: "Silicon Motion",
@@ -138,7 +138,7 @@ pub const FAMILIES: &[Family] = &[
             told(232, Q::Spare, Raw(1.0)),
             told(241, Q::HostWritten, Raw(MIB_32)),
             told(242, Q::HostRead, Raw(MIB_32)),
-            // On two drives a fixed multiple of attribute 164: the firmware computes it from erases.
+            // On two drives it is a fixed multiple of attribute 164: the firmware computes it from erases.
             told(245, Q::FlashWritten, Raw(MIB_32)),
         ],
         source: "smartmontools drivedb.h, \"Silicon Motion based SSDs\"",
@@ -148,22 +148,22 @@ pub const FAMILIES: &[Family] = &[
         models: &["WDC  WDS", "WDC WDS", "WD Blue SA510"],
         families: &["WD Blue and Green SSDs", "WD Blue / Red / Green SSDs"],
         rules: &[
-            // Not what smartctl's "Block_Erase_Count" says: 214,827,940 at a mean of 21.
+            // Not what smartctl calls it, "Block_Erase_Count": 214,827,940 at a mean of 21.
             unused(165),
             count(166, Q::EraseCountMin),
             unused(167),
             count(168, Q::EraseCountMax),
-            // Those of the factory and grown ones together.
+            // Factory bad blocks and grown ones together.
             unused(169),
             count(170, Q::BadBlocksGrown),
             count(171, Q::ProgramFails),
             count(172, Q::EraseFails),
             count(173, Q::EraseCountMean),
             count(174, Q::UnsafeShutdowns),
-            // Counts up, from 1 of a new drive.
+            // Counts up, from 1 on a new drive.
             told(230, Q::PercentageUsed, Normalized),
             told(232, Q::Spare, Normalized),
-            // TLC, and below the pseudo-SLC: flash takes both.
+            // TLC, and the pseudo-SLC below: both are writes to flash.
             told(233, Q::FlashWritten, Raw(GB)),
             told(234, Q::FlashWritten, Raw(GB)),
             told(241, Q::HostWritten, Raw(GIB)),
@@ -223,7 +223,7 @@ pub const FAMILIES: &[Family] = &[
     },
     Family {
         name: "Dell-certified Intel",
-        // Without the maker's name: Intel's own drives begin with it.
+        // Without the maker's name, with which Intel's own drives begin.
         models: &["SSDSC2BB", "SSDSCKJB", "SSDSC2KB", "SSDSCKKB"],
         families: &["Dell Certified Intel"],
         rules: &[
@@ -307,7 +307,7 @@ pub const FAMILIES: &[Family] = &[
     },
 ];
 
-/// Attributes whose names say what they count and in which unit, as smartctl's database has them for drives that are in no family above.
+/// Attributes whose names state the quantity and its unit, as in smartctl's database, for drives in none of the families above.
 const NAMED: &[(&str, Quantity, f64)] = &[
     ("Host_Writes_32MiB", Q::HostWritten, MIB_32),
     ("Host_Reads_32MiB", Q::HostRead, MIB_32),
@@ -328,35 +328,37 @@ const NAMED: &[(&str, Quantity, f64)] = &[
     ("Host_Reads_MiB", Q::HostRead, (1u64 << 20) as f64),
 ];
 
-/// Parts of names that say that an attribute is not what most drives mean by its number: of Barefoot drives 198 and 199 are what the host read and wrote.
+/// Parts of names that show that an attribute does not have its usual meaning: on Barefoot drives 198 and 199 are what the host
+/// read and wrote.
 const OTHERWISE: [&str; 4] = ["Host_", "Read_Sectors", "Write_Sectors", "Initial_Bad_Block"];
 
 fn is_otherwise(attribute: &Attribute) -> bool {
     OTHERWISE.iter().any(|part| attribute.name.contains(part))
 }
 
-/// Whether a text has a part that begins a word: "JMicron" has no "Micron".
+/// Whether a text contains a part at the start of a word: "JMicron" does not contain "Micron" so.
 fn has_word(text: &str, part: &str) -> bool {
     text.match_indices(part).any(|(at, _)| !text[..at].ends_with(char::is_alphanumeric))
 }
 
-/// The family of a drive; none where it is not known. Where smartctl names one, that counts alone: makers give models of several families like names.
+/// The family of a drive; `None` if it is not known. If smartctl names a family, only that counts: makers give models of several
+/// families similar names.
 pub fn family(reading: &Reading) -> Option<&'static Family> {
     let model = reading.model.as_deref().unwrap_or_default();
     let found = match reading.family.as_deref().filter(|named| !named.is_empty()) {
         Some(named) => FAMILIES.iter().find(|family| family.families.iter().any(|part| has_word(named, part))),
         None => FAMILIES.iter().find(|family| family.models.iter().any(|start| model.starts_with(start))),
     };
-    // A disk of a maker of both is none of these.
+    // A disk of a maker that also makes flash drives belongs to none of these.
     found.filter(|_| reading.is_rotating != Some(true))
 }
 
-/// Notes what the attributes of a reading tell, and names those that nothing here understands.
+/// Adds what the attributes of a reading mean, and lists those that are not understood.
 pub(crate) fn understand(reading: &mut Reading) {
     let own = family(reading).map_or(&[][..], |family| family.rules);
     let attributes = std::mem::take(&mut reading.attributes);
     let is_own = |id: u8| own.iter().any(|(known, _)| *known == id);
-    // Several attributes of one quantity in a family are parts of it.
+    // Several attributes of a family with the same quantity are parts of it.
     for (at, (id, rule)) in own.iter().enumerate() {
         let Some((quantity, _)) = rule else { continue };
         let is_first = !own[..at].iter().any(|(_, other)| other.is_some_and(|(other, _)| other == *quantity));
@@ -386,7 +388,7 @@ pub(crate) fn understand(reading: &mut Reading) {
     derive(reading);
 }
 
-/// Notes a quantity that a family's attributes tell together.
+/// Adds a quantity that is the sum of several of a family's attributes.
 fn sum(reading: &mut Reading, attributes: &[Attribute], own: &[Rule], quantity: Quantity, first: u8) {
     let mut total = None;
     let mut from = Vec::new();
@@ -404,9 +406,9 @@ fn sum(reading: &mut Reading, attributes: &[Attribute], own: &[Rule], quantity: 
     reading.know(quantity, total, &format!("{plural} {}", from.join(" + ")));
 }
 
-/// Notes what follows from other quantities.
+/// Adds quantities that follow from others.
 fn derive(reading: &mut Reading) {
-    // Rated erases tell the wear finer than a whole percent, and beyond 100.
+    // Rated erases give the wear more finely than in whole percent, and beyond 100.
     if let (Some(mean), Some(rated)) = (reading.get(Q::EraseCountMean), reading.get(Q::EraseCountRated))
         && rated > 0.0
     {

@@ -3,10 +3,10 @@
 use crate::assumed::{AVAILABLE_SPARE_THRESHOLD_PERCENT, ERROR_LOG_ENTRIES};
 use crate::{HealthRecord, LogError};
 
-/// Bits that this page shares with log 02h: spare, reliability, read-only. The temperature is the controller's.
+/// Bits that this page shares with log 02h: spare, reliability, read-only. The temperature bit belongs to the controller.
 const WARNINGS: u8 = 0b1101;
 
-/// Bytes of a unit of this page, which are not those of log 02h.
+/// Bytes of a unit of this page, which is not that of log 02h.
 const UNIT_BYTES: u64 = 1_000_000_000;
 
 log_page! {
@@ -22,9 +22,10 @@ log_page! {
         available_spare_threshold: u8 = 4..5,
         /// Percent of the rated life, which may pass 100; 255 for all above 254.
         percentage_used: u8 = 5..6,
-        /// The domain that the group is in.
+        /// The domain of the group.
         domain_identifier: u16 = 6..8,
-        /// Billions of bytes that may be written over the life at a write amplification of 1, rounded up; 0 where it is not told.
+        /// Billions of bytes that may be written over the life at a write amplification of 1, rounded up; 0 if it is not
+        /// reported.
         endurance_estimate: u128 = 32..48,
         /// Billions of bytes, rounded up.
         data_units_read: u128 = 48..64,
@@ -36,7 +37,7 @@ log_page! {
         host_read_commands: u128 = 96..112,
         /// Commands.
         host_write_commands: u128 = 112..128,
-        /// Times that data could not be given back whole.
+        /// Number of times that data could not be read correctly.
         media_and_data_integrity_errors: u128 = 128..144,
         /// Entries of the error log over the drive's life.
         error_information_log_entries: u128 = 144..160,
@@ -48,7 +49,7 @@ log_page! {
 }
 
 impl EnduranceGroupLog {
-    /// The page of a drive of this health.
+    /// The page of a drive with this health record.
     pub fn of(record: &HealthRecord) -> Self {
         let units = |bytes: u64| u128::from(bytes.div_ceil(UNIT_BYTES));
         Self {
@@ -69,10 +70,10 @@ impl EnduranceGroupLog {
         }
     }
 
-    /// The page of these bytes.
+    /// Decodes the page.
     ///
     /// # Errors
-    /// They are not as many as a page has.
+    /// The number of bytes is not that of a page.
     pub fn decode(bytes: &[u8]) -> Result<Self, LogError> {
         Self::read(bytes)
     }

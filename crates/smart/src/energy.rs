@@ -1,11 +1,12 @@
 //! Energy of flash operations.
 //!
-//! Current times voltage times time, of the array alone: 25 mA at 3.3 V for reads, programs and erases alike, and the mean times of the two page types of
-//! an MLC die with pages of 16 KiB. Source: SimpleSSD's configuration of a Micron drive (`config/512GB_micron.xml`: ICC1 to ICC3, VCC,
-//! tR 50 and 80 us, tPROG 600 and 1200 us, tBERS 10 ms). They are the same for every drive here, whatever its cells and pages: good for
-//! comparing policies on one drive, not drives of different flash. Transfers, controller, DRAM and idle time are not in them.
+//! It is current times voltage times time, of the array alone: 25 mA at 3.3 V for reads, programs and erases alike, and the mean
+//! times of the two page types of an MLC die with pages of 16 KiB. Source: SimpleSSD's configuration of a Micron drive
+//! (`config/512GB_micron.xml`: ICC1 to ICC3, VCC, tR 50 and 80 us, tPROG 600 and 1200 us, tBERS 10 ms). The values are the same
+//! for every drive here, whatever its cells and pages: they serve to compare policies on one drive, not drives of different
+//! flash. Transfers, controller, DRAM and idle time are not included.
 
-/// Watts of a die that works: 25 mA at 3.3 V.
+/// Watts of a working die: 25 mA at 3.3 V.
 pub const DIE_WATTS: f64 = 0.025 * 3.3;
 
 /// Joules to read a page: 65 us.
@@ -20,7 +21,7 @@ pub const BLOCK_ERASE_JOULES: f64 = DIE_WATTS * 10e-3;
 /// A watt-hour in joules.
 pub const JOULES_PER_WATT_HOUR: f64 = 3600.0;
 
-/// Joules of so many operations.
+/// Joules of these numbers of operations.
 pub fn joules(pages_read: u64, pages_programmed: u64, blocks_erased: u64) -> f64 {
     pages_read as f64 * PAGE_READ_JOULES
         + pages_programmed as f64 * PAGE_PROGRAM_JOULES

@@ -1,16 +1,16 @@
-//! Who a simulated drive says that it is.
+//! Names under which a simulated drive reports itself.
 
 use serde::Serialize;
 use wane_units::Fnv;
 
-/// Bytes of a model, a serial number and a firmware revision in NVMe's Identify Controller.
+/// Lengths of a model and a firmware revision in NVMe's Identify Controller, in bytes.
 const MODEL_BYTES: usize = 40;
 const FIRMWARE_BYTES: usize = 8;
 
 /// Names of a drive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Identity {
-    /// Its model: of which preset, and that it is simulated.
+    /// Its model: the preset, and that it is simulated.
     pub model: String,
     /// Its serial number: `WANE` and a hash of scenario, preset and seed. A fork has its parent's.
     pub serial: String,
@@ -19,7 +19,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Of a drive of this scenario and preset, with this seed.
+    /// Names of a drive of this scenario and preset, with this seed.
     pub fn simulated(scenario: &str, preset: &str, seed: u64) -> Self {
         let kept = preset.chars().filter(char::is_ascii_graphic);
         let most = MODEL_BYTES - "wane  (simulated)".len();

@@ -1,4 +1,4 @@
-//! What `smartctl --json` prints of an NVMe drive.
+//! Output of `smartctl --json` for an NVMe drive.
 
 use serde_json::{Value, json};
 
@@ -6,11 +6,11 @@ use crate::assumed::{DAY_0_UNIX_SECONDS, NAMESPACES, NVME_VERSION, SMARTCTL_VERS
 use crate::time::{DAY_SECONDS, asctime};
 use crate::{HealthLog, HealthRecord, Identity};
 
-/// smartctl's exit status where the drive's own assessment fails.
+/// smartctl's exit status if the drive's own assessment fails.
 const EXIT_FAILING: u64 = 8;
 
-/// The object that smartctl 7.3 prints for `--info --health --attributes` of an NVMe drive named `device`, asked for by these words. The whole record
-/// stands beside it under `wane`.
+/// The object that smartctl 7.3 prints for `--info --health --attributes` of an NVMe drive named `device`; `words` is the command
+/// line. The whole record is added under `wane`.
 pub fn smartctl(record: &HealthRecord, identity: &Identity, device: &str, words: &[&str]) -> Value {
     let (log, warning) = (HealthLog::of(record), record.critical_warning());
     let temperature = record.whole_celsius();
@@ -57,7 +57,7 @@ pub fn smartctl(record: &HealthRecord, identity: &Identity, device: &str, words:
     })
 }
 
-/// Log 02h in smartctl's words.
+/// Log 02h under smartctl's keys.
 fn attributes(log: &HealthLog, celsius: i16) -> Value {
     let counted = |value: u128| u64::try_from(value).unwrap_or(u64::MAX);
     json!({

@@ -1,17 +1,19 @@
-//! A drive's health: one record, and the pages that others know it by.
+//! A drive's health: one record, and the log pages and formats made from it.
 //!
-//! [`HealthRecord`] is plain data that a drive fills from its true state. Of it come the NVMe log pages [`HealthLog`] (02h) and
-//! [`EnduranceGroupLog`] (09h), OCP's [`OcpLog`] (C0h), each as fields and as 512 bytes, what `smartctl --json` prints ([`smartctl`]),
-//! and its table for people ([`table`]). What nothing models is a constant of [`assumed`], with its reason; flash operations take the
-//! energies of [`energy`].
+//! [`HealthRecord`] is plain data that a drive fills from its true state. From it are made the NVMe log pages [`HealthLog`] (02h)
+//! and [`EnduranceGroupLog`] (09h), OCP's [`OcpLog`] (C0h), each as fields and as 512 bytes, the output of `smartctl --json`
+//! ([`smartctl`]), and its table for people ([`table`]). Values that nothing models are constants of [`assumed`], with their
+//! reasons; flash operations take the energies of [`energy`].
 //!
-//! The other way, [`read`] takes what tools say of any drive, real or simulated, and gives [`Reading`]s: a record has all that a simulated
-//! drive knows, a reading what was told. [`attributes`] is the table of what vendors mean, and [`doctor`] judges readings.
+//! The other way, [`read`] parses the output of tools for any drive, real or simulated, into [`Reading`]s. A record has
+//! everything that a simulated drive knows; a reading has only what was reported. [`attributes`] is the table of vendors'
+//! meanings, and [`doctor`] judges readings.
 //!
-//! Nothing here knows a drive, and nothing is counted here: pages are computed when they are asked for.
+//! Nothing here knows a drive or counts anything: pages are computed when they are asked for.
 //!
-//! Sources: NVM Express Base Specification, "Get Log Page"; OCP Datacenter NVMe SSD Specification 2.7, section 4.8.6; both with the layouts that
-//! libnvme and nvme-cli decode (`nvme_smart_log`, `nvme_endurance_group_log`, `ocp_smart_extended_log`). smartctl 7.3 for what is printed.
+//! Sources: NVM Express Base Specification, "Get Log Page"; OCP Datacenter NVMe SSD Specification 2.7, section 4.8.6; both with
+//! the layouts that libnvme and nvme-cli decode (`nvme_smart_log`, `nvme_endurance_group_log`, `ocp_smart_extended_log`). Output
+//! follows smartctl 7.3.
 
 #[macro_use]
 mod page;

@@ -5,16 +5,16 @@ use crate::page::{Guid, Text};
 use crate::record::percent;
 use crate::{HealthRecord, LogError};
 
-/// What tells the page from the C0h of vendors.
+/// The GUID that distinguishes this page from the C0h pages of vendors.
 pub const OCP_GUID: Guid = Guid(0xAFD5_14C9_7C6F_4F9C_A4F2_BFEA_2810_AFC5);
 
-/// The layout of this file.
+/// Version of the page's layout in this file.
 const LOG_PAGE_VERSION: u16 = 6;
 
-/// The specification that it is of: major and minor version.
+/// The specification of this layout: major and minor version.
 const SPECIFICATION: (u8, u16) = (2, 7);
 
-/// Who made the firmware.
+/// Label of the firmware.
 const BUILD_LABEL: &str = "simulated by wane";
 
 log_page! {
@@ -32,9 +32,9 @@ log_page! {
         bad_system_nand_blocks_raw: u64 = 40..46,
         /// Percent of the system area's spare blocks that are left.
         bad_system_nand_blocks_normalized: u16 = 46..48,
-        /// Pages that parity was asked to give back.
+        /// Pages that were to be reconstructed by parity.
         xor_recovery_count: u64 = 48..56,
-        /// Reads that nothing helped.
+        /// Reads that could not be corrected in any way.
         uncorrectable_read_error_count: u64 = 56..64,
         /// Reads that needed more than the first correction.
         soft_ecc_error_count: u64 = 64..72,
@@ -54,7 +54,7 @@ log_page! {
         thermal_throttling_event_count: u8 = 96..97,
         /// Whether it throttles now, and how.
         thermal_throttling_current_status: u8 = 97..98,
-        /// Of the OCP specification.
+        /// Errata version of the OCP specification.
         dssd_errata_version: u8 = 98..99,
         /// Of the OCP specification.
         dssd_point_version: u16 = 99..101,
@@ -112,7 +112,7 @@ log_page! {
         system_area_program_fail_count_raw: u32 = 236..240,
         /// Percent of those allowed that are left.
         system_area_program_fail_count_normalized: u8 = 240..241,
-        /// Reads of the system area that nothing helped.
+        /// Reads of the system area that could not be corrected in any way.
         system_area_uncorrectable_read_count_raw: u32 = 244..248,
         /// Percent of those allowed that are left.
         system_area_uncorrectable_read_count_normalized: u8 = 248..249,
@@ -138,13 +138,13 @@ log_page! {
         dies_in_use_bad_nand_blocks_normalized: u16 = 364..366,
         /// Of this layout.
         log_page_version: u16 = 494..496,
-        /// What tells the page from a vendor's.
+        /// The GUID that distinguishes the page from a vendor's.
         log_page_guid: Guid = 496..512,
     }
 }
 
 impl OcpLog {
-    /// The page of a drive of this health.
+    /// The page of a drive with this health record.
     pub fn of(record: &HealthRecord) -> Self {
         let spare = u16::from(record.available_spare());
         let bad = u64::from(record.blocks_bad_grown);
@@ -167,7 +167,7 @@ impl OcpLog {
             percent_free_blocks: percent(record.free_blocks_percent).min(100),
             capacitor_health: CAPACITOR_PERCENT,
             total_namespace_utilization: record.mapped_bytes / record.logical_block_bytes.max(1),
-            // Nothing is lost at a power cut that the capacitors cover.
+            // A power cut that the capacitors cover loses nothing.
             plp_start_count: record.unsafe_shutdowns.into(),
             endurance_estimate: record.endurance_estimate_bytes.unwrap_or(0).into(),
             total_media_dies: dies(record.dies),
@@ -189,10 +189,10 @@ impl OcpLog {
         }
     }
 
-    /// The page of these bytes. Later versions are read as far as they are known here.
+    /// Decodes the page. Of later versions the fields known here are read.
     ///
     /// # Errors
-    /// They are not as many as a page has, or not OCP's.
+    /// The number of bytes is not that of a page, or the page is not OCP's.
     pub fn decode(bytes: &[u8]) -> Result<Self, LogError> {
         let log = Self::read(bytes)?;
         if log.log_page_guid != OCP_GUID {

@@ -1,4 +1,5 @@
-//! Log pages as bytes: fields at fixed places of 512 bytes, little-endian. A page's fields are declared once, for both ways.
+//! Log pages as bytes: fields at fixed places of 512 bytes, little-endian. A page's fields are declared once, for reading and for
+//! writing.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,13 +11,13 @@ use crate::{EnduranceGroupLog, HealthLog, HealthRecord, OcpLog};
 /// Bytes of each of the log pages.
 pub const PAGE_BYTES: usize = 512;
 
-/// A value that lies in a page.
+/// A value in a page.
 pub(crate) trait Field: Sized {
-    /// Writes it; a number that the place does not hold becomes the greatest that it does.
+    /// Writes it. A number that does not fit the place becomes the largest that does.
     fn put(&self, place: &mut [u8]);
     /// Reads it.
     fn take(place: &[u8]) -> Self;
-    /// Tells it to people.
+    /// Its text for people.
     fn told(&self) -> String;
 }
 
@@ -61,12 +62,12 @@ impl<const N: usize> Field for [u16; N] {
     }
 }
 
-/// Letters of a field of this many bytes, ASCII; what is left is zeros.
+/// Letters of a field of this many bytes, ASCII, padded with zeros.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Text<const N: usize>(pub [u8; N]);
 
 impl<const N: usize> Text<N> {
-    /// As many letters of a text as fit; what is no ASCII becomes `?`.
+    /// As many letters of a text as fit; others than ASCII become `?`.
     pub fn of(text: &str) -> Self {
         let mut bytes = [0; N];
         let letters = text.chars().map(|letter| u8::try_from(letter).ok().filter(u8::is_ascii).unwrap_or(b'?'));
@@ -110,7 +111,7 @@ impl<const N: usize> Field for Text<N> {
     }
 }
 
-/// A GUID as a number, which its page holds with the lowest byte first.
+/// A GUID as a number. Its page stores the lowest byte first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Guid(pub u128);
 
@@ -140,7 +141,7 @@ impl Field for Guid {
     }
 }
 
-/// Declares a page once: its fields with the bytes that each lies in. What no field lies in is reserved, and zero.
+/// Declares a page once: its fields, with the bytes of each. Bytes outside all fields are reserved, and zero.
 macro_rules! log_page {
     ($(#[$doc:meta])* $page:ident {
         $($(#[$about:meta])* $field:ident: $kind:ty = $start:literal..$end:literal,)*
@@ -152,17 +153,17 @@ macro_rules! log_page {
         }
 
         impl $page {
-            /// Each field's name, its first byte, and the first byte behind it.
+            /// Each field's name, its first byte, and the first byte after it.
             pub const LAYOUT: &'static [(&'static str, usize, usize)] = &[$((stringify!($field), $start, $end)),*];
 
-            /// The page's bytes. A number that its place does not hold becomes the greatest that it does.
+            /// Encodes the page. A number that does not fit its place becomes the largest that does.
             pub fn encode(&self) -> [u8; $crate::PAGE_BYTES] {
                 let mut bytes = [0; $crate::PAGE_BYTES];
                 $($crate::page::Field::put(&self.$field, &mut bytes[$start..$end]);)*
                 bytes
             }
 
-            /// Each field's name and its value for people.
+            /// Each field's name, and its value as text for people.
             pub fn fields(&self) -> Vec<(&'static str, String)> {
                 vec![$((stringify!($field), $crate::page::Field::told(&self.$field))),*]
             }
@@ -184,17 +185,17 @@ pub enum LogError {
     /// Another number of bytes.
     #[error("a log page has {PAGE_BYTES} bytes, found {0}")]
     Length(usize),
-    /// A page C0h that is not OCP's: vendors have others.
+    /// A page C0h that is not OCP's: vendors use this number for other pages.
     #[error("log page c0h has the GUID {found}, and OCP's is {want}")]
     Guid {
-        /// The page's.
+        /// The page's GUID.
         found: Guid,
-        /// The one that is allowed.
+        /// OCP's GUID.
         want: Guid,
     },
 }
 
-/// Which log page.
+/// Number of a log page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogId {
     /// 02h, SMART / Health Information.
@@ -206,7 +207,7 @@ pub enum LogId {
 }
 
 impl LogId {
-    /// All of them, by number.
+    /// All log pages, by number.
     pub const ALL: [Self; 3] = [Self::Health, Self::EnduranceGroup, Self::Ocp];
 
     /// Its number, as people write it.
@@ -218,7 +219,7 @@ impl LogId {
         }
     }
 
-    /// What the specification calls it.
+    /// Its name in the specification.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Health => "SMART / Health Information",
@@ -250,7 +251,7 @@ pub enum LogPage {
 }
 
 impl LogPage {
-    /// The page of a drive of this health.
+    /// The page of a drive with this health record.
     pub fn of(id: LogId, record: &HealthRecord) -> Self {
         match id {
             LogId::Health => Self::Health(HealthLog::of(record)),
@@ -259,7 +260,7 @@ impl LogPage {
         }
     }
 
-    /// Its bytes.
+    /// Encodes the page.
     pub fn encode(&self) -> [u8; PAGE_BYTES] {
         match self {
             Self::Health(log) => log.encode(),
@@ -268,10 +269,10 @@ impl LogPage {
         }
     }
 
-    /// The page of these bytes.
+    /// Decodes a page.
     ///
     /// # Errors
-    /// They are not as many as a page has, or no OCP page.
+    /// The number of bytes is not that of a page, or the page is not OCP's.
     pub fn decode(id: LogId, bytes: &[u8]) -> Result<Self, LogError> {
         Ok(match id {
             LogId::Health => Self::Health(HealthLog::decode(bytes)?),
@@ -280,7 +281,7 @@ impl LogPage {
         })
     }
 
-    /// Each field's name and its value for people.
+    /// Each field's name, and its value as text for people.
     pub fn fields(&self) -> Vec<(&'static str, String)> {
         match self {
             Self::Health(log) => log.fields(),

@@ -1,4 +1,4 @@
-//! What can be known of a drive, whoever tells it: one list.
+//! One list of the quantities that can be known of a drive, from any source.
 
 use serde::{Serialize, Serializer};
 
@@ -7,13 +7,13 @@ use serde::{Serialize, Serializer};
 pub enum Kind {
     /// Counts from when the drive was new, and never falls.
     Counter,
-    /// Says how it is now.
+    /// Gives the present state.
     Gauge,
 }
 
 macro_rules! quantities {
     ($($(#[$doc:meta])* $name:ident, $key:literal, $kind:ident;)*) => {
-        /// A quantity of a drive's health. Its key ends in its unit; one without a unit is a count.
+        /// A quantity of a drive's health. Its key ends in its unit; a quantity without a unit is a count.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         #[non_exhaustive]
         pub enum Quantity {
@@ -21,7 +21,7 @@ macro_rules! quantities {
         }
 
         impl Quantity {
-            /// All of them.
+            /// All quantities.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
             /// Its name in JSON and in Prometheus's text.
@@ -31,7 +31,7 @@ macro_rules! quantities {
                 }
             }
 
-            /// Whether it counts.
+            /// Its kind.
             pub const fn kind(self) -> Kind {
                 match self {
                     $(Self::$name => Kind::$kind,)*
@@ -44,7 +44,7 @@ macro_rules! quantities {
 quantities! {
     /// Percent of the rated wear that is used; may pass 100.
     PercentageUsed, "percentage_used_percent", Gauge;
-    /// Least erases of a block in service; falls where worn ones retire, as the mean and the most do.
+    /// Least erases of a block in service. It falls when worn blocks retire, and so do the mean and the most.
     EraseCountMin, "erase_count_min", Gauge;
     /// Mean erases of a block.
     EraseCountMean, "erase_count_mean", Gauge;
@@ -70,7 +70,7 @@ quantities! {
     HostWrites, "host_write_commands", Counter;
     /// Read commands of the host.
     HostReads, "host_read_commands", Counter;
-    /// Bytes that the flash is rated to take.
+    /// Bytes that the flash is rated for.
     EnduranceEstimate, "endurance_estimate_bytes", Gauge;
     /// Percent of the spare blocks that are left.
     Spare, "available_spare_percent", Gauge;
@@ -80,15 +80,15 @@ quantities! {
     SpareBlocks, "spare_blocks", Gauge;
     /// Blocks that were bad from the factory.
     BadBlocksFactory, "blocks_bad_factory", Counter;
-    /// Blocks that left service since.
+    /// Blocks that left service later.
     BadBlocksGrown, "blocks_bad_grown", Counter;
     /// Programs that failed.
     ProgramFails, "program_fails", Counter;
     /// Erases that failed.
     EraseFails, "erase_fails", Counter;
-    /// Times that data could not be given back whole.
+    /// Number of times that data could not be read correctly.
     MediaErrors, "media_errors", Counter;
-    /// Reads that nothing helped, as the flash counts them.
+    /// Reads that could not be corrected in any way, as the flash counts them.
     UncorrectableReads, "uncorrectable_reads", Counter;
     /// Sectors that could not be read or written, as offline scans count them.
     OfflineUncorrectable, "offline_uncorrectable_sectors", Gauge;
@@ -98,9 +98,9 @@ quantities! {
     Reallocated, "reallocated_sectors", Counter;
     /// Errors that end-to-end protection found.
     EndToEndErrors, "end_to_end_errors", Counter;
-    /// Reads that redundancy inside the drive gave back.
+    /// Reads that redundancy inside the drive reconstructed.
     Recoveries, "recoveries", Counter;
-    /// Blocks rewritten because their data were old or much read.
+    /// Blocks rewritten because their data were old or read often.
     Refreshed, "blocks_refreshed", Counter;
     /// Entries of the error log; harmless commands make some too.
     ErrorLogEntries, "error_log_entries", Counter;
@@ -124,9 +124,9 @@ quantities! {
     Throttled, "throttle_events", Counter;
     /// Hours under power.
     PowerOnHours, "power_on_hours", Counter;
-    /// How often it was switched on.
+    /// Number of times that it was switched on.
     PowerCycles, "power_cycles", Counter;
-    /// How often power failed without a word.
+    /// Number of times that power failed without notice.
     UnsafeShutdowns, "unsafe_shutdowns", Counter;
     /// Bits of NVMe's critical warning.
     CriticalWarning, "critical_warning", Gauge;
@@ -139,11 +139,11 @@ quantities! {
 }
 
 impl Quantity {
-    /// Whether a drive can have such a value: a percentage is no 255, and nothing is 65,535 degrees hot.
+    /// Whether a drive can have this value: a percentage is never 255, and no drive has 65,535 degrees.
     pub fn allows(self, value: f64) -> bool {
         let range = match self {
             Self::Spare | Self::SpareThreshold => 0.0..=100.0,
-            // Drives outlive their rating, though not a thousandfold.
+            // Drives outlive their rating, but not a thousandfold.
             Self::PercentageUsed => 0.0..=100_000.0,
             Self::Temperature | Self::TemperatureWarning | Self::TemperatureCritical => -100.0..=300.0,
             _ => 0.0..=f64::MAX,

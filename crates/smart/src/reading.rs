@@ -1,7 +1,7 @@
-//! What some tool told of a drive at one moment: known in parts.
+//! A tool's report about a drive at one moment: known in parts.
 //!
-//! A [`Reading`] and a [`HealthRecord`] differ in what is missing: the record is of a simulated drive, which knows all of itself; a reading has
-//! the quantities that were told, and no others. What was not told is not in it, and never zero.
+//! A [`HealthRecord`] and a [`Reading`] differ in what may be missing. The record is of a simulated drive, which knows everything
+//! about itself. A reading has only the quantities that were reported. A missing quantity is not in it, and is never zero.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::assumed::{AVAILABLE_SPARE_THRESHOLD_PERCENT, DAY_0_UNIX_SECONDS};
 use crate::time::DAY_SECONDS;
 use crate::{HealthRecord, Identity, Quantity};
 
-/// What kind of text or bytes it was read from.
+/// Format from which a reading was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -28,7 +28,7 @@ pub enum Source {
     Simulated,
 }
 
-/// How the drive is spoken to.
+/// Protocol of the drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Protocol {
@@ -40,12 +40,12 @@ pub enum Protocol {
     Scsi,
 }
 
-/// A value and where it was told.
+/// A value and its source.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Known {
-    /// In the quantity's unit.
+    /// The value, in the quantity's unit.
     pub value: f64,
-    /// The field, attribute or formula that it is of.
+    /// The field, attribute or formula that it comes from.
     pub from: String,
 }
 
@@ -55,11 +55,11 @@ pub struct Known {
 pub enum Failed {
     /// Now.
     Now,
-    /// Once, and no more.
+    /// In the past, but not now.
     Past,
 }
 
-/// An ATA attribute as it was told.
+/// An ATA attribute as reported.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Attribute {
     /// Its number.
@@ -75,20 +75,20 @@ pub struct Attribute {
     /// Normalized value at which it fails.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threshold: Option<u8>,
-    /// Whether it foretells a failure, and not only age.
+    /// Whether it predicts a failure, and not only age.
     pub is_prefailure: bool,
-    /// Whether it fails or did.
+    /// Whether it fails or failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed: Option<Failed>,
     /// The raw value as smartctl prints it.
     pub raw: String,
-    /// The 48 bits of it, where they were told.
+    /// Its 48 bits, if reported.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub raw_bits: Option<u64>,
 }
 
 impl Attribute {
-    /// The first number of the raw value, as smartctl decoded it: "24 (Min/Max 18/47)" is 24, and "0x0156" 342.
+    /// The first number of the raw value, as decoded by smartctl: "24 (Min/Max 18/47)" is 24, and "0x0156" 342.
     pub fn number(&self) -> Option<f64> {
         let text = self.raw.trim_start();
         if let Some(digits) = text.strip_prefix("0x") {
@@ -100,14 +100,14 @@ impl Attribute {
     }
 }
 
-/// What was told of a drive at one moment.
+/// A report about a drive at one moment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Reading {
-    /// What it was read from.
+    /// Its format.
     pub source: Source,
-    /// How the drive is spoken to, if told.
+    /// The drive's protocol, if reported.
     pub protocol: Option<Protocol>,
-    /// Whether it has disks that turn, if told.
+    /// Whether the drive has rotating disks, if reported.
     pub is_rotating: Option<bool>,
     /// Its model.
     pub model: Option<String>,
@@ -117,23 +117,23 @@ pub struct Reading {
     pub serial: Option<String>,
     /// Its firmware.
     pub firmware: Option<String>,
-    /// When it was told, in seconds of the Unix clock.
+    /// Time of the report, in seconds of the Unix clock.
     pub unix_seconds: Option<i64>,
     /// The drive's own assessment.
     pub is_passed: Option<bool>,
-    /// What is known.
+    /// The known quantities.
     pub known: BTreeMap<Quantity, Known>,
-    /// The ATA attributes, as told.
+    /// The ATA attributes, as reported.
     pub attributes: Vec<Attribute>,
-    /// What was told and is not understood, by name.
+    /// Reported values that are not understood, by name.
     pub not_understood: Vec<String>,
-    /// The whole record, where the drive is simulated.
+    /// The whole record, if the drive is simulated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub simulated: Option<HealthRecord>,
 }
 
 impl Reading {
-    /// Of which nothing is known yet.
+    /// Makes a reading without any quantity.
     pub fn new(source: Source) -> Self {
         Self {
             source,
@@ -157,7 +157,7 @@ impl Reading {
         self.known.get(&quantity).map(|known| known.value)
     }
 
-    /// Notes a value, unless a better source told the quantity before. One that no drive can have is named with what is not understood.
+    /// Adds a value, unless a better source gave the quantity before. A value that no drive can have is listed as not understood.
     pub fn know(&mut self, quantity: Quantity, value: Option<f64>, from: &str) {
         match value {
             Some(value) if quantity.allows(value) => {
@@ -173,7 +173,7 @@ impl Reading {
         self.is_passed.is_some() || self.known.keys().any(|quantity| *quantity != Quantity::Capacity)
     }
 
-    /// The reading of a simulated drive, which reading its smartctl JSON back gives too.
+    /// The reading of a simulated drive. Reading its smartctl JSON back gives the same.
     pub fn of(record: &HealthRecord, identity: &Identity) -> Self {
         let mut reading = Self::new(Source::Simulated);
         reading.protocol = Some(Protocol::Nvme);
@@ -187,7 +187,7 @@ impl Reading {
         reading
     }
 
-    /// Notes everything of a simulated drive.
+    /// Adds all quantities of a simulated drive.
     pub(crate) fn know_all_of(&mut self, record: &HealthRecord) {
         let whole = |value: u64| Some(value as f64);
         let known: [(Quantity, Option<f64>); 27] = [

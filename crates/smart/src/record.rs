@@ -1,10 +1,10 @@
-//! What is known of a drive's health, as plain data.
+//! A drive's health, as plain data.
 
 use serde::{Deserialize, Serialize};
 
 use crate::assumed::{AVAILABLE_SPARE_THRESHOLD_PERCENT, TEMPERATURE_CELSIUS};
 
-/// A picture of a drive at one moment. Counts are since it was new.
+/// The state of a drive at one moment. Counts are since it was new.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HealthRecord {
@@ -14,25 +14,25 @@ pub struct HealthRecord {
     pub capacity_bytes: u64,
     /// Bytes of a logical block, which is a sector of the drive.
     pub logical_block_bytes: u64,
-    /// Bytes of these that hold data of the host.
+    /// Of these, bytes that hold data of the host.
     pub mapped_bytes: u64,
-    /// Bytes that the host read, those that held nothing included.
+    /// Bytes that the host read, including those that held nothing.
     pub host_bytes_read: u64,
     /// Bytes that the host wrote.
     pub host_bytes_written: u64,
-    /// Read commands of the host. A drive that ages is handed mapping units and no commands: each unit counts as a command of its own.
+    /// Read commands of the host. A drive that ages gets mapping units instead of commands: each unit counts as a command.
     pub host_reads: u64,
-    /// Write commands of the host, counted likewise.
+    /// Write commands of the host, counted in the same way.
     pub host_writes: u64,
     /// Host reads that failed.
     pub media_errors: u64,
-    /// Bytes read from flash for any cause: mapped units that the host read, units that were relocated, and pages that were scrubbed. Re-reads
-    /// and reads of a stripe's other members are not among them.
+    /// Bytes read from flash for any cause: mapped units that the host read, units that were relocated, and pages that were
+    /// scrubbed. Re-reads and reads of a stripe's other members are not included.
     pub flash_bytes_read: u64,
     /// Bytes programmed into flash for any cause.
     pub flash_bytes_programmed: u64,
-    /// Page reads behind `flash_bytes_read`. Each mapping unit counts as one, so that they are an upper bound where several units of a page are
-    /// read at once.
+    /// Page reads for `flash_bytes_read`. Each mapping unit counts as one, so that the number is an upper bound if several units
+    /// of a page are read at once.
     pub flash_pages_read: u64,
     /// Flash pages programmed.
     pub flash_pages_programmed: u64,
@@ -40,44 +40,44 @@ pub struct HealthRecord {
     pub flash_blocks_erased: u64,
     /// Least erases of a flash block.
     pub erase_count_min: u32,
-    /// Mean.
+    /// Mean erases of a flash block.
     pub erase_count_mean: f64,
-    /// Most.
+    /// Most erases of a flash block.
     pub erase_count_max: u32,
-    /// Flash blocks that were bad from the factory, with those that left service with them.
+    /// Flash blocks that were bad from the factory, including those that left service because of them.
     pub blocks_bad_factory: u32,
-    /// Flash blocks that left service since.
+    /// Flash blocks that left service later.
     pub blocks_bad_grown: u32,
     /// Flash blocks erased because their data were refreshed.
     pub blocks_refreshed: u64,
-    /// Percentage of the rated wear that is used, beyond 100 where the drive outlives it; none where no block ever retires.
+    /// Percentage of the rated wear that is used, beyond 100 if the drive outlives it; `None` if no block ever retires.
     pub percentage_used: Option<f64>,
     /// Percentage of the spare blocks of a new drive that are left: blocks in service beyond what the exported capacity takes.
     pub available_spare_percent: f64,
     /// Percentage of the present spare blocks that are erased and ready, at most 100.
     pub free_blocks_percent: f64,
-    /// Bytes that the flash is rated to take, all blocks to their rated erases; none where no block ever retires.
+    /// Bytes that the flash is rated for, with all blocks at their rated erases; `None` if no block ever retires.
     pub endurance_estimate_bytes: Option<u64>,
-    /// Whether data were lost inside the drive, so that what it holds cannot be relied on.
+    /// Whether data were lost inside the drive, so that its contents are unreliable.
     pub is_unreliable: bool,
     /// Whether it takes no more writes.
     pub is_read_only: bool,
     /// Page reads that needed re-reads and were corrected.
     pub reads_corrected: u64,
-    /// Page reads that no re-read, correction or redundancy helped, for the host and for relocations.
+    /// Page reads, for the host and for relocations, that no re-read, correction or redundancy could correct.
     pub reads_uncorrectable: u64,
-    /// Pages that redundancy inside the drive was asked to give back, whether it could or not.
+    /// Pages that redundancy inside the drive was to reconstruct, whether it could or not.
     pub recoveries: u64,
-    /// Degrees Celsius of a drive that has heat of its own; of others [`crate::assumed`] has them.
+    /// Degrees Celsius of a drive with heat of its own; for others see [`crate::assumed`].
     #[serde(default)]
     pub celsius: Option<f64>,
-    /// The most of them since its clock began.
+    /// Highest temperature since its clock began.
     #[serde(default)]
     pub celsius_max: Option<f64>,
-    /// How often it was throttled for its heat since then.
+    /// Number of times that it was throttled for its heat since its clock began.
     #[serde(default)]
     pub throttles: u32,
-    /// Seconds that it was.
+    /// Seconds for which it was throttled.
     #[serde(default)]
     pub throttled_seconds: f64,
     /// Dies of the drive.
@@ -86,19 +86,20 @@ pub struct HealthRecord {
     pub dies_offline: u32,
     /// Days since the drive was new.
     pub day: f64,
-    /// Hours of these under power.
+    /// Of these days, hours under power.
     pub power_on_hours: f64,
-    /// How often it was switched on.
+    /// Number of times that it was switched on.
     pub power_cycles: u64,
-    /// How often power failed without a word.
+    /// Number of times that power failed without notice.
     pub unsafe_shutdowns: u64,
-    /// Energy of the flash's reads, programs and erases, in joules: see [`crate::energy`]. Controller, DRAM and idle time are not in it.
+    /// Energy of the flash's reads, programs and erases, in joules: see [`crate::energy`]. Controller, DRAM and idle time are not
+    /// included.
     pub flash_energy_joules: f64,
 }
 
 impl HealthRecord {
-    /// Bytes programmed for each that the host wrote; none before it wrote any. Relocation by a file system counts as work of
-    /// the flash, as the drive cannot tell whose it is.
+    /// Bytes programmed for each byte that the host wrote; `None` before it wrote any. Relocation by a file system counts as
+    /// work of the flash, not as writes of the host.
     pub fn write_amplification(&self) -> Option<f64> {
         (self.host_bytes_written > 0).then(|| self.flash_bytes_programmed as f64 / self.host_bytes_written as f64)
     }
@@ -114,8 +115,7 @@ impl HealthRecord {
         percent(self.available_spare_percent).min(100)
     }
 
-    /// Whole percent of rated wear, rounded down: 100 is reached when all of it is used, more than 254 is told as 255. 0 where nothing
-    /// is rated.
+    /// Whole percent of rated wear, rounded down: 100 when all of it is used, 255 for more than 254. 0 if nothing is rated.
     pub fn percentage_used(&self) -> u8 {
         percent(self.percentage_used.unwrap_or(0.0))
     }
@@ -136,7 +136,7 @@ impl HealthRecord {
     }
 }
 
-/// Rounded down; 255 for all that does not fit, as a cast saturates.
+/// Rounded down; 255 for all larger values, as a cast saturates.
 pub(crate) fn percent(value: f64) -> u8 {
     value as u8
 }

@@ -2,7 +2,7 @@
 
 use crate::{Quantity as Q, Reading};
 
-/// Page, offset, what lies there, and its unit; 0 stands for logical sectors. ACS-4, section 9.5.
+/// Page, offset, quantity, and its unit; 0 stands for logical sectors. ACS-4, section 9.5.
 const TABLE: [(u64, u64, Q, f64); 12] = [
     (1, 0x08, Q::PowerCycles, 1.0),
     (1, 0x10, Q::PowerOnHours, 1.0),
@@ -18,7 +18,7 @@ const TABLE: [(u64, u64, Q, f64); 12] = [
     (7, 0x08, Q::PercentageUsed, 1.0),
 ];
 
-/// One statistic as it was told.
+/// One statistic as reported.
 pub(crate) struct Statistic {
     pub(crate) page: u64,
     pub(crate) offset: u64,
@@ -26,7 +26,7 @@ pub(crate) struct Statistic {
 }
 
 impl Statistic {
-    /// Notes it, with sectors of so many bytes.
+    /// Adds it to a reading. `sector_bytes`: bytes of a logical sector.
     pub(crate) fn note(&self, reading: &mut Reading, sector_bytes: f64) {
         let found = TABLE.iter().find(|(page, offset, ..)| (*page, *offset) == (self.page, self.offset));
         let Some((page, offset, quantity, unit)) = found else { return };

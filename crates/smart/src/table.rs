@@ -7,7 +7,7 @@ use crate::{HealthLog, HealthRecord};
 /// Columns of names.
 const NAME_COLUMNS: usize = 35;
 
-/// Log 02h in smartctl's words, and beside it what that log has no place for.
+/// Log 02h in smartctl's words, and after it the values that this log has no place for.
 pub fn table(record: &HealthRecord) -> String {
     let log = HealthLog::of(record);
     let verdict = if log.critical_warning == 0 { "PASSED" } else { "FAILED!" };
@@ -43,7 +43,7 @@ pub fn table(record: &HealthRecord) -> String {
     let erases = format!("{} / {:.1} / {}", record.erase_count_min, record.erase_count_mean, record.erase_count_max);
     section(
         &mut text,
-        "Flash, of which log 0x02 tells nothing",
+        "Flash, which log 0x02 does not report",
         &[
             ("Bytes Programmed", bytes(record.flash_bytes_programmed)),
             ("Bytes Read", bytes(record.flash_bytes_read)),
@@ -64,7 +64,7 @@ fn section(text: &mut String, title: &str, lines: &[(&str, String)]) {
     }
 }
 
-/// What bits of the critical warning mean, in smartctl's words.
+/// Meanings of the critical warning's bits, in smartctl's words.
 fn warnings(bits: u8) -> impl Iterator<Item = &'static str> {
     let meanings = [
         (0, "available spare has fallen below threshold"),
@@ -74,7 +74,7 @@ fn warnings(bits: u8) -> impl Iterator<Item = &'static str> {
     meanings.into_iter().filter(move |(bit, _)| bits >> bit & 1 == 1).map(|(_, meaning)| meaning)
 }
 
-/// With a comma between thousands.
+/// A number with a comma between thousands.
 fn grouped(value: impl Into<u128>) -> String {
     let digits = value.into().to_string();
     let mut text = String::new();
@@ -87,7 +87,7 @@ fn grouped(value: impl Into<u128>) -> String {
     text
 }
 
-/// Three digits and a decimal unit, cut and not rounded, as smartctl does: "1.06 TB".
+/// Three digits and a decimal unit, truncated as in smartctl: "1.06 TB".
 fn size(bytes: u128) -> String {
     const UNITS: [&str; 7] = ["B", "KB", "MB", "GB", "TB", "PB", "EB"];
     let mut index = 0;

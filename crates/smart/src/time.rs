@@ -1,4 +1,4 @@
-//! Times of the Unix clock and the calendar, both ways, as smartctl writes them.
+//! Conversion between times of the Unix clock and the calendar, in smartctl's form.
 
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
@@ -7,7 +7,7 @@ use jiff::{Timestamp, Zoned};
 /// Seconds of a day.
 pub(crate) const DAY_SECONDS: i64 = 86_400;
 
-/// Hours that zones lie before UTC (RFC 2822, section 4.3, Europe's and Japan's). CST is not among them: it is America's and China's.
+/// Hours of time zones from UTC (RFC 2822, section 4.3, Europe's and Japan's). CST is left out: it is both America's and China's.
 const ZONES: [(&str, i64); 18] = [
     ("UTC", 0),
     ("GMT", 0),
@@ -29,26 +29,27 @@ const ZONES: [(&str, i64); 18] = [
     ("JST", 9),
 ];
 
-/// A time of the Unix clock as C's `asctime` writes it, with the zone behind, as smartctl does: "Fri Feb 13 23:31:30 2009 UTC".
+/// A time of the Unix clock in the form of C's `asctime`, followed by the zone, as smartctl prints it: "Fri Feb 13 23:31:30 2009
+/// UTC".
 pub(crate) fn asctime(seconds: i64) -> String {
     utc(seconds).strftime("%a %b %e %H:%M:%S %Y UTC").to_string()
 }
 
-/// The day of a time, as ISO 8601 writes it: "2009-02-13".
+/// The day of a time in ISO 8601: "2009-02-13".
 pub(crate) fn iso_day(seconds: i64) -> String {
     utc(seconds).strftime("%Y-%m-%d").to_string()
 }
 
-/// Days after 1970-01-01 of a day so written.
+/// Days from 1970-01-01 to a day in ISO 8601.
 pub(crate) fn parse_iso_day(text: &str) -> Option<i64> {
     let day = Date::strptime("%Y-%m-%d", text).ok()?;
     Some(day.to_zoned(TimeZone::UTC).ok()?.timestamp().as_second().div_euclid(DAY_SECONDS))
 }
 
-/// The time of such a line; whether its zone is known, which is otherwise taken for UTC. None where it is no time.
+/// The time of such a line, and whether its zone is known; otherwise UTC is assumed. `None` if it is no time.
 pub(crate) fn parse_asctime(text: &str) -> Option<(i64, bool)> {
     let words: Vec<&str> = text.split_whitespace().collect();
-    // The day of the week is not looked at.
+    // The day of the week is ignored.
     let clock = words.get(1..5)?.join(" ");
     let local = DateTime::strptime("%b %d %H:%M:%S %Y", &clock).ok()?;
     let local = local.to_zoned(TimeZone::UTC).ok()?.timestamp().as_second();
@@ -59,7 +60,7 @@ pub(crate) fn parse_asctime(text: &str) -> Option<(i64, bool)> {
     Some((local - ahead.unwrap_or(0), ahead.is_some()))
 }
 
-/// Seconds that a zone is ahead of UTC: by its name, or as `-03` and `+0530` say it.
+/// Seconds that a zone is ahead of UTC, by its name or in the form `-03` or `+0530`.
 fn zone_seconds(zone: &str) -> Option<i64> {
     if let Some((_, hours)) = ZONES.iter().find(|(name, _)| *name == zone) {
         return Some(hours * 3600);
@@ -74,7 +75,7 @@ fn zone_seconds(zone: &str) -> Option<i64> {
     Some(sign * (hours.parse::<i64>().ok()? * 3600 + minutes.parse::<i64>().ok()? * 60))
 }
 
-/// The calendar's last moments stand for what is beyond them.
+/// Times beyond the calendar become its first or last moment.
 fn utc(seconds: i64) -> Zoned {
     let beyond = if seconds < 0 { Timestamp::MIN } else { Timestamp::MAX };
     Timestamp::from_second(seconds).unwrap_or(beyond).to_zoned(TimeZone::UTC)

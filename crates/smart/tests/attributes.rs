@@ -1,4 +1,4 @@
-//! What vendors' attributes mean: a row for each family.
+//! Meanings of vendors' attributes: a row for each family.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -16,7 +16,7 @@ fn drive(model: &str, named: &str, rows: &[(u8, u8, &str)]) -> Reading {
     read(text.as_bytes()).unwrap().remove(0)
 }
 
-/// A family's name, a model, rows of the table, and what they tell.
+/// A family's name, a model, rows of the table, and their quantities.
 type Row = (&'static str, &'static str, &'static [(u8, u8, &'static str)], &'static [(Q, f64)]);
 
 const ROWS: &[Row] = &[

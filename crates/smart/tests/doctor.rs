@@ -1,4 +1,4 @@
-//! Judgements: of drives made up for a rule each, and of real ones where WANE_TEST_DATA is set.
+//! Judgements of invented drives for each rule, and of real ones if WANE_TEST_DATA is set.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -116,7 +116,8 @@ fn the_end_of_life_has_an_interval() {
     let at = |day, used: u32| nvme(day, &json!({ "percentage_used": used }));
     let judgement = judged(&[at(100, 20), at(0, 10)]);
     let end = judgement.life.end.clone().unwrap();
-    // 80 points are left at 10 in 100 days; with a step of one either way 79 at 11, and 81 at 9. Day 0 is 2023-11-14, 22:13.
+    // 80 points are left at 10 in 100 days. With a step of one either way it is 79 at 11, and 81 at 9. Day 0 is 2023-11-14,
+    // 22:13.
     assert_eq!(end.expected.as_deref(), Some("2026-05-02"), "800 days after 2024-02-22");
     assert_eq!(end.earliest.as_deref(), Some("2026-02-10"), "718.2 days, from 22:13");
     assert_eq!(end.latest.as_deref(), Some("2026-08-10"), "900 days");
@@ -133,14 +134,14 @@ fn the_end_of_life_has_an_interval() {
     let days = |judgement: &Judgement| judgement.life.end.clone().unwrap();
     assert!(days(&judged(&steady)).latest.is_some());
     assert_eq!(days(&judged(&fast)).latest, None, "it did not wear at all for three quarters of the time");
-    // One record allows the mean of its life, in hours: 3 % in 1000.
+    // One record allows the mean rate of its life, in hours: 3 % in 1000.
     let one = judged(&[nvme(0, &json!({}))]);
     assert_eq!(one.life.end, None);
     let hours = one.life.power_on_hours_left.unwrap();
     assert_eq!(hours.expected.unwrap().round(), 32_333.0, "97 points at 3 in 1000 hours");
     assert_eq!(hours.earliest.unwrap().round(), 24_000.0, "96 at 4");
     assert_eq!(hours.latest.unwrap().round(), 49_000.0, "98 at 2");
-    // What is near is told by a finding too: by day, by hours, and not of a drive that is new.
+    // An end that is near also gives a finding: by day, by hours, and not for a new drive.
     check(&judged(&[at(100, 20), at(0, 10)]), "end-of-life", Verdict::Good, "2026-05-02");
     check(&judged(&[at(100, 80), at(0, 50)]), "end-of-life", Verdict::Notice, "between 2024-04-");
     check(&judged(&[at(1, 4), at(0, 3)]), "end-of-life", Verdict::Good, "not before");
@@ -172,7 +173,7 @@ fn what_the_host_can_still_write_is_told_where_the_host_wears_the_drive() {
     // One turn makes no line, and a drive past its rating has nothing left.
     assert_eq!(judged(&[at(9, 21, 1900), at(0, 20, 1000)]).life.host_terabytes_left, None);
     assert_eq!(judged(&[at(9, 103, 1900), at(5, 102, 1400), at(0, 101, 1000)]).life.host_terabytes_left, None);
-    // What wears while the host writes nothing tells nothing of its writes.
+    // Wear while the host writes nothing does not depend on its writes.
     assert_eq!(judged(&[at(9, 23, 1000), at(5, 22, 1000), at(0, 20, 1000)]).life.host_terabytes_left, None);
 }
 
@@ -220,7 +221,7 @@ fn a_page_of_ocp_adds_to_the_record_before_it() {
     readings.extend(read(&page.encode()).unwrap());
     let judgement = judge(readings).unwrap();
     assert_eq!((judgement.records.count, judgement.writes.amplification.life), (1, Some(3.0)));
-    check(&judgement, "dies", Verdict::Warning, "dies that are lost: 1");
+    check(&judgement, "dies", Verdict::Warning, "lost dies: 1");
     check(&judgement, "temperature", Verdict::Good, "40 degrees");
 }
 
@@ -236,7 +237,7 @@ fn counters_that_go_back_and_two_drives_are_told() {
     assert!(judge(Vec::new()).unwrap_err().to_string().contains("at least one"));
 }
 
-/// As of a text that was cut off, or of `smartctl -H`.
+/// Like a text that was cut off, or output of `smartctl -H`.
 #[test]
 fn what_the_last_record_does_not_tell_is_judged_as_it_was() {
     let full = nvme(0, &json!({ "percentage_used": 118, "media_errors": 3 }));
@@ -244,16 +245,16 @@ fn what_the_last_record_does_not_tell_is_judged_as_it_was() {
     bare["nvme_smart_health_information_log"] = json!({ "temperature": 40 });
     let judgement = judged(&[bare, full]);
     check(&judgement, "wear", Verdict::Warning, "118 %");
-    check(&judgement, "told-less", Verdict::Notice, "they are judged as they were told last, on 2023-11-14");
+    check(&judgement, "told-less", Verdict::Notice, "they are judged by their last report, on 2023-11-14");
     check(&judgement, "media-errors", Verdict::Notice, "media errors: 3");
     assert_eq!(judgement.known.len(), 1, "what the last record told");
-    // With an assessment of its own the last record needs no critical warning of before.
+    // With its own assessment, the last record needs no earlier critical warning.
     let warned = json!({ "percentage_used": 118, "critical_warning": 0 });
     let mut less = nvme(10, &warned);
     let log = less["nvme_smart_health_information_log"].as_object_mut().unwrap();
     assert!(log.remove("percentage_used").is_some() && log.remove("critical_warning").is_some());
     let judgement = judged(&[less, nvme(0, &warned)]);
-    check(&judgement, "told-less", Verdict::Notice, "percentage_used_percent: it is judged as it was told last");
+    check(&judgement, "told-less", Verdict::Notice, "percentage_used_percent: it is judged by its last report");
     let same = judged(&[nvme(10, &json!({})), nvme(0, &json!({}))]);
     assert!(!same.findings.iter().any(|finding| finding.rule == "told-less"), "{}", same.text());
 }
@@ -292,8 +293,8 @@ fn prometheus_and_ceph_get_what_they_read() {
     hostile["serial_number"] = json!("x; rm -rf $HOME \u{1b}[2J");
     let hostile = judged(&[hostile]);
     assert!(!hostile.ceph().contains([';', '$', '\u{1b}']) && !hostile.text().contains('\u{1b}'), "{}", hostile.ceph());
-    assert!(judged(&[nvme(0, &json!({}))]).ceph().starts_with("# A_DRIVE_S_1: one moment"));
-    // Of a growth of one step nobody knows when it ends.
+    assert!(judged(&[nvme(0, &json!({}))]).ceph().starts_with("# A_DRIVE_S_1: one record"));
+    // A growth of one step does not show when it ends.
     assert!(judged(&[at(1, 4), at(0, 3)]).ceph().starts_with("# A_DRIVE_S_1: not before "));
 }
 
@@ -307,7 +308,7 @@ fn a_worn_drive_that_is_only_read() {
     assert_eq!((judgement.records.count, judgement.drive.family), (291, Some("Silicon Motion")));
     check(&judgement, "wear", Verdict::Warning, "118 % of 1,000 rated cycles are used: past its rating");
     assert_eq!(judgement.life.end, None);
-    check(&judgement, "write-amplification", Verdict::Good, "1.017 to 1.034 over the life; none of the time between");
+    check(&judgement, "write-amplification", Verdict::Good, "1.017 to 1.034 over the life; none between the records");
     assert_eq!(judgement.writes.amplification.window, None);
     check(&judgement, "own-writes", Verdict::Notice, "(0.56 % of what is read)");
     assert_eq!((judgement.writes.own_terabytes.unwrap() * 1e12 / 1024f64.powi(4) * 100.0).round(), 215.0, "2.15 TiB");
@@ -338,7 +339,7 @@ fn a_drive_that_counts_pages() {
     assert_eq!(format!("{:.1}", known(Q::HostWritten) / 512.0 / known(Q::PagesForHost)), "32.0");
     assert_eq!(format!("{:.3}", judgement.writes.amplification.life.unwrap()), "2.005");
     assert_eq!(format!("{:.3}", judgement.writes.amplification.window.unwrap()), "2.005");
-    check(&judgement, "thresholds", Verdict::Notice, "at its threshold once, and no more: attribute 194");
+    check(&judgement, "thresholds", Verdict::Notice, "once at its threshold, but no longer: attribute 194");
 }
 
 #[test]

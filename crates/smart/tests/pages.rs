@@ -1,4 +1,4 @@
-//! Log pages against the places that the specifications give, and records against what pages tell of them.
+//! Log pages compared with the places that the specifications give, and records with their pages.
 
 #![allow(missing_docs, reason = "tests")]
 
@@ -6,7 +6,7 @@ use wane_smart::{
     EnduranceGroupLog, Guid, HealthLog, HealthRecord, LogError, LogId, LogPage, OCP_GUID, OcpLog, PAGE_BYTES, Text,
 };
 
-/// Widths of neighboring fields, with those of gaps below 0: written from nvme-cli's structs, not from the pages' declarations.
+/// Widths of neighboring fields; gaps are negative. Taken from nvme-cli's structs, not from the pages' declarations.
 const HEALTH: &[i32] =
     &[1, 2, 1, 1, 1, 1, -25, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 4, 4, 16, 4, 4, 4, 4, 8, 4, -268];
 const ENDURANCE_GROUP: &[i32] = &[1, 1, -1, 1, 1, 1, 2, -24, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, -320];
@@ -37,7 +37,7 @@ fn fields_lie_where_the_specifications_say() {
     check_layout(OcpLog::LAYOUT, OCP);
 }
 
-/// Bytes in which each differs from its neighbors.
+/// Bytes of which each differs from its neighbors.
 fn pattern() -> [u8; PAGE_BYTES] {
     std::array::from_fn(|index| (index * 7 + index / 256 + 1) as u8)
 }
@@ -62,7 +62,7 @@ fn each_field_is_read_from_its_bytes_and_written_back_to_them() {
         for (name, first, behind) in layout {
             assert_eq!(written[*first..*behind], bytes[*first..*behind], "{name}");
             is_field[*first..*behind].fill(true);
-            // The field alone changes with its first byte.
+            // Changing a field's first byte changes only this field.
             let mut changed = bytes;
             changed[*first] ^= 0x80;
             let Ok(other) = LogPage::decode(id, &changed) else { continue };
@@ -78,7 +78,7 @@ fn each_field_is_read_from_its_bytes_and_written_back_to_them() {
     }
 }
 
-/// A record with a number of its own in each field.
+/// A record with another number in each field.
 fn record() -> HealthRecord {
     HealthRecord {
         capacity_initial_bytes: 900_000_000_000,

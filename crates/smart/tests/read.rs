@@ -1,4 +1,4 @@
-//! What other tools print of drives, read; real drives' where WANE_TEST_DATA is set.
+//! Reads the output of other tools about drives, including real ones if WANE_TEST_DATA is set.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -47,7 +47,7 @@ fn a_simulated_drive_read_back_is_the_same() {
     let back = one(serde_json::to_string_pretty(&printed).unwrap().as_bytes());
     assert_eq!(back.simulated.as_ref(), Some(&record), "to the last bit");
     let direct = Reading::of(&record, &identity);
-    // The log has what the drive counts in commands of the error log and in minutes of heat besides, all of it constant.
+    // The log also has the commands of the error log and minutes of heat, all of them constant.
     for (quantity, known) in &direct.known {
         assert_eq!(back.get(*quantity), Some(known.value), "{}", quantity.key());
     }
@@ -57,7 +57,7 @@ fn a_simulated_drive_read_back_is_the_same() {
         (direct.unix_seconds, direct.is_passed, direct.protocol)
     );
     assert_eq!(back.not_understood, Vec::<String>::new());
-    // What real tools print of it agrees, to the units of the page.
+    // The output of real tools about it agrees, up to the units of the page.
     let mut bare = printed;
     bare.as_object_mut().unwrap().remove("wane");
     let bare = one(bare.to_string().as_bytes());
@@ -94,7 +94,7 @@ fn what_gzip_packed_is_read_as_what_was_packed() {
     assert_eq!(large, "has more than 64 MiB when it is unpacked, allowed are at most 64 MiB of records");
 }
 
-/// Other vendors have pages C0h of their own. nvme-cli prints the GUID as a text, and as a number in old versions.
+/// Other vendors have their own pages C0h. nvme-cli prints the GUID as a text, or as a number in old versions.
 #[test]
 fn an_ocp_page_in_json_is_held_to_its_guid() {
     for (guid, is_ocp) in [
@@ -113,7 +113,7 @@ fn an_ocp_page_in_json_is_held_to_its_guid() {
     }
 }
 
-/// What nvme-cli's `json_smart_log` prints: 1.x, 2.x with its object of warnings, and large counts as text.
+/// Output of nvme-cli's `json_smart_log`: 1.x, 2.x with its object of warnings, and large counts as text.
 #[test]
 fn nvme_clis_keys_old_and_new_are_read() {
     let old = r#"{"critical_warning":4,"temperature":318,"avail_spare":97,"spare_thresh":10,"percent_used":12,"data_units_read":1000,
@@ -153,7 +153,7 @@ fn nvme_clis_keys_old_and_new_are_read() {
     assert_eq!(one(br#"{"avail_spare":97}"#).known.len(), 1, "missing is missing");
 }
 
-/// A page by the offsets of OCP's table, and not by ours.
+/// A page built by the offsets of OCP's table, and not by ours.
 #[test]
 fn an_ocp_page_of_each_version_is_read_as_far_as_it_goes() {
     let mut page = [0u8; 512];
@@ -197,7 +197,7 @@ fn an_ocp_page_of_each_version_is_read_as_far_as_it_goes() {
     assert!(read(&page).unwrap_err().to_string().contains("OCP's is"));
 }
 
-/// What nvme-cli's `json_smart_extended_log` prints in its two forms, of a page of version 3 and without some fields.
+/// Output of nvme-cli's `json_smart_extended_log` in its two forms, for a page of version 3 without some fields.
 #[test]
 fn the_json_of_an_ocp_page_is_read_as_the_page_is() {
     let old = r#"{"Physical media units written":{"hi":0,"lo":5000000000000},"Physical media units read":{"hi":1,"lo":2},

@@ -1,4 +1,4 @@
-//! What smartctl prints of real NVMe drives, and of one of ours.
+//! smartctl's output for real NVMe drives, and for a simulated one.
 
 #![allow(missing_docs, reason = "tests")]
 #![allow(clippy::unwrap_used, reason = "a test")]

@@ -1,8 +1,8 @@
-//! How fast a drive ages as one value, against its firmware alone, and what waking it costs.
+//! How fast a drive ages compared with its firmware alone, and the cost of waking it.
 //!
-//! `cargo bench -p wane-ssd --bench drive` prints one JSON object a line. Firmware alone, a plain drive, and a drive that has a
-//! clock and errors but does not use them take turns, five rounds of random writes on 8 GiB; the ratio is the median of the
-//! rounds' ratios to the firmware. Then the last one is woken by a read and rests again.
+//! `cargo bench -p wane-ssd --bench drive` prints one JSON object a line. Three take turns: firmware alone, a plain drive, and a
+//! drive that has a clock and errors but does not use them. They make five rounds of random writes on 8 GiB; the ratio is the
+//! median of the rounds' ratios to the firmware. Then a read wakes the last drive, and it rests again.
 
 #![allow(clippy::disallowed_methods, reason = "a bench reads the clock")]
 #![allow(missing_docs, reason = "a program")]

@@ -1,9 +1,9 @@
 //! How fast a drive is saved and opened.
 //!
-//! `cargo bench -p wane-ssd --bench kept` prints one JSON object a line, of a drive whose tables are written all over: bytes of its
-//! state, and gigabytes a second (10^9) of a save into a file and of an opening out of the page cache with every checksum verified, into
-//! a new drive whose memory was not touched before; beside them what the machine gives without the drive: a copy of as many bytes into a
-//! file, and out of one into new memory.
+//! `cargo bench -p wane-ssd --bench kept` prints one JSON object a line, for a drive whose tables are fully written. It gives the
+//! bytes of its state, and the rates in gigabytes a second (10^9) of a save into a file and of an opening from the page cache. An
+//! opening verifies every checksum and goes into a new drive whose memory was not touched before. For comparison it gives what
+//! the machine does without the drive: a copy of as many bytes into a file, and from one into new memory.
 
 #![allow(clippy::disallowed_methods, reason = "a bench reads the clock")]
 #![allow(missing_docs, reason = "a program")]

@@ -1,8 +1,9 @@
-//! What it costs a drive to keep bytes.
+//! The cost of keeping bytes.
 //!
-//! `cargo bench -p wane-ssd --bench payload` prints one JSON object a line: random writes of 4 KiB a second, untimed, of a drive with
-//! 2 GiB of logical units that were all written before, keeping bytes (`bytes`), ready to keep them but given none (`ready`), and keeping none
-//! (`none`); beside them a bare loop of copies of 4 KiB to random places of as much touched memory (`copies`), and the shares.
+//! `cargo bench -p wane-ssd --bench payload` prints one JSON object a line: random writes of 4 KiB a second, untimed, on a drive
+//! with 2 GiB of logical units that were all written before. The drive keeps bytes (`bytes`), is ready to keep them but given
+//! none (`ready`), or keeps none (`none`). For comparison there is a bare loop that copies 4 KiB to random places in as much
+//! touched memory (`copies`), and the ratios.
 
 #![allow(clippy::disallowed_methods, reason = "a bench reads the clock")]
 #![allow(missing_docs, reason = "a program")]

@@ -1,8 +1,8 @@
 //! Flash operations scheduled a second on one core.
 //!
-//! `cargo bench -p wane-ssd` prints one JSON object a line: each scheduler on random reads at several queue depths over 16
-//! dies, and on writes that bring four programs and four relocations each, with a hash of every completion. Arguments
-//! after `--` choose cases by a part of their name.
+//! `cargo bench -p wane-ssd` prints one JSON object a line, with a hash of every completion: each scheduler on random reads at
+//! several queue depths over 16 dies, and on writes of four programs and four relocations each. Arguments after `--` choose cases
+//! by a part of their name.
 
 #![allow(clippy::disallowed_methods, reason = "a bench reads the clock")]
 #![allow(missing_docs, reason = "a program")]
@@ -94,7 +94,7 @@ fn build(case: &Case, kind: &str) -> Scheduler {
     }
 }
 
-/// Makes lists as firmware would, with next to no work of its own.
+/// Makes lists as firmware would, with almost no work of its own.
 struct Source {
     load: Load,
     stream: Stream,
@@ -151,7 +151,7 @@ impl Source {
     }
 }
 
-/// Keeps `depth` commands outstanding until `operations` were made; a hash of all completions.
+/// Keeps `depth` commands outstanding until `operations` were made. Returns a hash of all completions.
 fn drive(scheduler: &mut Scheduler, source: &mut Source, depth: u64, operations: u64) -> u64 {
     let (mut token, mut made, mut hash) = (0, 0, 0u64);
     let mut issue = |scheduler: &mut Scheduler, at: u64, made: &mut u64| {

@@ -23,7 +23,7 @@ impl Drive {
         self.follow_clock();
     }
 
-    /// As [`Drive::arrive_below`], but up to `until` and no further. Whether the request came.
+    /// As [`Drive::arrive_below`], but no further than `until`. Returns whether the request came.
     pub fn arrive_below_until(
         &mut self,
         depth: u64,
@@ -37,8 +37,8 @@ impl Drive {
         came
     }
 
-    /// Lets time run until a request is done that was committed and whose completion was not handed out, but up to `until` and no
-    /// further. Whether it is done.
+    /// Lets time run until a committed request is done, but no further than `until`. The request's completion must not have been
+    /// handed out yet. Returns whether it is done.
     pub fn arrive_after(
         &mut self,
         request: RequestId,

@@ -1,10 +1,10 @@
 //! The drive as a block device.
 //!
-//! A request never waits for its host: where the drive wants capacity back it posts a notice and goes
-//! on while a free block is left; units that found none complete as *no space*.
+//! A request never waits for its host. Where the drive wants capacity back, it posts a notice and goes on while a free block is
+//! left. Units that find no space complete as *no space*.
 //!
-//! A drive with a clock serves requests until that ends, after 2^64 ns. The first request whose operations might not end by
-//! then is carried out and completes at the last instant; those that come later are refused.
+//! The clock of a drive ends after 2^64 ns. The first request whose operations might not end by then is carried out and completes
+//! at the last instant; later requests are refused.
 
 use wane_blockdev::{
     BlockDevice, Completion, Extent, ExtentState, Features, Kind, Notice, NoticeKind, Origin as Asked, Request,
@@ -32,25 +32,27 @@ struct Failed {
 }
 
 impl Drive {
-    /// Where the time of a request went; of the last few thousand that are over.
+    /// Where the time of a request went. Known for the last few thousand requests that are over.
     pub fn breakdown(&self, id: RequestId) -> Option<Breakdown> {
         let found = self.front.breakdowns.iter().rev().find(|(known, _)| *known == id);
         found.map(|(_, breakdown)| *breakdown)
     }
 
-    /// The instant up to which it ran as a block device.
+    /// The instant up to which the drive ran as a block device.
     pub fn now(&self) -> SimTime {
         self.front.now
     }
 
-    /// Units of which a write covered a part, so that the rest was read first.
+    /// Number of units of which a write covered only a part, so that the rest was read first.
     pub fn read_modify_writes(&self) -> u64 {
         self.front.read_modify_writes
     }
 
-    /// Lets `budget` pass without requests; the scrubber uses it, one step after the other. Returns its steps.
+    /// Lets `budget` pass without requests, in which the scrubber makes one step after the other. Returns the number of its
+    /// steps.
     ///
-    /// A drive without a clock takes no time for a step: it makes as many as there is something to do for, at most one a block.
+    /// A step takes no time on a drive without a clock. Such a drive makes steps while there is something to do, at most one a
+    /// block.
     pub fn idle(&mut self, budget: Nanos) -> u64 {
         let end = self.front.now.saturating_add(budget);
         let blocks = u64::from(self.layout().blocks());
@@ -72,7 +74,7 @@ impl Drive {
         steps
     }
 
-    /// One step of the scrubber with all that follows from it. Whether there was one.
+    /// Makes one step of the scrubber, with all that follows from it. Returns whether there was one.
     fn scrub_once(&mut self) -> bool {
         let Some(outcome) = self.scrub() else { return false };
         self.settle(outcome);
@@ -86,7 +88,7 @@ impl Drive {
         self.front.now = at;
         let Some(clock) = &mut self.clock else { return };
         let front = &mut self.front;
-        // Everything ends within the clock's time, so who waits longer meets all of it and does not end the clock.
+        // Everything ends within the clock's time. To wait for longer meets all of it and does not end the clock.
         clock.arrive_at(at.0.min(CLOCK_MAX_NS), &GO, &mut |completion| {
             let id = RequestId(completion.token);
             let Some(answer) = front.pending.remove(&id.0) else { return };
@@ -101,13 +103,13 @@ impl Drive {
         self.follow_clock();
     }
 
-    /// Whether the drive keeps time, and a request that comes now could not end any more.
+    /// Whether the drive has a clock, and a request that comes now could no longer end in time.
     fn clock_has_ended(&self) -> bool {
         let over = self.clock.as_ref().is_some_and(Clock::is_over);
         over || (self.clock_spec().is_some() && self.front.now.0 > CLOCK_MAX_NS)
     }
 
-    /// Starts what requests need.
+    /// Starts the clock or wakes the drive, if requests need it.
     fn prepare(&mut self) {
         match (&self.clock, self.clock_spec().cloned()) {
             (None, Some(spec)) => self.start_clock(&spec).expect("the clock was checked when the drive was built"),
@@ -140,7 +142,7 @@ impl Drive {
         }
     }
 
-    /// Whole units change their addresses. One that finds no room in the remap log is not done.
+    /// Remaps whole units. Returns *no space* if the remap log has no room for them.
     fn remap_sectors(&mut self, to: SectorRange, from: SectorRange) -> Status {
         let unit = self.front.unit.0;
         let units = |range: SectorRange| ((range.start.0 / unit) as u32, (range.count.0 / unit) as u32);
@@ -152,14 +154,14 @@ impl Drive {
         }
     }
 
-    /// Of units that a range covers in part, the part is zeros from now on.
+    /// Writes zeros to the parts of units that `range` covers only in part.
     fn zero_ends(&mut self, range: SectorRange, request: &Request) -> Status {
         let split = UnitSplit::new(range, self.front.unit);
         let ends: Vec<SectorRange> = split.ragged_ends().filter(|end| self.is_mapped(*end)).collect();
         ends.into_iter().map(|end| self.write(end, request)).fold(Status::Done, joined)
     }
 
-    /// The bytes of a range that was read; of sectors that could not be, zeros.
+    /// The bytes that a read of `range` brought, with zeros for sectors that could not be read.
     fn bytes_read(&self, range: SectorRange, status: &Status) -> Vec<u8> {
         let (unit, mut out) = (self.front.unit.0, Vec::with_capacity(range.len_bytes()));
         let mut whole = vec![0; self.unit_bytes() as usize];
@@ -177,7 +179,7 @@ impl Drive {
         out
     }
 
-    /// Handles to what units hold after a request wrote a range of them.
+    /// Handles to the contents of `units` after a request wrote `range`.
     fn handles(&mut self, units: &[Lpn], range: SectorRange, request: &Request) -> Vec<u32> {
         let unit = self.front.unit;
         let (mut whole, mut seen) = (vec![0; self.unit_bytes() as usize], vec![0; self.unit_bytes() as usize]);
@@ -212,7 +214,7 @@ impl Drive {
         self.lookup(Lpn((sectors.start.0 / self.front.unit.0) as u32)).is_some()
     }
 
-    /// Units that a range touches, in pieces.
+    /// Units that a range touches, in pieces of at most [`UNITS_AT_ONCE`].
     fn pieces(&self, range: SectorRange) -> impl Iterator<Item = Vec<Lpn>> + use<> {
         let unit = self.front.unit.0;
         let first = range.start.0 / unit;
@@ -234,7 +236,7 @@ impl Drive {
         self.status(range, &failed)
     }
 
-    /// Writes sectors of a request, all or some.
+    /// Writes all or some sectors of a request.
     fn write(&mut self, range: SectorRange, request: &Request) -> Status {
         if range.is_empty() {
             return Status::Done;
@@ -247,7 +249,7 @@ impl Drive {
         let split = UnitSplit::new(range, self.front.unit);
         self.front.read_modify_writes += split.ragged();
         let mut failed = Failed::default();
-        // The rest of a unit that is covered in part is read first; what cannot be read is not rewritten.
+        // A unit that is covered in part is read first. If it cannot be read, it is not rewritten.
         for end in split.ragged_ends().collect::<Vec<_>>() {
             let unit = Lpn((end.start.0 / self.front.unit.0) as u32);
             self.read_batch(&[unit]).expect("a request in range asks for exported units");
@@ -280,8 +282,8 @@ impl Drive {
         self.status(range, &failed)
     }
 
-    /// Whether the drive waits for capacity with its last free block in hand: without one, nothing that its host gave up later
-    /// could be collected.
+    /// Whether the drive waits for capacity and has only its last free block. Without that block, nothing that the host gives up
+    /// later could be collected.
     fn is_starved(&self) -> bool {
         self.front.wanted.is_some() && self.free_blocks_min() <= 1
     }
@@ -291,7 +293,7 @@ impl Drive {
         (self.counters().host_units_read, self.counters().host_units_written)
     }
 
-    /// Notes what a request was counted as: a command, and not its units. Before it, `before` units had been asked for.
+    /// Counts a request as one command instead of by its units. `before` are the units that were asked for before it.
     fn count_request(&mut self, kind: Kind, before: (u64, u64)) {
         let now = self.units_asked();
         let (read, written) = (now.0 - before.0, now.1 - before.1);
@@ -302,7 +304,7 @@ impl Drive {
         commands.units_written += written;
     }
 
-    /// Lets the firmware finish what it began, without an answer from the host. Whether it takes more.
+    /// Lets the firmware finish what it began, without an answer from the host. Returns whether it takes more writes.
     fn settle(&mut self, mut outcome: Outcome) -> bool {
         loop {
             outcome = match outcome {
@@ -358,7 +360,7 @@ impl Drive {
     }
 }
 
-/// Adds a range to a rising list, joined with the last one where they touch or overlap.
+/// Adds a range to a rising list. It is joined with the last range if they touch or overlap.
 fn push(ranges: &mut Vec<SectorRange>, next: SectorRange) {
     if next.is_empty() {
         return;
@@ -374,7 +376,7 @@ fn push(ranges: &mut Vec<SectorRange>, next: SectorRange) {
     ranges.push(next);
 }
 
-/// The status of two parts of a request, the first of which lies before the second.
+/// The status of a request from those of two of its parts, the first of which lies before the second.
 fn joined(first: Status, second: Status) -> Status {
     match (first, second) {
         (Status::Done, other) | (other, Status::Done) => other,
@@ -396,7 +398,7 @@ impl Front {
         RequestId(self.next_id - 1)
     }
 
-    /// When the first of what is over and not handed out ended.
+    /// When the first completion ended that was not handed out yet.
     fn bound(&self) -> Option<SimTime> {
         self.done.iter().map(|answer| answer.at).min()
     }
@@ -459,7 +461,7 @@ impl BlockDevice for Drive {
             Kind::Write => CommandKind::Write,
             Kind::WriteZeroes if !request.flags.may_unmap => CommandKind::Write,
             Kind::WriteZeroes | Kind::Trim if request.flags.fua && self.may_lose_buffers() => {
-                // Pages of the metadata area tell of it, which are no operations of the host's.
+                // The record is in pages of the metadata area, which are not the host's operations.
                 self.commit_background();
                 CommandKind::Flush
             }

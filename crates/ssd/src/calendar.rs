@@ -1,6 +1,6 @@
-//! When something is due. A slot has one event to come at most, so the pending events are a table with one time a slot
-//! under a tree of minima. Time and event share a word, so that an update is one minimum of four keys a
-//! level, without a branch that could be mispredicted.
+//! When something is due. Each slot has at most one pending event, so the pending events are a table with one time a slot under a
+//! tree of minima. Time and event share a word: an update is one minimum of four keys a level, without a branch that could be
+//! mispredicted.
 
 /// Not due.
 pub(crate) const NEVER: u64 = u64::MAX;
@@ -12,20 +12,20 @@ pub(crate) struct Calendar {
     keys: Vec<[u64; 4]>,
     /// The least key.
     least: u64,
-    /// How many keys stand before those of the slots.
+    /// Number of keys before those of the slots.
     base: usize,
     bits: u32,
-    /// No event is earlier. It moves before a key would be all ones, so that none looks like nothing.
+    /// No event is earlier. The origin moves before a key would become all ones, which means "not due".
     origin: u64,
 }
 
 impl Calendar {
-    /// For slots with one event each, which has the slot's number.
+    /// Makes a calendar of slots with one event each. The event has the slot's number.
     pub(crate) fn new(slots: usize) -> Self {
         Self::with_events(slots, slots)
     }
 
-    /// For slots that may each have one of these events to come. Of events at one time the one with the lowest number comes
+    /// Makes a calendar of `slots` slots and `events` events. Of events at the same time, the one with the lowest number comes
     /// first.
     pub(crate) fn with_events(slots: usize, events: usize) -> Self {
         assert!(slots <= events, "{slots} slots have {events} events: at least one each");
@@ -37,7 +37,7 @@ impl Calendar {
         Self { keys: vec![[NEVER; 4]; inner + leaves], least: NEVER, base: 4 * inner, bits, origin: 0 }
     }
 
-    /// Sets when a slot is due. Nothing will be set before `now` any more.
+    /// Sets when a slot is due. After this call, nothing may be set to a time before `now`.
     #[inline]
     pub(crate) fn set(&mut self, slot: usize, now: u64, time: u64) {
         self.set_event(slot, slot, now, time);
@@ -54,13 +54,13 @@ impl Calendar {
         self.put(slot, (time - self.origin) << self.bits | event as u64);
     }
 
-    /// Sets when a slot is due, or that it is not.
+    /// Sets when a slot is due; [`NEVER`] clears it.
     #[inline]
     pub(crate) fn set_or_clear(&mut self, slot: usize, now: u64, time: u64) {
         if time == NEVER { self.clear(slot) } else { self.set(slot, now, time) }
     }
 
-    /// A slot is due no more.
+    /// Clears a slot: it is no longer due.
     #[inline]
     pub(crate) fn clear(&mut self, slot: usize) {
         self.put(slot, NEVER);
@@ -84,7 +84,7 @@ impl Calendar {
         self.least = least;
     }
 
-    /// Keys run over once in days; then they count from `now` on.
+    /// Moves the origin to `now`. Keys overflow once in days.
     #[cold]
     fn move_origin(&mut self, now: u64, time: u64) {
         assert!((time - now).leading_zeros() > self.bits, "no operation takes days: {time} ns after {now} ns");

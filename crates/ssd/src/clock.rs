@@ -17,11 +17,11 @@ const NS_DAYS: f64 = 1.0 / 86_400e9;
 /// What a clock is made of.
 #[derive(Clone, Debug)]
 pub struct ClockSpec {
-    /// By events, else by the timeline.
+    /// Uses the event scheduler; otherwise the timeline.
     pub by_events: bool,
     /// Times of the flash.
     pub timing: Timing,
-    /// Who goes first.
+    /// Order and modes of the scheduler.
     pub config: SchedulerConfig,
     /// Most re-reads of a page.
     pub rereads_max: u32,
@@ -30,7 +30,7 @@ pub struct ClockSpec {
 }
 
 impl ClockSpec {
-    /// A scheduler at time 0.
+    /// Makes a scheduler at time 0.
     ///
     /// # Errors
     /// Times or schedule contradict each other.
@@ -49,7 +49,7 @@ impl ClockSpec {
         })))
     }
 
-    /// A bound of what one flash operation adds to the time until everything is done.
+    /// An upper bound of the time that one flash operation adds until everything is done.
     fn operation_ns(&self, geometry: &Geometry) -> u64 {
         // A page that has more bytes than a number holds takes no less time for it.
         let page_bytes = u32::try_from(geometry.page_size().0).unwrap_or(u32::MAX);
@@ -59,11 +59,11 @@ impl ClockSpec {
     }
 }
 
-/// A scheduler, and where the time of requests stands.
+/// A scheduler, and the time up to which requests came.
 #[derive(Clone, Debug)]
 pub struct Clock {
     scheduler: Scheduler,
-    /// A bound of what one flash operation adds to the time until everything is done.
+    /// An upper bound of the time that one flash operation adds until everything is done.
     operation_ns: u64,
     /// The clock has reached its end: the next request could complete after [`CLOCK_MAX_NS`].
     is_over: bool,
@@ -71,7 +71,7 @@ pub struct Clock {
     at: u64,
     /// Whether collection takes no time.
     is_free: bool,
-    /// The operations of a request that take time, where collection does not.
+    /// The operations of a request that take time, where collection takes none.
     timed: Vec<FlashOp>,
 }
 
@@ -86,7 +86,7 @@ impl Clock {
         Ok(Self { scheduler, operation_ns, is_over: false, at: 0, is_free, timed: Vec::new() })
     }
 
-    /// Another scheduler that knows nothing of what was done so far, at the same time.
+    /// Replaces the scheduler by a new one, at the same time. The new one knows nothing of what was done so far.
     ///
     /// # Panics
     /// The spec is not the one that the clock was made of.
@@ -101,7 +101,7 @@ impl Clock {
         self.scheduler.keep_heat(heat);
     }
 
-    /// Goes on at `at`, in nanoseconds, no earlier than now, with nothing outstanding. What was is lost.
+    /// Continues at `at` ns, no earlier than now, with nothing outstanding. Requests that were outstanding are lost.
     pub(crate) fn restart(&mut self, spec: &ClockSpec, geometry: &Geometry, at: u64) {
         debug_assert!(at >= self.at, "time does not go back");
         self.reschedule(spec, geometry);
@@ -118,7 +118,7 @@ impl Clock {
         self.at
     }
 
-    /// The same in days.
+    /// When the last request came, in days.
     pub fn now_days(&self) -> f64 {
         self.at as f64 * NS_DAYS
     }
@@ -128,13 +128,13 @@ impl Clock {
         self.scheduler.heat(self.at)
     }
 
-    /// What turns operations into time, to be asked.
+    /// The scheduler, for queries.
     pub fn scheduler(&self) -> &Scheduler {
         &self.scheduler
     }
 
-    /// Lets time run until `at`, in nanoseconds, when a request comes; one that lies in the past comes now. `each` gets what
-    /// completes until then. Returns early once `stop` is true.
+    /// Lets time run until `at`, in nanoseconds, when a request comes. If `at` lies in the past, the request comes now. `each`
+    /// gets the completions until then. Returns early once `stop` is true.
     #[inline]
     pub fn arrive_at(&mut self, at: u64, stop: &AtomicBool, each: &mut impl FnMut(&Completion)) {
         if at > CLOCK_MAX_NS {
@@ -148,8 +148,8 @@ impl Clock {
         }
     }
 
-    /// Lets time run until fewer than `depth` requests are outstanding, when the next one comes. `each` gets what completes
-    /// until then. Returns early once `stop` is true.
+    /// Lets time run until fewer than `depth` requests are outstanding, which is when the next one comes. `each` gets the
+    /// completions until then. Returns early once `stop` is true.
     #[inline]
     pub fn arrive_below(&mut self, depth: u64, stop: &AtomicBool, each: &mut impl FnMut(&Completion)) {
         while self.scheduler.outstanding() >= depth
@@ -159,7 +159,7 @@ impl Clock {
         }
     }
 
-    /// As [`Clock::arrive_below`], but up to `until` and no further. Whether the request came.
+    /// As [`Clock::arrive_below`], but no further than `until`. Returns whether the request came.
     pub fn arrive_below_until(
         &mut self,
         depth: u64,
@@ -177,8 +177,8 @@ impl Clock {
         self.at <= until
     }
 
-    /// Lets time run until a request is done that was submitted and whose completion was not handed out, but up to `until` and no
-    /// further. Whether it is done.
+    /// Lets time run until a submitted request is done, but no further than `until`. The request's completion must not have been
+    /// handed out yet. Returns whether it is done.
     pub fn arrive_after(
         &mut self,
         token: u64,
@@ -194,24 +194,24 @@ impl Clock {
             };
             match self.complete(until, stop, seen) {
                 Some(at) => self.at = at.max(self.at),
-                // With nothing left to do the request is none that was submitted.
+                // Nothing is left to do, so no such request was submitted.
                 None => return stop.load(Ordering::Relaxed) || self.scheduler.next_at().is_none(),
             }
         }
         true
     }
 
-    /// Tells the scheduler that the time has passed, of a drive on which nobody waits for the next request.
+    /// Tells the scheduler that time has passed, on a drive whose next request nobody waits for.
     pub(crate) fn pass(&mut self) {
         self.scheduler.pass_to(self.at);
     }
 
-    /// Lets everything end. Once `stop` is true, what has not ended is left.
+    /// Lets everything end. Once `stop` is true, the rest is left undone.
     pub fn drain(&mut self, stop: &AtomicBool, each: &mut impl FnMut(&Completion)) {
         while !stop.load(Ordering::Relaxed) && self.complete(u64::MAX, stop, each).is_some() {}
     }
 
-    /// Hands out the next completion up to `until` and returns its time; none if there is none, or once `stop` is true.
+    /// Hands out the next completion up to `until` and returns its time. Returns `None` if there is none, or once `stop` is true.
     #[inline(never)]
     fn complete(&mut self, until: u64, stop: &AtomicBool, each: &mut impl FnMut(&Completion)) -> Option<u64> {
         while self.scheduler.work(until) {
@@ -225,8 +225,9 @@ impl Clock {
         Some(completion.at)
     }
 
-    /// Submits a request's operations, or ends the clock where they would not be done in time. Whether they were submitted. A
-    /// read that found nothing takes no time and is not. Out of line: in the loop of a run its registers would be spilled.
+    /// Submits a request's operations, or ends the clock if they would not be done in time. Returns whether they were submitted.
+    /// A read that found nothing takes no time and is not submitted. Not inlined: otherwise the loop of a run would spill its
+    /// registers.
     #[inline(never)]
     pub fn submit(&mut self, command: Command, ops: &[FlashOp]) -> bool {
         if command.kind == CommandKind::Read && ops.is_empty() {
@@ -254,7 +255,7 @@ impl Clock {
         !self.is_over
     }
 
-    /// Lets time run until the flash has nothing left to do. No request is outstanding.
+    /// Lets time run until the flash has nothing left to do. Requires that no request is outstanding.
     pub(crate) fn finish_work(&mut self, stop: &AtomicBool) {
         while let Some(next) = self.scheduler.next_work_at().filter(|next| *next <= CLOCK_MAX_NS)
             && !stop.load(Ordering::Relaxed)
@@ -264,7 +265,7 @@ impl Clock {
         }
     }
 
-    /// Where time stands, to a file or back. The schedule is empty on both sides.
+    /// Saves or reads the clock's time. The schedule is empty on both sides.
     pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
         archive.field("clock.now", &mut self.at)?;
         archive.field("clock.is-over", &mut self.is_over)?;
@@ -272,7 +273,7 @@ impl Clock {
         self.scheduler.heat_mut().map_or(Ok(()), |heat| heat.archive(now, archive))
     }
 
-    /// Keeps account of programs and erases, as a power cut needs it. See [`Scheduler::track_changes`].
+    /// Tracks programs and erases from now on, as a power cut needs it. See [`Scheduler::track_changes`].
     ///
     /// # Panics
     /// Collection takes no time: nobody would know when its programs and erases are done.
@@ -281,7 +282,8 @@ impl Clock {
         self.scheduler.track_changes();
     }
 
-    /// Programs and erases that are done, of all submitted, up to the first one that is not. See [`Scheduler::settle_changes`].
+    /// Number of the submitted programs and erases that are done, up to the first one that is not. See
+    /// [`Scheduler::settle_changes`].
     pub fn settle_changes(&mut self) -> u64 {
         self.scheduler.settle_changes(self.at)
     }
@@ -291,12 +293,12 @@ impl Clock {
         self.scheduler.changes_seen()
     }
 
-    /// How far those are that come after these. See [`Scheduler::progress`].
+    /// How far the programs and erases after the settled ones are. See [`Scheduler::progress`].
     pub fn progress(&self) -> Vec<Progress> {
         self.scheduler.progress(self.at)
     }
 
-    /// Whether the scrubber's operations so far are through.
+    /// Whether the scrubber's operations so far are done.
     pub fn scrub_is_through(&self) -> bool {
         self.scheduler.outstanding_of(Task::Scrub) == 0
     }

@@ -1,24 +1,24 @@
-//! What the host asks, when it is done, and what the time went to.
+//! Host commands, their completions, and where their time went.
 
-/// What the host wants.
+/// Kinds of host commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommandKind {
-    /// Data.
+    /// Reads data.
     Read,
-    /// To keep data.
+    /// Writes data.
     Write,
-    /// To forget data. Done at once.
+    /// Discards data. Done at once.
     Trim,
-    /// To hear when every program so far is done.
+    /// Completes when every earlier program is done.
     Flush,
 }
 
 /// A host command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// The caller's own number for it; comes back with the completion.
+    /// The caller's number for the command, which the completion returns.
     pub token: u64,
-    /// What is wanted.
+    /// Kind of the command.
     pub kind: CommandKind,
     /// Bytes of user data.
     pub bytes: u64,
@@ -29,7 +29,7 @@ macro_rules! breakdown {
     ($($(#[$doc:meta])* $field:ident = $name:literal,)*) => {
         /// Where the time of a command went, by the page that finished last, in nanoseconds. The parts add up to the latency.
         ///
-        /// Waiting is told by who held the die or the channel meanwhile.
+        /// Waiting is split by the task that held the die or the channel.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct Breakdown {
             $($(#[$doc])* pub $field: u64,)*
@@ -99,8 +99,8 @@ breakdown! {
     program_ns = "program",
     /// In the write cache: waiting for room, and its latency.
     cache_ns = "cache",
-    /// Of writes and flushes: waiting for operations that had to come before, and being suspended, where no collection held
-    /// them back.
+    /// Of writes and flushes: waiting for operations that had to come before, and being suspended. What a collection held back
+    /// counts as `gc`.
     dependency_ns = "dependency",
     /// On the link to the host, waiting for it included.
     link_ns = "link",
@@ -118,7 +118,7 @@ impl Breakdown {
 pub struct Completion {
     /// The caller's number.
     pub token: u64,
-    /// What was wanted.
+    /// Kind of the command.
     pub kind: CommandKind,
     /// Bytes of user data.
     pub bytes: u64,

@@ -1,7 +1,7 @@
 //! How long flash takes and in which order it works.
 //!
-//! [`Order`], [`Suspend`] and [`Collection`] are keys of a scenario too: their words and the first lines of their comments are in its
-//! schema. What the scheduler makes of them stands at the fields of [`SchedulerConfig`].
+//! [`Order`], [`Suspend`] and [`Collection`] are keys of a scenario too: their words and the first lines of their comments are in
+//! its schema. What the scheduler does with them is explained at the fields of [`SchedulerConfig`].
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -40,7 +40,7 @@ impl Timing {
 /// The time of a page's type.
 #[inline]
 fn of_type(times: &[u64], page: u32) -> u64 {
-    // A division would cost as much as all else here.
+    // A division would cost as much as everything else here.
     if let [time] = times { *time } else { times[page as usize % times.len()] }
 }
 
@@ -89,11 +89,12 @@ pub enum Collection {
     Foreground,
     /// A victim starts where no one waits.
     Background,
-    /// Others come in between.
+    /// Other operations may run between those of a victim.
     Preemptible,
-    /// A victim starts where no one waits, and in a stripe's group of dies one at a time.
+    /// As `background`, and the dies of a stripe collect one at a time.
     Rotating,
-    /// It takes no time at all: the ideal of a drive whose collection never blocks anyone, as the released code of 001 has ttFlash.
+    /// Collection takes no time: the ideal of a drive whose collection never blocks anyone, as ttFlash in the released code of
+    /// 001.
     Free,
 }
 
@@ -103,15 +104,14 @@ pub enum MultiPlane {
     /// One operation at a time.
     #[default]
     Off,
-    /// Operations of one kind on different planes that follow each other in a die's queue run as one. Transfers stay
-    /// serial.
+    /// Operations of one kind on different planes run as one if they follow each other in a die's queue. Transfers stay serial.
     On,
 }
 
 /// Memory of the controller that acknowledges writes before they are programmed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriteCache {
-    /// Capacity. A larger write is admitted when nothing else can leave.
+    /// Capacity. A larger write is admitted when no program is left that could make room.
     pub bytes: u64,
     /// From admission to acknowledgment.
     pub latency_ns: u64,
@@ -126,10 +126,12 @@ pub struct Processors {
     pub think_ns: u64,
 }
 
-/// What joins the host to the drive: a command passes it alone and once, when the drive is done with it, whichever way its data go.
+/// The link between the host and the drive. A command has it to itself and crosses it once, when the drive is done with it,
+/// whether its data go to or from the host.
 ///
-/// Data of a write should come before it is served. A closed loop has the same throughput and the same mean latency either way, as
-/// each round passes the same stations; a cached write is acknowledged as late, but its program begins up to one crossing too early.
+/// In truth a write's data cross before it is served. In a closed loop, throughput and mean latency are the same either way, as
+/// each round passes the same stations. A cached write is acknowledged at the same time, but its program begins up to one
+/// crossing too early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {
     /// Rate of data; without one they take no time.
@@ -139,7 +141,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// For how long a command of so many bytes has the link to itself, rounded up to whole nanoseconds.
+    /// Time that a command of `bytes` bytes has the link to itself, rounded up to whole nanoseconds.
     pub fn crossing_ns(&self, bytes: u64) -> u64 {
         let data =
             self.bytes_per_second.map_or(0, |rate| (u128::from(bytes) * 1_000_000_000).div_ceil(u128::from(rate)));
@@ -150,25 +152,30 @@ impl Link {
 /// How operations are scheduled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SchedulerConfig {
-    /// Who is next where several operations wait for a die, a channel or a processor. First come: the one that came first, whoever it
-    /// works for. By class: host before garbage collection before scrubbing before wear leveling, at every grant; what runs is not
-    /// interrupted (004 §4). Operations that depend on each other keep their order.
+    /// Which of the operations that wait for a die, a channel or a processor is next. First come: the one that came first,
+    /// whatever its task. By class: host before garbage collection before scrubbing before wear leveling, at every grant; a
+    /// running operation is not interrupted (004 §4). Operations that depend on each other keep their order.
     pub order: Order,
     /// Whether host reads overtake host writes.
     pub read_priority: ReadPriority,
-    /// What a host read interrupts. The rest of it is done when no host read waits on the die any more. What would end within the
-    /// overhead is let end.
+    /// What a host read interrupts. The interrupted operation continues once no host read waits on the die. An operation that
+    /// would end within the suspend overhead is not interrupted.
     pub suspend: Suspend,
     /// From the interruption until the die can read.
     pub suspend_ns: u64,
-    /// How garbage collection shares dies. A job is one victim: its relocations and its erase. In the foreground jobs have the host's
-    /// class, and what comes after a job waits, on the dies that the job reads or erases, until the whole job is done. In the background
-    /// jobs have a class of their own, but one that has begun on a die is finished there before what came after it. Preemptible jobs have
-    /// a class of their own too, and anyone gets in between. Rotating ones are as in the background, and in each group of
-    /// [`Self::group_dies`] one waits for the one before it; what it does outside its group nobody waits for. Free ones are not scheduled, by either scheduler: [`crate::Clock`] leaves their
-    /// operations out.
+    /// How garbage collection shares dies. A job is one victim: its relocations and its erase.
+    ///
+    /// - Foreground: jobs have the host's class. What comes after a job waits, on the dies that the job reads or erases, until
+    ///   the whole job is done.
+    /// - Background: jobs have a class of their own, but a job that has begun on a die is finished there before what came after
+    ///   it.
+    /// - Preemptible: jobs have a class of their own, and any operation may come in between.
+    /// - Rotating: as in the background, and in each group of [`Self::group_dies`] a job waits for the one before it. Nothing
+    ///   waits for what it does outside its group.
+    /// - Free: jobs are not scheduled by either scheduler: [`crate::Clock`] leaves their operations out.
     pub collection: Collection,
-    /// Dies of a group in which collections take turns, as they are numbered; the drive has whole groups. `None`: all dies are one.
+    /// Number of consecutive dies in a group, in which collections take turns. The drive has whole groups. `None`: all dies are
+    /// one group.
     pub group_dies: Option<u32>,
     /// Whether planes work together.
     pub multi_plane: MultiPlane,
@@ -214,8 +221,8 @@ pub const TIME_MAX_NS: u64 = 1_000_000_000_000;
 /// The last moment of the simulated clock, nanoseconds from its start: 584 years. The number beyond marks "never".
 pub const CLOCK_MAX_NS: u64 = u64::MAX - 1;
 
-/// A bound of what one operation adds to the time until everything is done: as if no two ran at once, and each had every
-/// delay there is. Its page has at most `page_bytes` and is sensed again at most `rereads_max` times.
+/// An upper bound of the time that one operation adds until everything is done: as if no two operations ran at once and each had
+/// every possible delay. Its page has at most `page_bytes` bytes and is sensed again at most `rereads_max` times.
 pub fn operation_ns_bound(timing: &Timing, config: &SchedulerConfig, page_bytes: u32, rereads_max: u32) -> u64 {
     let longest = |times: &[u64]| times.iter().copied().max().unwrap_or(0);
     let sensing = longest(&timing.read_ns).saturating_mul(1 + u64::from(rereads_max));

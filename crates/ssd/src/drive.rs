@@ -1,12 +1,11 @@
-//! A drive that one can hold: firmware, medium, calendar and clock as one thing.
+//! A drive as one value: firmware, medium, calendar and clock.
 //!
-//! A drive ages on the counting medium, which only wears. What needs errors or time (a request through
-//! [`wane_blockdev::BlockDevice`], a clock, flash that fails) moves the firmware's tables under the detailed medium, without
-//! copying them, and the next [`Drive::write_batch`] moves them back once nothing is outstanding. The state is the same on
-//! both.
+//! A drive ages on the counting medium, which only counts wear. Errors and time need the detailed medium: a request through
+//! [`wane_blockdev::BlockDevice`], a clock, flash that fails. The firmware's tables then move to the detailed medium without a
+//! copy, and the next [`Drive::write_batch`] moves them back once nothing is outstanding. The state is the same on both.
 //!
 //! State changes at once, in the calls that take mapping units. Time follows: between two requests the clock runs
-//! ([`Drive::arrive_at`]), and [`Drive::commit`] makes one request of what was done since the last.
+//! ([`Drive::arrive_at`]), and [`Drive::commit`] makes one request of what was done since the last commit.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::AtomicBool;
@@ -40,18 +39,18 @@ pub struct DriveConfig {
     pub ftl: FtlConfig,
     /// Erases of each flash block so far, by its id; none where all are new. The blocks of a superblock have equally many.
     pub erase_counts: Vec<u32>,
-    /// Raw bit errors and their correction; none where the flash never errs. They begin when the drive first needs them.
+    /// Raw bit errors and their correction; none where the flash never errs. Errors begin when the drive first needs them.
     pub errors: Option<ErrorConfig>,
-    /// What breaks: programs, erases, wordlines, dies.
+    /// Faults: programs, erases, wordlines and dies that fail.
     pub faults: Option<FaultConfig>,
-    /// Times of the flash and who goes first; without, requests take no time.
+    /// Times of the flash and its scheduler. Without a clock, requests take no time.
     pub clock: Option<ClockSpec>,
-    /// Keeps the bytes that it is given, in memory.
+    /// Whether the drive keeps in memory the bytes that are written to it.
     pub keeps_bytes: bool,
 }
 
 impl DriveConfig {
-    /// A drive without errors, faults and clock, of new flash.
+    /// Makes the configuration of a drive of new flash without errors, faults and clock.
     pub fn new(geometry: Geometry, ftl: FtlConfig) -> Self {
         Self { geometry, ftl, erase_counts: Vec::new(), errors: None, faults: None, clock: None, keeps_bytes: false }
     }
@@ -87,10 +86,10 @@ pub enum DriveError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AgeError {
-    /// It takes no more writes.
+    /// The drive takes no more writes.
     #[error("the drive died after {written} of the units: {cause:?}")]
     Died {
-        /// What it died of.
+        /// Why the drive died.
         cause: EndOfLife,
         /// Units that were written.
         written: usize,
@@ -100,12 +99,12 @@ pub enum AgeError {
     OutOfRange(OutOfRange),
 }
 
-/// The firmware over either medium.
+/// The firmware over one of the two media.
 #[derive(Clone)]
 enum Firmware {
     Counting(Box<Ftl<Array>>),
     Detailed(Box<Ftl<Flash>>),
-    /// Between the two, for the length of a call.
+    /// Moving between the two, during a call.
     Moving,
 }
 
@@ -130,14 +129,14 @@ mod power;
 
 pub use power::PoweredOff;
 
-/// What the flash knows beside its wear, while the drive ages.
+/// What the flash knows in addition to its wear, while the drive ages.
 #[derive(Clone)]
 enum Asleep {
-    /// Nothing yet: it was never awake.
+    /// Nothing yet: the flash was never awake.
     Never,
-    /// This.
+    /// The flash rests with this knowledge.
     Resting(Box<Resting>),
-    /// It is awake.
+    /// The flash is awake.
     Awake,
 }
 
@@ -149,18 +148,18 @@ pub struct Drive {
     errors: Option<ErrorConfig>,
     clock_spec: Option<ClockSpec>,
     pub(crate) clock: Option<Clock>,
-    /// Stays under the detailed medium, whatever is asked.
+    /// Stays on the detailed medium, whatever is asked.
     keeps_detail: bool,
-    /// Never ages on the counting medium: what fails, and who looks at the flash, must see all of it.
+    /// Never ages on the counting medium, because faults and policies that look at the flash must see everything.
     needs_detail: bool,
     is_striped: bool,
     scrubs: bool,
     may_fail: bool,
     /// The day on which the clock started.
     first_day: f64,
-    /// Today, while the flash has none.
+    /// Today, while there is no detailed flash that keeps the day.
     day: f64,
-    /// Days that it lay without power, and how often.
+    /// Days that the drive lay without power, and how often it did.
     unpowered: (f64, u64),
     /// How often its power failed.
     power_cuts: u64,
@@ -168,15 +167,15 @@ pub struct Drive {
     geometry: Geometry,
     /// Whether relocations err while it ages without time.
     relocations: Relocations,
-    /// Whether what cannot be corrected reads with wrong bits, and nobody notices.
+    /// Whether uncorrectable pages read with wrong bits that nobody notices.
     flips_bits: bool,
-    /// Which bits those are.
+    /// Chooses those bits.
     flips: Stream,
     /// Units that the present request read wrong, and their wrong bits.
     pub(crate) misread: Vec<(Lpn, Vec<u32>)>,
-    /// Reads of which the host got wrong bits and no word of it.
+    /// Number of reads that returned wrong bits to the host without an error.
     reads_misread: u64,
-    /// The bytes that it keeps; `None` of a drive that keeps none.
+    /// The bytes that the drive keeps; `None` if it keeps none.
     pub(crate) payload: Option<Payload>,
     pub(crate) front: Front,
 }
@@ -189,19 +188,19 @@ pub(crate) struct Front {
     pub(crate) unit: Sectors,
     pub(crate) sector: Sectors,
     pub(crate) capacity: Sectors,
-    /// Requests in the clock, without the moment of their end.
+    /// Requests in the clock, without the time of their end.
     pub(crate) pending: BTreeMap<u64, Answer>,
-    /// Those that are over, but not handed out.
+    /// Requests that are over but not handed out.
     pub(crate) done: Vec<Answer>,
     pub(crate) notices: Vec<Notice>,
-    /// The capacity that was wanted last.
+    /// The capacity that the drive asked for last.
     pub(crate) wanted: Option<Sectors>,
     pub(crate) breakdowns: VecDeque<(RequestId, Breakdown)>,
     pub(crate) read_modify_writes: u64,
     pub(crate) commands: Commands,
 }
 
-/// Requests that read and wrote, and the units that these were counted as.
+/// Numbers of read and write requests, and the units that these were counted as.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Commands {
     pub(crate) reads: u64,
@@ -234,7 +233,7 @@ impl Front {
 pub(crate) static GO: AtomicBool = AtomicBool::new(false);
 
 impl Drive {
-    /// A drive that holds no data.
+    /// Builds a drive that holds no data.
     ///
     /// # Errors
     /// Firmware, flash and clock do not fit each other, or the tables find no memory.
@@ -311,8 +310,8 @@ impl Drive {
 
     // Medium.
 
-    /// Brings the drive under the detailed medium: what is done from now on may err and takes time. Data written before count
-    /// as written now.
+    /// Brings the drive to the detailed medium: from now on its operations may err and take time. Data written before count as
+    /// written now.
     pub fn wake(&mut self) {
         if matches!(self.asleep, Asleep::Awake) {
             return;
@@ -331,17 +330,17 @@ impl Drive {
         if let Some(errors) = self.errors.take() {
             flash.set_cells(Cells::new(&self.geometry, errors, self.streams.stream("nand")));
         }
-        // What is lost in a relocation matters where stripes give it back, and takes time where time is kept.
+        // Data lost in a relocation matter where stripes restore them, and restoring takes time where time is kept.
         flash.set_relocations(if self.is_striped { Relocations::Checked } else { self.relocations });
         self.firmware = Firmware::Detailed(ftl);
         if let (Some(clock), Some(spec)) = (&mut self.clock, &self.clock_spec) {
-            // It saw nothing of the aging, and nothing is outstanding.
+            // The scheduler saw nothing of the aging, and nothing is outstanding.
             clock.renew(spec, &self.geometry);
             self.record();
         }
     }
 
-    /// Brings the drive back under the counting medium, if nothing needs the other one. Whether it is there.
+    /// Brings the drive back to the counting medium, if nothing needs the detailed one. Returns whether it is there.
     pub fn rest(&mut self) -> bool {
         if !matches!(self.asleep, Asleep::Awake) {
             return true;
@@ -366,7 +365,7 @@ impl Drive {
         true
     }
 
-    /// With `true` the drive stays under the detailed medium from now on, so that batches are parts of requests too.
+    /// Keeps the drive on the detailed medium from now on if `keeps`, so that batches are parts of requests too.
     pub fn keep_detail(&mut self, keeps: bool) {
         self.keeps_detail = keeps;
         if keeps {
@@ -387,7 +386,7 @@ impl Drive {
         }
     }
 
-    /// What the flash knows beside its wear, while the drive rests.
+    /// What the flash knows in addition to its wear, while the drive rests.
     pub(crate) fn resting(&self) -> Option<&Resting> {
         match &self.asleep {
             Asleep::Resting(resting) => Some(resting),
@@ -402,12 +401,12 @@ impl Drive {
         }
     }
 
-    /// Condition of a flash block; of a drive at rest, its wear alone.
+    /// Condition of a flash block. For a drive at rest it is the wear alone.
     pub fn health(&self, block: BlockId) -> Health {
         over_either!(&self.firmware, ftl => ftl.media().health(block))
     }
 
-    /// Gives every block a past: `past` answers how many days ago its data were written and how often it was read since.
+    /// Gives every block a past: `past` returns how many days ago its data were written and how often it was read since.
     ///
     /// # Panics
     /// The days are negative or no finite number.
@@ -425,8 +424,9 @@ impl Drive {
 
     // State: what the host asks, without time.
 
-    /// Writes mapping units, in order, and ages the drive: no time passes. Stops where the drive wants capacity back or has
-    /// worked long enough, with the count taken; answer, call [`Drive::reclaim`] or [`Drive::resume`], and go on with the rest.
+    /// Writes mapping units, in order, and ages the drive: no time passes. Stops if the drive wants capacity back or has worked
+    /// long enough, and returns how many units were written. The caller then answers, calls [`Drive::reclaim`] or
+    /// [`Drive::resume`], and continues with the rest.
     ///
     /// A drive that does not keep its detail goes to rest first.
     #[inline]
@@ -435,8 +435,8 @@ impl Drive {
         self.write_batch_from(Origin::Host, units)
     }
 
-    /// As [`Drive::write_batch`], to the end: goes on where the drive pauses, and where it wants capacity back, as a host that
-    /// gives none.
+    /// As [`Drive::write_batch`], to the end: continues where the drive pauses. Where the drive wants capacity back, it continues
+    /// like a host that gives none.
     ///
     /// # Errors
     /// The drive died, or a unit is not exported.
@@ -458,7 +458,7 @@ impl Drive {
         Ok(())
     }
 
-    /// As [`Drive::write_batch`], and counted for whoever asks.
+    /// As [`Drive::write_batch`], counted under `origin`.
     #[inline]
     #[must_use = "a batch may end before all of it is written"]
     pub fn write_batch_from(&mut self, origin: Origin, units: &[Lpn]) -> (usize, Outcome) {
@@ -489,7 +489,7 @@ impl Drive {
         done
     }
 
-    /// Reads mapping units. [`Drive::unread`] says which could not be brought.
+    /// Reads mapping units. [`Drive::unread`] lists those that could not be read.
     ///
     /// # Errors
     /// One of them is not exported; nothing is read.
@@ -498,7 +498,7 @@ impl Drive {
         over_either!(&mut self.firmware, ftl => ftl.read(units))
     }
 
-    /// The units that the last read could not bring.
+    /// The units that could not be read in the last read.
     pub fn unread(&self) -> &[Lpn] {
         over_either!(&self.firmware, ftl => ftl.unread())
     }
@@ -516,15 +516,15 @@ impl Drive {
         over_either!(&mut self.firmware, ftl => ftl.trim(units))
     }
 
-    /// Makes sure that what was written and trimmed so far survives a power cut: see [`Ftl::flush`]. What it programs is charged to no
-    /// request.
+    /// Makes sure that everything written and trimmed so far survives a power cut: see [`Ftl::flush`]. The programs of the flush
+    /// are charged to no request.
     pub fn flush_batch(&mut self) -> Outcome {
         let outcome = self.flush_firmware();
         self.commit_background();
         outcome
     }
 
-    /// As [`Drive::flush_batch`], and what it programs is part of the present request.
+    /// As [`Drive::flush_batch`], but its programs are part of the present request.
     pub(crate) fn flush_firmware(&mut self) -> Outcome {
         over_either!(&mut self.firmware, ftl => ftl.flush())
     }
@@ -537,27 +537,27 @@ impl Drive {
         over_either!(&mut self.firmware, ftl => ftl.write_uncorrectable(unit))
     }
 
-    /// Goes on after an [`Outcome::Paused`].
+    /// Continues after an [`Outcome::Paused`].
     pub fn resume(&mut self) -> Outcome {
         over_either!(&mut self.firmware, ftl => ftl.resume())
     }
 
-    /// Goes on after an [`Outcome::Demand`], answered or not.
+    /// Continues after an [`Outcome::Demand`], whether the host gave capacity or not.
     pub fn reclaim(&mut self) -> Outcome {
         over_either!(&mut self.firmware, ftl => ftl.reclaim())
     }
 
-    /// Resumes writing after the host gave space up, also when no free block was left.
+    /// Resumes writing after the host gave space up, even if no free block was left.
     pub fn look_for_space(&mut self) -> Outcome {
         over_either!(&mut self.firmware, ftl => ftl.look_for_space())
     }
 
-    /// Free blocks of the domain that has least.
+    /// Number of free blocks in the domain that has the fewest.
     pub fn free_blocks_min(&self) -> u32 {
         over_either!(&self.firmware, ftl => ftl.free_blocks_min())
     }
 
-    /// Asks for the map entries of units that will soon be read or written.
+    /// Prefetches the map entries of units that will soon be read or written.
     #[inline]
     pub fn prefetch(&self, units: &[Lpn]) {
         over_either!(&self.firmware, ftl => ftl.prefetch(units));
@@ -575,7 +575,7 @@ impl Drive {
         self.may_fail
     }
 
-    /// One step of the scrubber, or nothing where it has nothing to do or its last step is not through yet.
+    /// Makes one step of the scrubber. Returns `None` if it has nothing to do or its last step is not done yet.
     pub fn scrub(&mut self) -> Option<Outcome> {
         if !self.scrubs || !self.clock.as_ref().is_none_or(Clock::scrub_is_through) {
             return None;
@@ -586,7 +586,7 @@ impl Drive {
 
     // Time.
 
-    /// Starts a clock at time 0 on the present day, in place of the one there was; from now on what is done takes time.
+    /// Starts a clock at time 0 on the present day, in place of an earlier one. From now on operations take time.
     ///
     /// # Errors
     /// Times or schedule contradict each other.
@@ -602,7 +602,7 @@ impl Drive {
         Ok(())
     }
 
-    /// What the drive does from now on takes time, and a power cut may find it unfinished.
+    /// Records operations from now on: they take time, and a power cut may find them unfinished.
     fn record(&mut self) {
         let (Firmware::Detailed(ftl), Some(clock)) = (&mut self.firmware, &mut self.clock) else { return };
         ftl.media_mut().record(true);
@@ -625,7 +625,7 @@ impl Drive {
         self.flash().map_or(self.day, Media::now_days)
     }
 
-    /// Lets days pass without work: data age. A drive with a clock goes on from there.
+    /// Lets time pass without work until `day`: data age. The clock of a drive continues from there.
     ///
     /// # Panics
     /// The day lies in the past, or is no finite number.
@@ -636,7 +636,7 @@ impl Drive {
             self.first_day += day - self.day();
         }
         if !self.is_awake() && self.may_err() {
-            // What was written so far is of the day that ends.
+            // Everything written so far belongs to the day that ends.
             self.wake();
         }
         self.pass_to(day);
@@ -653,7 +653,7 @@ impl Drive {
         }
     }
 
-    /// Lets faults come that are due after so many drive writes.
+    /// Triggers the faults that are due after `drive_writes` drive writes.
     ///
     /// # Panics
     /// The number is negative or not finite.
@@ -666,15 +666,15 @@ impl Drive {
         }
     }
 
-    /// Lets everything end that was committed. Once `stop` is true, what has not ended is left.
+    /// Lets everything end that was committed. Once `stop` is true, the rest is left undone.
     pub fn drain(&mut self, stop: &AtomicBool, each: &mut impl FnMut(&Completion)) {
         if let Some(clock) = &mut self.clock {
             clock.drain(stop, each);
         }
     }
 
-    /// Makes one request, that comes now, of what the drive did since the last commit. None where nothing is timed: no clock,
-    /// a clock at its end, or a read that found nothing.
+    /// Makes one request, which comes now, of what the drive did since the last commit. Returns `None` if nothing is timed: no
+    /// clock, a clock at its end, or a read that found nothing.
     #[inline]
     pub fn commit(&mut self, kind: CommandKind, bytes: u64) -> Option<RequestId> {
         let (Some(clock), Firmware::Detailed(ftl)) = (&mut self.clock, &mut self.firmware) else { return None };
@@ -691,7 +691,7 @@ impl Drive {
         Some(RequestId(token))
     }
 
-    /// Commits what the drive did on its own account: for nobody, and so no request's latency.
+    /// Commits what the drive did on its own account, which adds to no request's latency.
     pub fn commit_background(&mut self) {
         if self.flash().is_some_and(|flash| !flash.ops().is_empty()) {
             // A trim without host operations is done at once.
@@ -714,7 +714,7 @@ impl Drive {
         errs || self.needs_detail
     }
 
-    /// Lets the days pass that the clock has.
+    /// Moves the drive's day to that of the clock.
     #[inline]
     pub(crate) fn follow_clock(&mut self) {
         if let Some(clock) = &self.clock {
@@ -728,7 +728,7 @@ impl Drive {
         over_either!(&self.firmware, ftl => ftl.may_lose_buffers())
     }
 
-    /// What the drive died of.
+    /// Why the drive died.
     pub fn end_of_life(&self) -> Option<EndOfLife> {
         over_either!(&self.firmware, ftl => ftl.end_of_life())
     }

@@ -3,12 +3,12 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Commands kept in order at most. Sorted insertion shifts the later ones; up to here that is cheaper than a heap, whose
-/// comparisons mispredict.
+/// Most commands that are kept in order. Sorted insertion shifts the later ones; up to this number that is cheaper than a heap,
+/// whose comparisons mispredict.
 const NEXT: usize = 64;
 
-/// Numbers of commands, each with a time and a rank; the earliest comes out first, and of those of one time the one with the
-/// lowest rank. Ranks may wrap around; those in it at once lie within 2^31 of each other.
+/// Numbers of commands, each with a time and a rank. The earliest comes out first; at equal times, the one with the lowest rank.
+/// Ranks may wrap around; those present at once lie within 2^31 of each other.
 #[derive(Clone, Debug)]
 pub(crate) struct Due {
     /// The earliest in order, from `first` up to `end`. None of them comes after one of the heap.
@@ -89,7 +89,7 @@ impl Due {
         next[0] = entry;
     }
 
-    /// The earliest, if its time is at most `until`: its time and its number.
+    /// Removes the earliest if its time is at most `until`. Returns its time and its number.
     #[inline]
     pub(crate) fn remove(&mut self, until: u64) -> Option<(u64, u32)> {
         if self.first == self.end && !self.later.is_empty() {
@@ -139,7 +139,7 @@ mod tests {
             for step in 0..60_000u32 {
                 let rising = step % 6000 < 3000;
                 if plain.len() < room && (plain.is_empty() || stream.below(10) < if rising { 6 } else { 4 }) {
-                    // Ranks that do not rise with the steps: ties are not told by who went in first.
+                    // Ranks do not rise with the steps, so that the order of insertion does not decide ties.
                     let (at, rank) = (u64::from(step / 20) + stream.below(50), step * 7919 % 60_013);
                     due.insert(at, rank.wrapping_sub(30_000), rank);
                     plain.insert((at, rank));

@@ -4,7 +4,7 @@ use hdrhistogram::Histogram as Buckets;
 
 use crate::command::{Breakdown, BreakdownTotals, CommandKind, Completion};
 
-/// Percentiles that reports give.
+/// Percentiles in reports.
 pub const PERCENTILES: [f64; 7] = [50.0, 75.0, 90.0, 95.0, 99.0, 99.9, 99.99];
 
 /// Latencies of one kind of command. Buckets are three significant digits wide; count, sum and extremes are exact.
@@ -23,7 +23,7 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// An empty one.
+    /// Makes an empty histogram.
     pub fn new() -> Self {
         let buckets = Buckets::new(3).expect("three digits are allowed");
         Self { buckets, sum_ns: 0, min_ns: u64::MAX, max_ns: 0 }
@@ -37,32 +37,32 @@ impl Histogram {
         self.max_ns = self.max_ns.max(latency_ns);
     }
 
-    /// How many.
+    /// Number of latencies.
     pub fn count(&self) -> u64 {
         self.buckets.len()
     }
 
-    /// Their sum, exact.
+    /// Sum of the latencies, exact.
     pub fn sum_ns(&self) -> u128 {
         self.sum_ns
     }
 
-    /// Their mean, exact up to the division; 0 without any.
+    /// Mean of the latencies, exact up to the division; 0 without any.
     pub fn mean_ns(&self) -> f64 {
         if self.count() == 0 { 0.0 } else { self.sum_ns as f64 / self.count() as f64 }
     }
 
-    /// The shortest; 0 without any.
+    /// The shortest latency; 0 without any.
     pub fn min_ns(&self) -> u64 {
         if self.count() == 0 { 0 } else { self.min_ns }
     }
 
-    /// The longest; 0 without any.
+    /// The longest latency; 0 without any.
     pub fn max_ns(&self) -> u64 {
         self.max_ns
     }
 
-    /// The latency that `percent` of them do not exceed, within 0.1 % and never above the longest; 0 without any.
+    /// The latency that `percent` percent of them do not exceed, within 0.1 % and never above the longest; 0 without any.
     pub fn percentile_ns(&self, percent: f64) -> u64 {
         if self.count() == 0 {
             return 0;
@@ -83,7 +83,7 @@ impl Histogram {
         points
     }
 
-    /// Adds another one's latencies.
+    /// Adds the latencies of another histogram.
     pub fn merge(&mut self, other: &Self) {
         self.buckets.add(&other.buckets).expect("it grows to what the other one holds");
         self.sum_ns += other.sum_ns;
@@ -96,14 +96,14 @@ impl Histogram {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BreakdownSum {
     earlier: BreakdownTotals,
-    /// The latest, which are added in narrow words.
+    /// The latest breakdowns, added in narrow words.
     recent: Breakdown,
-    /// Bound on each part of those.
+    /// Upper bound of each part of these.
     recent_total_ns: u64,
 }
 
 impl BreakdownSum {
-    /// Adds one command's, whose parts add up to `total_ns`.
+    /// Adds one command's breakdown, whose parts add up to `total_ns`.
     #[inline]
     pub fn add(&mut self, breakdown: &Breakdown, total_ns: u64) {
         debug_assert_eq!(breakdown.total_ns(), total_ns, "the parts of a latency add up to it");
@@ -130,27 +130,27 @@ impl BreakdownSum {
     }
 }
 
-/// What the host saw: reads and writes, with what their time went to.
+/// Latencies of the host's reads and writes, and where their time went.
 #[derive(Clone, Debug, Default)]
 pub struct Latencies {
-    /// Of reads.
+    /// Latencies of reads.
     pub reads: Histogram,
-    /// Of writes.
+    /// Latencies of writes.
     pub writes: Histogram,
-    /// What reads waited for.
+    /// Where the time of reads went.
     pub read_breakdown: BreakdownSum,
-    /// What writes waited for.
+    /// Where the time of writes went.
     pub write_breakdown: BreakdownSum,
     /// Bytes read.
     pub bytes_read: u64,
     /// Bytes written.
     pub bytes_written: u64,
-    /// Of what stands above requests, each kind by the number that its caller gave it; none where none was recorded.
+    /// Latencies of operations above requests, by the number that the caller gave their kind. Empty if none was recorded.
     pub operations: Vec<Histogram>,
 }
 
 impl Latencies {
-    /// None yet.
+    /// Makes an empty record.
     pub fn new() -> Self {
         Self::default()
     }
@@ -180,7 +180,7 @@ impl Latencies {
         self.operations[kind].record(latency_ns);
     }
 
-    /// Adds another one's commands and operations.
+    /// Adds the commands and operations of another record.
     pub fn merge(&mut self, other: &Self) {
         self.reads.merge(&other.reads);
         self.writes.merge(&other.writes);

@@ -1,11 +1,11 @@
-//! The drive: firmware, flash and time as one thing that can be held, aged, asked and cloned.
+//! The drive: firmware, flash and time as one value that can be aged, queried and cloned.
 //!
 //! [`Drive`] owns the firmware, the medium and the calendar, and if it has one, a clock; it is a
-//! [`BlockDevice`](wane_blockdev::BlockDevice). State comes first and knows no time: what a request does to the flash leaves a
-//! list of [`wane_nand::FlashOp`]. A scheduler places these on dies and channels and says when the request is done and where its
-//! time went. It never sees a map or a page's contents. [`EventScheduler`] does what drives do; [`Timeline`] says
-//! the same of plain ones, faster.
-//! [`Clock`] runs either, [`Meter`] keeps what requests took. Times are nanoseconds from the start.
+//! [`BlockDevice`](wane_blockdev::BlockDevice). State comes first and knows no time: what a request does to the flash is a list
+//! of [`wane_nand::FlashOp`]. A scheduler places these on dies and channels, and reports when the request is done and where its
+//! time went. It never sees a map or a page's contents. [`EventScheduler`] models every feature; [`Timeline`] gives the same
+//! results for plain drives, faster. [`Clock`] runs either, [`Meter`] records what requests took. Times are nanoseconds from the
+//! start.
 //!
 //! ```
 //! use wane_ftl::FtlConfig;

@@ -1,14 +1,14 @@
 //! What timed requests took: latencies and counts in windows, each from one mark to the next.
 //!
-//! What comes out are raw latencies. Who makes figures of them is left to others; so is what is worth knowing of the drive at
-//! the ends of a window (`M`, a mark).
+//! The result are raw latencies. The caller computes figures from them, and chooses what to record of the drive at the ends of a
+//! window (`M`, a mark).
 
 use crate::{Completion, Latencies, Scheduler};
 
-/// Windows of a timed run: when they are full, neighbors become one and later ones last twice as long.
+/// Most windows of a timed run. When they are full, neighbors are joined in pairs, and later windows last twice as long.
 const WINDOWS_MAX: usize = 64;
 
-/// Requests of the first windows.
+/// Requests in each of the first windows.
 const WINDOW_REQUESTS: u64 = 1024;
 
 /// What was measured from one mark to the next.
@@ -24,18 +24,18 @@ pub struct MeasuredWindow<M> {
     pub until_ns: u64,
     /// Commands that were done in it, trims and flushes included.
     pub requests: u64,
-    /// What they took.
+    /// Their latencies.
     pub latencies: Latencies,
 }
 
 /// What a meter measured.
 #[derive(Clone, Debug)]
 pub struct Timed<M> {
-    /// Over all windows.
+    /// Latencies over all windows.
     pub latencies: Latencies,
     /// Windows in which a command was done, in order.
     pub windows: Vec<MeasuredWindow<M>>,
-    /// Where the run has two parts.
+    /// The two parts, if the run has them.
     pub parts: Option<Parts<M>>,
     /// Flash operations scheduled.
     pub operations: u64,
@@ -43,24 +43,24 @@ pub struct Timed<M> {
     pub elapsed_ns: u64,
     /// Reads served from the controller's buffers.
     pub buffered_reads: u64,
-    /// Reads that went to the rest of their stripe, as their die collected.
+    /// Reads that went to the rest of their stripe because their die collected.
     pub reads_around: u64,
 }
 
-/// The two parts of a run, which [`Meter::begin_part`] set apart.
+/// The two parts of a run, which [`Meter::begin_part`] separates.
 #[derive(Clone, Debug)]
 pub struct Parts<M> {
     /// The mark between them.
     pub at: M,
-    /// When it was, in nanoseconds.
+    /// When the second part began, in nanoseconds.
     pub at_ns: u64,
-    /// Of commands that were done in the first.
+    /// Latencies of commands that were done in the first part.
     pub before: Latencies,
-    /// Of the others.
+    /// Latencies of the others.
     pub since: Latencies,
 }
 
-/// Keeps what requests took, in windows.
+/// Records what requests took, in windows.
 #[derive(Clone, Debug)]
 pub struct Meter<M> {
     /// Sum of all latencies, exact, for Little's law.
@@ -71,14 +71,14 @@ pub struct Meter<M> {
     second_part: Option<usize>,
 }
 
-/// Takes a window and the one after it as one.
+/// Joins a window with the one after it.
 fn join<M>(first: &mut MeasuredWindow<M>, second: MeasuredWindow<M>) {
     first.latencies.merge(&second.latencies);
     first.requests += second.requests;
     (first.until, first.until_ns) = (second.until, second.until_ns);
 }
 
-/// Windows two by two as one; an odd one at the end stays.
+/// Joins windows in pairs. An odd one at the end stays.
 fn in_pairs<M>(windows: Vec<MeasuredWindow<M>>) -> Vec<MeasuredWindow<M>> {
     let mut pairs = windows.into_iter();
     let mut joined = Vec::new();
@@ -98,7 +98,7 @@ fn sum<M>(windows: &[MeasuredWindow<M>]) -> Latencies {
 }
 
 impl<M: Clone> Meter<M> {
-    /// Nothing was measured. The first window starts at time 0 and at `mark`.
+    /// Makes an empty meter. The first window starts at time 0 and at `mark`.
     pub fn new(mark: M) -> Self {
         let mut meter =
             Self { latency_sum_ns: 0, windows: Vec::new(), window_requests: WINDOW_REQUESTS, second_part: None };
@@ -106,7 +106,7 @@ impl<M: Clone> Meter<M> {
         meter
     }
 
-    /// The same, for one window.
+    /// The same, with one window for the whole run.
     pub fn with_one_window(self) -> Self {
         Self { window_requests: u64::MAX, ..self }
     }
@@ -133,7 +133,7 @@ impl<M: Clone> Meter<M> {
         sum(&self.windows)
     }
 
-    /// Whether the present window has its requests.
+    /// Whether the present window has all its requests.
     pub fn window_is_full(&self) -> bool {
         self.windows.last().is_some_and(|window| window.requests >= self.window_requests)
     }
@@ -159,13 +159,14 @@ impl<M: Clone> Meter<M> {
         self.begin_window(at, mark);
     }
 
-    /// The second part of the run begins at `at`, in nanoseconds, and with it a window: windows of the two parts never become
-    /// one. Does nothing while the first window is not full, where the whole run is of the second part, nor a second time.
+    /// Begins the second part of the run, and with it a window, at `at`, in nanoseconds. Windows of the two parts are never
+    /// joined. Does nothing while the first window is not full (the whole run then belongs to the second part), nor a second
+    /// time.
     pub fn begin_part(&mut self, at: u64, mark: M) {
         if self.second_part.is_some() || (self.windows.len() == 1 && !self.window_is_full()) {
             return;
         }
-        // The end of the first part may be too short to be told alone.
+        // The end of the first part may be too short for a window of its own.
         let is_short = self.windows.last().is_some_and(|last| 2 * last.requests < self.window_requests);
         if is_short
             && self.windows.len() > 1
@@ -194,10 +195,10 @@ impl<M: Clone> Meter<M> {
         self.windows.last_mut().expect("a meter has a window").until = mark;
     }
 
-    /// What was measured of all that `scheduler` did.
+    /// Everything that was measured while `scheduler` ran.
     ///
     /// # Panics
-    /// All commands are done, and the meter did not see them all from start to end.
+    /// All commands are done, but the meter did not see all of them from start to end.
     pub fn finish(mut self, scheduler: &Scheduler, mark: M) -> Timed<M> {
         if scheduler.outstanding() == 0 {
             let outstanding_time_ns = scheduler.outstanding_time_ns();

@@ -1,14 +1,14 @@
-//! One flash operation that is not done, the queues it waits in, and the meter of whom it waited for.
+//! One flash operation that is not done, the queues it waits in, and the meter of what it waited behind.
 
 use wane_nand::Task;
 
 use crate::slab::{NONE, Slab};
 use crate::times::Times;
 
-/// Classes that waiting is told by: [`Task`]'s.
+/// Number of classes that waiting is split by: those of [`Task`].
 pub(crate) const CLASSES: usize = 4;
 
-/// Index of "nobody" behind the classes.
+/// Index of "nobody", after the classes.
 pub(crate) const NOBODY: usize = CLASSES;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,9 +20,9 @@ pub(crate) enum Kind {
     Buffered,
 }
 
-/// A flash operation that is not done. What it waits for before it may queue is told by [`crate::depend::Graph`].
+/// A flash operation that is not done. [`crate::depend::Graph`] knows what it waits for before it may queue.
 ///
-/// What queues and dies look at comes first, in one line of the cache.
+/// The fields that queues and dies look at come first, in one line of the cache.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Node {
@@ -43,7 +43,7 @@ pub(crate) struct Node {
     pub(crate) rank: u8,
     /// Time at the processors, queueing there included.
     pub(crate) think_ns: u64,
-    /// Waiting by who held the resource.
+    /// Waiting by the class that held the resource.
     pub(crate) waited: [u64; CLASSES],
     #[cfg(test)]
     pub(crate) started: u64,
@@ -95,7 +95,7 @@ impl ClassQueues {
         }
     }
 
-    /// Into the middle: ties in time, and returns from a collection's hold.
+    /// Inserts an operation into the middle of a queue: at ties in time, and when a collection releases it.
     #[cold]
     fn insert(&mut self, nodes: &mut Slab<Node>, rank: usize, id: u32) {
         let (mut before, mut after) = (NONE, self.heads[rank]);
@@ -158,7 +158,7 @@ impl ClassQueues {
         if next == NONE {
             self.occupied &= !(1 << rank);
         } else {
-            // Long queues do not stay in the cache, and the head is asked for what follows it.
+            // Long queues do not stay in the cache, and the new head's `next` is needed soon.
             nodes.prefetch(next);
         }
     }
@@ -181,7 +181,7 @@ fn came_before(one: &Node, other: &Node) -> bool {
     (one.entered, one.sequence) < (other.entered, other.sequence)
 }
 
-/// Who holds a resource, and for how long each class has held it so far.
+/// The class that holds a resource, and how long each class has held it so far.
 #[derive(Clone, Debug)]
 pub(crate) struct Usage {
     pub(crate) busy: [u64; CLASSES + 1],
@@ -206,7 +206,7 @@ impl Usage {
         self.holder = holder;
     }
 
-    /// Starts the clock of who waits; what it waited behind is the difference until [`Usage::stop`].
+    /// Starts measuring what an operation waits behind: the time that each class holds the resource until [`Usage::stop`].
     #[inline]
     pub(crate) fn start(&mut self, now: u64, waited: &mut [u64; CLASSES]) {
         self.touch(now);
@@ -215,7 +215,7 @@ impl Usage {
         }
     }
 
-    /// Stops it, at a time that the resource has been touched at.
+    /// Stops measuring, at a time at which the resource has been touched.
     #[inline]
     pub(crate) fn stop(&self, waited: &mut [u64; CLASSES]) {
         for (waited, busy) in waited.iter_mut().zip(&self.busy) {
@@ -233,10 +233,10 @@ impl Usage {
     }
 }
 
-/// For how long dies and channels were held.
+/// How long dies and channels were held.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Utilization {
-    /// Share of the dies' time so far that they were held, 0 to 1.
+    /// Share of the dies' time so far in which they were held, 0 to 1.
     pub dies: f64,
     /// The same of the channels.
     pub channels: f64,

@@ -1,4 +1,4 @@
-//! The bytes that a drive keeps: what the firmware's handles name.
+//! The bytes that a drive keeps, by the firmware's handles.
 //!
 //! Bytes lie in chunks, which clones of a drive share until one of them writes. A chunk that was never written takes no memory.
 
@@ -12,24 +12,24 @@ use wane_ftl::ZEROS;
 /// Bytes of a chunk, at least: what a clone copies before it writes the first unit of it.
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// What was done to data on purpose.
+/// Injected errors: what was done to data on purpose.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Injected {
     /// Bits that read flipped, counted from the unit's first, rising.
     pub flipped: Vec<u32>,
-    /// It was made unreadable.
+    /// The data were made unreadable.
     pub is_unreadable: bool,
 }
 
-/// Units of bytes, by handle. They are as they were written, whatever became of them since.
+/// Units of bytes, by handle. They are as they were written, whatever happened to them since.
 #[derive(Clone, Debug)]
 pub(crate) struct Payload {
     unit_bytes: usize,
     chunk_units: usize,
     chunks: Vec<Option<Arc<[u8]>>>,
-    /// Of these, how many are there.
+    /// Number of chunks that are present.
     there: usize,
-    /// By handle, what was done to it on purpose, or by whoever wrote back what it had read wrong.
+    /// By handle, what was done to the bytes: injected on purpose, or wrong bits that were written back after a misread.
     injected: BTreeMap<u32, Injected>,
 }
 
@@ -50,14 +50,14 @@ impl Payload {
         (chunk, within * self.unit_bytes)
     }
 
-    /// What a handle names; `None` is zeros.
+    /// The bytes of a handle; `None` means zeros.
     pub(crate) fn get(&self, handle: u32) -> Option<&[u8]> {
         let (chunk, first) = self.place(handle);
         let bytes = self.chunks.get(chunk).filter(|_| handle != ZEROS)?.as_ref()?;
         Some(&bytes[first..first + self.unit_bytes])
     }
 
-    /// The bytes of a handle, to be written anew.
+    /// The bytes of a handle, for writing.
     pub(crate) fn get_mut(&mut self, handle: u32) -> &mut [u8] {
         debug_assert_ne!(handle, ZEROS, "zeros are nobody's");
         self.injected.remove(&handle);
@@ -78,18 +78,19 @@ impl Payload {
         !self.injected.is_empty()
     }
 
-    /// What was done on purpose to what a handle names.
+    /// What was done on purpose to the bytes of a handle.
     pub(crate) fn injected(&self, handle: u32) -> Option<&Injected> {
         self.injected.get(&handle)
     }
 
-    /// Does it.
+    /// Records what was done to the bytes of a handle.
     pub(crate) fn inject(&mut self, handle: u32, injected: Injected) {
         debug_assert_ne!(handle, ZEROS, "zeros are nobody's");
         self.injected.insert(handle, injected);
     }
 
-    /// Lets go what nobody holds, `is_held` by handle from the first: a save writes none of it.
+    /// Frees the payloads that no unit refers to, so that a save does not write them. `is_held` says for each handle, from the
+    /// first, whether a unit refers to it.
     pub(crate) fn let_go(&mut self, is_held: impl Iterator<Item = bool>) {
         let mut is_held = is_held.fuse();
         let (unit_bytes, chunk_units) = (self.unit_bytes, self.chunk_units);
@@ -111,7 +112,7 @@ impl Payload {
         }
     }
 
-    /// Bytes that it takes in memory.
+    /// Memory that the chunks take, in bytes.
     pub(crate) fn memory(&self) -> u64 {
         (self.there * self.chunk_units * self.unit_bytes) as u64
     }
@@ -133,7 +134,7 @@ impl Payload {
             if archive.is_reading() {
                 archive.table("payload.chunk", Arc::make_mut(bytes))?;
             } else {
-                // What is only written to a file is copied for it, chunk by chunk, as clones may share it.
+                // The chunk is copied to be written, as clones may share it.
                 archive.table("payload.chunk", &mut bytes.to_vec())?;
             }
         }

@@ -1,4 +1,4 @@
-//! Either scheduler behind one name.
+//! One type for both schedulers.
 
 use wane_nand::{FlashOp, Task};
 
@@ -15,7 +15,7 @@ use crate::timeline::Timeline;
 pub enum Scheduler {
     /// By events: classes, suspension, planes, collection modes.
     Event(Box<EventScheduler>),
-    /// By placing each operation when it asks for its channel: faster, and plain.
+    /// Places each operation when it asks for its channel: faster, but with fewer features.
     Timeline(Box<Timeline>),
 }
 
@@ -41,8 +41,8 @@ impl Scheduler {
         either!(self, scheduler => scheduler.next_completion(until))
     }
 
-    /// Runs the drive up to `until`, but for a bounded while only, and hands out nothing. Whether to call it again before
-    /// [`Self::next_completion`] answers without a delay. It changes no result.
+    /// Runs the drive up to `until`, but for a bounded time only, and hands out nothing. Returns whether it must be called again
+    /// before [`Self::next_completion`] answers without a delay. It changes no result.
     pub fn work(&mut self, until: u64) -> bool {
         either!(self, scheduler => scheduler.work(until))
     }
@@ -53,7 +53,7 @@ impl Scheduler {
     pub fn fits(&self, at: u64, ops: usize, operation_ns: u64) -> bool {
         // Plus one: a command without flash operations may still take the latency of the write cache.
         let (from, ahead) = match self {
-            // What is not done counts as if it ran one after the other.
+            // Operations that are not done count as if they ran one after the other.
             Self::Event(scheduler) => (at, scheduler.operations_pending() + scheduler.outstanding()),
             Self::Timeline(scheduler) => {
                 (at.max(scheduler.busy_until()), scheduler.operations_pending() + scheduler.outstanding())
@@ -63,7 +63,7 @@ impl Scheduler {
         more.and_then(|more| more.checked_add(from)).is_some_and(|end| end <= CLOCK_MAX_NS)
     }
 
-    /// A bound of the time on the link until this command and all that are not done have crossed it, ns.
+    /// An upper bound of the time, in ns, that the link needs until this command and all that are not done have crossed it.
     #[inline]
     pub fn link_ns(&self, command: &Command) -> u64 {
         match self {
@@ -72,20 +72,20 @@ impl Scheduler {
         }
     }
 
-    /// A lower bound of the time of the next completion; none if no command is outstanding.
+    /// A lower bound of the time of the next completion; `None` if no command is outstanding.
     pub fn next_at(&self) -> Option<u64> {
         either!(self, scheduler => scheduler.next_at())
     }
 
-    /// When anything next happens on the flash, for the host or not; none while it is idle. A bound.
+    /// A bound of when anything next happens on the flash, for the host or not; `None` while it is idle.
     pub fn next_work_at(&self) -> Option<u64> {
         either!(self, scheduler => scheduler.next_work_at())
     }
 
-    /// Nothing came until `at`; everything that completed by then was handed out.
+    /// Reports that nothing came until `at`, and that everything that completed by then was handed out.
     pub fn pass_to(&mut self, at: u64) {
         match self {
-            // Its events have moved it.
+            // Its events have moved its time.
             Self::Event(_) => {}
             Self::Timeline(scheduler) => scheduler.pass_to(at),
         }
@@ -96,7 +96,7 @@ impl Scheduler {
         either!(self, scheduler => scheduler.now())
     }
 
-    /// Operations of a task that are not done; of the timeline, whether there are any.
+    /// Number of operations of a task that are not done. The timeline only says whether there are any.
     pub fn outstanding_of(&self, task: Task) -> u64 {
         either!(self, scheduler => scheduler.outstanding_of(task))
     }
@@ -116,7 +116,7 @@ impl Scheduler {
         either!(self, scheduler => scheduler.operations())
     }
 
-    /// Reads of the host that went to the rest of their stripe, as their die collected.
+    /// Number of host reads that went to the rest of their stripe because their die collected.
     pub fn reads_around(&self) -> u64 {
         either!(self, scheduler => scheduler.reads_around())
     }
@@ -126,12 +126,12 @@ impl Scheduler {
         either!(self, scheduler => scheduler.buffered_reads())
     }
 
-    /// For how long dies and channels were held so far.
+    /// How long dies and channels were held so far.
     pub fn utilization(&self) -> Utilization {
         either!(self, scheduler => scheduler.utilization())
     }
 
-    /// How warm the drive is at `now`, up to which it ran; `None` where it has no heat.
+    /// The temperature of the drive at `now`, up to which it ran; `None` if it has no heat.
     pub fn heat(&self, now: u64) -> Option<HeatReading> {
         Some(self.heat_kept()?.reading(now))
     }
@@ -150,30 +150,30 @@ impl Scheduler {
         }
     }
 
-    /// The drive is as warm as another schedule left it.
+    /// Sets the heat to that which another schedule left.
     pub(crate) fn keep_heat(&mut self, heat: Option<Heat>) {
         if let (Self::Event(scheduler), Some(heat)) = (self, heat) {
             scheduler.set_heat(heat);
         }
     }
 
-    /// Keeps account of programs and erases, as a power cut needs it. Before the first one is submitted.
+    /// Tracks programs and erases from now on, as a power cut needs it. Must be called before the first one is submitted.
     pub fn track_changes(&mut self) {
         either!(self, scheduler => scheduler.graph_mut().track_changes());
     }
 
-    /// So many programs and erases are not submitted, and count as done.
+    /// Counts `count` programs and erases as done that are not submitted.
     pub fn skip_changes(&mut self, count: usize) {
         either!(self, scheduler => scheduler.graph_mut().skip_changes(count));
     }
 
-    /// A block is erased that no operation erases.
+    /// Erases a block without an operation.
     pub(crate) fn skip_erase(&mut self, block: wane_units::BlockId) {
         either!(self, scheduler => scheduler.graph_mut().skip_erase(block));
     }
 
-    /// Forgets the programs and erases that are done at `now`, the time up to which it ran, as far as all before them are. Returns how many
-    /// of all submitted are forgotten.
+    /// Forgets the programs and erases that are done at `now`, the time up to which the scheduler ran, up to the first one that
+    /// is not done. Returns how many of all submitted are forgotten.
     pub fn settle_changes(&mut self, now: u64) -> u64 {
         either!(self, scheduler => scheduler.graph_mut().settle_changes(now))
     }
@@ -183,17 +183,17 @@ impl Scheduler {
         either!(self, scheduler => scheduler.graph().changes_seen())
     }
 
-    /// Lets all flash operations end, for the host or not. Returns when the last one did, ns.
+    /// Lets all flash operations end, for the host or not. Returns when the last one ended, ns.
     pub fn run_out(&mut self) -> u64 {
         either!(self, scheduler => scheduler.run_out())
     }
 
-    /// How far the programs and erases are at `now` that were not forgotten, in the order of submission.
+    /// How far the programs and erases that were not forgotten are at `now`, in the order of submission.
     pub fn progress(&self, now: u64) -> Vec<Progress> {
         either!(self, scheduler => scheduler.graph().progress(now))
     }
 
-    /// Records that were ever alive at once: what memory grows with.
+    /// Number of records that were ever alive at once, with which memory grows.
     pub fn slots(&self) -> usize {
         either!(self, scheduler => scheduler.slots())
     }

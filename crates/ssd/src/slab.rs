@@ -1,4 +1,4 @@
-//! Records with stable numbers: a freed slot is used again, so that memory follows what is outstanding, not what has passed.
+//! Records with stable numbers. A freed slot is reused, so that memory follows what is outstanding, not what has passed.
 
 use std::ops::{Index, IndexMut};
 
@@ -41,7 +41,7 @@ impl<T> Slab<T> {
         self.free.push(id);
     }
 
-    /// The record is about to be looked at.
+    /// Prefetches a record.
     #[inline(always)]
     pub(crate) fn prefetch(&self, id: u32) {
         prefetch(&self.items, id as usize);
@@ -58,7 +58,7 @@ impl<T> Slab<T> {
     }
 }
 
-/// Records beside those of a slab, under the same numbers. Only what was put may be looked at.
+/// Records with the same numbers as those of a slab. Only a record that was put may be read.
 #[derive(Clone, Debug)]
 pub(crate) struct Beside<T>(Vec<T>);
 
@@ -70,14 +70,14 @@ impl<T: Clone + Default> Beside<T> {
     #[inline]
     pub(crate) fn put(&mut self, id: u32, item: T) {
         let place = id as usize;
-        // The item is named once, so that it is made in its place.
+        // The item is named once, so that it is built in place.
         if place >= self.0.len() {
             self.grow(place);
         }
         self.0[place] = item;
     }
 
-    /// The record is about to be looked at.
+    /// Prefetches a record.
     #[inline(always)]
     pub(crate) fn prefetch(&self, id: u32) {
         prefetch(&self.0, id as usize);

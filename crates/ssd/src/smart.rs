@@ -1,4 +1,4 @@
-//! What a drive knows of its own health: the record of which log pages are made.
+//! A drive's health record, from which log pages are made.
 
 use wane_ftl::BlockState;
 use wane_nand::{Cells, Faults, Loss};
@@ -12,16 +12,16 @@ const DAY_HOURS: f64 = 24.0;
 
 /// Counts of firmware blocks.
 struct Spare {
-    /// Mapping units in blocks in service, beyond what is exported; those of a new drive.
+    /// Mapping units in blocks in service, beyond what is exported: now, and of a new drive.
     units: u64,
     units_new: u64,
-    /// Blocks beyond what is exported, and those of all blocks that are erased.
+    /// Blocks beyond what is exported, and all blocks that are erased.
     blocks: u32,
     blocks_free: u32,
 }
 
 impl Drive {
-    /// How the drive fares. Nothing changes by the question, which looks at every exported unit and every block.
+    /// The drive's health. This looks at every exported unit and every block, and changes nothing.
     pub fn health_record(&self) -> HealthRecord {
         let (counters, unit) = (self.counters(), u64::from(self.unit_bytes()));
         let geometry = self.geometry();
@@ -39,11 +39,11 @@ impl Drive {
         let corrected = self.cells().map(|cells| cells.counters());
         let commands = &self.front.commands;
         let (days_unpowered, times_unpowered) = self.unpowered();
-        // What nobody noticed is no error that the drive could tell.
+        // An error that nobody noticed is not one that the drive could report.
         let reads_failed = counters.host_reads_uncorrectable.saturating_sub(self.reads_misread());
         let noticed = reads_failed + counters.relocation_reads_uncorrectable;
         let heat = self.clock().and_then(Clock::heat);
-        // One whose clock does not run does nothing, and has come to rest.
+        // A drive whose clock does not run does nothing and has cooled down to its idle temperature.
         let idle = self.clock_spec().and_then(|spec| spec.thermal).map(|thermal| thermal.idle_celsius());
         HealthRecord {
             capacity_initial_bytes: u64::from(self.logical_initial()) * unit,
@@ -52,7 +52,7 @@ impl Drive {
             mapped_bytes: mapped * unit,
             host_bytes_read: counters.host_units_read * unit,
             host_bytes_written: counters.host_units_written * unit,
-            // A unit that no request asked for is a command: batches are made of them.
+            // A unit that no request asked for counts as a command, because batches consist of units.
             host_reads: counters.host_units_read - commands.units_read + commands.reads,
             host_writes: counters.host_units_written - commands.units_written + commands.writes,
             media_errors: reads_failed,
@@ -90,7 +90,8 @@ impl Drive {
         }
     }
 
-    /// Firmware blocks that were out of service when the drive was new, because one of their flash blocks was bad from the factory.
+    /// Number of firmware blocks that were out of service when the drive was new because one of their flash blocks was bad from
+    /// the factory.
     fn firmware_blocks_bad_new(&self) -> u32 {
         let mut holders: Vec<_> = self.faults().map_or(&[][..], Faults::factory_bad).to_vec();
         holders.iter_mut().for_each(|block| block.0 = self.layout().holder(*block).0);
@@ -100,7 +101,8 @@ impl Drive {
         holders.len() as u32
     }
 
-    /// What is left of the blocks beyond those that the host's data take. `factory`: firmware blocks that a new drive lacks.
+    /// What is left of the blocks beyond those that the host's data take. `factory`: number of firmware blocks that a new drive
+    /// lacks.
     fn spare(&self, factory: u32) -> Spare {
         let (layout, unit_count) = (self.layout(), u64::from(self.layout().units_per_block()));
         let exported = u64::from(self.exported());
@@ -115,18 +117,18 @@ impl Drive {
         }
     }
 
-    /// What errs of the flash, whether it is awake or rests.
+    /// The cells' error model, whether the flash is awake or rests.
     fn cells(&self) -> Option<&Cells> {
         self.flash().and_then(|flash| flash.cells()).or_else(|| self.resting().and_then(|resting| resting.cells()))
     }
 
-    /// What fails of the flash, which is awake where something can.
+    /// The faults of the flash. A drive with faults is always awake.
     fn faults(&self) -> Option<&Faults> {
         self.flash().and_then(|flash| flash.faults())
     }
 }
 
-/// `part` of `whole` in percent, at most 100; of nothing, all where `is_all` and else none.
+/// `part` of `whole` in percent, at most 100. If `whole` is 0: 100 if `is_all`, otherwise 0.
 fn percent(part: u64, whole: u64, is_all: bool) -> f64 {
     match whole {
         0 if is_all => 100.0,

@@ -1,4 +1,4 @@
-//! A drive's own heat: what its operations dissipate warms it above its surroundings, and too warm it slows itself down.
+//! A drive's own heat: what its operations dissipate warms it above its surroundings, and if it is too warm it slows down.
 //!
 //! One thermal resistance and one time constant: dT/dt = (ambient + power x resistance - T) / time constant. The throttle has hysteresis and makes each
 //! array operation and transfer that begins take longer, in which it dissipates no more. Source of the threshold: 002, section 6.2.3 (66 °C).
@@ -6,34 +6,34 @@
 use serde::{Deserialize, Serialize};
 use wane_archive::{Archive, ArchiveError};
 
-/// What a drive's heat is made of.
+/// Parameters of a drive's heat.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Thermal {
-    /// Around the drive, in °C.
+    /// Temperature around the drive, in °C.
     pub ambient: f64,
-    /// When time begins, in °C; `None`: as warm as an idle drive becomes.
+    /// Temperature at time 0, in °C; `None`: that of an idle drive.
     pub initial: Option<f64>,
-    /// Dissipated whatever the drive does, in W.
+    /// Power that the drive always dissipates, in W.
     pub idle_watts: f64,
-    /// Of each die that senses, programs or erases, in W.
+    /// Power of each die that senses, programs or erases, in W.
     pub die_watts: f64,
-    /// Of each channel that moves data, in W.
+    /// Power of each channel that moves data, in W.
     pub channel_watts: f64,
-    /// From the drive to its surroundings, in K/W.
+    /// Thermal resistance from the drive to its surroundings, in K/W.
     pub resistance: f64,
-    /// In which the way to a new temperature is gone but for 1/e, in ns. At least a microsecond.
+    /// Time in which the difference to a new temperature falls to 1/e, in ns. At least a microsecond.
     pub time_constant_ns: u64,
-    /// Protects the drive; `None`: nothing does.
+    /// Protects the drive from heat; `None`: nothing does.
     pub throttle: Option<Throttle>,
 }
 
 impl Thermal {
-    /// How warm a drive becomes that does nothing, in °C.
+    /// The temperature that an idle drive reaches, in °C.
     pub fn idle_celsius(&self) -> f64 {
         self.ambient + self.idle_watts * self.resistance
     }
 
-    /// Whether a drive that was throttled once stays so, even if it does nothing.
+    /// Whether a drive that was throttled once stays throttled, even if it does nothing.
     pub fn stays_throttled(&self) -> bool {
         self.throttle.is_some_and(|throttle| self.idle_celsius() >= throttle.below)
     }
@@ -42,15 +42,15 @@ impl Thermal {
 /// When and by how much a drive slows down.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Throttle {
-    /// It begins at this temperature, in °C.
+    /// Throttling begins at this temperature, in °C.
     pub above: f64,
-    /// It ends at this one, which is no higher.
+    /// Throttling ends at this temperature, in °C, which is no higher.
     pub below: f64,
-    /// By how much operations and transfers take longer, from 1 on.
+    /// Factor by which operations and transfers take longer, from 1 on.
     pub stretch: f64,
 }
 
-/// How warm a drive is, and was.
+/// A drive's temperature, now and so far.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HeatReading {
     /// Now, in °C.
@@ -61,22 +61,22 @@ pub struct HeatReading {
     pub celsius_seconds: f64,
     /// What was dissipated so far, in J.
     pub joules: f64,
-    /// How often it was throttled.
+    /// Number of times that it was throttled.
     pub throttles: u32,
-    /// For how long it was, in ns.
+    /// Time for which it was throttled, in ns.
     pub throttled_ns: u64,
-    /// The time that this is of, in ns.
+    /// Time of the reading, in ns.
     pub at_ns: u64,
 }
 
-/// Steps of a time constant: the temperature is off by less than their inverse's share of what it changes in it.
+/// Steps in a time constant. The temperature is off by less than 1/`STEPS` of its change in a time constant.
 const STEPS: u64 = 256;
 
 /// A drive's temperature while time runs.
 #[derive(Clone, Debug)]
 pub(crate) struct Heat {
     spec: Thermal,
-    /// How long power counts as constant.
+    /// Time over which power counts as constant.
     step_ns: u64,
     reading: HeatReading,
     /// Dissipated by operations that began since the reading, in J.
@@ -102,7 +102,8 @@ impl Heat {
         heat
     }
 
-    /// By how much an operation that begins now takes longer. It dissipates no more for it: its die or channel waits in between.
+    /// Factor by which an operation that begins now takes longer; `None` while not throttled. The operation dissipates no more
+    /// energy for it: its die or channel waits in between.
     #[inline]
     pub(crate) fn stretch(&mut self, now: u64) -> Option<f64> {
         if now >= self.reading.at_ns + self.step_ns {
@@ -111,33 +112,34 @@ impl Heat {
         self.spec.throttle.filter(|_| self.is_throttled).map(|throttle| throttle.stretch)
     }
 
-    /// A die begins to sense, program or erase, for so long.
+    /// A die begins to sense, program or erase, for `ns`.
     #[inline]
     pub(crate) fn die_works(&mut self, ns: u64) {
         self.since += self.spec.die_watts * seconds(ns);
     }
 
-    /// A channel begins to move data.
+    /// A channel begins to move data, for `ns`.
     #[inline]
     pub(crate) fn channel_works(&mut self, ns: u64) {
         self.since += self.spec.channel_watts * seconds(ns);
     }
 
-    /// The temperature at `now`, no earlier than what was asked for before.
+    /// The temperature at `now`, no earlier than the last time asked for.
     pub(crate) fn reading(&self, now: u64) -> HeatReading {
         let mut then = self.clone();
         then.advance(now);
         then.reading
     }
 
-    /// As it stands at `now`, to a file or back.
+    /// Saves or reads the heat as of `now`.
     pub(crate) fn archive(&mut self, now: u64, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
         self.advance(now);
         archive.field("clock.heat", &mut self.reading)?;
         archive.field("clock.is-throttled", &mut self.is_throttled)
     }
 
-    /// What was begun since the last step is dissipated within one; after that the drive idles, in steps from one turn of the throttle to the next.
+    /// Advances to `now`. The energy of operations that began since the last step is dissipated within one step. After that the
+    /// drive idles, in steps from one switch of the throttle to the next.
     fn advance(&mut self, now: u64) {
         while self.reading.at_ns < now {
             let work = std::mem::take(&mut self.since);
@@ -147,13 +149,13 @@ impl Heat {
         }
     }
 
-    /// How long an idle drive takes to where the throttle begins or ends, in ns.
+    /// Time that an idle drive takes until the throttle begins or ends, in ns.
     fn until_turn(&self) -> u64 {
         let Thermal { time_constant_ns, throttle, .. } = self.spec;
         let Some(throttle) = throttle else { return u64::MAX };
         let bound = if self.is_throttled { throttle.below } else { throttle.above };
         let target = self.spec.idle_celsius();
-        // Above 1 where the bound lies on the way; infinite where the way only leads to it, and never over it.
+        // Above 1 if the bound lies on the way. Infinite if the way only approaches the bound and never crosses it.
         let way = (self.reading.celsius - target) / (bound - target);
         if way > 1.0 && way.is_finite() { (libm::log(way) * time_constant_ns as f64) as u64 + 1 } else { u64::MAX }
     }
@@ -213,7 +215,7 @@ mod tests {
         }
     }
 
-    /// Keeps so many dies at work until `until`, in operations of a millisecond.
+    /// Keeps `dies` dies at work until `until`, in operations of a millisecond.
     fn work(heat: &mut Heat, dies: u64, from: u64, until: u64) {
         for at in (from..until).step_by(1_000_000) {
             for _ in 0..dies {
@@ -283,7 +285,7 @@ mod tests {
         let throttled = heat.reading(100 * SECOND).throttled_ns as f64 / 1e9;
         assert!((throttled - wanted).abs() < 0.05, "{throttled}");
         assert_eq!(heat.stretch(100 * SECOND), None);
-        // Around it is too warm for a drive that does nothing: throttled from where it gets there.
+        // The surroundings are too warm for an idle drive: it is throttled from when it gets there.
         let mut heat = Heat::new(Thermal { ambient: 60.0, initial: Some(25.0), ..spec(Some(throttle)) });
         // From 25 to 45 °C on the way to 65.
         let year = 365 * 86_400 * SECOND;

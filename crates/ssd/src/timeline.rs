@@ -1,14 +1,14 @@
-//! The plain scheduler: operations of a die run in the order in which they could, whoever they work for, and a channel
-//! moves data in the order in which they are ready.
+//! The plain scheduler. Operations of a die run in the order in which they could, whatever their task, and a channel moves data
+//! in the order in which they are ready.
 //!
-//! It says the same as the event scheduler where both apply ([`crate::Order::FirstCome`],
-//! [`crate::Collection::Foreground`], nothing suspended, one plane at a time), with one event an operation instead of four.
-//! That event is the moment at which an operation asks for its channel: channels are granted in the order of these moments,
-//! so the end of the operation is known then, ahead of time, and with it the start of the next one on the die. What
-//! depends on the operation is told its end at once and enters its own queue at that later time.
+//! It gives the same results as the event scheduler where both apply ([`crate::Order::FirstCome`],
+//! [`crate::Collection::Foreground`], nothing suspended, one plane at a time), with one event an operation instead of four. That
+//! event is the moment at which an operation asks for its channel. Channels are granted in the order of these moments, so the end
+//! of the operation is known then, ahead of time, and with it the start of the next one on the die. What depends on the operation
+//! learns its end at once, and enters its own queue at that later time.
 //!
-//! Nothing may be booked earlier than that. A transfer that is booked when the command comes, for a time far ahead, leaves
-//! gaps in the channel's time that no other transfer fits into: channels then stay below Rényi's parking constant, 0.748.
+//! Nothing may be booked earlier than that. A transfer that is booked when the command comes, for a time far ahead, leaves gaps
+//! in the channel's time that no other transfer fits into. Channels then stay below Rényi's parking constant, 0.748.
 
 mod die;
 mod entry;
@@ -41,7 +41,7 @@ const STEPS_AT_ONCE: usize = 1 << 15;
 #[derive(Clone, Debug)]
 pub struct Timeline {
     times: TimeTable,
-    /// Whether there are channels to ask for: a read does once it has sensed.
+    /// Whether there are channels. A read asks for its channel once it has sensed.
     asks_after_sensing: bool,
     geometry: Geometry,
     now: u64,
@@ -51,7 +51,7 @@ pub struct Timeline {
     buffered_reads: u64,
     /// Latencies of the commands handed out, ns.
     latencies: u128,
-    /// Submission times of the others, summed.
+    /// Sum of the submission times of the other commands.
     submissions: u128,
     /// Commands that were not handed out.
     outstanding: u64,
@@ -60,31 +60,31 @@ pub struct Timeline {
     graph: Graph,
     dies: Vec<Die>,
     channels: Vec<Channel>,
-    /// Next moment of each die: its operation asks for the channel, or it chooses an operation.
+    /// Next event of each die: its operation asks for the channel, or it chooses an operation.
     calendar: Calendar,
     /// What happens outside dies and channels, by time.
     later: BinaryHeap<Reverse<(u64, Later)>>,
     foretold: u64,
     processors: Option<Processors>,
     idle_dies: Vec<u32>,
-    /// Commands whose end is known; of those that end together, the one submitted first.
+    /// Commands whose end is known. Of those that end together, the one submitted first comes first.
     done: Due,
-    /// Operations of each task whose end is not known, and the latest end of the others.
+    /// Number of each task's operations whose end is not known, and the latest end of the others.
     unplaced: [u64; CLASSES],
     busy_until: [u64; CLASSES],
 }
 
-/// Processors in front of the dies, each with when it is free.
+/// Processors in front of the dies: the time at which each is free.
 #[derive(Clone, Debug)]
 struct Processors {
     free: BinaryHeap<Reverse<u64>>,
     think_ns: u64,
 }
 
-/// What happens at some time outside dies and channels, in the order in which it happens at the same time.
+/// Events outside dies and channels. At the same time they happen in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Later {
-    /// The next that was foretold: something ends.
+    /// Something ends, in the order in which the ends became known.
     End { number: u64, end: End },
     /// An operation comes to the processors.
     Think { sequence: u64, id: u32 },
@@ -99,7 +99,7 @@ enum End {
 }
 
 impl Timeline {
-    /// A timeline for flash of this shape. Processors and the write cache work as with events.
+    /// Makes a timeline for flash of this geometry. Processors and the write cache work as in the event scheduler.
     ///
     /// # Errors
     /// A time or count is out of range, or the configuration asks for what only the event scheduler does.
@@ -182,7 +182,7 @@ impl Timeline {
         self.take_news();
     }
 
-    /// A command will be done at `end`.
+    /// Records that a command will be done at `end`.
     #[inline]
     fn finish(&mut self, command: u32, end: u64, breakdown: Breakdown) {
         let Entry { completion, number, .. } = &mut self.commands[command];
@@ -191,7 +191,7 @@ impl Timeline {
         self.done.insert(end, *number, command);
     }
 
-    /// No operation of a command is left to place: its slot is free once it was handed out.
+    /// Marks a command of which no operation is left to place. Its slot is free once it was handed out.
     #[inline]
     fn leave_command(&mut self, command: u32) {
         let entry = &mut self.commands[command];
@@ -256,7 +256,7 @@ impl Timeline {
         self.now
     }
 
-    /// Operations of a task whose end is not known, and one more while one is known to end later.
+    /// Number of a task's operations whose end is not known, plus one while a known end lies ahead.
     pub fn outstanding_of(&self, task: Task) -> u64 {
         self.unplaced[task as usize] + u64::from(self.busy_until[task as usize] > self.now)
     }
@@ -281,7 +281,7 @@ impl Timeline {
         self.ops.live() as u64
     }
 
-    /// When everything will be done whose end is known, ns.
+    /// The latest of all known ends, ns.
     #[inline]
     pub fn busy_until(&self) -> u64 {
         self.busy_until.iter().fold(0, |latest, end| latest.max(*end))
@@ -298,12 +298,12 @@ impl Timeline {
         &self.graph
     }
 
-    /// The same, to keep account of it.
+    /// The same, to track changes in it.
     pub(crate) fn graph_mut(&mut self) -> &mut Graph {
         &mut self.graph
     }
 
-    /// Reads of the host that went to the rest of their stripe, as their die collected.
+    /// Number of host reads that went to the rest of their stripe because their die collected.
     pub fn reads_around(&self) -> u64 {
         self.graph.reads_around()
     }
@@ -313,7 +313,7 @@ impl Timeline {
         self.buffered_reads
     }
 
-    /// For how long dies and channels are held by everything placed so far.
+    /// How long dies and channels are held by everything placed so far.
     pub fn utilization(&self) -> Utilization {
         let ends = self.dies.iter().map(|die| die.free_at).max().unwrap_or(0).max(self.now);
         Utilization::of(
@@ -323,7 +323,7 @@ impl Timeline {
         )
     }
 
-    /// Records that were ever alive at once: what memory grows with.
+    /// Number of records that were ever alive at once, with which memory grows.
     pub fn slots(&self) -> usize {
         self.ops.slots()
             + self.commands.slots()
@@ -338,8 +338,8 @@ impl Timeline {
         self.calendar.earliest().min(later)
     }
 
-    /// The next event up to `until` that may come before the first command that is done. What is still to be placed at the
-    /// instant at which that one ends may end at it too.
+    /// The next event up to `until` that may come before the first command that is done. An operation that is still to be placed
+    /// at the instant at which that command ends may end at the same instant.
     #[inline]
     fn next_before_done(&self, until: u64) -> Option<u64> {
         let (next, done) = (self.next_event(), self.done.earliest().unwrap_or(NEVER));
@@ -357,7 +357,7 @@ impl Timeline {
         }
     }
 
-    /// The next moment of a die, or what happens beside dies at that time, which goes first.
+    /// Handles what happens outside dies at `at`, or otherwise the next event of a die.
     #[inline]
     fn step(&mut self, at: u64) {
         debug_assert!(at >= self.now, "events happen in the order of time");
@@ -390,7 +390,7 @@ impl Timeline {
         self.foretold += 1;
     }
 
-    /// The first processor that is free takes an operation.
+    /// Gives an operation to the first processor that is free.
     fn think(&mut self, id: u32) {
         let Some(processors) = &mut self.processors else { return };
         let Reverse(free) = processors.free.pop().expect("at least one processor was asked for");

@@ -1,4 +1,4 @@
-//! How long an operation takes: its array and its channel.
+//! How long an operation takes: its time in the array and on the channel.
 
 use wane_nand::{FlashOp, Task};
 
@@ -10,15 +10,15 @@ use crate::thermal::stretched;
 /// Times of one operation, without waiting.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Times {
-    /// Of the array: sensing with re-reads, programming or erasing.
+    /// Time of the array: sensing with re-reads, programming or erasing.
     pub(crate) array_ns: u64,
-    /// Of it, sensing again.
+    /// The part of it for re-reads.
     pub(crate) rereads_ns: u64,
     pub(crate) transfer_ns: u64,
 }
 
 impl Times {
-    /// The array takes so many times as long.
+    /// Makes the array's time `by` times as long.
     pub(crate) fn stretch_array(&mut self, by: f64) {
         self.array_ns = stretched(self.array_ns, by);
         self.rereads_ns = stretched(self.rereads_ns, by);
@@ -48,7 +48,7 @@ impl Times {
 #[derive(Clone, Debug)]
 pub(crate) struct TimeTable {
     timing: Timing,
-    /// The last number of bytes and its transfer time, for most transfers are alike.
+    /// The last number of bytes and its transfer time, because most transfers have the same size.
     transfer: (u32, u64),
 }
 
@@ -57,7 +57,7 @@ impl TimeTable {
         Self { timing, transfer: (0, 0) }
     }
 
-    /// Whether data are moved over channels; else transfers take no time and need none.
+    /// Whether data move over channels. Otherwise transfers take no time and need no channel.
     #[inline]
     pub(crate) fn has_channels(&self) -> bool {
         self.timing.channel_bytes_per_second.is_some()

@@ -73,7 +73,7 @@ fn a_program_has_begun_once_its_data_are_there() {
 fn what_comes_behind_a_barrier_waits_for_what_it_names() {
     let program = |block, page| op(OpKind::Program, block, page);
     let erase = |block| op(OpKind::Erase, block, 0);
-    // On die 0 something long, on die 1 something that would not wait for it: when that has begun at the latest.
+    // Something long on die 0, and on die 1 something that would not wait for it: the latest time at which that begins.
     for (first, named, last, begins_us) in [
         (program(0, 0), None, erase(4), 0),
         (program(0, 0), Some(Barrier::Programs), erase(4), 110),
@@ -114,10 +114,10 @@ fn pages_that_the_drive_fills_up_hold_no_earlier_write_back() {
         let mut clock = clock(by_events, Some(WriteCache { bytes: 4096, latency_ns: US }));
         let page = |page| op(OpKind::Program, 0, page);
         submit(&mut clock, 0, CommandKind::Write, &[page(0)]);
-        // Larger than the cache: it waits until nothing is left that could make room.
+        // Larger than the cache: it waits until no program is left that could make room.
         let large = Command { token: 1, kind: CommandKind::Write, bytes: 8192 };
         assert!(clock.submit(large, &[page(1)]), "the clock has time enough");
-        // For nobody, as when a drive without power-loss protection erases a block.
+        // On the drive's own account, as when a drive without power-loss protection erases a block.
         submit(&mut clock, 2, CommandKind::Trim, &[barrier(Barrier::Programs), page(2)]);
         submit(&mut clock, 3, CommandKind::Flush, &[]);
         submit(&mut clock, 4, CommandKind::Write, &[page(3)]);

@@ -1,4 +1,4 @@
-//! The drive as one thing: a block device like any other, the same state with and without time, and what it says of itself.
+//! The drive as one value: a block device like any other, with the same state with and without time, and with its health record.
 
 #![allow(missing_docs, reason = "tests")]
 #![allow(clippy::disallowed_methods, reason = "a test of sending a drive to a thread")]
@@ -159,7 +159,7 @@ fn a_flush_programs_what_would_be_lost_and_waits_for_it() {
         let durable = ask(&mut drive, flushed.at.0, Request::write_without_bytes(sectors(8, 8)).with_fua());
         assert!(durable.at >= SimTime(flushed.at.0 + PROGRAM_NS), "{durable:?}");
         assert_eq!(page(&drive), (2, 0));
-        // A trim is one after its record was.
+        // A trim is durable once its record is programmed.
         let trimmed = ask(&mut drive, durable.at.0, Request::trim(sectors(0, 8)));
         assert_eq!(page(&drive), (2, 0));
         ask(&mut drive, trimmed.at.0, Request::flush());
@@ -186,8 +186,8 @@ fn drives_are_sent_to_other_threads_and_cloned() {
     assert_eq!(moved.join().expect("no panic"), drive.health_record());
 }
 
-/// A drive that ages on the counting medium, looks up for some requests now and then, and rests again, comes to the state of
-/// one that stays under the detailed medium.
+/// A drive that ages on the counting medium, wakes for some requests now and then, and rests again, reaches the state of one that
+/// stays on the detailed medium.
 #[test]
 fn rest_and_detail_come_to_the_same_state() {
     let mut plain = Drive::new(timed(true)).expect("a drive");
@@ -225,7 +225,7 @@ fn data_keep_their_age_while_the_drive_rests() {
     drive.wake();
     drive.set_day(10.0);
     assert!(drive.rest() && !drive.is_awake());
-    // The first sixteen units are a whole block, which is not touched; three blocks' worth beside it is written anew.
+    // The first sixteen units are a whole block, which is not touched. Three more blocks' worth is written anew.
     age(&mut drive, &lpns(16..64));
     drive.set_day(12.0);
     drive.wake();
@@ -275,7 +275,7 @@ fn shrinking_config() -> DriveConfig {
     config
 }
 
-/// A drive that wants capacity back tells its host, and goes on while it can; then it says what found no space.
+/// A drive that wants capacity back notifies its host, and continues while it can; then it reports what found no space.
 #[test]
 fn a_request_never_waits_for_its_host() {
     let mut drive = shrinking();
@@ -311,7 +311,7 @@ fn a_request_never_waits_for_its_host() {
     assert_eq!(ask(&mut drive, requests, Request::write_without_bytes(sectors(0, 64))).status, Status::Done);
 }
 
-/// Whatever a drive that gets no answer is asked to write, it keeps a free block.
+/// A drive that gets no answer keeps a free block, whatever it is asked to write.
 #[test]
 fn a_drive_that_waits_for_capacity_keeps_its_last_free_block() {
     let mut config = shrinking_config();
@@ -329,7 +329,7 @@ fn a_drive_that_waits_for_capacity_keeps_its_last_free_block() {
     assert_eq!(least, 1);
 }
 
-/// The same drive whose host answers lives on.
+/// The same drive survives if its host answers.
 #[test]
 fn a_host_that_gives_capacity_up_keeps_the_drive_alive() {
     let mut drive = shrinking();
@@ -365,7 +365,7 @@ fn a_read_recovery_level_limits_the_rereads_of_the_host() {
         drive.read_batch(&units).expect("exported units");
         drive.unread().len()
     };
-    // With one re-read the errors are half as many as the code corrects; without any, most pages have a codeword too many.
+    // With one re-read there are half as many errors as the code corrects. Without any, most pages have a codeword with too many.
     assert_eq!([unread(None), unread(Some(4))], [0, 0]);
     assert!(unread(Some(0)) > 50);
     assert_eq!(unread(None), 0, "the level can be raised again");
@@ -381,13 +381,13 @@ fn a_host_steers_the_drive_alive() {
     drive.set_mode(Mode::Degraded);
     assert_eq!((drive.mode(), drive.trigger()), (Mode::Degraded, Some(Trigger::Host)));
     assert_eq!(drive.set_retirement_threshold(RetirementThreshold::Erases(5)), None, "it never retires");
-    // All of it goes along when the drive changes its medium.
+    // All of it moves along when the drive changes its medium.
     drive.wake();
     assert_eq!((drive.mode(), drive.lookup(Lpn(10)), drive.mode_view().valid), (Mode::Degraded, None, 100));
     drive.check().expect("invariants hold");
 }
 
-/// Time that passes without requests is the scrubber's.
+/// Idle time is used for scrubbing.
 #[test]
 fn idle_time_is_scrubbed_in() {
     let mut config = timed(true);
@@ -427,7 +427,7 @@ fn aging_says_how_far_it_came() {
     assert_eq!(drive.end_of_life(), Some(EndOfLife::SpareExhausted));
 }
 
-/// What requests with different hints write lies in different blocks.
+/// Writes with different stream hints go to different blocks.
 #[test]
 fn a_stream_hint_reaches_the_placement_policy() {
     let mut config = config();
@@ -493,7 +493,7 @@ fn requests_near_the_end_of_time_end_or_are_refused() {
             (refused.clone(), SimTime::MAX, None),
             "case {number}"
         );
-        // What came before ends, whoever waits for ever; and the clock goes on.
+        // Earlier requests end, even if a host waits for ever, and the clock goes on.
         let mut drive = Drive::new(config.clone()).expect("a drive");
         let early = drive.submit(SimTime(1_000), write());
         let mut twin = drive.clone();
@@ -502,7 +502,7 @@ fn requests_near_the_end_of_time_end_or_are_refused() {
         assert_eq!((out.len(), out[0].id, &out[0].status), (1, early, &Status::Done), "case {number}");
         assert!(out[0].at > SimTime(1_000) && out[0].at < SimTime(1_000_000_000), "case {number}: {:?}", out[0]);
         assert_eq!(ask(&mut twin, u64::MAX, write()).status, refused, "case {number}");
-        // The first that may not end in time is done at the last instant, and none is served after it.
+        // The first request that may not end in time is done at the last instant, and none is served after it.
         out.clear();
         let mut statuses = Vec::new();
         for at in [u64::MAX - (1 << 40), u64::MAX - 5_000, u64::MAX - 4_000, u64::MAX - 1, u64::MAX] {

@@ -1,4 +1,4 @@
-//! A drive's health record against its life, counted by hand.
+//! A drive's health record compared with counts made by hand.
 
 #![allow(missing_docs, reason = "tests")]
 #![allow(clippy::unwrap_used, reason = "a test")]

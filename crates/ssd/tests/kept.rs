@@ -1,4 +1,4 @@
-//! A drive that was saved and read back goes on as if it had never stopped, to the last byte of its state.
+//! A drive that was saved and read back continues as if it had never stopped, to the last byte of its state.
 
 #![allow(missing_docs, reason = "tests")]
 #![allow(clippy::unwrap_used, reason = "a test")]
@@ -33,7 +33,7 @@ fn any<T>(stream: &mut Stream, family: &[Entry<T>], names: &mut Vec<&'static str
     }
 }
 
-/// A random drive; `None` where its parts do not go together.
+/// A random drive; `None` if its parts do not fit together.
 fn config(stream: &mut Stream) -> Option<(DriveConfig, Vec<&'static str>)> {
     let (dies, planes) = [(1, 1), (1, 2), (4, 1)][stream.below(3) as usize];
     let geometry = Geometry::new(dies, 1, planes, 96 / dies, 8, Bytes(8192)).unwrap();
@@ -90,7 +90,7 @@ fn config(stream: &mut Stream) -> Option<(DriveConfig, Vec<&'static str>)> {
     Drive::new(config.clone()).is_ok().then_some((config, names))
 }
 
-/// Lets a drive live for a while. All of what it is asked follows from the stream.
+/// Lets a drive live for a while. The stream determines every command.
 fn live(drive: &mut Drive, stream: &mut Stream, commands: u32) {
     for _ in 0..commands {
         let exported = u64::from(drive.exported());
@@ -226,7 +226,7 @@ fn a_saved_drive_is_as_warm_as_it_was() {
     let config = DriveConfig { clock: Some(clock), ..DriveConfig::new(geometry, ftl) };
     let mut drive = Drive::new(config.clone()).unwrap();
     drive.age(&[Lpn(3)]).unwrap();
-    // When the last of 200 reads that come at once is done.
+    // When the last of 200 simultaneous reads is done.
     let serve = |drive: &mut Drive| {
         let (at, mut out) = (drive.now(), Vec::new());
         for _ in 0..200 {

@@ -1,5 +1,5 @@
-//! Behind a collection that filled a stripe, firmware fills up the page in which it ended and programs parity. Neither holds back
-//! a later collection.
+//! After a collection that filled a stripe, firmware fills up the last page of the collection and programs parity. Neither holds
+//! back a later collection.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -7,45 +7,45 @@ use wane_nand::{FlashOp, OpKind, Purpose, Task};
 use wane_ssd::{Collection, Command, CommandKind, EventScheduler, Scheduler, SchedulerConfig, Timeline, Timing};
 use wane_units::{BlockId, Bytes, Geometry};
 
-/// Blocks that are collected, the one that takes their data, one of the host and one for what comes behind a collection: the
-/// first three on the first die, the others on the second.
+/// Blocks that are collected, the block that takes their data, a block of the host, and one for what is programmed after a
+/// collection. The first three are on the first die, the others on the second.
 const VICTIMS: [u32; 2] = [0, 1];
 const TARGET: u32 = 2;
 const HOST: u32 = 4;
 const BEHIND: u32 = 5;
 
-/// Pages that the host programs on the second die before what comes behind the collection: 20 ms.
+/// Pages that the host programs on the second die before what comes after the collection: 20 ms.
 const AHEAD: u32 = 40;
 
 fn op(kind: OpKind, task: Task, block: u32, page: u32) -> FlashOp {
     FlashOp { kind, task, block: BlockId(block), page, bytes: 4096, rereads: 0 }
 }
 
-/// What firmware programs behind the erase of the first victim.
+/// What firmware programs after the erase of the first victim.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Behind {
     /// The parity of a stripe that the collection filled.
     Parity,
-    /// The page in which the collection ended, filled up with padding.
+    /// The last page of the collection, filled up with padding.
     Padding,
 }
 
-/// What comes of one victim with one valid page, which goes to a page of its own.
+/// The operations for one victim with one valid page, which goes to a page of its own.
 fn collection(number: u32) -> Vec<FlashOp> {
     let (task, victim) = (Task::GarbageCollection, VICTIMS[number as usize]);
     let read = OpKind::Read(Purpose::Relocate(BlockId(TARGET)));
     vec![op(read, task, victim, 0), op(OpKind::Program, task, TARGET, number), op(OpKind::Erase, task, victim, 0)]
 }
 
-/// How collections lie in lists: each in its own, or both in one.
+/// How collections are distributed over lists: each in its own, or both in one.
 #[derive(Clone, Copy, Debug)]
 enum Lists {
     Apart,
     Together,
 }
 
-/// When the host's write to the second victim has ended, behind two collections. With `programmed`, what comes behind the first
-/// is programmed.
+/// When the host's write to the second victim has ended, after two collections. With `programmed`, what comes after the first
+/// collection is programmed.
 fn written_at(mut scheduler: Scheduler, lists: Lists, behind: Behind, programmed: bool) -> u64 {
     let mut token = 0;
     let mut submit = |scheduler: &mut Scheduler, at, ops: &[FlashOp]| {

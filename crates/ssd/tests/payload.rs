@@ -1,4 +1,4 @@
-//! A drive that keeps bytes gives back what was written, whatever it moves, loses its power, is saved, or cloned.
+//! A drive that keeps bytes returns what was written, even if it moves the data, loses its power, is saved, or is cloned.
 
 #![allow(missing_docs, reason = "tests")]
 #![allow(clippy::unwrap_used, reason = "a test")]
@@ -53,7 +53,7 @@ fn config(stream: &mut Stream) -> DriveConfig {
     DriveConfig { keeps_bytes: true, clock, ..DriveConfig::new(geometry, ftl) }
 }
 
-/// What every unit holds; nothing is zeros.
+/// Contents of every unit; a missing unit is zeros.
 type Oracle = BTreeMap<u32, u64>;
 
 fn bytes(version: u64) -> Vec<u8> {
@@ -77,7 +77,7 @@ fn settle(drive: &mut Drive, mut outcome: Outcome) {
     assert_eq!(outcome, Outcome::Done);
 }
 
-/// Some commands, of which all is there at the end.
+/// Runs some commands, all of which have taken effect at the end.
 fn live(drive: &mut Drive, stream: &mut Stream, oracle: &mut Oracle, version: &mut u64) {
     let exported = u64::from(drive.exported());
     for _ in 0..60 {
@@ -94,7 +94,7 @@ fn live(drive: &mut Drive, stream: &mut Stream, oracle: &mut Oracle, version: &m
                 assert_eq!(done, units.len());
                 settle(drive, outcome);
             }
-            // Aging rewrites what is there.
+            // Aging rewrites the present contents.
             5..=6 => drive.age(&units).unwrap(),
             7 => {
                 drive.trim_batch(&units).unwrap();
@@ -170,7 +170,7 @@ fn bytes_survive_a_power_cut_in_the_midst_of_time() {
         let Ok(mut drive) = Drive::new(config.clone()) else { continue };
         let (mut oracle, mut version, mut now) = (Oracle::new(), 0, 0);
         for _ in 0..6 {
-            // What a drive held when it came back is on flash.
+            // Everything that a drive held when it came back is on flash.
             let durable = oracle.clone();
             for _ in 0..150 {
                 let unit = stream.below(u64::from(drive.exported()));
@@ -191,7 +191,7 @@ fn bytes_survive_a_power_cut_in_the_midst_of_time() {
                 holds(&drive, &oracle, &format!("{seed}"));
                 continue;
             }
-            // What was not flushed is old or new, and never a mix.
+            // Data that were not flushed are old or new, and never a mix.
             drive.check().unwrap();
             let mut found = vec![0; UNIT];
             for unit in 0..drive.exported() {
@@ -285,7 +285,7 @@ fn wear_may_flip_bits_and_say_nothing() {
     let mut pristine = vec![0; BIG];
     drive.peek(Lpn(0), &mut pristine);
     assert_eq!(wrong(&pristine), 0);
-    // What is written back with the rest of its unit stays wrong.
+    // A part that is written back with the rest of its unit stays wrong.
     let unit = counts.iter().position(|count| *count > 0).unwrap() as u32;
     write(&mut drive, u64::from(unit) * SECTORS, vec![0xab; 4096]);
     let flipped = &drive.injected(Lpn(unit)).unwrap().flipped;
@@ -327,7 +327,7 @@ fn injected_faults_go_where_the_data_go_until_they_are_written() {
     drive.flip_bits(Lpn(7), &[9]);
     drive.age(&[Lpn(5), Lpn(7)]).unwrap();
     let (status, data) = read(&mut drive, 5, 3);
-    assert!(status == Status::Done && data.iter().all(|byte| *byte == 0x55), "whoever rewrites data has them");
+    assert!(status == Status::Done && data.iter().all(|byte| *byte == 0x55), "rewritten data are right again");
     drive.check().unwrap();
 }
 

@@ -1,4 +1,4 @@
-//! A drive that loses its power in the midst of time, and comes back.
+//! A drive that loses its power at any time, and its recovery.
 
 #![allow(missing_docs, reason = "tests")]
 
@@ -47,7 +47,7 @@ fn sectors(first: u32, units: u32) -> SectorRange {
     SectorRange::new(Lba(u64::from(first) * 8), Sectors(u64::from(units) * 8))
 }
 
-/// What completes until nothing is outstanding.
+/// All completions until nothing is outstanding.
 fn ended(drive: &mut Drive) -> Vec<Completion> {
     let (now, mut out) = (drive.clock().map_or(0, |clock| clock.now_ns()), Vec::new());
     drain(drive, SimTime(now), &mut out);
@@ -58,7 +58,7 @@ fn mapped(drive: &Drive) -> BTreeSet<u32> {
     (0..drive.exported()).filter(|unit| drive.lookup(Lpn(*unit)).is_some()).collect()
 }
 
-/// Power fails at `at`, and the drive comes back. `known` is what a flush made durable, and what was touched since.
+/// Cuts the power at `at` and recovers the drive. `known`: what a flush made durable, and what was touched since.
 fn cut(
     drive: &Drive,
     at: SimTime,

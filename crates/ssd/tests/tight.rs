@@ -1,4 +1,4 @@
-//! Every resource to the nanosecond: not ready one before, ready then.
+//! Every resource to the nanosecond: not ready one before, and ready then.
 //!
 //! One channel at a byte a nanosecond, two dies of two planes of two blocks; pages of 10 bytes are read in 100 ns,
 //! programmed in 1,000 and erased in 5,000. Blocks 0 and 1 are on plane 0 of die 0, 2 and 3 on plane 1, 4 to 7 on die 1.
@@ -72,7 +72,7 @@ fn schedulers(config: SchedulerConfig, channel: Option<u64>) -> Vec<(&'static st
     all
 }
 
-/// Submits each step under its place as token and expects the commands to be done in this order, at these times.
+/// Submits each step with its place as token, and expects the commands to be done in this order, at these times.
 fn check_on(claim: &str, channel: Option<u64>, config: SchedulerConfig, steps: &[Step], done: &[(u64, u64)]) {
     for (name, mut scheduler) in schedulers(config, channel) {
         let mut waiting = steps.iter().zip(0u64..).peekable();
@@ -418,7 +418,7 @@ fn collections_hold_dies_as_they_say() {
     check("the die that is only written is free", foreground, &other, &[(0, 0), (2, 1230), (1, 6230)]);
 }
 
-/// A read of die 0 that block 6, on die 1, could serve as well, and one the other way round.
+/// A read of die 0 that block 6, on die 1, could also serve, and one the other way round.
 #[test]
 fn reads_go_around_a_die_that_collects_unless_another_one_does() {
     let instead = |block| op(OpKind::Read(Purpose::Instead), Host, block, 0);

@@ -4,10 +4,10 @@ use wane_ftl::policies::StreamId;
 use wane_ftl::policies::placement::{HostWrite, PlacementPolicy, RelocatedRun};
 use wane_nand::Task;
 
-/// The host's hint is its stream, even where there is no such stream; what is relocated and parity have the last one.
+/// The host's hint is the stream, even if there is no such stream. Relocated data and parity go to the last stream.
 #[derive(Clone, Debug)]
 pub struct ByHint {
-    /// How many streams are open, at least one.
+    /// Number of open streams, at least one.
     pub streams: u32,
 }
 

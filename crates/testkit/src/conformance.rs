@@ -1,9 +1,9 @@
 //! The conformance suite of block devices: the rules of `wane-blockdev`, checked on any device.
 //!
-//! One table of edge cases, then random sequences of requests, each run several times with the time cut differently, against
-//! a plain model. The model takes failures as the device reports them and holds the device to what follows from them, so that
-//! devices that err pass too; devices that lie do not. What a device does not support it must refuse; a device that keeps
-//! no bytes is spared the comparison of contents alone.
+//! It runs a table of edge cases, then random sequences of requests, and compares them with a plain model. Each sequence runs
+//! several times with the time cut differently. The model accepts failures as the device reports them and checks what follows
+//! from them: devices that err pass, devices that lie do not. A device must refuse what it does not support. A device that keeps
+//! no bytes is only spared the comparison of contents.
 
 mod edges;
 mod model;
@@ -19,16 +19,16 @@ use wane_blockdev::BlockDevice;
 use session::{Cut, Session};
 use steps::{Step, sequences};
 
-/// Random sequences that [`block_device`] runs.
+/// Number of random sequences that [`block_device`] runs.
 const CASES: u32 = 192;
 
-/// Makes one fresh device after the other, all equal, at the start of time: never written, nothing outstanding.
+/// Makes fresh, equal devices at the start of time: never written, nothing outstanding.
 pub type Make<'a> = &'a dyn Fn() -> Box<dyn BlockDevice>;
 
 /// Checks a block device against every rule. `name` appears in failures.
 ///
 /// # Panics
-/// A rule is broken: the message has the shortest sequence found that breaks it.
+/// A rule is broken. The message has the shortest sequence found that breaks it.
 pub fn block_device(name: &str, make: Make<'_>) {
     block_device_cases(name, make, CASES);
 }
@@ -46,9 +46,9 @@ pub fn block_device_cases(name: &str, make: Make<'_>, cases: u32) {
 /// As [`block_device_cases`], with the broken rule as a value.
 ///
 /// # Errors
-/// What was broken, and the shortest sequence found that breaks it.
+/// The broken rule, and the shortest sequence found that breaks it.
 pub fn try_block_device(make: Make<'_>, cases: u32) -> Result<(), String> {
-    // A device that panics is told like any other that breaks a rule; proptest does the same below.
+    // A panic of a device is reported like any other broken rule; proptest does the same below.
     let edges = catch_unwind(AssertUnwindSafe(|| edges::check(make)));
     edges.unwrap_or_else(|panic| Err(format!("it panicked: {}", message(panic.as_ref()))))?;
     let config = Config { cases, failure_persistence: None, max_shrink_iters: 2_000, ..Config::default() };
@@ -66,7 +66,7 @@ fn message(panic: &(dyn Any + Send)) -> &str {
     literal.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }
 
-/// One sequence, run with time cut in every way.
+/// Runs one sequence with time cut in every way.
 fn sequence(make: Make<'_>, steps: &[Step]) -> Result<(), String> {
     let session = Session::run(make(), steps, Cut::AsGiven)?;
     session.check_contents()?;

@@ -1,8 +1,9 @@
-//! A crash explorer: power is cut before every event that persists, and in the middle of it, and the drive has to come back as its
+//! A crash explorer. Power is cut before every event that persists, and in the middle of it, and the drive must then be as its
 //! host may expect.
 //!
-//! A run is a random drive and random commands, both of one seed. An oracle keeps what each logical unit may hold: what was there at
-//! the last flush, or anything written since; a command that the cut interrupts may have happened, for each unit, or not.
+//! A run is a random drive with random commands, both from one seed. An oracle keeps what each logical unit may hold: its
+//! contents at the last flush, or anything written since. A command that the cut interrupts may or may not have happened, for
+//! each unit.
 
 mod timed;
 
@@ -30,21 +31,21 @@ use crate::{Content, FailingMedia};
 
 pub use timed::{TimedTally, explore_timed};
 
-/// After one command of so many the run goes on with a drive that lost its power.
+/// After 1 of `ADOPTED` commands the run continues with a drive that lost its power.
 const ADOPTED: u64 = 12;
 
-/// What was explored.
+/// Numbers of explored cuts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Power cuts that the drive came back from.
     pub cuts: u64,
     /// Of these, cuts in the middle of a program or an erase.
     pub torn: u64,
-    /// Of these, those that took pages before them on the same wordline along.
+    /// Of these, cuts that also destroyed earlier pages on the same wordline.
     pub along: u64,
     /// Of these, cuts during a recovery.
     pub twice: u64,
-    /// Of these, cuts of drives that have collected, and lost blocks to wear.
+    /// Of these, cuts of drives that have collected and lost blocks to wear.
     pub worn: u64,
     /// Of these, cuts of drives with stripes.
     pub striped: u64,
@@ -64,14 +65,14 @@ impl std::ops::AddAssign for Tally {
     }
 }
 
-/// A cut after which the drive was not as its host may expect. Its text says how to come back to it.
+/// A cut after which the drive was not as its host may expect. Its text says how to reproduce it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// The run.
     pub seed: u64,
-    /// Which command of it, and which of the events during it.
+    /// Number of the command, and number of the event within it.
     pub at: (usize, usize),
-    /// Whether the event went on when power failed.
+    /// Whether the event was under way when power failed.
     pub is_torn: bool,
     /// What was wrong.
     pub what: String,
@@ -85,7 +86,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Relocates or checks whatever was read.
+/// Relocates or checks everything that was read.
 #[derive(Clone)]
 struct Eager;
 
@@ -105,15 +106,15 @@ fn one_of<T: Copy>(stream: &mut Stream, list: &[T]) -> T {
     list[stream.below(list.len() as u64) as usize]
 }
 
-/// Flash of which programs and a block's erase may fail. What was programmed reads well: what is lost for ever is no matter of a cut.
+/// Flash whose programs and erases may fail. Programmed pages read well, because permanent losses have nothing to do with cuts.
 fn failing(stream: &mut Stream, geometry: Geometry, config: &mut FtlConfig) -> FailingMedia {
     let mut media = FailingMedia::new(geometry);
-    // Rarer than once in two superblocks, or whatever is moved into a block would have to be moved on.
+    // Less often than once in two superblocks; otherwise everything moved into a block would have to be moved on.
     let planes = geometry.dies() * geometry.planes_per_die();
     let rarely = (2 * planes * geometry.pages_per_block() + 3).max(31);
     media.program_fails_every = one_of(stream, &[0, 0, 0, rarely.into()]);
     if media.program_fails_every > 0 {
-        // A full drive would move its data for ever, from one block that fails to the next.
+        // A full drive would move its data for ever, from one failing block to the next.
         config.logical_units = (config.logical_units / 2).max(1);
     }
     if stream.below(4) == 0 {
@@ -133,7 +134,7 @@ fn drive(stream: &mut Stream) -> (Geometry, FtlConfig, u32) {
     drive_of(stream, (channels, dies, planes), erase_group, domain)
 }
 
-/// The same with so many channels, dies of a channel, and planes of a die.
+/// A random small drive with these numbers of channels, dies of a channel, and planes of a die.
 fn drive_of(
     stream: &mut Stream,
     (channels, dies, planes): (u32, u32, u32),
@@ -150,7 +151,7 @@ fn drive_of(
     let redundancy = redundancy(stream, &geometry, erase_group, domain);
     let recovery =
         one_of(stream, &[("full-scan", ""), ("checkpoint", "interval = 4"), ("checkpoint", "interval = 30")]);
-    // A checkpoint does not tell of stripes.
+    // A checkpoint has no record of stripes.
     let recovery = if redundancy.acts() { ("full-scan", "") } else { recovery };
     let leveler = one_of(
         stream,
@@ -191,19 +192,19 @@ fn drive_of(
         remap_log: Bytes(one_of(stream, &[64, 1024])),
         ..FtlConfig::new(&geometry, wane_units::Ratio::ZERO)
     };
-    // Parity of stripes that are closed early takes more than that of full ones.
+    // Parity of stripes that are closed early takes more space than that of full ones.
     let share = if config.redundancy.acts() { 10 + stream.below(40) as u32 } else { 30 + stream.below(70) as u32 };
     let mut config = config;
     let mut most = most_units(geometry, &config);
     if most == 0 {
-        // Padding would take all of each block.
+        // Padding would fill each block.
         config.power_loss_protection = true;
         most = most_units(geometry, &config);
     }
     (geometry, FtlConfig { logical_units: (most * share / 100).max(1), ..config }, most)
 }
 
-/// Which pages protect each other: often none, and always none where writing does not go from die to die.
+/// A random redundancy policy: often none, and always none if writing does not go from die to die.
 fn redundancy(
     stream: &mut Stream,
     geometry: &Geometry,
@@ -222,13 +223,13 @@ fn redundancy(
     policy(REDUNDANCY_POLICIES, name, &format!("data-pages = {data_pages}"))
 }
 
-/// A page is torn, with those before it on its wordline, or an erase.
+/// A cut that tears a page, with those before it on its wordline, or an erase.
 pub(crate) fn torn<M: Media>(cut: PowerCut<M>) -> PowerCut<M> {
     let lower = cut.lower_pages();
     cut.torn(lower)
 }
 
-/// The most logical units that the firmware accepts for a drive; 0: it accepts none.
+/// The most logical units that the firmware accepts for a drive; 0 if it accepts none.
 fn most_units(geometry: Geometry, config: &FtlConfig) -> u32 {
     let fits = |units: u32| {
         Ftl::new(FailingMedia::new(geometry), FtlConfig { logical_units: units, ..config.clone() }).is_ok()
@@ -241,7 +242,7 @@ fn most_units(geometry: Geometry, config: &FtlConfig) -> u32 {
     most
 }
 
-/// What a host does.
+/// A command of the host.
 #[derive(Clone, Debug)]
 enum Command {
     Write(Vec<u32>),
@@ -250,9 +251,9 @@ enum Command {
     Remap(u32, u32, u32, u32),
     Scrub(u32),
     Flush,
-    /// The mode.
+    /// Sets the mode.
     Degrade(bool),
-    /// A block leaves service.
+    /// Takes a block out of service.
     Retire(u32),
 }
 
@@ -277,19 +278,19 @@ fn command(stream: &mut Stream, exported: u32) -> Command {
     }
 }
 
-/// What a unit holds: a version, or nothing.
+/// Contents of a unit: a version, or nothing.
 type Held = Option<u64>;
 
 /// What each unit may hold after a power cut.
 #[derive(Clone, Debug, Default)]
 struct Oracle {
-    /// What it holds now.
+    /// Its present contents.
     now: BTreeMap<u32, u64>,
-    /// What it held since the last flush, the present included, where that is more than one thing.
+    /// All contents since the last flush, including the present, if there are several.
     since: BTreeMap<u32, Vec<Held>>,
     written: u64,
-    /// Units of which a page that may count cannot be read, so that they may be told as lost; whether it is the present one, so that a flush
-    /// changes nothing.
+    /// Units that may be reported as lost, because a page that may count for them cannot be read. The value says whether that
+    /// page is the present one, so that a flush changes nothing.
     lossy: BTreeMap<u32, bool>,
 }
 
@@ -314,7 +315,7 @@ impl Oracle {
         holds(held)
     }
 
-    /// All of it is durable.
+    /// Makes everything durable.
     fn flushed(&mut self) {
         self.since.clear();
         self.lossy.retain(|_, is_present| *is_present);
@@ -325,24 +326,24 @@ impl Oracle {
 struct Run {
     seed: u64,
     config: FtlConfig,
-    /// The most logical units that the firmware accepts for such a drive.
+    /// The most logical units that the firmware accepts for this drive.
     most: u32,
     ftl: Ftl<FailingMedia>,
     oracle: Oracle,
     stream: Stream,
     tally: Tally,
-    /// How many of the cuts during a recovery are looked at.
+    /// Of the cuts during a recovery, one of this number is examined.
     twice: u64,
     /// Retired blocks, and the mode, when the present command began.
     retired: u32,
     mode: Mode,
-    /// What the last command remapped: from where, to where, and what.
+    /// The last command's remaps: from where, to where, and which version.
     remapped: Vec<(u32, u32, u64)>,
-    /// Pages become uncorrectable.
+    /// Whether pages become uncorrectable.
     wears_out: bool,
 }
 
-/// Explores one run of so many commands: every cut of it, and with chance 1 in `twice` the cuts in the recovery after it.
+/// Explores one run of `commands` commands: every cut of it, and with chance 1 in `twice` the cuts in the recovery after it.
 ///
 /// # Errors
 /// The first cut after which the drive was not as its host may expect.
@@ -372,8 +373,8 @@ pub fn explore(seed: u64, commands: usize, twice: u64) -> Result<Tally, Failure>
 }
 
 impl Run {
-    /// A programmed page becomes uncorrectable. The first one that is costs nothing that parity on flash protects, or parity that survives in the
-    /// controller.
+    /// Makes a programmed page uncorrectable. The first such page loses nothing that is protected by parity on flash, or by
+    /// parity in the controller that survives.
     fn wear_out(&mut self) {
         let geometry = *self.ftl.media().geometry();
         let Some((block, page)) = may_wear_out(&self.ftl, &mut self.stream) else { return };
@@ -386,7 +387,7 @@ impl Run {
             let held: Vec<Content> =
                 (0..self.config.units_per_page).filter_map(|unit| media.tag(block, row, unit)).collect();
             for Content { unit, version } in held {
-                // A unit that was remapped lies where it did.
+                // A remapped unit still lies in its old place.
                 let holders = self.oracle.now.iter().filter(|(_, now)| **now == version).map(|(unit, _)| *unit);
                 let present: Vec<u32> = holders.collect();
                 let is_kept = is_first && present.iter().all(|unit| self.is_given_back(Lpn(*unit)));
@@ -400,9 +401,10 @@ impl Run {
         }
     }
 
-    /// Whether parity gives a unit back whatever is cut.
+    /// Whether parity restores a unit after any cut.
     fn is_given_back(&self, unit: Lpn) -> bool {
-        // A cut may tear another page of the stripe, with one of its wordline: a second loss, as soon as the stripe is closed.
+        // A cut may tear another page of the stripe, together with one on its wordline. Once the stripe is closed that is a
+        // second loss.
         let may_lose_another = self.config.wordline_pages > NonZeroU32::MIN;
         match self.ftl.protection(unit) {
             Protection::None => false,
@@ -411,7 +413,7 @@ impl Run {
         }
     }
 
-    /// Carries a command out, and then looks at each cut that might have come during it.
+    /// Carries out a command, and then examines each cut that might have come during it.
     fn execute(&mut self, number: usize, command: &Command) -> Result<(), Failure> {
         let (exported, moved) = (self.ftl.exported(), moved_by_itself(&self.ftl));
         (self.retired, self.mode) = (self.ftl.retired_blocks(), self.ftl.mode());
@@ -454,7 +456,7 @@ impl Run {
             self.tally.torn += 1;
         }
         let is_flushed = matches!(command, Command::Flush) && !is_dead;
-        // What the drive moves after that joins new stripes.
+        // Data that the drive moves after that join new stripes.
         let has_moved = moved_by_itself(&self.ftl) > moved;
         if is_flushed && !has_moved && !self.config.power_loss_protection {
             let fails = |what| Failure { seed: self.seed, at: (number, usize::MAX), is_torn: false, what };
@@ -482,17 +484,17 @@ impl Run {
         Ok(())
     }
 
-    /// What was flushed has its parity on flash, whatever lies in the controller's memory.
+    /// Checks that everything flushed has its parity on flash, not only in the controller's memory.
     fn closes_stripes(&self) -> Result<(), String> {
         let open = Lpn::all(0..self.ftl.exported()).find(|unit| self.ftl.protection(*unit) == Protection::InController);
-        // Parity takes no block of the last that are free.
+        // Parity does not take one of the last free blocks.
         match open.filter(|_| self.ftl.free_blocks_min() >= 2) {
             Some(unit) => Err(format!("unit {unit} is flushed, and its parity is not")),
             None => Ok(()),
         }
     }
 
-    /// Parity on flash protects a unit after the cut as it did before, where the unit still lies there.
+    /// Checks that parity on flash protects a unit after the cut as it did before, if the unit still lies there.
     fn still_protects(&self, ftl: &Ftl<FailingMedia>) -> Result<(), String> {
         let survives = |unit: &Lpn| self.is_given_back(*unit) && self.ftl.lookup(*unit) == ftl.lookup(*unit);
         let bare = |unit: &Lpn| ftl.protection(*unit) == Protection::None;
@@ -502,7 +504,7 @@ impl Run {
         }
     }
 
-    /// Power fails between two commands, and the run goes on with the drive that came back.
+    /// Cuts the power between two commands, and continues the run with the recovered drive.
     fn go_on_with_the_recovered(&mut self) -> Result<(), String> {
         let Some(cut) = self.ftl.clone().power_cut() else { return Ok(()) };
         let (mut ftl, report) = Ftl::recover(cut, self.config.clone()).map_err(|error| error.to_string())?;
@@ -511,7 +513,7 @@ impl Run {
         let mut kept = ftl.clone();
         self.agrees(&mut kept, &report, exported, false)?;
         self.still_protects(&ftl)?;
-        // What it holds now is on flash or in buffers that survive. It may be an older version than was written last.
+        // Its present contents are on flash or in buffers that survive. They may be an older version than was written last.
         self.oracle.lossy.values_mut().for_each(|is_present| *is_present = true);
         self.oracle.flushed();
         self.oracle.now =
@@ -540,7 +542,7 @@ impl Run {
                 self.oracle.written += 1;
                 self.oracle.set(*unit, Some(version));
             }
-            // What was not written any more may be there in part.
+            // The unwritten rest may be there in part.
             left = &left[done..];
             self.settle(outcome);
             if self.ftl.end_of_life().is_some() || self.ftl.exported() == 0 {
@@ -555,7 +557,7 @@ impl Run {
         }
         let held: Vec<Held> = (from..from + from_units).map(|unit| self.oracle.now.get(&unit).copied()).collect();
         for (offset, version) in (0..).zip(&held) {
-            // Where the source may hold nothing for another reason, nothing can be said of the pair.
+            // If the source may be empty for another reason, nothing can be said of the pair.
             let was_empty = self.oracle.since.get(&(from + offset)).is_some_and(|history| history.contains(&None));
             if let Some(version) = version
                 && !was_empty
@@ -573,7 +575,7 @@ impl Run {
         }
     }
 
-    /// Answers demands as a host that keeps nothing above what is exported, and goes on after pauses.
+    /// Answers demands like a host that keeps nothing above what is exported, and continues after pauses.
     fn settle(&mut self, mut outcome: Outcome) {
         loop {
             outcome = match outcome {
@@ -596,7 +598,7 @@ impl Run {
         }
     }
 
-    /// Recovers a drive and compares it with what its host may expect: what it may have held before the command, or since.
+    /// Recovers a drive and compares it with what its host may expect: its contents before the command, or since.
     fn look(&mut self, cut: PowerCut<FailingMedia>, exported: u32, is_dead: bool) -> Result<(), String> {
         self.tally.cuts += 1;
         let counters = self.ftl.counters();
@@ -650,7 +652,7 @@ impl Run {
                 }
                 continue;
             }
-            // A command that a dying drive did not finish may have written more than it said.
+            // A dying drive may have written more of its last command than it reported.
             let is_unsaid = is_dead && held.is_some_and(|version| version >= self.oracle.written);
             if !self.oracle.may_hold(unit, held) && !is_unsaid {
                 let (now, since) = (self.oracle.now.get(&unit), self.oracle.since.get(&unit));
@@ -678,7 +680,7 @@ impl Run {
     }
 }
 
-/// A programmed page that may become uncorrectable next, as long as fewer than three are; the metadata area's are none.
+/// A random programmed page that may become uncorrectable, as long as fewer than three are. Never one of the metadata area.
 pub(crate) fn may_wear_out(ftl: &Ftl<FailingMedia>, stream: &mut Stream) -> Option<(BlockId, u32)> {
     let media = ftl.media();
     let block = BlockId(stream.below(u64::from(media.geometry().blocks())) as u32);
@@ -690,7 +692,7 @@ pub(crate) fn may_wear_out(ftl: &Ftl<FailingMedia>, stream: &mut Stream) -> Opti
     (!media.media.is_torn(block, page)).then_some((block, page))
 }
 
-/// Whether a host is told that a unit cannot be read. Where pages wear out it has to read it.
+/// Whether the host is told that a unit cannot be read. If pages wear out, the host must read it to know.
 pub(crate) fn is_told_lost(ftl: &mut Ftl<FailingMedia>, unit: Lpn, wears_out: bool) -> bool {
     if !wears_out || unit.0 >= ftl.exported() {
         return ftl.is_lost(unit);
@@ -699,13 +701,13 @@ pub(crate) fn is_told_lost(ftl: &mut Ftl<FailingMedia>, unit: Lpn, wears_out: bo
     !ftl.unread().is_empty()
 }
 
-/// Units that the drive moved so far.
+/// Number of units that the drive has moved so far.
 fn moved_by_itself(ftl: &Ftl<FailingMedia>) -> u64 {
     let counters = ftl.counters();
     counters.programmed_gc + counters.programmed_wear_leveling + counters.programmed_scrub
 }
 
-/// A drive that came back answers what it asks for, and takes writes.
+/// Checks that a recovered drive gets what it asks for, and takes writes.
 fn goes_on(ftl: &mut Ftl<FailingMedia>, report: &Recovery, most: u32, is_dead: bool) -> Result<(), String> {
     if let Some(demand) = report.demand {
         if let Some((above, is_exported_less)) = given_up(ftl, demand) {
@@ -719,7 +721,8 @@ fn goes_on(ftl: &mut Ftl<FailingMedia>, report: &Recovery, most: u32, is_dead: b
     if ftl.exported() == 0 || is_dead {
         return Ok(());
     }
-    // A cut costs a page that is torn, or an erase. A drive that exports more than a new one of as many blocks could may die of that.
+    // A cut costs a page that is torn, or an erase. A drive that exports more than a new drive with as many blocks could may die
+    // of that.
     let may_die =
         |ftl: &Ftl<FailingMedia>| ftl.exported() + ftl.retired_blocks() * ftl.layout().units_per_block() > most;
     for unit in 0..4 {
@@ -728,7 +731,7 @@ fn goes_on(ftl: &mut Ftl<FailingMedia>, report: &Recovery, most: u32, is_dead: b
         }
         let unit = Lpn(unit * 7 % ftl.exported());
         let (_, outcome) = ftl.write(&[unit]);
-        // The last blocks may wear out in the write itself.
+        // The last blocks may wear out during the write itself.
         if let Outcome::Dead(death) = outcome
             && !may_die(ftl)
         {
@@ -738,7 +741,7 @@ fn goes_on(ftl: &mut Ftl<FailingMedia>, report: &Recovery, most: u32, is_dead: b
     ftl.check()
 }
 
-/// What a host gives up that keeps nothing above what is to be exported, and whether less is exported then.
+/// Units that a host gives up if it keeps nothing above the wanted capacity, and whether less is exported then.
 fn given_up(ftl: &Ftl<FailingMedia>, demand: Demand) -> Option<(Vec<u32>, bool)> {
     let keep = match demand {
         Demand::ExportAtMost(units) => (units as u32).min(ftl.exported()),

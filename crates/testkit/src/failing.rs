@@ -7,19 +7,19 @@ use wane_units::{BlockId, Geometry, PeCycles, Ppn};
 
 use crate::StrictMedia;
 
-/// [`StrictMedia`] with injected failures. It fails only as its fields say, without any randomness, and notes what tests
-/// of redundancy ask for. The fields may change between calls.
+/// [`StrictMedia`] with injected failures. It fails only as its fields say, without randomness, and records what tests of
+/// redundancy need. The fields may change between calls.
 #[derive(Clone, Debug)]
 pub struct FailingMedia {
-    /// What enforces the rules of flash, and keeps contents.
+    /// Enforces the rules of flash, and keeps contents.
     pub media: StrictMedia,
     /// Pages that cannot be corrected.
     pub failing: BTreeSet<Ppn>,
-    /// They are uncorrectable only when they are read to be relocated.
+    /// Whether they are uncorrectable only when they are read for relocation.
     pub in_relocations: bool,
     /// Pages that cannot be corrected until their block is erased.
     pub worn: BTreeSet<Ppn>,
-    /// One program of so many fails, counted from the first; 0: none. A page whose program failed still reads well.
+    /// Every Nth program fails, with N in this field; 0: none fails. A page whose program failed still reads well.
     pub program_fails_every: u64,
     /// Pages programmed so far.
     pub programs: u64,
@@ -59,7 +59,7 @@ impl Media for FailingMedia {
 
     type Tag = <StrictMedia as Media>::Tag;
 
-    /// And whether it was usable, and its worn pages.
+    /// The past of the medium, whether the block was usable, and its worn pages.
     type Past = (<StrictMedia as Media>::Past, bool, Vec<Ppn>);
 
     fn past(&self, block: BlockId) -> Self::Past {

@@ -1,7 +1,7 @@
-//! Development only: a medium that enforces what flash demands, one that fails on demand, the suites that every device must
-//! pass, and what tests of several crates would otherwise each have.
+//! Development only: a medium that enforces the rules of flash, one that fails on demand, the suites that every device must pass,
+//! and helpers that tests of several crates share.
 //!
-//! Nothing of the product may use it. A test of any crate may.
+//! The product must not use it. Tests of any crate may.
 
 mod by_hint;
 pub mod conformance;
@@ -20,7 +20,7 @@ use std::io::Write as _;
 use wane_nand::{Barrier, FlashOp, Media, OpKind, PageRead, Purpose, ReadOutcome, Task};
 use wane_units::{BlockId, Geometry, Lpn, PeCycles, Ppn};
 
-/// Keys of `[drive]` of a scenario whose drive collects garbage all the time and takes milliseconds; each test adds dies,
+/// Keys of `[drive]` in a scenario whose drive constantly collects garbage and whose runs take milliseconds. Each test adds dies,
 /// planes and blocks.
 pub const SMALL_DRIVE: &str = "\
 channels = 2
@@ -30,21 +30,21 @@ mapping-unit = '4 KiB'
 spare-factor = '25 %'
 ";
 
-/// What a mapping unit holds: the data of one write of one logical unit.
+/// Contents of a mapping unit: the data of one write of one logical unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Content {
     /// The logical unit.
     pub unit: Lpn,
-    /// Which write of it, counted by the test from whatever it likes.
+    /// Number of the write. The test chooses how it counts.
     pub version: u64,
 }
 
-/// Tells that the running test is skipped, and what it lacked. Goes past the test runner's capture, and as a line to the file that
-/// `WANE_SKIPPED` names, from which `make test` counts: whoever runs the tests sees what was not tested. The caller returns.
+/// Reports that the running test is skipped, and what it lacked; the caller then returns. The report bypasses the test runner's
+/// capture, and is also added as a line to the file that `WANE_SKIPPED` names, in which `make test` counts them.
 pub fn skipped(lacks: &str) {
-    // The runner names each test's thread after it.
+    // The runner names each test's thread after the test.
     let test = std::thread::current().name().unwrap_or("a test").to_owned();
-    // In one piece, as tests run side by side.
+    // In one write, because tests run in parallel.
     let _ = std::io::stderr().write_all(format!("skipped: {test}: {lacks}\n").as_bytes());
     if let Some(path) = std::env::var_os("WANE_SKIPPED") {
         let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
@@ -53,21 +53,21 @@ pub fn skipped(lacks: &str) {
     }
 }
 
-/// Flash that panics when it is used as flash must not be: pages are programmed in order, once for each erase, and only
-/// programmed pages are read. It keeps what its units hold, so that a test can look whether each logical unit still maps to
-/// its newest version ([`wane_nand::Media::tag`]).
+/// Flash that panics when a rule of flash is broken: pages are programmed in order, once between two erases, and only programmed
+/// pages are read. It keeps the contents of its units, so that a test can check whether each logical unit still maps to its
+/// newest version ([`wane_nand::Media::tag`]).
 #[derive(Clone, Debug)]
 pub struct StrictMedia {
     geometry: Geometry,
     programmed: Vec<u32>,
     erase_counts: Vec<u32>,
-    /// Contents of each programmed page that came with any, a mapping unit each.
+    /// Contents of each programmed page that had any, by mapping unit.
     contents: BTreeMap<Ppn, Vec<Option<Content>>>,
-    /// Pages that power failed in the middle of.
+    /// Pages that were being programmed when power failed.
     torn: BTreeSet<Ppn>,
     /// Reads served.
     pub reads: u64,
-    /// What it did since this was emptied; `None`: nobody asks.
+    /// Operations since this was emptied; `None`: they are not recorded.
     pub ops: Option<Vec<FlashOp>>,
 }
 
@@ -120,7 +120,7 @@ impl StrictMedia {
 impl Media for StrictMedia {
     const DETAILED: bool = true;
 
-    /// `None`: padding, parity, or data of which the test said nothing.
+    /// `None`: padding, parity, or data without contents from the test.
     type Tag = Option<Content>;
 
     type Past = StrictPast;
@@ -212,7 +212,7 @@ impl Media for StrictMedia {
             "page {page} of block {block} is torn, which is not the next one after {programmed}"
         );
         *programmed = (*programmed).max(page + 1);
-        // What a page held that shares the wordline stays known: parity may give it back.
+        // The old contents of pages on the same wordline stay known: parity may restore them.
         let page = self.geometry.page(block, page);
         self.torn.insert(page);
     }

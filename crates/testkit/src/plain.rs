@@ -1,5 +1,5 @@
-//! A plain, slow flash drive with page mapping, written from the algorithm specification and from nothing of `ftl`: what the
-//! engine is held against.
+//! A plain, slow flash drive with page mapping, as a reference for the engine. It is written from the algorithm specification and
+//! uses nothing of `ftl`.
 //!
 //! It scans all blocks for each victim and each wear-leveling decision, keeps each block's pages as a list, and takes exact
 //! minima. It knows one erase unit (the block), one frontier for host and relocated pages, a first-in-first-out queue of free
@@ -22,7 +22,7 @@ use std::collections::VecDeque;
 /// No page, or no place.
 const NONE: usize = usize::MAX;
 
-/// A drive to be built.
+/// Parameters of a drive.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// Blocks that the host sees.
@@ -39,15 +39,15 @@ pub struct Setup {
     pub retires: bool,
     /// The garbage collector's choice.
     pub victim: Victim,
-    /// The wear leveler; at rest until [`Drive::start_counting`].
+    /// The wear leveler; inactive until [`Drive::start_counting`].
     pub leveler: Leveler,
-    /// Seed of the drive's own dice: drawn victims, coins of pools.
+    /// Seed of the drive's own dice, which draw victims and pools.
     pub seed: u64,
 }
 
 impl Setup {
-    /// A greedy drive without wear leveling that never retires a block and has a reserve of 7. The physical blocks are
-    /// `logical_blocks` / (1 - spare), rounded down, and the reserve.
+    /// Parameters of a greedy drive without wear leveling that never retires a block and has a reserve of 7. It has
+    /// `logical_blocks` / (1 - spare) physical blocks, rounded down, plus the reserve.
     pub fn new(logical_blocks: usize, pages: usize, spare_percent: usize) -> Self {
         Self {
             logical_blocks,
@@ -71,7 +71,7 @@ impl Setup {
 /// Why a drive takes no more writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Death {
-    /// As many blocks left service as there were spare ones.
+    /// As many blocks have left service as there were spare ones.
     SpareUsedUp,
     /// No free block is left.
     NoFreeBlock,
@@ -79,7 +79,7 @@ pub enum Death {
     NoVictim,
 }
 
-/// What a drive counted since [`Drive::start_counting`].
+/// Counts since [`Drive::start_counting`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Pages that the host wrote.
@@ -111,7 +111,7 @@ impl Counts {
 enum Use {
     Free,
     Frontier,
-    /// Full, and none of the others.
+    /// Full, and in none of the other uses.
     Closed,
     Retired,
     /// A victim while its pages are moved.
@@ -123,23 +123,23 @@ struct Block {
     used: Use,
     erases: u32,
     valid: usize,
-    /// What each page holds, `NONE` where it is invalid or unwritten.
+    /// Logical page in each page; `NONE` if it is invalid or unwritten.
     pages: Vec<usize>,
     /// Pages programmed since the last erase.
     written: usize,
-    /// The moment it came to its valid count among closed blocks.
+    /// When it reached its valid count among closed blocks.
     entered: u64,
-    /// The moment it closed.
+    /// When it closed.
     closed: u64,
-    /// Whether windowed greedy looks at it.
+    /// Whether it is in the window of windowed greedy.
     in_window: bool,
-    /// The count of host writes when a page of it was last programmed.
+    /// Number of host writes when a page of it was last programmed.
     written_at: u64,
-    /// Erases of the drive when wear leveling last moved data into it.
+    /// Number of erases of the drive when wear leveling last moved data into it.
     leveled_at: u64,
-    /// Dual pool's erases since it changed pools.
+    /// Erases since it changed pools in dual pool.
     effective: u32,
-    /// Whether it is of dual pool's hot pool.
+    /// Whether it belongs to dual pool's hot pool.
     hot: bool,
 }
 
@@ -157,17 +157,17 @@ pub struct Drive {
     erase_total: u64,
     /// Host writes in the whole life.
     clock: u64,
-    /// Moments that order closings and entries.
+    /// Counter that orders closings and entries.
     moment: u64,
     leveling: bool,
-    /// Whether anything that dual pool looks at changed since it looked.
+    /// Whether anything that dual pool looks at has changed since its last look.
     unsettled: bool,
     dice: Dice,
     death: Option<Death>,
 }
 
 impl Drive {
-    /// A new drive: block 0 is written first, the others are free in their order.
+    /// Makes a new drive. Block 0 is written first; the others are free in their order.
     pub fn new(setup: Setup) -> Self {
         assert!(setup.logical_blocks < setup.rated_blocks, "a drive has spare blocks, or nothing could be collected");
         let mut dice = Dice::new(setup.seed);
@@ -205,10 +205,11 @@ impl Drive {
         }
     }
 
-    /// One fill of the logical pages in order, then uniform writes of so many drive writes; counting starts.
+    /// Fills the logical pages once in order, then writes `random_drive_writes` drive writes uniformly at random, and starts
+    /// counting.
     ///
     /// # Errors
-    /// The drive died of it.
+    /// The drive died.
     pub fn precondition(&mut self, random_drive_writes: u64, dice: &mut Dice) -> Result<(), Death> {
         let pages = self.setup.logical_pages();
         (0..pages).try_for_each(|page| self.write(page))?;
@@ -217,13 +218,13 @@ impl Drive {
         Ok(())
     }
 
-    /// Counts from here on, and levels wear. Erase counts and data stay.
+    /// Starts counting and wear leveling. Erase counts and data stay.
     pub fn start_counting(&mut self) {
         self.counts = Counts::default();
         self.leveling = true;
     }
 
-    /// The host writes a logical page.
+    /// Writes a logical page for the host.
     ///
     /// # Errors
     /// The drive is dead, or died of this write.
@@ -249,7 +250,7 @@ impl Drive {
         Ok(())
     }
 
-    /// What was counted.
+    /// The counts.
     pub const fn counts(&self) -> Counts {
         self.counts
     }
@@ -320,7 +321,7 @@ impl Drive {
         self.free.pop_front()
     }
 
-    /// A full block joins those that garbage collection may choose.
+    /// Closes a full block: from now on garbage collection may choose it.
     fn close(&mut self, id: usize) {
         let moment = self.next_moment();
         let block = &mut self.blocks[id];
@@ -350,7 +351,7 @@ impl Drive {
         Ok(())
     }
 
-    /// Erases an empty block and puts it at the end of the free queue, or out of service; says whether it stays.
+    /// Erases an empty block and puts it at the end of the free queue, or out of service. Returns whether it stays in service.
     fn erase(&mut self, id: usize) -> Result<bool, Death> {
         let endurance = self.setup.endurance;
         let block = &mut self.blocks[id];
@@ -375,8 +376,8 @@ impl Drive {
         Ok(false)
     }
 
-    /// Moves a closed block's data into an erased one, page by page to the same places; says how many. The erased block
-    /// leaves the free queue's hands before, and closes here.
+    /// Moves a closed block's data into an erased one, page by page to the same places. Returns the number of pages. The caller
+    /// has taken the erased block out of the free queue, and it is closed here.
     fn move_data(&mut self, from: usize, to: usize) -> u64 {
         assert_eq!(self.blocks[from].used, Use::Closed, "wear leveling moves the data of closed blocks");
         assert_eq!(self.blocks[to].valid, 0, "data move into an erased block");
@@ -395,10 +396,10 @@ impl Drive {
         self.blocks[to].valid as u64
     }
 
-    /// What must hold at any time between two writes.
+    /// Checks the invariants between two writes.
     ///
     /// # Panics
-    /// It does not.
+    /// An invariant does not hold.
     pub fn check(&self) {
         let mapped = self.map.iter().filter(|(id, _)| *id != NONE).count();
         let valid: usize = self.blocks.iter().map(|block| block.valid).sum();
@@ -432,9 +433,9 @@ mod tests {
         let cases: [Case; 4] = [
             (&[0, 0, 0, 0], 12, 13, [0, 0, 1, 0], [3, 4, 0, 1]),
             (&[0, 0, 0, 0, 1, 2, 3], 15, 16, [1, 0, 1, 0], [0, 4, 0, 4]),
-            // Blocks 0 and 1 tie at two valid pages: the one that came to two first is taken.
+            // Blocks 0 and 1 tie at two valid pages: the one that reached two first is taken.
             (&[0, 4, 1, 5, 2, 6], 14, 17, [1, 1, 0, 0], [1, 0, 4, 3]),
-            // The same, but block 1 comes to two first, although it closed later.
+            // The same, but block 1 reaches two first, although it closed later.
             (&[4, 0, 5, 1], 12, 14, [0, 1, 0, 0], [2, 0, 4, 2]),
         ];
         for (writes, host, programmed, erases, valid) in cases {
@@ -447,7 +448,7 @@ mod tests {
         }
     }
 
-    /// The anchors of the specification, from another model of the same drive: within 2 %.
+    /// The reference values of the specification, from another model of the same drive: within 2 %.
     #[test]
     fn greedy_comes_to_its_anchors() {
         for (pages, want) in [(32, 4.53), (64, 4.85)] {

@@ -1,6 +1,6 @@
-//! A plain queueing simulator of reads, written from what a drive is and not from any scheduler: each die senses one page at a
-//! time, first come first served, and is held until its channel has moved the page; a channel moves one page at a time, in
-//! the order in which they were sensed.
+//! A plain queueing simulator of reads, which shares nothing with the schedulers. Each die senses one page at a time, first come
+//! first served, and is held until its channel has moved the page. A channel moves one page at a time, in the order in which they
+//! were sensed.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -10,22 +10,22 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 pub struct ReadModel {
     /// Channels; die `d` is on channel `d % channels`.
     pub channels: usize,
-    /// Sensing a page, ns.
+    /// Time to sense a page, ns.
     pub sense_ns: u64,
-    /// Moving a page, ns.
+    /// Time to move a page, ns.
     pub transfer_ns: u64,
 }
 
-/// When reads come.
+/// The arrivals of reads.
 #[derive(Clone, Debug)]
 pub enum Load {
-    /// So many are outstanding at any time.
+    /// This number of reads is outstanding at any time.
     Closed(usize),
-    /// At these times, ascending, ns.
+    /// Reads come at these times, ascending, ns.
     Open(Vec<u64>),
 }
 
-/// What happens at a time. Of what happens at once, ends come first.
+/// Events. At equal times, ends come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Moved { read: usize },
@@ -34,7 +34,7 @@ enum Event {
 }
 
 impl ReadModel {
-    /// Reads a page of each of these dies in turn; returns when each read came and when it was done.
+    /// Reads a page of each of these dies in turn. Returns when each read came and when it was done.
     pub fn run(&self, load: &Load, dies: &[usize]) -> Vec<(u64, u64)> {
         assert!(self.channels > 0, "a drive has a channel");
         let mut events = BinaryHeap::new();
@@ -50,7 +50,7 @@ impl ReadModel {
             Load::Closed(depth) => *depth,
             Load::Open(_) => dies.len(),
         };
-        // The first of each queue is being served.
+        // The first of each queue is in service.
         let mut at_die: BTreeMap<usize, VecDeque<usize>> = BTreeMap::new();
         let mut at_channel: BTreeMap<usize, VecDeque<usize>> = BTreeMap::new();
         let mut times = vec![(0, 0); dies.len()];

@@ -1,9 +1,9 @@
-//! Golden tail probabilities, by exact sums and by scipy: `tools/tails.py` makes `data/tails.csv` and says how.
+//! Golden tail probabilities, by exact sums and by scipy. `tools/tails.py` makes `data/tails.csv` and documents how.
 
 /// The table as it lies in the tree.
 const TABLE: &str = include_str!("../data/tails.csv");
 
-/// Whose tail it is.
+/// Distribution of a tail.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Distribution {
     /// Successes among trials of equal probability.
@@ -22,7 +22,7 @@ pub enum Distribution {
 /// A golden probability.
 #[derive(Clone, Copy, Debug)]
 pub struct Tail {
-    /// Whose.
+    /// The distribution.
     pub distribution: Distribution,
     /// The variable is above this.
     pub above: f64,

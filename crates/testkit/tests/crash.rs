@@ -1,15 +1,15 @@
-//! Drives come back from a power cut at any moment. `WANE_CUTS` says how many are explored: 500,000 where it is not set, and a fifth of them of
-//! drives with a clock. `WANE_SEED` is the first run of either kind; such a replay need not meet everything.
+//! Drives recover from a power cut at any time. `WANE_CUTS` is the number of cuts explored, by default 500,000; a fifth of them
+//! are on drives with a clock. `WANE_SEED` is the first run of either kind; such a replay need not meet everything.
 
 use wane_testkit::crash::{Tally, TimedTally, explore, explore_timed};
 
 /// Commands of a run.
 const COMMANDS: usize = 120;
 
-/// Of so many cuts, the recovery of one is itself cut at every event.
+/// The recovery of 1 of this number of cuts is itself cut at every event.
 const TWICE: u64 = 50;
 
-/// Of the environment.
+/// A number from the environment.
 fn number(name: &str) -> Option<u64> {
     Some(std::env::var(name).ok()?.parse().expect("WANE_CUTS and WANE_SEED are numbers"))
 }
@@ -50,7 +50,7 @@ fn drives_come_back_from_every_cut() {
     assert!(tally.unreadable > tally.cuts / 50, "pages that cannot be read are among them");
 }
 
-/// Tells the run of a test that stops in it, whatever stopped it.
+/// Prints the run of a test that stops within it, for any reason.
 struct Told(u64);
 
 impl Drop for Told {

@@ -1,4 +1,4 @@
-//! What the documents say of the repository: links, included code, paths, commands and the oldest compiler.
+//! Statements of the documents about the repository: links, included code, paths, commands and the oldest compiler.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -31,18 +31,18 @@ fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// The book, and what lies at the top for those who read no book.
+/// The book, and the documents at the top of the repository.
 fn documents() -> Vec<PathBuf> {
     let top = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"].map(|name| root().join(name));
     pages().into_iter().chain(top).collect()
 }
 
-/// What stands between `open` and `close`, everywhere in a text.
+/// The text between `open` and `close`, everywhere in a text.
 fn between<'a>(text: &'a str, open: &'a str, close: &'a str) -> impl Iterator<Item = &'a str> {
     text.split(open).skip(1).filter_map(move |rest| Some(rest.split_once(close)?.0))
 }
 
-/// What stands in backticks. A fenced block counts as one piece.
+/// The text in backticks. A fenced block counts as one piece.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }

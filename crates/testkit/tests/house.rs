@@ -1,30 +1,30 @@
-//! The rules of the house, read off the workspace: arrows between crates, sizes of files and functions.
+//! The rules for the workspace: dependencies between crates, sizes of files and functions.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Lines that a source file may have, tests apart.
+/// Most lines of a source file, without tests.
 const FILE_LINES_MAX: usize = 800;
 
-/// A crate that holds more than one part in so many of all Rust lines is several crates.
+/// A crate that holds more than 1/`CRATE_SHARE` of all Rust lines must be split.
 const CRATE_SHARE: usize = 4;
 
-/// Crates that no crate of the product may use, and that may use anything.
+/// Crates that no crate of the product may use, and that may use any crate.
 const DEVELOPMENT: [&str; 2] = ["testkit", "validation"];
 
-/// Crates at the edge that talk to others on a network: they alone may use an async runtime.
+/// Crates that talk to others on a network: only they may use an async runtime.
 const NETWORKED: [&str; 1] = ["actor"];
 
-/// Lines that a function may have.
+/// Most lines of a function.
 const FUNCTION_LINES_MAX: usize = 70;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// What each crate may use, as the table of `ARCHITECTURE.md` says it, from the lowest crate up. The page is the rule: there
+/// The crates that each crate may use, from the table of `ARCHITECTURE.md`, from the lowest crate up. The page is the rule: there
 /// is no second list that could differ.
 fn rooms() -> Vec<(String, Vec<String>)> {
     let page = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
@@ -46,7 +46,7 @@ fn rooms() -> Vec<(String, Vec<String>)> {
     rooms
 }
 
-/// `start` and whatever it leads to, step by step.
+/// `start` and everything that it leads to, step by step.
 fn closure(start: &[String], step: &BTreeMap<String, Vec<String>>) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut open = start.to_vec();
@@ -58,7 +58,7 @@ fn closure(start: &[String], step: &BTreeMap<String, Vec<String>>) -> BTreeSet<S
     found
 }
 
-/// The dependencies in the manifest of a crate, those of tests left out.
+/// The dependencies in the manifest of a crate, without those of tests.
 fn dependencies(name: &str) -> Vec<String> {
     let path = root().join("crates").join(name).join("Cargo.toml");
     let manifest: toml::Table = std::fs::read_to_string(path).unwrap().parse().unwrap();
@@ -73,7 +73,7 @@ fn arrows_point_down_only() {
     let entries = std::fs::read_dir(root().join("crates")).unwrap();
     let built: BTreeSet<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     assert_eq!(named, built, "the table of ARCHITECTURE.md names every crate");
-    // What may use anything is for development only, and no room that others may use.
+    // Crates that may use anything are for development only, and no other crate may use them.
     rooms.retain(|(name, _)| !DEVELOPMENT.contains(&name.as_str()));
     let allowed: BTreeMap<String, Vec<String>> = rooms.iter().cloned().collect();
     let own = |name: &String| {
@@ -87,7 +87,7 @@ fn arrows_point_down_only() {
         for used in &used[name] {
             assert!(may.contains(used), "{name} may not use {used}; ARCHITECTURE.md allows {may:?}");
         }
-        // "All above" names no one in particular.
+        // "All above" names no crate in particular.
         if page.lines().any(|row| row.starts_with(&format!("| `{name}` |")) && row.ends_with("| all above |")) {
             continue;
         }
@@ -140,7 +140,7 @@ fn files_and_functions_stay_small() {
                 && *line == format!("{outer}}}")
             {
                 let length = number - from + 1;
-                // The signature and the closing brace come on top of clippy's count.
+                // The signature and the closing brace are not in clippy's count.
                 assert!(length <= FUNCTION_LINES_MAX + 8, "{}:{} has {length} lines", path.display(), from + 1);
                 start = None;
             }
@@ -170,7 +170,7 @@ fn no_crate_holds_more_than_a_quarter_of_the_lines() {
     }
 }
 
-/// The crate's page: the lines before the first that is no doc comment.
+/// The crate's page: the lines before the first one that is not a doc comment.
 #[test]
 fn every_crate_says_what_it_is_for() {
     for (name, _) in rooms() {

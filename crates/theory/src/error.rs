@@ -1,13 +1,13 @@
-//! What the models refuse.
+//! Errors of the models.
 
-/// A question that a model has no answer to: what was found, and what is allowed.
+/// A question that a model cannot answer: what was found, and what is allowed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TheoryError {
     /// A number outside of its range.
     #[error("{what}: found {found}, allowed is {allowed}")]
     OutOfRange {
-        /// What the number is.
+        /// Name of the number.
         what: &'static str,
         /// The number.
         found: f64,
@@ -17,17 +17,17 @@ pub enum TheoryError {
     /// Tables whose lengths do not fit each other.
     #[error("{what}: found {found} values, allowed are {allowed}")]
     Length {
-        /// What the table is.
+        /// Name of the table.
         what: &'static str,
-        /// Values found.
+        /// Number of values found.
         found: usize,
-        /// How many may be.
+        /// Allowed number of values.
         allowed: String,
     },
     /// Shares or chances that do not add up to 1.
     #[error("{what} add up to {found}, allowed is 1 within 0.000001")]
     NotNormalized {
-        /// What is added up.
+        /// Name of the terms.
         what: &'static str,
         /// Their sum.
         found: f64,
@@ -35,7 +35,7 @@ pub enum TheoryError {
     /// Transition rates that have no unique fixed point.
     #[error("the transition rates have no unique fixed point: {reason}")]
     NoFixedPoint {
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// A queue that is too full for the model.
@@ -50,7 +50,7 @@ pub enum TheoryError {
     },
 }
 
-/// Refuses a number that is not between two bounds, the bounds included.
+/// Checks that a number lies between two bounds, the bounds included.
 pub(crate) fn within(what: &'static str, found: f64, least: f64, most: f64) -> Result<(), TheoryError> {
     if (least..=most).contains(&found) {
         return Ok(());
@@ -59,7 +59,7 @@ pub(crate) fn within(what: &'static str, found: f64, least: f64, most: f64) -> R
     Err(TheoryError::OutOfRange { what, found, allowed })
 }
 
-/// Refuses shares of blocks that are no distribution over 0 to k valid pages, k at least 1.
+/// Checks that shares of blocks are a distribution over 0 to k valid pages, with k at least 1.
 pub(crate) fn distribution(what: &'static str, shares: &[f64]) -> Result<(), TheoryError> {
     if shares.len() < 2 {
         return Err(TheoryError::Length {
@@ -78,7 +78,7 @@ pub(crate) fn distribution(what: &'static str, shares: &[f64]) -> Result<(), The
     Ok(())
 }
 
-/// Refuses a number that is not strictly between two bounds.
+/// Checks that a number lies strictly between two bounds.
 pub(crate) fn between(what: &'static str, found: f64, above: f64, below: f64) -> Result<(), TheoryError> {
     if found > above && found < below {
         return Ok(());

@@ -1,8 +1,8 @@
-//! Closed forms and mean-field models: what simulations are held against, and what answers without one.
+//! Closed forms and mean-field models: references for simulations, and answers without one.
 //!
-//! alpha is physical over logical pages, the reserve of garbage collection left out; write amplification starts at 1. Shares of
-//! blocks by valid pages are slices of k + 1 numbers, for 0 to k. Functions that take what a user gives return
-//! [`TheoryError`], in a sentence; the older ones here panic.
+//! alpha is physical over logical pages, without the reserve of garbage collection; write amplification starts at 1. Shares of
+//! blocks by valid pages are slices of k + 1 numbers, for 0 to k. Functions that take a user's values return [`TheoryError`]; the
+//! older functions in this file panic.
 
 mod error;
 pub mod lifetime;
@@ -30,8 +30,8 @@ pub fn random_write_amplification(alpha: f64) -> f64 {
     alpha / (alpha - 1.0)
 }
 
-/// Greedy under uniform writes at a spare factor of 0.1, 1024 logical blocks and a reserve of 7: pages a block and write
-/// amplification, from a separate small model of the drive.
+/// Greedy under uniform writes at a spare factor of 0.1, 1024 logical blocks and a reserve of 7: (pages a block, write
+/// amplification), from a separate small model of the drive.
 pub const GREEDY_UNIFORM: [(u32, f64); 4] = [(32, 4.53), (64, 4.85), (128, 5.03), (256, 5.11)];
 
 #[cfg(test)]

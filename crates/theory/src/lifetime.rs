@@ -1,8 +1,8 @@
-//! How long a drive lives: drive writes to its end, and what it may be written in a day for a wanted life.
+//! How long a drive lives: drive writes to its end, and the drive writes a day for a wanted life.
 //!
-//! Blocks wear at the pace that write amplification sets and retire at their rated cycles; a fixed drive ends when those in
-//! service hold no more than it exports. Blocks that take turns reach their cycles together; the more the time between two erases
-//! of a block varies, the earlier the first retire, and as they go the spare factor falls and write amplification rises.
+//! Blocks wear at a rate that write amplification sets and retire at their rated cycles. A fixed drive ends when the blocks in
+//! service hold no more than it exports. Blocks that take turns reach their cycles together. The more the time between two erases
+//! of a block varies, the earlier the first blocks retire; then the spare factor falls and write amplification rises.
 
 use crate::error::{TheoryError, within};
 
@@ -22,11 +22,11 @@ pub struct Wearing {
 /// Steps of the integration over the time in which blocks retire.
 const STEPS: u32 = 64;
 
-/// Drive writes until a fixed drive ends, where `write_amplification` tells it for a spare factor of 0.001 or more. Erases of a block are taken
-/// as a renewal process, so that their count after a mean of x is normal with a variance of x times the gap's.
+/// Drive writes until a fixed drive ends. `write_amplification` gives it for a spare factor of 0.001 or more. Erases of a block
+/// are modeled as a renewal process, so that their count after a mean of x is normal with a variance of x times the gap's.
 ///
 /// # Errors
-/// A number outside of its range, or what `write_amplification` refuses.
+/// A number outside its range, or an error of `write_amplification`.
 pub fn drive_writes(
     wearing: Wearing,
     write_amplification: impl Fn(f64) -> Result<f64, TheoryError>,
@@ -38,13 +38,13 @@ pub fn drive_writes(
     within("the erases before", erases_before, 0.0, f64::MAX)?;
     let spread = libm::sqrt(erase_gap_variance * endurance);
     let logical = 1.0 - spare_factor;
-    // Physical pages that a mean erase of every living block gives the host, in drive writes.
+    // Drive writes for each mean erase of every living block.
     let pace = |living: f64| -> Result<f64, TheoryError> {
         let spare = (1.0 - logical / living).max(0.001);
         Ok(living / logical / write_amplification(spare)?)
     };
     let fresh = pace(1.0)?;
-    // Where one block in a thousand of the spare ones has retired the pace begins to change.
+    // The pace begins to change when one in a thousand of the spare blocks has retired.
     let (first, last) = (quantile(spare_factor * 1e-3), quantile(spare_factor));
     assert!(first < last, "some blocks retire before the drive ends");
     let at = |z: f64| endurance + z * spread;
@@ -63,7 +63,7 @@ pub fn drive_writes(
     Ok(written)
 }
 
-/// Drive writes a day that use up a life in so many years of 365 days.
+/// Drive writes a day that use up a life in `years` years of 365 days.
 pub fn drive_writes_per_day(drive_writes: f64, years: f64) -> f64 {
     drive_writes / (365.0 * years)
 }
@@ -73,7 +73,7 @@ fn share_below(z: f64) -> f64 {
     0.5 * libm::erfc(-z / core::f64::consts::SQRT_2)
 }
 
-/// Where a share of a normal variable lies below.
+/// The point below which `share` of a normal variable lies, in standard deviations.
 fn quantile(share: f64) -> f64 {
     crate::roots::falling_root(|z| share - share_below(z), -12.0, 12.0)
 }

@@ -1,9 +1,10 @@
-//! The occupancy model: which share of the blocks holds how many valid pages, by how often requests move a block up or down.
+//! The occupancy model: the share of the blocks that holds each number of valid pages, from the rates at which requests move a
+//! block up or down.
 //!
-//! A block of k pages has a state, its valid pages 0 to k. A request programs a page, and its block goes up by one, or
-//! invalidates one, and its block goes down. Garbage collection swaps a block for a clean one and changes no shares. Time is
-//! counted in requests a block. Source: mean-field study (003) §2. What is told of any workload is an approximation: rates
-//! are taken to depend on the state alone. Utilization is no parameter but follows from the rates.
+//! The state of a block of k pages is its number of valid pages, 0 to k. A request either programs a page, and its block goes up
+//! by one, or invalidates a page, and its block goes down by one. Garbage collection swaps a block for a clean one and changes no
+//! shares. Time is counted in requests a block. Source: mean-field study (003) §2. For most workloads the result is an
+//! approximation, because rates are taken to depend on the state alone. Utilization is no parameter; it follows from the rates.
 
 use crate::error::{TheoryError, distribution, within};
 
@@ -11,10 +12,10 @@ mod estimator;
 
 pub use estimator::RateEstimator;
 
-/// Share of the blocks that hold i of `pages` valid pages, i = 0 to `pages`: binomial(`pages`, 1/2).
+/// Shares of the blocks that hold i of `pages` valid pages, i = 0 to `pages`: binomial(`pages`, 1/2).
 ///
-/// The fixed point under uniform requests (003, Theorem 1). Utilization is no parameter: it is a half, so this says nothing
-/// of fuller drives. `pages` from 1 on; above 1,074 the rarest states are 0.
+/// The fixed point under uniform requests (003, Theorem 1). Utilization is no parameter: it is a half, so this does not describe
+/// fuller drives. `pages` from 1 on; above 1,074 the rarest states are 0.
 pub fn half_full_occupancy(pages: u32) -> Vec<f64> {
     assert!(pages > 0, "a block has a page");
     let k = f64::from(pages);
@@ -41,13 +42,13 @@ pub struct Rates {
 }
 
 impl Rates {
-    /// Rates of `up[i]` from i to i + 1 valid pages and `down[i]` from i + 1 to i, i = 0 to k - 1.
+    /// Makes rates: `up[i]` from i to i + 1 valid pages and `down[i]` from i + 1 to i, i = 0 to k - 1.
     ///
     /// # Errors
-    /// Both are not as long as each other, are empty, or a rate is negative or no number.
+    /// The two differ in length or are empty, or a rate is negative or not a number.
     pub fn new(up: Vec<f64>, down: Vec<f64>) -> Result<Self, TheoryError> {
         if up.is_empty() || up.len() != down.len() {
-            let allowed = format!("as many as rates up, which are {}, and at least 1", up.len());
+            let allowed = format!("one for each of the {} rates up, and at least 1", up.len());
             return Err(TheoryError::Length { what: "rates down", found: down.len(), allowed });
         }
         for rate in up.iter().chain(&down) {
@@ -56,10 +57,10 @@ impl Rates {
         Ok(Self { up, down })
     }
 
-    /// Those of uniform requests to blocks of `pages`: a block with i valid pages goes down at i / k and up at 1 - i / k.
+    /// The rates of uniform requests to blocks of `pages`: a block with i valid pages goes down at i / k and up at 1 - i / k.
     ///
     /// # Errors
-    /// A block without pages.
+    /// `pages` is 0.
     pub fn uniform(pages: u32) -> Result<Self, TheoryError> {
         within("pages of a block", f64::from(pages), 1.0, f64::MAX)?;
         let share = |valid: u32| f64::from(valid) / f64::from(pages);
@@ -81,35 +82,36 @@ impl Rates {
         &self.down
     }
 
-    /// Shares of the blocks by valid pages, k + 1 of them, that the rates leave as they are (003, Theorem 4).
+    /// Shares of the blocks by valid pages, k + 1 of them, that the rates do not change (003, Theorem 4).
     ///
-    /// pi\[i+1\] = pi\[i\] up\[i\] / down\[i\], in logarithms, so that no product leaves a float's range. States that are never left
-    /// and never come to have share 0, and so has a state that is left for good.
+    /// pi\[i+1\] = pi\[i\] up\[i\] / down\[i\], in logarithms, so that no product leaves a float's range. States that are never
+    /// entered or left have share 0, and so has a state that is left for good.
     ///
     /// # Errors
-    /// No rate is above 0, or the rates keep several groups of states apart, so that the shares depend on the start.
+    /// All rates are 0, or the rates separate several groups of states, so that the shares depend on the start.
     pub fn fixed_point(&self) -> Result<Vec<f64>, TheoryError> {
         let (first, last) = self.recurrent()?;
         Ok(self.at_rest(first, last))
     }
 
-    /// Shares of the blocks by valid pages, k + 1 of them, that `start` comes to: as [`Rates::fixed_point`], and where the rates keep groups of
-    /// states apart, each has the share of the blocks that is or falls into it.
+    /// Shares of the blocks by valid pages, k + 1 of them, in the long run from `start`. This is [`Rates::fixed_point`] where
+    /// that exists. Where the rates separate groups of states, each group gets the share of the blocks that are in it or move
+    /// into it.
     ///
-    /// So it is on a drive: no request reaches its free blocks, which hold nothing valid.
+    /// A real drive has separate groups: no request reaches its free blocks, which hold nothing valid.
     ///
     /// # Errors
-    /// `start` is no distribution over 0 to k valid pages.
+    /// `start` is not a distribution over 0 to k valid pages.
     pub fn fixed_point_from(&self, start: &[f64]) -> Result<Vec<f64>, TheoryError> {
         self.check_start(start)?;
         let mut shares = vec![0.0; start.len()];
         let groups = self.groups();
-        // Blocks that leave a group for good, upwards from below and then downwards from above.
+        // Blocks that leave a group for good: first upwards from below, then downwards from above.
         let mut held: Vec<f64> = groups.iter().map(|(first, last)| start[*first..=*last].iter().sum()).collect();
         let ends: Vec<(bool, bool)> = groups.iter().map(|(first, last)| self.leaks(*first, *last)).collect();
         for place in 0..groups.len() {
             if let (_, true) = ends[place] {
-                // What comes from below enters at the first state, what was there leaves by chance.
+                // Blocks from below enter at the first state; those that were there leave by chance.
                 let share = self.share_upwards(groups[place], start, held[place]);
                 held[place + 1] += share;
                 held[place] -= share;
@@ -127,12 +129,12 @@ impl Rates {
         Ok(shares)
     }
 
-    /// Of the blocks of a group that leaks upwards, those that leave there: all, unless it leaks downwards too.
+    /// Share of the blocks of a group that leave upwards, if the group leaks there: all, unless it also leaks downwards.
     fn share_upwards(&self, (first, last): (usize, usize), start: &[f64], held: f64) -> f64 {
         if !self.leaks(first, last).0 {
             return held;
         }
-        // A birth-and-death chain between two ends: chances by its scale function.
+        // A birth-and-death chain between two ends: the chances follow from its scale function.
         let mut steps = vec![1.0];
         for state in first..=last {
             let step = steps[state - first] * self.down[state - 1] / self.up[state];
@@ -145,7 +147,7 @@ impl Rates {
         own + entered.max(0.0) * chance(first)
     }
 
-    /// The shares to which the blocks of one group of states come.
+    /// The final shares of the blocks within one group of states.
     fn at_rest(&self, first: usize, last: usize) -> Vec<f64> {
         let mut log = vec![f64::NEG_INFINITY; self.up.len() + 1];
         log[first] = 0.0;
@@ -155,12 +157,12 @@ impl Rates {
         normalized(log)
     }
 
-    /// Whether a group is left downwards, and upwards.
+    /// Whether blocks can leave a group downwards, and upwards.
     fn leaks(&self, first: usize, last: usize) -> (bool, bool) {
         (first > 0 && self.down[first - 1] > 0.0, last < self.up.len() && self.up[last] > 0.0)
     }
 
-    /// First and last states of the groups that blocks go to and fro in, from 0 valid pages up.
+    /// First and last states of the groups within which blocks go to and fro, from 0 valid pages up.
     fn groups(&self) -> Vec<(usize, usize)> {
         let k = self.up.len();
         let mut groups = Vec::new();
@@ -174,7 +176,7 @@ impl Rates {
         groups
     }
 
-    /// The one group of states that blocks end in.
+    /// The one group of states in which blocks end.
     fn recurrent(&self) -> Result<(usize, usize), TheoryError> {
         let k = self.up.len();
         let is_end = |(first, last): &(usize, usize)| {
@@ -187,7 +189,7 @@ impl Rates {
             [group] => Ok(*group),
             [] => no("all of them are 0".into()),
             [(_, one), (other, _), ..] => {
-                no(format!("blocks of up to {one} and of {other} or more valid pages never come to each other"))
+                no(format!("blocks with up to {one} valid pages and those with {other} or more stay apart"))
             }
         }
     }
@@ -201,7 +203,7 @@ impl Rates {
         Ok(())
     }
 
-    /// How fast each share changes, for k + 1 shares: the right-hand side of equations (5) and (9) of 003. Adds up to 0.
+    /// How fast each of the k + 1 shares changes: the right-hand side of equations (5) and (9) of 003. The changes add up to 0.
     pub fn derivative(&self, shares: &[f64]) -> Vec<f64> {
         assert_eq!(shares.len(), self.up.len() + 1, "there is a share for 0 to k valid pages");
         let mut change = vec![0.0; shares.len()];
@@ -213,13 +215,13 @@ impl Rates {
         change
     }
 
-    /// The shares after so many requests a block, from `start` on.
+    /// The shares after `requests_per_block` requests a block, starting from `start`.
     ///
-    /// The equations are linear, so they are solved by uniformization: a Poisson mixture of the steps of a chain, exact
-    /// within 10^-12 for any time, with no step size; the cost grows with `requests_per_block` times the largest rate.
+    /// The equations are linear, so they are solved by uniformization: a Poisson mixture of the steps of a chain. This is exact
+    /// within 10^-12 for any time, without a step size. The cost grows with `requests_per_block` times the largest rate.
     ///
     /// # Errors
-    /// `start` is no distribution over 0 to k valid pages, or the time is negative or no number.
+    /// `start` is not a distribution over 0 to k valid pages, or the time is negative or not a number.
     pub fn after(&self, start: &[f64], requests_per_block: f64) -> Result<Vec<f64>, TheoryError> {
         self.check_start(start)?;
         within("requests a block", requests_per_block, 0.0, 1e9)?;
@@ -238,7 +240,7 @@ impl Rates {
         Ok(shares)
     }
 
-    /// One stretch of the uniformized chain, which makes `mean` steps on the mean.
+    /// One stretch of the uniformized chain, with `mean` steps on average.
     fn poisson_mixture(&self, start: &[f64], mean: f64, fastest: f64) -> Vec<f64> {
         let mut weight = libm::exp(-mean);
         let mut state = start.to_vec();
@@ -261,10 +263,10 @@ impl Rates {
     }
 }
 
-/// Half of the sum of absolute differences of two distributions: 0 where they are alike, 1 where they have nothing in common.
+/// Half of the sum of absolute differences of two distributions: 0 if they are equal, 1 if they have nothing in common.
 ///
 /// # Errors
-/// One is no distribution, or they have not the same length.
+/// One is not a distribution, or they differ in length.
 pub fn total_variation(one: &[f64], other: &[f64]) -> Result<f64, TheoryError> {
     distribution("shares of the blocks", one)?;
     distribution("shares of the blocks", other)?;
@@ -278,7 +280,7 @@ pub fn total_variation(one: &[f64], other: &[f64]) -> Result<f64, TheoryError> {
     Ok(one.iter().zip(other).map(|(one, other)| (one - other).abs()).sum::<f64>() / 2.0)
 }
 
-/// Shares from logarithms that lack a common term.
+/// Shares from logarithms that are known up to a common term.
 fn normalized(log: Vec<f64>) -> Vec<f64> {
     let most = log.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     assert!(most.is_finite(), "some state has a share of the blocks");
@@ -307,7 +309,7 @@ mod tests {
             let sum: f64 = half_full_occupancy(pages).iter().sum();
             assert!((sum - 1.0).abs() < 1e-12, "{pages} {sum}");
         }
-        // Both ways to compute it meet.
+        // Both formulas agree where they meet.
         let ratio = half_full_occupancy(1001)[500] / half_full_occupancy(1000)[500];
         assert!((ratio - 1001.0 / 501.0 / 2.0).abs() < 1e-9, "{ratio}");
     }
@@ -345,7 +347,7 @@ mod tests {
         let none = Rates::new(vec![0.0, 0.0], vec![0.0, 0.0]).unwrap().fixed_point().unwrap_err();
         assert_eq!(none.to_string(), "the transition rates have no unique fixed point: all of them are 0");
         let apart = Rates::new(vec![1.0, 0.0, 1.0], vec![1.0, 0.0, 1.0]).unwrap().fixed_point().unwrap_err();
-        assert!(apart.to_string().ends_with("blocks of up to 1 and of 2 or more valid pages never come to each other"));
+        assert!(apart.to_string().ends_with("blocks with up to 1 valid pages and those with 2 or more stay apart"));
     }
 
     #[test]
@@ -355,7 +357,7 @@ mod tests {
         let rates = Rates::new(up, down).unwrap();
         let start = [0.1, 0.2, 0.1, 0.4, 0.1, 0.1];
         let found = rates.fixed_point_from(&start).unwrap();
-        // Of 3, a quarter leaves upwards.
+        // A quarter of the blocks in 3 leave upwards.
         let (low, high) = (0.3 + 0.3, 0.1 + 0.1 + 0.1);
         near(&found, &[0.1, 0.75 * low, 0.25 * low, 0.0, 0.0, high], 1e-12);
         near(&rates.after(&start, 200.0).unwrap(), &found, 1e-9);
@@ -399,7 +401,7 @@ mod tests {
         let text = |result: Result<Rates, TheoryError>| result.unwrap_err().to_string();
         assert_eq!(
             text(Rates::new(vec![1.0], vec![])),
-            "rates down: found 0 values, allowed are as many as rates up, which are 1, and at least 1"
+            "rates down: found 0 values, allowed are one for each of the 1 rates up, and at least 1"
         );
         assert!(text(Rates::new(vec![f64::NAN], vec![1.0])).starts_with("a transition rate: found NaN"));
         let rates = Rates::uniform(2).unwrap();

@@ -1,6 +1,6 @@
-//! Queues whose means are known: what a scheduler's waiting times are held against.
+//! Queues with known mean waits: references for a scheduler's waiting times.
 //!
-//! Times are in any one unit, rates in its inverse. Waiting leaves the service itself out.
+//! Times are in any one unit, rates in its inverse. A wait does not include the service itself.
 
 mod reads;
 
@@ -13,7 +13,7 @@ pub struct Class {
     pub rate: f64,
     /// Mean service time.
     pub service: f64,
-    /// Mean of its square.
+    /// Mean of the squared service time.
     pub service_squared: f64,
 }
 
@@ -23,7 +23,7 @@ impl Class {
         Self { rate, service, service_squared: service * service }
     }
 
-    /// Share of a server that it keeps busy.
+    /// Share of a server's time that this class uses.
     pub fn load(&self) -> f64 {
         self.rate * self.service
     }
@@ -39,11 +39,12 @@ pub fn md1_wait(rate: f64, service: f64) -> f64 {
     mg1_wait(Class::fixed(rate, service))
 }
 
-/// Mean wait of each class in an M/G/1 queue that serves the first class first and interrupts nobody.
+/// Mean wait of each class in an M/G/1 queue that serves the first class first and does not interrupt a service.
 ///
 /// W_k = R / ((1 - s_(k-1)) (1 - s_k)) with the mean residual service R = sum of rate E\[S^2\] / 2 over all classes and s_k
-/// the load of the first k. Source: A. Cobham, "Priority assignment in waiting line problems", 1954. A class is infinite
-/// from where the loads reach 1.
+/// W_k = R / ((1 - s_(k-1)) (1 - s_k)) with the mean residual service R = sum of rate E\[S^2\] / 2 over all classes and s_k the
+/// load of the first k. Source: A. Cobham, "Priority assignment in waiting line problems", 1954. The wait of a class is infinite
+/// if the loads up to it reach 1.
 pub fn cobham_waits(classes: &[Class]) -> Vec<f64> {
     let residual: f64 = classes.iter().map(|class| class.rate * class.service_squared / 2.0).sum();
     let mut load = 0.0;
@@ -58,9 +59,9 @@ pub fn cobham_waits(classes: &[Class]) -> Vec<f64> {
 /// Mean wait in an M/D/c queue, exact: service x sum over i of P(N_i >= i c) - P(N_i > i c) / load per server, where N_i
 /// is Poisson with mean i x rate x service.
 ///
-/// With a fixed service time customer n waits for customer n - c only (C. D. Crommelin, "Delay probability formulae when
-/// the holding times are constant", 1932), so that waits follow a random walk, whose mean maximum is Spitzer's sum. Summed
-/// until a term is below 10^-13 of the sum. Infinite from a load of 1 a server on.
+/// With a fixed service time customer n waits only for customer n - c (C. D. Crommelin, "Delay probability formulae when the
+/// holding times are constant", 1932). So waits follow a random walk, whose mean maximum is Spitzer's sum. It is summed until a
+/// term is below 10^-13 of the sum. Infinite from a load of 1 a server on.
 pub fn mdc_wait(rate: f64, service: f64, servers: u32) -> f64 {
     let offered = rate * service;
     let load = offered / f64::from(servers);
@@ -98,10 +99,10 @@ fn poisson_tail(mean: f64, least: f64) -> (f64, f64) {
     }
 }
 
-/// Throughput of a closed loop: least and most for `customers` that each visit every station, one after another, for
-/// these total times, without a delay between rounds.
+/// Least and most throughput of a closed loop. Each of `customers` customers visits every station, one after another, for these
+/// total times, without a delay between rounds.
 ///
-/// Most: the busiest station is always busy, or nobody ever waits. Least: everybody always waits for all others at the
+/// Most: the busiest station is always busy, or no customer ever waits. Least: every customer always waits for all others at the
 /// busiest station. Source: E. D. Lazowska et al., "Quantitative System Performance", 1984, chapter 5.
 pub fn closed_loop_throughput(demands: &[f64], customers: f64) -> (f64, f64) {
     let total: f64 = demands.iter().sum();
@@ -110,7 +111,8 @@ pub fn closed_loop_throughput(demands: &[f64], customers: f64) -> (f64, f64) {
     (customers / (total + (customers - 1.0) * largest), f64::min(customers / total, 1.0 / largest))
 }
 
-/// Most reads that dies and channels can serve: the die is held while it senses and while its data move.
+/// Most reads a unit of time that the dies can serve, and that the channels can serve. A die is held while it senses and while
+/// its data move.
 pub fn read_ceilings(dies: u32, channels: u32, sense: f64, transfer: f64) -> (f64, f64) {
     (f64::from(dies) / (sense + transfer), f64::from(channels) / transfer)
 }
@@ -121,8 +123,8 @@ pub fn binomial_moments(trials: u32, probability: f64) -> (f64, f64) {
     (mean, mean * (1.0 - probability))
 }
 
-/// P(N <= `most`) of a binomial variable, by summing its probabilities from the mode's side that is shorter. Within 10^-10.
-/// `probability` strictly between 0 and 1.
+/// P(N <= `most`) of a binomial variable, summed from the shorter side of the mode. Within 10^-10. `probability` is strictly
+/// between 0 and 1.
 pub fn binomial_cdf(trials: u32, probability: f64, most: u32) -> f64 {
     if most >= trials {
         return 1.0;
@@ -193,7 +195,7 @@ mod tests {
 
     #[test]
     fn priorities_conserve_the_work_that_waits() {
-        // Kleinrock's law: the sum of load times wait does not depend on the order.
+        // Kleinrock's law: the sum of load times wait does not depend on the order of service.
         let classes =
             [Class::fixed(0.2, 1.0), Class { rate: 0.1, service: 2.0, service_squared: 8.0 }, Class::fixed(0.05, 5.0)];
         let weighted = |order: [usize; 3]| {

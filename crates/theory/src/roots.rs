@@ -1,7 +1,7 @@
 //! The root of a falling function.
 
-/// Where a continuous function that falls from above 0 at `low` to below 0 at `high` is 0, within 10^-13 of the larger end. An end
-/// itself where the function does not change its sign.
+/// The root of a continuous function that falls from above 0 at `low` to below 0 at `high`, within 10^-13 of the larger end.
+/// Returns an end if the function does not change its sign.
 pub(crate) fn falling_root(f: impl FnMut(f64) -> f64, low: f64, high: f64) -> f64 {
     falling_root_within(f, low, high, 1e-13 * low.abs().max(high.abs()))
 }
@@ -24,7 +24,7 @@ pub(crate) fn falling_root_within(mut f: impl FnMut(f64) -> f64, low: f64, high:
             break;
         }
         let secant = a + (b - a) * (at_a / (at_a - at_b));
-        // Where secants crawl along a steep end, or an end is infinite, halving is surer.
+        // If secants creep along a steep end, or an end is infinite, halving is safer.
         let is_inside = secant > a && secant < b;
         let middle = if is_inside && step % 8 != 7 { secant } else { a + (b - a) / 2.0 };
         let at = f(middle);

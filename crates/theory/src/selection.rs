@@ -1,30 +1,30 @@
-//! What a choice of victims by their valid pages costs, and how evenly it wears.
+//! Cost and wear leveling of a choice of victims by their valid pages.
 //!
-//! A policy is k + 1 weights: a block with i valid pages is the victim with chance w_i / N of N blocks, so that sum w_i pi_i = 1 over
-//! the shares pi of the blocks. Source: mean-field study (003) §3.1, §3.5 and §4.2. The shares are those at one moment: what
-//! is told of wear holds while blocks keep their states, and evens out over a life.
+//! A policy is k + 1 weights: of N blocks, a block with i valid pages is the victim with chance w_i / N, so that sum w_i pi_i = 1
+//! over the shares pi of the blocks. Source: mean-field study (003) §3.1, §3.5 and §4.2. The shares are those at one moment: the
+//! index of wear holds while blocks keep their states, and evens out over a life.
 
 use crate::error::{TheoryError, distribution, within};
 
-/// What a victim policy comes to.
+/// The result of a victim policy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OperatingPoint {
-    /// Mean valid pages of a victim, 0 to k.
+    /// Mean number of valid pages of a victim, 0 to k.
     pub cleaning_cost: f64,
-    /// Jain's index of the erasures, above 0 to 1.
+    /// Jain's index of the erases, above 0 to 1.
     pub wear_leveling: f64,
-    /// Pages programmed for a page of the host, from 1 on; infinite where every victim is full.
+    /// Pages programmed for each page of the host, from 1 on; infinite if every victim is full.
     pub write_amplification: f64,
 }
 
-/// What k + 1 weights come to: C = sum i w_i pi_i, W = 1 / sum w_i^2 pi_i, and k / (k - C) (003, equations 12, 13, 25).
+/// The operating point of k + 1 weights: C = sum i w_i pi_i, W = 1 / sum w_i^2 pi_i, and k / (k - C) (003, equations 12, 13, 25).
 ///
 /// # Errors
-/// The shares are no distribution, there are not as many weights, a weight is negative, or their chances do not add up to 1.
+/// The shares are not a distribution, the number of weights differs, a weight is negative, or the chances do not add up to 1.
 pub fn operating_point(occupancy: &[f64], weights: &[f64]) -> Result<OperatingPoint, TheoryError> {
     distribution("shares of the blocks", occupancy)?;
     if weights.len() != occupancy.len() {
-        let allowed = format!("as many as shares, which are {}", occupancy.len());
+        let allowed = format!("one for each of the {} shares", occupancy.len());
         return Err(TheoryError::Length { what: "weights", found: weights.len(), allowed });
     }
     for weight in weights {
@@ -59,7 +59,7 @@ pub fn greedy(occupancy: &[f64]) -> Result<OperatingPoint, TheoryError> {
     operating_point(occupancy, &weights)
 }
 
-/// The emptiest of `d` blocks, the randomized greedy algorithm. A fraction of `d` mixes its neighbors.
+/// The emptiest of `d` blocks: the randomized greedy algorithm. A fractional `d` mixes its two neighbors.
 ///
 /// # Errors
 /// The shares are no distribution, or `d` is below 1.
@@ -94,7 +94,7 @@ fn d_choices_chances(occupancy: &[f64], d: f64) -> Result<Vec<f64>, TheoryError>
             if d == 1.0 {
                 *share
             } else if to < 0.5 {
-                // 1 - T^d from what lies below: rare states at the bottom keep their digits.
+                // 1 - T^d from the blocks below: rare states at the bottom keep their digits.
                 none_below(from, d) - none_below(to, d)
             } else {
                 libm::pow(tails[state].min(1.0), d) - libm::pow(tails[state + 1], d)
@@ -112,7 +112,7 @@ fn none_below(below: f64, d: f64) -> f64 {
     libm::expm1(d * libm::log1p(-below))
 }
 
-/// What chances of the states come to.
+/// The operating point of chances of the states.
 pub(crate) fn of_chances(occupancy: &[f64], chances: &[f64]) -> OperatingPoint {
     debug_assert_eq!(chances.len(), occupancy.len(), "each state has its chance");
     let pages = occupancy.len() as f64 - 1.0;
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn many_draws_are_greedy() {
-        // The lowest state has 2^-64 of the blocks; of 10^24 draws one is surely there.
+        // The lowest state has 2^-64 of the blocks; 10^24 draws surely include it.
         let occupancy = half_full_occupancy(64);
         let (many, greedy) = (d_choices(&occupancy, 1e24).unwrap(), greedy(&occupancy).unwrap());
         assert!(
@@ -216,7 +216,7 @@ mod tests {
         );
         assert_eq!(
             text(operating_point(&occupancy, &[1.0])),
-            "weights: found 1 values, allowed are as many as shares, which are 3"
+            "weights: found 1 values, allowed are one for each of the 3 shares"
         );
         assert!(text(operating_point(&occupancy, &[2.0, -1.0, 4.0])).starts_with("a weight: found -1"));
         assert_eq!(text(d_choices(&occupancy, 0.5)), "d: found 0.5, allowed is a number from 1 on");

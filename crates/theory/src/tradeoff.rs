@@ -1,15 +1,15 @@
-//! The best wear leveling that any weights reach at a cleaning cost, and the d that reaches a wanted one.
+//! The best wear leveling of any weights at a cleaning cost, and the d of d-choices that reaches a wanted figure.
 //!
 //! Minimizing sum w_i^2 pi_i subject to sum w_i pi_i = 1, sum i w_i pi_i = C and w >= 0 has a closed form (003, Theorem 5).
-//! It is written here around C, which keeps its digits: with u_i = i - C and, over an end B of the states, S0 = sum pi_i,
-//! U1 = sum u_i pi_i, U2 = sum u_i^2 pi_i and Z = S0 U2 - U1^2, the weights are w_i = (U2 - u_i U1) / Z on B and 0 elsewhere, and
-//! the best wear leveling is Z / U2. B is the lower end of the states for a cost below that of random victims, the upper
-//! end above; it ends where the line U2 - u U1 crosses 0.
+//! It is written here around C, which keeps its digits. With u_i = i - C and, over an end B of the states, S0 = sum pi_i, U1 =
+//! sum u_i pi_i, U2 = sum u_i^2 pi_i and Z = S0 U2 - U1^2, the weights are w_i = (U2 - u_i U1) / Z on B and 0 elsewhere, and the
+//! best wear leveling is Z / U2. For a cost below that of random victims B is the lower end of the states, above it the upper
+//! end. B ends where the line U2 - u U1 crosses 0.
 
 use crate::error::{TheoryError, distribution, within};
 use crate::selection::{OperatingPoint, d_choices, operating_point};
 
-/// The weights that wear most evenly at a cost.
+/// The weights with the most even wear at a cost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Optimum {
     /// Cleaning cost, wear leveling and write amplification.
@@ -33,14 +33,14 @@ pub fn optimum(occupancy: &[f64], cost: f64) -> Result<Optimum, TheoryError> {
     } else if cost < mean {
         lower_end(occupancy, cost, &mut weights);
     } else {
-        // The upper branch is the lower one of blocks counted by their invalid pages.
+        // The upper branch is the lower branch of blocks counted by their invalid pages.
         let pages = occupancy.len() - 1;
         let mirrored: Vec<f64> = occupancy.iter().rev().copied().collect();
         lower_end(&mirrored, pages as f64 - cost, &mut weights);
         weights.reverse();
     }
     let point = operating_point(occupancy, &weights)?;
-    // The cost is what was asked for; rounding of the sums shall not move it.
+    // The cost is what was asked for; rounding of the sums must not change it.
     Ok(Optimum { point: OperatingPoint { cleaning_cost: cost, ..point }, weights })
 }
 
@@ -52,8 +52,8 @@ pub fn optimal_wear_leveling(occupancy: &[f64], cost: f64) -> Result<f64, Theory
     Ok(optimum(occupancy, cost)?.point.wear_leveling)
 }
 
-/// The curve from greedy to random: `points` optima, 2 or more, at costs that lie evenly from the fewest valid pages of any
-/// block to the mean of all. Costs above the mean wear less evenly again at more cost; nobody wants them.
+/// The curve from greedy to random: `points` optima, 2 or more, at costs spaced evenly from the fewest valid pages of any block
+/// to the mean of all. Costs above the mean are left out: they cost more and wear less evenly.
 ///
 /// # Errors
 /// `occupancy` is no distribution, or fewer than 2 points are asked for.
@@ -66,24 +66,24 @@ pub fn curve(occupancy: &[f64], points: usize) -> Result<Vec<OperatingPoint>, Th
     (0..points).map(|place| optimum(occupancy, at(place).min(mean)).map(|optimum| optimum.point)).collect()
 }
 
-/// The smallest d of d-choices whose cleaning cost is at most `cost`; a fraction mixes its neighbors.
+/// The smallest d of d-choices whose cleaning cost is at most `cost`. A fractional d mixes its two neighbors.
 ///
 /// # Errors
-/// `occupancy` is no distribution, or the cost is not above greedy's and up to that of random victims. Above 2^53 draws, d has
-/// no fraction and greedy is meant.
+/// `occupancy` is not a distribution, or the cost is not above greedy's and at most that of random victims. Above 2^53 draws, d
+/// has no fraction and greedy is meant.
 pub fn d_for_cost(occupancy: &[f64], cost: f64) -> Result<f64, TheoryError> {
     reach(occupancy, "the cleaning cost", cost, |point| point.cleaning_cost)
 }
 
-/// The largest d of d-choices whose wear leveling is at least `wear_leveling`; a fraction mixes its neighbors.
+/// The largest d of d-choices whose wear leveling is at least `wear_leveling`. A fractional d mixes its two neighbors.
 ///
 /// # Errors
-/// `occupancy` is no distribution, or the wear leveling is not above greedy's and up to 1.
+/// `occupancy` is not a distribution, or the wear leveling is not above greedy's and at most 1.
 pub fn d_for_wear_leveling(occupancy: &[f64], wear_leveling: f64) -> Result<f64, TheoryError> {
     reach(occupancy, "the wear leveling", wear_leveling, |point| point.wear_leveling)
 }
 
-/// The d at which a figure that falls with d comes down to `wanted`.
+/// The d at which a figure that falls with d reaches `wanted`.
 fn reach(
     occupancy: &[f64],
     what: &'static str,
@@ -128,7 +128,7 @@ fn lower_end(occupancy: &[f64], cost: f64, weights: &mut [f64]) {
         weights[least] = 1.0 / occupancy[least];
         return;
     }
-    // Shares of rare states are far below 1: sums are kept in the unit of the largest so far.
+    // Shares of rare states are far below 1, so the sums are kept in units of the largest share so far.
     let (mut s0, mut u1, mut u2, mut unit) = (0.0, 0.0, 0.0, 0.0);
     for last in least..=most {
         let share = occupancy[last];
@@ -139,7 +139,7 @@ fn lower_end(occupancy: &[f64], cost: f64, weights: &mut [f64]) {
         let (share, u) = (share / unit, last as f64 - cost);
         (s0, u1, u2) = (s0 + share, u1 + u * share, u2 + u * u * share);
         let z = s0 * u2 - u1 * u1;
-        // Below the cost no weights of these states reach it.
+        // If the states so far all lie below the cost, no weights of these states reach it.
         if u1 <= 0.0 || z <= 0.0 {
             continue;
         }

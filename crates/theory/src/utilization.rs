@@ -1,12 +1,12 @@
 //! Write amplification of drives by their spare factor: mean-field models with utilization.
 //!
-//! Unlike the occupancy model these know how full a drive is. Blocks are many, closed blocks hold all data, and a victim's valid
-//! pages with host pages after them fill the next block (one open block). What a block holds then only falls: pages are
-//! invalidated one by one until the block is the victim. Sources: B. Van Houdt, "A mean field model for a class of garbage
-//! collection algorithms in flash-based solid state drives", SIGMETRICS 2013, and "Performance of garbage collection algorithms
-//! for flash-based solid state drives with hot/cold data", Performance Evaluation 2013; FIFO after P. Desnoyers, "Analytic
-//! Models of SSD Write Performance", ACM TOS 2014. They are written here as one unknown, the host pages a victim gains,
-//! that a falling sweep over the states balances; no differential equation is integrated.
+//! Unlike the occupancy model these take into account how full a drive is. There are many blocks, closed blocks hold all data,
+//! and a victim's valid pages and then host pages fill the next block (one open block). From then on the valid pages of a block
+//! only fall: pages are invalidated one by one until the block is the victim. Sources: B. Van Houdt, "A mean field model for a
+//! class of garbage collection algorithms in flash-based solid state drives", SIGMETRICS 2013, and "Performance of garbage
+//! collection algorithms for flash-based solid state drives with hot/cold data", Performance Evaluation 2013; FIFO after P.
+//! Desnoyers, "Analytic Models of SSD Write Performance", ACM TOS 2014. Here the models have one unknown, the host pages that a
+//! victim gains, which is balanced by a falling sweep over the states; no differential equation is integrated.
 
 use crate::error::{TheoryError, within};
 use crate::roots::falling_root;
@@ -21,41 +21,42 @@ pub use hot_cold::{HOT_COLD_PAGES_MAX, Mix, hot_cold};
 pub use popularity::two_temperatures;
 pub use separate::{Separated, separated, separated_best};
 
-/// Which block is the victim.
+/// How the victim is chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Victims {
     /// Any, with equal chances.
     Random,
-    /// The emptiest of so many drawn, from 1 on; a fraction mixes its neighbors.
+    /// The emptiest of this number of drawn blocks, from 1 on. A fraction mixes its two neighbors.
     DChoices(f64),
     /// The emptiest of all.
     Greedy,
 }
 
-/// The flash that a model is of.
+/// The flash of a model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Blocks {
     /// Pages of a block, 1 or more.
     pub pages: u32,
-    /// (Physical - logical) / physical pages, the reserve of garbage collection left out; above 0 and below 1.
+    /// (Physical - logical) / physical pages, without the reserve of garbage collection; above 0 and below 1.
     pub spare_factor: f64,
 }
 
 impl Blocks {
-    /// Refuses what is no flash.
+    /// Checks the ranges.
     pub(crate) fn check(&self, pages_max: u32) -> Result<(), TheoryError> {
         within("pages of a block", f64::from(self.pages), 1.0, f64::from(pages_max))?;
         within("the spare factor", self.spare_factor, 0.001, 0.999)
     }
 
-    /// The blocks that are left for a share of the logical pages, above 0 to 1, while the others are never written.
+    /// The blocks that are left for the written share of the logical pages, above 0 to 1, while the other pages are never
+    /// written.
     ///
-    /// These lie in full blocks of their own, where greedy leaves them, and the written pages have all spare pages. So it is on a drive
-    /// that was filled in order; data at rest that lie mixed with others stay partly so, and cost more. Random choices come back to
-    /// full blocks, so that d-choices cost more too: by that much this is a bound from below.
+    /// The other pages lie in full blocks of their own, where greedy leaves them, and the written pages have all spare pages.
+    /// This is the case on a drive that was filled in order. Data at rest that are mixed with others stay partly so, and cost
+    /// more. Random choices come back to full blocks, so that d-choices cost more too: for them this is a lower bound.
     ///
     /// # Errors
-    /// The share or the spare factor is none.
+    /// The share or the spare factor is out of range.
     pub fn beside_rest(self, written: f64) -> Result<Self, TheoryError> {
         self.check(PAGES_MAX)?;
         within("the written share of the pages", written, 1e-6, 1.0)?;
@@ -73,24 +74,24 @@ impl Blocks {
 /// Most pages of a block under uniform writes.
 const PAGES_MAX: u32 = 16_384;
 
-/// A drive whose blocks have come to rest.
+/// The steady state of a drive.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SteadyState {
-    /// Pages programmed for a page of the host, from 1 on.
+    /// Pages programmed for each page of the host, from 1 on.
     pub write_amplification: f64,
     /// Mean valid pages of a victim.
     pub cleaning_cost: f64,
-    /// Share of the closed blocks with 0 to k valid pages, as a victim is chosen.
+    /// Shares of the closed blocks with 0 to k valid pages, at the time a victim is chosen.
     pub occupancy: Vec<f64>,
-    /// Chance that a victim has 0 to k valid pages.
+    /// Chances that a victim has 0 to k valid pages.
     pub victims: Vec<f64>,
-    /// Variance of the time between two erases of a block, over its mean squared: 0 where blocks take turns, 1 where
-    /// chance alone decides. None with two temperatures, where a block's times follow what it holds.
+    /// Variance of the time between two erases of a block, over its squared mean: 0 if blocks take turns, 1 if chance alone
+    /// decides. `None` with two temperatures, where a block's times depend on what it holds.
     pub erase_gap_variance: Option<f64>,
 }
 
 impl SteadyState {
-    /// Of levels, from what they are left for.
+    /// Makes a steady state from the shares of the levels and the chances of victims.
     fn of(occupancy: Vec<f64>, victims: Vec<f64>, erase_gap_variance: Option<f64>) -> Self {
         assert_eq!(victims.len(), occupancy.len(), "victims have as many valid pages as blocks, 0 to k");
         let pages = occupancy.len() as f64 - 1.0;
@@ -100,7 +101,7 @@ impl SteadyState {
     }
 }
 
-/// T^d, a fraction of d mixing its neighbors: the chance that all of d blocks drawn are of a share T.
+/// T^d, where a fractional d mixes its neighbors: the chance that all of d drawn blocks belong to a share T.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AllOf {
     whole: f64,
@@ -114,7 +115,7 @@ impl AllOf {
         Self { whole, part: d - whole }
     }
 
-    /// The chance and its derivative by the share.
+    /// The chance, and its derivative with respect to the share.
     pub(crate) fn at(self, share: f64) -> (f64, f64) {
         if share <= 0.0 {
             return (0.0, if self.whole <= 1.0 { 1.0 - self.part } else { 0.0 });
@@ -129,24 +130,25 @@ impl AllOf {
 
 /// The steady state under uniform writes.
 ///
-/// With the share m_n of blocks at n valid pages, T_n those at n or more, and the chance y of one page to be invalidated between
-/// two victims (times the blocks): y n m_n = 1 - T_n^d, from n = k down, for what comes to n leaves downwards or as a
-/// victim; y is where the valid pages add up. Greedy is the limit of large d: y n m_n = 1 down to a threshold.
+/// With the share m_n of blocks at n valid pages, T_n of those at n or more, and the chance y that one page is invalidated
+/// between two victims (times the blocks): y n m_n = 1 - T_n^d, from n = k down, because every block that comes to n leaves it
+/// downwards or as a victim. y follows from the sum of the valid pages. Greedy is the limit of large d: y n m_n = 1 down to a
+/// threshold.
 ///
 /// # Errors
-/// More than 16,384 pages a block or none, a spare factor outside of 0.001 to 0.999, or d below 1.
+/// More than 16,384 pages a block or none, a spare factor outside 0.001 to 0.999, or d below 1.
 pub fn uniform(victims: Victims, blocks: Blocks) -> Result<SteadyState, TheoryError> {
     uniform_beside_rest(victims, blocks, 1.0)
 }
 
 /// The steady state under uniform writes to a share of the pages, above 0 to 1, while the others lie in full blocks of their own.
 ///
-/// Greedy leaves those alone, as [`Blocks::beside_rest`]; drawn victims come back to them and gain nothing: they stand above all levels, and
-/// T_k counts them. What data at rest cost is history: a page that lies among written ones stays there, for its victims are filled up by the
-/// host. This is the drive that was filled in order and then written to.
+/// Greedy leaves those blocks alone, as [`Blocks::beside_rest`]. Drawn victims include them and gain nothing: they stand above
+/// all levels, and T_k counts them. The cost of data at rest depends on history: a page that lies among written ones stays there,
+/// because its victims are filled up by the host. This model is the drive that was filled in order and then written to.
 ///
 /// # Errors
-/// As [`uniform`], or the share is none.
+/// As [`uniform`], or the share is out of range.
 pub fn uniform_beside_rest(victims: Victims, blocks: Blocks, written: f64) -> Result<SteadyState, TheoryError> {
     let beside = blocks.beside_rest(written)?;
     let resting = blocks.utilization() * (1.0 - written);
@@ -167,7 +169,7 @@ pub fn uniform_beside_rest(victims: Victims, blocks: Blocks, written: f64) -> Re
         let shares = falling_shares(pages, all_of, libm::exp(log), resting);
         pages_of(&shares) - valid
     };
-    // At most one page a page and victim; a block is emptied at least by 10^-12 of a page a victim.
+    // At most one invalidation a page and victim. A block is emptied by at least 10^-12 of a page a victim.
     let fastest = libm::log(1.0 / (blocks.utilization() - resting));
     let y = libm::exp(falling_root(excess, libm::log(1e-12), fastest + 1e-9));
     let shares = falling_shares(pages, all_of, y, resting);
@@ -183,7 +185,7 @@ pub fn uniform_beside_rest(victims: Victims, blocks: Blocks, written: f64) -> Re
     Ok(SteadyState::of(shares, chances, Some(gap)))
 }
 
-/// The shares for an invalidation rate, 0 to k valid pages, with a share at rest among the full ones. They add up to 1.
+/// The shares for an invalidation rate, 0 to k valid pages, with a share at rest among the full blocks. They add up to 1.
 fn falling_shares(pages: usize, all_of: AllOf, y: f64, resting: f64) -> Vec<f64> {
     debug_assert!(y > 0.0, "pages that are written are invalidated");
     let mut shares = vec![0.0; pages + 1];
@@ -208,14 +210,14 @@ fn falling_shares(pages: usize, all_of: AllOf, y: f64, resting: f64) -> Vec<f64>
     shares
 }
 
-/// Greedy: no victim above the threshold g, so y n m_n = 1 there; the blocks at g are what is left of all; whoever comes to g - 1 is
-/// the next victim.
+/// The steady state of greedy. There is no victim above the threshold g, so that y n m_n = 1 there. All other blocks are at g,
+/// and a block that comes to g - 1 is the next victim.
 fn greedy_uniform(blocks: Blocks) -> SteadyState {
     let pages = blocks.pages as usize;
     let valid = blocks.utilization() * pages as f64;
     let mut shares = vec![0.0; pages + 1];
     let mut chances = vec![0.0; pages + 1];
-    // Of blocks above the threshold: levels there, and the sum of 1 / n.
+    // Over the blocks above the threshold: number of levels, and the sum of 1 / n.
     let (mut levels, mut inverse) = (0.0, 0.0);
     for threshold in (0..=pages).rev() {
         let g = threshold as f64;
@@ -245,15 +247,15 @@ fn greedy_uniform(blocks: Blocks) -> SteadyState {
     unreachable!("valid pages between 0 and all of them have a threshold")
 }
 
-/// Valid pages of a block, on the mean.
+/// Mean number of valid pages of a block.
 fn pages_of(shares: &[f64]) -> f64 {
     shares.iter().enumerate().map(|(valid, share)| valid as f64 * share).sum()
 }
 
-/// Squared variation of the time from a block's being full to its erase: it stays at each level for an exponential time and
-/// leaves it as a victim at the rate `leaving`, or falls by one at `y` times the level.
+/// Squared variation of the time from when a block is full to its erase. A block stays at each level for an exponential time. It
+/// leaves as a victim at the rate `leaving`, or falls by one at `y` times the level.
 fn gap_variance(leaving: &[f64], y: f64) -> f64 {
-    // Mean and mean square of what is left of the time, from level 0 up.
+    // Mean and mean square of the remaining time, from level 0 up.
     let (mut mean, mut square) = (0.0, 0.0);
     for (level, victim) in leaving.iter().enumerate() {
         let falling = y * level as f64;
@@ -263,7 +265,7 @@ fn gap_variance(leaving: &[f64], y: f64) -> f64 {
             continue;
         }
         let down = falling / rate;
-        // A stay of mean 1 / rate, then with chance `down` what is left one level below.
+        // A stay of mean 1 / rate, then with chance `down` the remaining time one level below.
         square = 2.0 / (rate * rate) + down * (2.0 * mean / rate + square);
         mean = 1.0 / rate + down * mean;
     }
@@ -319,7 +321,7 @@ mod tests {
 
     #[test]
     fn greedy_meets_the_table_of_a_separate_model() {
-        // A small drive of 1024 logical blocks; the table has its finite size.
+        // A small drive of 1024 logical blocks, whose finite size is in the table.
         for (pages, want) in crate::GREEDY_UNIFORM {
             let found = uniform(Victims::Greedy, blocks(pages, 0.1)).unwrap().write_amplification;
             assert!((found / want - 1.0).abs() < 0.01, "{pages}: {found} for {want}");
@@ -331,7 +333,7 @@ mod tests {
 
     #[test]
     fn blocks_of_one_page_are_solved_by_hand() {
-        // A victim is full with the chance that all drawn are: WAF = 1 / (1 - (1 - s)^d).
+        // A victim is full with the chance that all drawn blocks are: WAF = 1 / (1 - (1 - s)^d).
         for d in [1.0, 2.0, 5.0] {
             let found = uniform(Victims::DChoices(d), blocks(1, 0.25)).unwrap().write_amplification;
             assert!((found - 1.0 / (1.0 - 0.75f64.powf(d))).abs() < 1e-9, "{d} {found}");
@@ -345,7 +347,7 @@ mod tests {
         assert!((found.spare_factor - 0.1 / 0.55).abs() < 1e-12, "{found:?}");
         assert_eq!(blocks(64, 0.1).beside_rest(1.0).unwrap(), blocks(64, 0.1));
         assert!(blocks(64, 0.1).beside_rest(0.0).is_err());
-        // Random victims do not see what rests, many choices leave it alone.
+        // Random victims do not distinguish data at rest; many choices leave them alone.
         let amplification = |victims| uniform_beside_rest(victims, blocks(64, 0.1), 0.2).unwrap().write_amplification;
         assert!((amplification(Victims::Random) - 10.0).abs() < 1e-6, "{}", amplification(Victims::Random));
         let (many, greedy) = (amplification(Victims::DChoices(1e5)), amplification(Victims::Greedy));

@@ -1,4 +1,4 @@
-//! The closed form of the best trade-off against a general convex solver, on shares of blocks drawn at random.
+//! Compares the closed form of the best trade-off with a general convex solver, on random shares of blocks.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -8,7 +8,7 @@ use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SolverStatus};
 use wane_theory::occupancy::half_full_occupancy;
 use wane_theory::tradeoff::optimum;
 
-/// The most even wear at a cost by the solver, in the chances x_i = w_i pi_i: the least of sum x_i^2 / pi_i.
+/// The solver's most even wear at a cost, in the chances x_i = w_i pi_i: the least of sum x_i^2 / pi_i.
 fn solved(occupancy: &[f64], cost: f64) -> Option<f64> {
     let states = occupancy.len();
     let rows = 2 + states;
@@ -43,7 +43,7 @@ fn solved(occupancy: &[f64], cost: f64) -> Option<f64> {
     (solver.solution.status == SolverStatus::Solved).then(|| 1.0 / solver.solution.obj_val)
 }
 
-/// Numbers strictly between 0 and 1.
+/// Draws numbers strictly between 0 and 1.
 struct Dice(u64);
 
 impl Dice {
@@ -70,7 +70,7 @@ fn the_closed_form_is_what_a_convex_solver_finds() {
         };
         let sum: f64 = occupancy.iter().sum();
         occupancy.iter_mut().for_each(|share| *share /= sum);
-        // Both branches, ends left out: there one weight takes all, and the solver's accuracy ends.
+        // Both branches without their ends, where one weight takes all and the solver is not accurate.
         let cost = f64::from(pages) * (0.02 + 0.96 * dice.draw());
         let Some(want) = solved(&occupancy, cost) else { continue };
         let found = optimum(&occupancy, cost).unwrap();

@@ -1,11 +1,11 @@
-//! What drives tell: the SMART attributes of 002, table 3.1, in the raw values of Backblaze's columns.
+//! The SMART attributes that drives report: those of 002, table 3.1, in the raw values of Backblaze's columns.
 //!
-//! The table marks by color which attributes only one of its two models has, and its text lost the colors. Here a model has the attributes by which
-//! chapter 4 tells it, with what drives of that family tell besides: A erases, percent and gigabytes, B life left, sectors and pages.
+//! The table marks by color which attributes only one of its two models has, and the colors are lost in its text. Here a model has the attributes by
+//! which chapter 4 identifies it, and others that drives of its family report: A erases, percent and gigabytes, B life left, sectors and pages.
 
 use crate::settings::AttributeSet;
 
-/// What is known of a drive at a moment. Bytes, sectors and pages are of the drive that it stands for, blocks and erases of the simulated one.
+/// State of a drive at a moment. Bytes, sectors and pages are those of the real drive, blocks and erases those of the simulated one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct State {
     pub(crate) power_on_hours: u64,
@@ -72,7 +72,7 @@ const ONLY_B: [Attribute; 10] = [
     (183, |at| at.link_faults as f64),
     (196, |at| at.blocks_bad as f64),
     (197, |at| at.pending as f64),
-    // It stays at 0, and the drive goes on (002, section 4.3.2).
+    // It stays at 0 while the drive continues to work (002, section 4.3.2).
     (202, |at| (100.0 - (100.0 * at.erases_mean / at.erases_rated).floor()).max(0.0)),
     (206, |at| at.program_fails as f64),
     (246, |at| at.host_sectors),
@@ -92,12 +92,12 @@ pub(crate) fn of(set: AttributeSet) -> Vec<Attribute> {
     all
 }
 
-/// The numbers that a model tells, rising.
+/// Numbers of the attributes that a model reports, in ascending order.
 pub fn numbers(set: AttributeSet) -> Vec<u16> {
     of(set).into_iter().map(|(number, _)| number).collect()
 }
 
-/// The numbers of both sets, rising: the columns of every file.
+/// Numbers of both sets, in ascending order: the columns of every file.
 pub fn all_numbers() -> Vec<u16> {
     let mut all = [numbers(AttributeSet::A), numbers(AttributeSet::B)].concat();
     all.sort_unstable();

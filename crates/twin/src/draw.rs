@@ -1,9 +1,9 @@
-//! Draws that several parts of a fleet need, over named streams.
+//! Random draws for several parts of a fleet, from named streams.
 
 use wane_sim::Stream;
 
-/// A number from `least` to `most` by an exponential law cut off at both ends, whose mean is `mean`: even where the mean lies in the middle, and all
-/// at the mean where that is one of the ends.
+/// Draws a number from `least` to `most` by an exponential law cut off at both ends, with mean `mean`. It is uniform if the mean lies in the middle,
+/// and equals the mean if that is one of the ends.
 pub(crate) fn between(stream: &mut Stream, least: f64, mean: f64, most: f64) -> f64 {
     assert!(least <= mean, "a mean is no less than the least");
     assert!(mean <= most, "a mean is no more than the most");
@@ -18,7 +18,7 @@ pub(crate) fn between(stream: &mut Stream, least: f64, mean: f64, most: f64) -> 
     least + width * share.clamp(0.0, 1.0)
 }
 
-/// The rate of an exponential law on 0 to 1 that has this mean, which lies between 0 and 1.
+/// Returns the rate of an exponential law on 0 to 1 with this mean, which lies between 0 and 1.
 fn rate_of(mean: f64) -> f64 {
     assert!((0.0..1.0).contains(&mean), "the mean of a law on 0 to 1 lies on it, found {mean}");
     let mean_at = |rate: f64| if rate.abs() < 1e-6 { 0.5 - rate / 12.0 } else { 1.0 / rate - 1.0 / libm::expm1(rate) };
@@ -31,7 +31,7 @@ fn rate_of(mean: f64) -> f64 {
     (low + high) / 2.0
 }
 
-/// A place in a list of weights, none of them negative and one of them more than 0.
+/// Draws a place in a list of weights, of which none is negative and at least one is above 0.
 pub(crate) fn weighted(stream: &mut Stream, weights: impl Iterator<Item = f64> + Clone) -> usize {
     let all = weights.clone().sum::<f64>();
     assert!(all > 0.0, "something has a weight");
@@ -49,7 +49,7 @@ pub(crate) fn weighted(stream: &mut Stream, weights: impl Iterator<Item = f64> +
     last
 }
 
-/// The moments of a Poisson process of this rate, in order, from `from` up to `to`.
+/// Draws the moments of a Poisson process of this rate, in order, from `from` up to `to`.
 pub(crate) fn moments(stream: &mut Stream, rate: f64, from: f64, to: f64) -> Vec<f64> {
     let mut found = Vec::new();
     if rate <= 0.0 {

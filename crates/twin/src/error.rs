@@ -1,11 +1,11 @@
-//! Why a fleet cannot be simulated.
+//! Errors of simulating a fleet.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use wane_scenario::ScenarioError;
 
-/// What is wrong with a fleet's file, or with the folder that it is to be written to.
+/// An error in a fleet's file, or in the folder to write to.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TwinError {
@@ -15,7 +15,7 @@ pub enum TwinError {
     /// A range of drives that the fleet does not have.
     #[error("--drives {found}: {wanted}")]
     Drives {
-        /// As it was asked for.
+        /// The range as given.
         found: String,
         /// What is allowed.
         wanted: String,
@@ -28,7 +28,7 @@ pub enum TwinError {
         /// What it holds, and what to do.
         holds: String,
     },
-    /// The folder holds a simulated fleet as another version of wane writes it.
+    /// The folder holds a simulated fleet in the format of another version of wane.
     #[error("{}: has format {found}, this version of wane writes format {wanted}", wane_units::excerpt_path(.folder))]
     Format {
         /// The folder.
@@ -46,7 +46,7 @@ pub enum TwinError {
         /// What the system says.
         why: String,
     },
-    /// A drive cannot be built, or its table not be written, though its settings were checked.
+    /// A drive cannot be built, or its table cannot be written, although its settings were checked.
     #[error("drive {drive}: {why}")]
     Drive {
         /// Its number.

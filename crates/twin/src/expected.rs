@@ -1,8 +1,8 @@
-//! What errors a drive's reads are expected to have on a day: the model of raw bit errors over its blocks, in place of page by page.
+//! Expected errors of a drive's reads on a day, from the model of raw bit errors for each block instead of each page.
 //!
-//! The wear of a block is the drive's own; the age of its data comes of when it was filled, its reads since of how the host's reads spread over what
-//! is valid. A page whose codewords cannot be corrected is sensed again, by the same rule as [`wane_nand::Ecc`]'s independent draws. What is left
-//! out: that re-reads disturb, and that pages of a block are not filled at once.
+//! A block's wear is that of the drive. The age of its data follows from when it was filled, and its reads since from how the host's reads spread
+//! over valid pages. A page whose codewords cannot be corrected is sensed again, by the same rule as [`wane_nand::Ecc`]'s independent draws. The
+//! model leaves out that re-reads disturb, and that the pages of a block are not filled at once.
 
 use wane_nand::{Ecc, ErrorConfig, REREADS_BOUND, TailTable};
 use wane_ssd::Drive;
@@ -30,11 +30,11 @@ impl Errors {
     }
 }
 
-/// What is looked up for each block, made once a model.
+/// Tables for the errors of blocks, made once for each model.
 #[derive(Clone, Debug)]
 pub(crate) struct Tables {
     config: ErrorConfig,
-    /// None where all errors are corrected.
+    /// `None` if all errors are corrected.
     tail: Option<TailTable>,
     codewords: f64,
     page_bits: f64,
@@ -56,7 +56,7 @@ impl Tables {
         8.0 * f64::from(self.config.ecc.codeword_bytes)
     }
 
-    /// The chances that a page of this RBER is sensed again, and that it cannot be corrected.
+    /// Returns the chances that a page of this RBER is sensed again, and that it cannot be corrected.
     fn page(&self, rber: f64) -> (f64, f64) {
         let Some(tail) = &self.tail else { return (0.0, 0.0) };
         let any = |codeword: f64| -libm::expm1(self.codewords * libm::log1p(-codeword.min(1.0 - 1e-15)));
@@ -75,7 +75,7 @@ impl Tables {
         (any(fails), any(left))
     }
 
-    /// What `reads` page reads, spread over all that is mapped, are expected to meet.
+    /// Returns the expected errors of `reads` page reads, spread over all mapped pages.
     pub(crate) fn of(&self, drive: &Drive, ages: &Ages, reads: f64) -> Errors {
         let (layout, full) = (drive.layout(), f64::from(drive.layout().units_per_block()));
         let erases = drive.superblock_erase_counts();
@@ -87,7 +87,7 @@ impl Tables {
             }
             mapped += valid;
             let closed = drive.closed_at(block).map_or(ages.now(), |units| ages.of(units));
-            // Pages of a block that lost some had more to be read: the mean over an exponential decline.
+            // A block that lost valid pages had more to read before: the mean over an exponential decline.
             let mean = if valid < full { (full - valid) / libm::log(full / valid) } else { full };
             let disturbs = mean * (ages.now().reads - closed.reads).max(0.0);
             let days = (ages.now().day - closed.day).max(0.0);
@@ -113,15 +113,15 @@ impl Tables {
 /// A moment of a drive's life.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Moment {
-    /// Units that the host had written.
+    /// Units that the host had written by then.
     pub(crate) units: u64,
-    /// Days as data age: at the reference temperature.
+    /// Days by which data had aged, at the reference temperature.
     pub(crate) day: f64,
-    /// Reads that each mapped unit had had.
+    /// Reads of each mapped unit by then.
     pub(crate) reads: f64,
 }
 
-/// When the host had written how much, a moment a day; between two of them all grows evenly.
+/// Moments of a drive's life, one a day; between two moments all values grow evenly.
 #[derive(Clone, Debug)]
 pub(crate) struct Ages(Vec<Moment>);
 
@@ -139,7 +139,7 @@ impl Ages {
         self.0.last().copied().unwrap_or_default()
     }
 
-    /// The moment at which so many units were written.
+    /// Returns the moment at which the host had written `units` units.
     fn of(&self, units: u64) -> Moment {
         let after = self.0.partition_point(|moment| moment.units < units);
         let (Some(before), Some(next)) = (after.checked_sub(1).and_then(|at| self.0.get(at)), self.0.get(after)) else {

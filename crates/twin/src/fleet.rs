@@ -1,4 +1,4 @@
-//! From a fleet's file to a fleet: models with their drives, where each stands, what it is used for, and what it would die of.
+//! Makes a fleet from its file: models with their drives, and each drive's place, work and fate.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ use crate::settings::{
 };
 use crate::{TwinError, expected};
 
-/// Least mapping units of a drive, and least blocks: below these write amplification is that of a toy.
+/// Least mapping units and blocks of a drive: below these its write amplification is not realistic.
 pub const UNITS_MIN: u32 = 16_384;
 /// See [`UNITS_MIN`].
 pub const BLOCKS_MIN: u32 = 256;
@@ -26,7 +26,7 @@ pub const BLOCKS_MIN: u32 = 256;
 /// Most characters of a name.
 const NAME_MAX: usize = 100;
 
-/// Chances that a failure brings another must not add up to one each.
+/// Bound on the failures that one failure brings on average, which must stay below 1.
 const COMPANIONS_MAX: f64 = 0.9;
 
 /// A fleet that can be simulated.
@@ -35,9 +35,9 @@ pub struct Fleet {
     pub(crate) models: Vec<Model>,
     pub(crate) slots: Vec<Slot>,
     pub(crate) fates: Vec<Option<Fate>>,
-    /// By node, when its drives have no power.
+    /// Outages of each node.
     pub(crate) outages: Vec<Vec<Outage>>,
-    /// By rack, degrees above or below the fleet's mean.
+    /// Temperature of each rack, in degrees above or below the fleet's mean.
     pub(crate) rack_celsius: Vec<f64>,
     pub(crate) streams: Streams,
     pub(crate) start: Date,
@@ -49,12 +49,12 @@ pub(crate) struct Model {
     pub(crate) name: String,
     pub(crate) settings: ModelSettings,
     pub(crate) scenario: Scenario,
-    /// Errors of its flash, where it has a chip.
+    /// Errors of its flash, if it has a chip.
     pub(crate) errors: Option<ErrorConfig>,
     pub(crate) tables: Option<expected::Tables>,
-    /// How many bytes of the drive that it stands for a simulated byte is.
+    /// Bytes of the real drive for each simulated byte.
     pub(crate) scale: f64,
-    /// Whether its batches are bad.
+    /// Whether each of its batches is bad.
     pub(crate) bad: Vec<bool>,
 }
 
@@ -63,25 +63,25 @@ pub(crate) struct Model {
 pub struct Slot {
     /// Its number in the fleet, from 0.
     pub number: u32,
-    /// Its model's, in the order of the file.
+    /// Number of its model, in the order of the file.
     pub model: u32,
     /// The batch of its model that it was made in.
     pub batch: u32,
-    /// Its firmware's, in the model's list.
+    /// Number of its firmware in the model's list.
     pub firmware: u32,
-    /// Its node, of the whole fleet.
+    /// Number of its node in the whole fleet.
     pub node: u32,
-    /// Its rack.
+    /// Number of its rack.
     pub rack: u32,
     /// Its first workload, and drive writes a day under it.
     pub work: Work,
     /// Days under load before the watch begins.
     pub age_days: f64,
-    /// Times its rated erases that its blocks serve.
+    /// Erases that its blocks endure, in multiples of its rated erases.
     pub endurance: f64,
 }
 
-/// What a drive is used for.
+/// A drive's work.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Work {
     /// The workload's number.
@@ -91,20 +91,20 @@ pub struct Work {
 }
 
 impl Fleet {
-    /// Reads a fleet's file, with assignments above it; without a file, the defaults. Scenarios that it names are relative to its folder.
+    /// Reads a fleet's file and applies assignments; without a file, starts from the defaults. Scenarios that it names are relative to its folder.
     ///
     /// # Errors
-    /// The first thing that is wrong with it.
+    /// The first error in it.
     pub fn read(file: Option<(&Path, &str)>, set: &[String]) -> Result<Self, TwinError> {
         let name = file.map(|(path, text)| (path.to_string_lossy(), text));
         let given = name.as_ref().map_or(Given::Nothing, |(name, text)| Given::Text(name, text));
         Self::given(given, &file.map(|(path, _)| folder_of(path)).unwrap_or_default(), set)
     }
 
-    /// Reads a fleet's settings from a table that was never a file. Scenarios that it names are relative to `folder`.
+    /// Reads a fleet's settings from a table instead of a file. Scenarios that it names are relative to `folder`.
     ///
     /// # Errors
-    /// The first thing that is wrong with it.
+    /// The first error in it.
     pub fn of_table(table: toml::Table, folder: &Path, set: &[String]) -> Result<Self, TwinError> {
         Self::given(Given::Table("fleet", table), folder, set)
     }
@@ -158,27 +158,27 @@ impl Fleet {
         &self.slots
     }
 
-    /// What each drive would die of beside wear, by its number.
+    /// What each drive would die of apart from wear, by its number.
     pub fn fates(&self) -> &[Option<Fate>] {
         &self.fates
     }
 
-    /// A hash of everything that decides its bytes, the version of this crate included, as 16 hexadecimal digits.
+    /// A hash of all that determines its bytes, including the version of this crate, as 16 hexadecimal digits.
     pub fn hash(&self) -> &str {
         &self.hash
     }
 
-    /// A drive's serial number: that of no other fleet's.
+    /// A drive's serial number, which no other fleet uses.
     pub fn serial(&self, number: u32) -> String {
         format!("SIM{}{number:07}", &self.hash[..8])
     }
 
-    /// A node's or a rack's name: that of no other fleet's.
+    /// A node's or a rack's name, which no other fleet uses.
     pub(crate) fn place(&self, kind: char, number: u32) -> String {
         format!("{}-{kind}{number:05}", &self.hash[..8])
     }
 
-    /// Rows that it comes to at most, where no drive dies or is switched off.
+    /// Most rows that it can have, which is when no drive dies or is switched off.
     pub fn rows_max(&self) -> u64 {
         let a_day = match self.settings.records {
             crate::Cadence::Hourly => 24,
@@ -187,12 +187,12 @@ impl Fleet {
         u64::from(self.settings.days) * a_day * self.slots.len() as u64
     }
 
-    /// Models with how many drives they have, and by which factor their drives are smaller than what they stand for.
+    /// Names of the models, their numbers of drives, and the factor by which the simulated drives are smaller than the real ones.
     pub fn models(&self) -> impl Iterator<Item = (&str, u32, f64)> {
         self.models.iter().map(|model| (model.name.as_str(), model.settings.count, model.scale))
     }
 
-    /// A stream of a drive.
+    /// A random stream of a drive.
     pub(crate) fn stream(&self, number: u32, what: &str) -> Stream {
         self.streams.stream(&format!("drive.{number}.{what}"))
     }
@@ -208,7 +208,7 @@ fn name_workloads(workloads: &mut [WorkloadSettings]) {
     }
 }
 
-/// Names are columns of tables and words of sentences.
+/// Checks names, which appear in columns of tables and in sentences.
 fn check_names(settings: &FleetSettings, document: &Document) -> Result<(), ScenarioError> {
     let mut names = Vec::new();
     for (number, model) in settings.model.iter().enumerate() {
@@ -227,7 +227,7 @@ fn check_names(settings: &FleetSettings, document: &Document) -> Result<(), Scen
     Ok(())
 }
 
-/// Least, mean and most rise; where two are at odds, the one that was given is refused.
+/// Checks that least, mean and most rise; of two that contradict each other, refuses the one that was given.
 fn check_pace(work: &WorkloadSettings, key: &str, document: &Document) -> Result<(), ScenarioError> {
     let paces = [("least", work.dwpd_least), ("mean", work.dwpd_mean), ("most", work.dwpd_most)];
     let refuse = |name: &str, message: String| Err(document.error(&format!("{key}.dwpd-{name}"), message));
@@ -247,7 +247,7 @@ fn check_pace(work: &WorkloadSettings, key: &str, document: &Document) -> Result
     Ok(())
 }
 
-/// What hangs on several keys.
+/// Checks that involve several keys.
 fn check(settings: &FleetSettings, document: &Document) -> Result<(), ScenarioError> {
     check_names(settings, document)?;
     let drives: u64 = settings.model.iter().map(|model| u64::from(model.count)).sum();
@@ -281,7 +281,7 @@ fn check(settings: &FleetSettings, document: &Document) -> Result<(), ScenarioEr
     Ok(())
 }
 
-/// The drive of models that name none: 256 MiB in 292 blocks of 64 pages, and four more for garbage collection.
+/// The default drive of models: 256 MiB in 292 blocks of 64 pages, and four more for garbage collection.
 fn own_drive(over_provisioning: f64) -> String {
     format!(
         "[drive]\nlogical-capacity = \"256 MiB\"\nover-provisioning = {over_provisioning}\npage-size = \"16 KiB\"\npages-per-block = 64\n\
@@ -331,7 +331,7 @@ fn model(
     Ok(Model { name, settings: own.clone(), scenario, errors, tables, scale, bad })
 }
 
-/// Why the drive of a scenario can be none of a fleet.
+/// Checks that a scenario's drive can be one of a fleet.
 fn fits(scenario: &Scenario, medium: MediumKind) -> Result<(), String> {
     let device = &scenario.device;
     let blocks = device.geometry.blocks();
@@ -378,7 +378,7 @@ fn fits(scenario: &Scenario, medium: MediumKind) -> Result<(), String> {
     Ok(())
 }
 
-/// Drives in the order of their models; nodes have one model each, and models are mixed in the racks.
+/// Places the drives, in the order of their models: a node has one model, and racks mix models.
 fn slots(settings: &FleetSettings, streams: Streams) -> Vec<Slot> {
     let a_node = settings.place.drives_per_node;
     let nodes: u32 = settings.model.iter().map(|model| model.count.div_ceil(a_node)).sum();
@@ -414,7 +414,7 @@ fn slots(settings: &FleetSettings, streams: Streams) -> Vec<Slot> {
     slots
 }
 
-/// What a drive is given to do.
+/// Draws a drive's work.
 pub(crate) fn work(settings: &FleetSettings, stream: &mut Stream) -> Work {
     let workload = weighted(stream, settings.workload.iter().map(|workload| workload.share));
     let WorkloadSettings { dwpd_least, dwpd_mean, dwpd_most, .. } = settings.workload[workload];
@@ -424,7 +424,7 @@ pub(crate) fn work(settings: &FleetSettings, stream: &mut Stream) -> Work {
 fn hash_of(settings: &FleetSettings, models: &[Model]) -> String {
     let mut hash = Fnv::of(env!("CARGO_PKG_VERSION").as_bytes());
     hash.add(&FORMAT.to_le_bytes());
-    // Drives count by what they are, not by where their files lie.
+    // Drives are hashed by their settings, not by the places of their files.
     let mut settings = settings.clone();
     settings.model.iter_mut().for_each(|model| model.drive = None);
     hash.add(serde_json::to_string(&settings).expect("settings are plain values").as_bytes());

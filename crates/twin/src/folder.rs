@@ -1,15 +1,15 @@
-//! The folder of a simulation: what was simulated of it, so that an interrupted one goes on, and half a fleet never reads as a whole one.
+//! The folder of a simulation. It records what is done, so that an interrupted simulation can go on, and half a fleet never reads as a whole one.
 //!
 //! ```text
-//! simulated.json                          which fleet, which of its drives, and whether they are all there
-//! fleet.toml                              the settings, with every default; it makes the same fleet again, wherever it lies
-//! drive-0.toml                            the drive of model 0, where the settings name a file for it
-//! SHA256SUMS                              the hashes of all of these, once they are all there
-//! records/simulated-000000.parquet        what drives 0 to 15 told
+//! simulated.json                          the fleet, the range of its drives, and whether they are all there
+//! fleet.toml                              the settings, with every default; it makes the same fleet again in any place
+//! drive-0.toml                            the drive of model 0, if the settings name a file for it
+//! SHA256SUMS                              the hashes of all these files, once they are all there
+//! records/simulated-000000.parquet        the records of drives 0 to 15
 //! truth/simulated-000000.parquet          what became of them
 //! ```
 //!
-//! A file is written under another name and moved to its place when it is on the disk; `simulated.json` says `"whole": true` only when all are.
+//! A file is written under another name, and moved to its place when it is on the disk. `simulated.json` says `"whole": true` only when all are.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -24,13 +24,13 @@ use crate::fleet::Fleet;
 use crate::sums::{SUMS, Sums};
 use crate::table::{self, Kind, Writer};
 
-/// The version of the folder: it changes when a reader of the old one would misread the new one.
+/// Version of the folder's format. It changes when a reader of the old format would misread the new one.
 pub const FORMAT: u32 = 3;
 
-/// The mark by which `simulated.json` is told from others.
+/// The mark in `simulated.json` that tells it from other files of that name.
 pub const MARK: &str = "a fleet simulated by wane";
 
-/// Drives of a file. A range of drives begins and ends between files, so that ranges which were simulated apart are the same bytes together.
+/// Drives in a file. Ranges of drives begin and end between files, so that ranges simulated separately give the same bytes together.
 pub const FILE_DRIVES: u32 = 16;
 
 const MANIFEST: &str = "simulated.json";
@@ -39,16 +39,16 @@ const SETTINGS: &str = "fleet.toml";
 /// The folders of drives' files.
 const KINDS: [&str; 2] = ["records", "truth"];
 
-/// Whether a folder with another simulation is begun anew.
+/// What to do with a folder that holds another simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Others {
-    /// It is refused.
+    /// Refuse it.
     Keep,
-    /// What that one wrote is removed.
+    /// Remove what the other simulation wrote.
     Replace,
 }
 
-/// What `simulated.json` says.
+/// Contents of `simulated.json`.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct Manifest {
     /// [`MARK`].
@@ -61,11 +61,11 @@ pub struct Manifest {
     pub drives_of_fleet: u32,
     /// The first drive of this folder.
     pub first: u32,
-    /// The one behind its last.
+    /// The end of its range of drives, which is excluded.
     pub end: u32,
     /// Whether all of them are there.
     pub whole: bool,
-    /// By model, how many bytes of a drive one simulated byte stands for.
+    /// Bytes of the real drive for each simulated byte, by model.
     pub scale: BTreeMap<String, f64>,
     /// Rows of records, once they are all there.
     pub rows: u64,
@@ -82,12 +82,12 @@ impl Manifest {
 /// A folder that this process writes to.
 pub(crate) struct Folder {
     path: PathBuf,
-    /// Held as long as the folder is.
+    /// Lock that is held as long as the folder is in use.
     _lock: File,
 }
 
 impl Folder {
-    /// Claims a folder for a fleet's drives, and makes it where it is not there. Whether it says that it is whole already is told.
+    /// Claims a folder for a fleet's drives, and makes it if it is missing. Returns whether its manifest says that it is whole already.
     pub(crate) fn claim(
         path: &Path,
         fleet: &Fleet,
@@ -125,10 +125,10 @@ impl Folder {
                     "has format {found}, this version of wane writes format {FORMAT}; --force begins anew"
                 )));
             }
-            // Whose drives lie there nobody knows any more.
+            // It is unknown to which fleet these drives belong.
             Err(_) if has_drives && !holds_others && others == Others::Keep => {
                 return Err(refuse(&format!(
-                    "has drives, but {MANIFEST}, which says of which fleet they are, is missing or damaged; --force begins anew"
+                    "has drives, but {MANIFEST}, which says to which fleet they belong, is missing or damaged; --force begins anew"
                 )));
             }
             Err(_) if has_drives && !holds_others => {
@@ -174,12 +174,12 @@ impl Folder {
         }
     }
 
-    /// Says no more that all drives are there, as some of its files are not.
+    /// Marks the folder as not whole, because some of its files are missing.
     pub(crate) fn reopen(&self, fleet: &Fleet, range: (u32, u32)) -> Result<(), TwinError> {
         self.write_manifest(&self.manifest_of(fleet, range.0, range.1))
     }
 
-    /// Says that all drives are there, and removes what interrupted runs had begun.
+    /// Marks the folder as whole, and removes files that interrupted runs had begun.
     pub(crate) fn finish(&self, fleet: &Fleet, range: (u32, u32), told: &Told) -> Result<(), TwinError> {
         for path in parts_of(&self.path)?.into_iter().filter(|path| is_staged(path)) {
             fs::remove_file(&path).map_err(|error| TwinError::unwritten(&path, &error))?;
@@ -198,14 +198,14 @@ impl Folder {
         Manifest { whole: true, rows: told.rows, failed, ..self.manifest_of(fleet, range.0, range.1) }
     }
 
-    /// The files of a whole fleet beside those of drives, with what they hold.
+    /// Returns the names and contents of a whole fleet's files, apart from those of its drives.
     fn small_files(&self, fleet: &Fleet, range: (u32, u32), told: &Told) -> Vec<(String, String)> {
         let mut files = settings_of(fleet);
         files.push((MANIFEST.to_owned(), self.whole_manifest(fleet, range, told).to_text()));
         files
     }
 
-    /// Whether the files of a whole fleet beside those of drives, and their hashes, are what they were made.
+    /// Whether a whole fleet's files, apart from those of its drives, and their hashes are as they were written.
     pub(crate) fn is_as_made(&self, fleet: &Fleet, range: (u32, u32), told: &Told) -> bool {
         let sums = Sums::read(&self.path);
         self.small_files(fleet, range, told).iter().all(|(name, text)| {
@@ -236,12 +236,12 @@ impl Folder {
         self.path.join(kind.file(number))
     }
 
-    /// Whether the two files of some drives are there, whole, and the fleet's own.
+    /// Whether the two files of a group of drives are there, whole, and of this fleet.
     pub(crate) fn holds(&self, fleet: &Fleet, number: u32) -> bool {
         [Kind::Records, Kind::Truth].iter().all(|kind| table::is_of(&self.place(*kind, number), fleet, *kind, number))
     }
 
-    /// Removes files of a whole fleet that are no more what they were.
+    /// Removes files of a whole fleet that have changed since they were written.
     pub(crate) fn remove_damaged(&self, range: (u32, u32)) -> Result<(), TwinError> {
         let names = names_of(range);
         for name in Sums::read(&self.path).damaged(&self.path, &names) {
@@ -251,7 +251,7 @@ impl Folder {
         Ok(())
     }
 
-    /// What came of the drives of a file, if [`Self::holds`] them.
+    /// Outcome of the drives of a file, if [`Self::holds`] them.
     pub(crate) fn told(&self, fleet: &Fleet, number: u32) -> Result<Option<Told>, TwinError> {
         let (records, truth) = (self.place(Kind::Records, number), self.place(Kind::Truth, number));
         if !self.holds(fleet, number) {
@@ -266,7 +266,7 @@ impl Folder {
         Ok(Some(told))
     }
 
-    /// Begins the two files of some drives; they count once [`Staged::settle`] is done.
+    /// Begins the two files of a group of drives; they count once [`Staged::settle`] is done.
     pub(crate) fn stage(&self, fleet: &Fleet, number: u32) -> Result<Staged, TwinError> {
         let mut files = Vec::new();
         for kind in [Kind::Records, Kind::Truth] {
@@ -280,7 +280,7 @@ impl Folder {
         Ok(Staged { records, truth })
     }
 
-    /// Moves two files to their places, the records last: where they are, both are.
+    /// Moves two files to their places, the records last: if the records are there, both are.
     pub(crate) fn settle_both(&self, staged: Staged) -> Result<(), TwinError> {
         for (writer, staged, place) in [staged.truth, staged.records] {
             writer.close(&staged)?;
@@ -289,13 +289,13 @@ impl Folder {
         Ok(())
     }
 
-    /// The files of drives that the settings name.
+    /// Lists the files of the drives that the settings name.
     fn drives(&self) -> Result<Vec<PathBuf>, TwinError> {
         let files = fs::read_dir(&self.path).map_err(|error| TwinError::unwritten(&self.path, &error))?;
         Ok(files.flatten().filter(|file| is_drive_file(&file.file_name())).map(|file| file.path()).collect())
     }
 
-    /// Removes what a simulation wrote, and nothing else.
+    /// Removes the files that a simulation wrote, and no others.
     fn clear(&self) -> Result<(), TwinError> {
         let mut files: Vec<PathBuf> = [MANIFEST, SETTINGS, SUMS].map(|name| self.path.join(name)).into();
         files.extend(self.drives()?);
@@ -316,13 +316,13 @@ fn is_staged(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'))
 }
 
-/// The files of whole drives, from the folder on.
+/// Names of the files of drives, relative to the folder.
 fn names_of((first, end): (u32, u32)) -> Vec<String> {
     let numbers = first / FILE_DRIVES..end.div_ceil(FILE_DRIVES);
     numbers.flat_map(|number| [Kind::Records, Kind::Truth].map(|kind| kind.file(number))).collect()
 }
 
-/// The file of a model's drive.
+/// Name of the file of a model's drive.
 fn drive_file(model: usize) -> String {
     format!("drive-{model}.toml")
 }
@@ -332,7 +332,7 @@ fn is_drive_file(name: &OsStr) -> bool {
     number.is_some_and(|number: usize| name.to_str() == Some(&drive_file(number)))
 }
 
-/// The settings, which name drives that lie beside them, and these drives: names, and what they hold.
+/// Returns names and contents of the settings' file and of the drives' files beside it, which the settings name.
 fn settings_of(fleet: &Fleet) -> Vec<(String, String)> {
     let mut settings = fleet.settings.clone();
     let mut files = Vec::new();
@@ -347,7 +347,7 @@ fn settings_of(fleet: &Fleet) -> Vec<(String, String)> {
     files
 }
 
-/// Every file of drives, whole or begun.
+/// Lists every file of drives, whole or begun.
 fn parts_of(path: &Path) -> Result<Vec<PathBuf>, TwinError> {
     let mut parts = Vec::new();
     for folder in KINDS.map(|name| path.join(name)) {
@@ -363,13 +363,13 @@ fn parts_of(path: &Path) -> Result<Vec<PathBuf>, TwinError> {
     Ok(parts)
 }
 
-/// Whether it is what lies beside drives that are there.
+/// Whether it is a file that lies beside finished drives.
 fn is_of_drives(file: &std::io::Result<fs::DirEntry>) -> bool {
     let name = file.as_ref().map(fs::DirEntry::file_name).unwrap_or_default();
     KINDS.iter().chain(&[MANIFEST, SUMS]).any(|own| *own == name)
 }
 
-/// Whether an ended run that got no further than here made it.
+/// Whether a run that ended at this point may have made it.
 fn is_ours(file: &std::io::Result<fs::DirEntry>) -> bool {
     let name = file.as_ref().map(fs::DirEntry::file_name).unwrap_or_default();
     let plain = name.to_str().unwrap_or_default().trim_start_matches('.');
@@ -377,10 +377,10 @@ fn is_ours(file: &std::io::Result<fs::DirEntry>) -> bool {
         || is_drive_file(OsStr::new(plain))
 }
 
-/// What a folder says of its simulation.
+/// Reads a folder's manifest.
 ///
 /// # Errors
-/// It holds none, or one of another format.
+/// It holds no simulation, or one of another format.
 pub fn read_manifest(folder: &Path) -> Result<Manifest, TwinError> {
     let path = folder.join(MANIFEST);
     let refuse = |holds: String| TwinError::Folder { folder: folder.to_owned(), holds };
@@ -395,20 +395,20 @@ pub fn read_manifest(folder: &Path) -> Result<Manifest, TwinError> {
     Ok(told)
 }
 
-/// The files of some drives, while they are written.
+/// The files of a group of drives, while they are written.
 pub(crate) struct Staged {
     pub(crate) records: (Writer, PathBuf, PathBuf),
     pub(crate) truth: (Writer, PathBuf, PathBuf),
 }
 
-/// What came of some drives.
+/// Outcome of a group of drives.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Told {
     /// Drives that were simulated.
     pub drives: u32,
     /// Their records.
     pub rows: u64,
-    /// How many failed, by cause.
+    /// Number of drives that failed, by cause.
     pub failed: BTreeMap<&'static str, u64>,
 }
 

@@ -1,9 +1,9 @@
-//! What drives die of beside wear: flaws from the factory, chance, bad batches, and each other's failures.
+//! What drives die of apart from wear: factory flaws, chance, bad batches, and each other's failures.
 //!
-//! Independent failures come first, by competing hazards of each drive. Each failure then may bring others, on its node or in its rack, which may
-//! bring others again: a branching process. Its chances are drawn from Alibaba's failure tickets, half of whose racks are public (Han et al.,
-//! "An In-Depth Study of Correlated Failures in Production SSD-Based Data Centers", FAST 2021): 52.2 % of the failures on nodes with more than
-//! one, 13.4 % within 30 minutes of another on the node, 19.2 % in the rack, 63.9 % in the rack within 30 days.
+//! Independent failures come first, by competing hazards of each drive. Each failure may then cause others, on its node or in its rack, which may
+//! cause others again: a branching process. Its chances come from Alibaba's failure tickets, half of whose racks are public (Han et al.,
+//! "An In-Depth Study of Correlated Failures in Production SSD-Based Data Centers", FAST 2021). Of the failures, 52.2 % are on nodes with more than
+//! one, 13.4 % within 30 minutes of another on the node, 19.2 % within 30 minutes of another in the rack, 63.9 % in the rack within 30 days.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -18,26 +18,26 @@ use crate::settings::{FleetSettings, HazardSettings};
 /// Minutes of a day.
 const DAY_MINUTES: f64 = 1440.0;
 
-/// Mean minutes until a companion fails, of at most 30.
+/// Mean minutes until a companion fails, at most 30.
 const MINUTES_MEAN: f64 = 10.0;
 const MINUTES_MOST: f64 = 30.0;
 
-/// Mean days until one in the rack fails, of at most 30.
+/// Mean days until a drive in the rack fails, at most 30.
 const RACK_DAYS_MEAN: f64 = 10.0;
 const RACK_DAYS_MOST: f64 = 30.0;
 
-/// Most days until one on the node fails.
+/// Most days until a drive on the node fails.
 const NODE_DAYS_MOST: f64 = DAYS_PER_YEAR;
 
 /// Mean events of a drive that shows signs: blocks, failed operations, data that could not be read, or faults of its link.
 const SIGNS_MEAN: f64 = 6.0;
 
-/// What a drive died of.
+/// Why a drive died.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
-    /// Its blocks have served.
+    /// Its blocks reached their endurance.
     WearOut,
-    /// A flaw from the factory.
+    /// A factory flaw.
     Infant,
     /// Chance.
     Random,
@@ -53,7 +53,7 @@ impl Cause {
     /// All of them.
     pub const ALL: [Self; 6] = [Self::WearOut, Self::Infant, Self::Random, Self::Batch, Self::Node, Self::Rack];
 
-    /// Its word in the truth.
+    /// Its name in the files of the truth.
     pub const fn name(self) -> &'static str {
         match self {
             Self::WearOut => "wear-out",
@@ -66,20 +66,20 @@ impl Cause {
     }
 }
 
-/// When and of what a drive dies, if it does not wear out before.
+/// When and of what a drive dies, unless it wears out before.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fate {
     /// Days since the watch began, in whole minutes.
     pub day: f64,
-    /// Of what.
+    /// The cause.
     pub cause: Cause,
-    /// The drive whose failure brought it.
+    /// The drive whose failure caused it.
     pub with: Option<u32>,
-    /// From which day on it shows signs.
+    /// Day from which on it shows signs.
     pub warned: Option<f64>,
 }
 
-/// What goes wrong on a drive without its death.
+/// A fault of a drive that does not end its life.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Event {
     /// Days since the watch began.
@@ -91,7 +91,7 @@ pub(crate) struct Event {
 pub(crate) enum EventKind {
     /// A program failed, and its block left service.
     Program,
-    /// An erase did.
+    /// An erase failed, and its block left service.
     Erase,
     /// Data could not be read.
     Uncorrectable,
@@ -99,7 +99,7 @@ pub(crate) enum EventKind {
     Link,
 }
 
-/// A failure that is to come: earlier ones first, and of two at one minute the drive with the lower number.
+/// A future failure. Order: earlier ones first; of two in the same minute, the drive with the lower number.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Coming {
     minute: u64,
@@ -108,7 +108,7 @@ struct Coming {
     with: Option<u32>,
 }
 
-/// The fates of a fleet's drives, by their number.
+/// Draws the fates of a fleet's drives, by their number.
 pub(crate) fn fates(settings: &FleetSettings, models: &[Model], slots: &[Slot], streams: Streams) -> Vec<Option<Fate>> {
     let end = (f64::from(settings.days) * DAY_MINUTES) as u64;
     let hazards = &settings.hazards;
@@ -158,15 +158,15 @@ fn put(lists: &mut Vec<Vec<u32>>, place: u32, drive: u32) {
     lists[place as usize].push(drive);
 }
 
-/// When a drive would die by itself, and of what: the earliest of competing hazards. Drives that are watched are those that lived until then.
+/// Draws when a drive would die by itself, and of what: the earliest of competing hazards. Watched drives are those that lived until the watch began.
 fn independent(hazards: &HazardSettings, slot: &Slot, is_bad: bool, stream: &mut Stream) -> (f64, Cause) {
-    // Each draws, whatever the settings, so that one key changes nothing else.
+    // All hazards are drawn whatever the settings, so that one key changes nothing else.
     let (flawed, infant, random, batch) =
         (stream.unit(), stream.exponential(), stream.exponential(), stream.exponential());
-    // Of drives of this age those that are flawed and live yet.
+    // Share of flawed drives among those of this age that still live.
     let share = hazards.infant.get() * libm::exp(-slot.age_days / hazards.infant_days);
     let flawed_yet = share / (share + 1.0 - hazards.infant.get()).max(f64::MIN_POSITIVE);
-    // A yearly share of failures as a rate.
+    // Converts a yearly share of failures to a rate.
     let rate = -libm::log1p(-hazards.random.get().min(0.999)) / DAYS_PER_YEAR;
     let extra = if is_bad { rate * (hazards.bad_batch_factor - 1.0) } else { 0.0 };
     let after = |drawn: f64, rate: f64| if rate > 0.0 { drawn / rate } else { f64::INFINITY };
@@ -178,7 +178,7 @@ fn independent(hazards: &HazardSettings, slot: &Slot, is_bad: bool, stream: &mut
     times.into_iter().min_by(|one, other| one.0.total_cmp(&other.0)).expect("there are three")
 }
 
-/// Who stands near a drive.
+/// Drives near a drive.
 struct Near<'a> {
     node: &'a [u32],
     rack: &'a [u32],
@@ -187,11 +187,11 @@ struct Near<'a> {
 }
 
 impl Near<'_> {
-    /// Whom a failure takes along: after how many minutes, which drive, and as what.
+    /// Draws the failures that a failure causes: after how many minutes, of which drive, and the cause.
     fn companions(&self, hazards: &HazardSettings, slot: &Slot, stream: &mut Stream) -> Vec<(u64, u32, Cause)> {
         let mut found = Vec::new();
         let node = |other: u32| self.slots[other as usize].node == slot.node;
-        // A mean of 0 draws a time that is alike likely up to the most.
+        // With a mean of 0 all times up to the most are equally likely.
         let mut draw = |chance: f64, others: &[u32], on_node: Option<bool>, cause, mean: f64, most: f64| {
             let happens = stream.chance(chance);
             let after = cut_off(stream, mean, most);
@@ -222,7 +222,7 @@ impl Near<'_> {
     }
 }
 
-/// A time above 0 and up to `most`: exponential with this mean before it is cut off, or, where that is 0, all alike likely.
+/// Draws a time above 0 and up to `most`: exponential with this mean before the cut-off, or uniform if the mean is 0.
 fn cut_off(stream: &mut Stream, mean: f64, most: f64) -> f64 {
     let draw = stream.unit();
     if mean == 0.0 {
@@ -231,7 +231,7 @@ fn cut_off(stream: &mut Stream, mean: f64, most: f64) -> f64 {
     -mean * libm::log1p(draw * libm::expm1(-most / mean))
 }
 
-/// What goes wrong on a drive before its end, in order of time: blocks that go bad on any drive, and signs of what it dies of.
+/// Draws the faults of a drive before its end, in order of time: blocks that go bad on any drive, and signs of the cause of its death.
 pub(crate) fn events(hazards: &HazardSettings, days: f64, fate: Option<&Fate>, mut stream: Stream) -> Vec<Event> {
     let mut found: Vec<Event> = moments(&mut stream, hazards.bad_blocks_a_year / DAYS_PER_YEAR, 0.0, days)
         .into_iter()
@@ -247,7 +247,7 @@ pub(crate) fn events(hazards: &HazardSettings, days: f64, fate: Option<&Fate>, m
         assert!(from <= fate.day, "signs come before what they are signs of");
         let length = (fate.day - from).max(f64::MIN_POSITIVE);
         for drawn in moments(&mut stream, SIGNS_MEAN, 0.0, 1.0) {
-            // They come the faster the nearer the end.
+            // Signs become more frequent near the end.
             let day = from + length * libm::sqrt(drawn);
             found.push(Event { day, kind: kinds[stream.below(kinds.len() as u64) as usize] });
         }

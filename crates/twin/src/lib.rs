@@ -1,10 +1,10 @@
-//! The fleet twin: thousands of simulated drives, what they would tell, and, what real fleets never show, what became of them and why.
+//! The fleet twin: thousands of simulated drives, the records that they would report, and what no real fleet shows: what became of them and why.
 //!
-//! A fleet is a TOML file ([`FleetSettings`]) read by [`Fleet::read`]. Each of its drives is the engine's, at full speed, aged hour by hour under a
-//! workload of its own ([`simulate`]). Drives are scaled: the simulated one has at least [`UNITS_MIN`] pages in [`BLOCKS_MIN`] blocks and stands for
-//! a larger one, which every file says. Beside wear they die of flaws, chance, bad batches and each other's failures ([`Cause`]).
+//! A fleet is a TOML file ([`FleetSettings`]) read by [`Fleet::read`]. The engine simulates each of its drives at full speed, and ages it hour by
+//! hour under its own workload ([`simulate`]). Drives are scaled: the simulated one has at least [`UNITS_MIN`] pages in [`BLOCKS_MIN`] blocks and
+//! stands for a larger one; every file says so. Apart from wear, drives die of flaws, chance, bad batches and each other's failures ([`Cause`]).
 //!
-//! Whoever reads the files is Python's `wane.fleet`.
+//! Python's `wane.fleet` reads the files.
 
 mod attributes;
 mod draw;
@@ -40,40 +40,40 @@ pub use table::{SIMULATED, SOURCE};
 
 use folder::Folder;
 
-/// The file that the command's `--example` prints: what a fleet can say, with why.
+/// The file that the command's `--example` prints: a fleet with the most important keys.
 pub const EXAMPLE: &str = include_str!("../example.toml");
 
-/// How often whoever waits looks up.
+/// How often the waiting thread reports progress.
 const ATTENDED_EVERY: Duration = Duration::from_millis(50);
 
-/// What is simulated, and where to.
+/// The drives to simulate, and the folder to write to.
 #[derive(Clone, Copy, Debug)]
 pub struct Job<'a> {
     /// The folder.
     pub out: &'a Path,
-    /// Which drives: from one, up to another that is not among them.
+    /// The drives: the first, and the end, which is excluded.
     pub drives: (u32, u32),
     /// Threads, at least 1.
     pub threads: usize,
-    /// What becomes of another simulation in the folder.
+    /// What to do with another simulation in the folder.
     pub others: Others,
 }
 
 /// How a simulation ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// All drives are there.
+    /// All drives are done.
     Whole(Told),
-    /// They were there before, and are what they were.
+    /// All drives were there before, undamaged.
     Already(Told),
-    /// It was stopped; what is there stays, and the same command goes on. So many drives are there.
+    /// It was stopped with this number of drives done. They stay, and the same command goes on.
     Stopped(u32),
 }
 
-/// Reads a range of drives, `0..500`.
+/// Reads a range of drives, such as `0..512`.
 ///
 /// # Errors
-/// It is none, or no range of whole files of the fleet.
+/// It is no range, or not one of whole files of the fleet.
 pub fn drives_of(fleet: &Fleet, range: Option<&str>) -> Result<(u32, u32), TwinError> {
     let all = fleet.slots().len() as u32;
     let Some(found) = range else { return Ok((0, all)) };
@@ -92,8 +92,8 @@ pub fn drives_of(fleet: &Fleet, range: Option<&str>) -> Result<(u32, u32), TwinE
     Ok((first, end))
 }
 
-/// Simulates drives of a fleet into a folder. Drives whose files are there and whole are not simulated again; what is missing or cut off is. `attend` is called with
-/// the drives that are done every 50 ms, on the calling thread.
+/// Simulates drives of a fleet into a folder. Drives whose files are there and whole are not simulated again; missing or incomplete ones are. Every
+/// 50 ms `attend` is called with the number of finished drives, on the calling thread.
 ///
 /// # Errors
 /// The folder holds something else or cannot be written, or a drive cannot be built.
@@ -144,7 +144,7 @@ pub fn simulate(
     Ok(Ended::Whole(told))
 }
 
-/// Simulates all drives of a fleet in memory, for whoever looks at them at once: a record takes some 160 bytes.
+/// Simulates all drives of a fleet in memory, for callers that use them at once. A record takes some 160 bytes.
 ///
 /// # Errors
 /// A drive cannot be built.
@@ -154,7 +154,7 @@ pub fn lives(fleet: &Fleet) -> Result<Vec<Life>, TwinError> {
     Ok(found?.into_iter().flatten().collect())
 }
 
-/// Simulates the drives of a file; none where it was stopped. Of one that is there only the truth is looked at.
+/// Simulates the drives of a file; `None` if it was stopped. Of an existing file only the truth is read.
 fn file(
     fleet: &Fleet,
     folder: &Folder,

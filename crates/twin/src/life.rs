@@ -1,6 +1,6 @@
-//! The life of one drive, hour by hour: what it is given to write, what it would tell, and how it ended.
+//! The life of one drive, hour by hour: what it writes, what it would report, and how it ends.
 //!
-//! The drive is the engine's, at full speed. Beside it go the calendar, power, temperature and what is expected of its errors. Everything draws from
+//! The engine simulates the drive at full speed. This module adds the calendar, power, temperature and expected errors. All random numbers come from
 //! streams named after the drive, so that drives can be simulated in any order and on any machine.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,60 +25,60 @@ use crate::{TwinError, attributes};
 /// Hours of a day.
 pub(crate) const DAY_HOURS: u32 = 24;
 
-/// Degrees that a drive write a day heats a drive by, at most so many, and how drives and days differ, as standard deviations: guessed.
+/// Degrees by which one drive write a day heats a drive, their maximum, and the standard deviations between drives and between days; all guessed.
 const CELSIUS_PER_DWPD: f64 = 3.0;
 const CELSIUS_LOAD_MOST: f64 = 9.0;
 const CELSIUS_DRIVE_SIGMA: f64 = 1.0;
 const CELSIUS_DAY_SIGMA: f64 = 0.5;
 
-/// The day of the year on which it is hottest, and the hour of the day at which the load is highest: guessed.
+/// The hottest day of the year, and the hour of the day with the highest load; both guessed.
 const DAY_HOTTEST: f64 = 200.0;
 const HOUR_BUSIEST: f64 = 14.0;
 
-/// How loads differ from day to day: standard deviation of the logarithm; guessed.
+/// Standard deviation of the logarithm of the load between days; guessed.
 const LOAD_SIGMA: f64 = 0.3;
 
-/// Drive writes before the watch, in which the drive comes to rest under its workload, and those of them over which its write amplification is
-/// taken for its past. What becomes of their erases, [`Rehearsal`] says.
+/// Drive writes before the watch, in which the drive settles under its workload; and the last of them, over which the write amplification of its
+/// past is measured. [`Rehearsal`] says how their erases count.
 const SETTLED_DRIVE_WRITES: f64 = 3.0;
 const MEASURED_DRIVE_WRITES: f64 = 1.0;
 
-/// Share of its endurance that a drive has used at most when the watch begins. One that would have used more was replaced in time, and a younger one
-/// stands in its place.
+/// Largest share of its endurance that a drive has used when the watch begins. A drive that would have used more was replaced in time by a younger
+/// one.
 const USED_MOST: f64 = 0.9;
 
 /// Pages of a batch.
 const BATCH_PAGES: usize = 4096;
 
 const SECTOR_BYTES: u64 = 512;
-/// Requests begin at multiples of this.
+/// Bytes of which requests' offsets are multiples.
 const ALIGNMENT_BYTES: f64 = 4096.0;
 
-/// What a drive told, and what became of it.
+/// A drive's records, and what became of it.
 pub struct Life {
-    /// Hours since the watch began at whose end each record was taken.
+    /// The hour at whose end each record was taken, in hours since the watch began.
     pub(crate) hours: Vec<u32>,
-    /// The attributes that its model tells.
+    /// The attributes that its model reports.
     pub(crate) attributes: Vec<u16>,
-    /// Their raw values, a list an attribute.
+    /// Their raw values, a list for each attribute.
     pub(crate) values: Vec<Vec<i64>>,
-    /// When and of what it died.
+    /// When and of what it died; `None` if it lives.
     pub(crate) end: Option<End>,
-    /// Erases that its blocks serve.
+    /// Erases that its blocks endure.
     pub(crate) erases_served: u32,
-    /// Erases that they had when the watch began.
+    /// Erases that its blocks had when the watch began.
     pub(crate) erases_before: u32,
-    /// Its age then, in days under load.
+    /// Its age when the watch began, in days under load.
     pub(crate) age_days: f64,
 }
 
 impl Life {
-    /// Hours since the watch began at whose end each record was taken.
+    /// The hour at whose end each record was taken, in hours since the watch began.
     pub fn hours(&self) -> &[u32] {
         &self.hours
     }
 
-    /// The raw values of an attribute, one a record; none where its model does not tell it.
+    /// The raw values of an attribute, one for each record; `None` if its model does not report it.
     pub fn column(&self, attribute: u16) -> Option<&[i64]> {
         self.attributes.binary_search(&attribute).ok().map(|at| self.values[at].as_slice())
     }
@@ -99,7 +99,7 @@ pub(crate) struct End {
     pub(crate) warned: Option<f64>,
 }
 
-/// Lives the life of a drive; `None` where it was stopped.
+/// Simulates the life of a drive; `None` if it was stopped.
 ///
 /// # Errors
 /// The drive cannot be built.
@@ -134,7 +134,7 @@ pub(crate) fn live(fleet: &Fleet, slot: &Slot, stop: &AtomicBool) -> Result<Opti
     Ok(Some(living.finish(end)))
 }
 
-/// A drive that lives.
+/// A drive while it is simulated.
 struct Living<'a> {
     fleet: &'a Fleet,
     slot: &'a Slot,
@@ -155,14 +155,14 @@ struct Living<'a> {
     events: Vec<Event>,
     happened: usize,
     celsius_own: f64,
-    /// Of the present day: its load beside the mean, its temperature, how fast data age.
+    /// The present day's load relative to the mean, temperature, and factor by which data age.
     load: f64,
     celsius: f64,
     aging: f64,
-    /// Units and reads that are due, but no whole ones yet.
+    /// Fractions of units and reads that are due.
     units_due: f64,
     reads_due: f64,
-    /// What it counted before the watch began, and since; in simulated pages.
+    /// Counts before the watch began, and since; in simulated pages.
     before: Past,
     units_begun: u64,
     flash_begun: u64,
@@ -170,7 +170,7 @@ struct Living<'a> {
     bytes_read: f64,
     hours_on: f64,
     ages: Ages,
-    /// Days as data age, and reads of each unit, so far.
+    /// Days by which data have aged, and reads of each unit, so far.
     data_day: f64,
     reads_per_unit: f64,
     reads_today: f64,
@@ -182,7 +182,7 @@ struct Living<'a> {
     attributes: Vec<Attribute>,
 }
 
-/// What a drive had counted before the watch began.
+/// A drive's counters when the watch began.
 #[derive(Clone, Debug, Default)]
 struct Past {
     pages_host: f64,
@@ -196,20 +196,20 @@ struct Past {
     rehearsal: Rehearsal,
 }
 
-/// Erases in which a drive came to rest, and which no host of it ever wrote.
+/// Erases while a drive settled, which are only simulated.
 ///
-/// A drive that has served takes them as the last ones of its past. A new one has no such past: it does not tell them, and they wear nothing out.
+/// A used drive counts them as the last erases of its past. A new drive has no such past: it does not report them, and they do not wear it.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Rehearsal {
-    /// Of each block, how many of its erases are not told.
+    /// Erases of each block that are not reported.
     untold: Vec<u32>,
-    /// Their mean: by so many more, blocks serve.
+    /// Mean of these erases, which is added to the endurance of the blocks.
     mean: u32,
 }
 
 impl Rehearsal {
-    /// Of a drive whose blocks came to rest at `settled` erases from none, and had `used` each in its past: what is not told, and the erases with
-    /// which they begin to come to rest, so that they have `used` in the mean afterwards.
+    /// Makes the rehearsal of a drive whose blocks had `used` erases each in its past, and reach `settled` erases when they settle from none. Also
+    /// returns the erases with which they must begin to settle, so that their mean is `used` afterwards.
     fn of(settled: &[u32], used: u32) -> (Self, u32) {
         assert!(!settled.is_empty(), "a drive has blocks");
         let sum: u64 = settled.iter().map(|count| u64::from(*count)).sum();
@@ -223,7 +223,7 @@ impl Rehearsal {
     }
 }
 
-/// What went wrong so far.
+/// Counts of what went wrong so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct Faults {
     programs: u64,
@@ -241,7 +241,7 @@ impl<'a> Living<'a> {
         scenario.seed = fleet.stream(slot.number, "firmware").bits() >> 1;
         scenario.device.endurance = Some(served);
         scenario.medium.initial.erase_count = Some(0);
-        // Twice: what its past was like shows once it has settled, and a drive's erases are given when it is new.
+        // Settled twice: the first time shows what its past was like, and a drive's erases can be given only when it is new.
         let Some((new, _, waf)) = settled(fleet, slot, &scenario, stop).map_err(failed)? else { return Ok(None) };
         let pages = scenario.device.geometry.capacity().0 as f64 / scenario.device.unit.0 as f64;
         let logical = f64::from(scenario.device.logical_units);
@@ -348,7 +348,7 @@ impl<'a> Living<'a> {
         living
     }
 
-    /// What changes from day to day: load and temperature, and now and then the work.
+    /// Begins a day: sets its load and temperature, and changes the work if that is due.
     fn begin_day(&mut self, day: u32) {
         while self.changes.get(self.changed).is_some_and(|at| *at < f64::from(day) + 1.0) {
             self.changed += 1;
@@ -372,7 +372,7 @@ impl<'a> Living<'a> {
         &self.fleet.settings.workload[self.work.workload as usize]
     }
 
-    /// An hour: writes, reads, what goes wrong, and a record where it has power. Whether it lives.
+    /// Simulates an hour: writes, reads, what goes wrong, and a record if the drive has power. Returns whether it lives.
     fn hour(&mut self, hour: u32) -> bool {
         let on = self.meter.pass(hour);
         self.data_day += self.aging / f64::from(DAY_HOURS);
@@ -408,7 +408,7 @@ impl<'a> Living<'a> {
         is_alive
     }
 
-    /// Writes so many pages; whether the drive lives.
+    /// Writes `units` pages; returns whether the drive lives.
     fn write(&mut self, units: u64) -> bool {
         let mut left = units;
         while left > 0 {
@@ -424,7 +424,7 @@ impl<'a> Living<'a> {
         true
     }
 
-    /// Reads so many bytes of the drive that this one stands for a part of.
+    /// Reads `bytes` bytes of the simulated drive.
     fn read(&mut self, bytes: f64) {
         self.bytes_read += bytes;
         let pages = bytes / f64::from(self.drive.unit_bytes());
@@ -447,7 +447,7 @@ impl<'a> Living<'a> {
         }
     }
 
-    /// What is counted once a day: errors.
+    /// Ends a day: counts its errors.
     fn end_day(&mut self) {
         let now =
             Moment { units: self.drive.counters().host_units_written, day: self.data_day, reads: self.reads_per_unit };
@@ -543,7 +543,8 @@ impl<'a> Living<'a> {
     }
 }
 
-/// A new drive that was filled and has settled under its first workload, the workload where it stands, and its write amplification since.
+/// Returns a new drive that was filled and has settled under its first workload, the workload at its present position, and its write amplification
+/// since.
 fn settled(
     fleet: &Fleet,
     slot: &Slot,
@@ -576,7 +577,7 @@ fn settled(
     Ok(Some((drive, source, waf)))
 }
 
-/// Writes pages; whether the drive lives.
+/// Writes pages; returns whether the drive lives.
 fn write_all(drive: &mut Drive, pages: &[u32]) -> bool {
     let units = Lpn::slice(pages);
     let mut done = 0;
@@ -620,7 +621,8 @@ fn source(fleet: &Fleet, slot: &Slot, work: Work, drive: &Drive, name: &str) -> 
     PatternSource::new(config, fleet.stream(slot.number, name))
 }
 
-/// Sectors written for each page programmed, where requests begin at any multiple of 4 KiB: n of these touch (n + p - 1) / p pages of p in the mean.
+/// Sectors written for each page programmed. Requests begin at any multiple of 4 KiB, so that n steps of 4 KiB touch (n + p - 1) / p pages of p steps
+/// on average.
 fn sectors_per_page(workload: &WorkloadSettings, page_bytes: u64) -> f64 {
     let whole = page_bytes as f64 / SECTOR_BYTES as f64;
     let (steps, of_page) = (workload.request_size.0 as f64 / ALIGNMENT_BYTES, page_bytes as f64 / ALIGNMENT_BYTES);

@@ -1,4 +1,4 @@
-//! When drives have no power: all of a node together.
+//! Power outages, which hit all drives of a node together.
 
 use wane_sim::Streams;
 use wane_units::DAYS_PER_YEAR;
@@ -14,11 +14,11 @@ const DAY_HOURS: f64 = 24.0;
 pub(crate) struct Outage {
     pub(crate) from: f64,
     pub(crate) to: f64,
-    /// Whether nobody had planned it.
+    /// Whether it was unplanned.
     pub(crate) is_unexpected: bool,
 }
 
-/// A node's outages, in order; none begins within another.
+/// Draws a node's outages, in order; none begins within another.
 pub(crate) fn outages(settings: &FleetSettings, node: u32, streams: Streams) -> Vec<Outage> {
     let power = &settings.power;
     let mut stream = streams.stream(&format!("node.{node}.power"));
@@ -34,10 +34,10 @@ pub(crate) fn outages(settings: &FleetSettings, node: u32, streams: Streams) -> 
     found
 }
 
-/// Goes along a node's outages, hour by hour.
+/// Follows a node's outages hour by hour.
 pub(crate) struct Meter<'a> {
     outages: &'a [Outage],
-    /// Outages that began so far, and those of them that nobody had planned.
+    /// Outages that began so far, and the unplanned ones among them.
     pub(crate) cycles: u64,
     pub(crate) unexpected: u64,
     begun: usize,
@@ -50,7 +50,7 @@ impl<'a> Meter<'a> {
         Self { outages, cycles: 0, unexpected: 0, begun: 0 }
     }
 
-    /// The share of the hour from `hour` to the next under power.
+    /// Share of the hour from `hour` to the next with power.
     pub(crate) fn pass(&mut self, hour: u32) -> f64 {
         let (start, end) = (f64::from(hour), f64::from(hour) + 1.0);
         let mut off = 0.0;

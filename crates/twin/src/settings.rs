@@ -1,4 +1,4 @@
-//! What a fleet's file says: serde structs whose fields say all of a key; checks and messages are made of their schema.
+//! Settings of a fleet's file, as serde structs. Each field documents its key; checks and messages are made from the structs' schema.
 
 use std::sync::LazyLock;
 
@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use wane_scenario::{in_field_order, schema_of};
 use wane_units::{Bytes, Ratio};
 
-/// Most drives of a fleet: what the tables in memory are made for.
+/// Most drives of a fleet, for which the tables in memory are made.
 pub(crate) const DRIVES_MAX: u32 = 1_000_000;
 
 static SCHEMA: LazyLock<Json> = LazyLock::new(|| schema_of::<FleetSettings>("wane fleet"));
@@ -18,7 +18,7 @@ pub fn json_schema() -> &'static Json {
     &SCHEMA
 }
 
-/// A fleet. Every key has a default, so that a file names only what is to be otherwise.
+/// A fleet. Every key has a default, so that a file names only keys that differ from it.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[schemars(transform = in_field_order::<Self>)]
@@ -26,30 +26,30 @@ pub struct FleetSettings {
     /// Root of all random streams. The same file and seed give the same bytes.
     #[schemars(range(min = 0, max = wane_scenario::SEED_MAX))]
     pub seed: u64,
-    /// How long the fleet is watched, in days.
+    /// Days for which the fleet is watched.
     #[schemars(range(min = 1, max = 3650))]
     pub days: u32,
-    /// How often each drive is asked.
+    /// How often each drive reports a record.
     pub records: Cadence,
     /// First day, as `2024-01-01`.
     #[schemars(extend("x-allowed" = "a day in quotes, such as \"2024-01-01\""))]
     pub start: String,
-    /// What the drives' flash is simulated by.
+    /// How the drives' flash is simulated.
     pub medium: MediumKind,
-    /// How often a drive is given other work, a year: another workload, another pace.
+    /// How many times a year a drive's work changes: its workload and its pace.
     #[schemars(range(min = 0.0, max = 365.0))]
     pub changes_a_year: f64,
-    /// Where they stand.
+    /// Places of the drives: nodes, racks and their temperatures.
     pub place: PlaceSettings,
     /// Drives, model by model.
     #[schemars(length(min = 1), extend("x-allowed" = "one or more `[[model]]` tables"))]
     pub model: Vec<ModelSettings>,
-    /// What they are used for.
+    /// Workloads of the drives.
     #[schemars(length(min = 1), extend("x-allowed" = "one or more `[[workload]]` tables"))]
     pub workload: Vec<WorkloadSettings>,
-    /// When they have none.
+    /// When the drives lose power.
     pub power: PowerSettings,
-    /// What they die of beside wear.
+    /// What drives die of apart from wear.
     pub hazards: HazardSettings,
 }
 
@@ -82,7 +82,7 @@ impl Default for FleetSettings {
     }
 }
 
-/// How often a drive is asked.
+/// How often a drive reports a record.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cadence {
@@ -93,14 +93,14 @@ pub enum Cadence {
     Daily,
 }
 
-/// What the flash is simulated by. Map, wear and writes are the same on both.
+/// How the flash is simulated. Map, wear and writes are the same with both.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MediumKind {
-    /// It counts and wears; errors are what the model of raw bit errors expects, once a day.
+    /// Flash counts and wears; once a day its errors are those that the model of raw bit errors expects.
     #[default]
     Expected,
-    /// Every page is read and errs by itself; some ten times as slow.
+    /// Each page is read and has its own errors; some ten times slower.
     Full,
 }
 
@@ -109,7 +109,7 @@ pub enum MediumKind {
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[schemars(transform = in_field_order::<Self>)]
 pub struct PlaceSettings {
-    /// Drives of a node; all of one model.
+    /// Drives of a node, all of one model.
     #[schemars(range(min = 1, max = 1000))]
     pub drives_per_node: u32,
     /// Nodes of a rack.
@@ -121,7 +121,7 @@ pub struct PlaceSettings {
     /// Standard deviation of the racks' temperatures around it, in degrees.
     #[schemars(range(min = 0.0, max = 20.0))]
     pub celsius_sigma: f64,
-    /// How far the temperature swings over a year, from its mean to its peak at midsummer, in degrees.
+    /// Swing of the temperature over a year, from its mean to its peak at midsummer, in degrees.
     #[schemars(range(min = 0.0, max = 20.0))]
     pub season: f64,
 }
@@ -137,37 +137,38 @@ impl Default for PlaceSettings {
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[schemars(transform = in_field_order::<Self>)]
 pub struct ModelSettings {
-    /// Its name; `SIM-` and its set of attributes unless it is given.
+    /// The model's name; by default `SIM-` and its set of attributes.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "SIM- and its attributes"))]
     pub name: Option<String>,
-    /// How many drives.
+    /// Number of drives.
     #[schemars(range(min = 1, max = DRIVES_MAX))]
     pub count: u32,
-    /// Which attributes it tells.
+    /// Attributes that its drives report.
     pub attributes: AttributeSet,
-    /// A scenario whose `[drive]` and `[ftl]` it has, relative to this file. Otherwise it is 16,384 pages of 16 KiB in blocks of 64, with a chip of
-    /// `tlc-72l-2018`.
+    /// A scenario file whose `[drive]` and `[ftl]` the model has, relative to this file. By default a drive is 16,384 pages of 16 KiB in blocks of
+    /// 64, with the chip `tlc-72l-2018`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "none"))]
     pub drive: Option<String>,
-    /// The capacity that it stands for: bytes, pages and sectors are told for that one, blocks and erases are those simulated.
+    /// Capacity of the real drive that the simulated one stands for. Bytes, pages and sectors are reported for the real drive, blocks and erases are
+    /// those simulated.
     #[schemars(extend("x-least" = Bytes(1 << 20), "x-most" = Bytes(1 << 50)))]
     pub capacity: Bytes,
-    /// Flash beyond the capacity, as data sheets have it. Not beside `drive`.
+    /// Flash beyond the capacity, as data sheets state it. Not allowed together with `drive`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "14 %"))]
     pub over_provisioning: Option<Ratio>,
-    /// Erases that it is rated for, by which it tells its life.
+    /// Rated erases, relative to which a drive reports its life.
     #[schemars(range(min = 10, max = 1_000_000))]
     pub rated_erases: u32,
-    /// How many times its rated erases a drive's blocks serve, in the mean.
+    /// Mean erases that a drive's blocks endure, in multiples of its rated erases.
     #[schemars(range(min = 0.1, max = 100.0))]
     pub endurance: f64,
     /// Spread of that between drives: standard deviation of the logarithm.
     #[schemars(range(min = 0.0, max = 2.0))]
     pub endurance_sigma: f64,
-    /// Batches that it was made in, of equal size, one after the other.
+    /// Number of batches in which the model was made, of equal size, one after the other.
     #[schemars(range(min = 1, max = 1000))]
     pub batches: u32,
     /// Firmwares, from the first batches' to the last ones'.
@@ -176,10 +177,10 @@ pub struct ModelSettings {
     /// Age of the youngest drive when the watch begins, in days under load.
     #[schemars(range(min = 0.0, max = 7300.0))]
     pub age_least: f64,
-    /// Age of the oldest; ages between them are alike likely.
+    /// Age of the oldest drive, in days under load; ages between the two are equally likely.
     #[schemars(range(min = 0.0, max = 7300.0))]
     pub age_most: f64,
-    /// Share of its hours that it counts as power-on hours: some do not count those in which they sleep.
+    /// Share of its hours that a drive counts as power-on hours: some drives do not count hours asleep.
     pub hours_counted: Ratio,
 }
 
@@ -204,7 +205,7 @@ impl Default for ModelSettings {
     }
 }
 
-/// The attributes that a model tells, after the two models of 002, table 3.1.
+/// The attributes that a model reports, after the two models of 002, table 3.1.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq, Serialize)]
 pub enum AttributeSet {
     /// Erases, percent of write and erase, gigabytes written to flash.
@@ -214,12 +215,12 @@ pub enum AttributeSet {
     B,
 }
 
-/// What drives are used for.
+/// A workload of drives.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[schemars(transform = in_field_order::<Self>)]
 pub struct WorkloadSettings {
-    /// Its name; that of its pattern unless it is given.
+    /// The workload's name; by default its pattern's.
     #[schemars(extend("x-default" = "its pattern's"))]
     pub name: String,
     /// Which pages are written.
@@ -230,27 +231,27 @@ pub struct WorkloadSettings {
     /// Drive writes a day of the drive that is written least.
     #[schemars(range(min = 0.0, max = 100.0))]
     pub dwpd_least: f64,
-    /// Mean of the drives. Drives lie between least and most by an exponential law, which is as uneven as this mean asks for.
+    /// Mean drive writes a day of the drives. Between least and most they follow an exponential law with this mean.
     #[schemars(range(min = 0.0, max = 100.0))]
     pub dwpd_mean: f64,
     /// Drive writes a day of the drive that is written most.
     #[schemars(range(min = 0.0, max = 100.0))]
     pub dwpd_most: f64,
-    /// Bytes read for each written. Reads go to all data alike.
+    /// Bytes read for each byte written. Reads go to all data equally.
     #[schemars(range(min = 0.0, max = 1000.0))]
     pub reads_per_write: f64,
-    /// Bytes of a request. It begins at any 4 KiB, so that pages at its ends are written in part: of pages of 16 KiB, requests of 256 KiB fill
-    /// 30.6 of 32 sectors.
+    /// Bytes of a request. It begins at any multiple of 4 KiB, so that the pages at its ends are written in part: with pages of 16 KiB, requests of
+    /// 256 KiB fill 30.6 of 32 sectors on average.
     #[schemars(extend("x-least" = Bytes(4096), "x-most" = Bytes(16 << 20)))]
     pub request_size: Bytes,
-    /// How far the load swings over a day, from its mean to its peak, as a share of the mean.
+    /// Swing of the load over a day, from its mean to its peak, as a share of the mean.
     pub daily_swing: Ratio,
-    /// Of `zipf`: the exponent.
+    /// `zipf`: the exponent.
     #[schemars(range(min = 0.0, max = 10.0))]
     pub exponent: f64,
-    /// Of `hot-cold`: share of the writes that go to hot pages.
+    /// `hot-cold`: share of the writes that go to hot pages.
     pub r: Ratio,
-    /// Of `hot-cold`: share of the pages that are hot.
+    /// `hot-cold`: share of the pages that are hot.
     pub h: Ratio,
 }
 
@@ -277,9 +278,9 @@ impl Default for WorkloadSettings {
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PatternKind {
-    /// All alike.
+    /// All equally often.
     Uniform,
-    /// Some more than others.
+    /// Hot pages more often than cold ones.
     HotCold,
     /// By Zipf's law.
     #[default]
@@ -291,7 +292,7 @@ pub enum PatternKind {
 }
 
 impl PatternKind {
-    /// Its word in the file.
+    /// Its name in the file.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Uniform => "uniform",
@@ -303,18 +304,18 @@ impl PatternKind {
     }
 }
 
-/// How nodes lose their power: all drives of a node together.
+/// How nodes lose power, all drives of a node together.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[schemars(transform = in_field_order::<Self>)]
 pub struct PowerSettings {
-    /// How often a node is switched off a year.
+    /// How many times a year a node is switched off.
     #[schemars(range(min = 0.0, max = 1000.0))]
     pub cycles_a_year: f64,
-    /// Mean hours that it stays off.
+    /// Mean hours that a node stays off.
     #[schemars(range(min = 0.0, max = 1000.0))]
     pub hours_off: f64,
-    /// Share of these that nobody had planned.
+    /// Share of the outages that are unplanned.
     pub unexpected: Ratio,
 }
 
@@ -324,37 +325,37 @@ impl Default for PowerSettings {
     }
 }
 
-/// What drives die of beside wear, which the simulated drives decide themselves.
+/// What drives die of apart from wear, which the simulation of each drive decides.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[schemars(transform = in_field_order::<Self>)]
 pub struct HazardSettings {
-    /// Share of new drives that die of a flaw from the factory.
+    /// Share of new drives that die of a factory flaw.
     pub infant: Ratio,
-    /// Mean age at which they do, in days.
+    /// Mean age at which flawed drives die, in days.
     #[schemars(range(min = 1.0, max = 3650.0))]
     pub infant_days: f64,
-    /// Drives that die at random a year, as a share.
+    /// Share of the drives that die at random in a year.
     pub random: Ratio,
     /// Share of the batches that are bad.
     pub bad_batches: Ratio,
-    /// How many times as often as at random a drive of a bad batch dies.
+    /// Factor by which a drive of a bad batch dies more often than at random.
     #[schemars(range(min = 1.0, max = 1000.0))]
     pub bad_batch_factor: f64,
-    /// Chance that a failure takes another drive of its node along, within 30 minutes.
+    /// Chance that a failure makes another drive of its node fail within 30 minutes.
     pub node_minutes: Ratio,
-    /// Chance that it takes one of another node of its rack along, within 30 minutes.
+    /// Chance that a failure makes a drive of another node of its rack fail within 30 minutes.
     pub rack_minutes: Ratio,
-    /// Chance that it is followed by one in its rack, within 30 days.
+    /// Chance that another failure follows in its rack within 30 days.
     pub rack_days: Ratio,
-    /// Chance that it is followed by one on its node, within a year.
+    /// Chance that another failure follows on its node within a year.
     pub node_later: Ratio,
-    /// Share of the drives that show signs before they die, but of wear.
+    /// Share of the drives that show signs before they die of a cause other than wear.
     pub warned: Ratio,
-    /// Mean days for which they do.
+    /// Mean days for which they show signs.
     #[schemars(range(min = 0.1, max = 365.0))]
     pub warning_days: f64,
-    /// Blocks that go bad a year on a drive that stays well.
+    /// Blocks that go bad in a year on a healthy drive.
     #[schemars(range(min = 0.0, max = 100.0))]
     pub bad_blocks_a_year: f64,
 }

@@ -1,4 +1,4 @@
-//! `SHA256SUMS`, by which files are noticed that were damaged where they lie. `sha256sum -c SHA256SUMS` reads it too.
+//! `SHA256SUMS`, which detects files that were damaged on the disk. `sha256sum -c SHA256SUMS` also reads it.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -10,21 +10,21 @@ use sha2::{Digest as _, Sha256};
 
 use crate::TwinError;
 
-/// Its name.
+/// Name of the file.
 pub(crate) const SUMS: &str = "SHA256SUMS";
 
-/// How much of a file is in memory.
+/// Bytes of a file that are in memory at once.
 const BUFFER_BYTES: usize = 1 << 18;
 
-/// Of each file, by its name from the folder on, the hexadecimal digits of its hash.
+/// Hash of each file in hexadecimal digits, by its path relative to the folder.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Sums(BTreeMap<String, String>);
 
 impl Sums {
-    /// Those of files that lie in a folder.
+    /// Computes the sums of files in a folder.
     ///
     /// # Errors
-    /// One cannot be read.
+    /// A file cannot be read.
     pub(crate) fn of(folder: &Path, names: &[String]) -> Result<Self, TwinError> {
         let of = |name: &String| -> Result<(String, String), TwinError> {
             let path = folder.join(name);
@@ -34,26 +34,26 @@ impl Sums {
         Ok(Self(names.par_iter().map(of).collect::<Result<_, _>>()?))
     }
 
-    /// Those that a folder says; none where it says none.
+    /// Reads a folder's file of sums; empty if there is none.
     pub(crate) fn read(folder: &Path) -> Self {
         let text = fs::read_to_string(folder.join(SUMS)).unwrap_or_default();
         let pairs = text.lines().filter_map(|line| line.split_once("  "));
         Self(pairs.map(|(sum, name)| (name.to_owned(), sum.to_owned())).collect())
     }
 
-    /// Files that are there, and are not what they were.
+    /// Lists the files that are there but have changed.
     pub(crate) fn damaged<'a>(&self, folder: &Path, names: &'a [String]) -> Vec<&'a String> {
         let is_damaged =
             |name: &&String| sum_of(&folder.join(name)).is_ok_and(|found| self.0.get(*name) != Some(&found));
         names.par_iter().filter(is_damaged).collect()
     }
 
-    /// Adds a file that holds so much.
+    /// Adds a file with these contents.
     pub(crate) fn add(&mut self, name: String, text: &str) {
         self.0.insert(name, digits_of(Sha256::digest(text)));
     }
 
-    /// Whether it is a file of theirs that holds so much.
+    /// Whether a file is listed with the sum of these contents.
     pub(crate) fn has(&self, name: &str, text: &str) -> bool {
         self.0.get(name) == Some(&digits_of(Sha256::digest(text)))
     }

@@ -1,7 +1,7 @@
 //! The files of a simulated fleet: records and the truth, as Parquet.
 //!
-//! A file holds drives that lie together, one row group each, so that one drive at a time is in memory. That it is simulated its name says, a column
-//! and the file's metadata; how many times smaller its drives are than what they stand for, the metadata.
+//! A file holds consecutive drives, one row group each, so that only one drive at a time is in memory. Its name, a column and its metadata say that
+//! it is simulated. The metadata also state how many times smaller the simulated drives are than the real ones.
 
 use std::fs::File;
 use std::path::Path;
@@ -24,30 +24,30 @@ use crate::fleet::{Fleet, Slot};
 use crate::hazards::Cause;
 use crate::life::{DAY_HOURS, End, Life};
 
-/// The key of the metadata that says that a file is simulated; its value says it in words.
+/// Metadata key that marks a file as simulated; its value says so in words.
 pub const SIMULATED: &str = "wane.simulated";
 
-/// The keys of the metadata that say of which fleet a file is, and which of its files.
+/// Metadata keys of the fleet to which a file belongs, and of its number among the fleet's files.
 const FLEET: &str = "wane.fleet";
 const FILE: &str = "wane.file";
 
-/// What the column `source` holds.
+/// Value of the column `source`.
 pub const SOURCE: &str = "simulated";
 
 /// Seconds of an hour and of a day.
 const HOUR_SECONDS: i64 = 3600;
 const DAY_SECONDS: i64 = 86_400;
 
-/// Values of a column, one a row.
+/// Values of a column, one for each row.
 enum Values {
     Bool(Vec<bool>),
     Int32(Vec<i32>),
     Int64(Vec<i64>),
-    /// Whole numbers, none where they are null; of so many rows.
+    /// Whole numbers, or `None` if all are null; and the number of rows.
     Whole(Option<Vec<i64>>, usize),
-    /// A number that is there.
+    /// A number that is not null.
     Double(f64),
-    /// As many times the same text.
+    /// The same text in a number of rows.
     Text(String, usize),
     /// A text that may be null.
     Word(Option<String>),
@@ -56,7 +56,7 @@ enum Values {
 /// A named column.
 struct Column {
     name: &'static str,
-    /// As Parquet's schema has it, without the name.
+    /// Its field in Parquet's schema, without the name.
     kind: &'static str,
     logical: &'static str,
 }
@@ -115,7 +115,7 @@ pub(crate) struct Writer {
     attributes: Vec<u16>,
 }
 
-/// Which of the two files of some drives.
+/// One of the two kinds of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Records,
@@ -123,20 +123,20 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The file of these drives, without its extension, from the fleet's folder on.
+    /// Path of file `number`, relative to the fleet's folder, without extension.
     pub(crate) fn name(self, number: u32) -> String {
         let folder = if self == Self::Records { "records" } else { "truth" };
         format!("{folder}/simulated-{number:06}")
     }
 
-    /// That file, from the fleet's folder on.
+    /// Path of file `number`, relative to the fleet's folder.
     pub(crate) fn file(self, number: u32) -> String {
         self.name(number) + ".parquet"
     }
 }
 
 impl Writer {
-    /// A file at a path, of the fleet's drives that file `number` has.
+    /// Creates a file at `path` for the fleet's drives of file `number`.
     pub(crate) fn create(fleet: &Fleet, kind: Kind, number: u32, path: &Path) -> Result<Self, TwinError> {
         let file = File::create(path).map_err(|error| TwinError::unwritten(path, &error))?;
         let attributes = if kind == Kind::Records { all_numbers() } else { Vec::new() };
@@ -149,7 +149,7 @@ impl Writer {
         Ok(Self { file: writer, attributes })
     }
 
-    /// A drive's records.
+    /// Writes a drive's records.
     pub(crate) fn records(&mut self, fleet: &Fleet, slot: &Slot, life: &Life) -> Result<(), ParquetError> {
         let rows = life.hours.len();
         if rows == 0 {
@@ -181,7 +181,7 @@ impl Writer {
         write(&mut self.file, columns)
     }
 
-    /// What became of a drive.
+    /// Writes what became of a drive.
     pub(crate) fn truth(&mut self, fleet: &Fleet, slot: &Slot, life: &Life) -> Result<(), ParquetError> {
         let start = start_seconds(fleet);
         let model = &fleet.models[slot.model as usize];
@@ -215,7 +215,7 @@ impl Writer {
         write(&mut self.file, columns)
     }
 
-    /// Ends the file, which is on the disk then.
+    /// Ends the file and syncs it to the disk.
     pub(crate) fn close(self, path: &Path) -> Result<(), TwinError> {
         let failed = |error: ParquetError| TwinError::File { path: path.to_owned(), why: error.to_string() };
         let file = self.file.into_inner().map_err(failed)?;
@@ -223,7 +223,7 @@ impl Writer {
     }
 }
 
-/// Firmware, batch, node and rack of a drive, as columns have them.
+/// Returns firmware, batch, node and rack of a drive, as in the columns.
 fn place(fleet: &Fleet, slot: &Slot) -> [String; 4] {
     let model = &fleet.models[slot.model as usize];
     [
@@ -234,7 +234,7 @@ fn place(fleet: &Fleet, slot: &Slot) -> [String; 4] {
     ]
 }
 
-/// The watch's begin, in seconds since 1970.
+/// Begin of the watch, in seconds since 1970.
 fn start_seconds(fleet: &Fleet) -> i64 {
     let epoch = jiff::civil::date(1970, 1, 1);
     let days = fleet.start.since(epoch).map_or(0, |span| i64::from(span.get_days()));
@@ -315,7 +315,7 @@ fn reader_of(path: &Path) -> Result<SerializedFileReader<File>, TwinError> {
     SerializedFileReader::new(file).map_err(|error| unread(error.to_string()))
 }
 
-/// Whether there is a file at a path, whole, that is this one of the fleet's.
+/// Whether the file at `path` is there, whole, and this file of the fleet.
 pub(crate) fn is_of(path: &Path, fleet: &Fleet, kind: Kind, number: u32) -> bool {
     let Ok(reader) = reader_of(path) else { return false };
     let pairs = reader.metadata().file_metadata().key_value_metadata();
@@ -325,12 +325,12 @@ pub(crate) fn is_of(path: &Path, fleet: &Fleet, kind: Kind, number: u32) -> bool
     says(FLEET, fleet.hash()) && says(FILE, &kind.name(number))
 }
 
-/// Rows of a file.
+/// Number of rows in a file.
 pub(crate) fn rows_of(path: &Path) -> Result<u64, TwinError> {
     Ok(reader_of(path)?.metadata().file_metadata().num_rows() as u64)
 }
 
-/// What each drive of a file of the truth died of, if it did.
+/// Reads from a file of the truth what each drive died of, if it died.
 pub(crate) fn causes_of(path: &Path) -> Result<Vec<Option<Cause>>, TwinError> {
     let unread = |why: String| TwinError::File { path: path.to_owned(), why };
     let reader = reader_of(path)?;

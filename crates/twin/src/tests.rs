@@ -1,4 +1,4 @@
-//! A fleet in files: the same bytes whatever the threads, ranges and interruptions, and one sentence for what cannot be.
+//! A fleet in files: the same bytes with any threads, ranges and interruptions, and one sentence for each refusal.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
@@ -57,7 +57,7 @@ fn threads_ranges_and_interruptions_change_no_byte() {
     let stop = AtomicBool::new(false);
     let job = Job { out: &broken, drives: (0, 34), threads: 1, others: Others::Keep };
     let ended = simulate(&fleet, &job, &stop, &mut |done| stop.store(done >= 17, Ordering::Relaxed)).unwrap();
-    // Where the machine is faster than it is looked at, there is nothing left to stop.
+    // On a machine that finishes before the first look, there is nothing left to stop.
     if let Ended::Stopped(drives) = ended {
         assert!(drives < 34);
         assert!(!read_manifest(&broken).unwrap().whole, "half a fleet is none");
@@ -171,7 +171,7 @@ fn a_seed_changes_the_fleet_and_its_drives_names() {
     assert_ne!(one.slots(), other.slots());
 }
 
-/// The sentence that settings are refused with.
+/// The sentence with which settings are refused.
 fn refused(file: &str, set: &[&str]) -> String {
     let set: Vec<String> = set.iter().map(|one| (*one).to_owned()).collect();
     match Fleet::read(Some((Path::new("fleet.toml"), file)), &set) {
@@ -180,7 +180,7 @@ fn refused(file: &str, set: &[&str]) -> String {
     }
 }
 
-/// A file, assignments above it, and how the sentence begins that they are refused with.
+/// A file, assignments applied to it, and the begin of the sentence with which they are refused.
 const REFUSED: [(&str, &[&str], &str); 26] = [
     ("dayz = 3", &[], "fleet.toml, line 1: dayz: unknown key; did you mean \"days\"?"),
     ("days = 0", &[], "fleet.toml, line 1: days: found 0, expected a whole number from 1 to 3650"),
@@ -352,7 +352,7 @@ fn what_lies_beside_the_drives_is_made_anew_too() {
         assert!(all() == wanted && parts(&out) == drives, "harm {number}");
         assert!(matches!(run(&fleet, &out, (0, 2), 1).unwrap(), Ended::Already(_)), "harm {number}");
     }
-    // Whose drives these are nobody knows any more.
+    // It is unknown to which fleet these drives belong.
     for harm in [&(|| fs::remove_file(out.join("simulated.json")).unwrap()) as &dyn Fn(), &|| {
         fs::write(out.join("simulated.json"), "{}").unwrap();
     }] {
@@ -367,7 +367,7 @@ fn what_lies_beside_the_drives_is_made_anew_too() {
     edited("simulated.json", "\"format\": 3", "\"format\": 2");
     let said = run(&fleet, &out, (0, 2), 1).unwrap_err().to_string();
     assert!(said.ends_with("has format 2, this version of wane writes format 3; --force begins anew"), "{said}");
-    // Of what is not a fleet's nothing is removed.
+    // Files that are not the fleet's are not removed.
     fs::write(out.join("thesis.txt"), "mine").unwrap();
     fs::remove_file(out.join("simulated.json")).unwrap();
     let job = Job { out: &out, drives: (0, 2), threads: 1, others: Others::Replace };

@@ -1,4 +1,4 @@
-//! What a block is used for: the firmware knows it, results name and keep it.
+//! The state of a block, which the firmware knows and results name and keep.
 
 /// What a block is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,5 @@
-//! What a drive counts, declared in one list: the firmware adds to it, and results name and keep it. A unit is a mapping unit: the
-//! page, unless the drive maps finer.
+//! The counters of a drive, declared in one list. The firmware adds to them; results name and keep them. A unit is a mapping unit: the
+//! page, unless the drive maps smaller units.
 
 use std::ops::Sub;
 
@@ -54,7 +54,7 @@ counters! {
     programmed_scrub = "pages_programmed_scrub",
     /// Units of parity, programmed for the first time or relocated with the block they lie in.
     programmed_parity = "pages_programmed_parity",
-    /// Units of pages that tell a recovery of the map, or of trims.
+    /// Units of pages that hold parts of the map, or trims, for a recovery.
     programmed_metadata = "pages_programmed_metadata",
     /// Units of padding in pages that closed before they were full.
     programmed_padding = "pages_programmed_padding",
@@ -68,11 +68,11 @@ counters! {
     erases_scrub = "blocks_erased_scrub",
     /// Flash blocks of the metadata area that were erased.
     erases_metadata = "blocks_erased_metadata",
-    /// Pages that scrubbing read to see how they fare.
+    /// Pages that scrubbing read to check their condition.
     scrub_checks = "scrub_checks",
-    /// Pages that error correction gave up and redundancy gave back.
+    /// Pages that error correction could not correct and redundancy reconstructed.
     recoveries = "recoveries",
-    /// Pages that redundancy could not give back either, because another page of the stripe failed.
+    /// Pages that redundancy could not reconstruct either, because another page of the stripe failed.
     recovery_failures = "recovery_failures",
     /// Host reads of a page that was lost.
     host_reads_uncorrectable = "host_reads_uncorrectable",
@@ -82,7 +82,7 @@ counters! {
     stripes_unprotected = "stripes_unprotected",
     /// Blocks that garbage collection reclaimed.
     gc_victims = "gc_victims",
-    /// Valid units in these.
+    /// Valid units in these blocks.
     gc_victim_valid_units = "gc_victim_valid_pages",
     /// Answers of policies that the mechanism refused.
     policy_refusals = "policy_refusals",
@@ -91,7 +91,7 @@ counters! {
 impl Sub for Counters {
     type Output = Self;
 
-    /// What was counted between `earlier` and `self`.
+    /// The counts between `earlier` and `self`.
     ///
     /// # Panics
     /// `earlier` is later.

@@ -2,17 +2,17 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What made a drive that focuses wear degraded (001, section 3.2.4).
+/// What made a drive with wear focusing degraded (001, section 3.2.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Trigger {
     /// The effective over-provisioning fell below the over-provisioning of the new drive.
     OverProvisioning,
-    /// The flash in service fell below a share of what it was.
+    /// The flash in service fell below a share of the new drive's.
     Watermark,
     /// Few blocks are free, and no closed one is more than half invalid.
     LowPool,
-    /// The host said so.
+    /// The host set the mode.
     Host,
 }
 

@@ -1,6 +1,6 @@
 //! Division by numbers that never change.
 
-/// Exact division of 32-bit numbers by a constant that is known only at run time: one multiplication.
+/// Exact division of 32-bit numbers by a constant that is known only at run time. It takes one multiplication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Divisor {
     magic: u64,
@@ -32,7 +32,7 @@ impl Divisor {
     }
 }
 
-/// As [`Divisor`], and 1 is allowed.
+/// As [`Divisor`], but 1 is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AnyDivisor(Option<Divisor>);
 

@@ -2,7 +2,7 @@
 //!
 //! Source: R. Jain, D. Chiu and W. Hawe, DEC-TR-301, 1984.
 
-/// Jain's index of counts: (sum x)^2 / (n sum x^2), from 1/n (one has all) to 1 (all alike, or all 0).
+/// Jain's index of counts: (sum x)^2 / (n sum x^2), from 1/n (one has all) to 1 (all equal, or all 0).
 pub fn jain_index(counts: &[u32]) -> f64 {
     // Exact: 2^32 blocks of 2^32 erases are 2^96.
     let sum = counts.iter().map(|count| u128::from(*count)).sum();
@@ -10,9 +10,9 @@ pub fn jain_index(counts: &[u32]) -> f64 {
     jain_index_of_sums(counts.len() as u64, sum, squares)
 }
 
-/// Jain's index of `count` numbers by their sum and the sum of their squares; 1 where all are 0.
+/// Jain's index of `count` numbers from their sum and the sum of their squares; 1 if all are 0.
 pub fn jain_index_of_sums(count: u64, sum: u128, squares: u128) -> f64 {
-    // By Cauchy and Schwarz; the sums of other numbers come from a caller's mistake.
+    // By Cauchy and Schwarz. Other sums are a caller's mistake.
     debug_assert!(
         sum.checked_mul(sum).is_none_or(|square| square <= squares.saturating_mul(u128::from(count))),
         "(sum x)^2 is at most n sum x^2"

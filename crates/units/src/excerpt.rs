@@ -6,14 +6,14 @@ use std::path::Path;
 /// Most characters of user input that a message quotes.
 pub const EXCERPT_CHARS_MAX: usize = 200;
 
-/// Shows at most [`EXCERPT_CHARS_MAX`] characters of `text`, control characters escaped, and `...` where it was longer.
+/// Shows at most [`EXCERPT_CHARS_MAX`] characters of `text`, with control characters escaped and `...` at the end if it was longer.
 ///
-/// Messages quote keys, values, lines and names this way, so that input can neither flood a terminal nor steer it.
+/// Messages quote keys, values, lines and names this way, so that input can neither flood nor control a terminal.
 pub fn excerpt(text: &str) -> Excerpt<'_> {
     Excerpt(text)
 }
 
-/// A path as messages quote it: as [`excerpt`] shows text.
+/// Shows a path as [`excerpt`] shows text.
 pub fn excerpt_path(path: &Path) -> String {
     excerpt(&path.to_string_lossy()).to_string()
 }
@@ -34,7 +34,7 @@ impl fmt::Display for Excerpt<'_> {
     }
 }
 
-/// Whether a terminal would act on the character, or show what follows in another order, instead of printing it.
+/// Whether a terminal would act on the character, or show the following text in another order, instead of printing it.
 fn steers(letter: char) -> bool {
     let reorders = matches!(letter, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     letter.is_control() || reorders

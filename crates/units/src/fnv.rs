@@ -1,9 +1,10 @@
-//! FNV-1a, the one hash of the product: of names of random streams, of scenarios, of files.
+//! FNV-1a, the only hash of the product: for names of random streams, scenarios and files.
 //!
-//! It guards against mistakes, not against forgery. It is ours because its values are part of file formats and of random
-//! streams, and may never change. Source: Fowler, Noll and Vo, <http://www.isthe.com/chongo/tech/comp/fnv/>; 64 bits.
+//! It guards against mistakes, not against forgery. The implementation is our own because its values are part of file formats
+//! and of random streams and may never change. Source: Fowler, Noll and Vo,
+//! <http://www.isthe.com/chongo/tech/comp/fnv/>; 64 bits.
 
-/// A hash in the making.
+/// A hash that is being computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fnv(u64);
 
@@ -21,13 +22,13 @@ impl Fnv {
         hash
     }
 
-    /// Takes in more bytes.
+    /// Adds more bytes.
     #[inline]
     pub fn add(&mut self, bytes: &[u8]) {
         self.0 = bytes.iter().fold(self.0, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(PRIME));
     }
 
-    /// The hash of all bytes taken in so far.
+    /// The hash of all bytes added so far.
     pub const fn get(self) -> u64 {
         self.0
     }

@@ -1,4 +1,4 @@
-//! The shape of a drive's flash, and the only place where one kind of id becomes another.
+//! The shape of a drive's flash. Only here one kind of id is converted to another.
 
 use crate::{AnyDivisor, BlockId, Bytes, ChannelId, DieId, PlaneId, Ppn};
 
@@ -12,7 +12,7 @@ pub struct Geometry {
     blocks_per_plane: u32,
     pages_per_block: u32,
     page_size: Bytes,
-    /// Blocks of a die: which die a block lies on is asked for every operation.
+    /// Divides by the blocks of a die, since every operation needs the die of its block.
     by_die: AnyDivisor,
 }
 

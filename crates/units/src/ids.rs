@@ -1,7 +1,7 @@
-//! Typed ids. `repr(transparent)` over their integer, no arithmetic.
+//! Typed ids: `repr(transparent)` over their integer, without arithmetic.
 //!
-//! They are plain old data, so that a slice of ids is a slice of its integers without a copy ([`Lpn::slice`]). One kind is never
-//! taken for another:
+//! They are plain old data, so a slice of integers becomes a slice of ids without a copy ([`Lpn::slice`]). One kind is never
+//! mistaken for another:
 //!
 //! ```compile_fail
 //! let flash_block: wane_units::BlockId = wane_units::SuperblockId(7);
@@ -56,8 +56,8 @@ id!(
     Ppn(u32)
 );
 id!(
-    /// Physical mapping unit: the place of one unit of the map on the flash. Superblock by superblock: unit `i` of superblock
-    /// `s` is `s * units_per_block + i`.
+    /// Physical mapping unit: the place of one unit of the map on the flash. They are numbered superblock by superblock: unit
+    /// `i` of superblock `s` is `s * units_per_block + i`.
     UnitId(u32)
 );
 id!(
@@ -65,8 +65,8 @@ id!(
     BlockId(u32)
 );
 id!(
-    /// What the firmware erases as one: a block, or a superblock of several. Policies, free lists and victim indexes know
-    /// only these. They are numbered domain by domain.
+    /// Firmware block, which the firmware erases as one: a block, or a superblock of several. Policies, free lists and victim
+    /// indexes know only these. They are numbered domain by domain.
     SuperblockId(u32)
 );
 id!(

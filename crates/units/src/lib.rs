@@ -1,10 +1,9 @@
-//! Ids, quantities and geometry: the words every other crate speaks.
+//! Ids, quantities and geometry: the types that all other crates share.
 //!
-//! Ids carry no arithmetic; [`Geometry`] alone converts between them. Quantities know how they are written in a
-//! scenario (`"8 GiB"`, `"75 us"`, `"10 %"`). Raw integers stop at file formats. Beside them stand the small functions
-//! that several crates would otherwise each have: the hash, Jain's index, how messages quote input, what a misspelt
-//! name was meant to be, why a file could not be written, and the prefetch; the one list of what a drive counts, and the
-//! states of its blocks.
+//! Ids have no arithmetic; only [`Geometry`] converts between them. Quantities know how they are written in a scenario
+//! (`"8 GiB"`, `"75 us"`, `"10 %"`). Raw integers occur only in file formats. The crate also has small functions that several
+//! crates share: the hash, Jain's index, quoting input in messages, guessing a misspelt name, why a file could not be written,
+//! and the prefetch. It also has the list of a drive's counters and the states of its blocks.
 
 mod block_state;
 mod counters;

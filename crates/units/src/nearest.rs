@@ -1,17 +1,17 @@
-//! The name that someone who misspelt one probably meant.
+//! Guesses the known name that a misspelt one probably means.
 
-/// How alike two names must be, from 0 to 1 as Jaro and Winkler measure it, for one to be taken for the other.
+/// Least similarity, from 0 to 1 by Jaro and Winkler, at which one name is taken for another.
 const ALIKE: f64 = 0.8;
 
-/// The known name that a misspelt one is nearest to; none where none is near.
+/// The known name that is nearest to a misspelt one; `None` if none is near.
 pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
-    // Who shouts or whispers means the same.
+    // Upper and lower case mean the same.
     let name = name.to_lowercase();
     let close = known.iter().map(|candidate| (strsim::jaro_winkler(&name, &candidate.to_lowercase()), *candidate));
     close.filter(|(score, _)| *score > ALIKE).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, candidate)| candidate)
 }
 
-/// As [`nearest`], as the end of a sentence; empty where none is near.
+/// As [`nearest`], as the end of a sentence; empty if none is near.
 pub fn did_you_mean(name: &str, known: &[&str]) -> String {
     nearest(name, known).map(|near| format!("; did you mean \"{near}\"?")).unwrap_or_default()
 }

@@ -1,6 +1,6 @@
 //! The prefetches that make random access to big tables fast.
 
-/// Asks for the cache line of `table[index]`. An index outside the table is a wasted request and nothing else.
+/// Prefetches the cache line of `table[index]`. An index outside the table only wastes a request.
 #[inline(always)]
 pub fn prefetch<T>(table: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
@@ -13,8 +13,8 @@ pub fn prefetch<T>(table: &[T], index: usize) {
     let _ = (table, index);
 }
 
-/// As [`prefetch`], into the second level of the cache only: for tables that no cache holds, long before the access. A core
-/// of Intel's (Golden Cove and later) waits for 16 lines of the first level at a time and for 48 of the second.
+/// As [`prefetch`], but only into the second cache level: for tables that no cache holds, long before the access. An Intel core
+/// (Golden Cove and later) can wait for 16 lines of the first level at a time and for 48 of the second.
 #[inline(always)]
 pub fn prefetch_far<T>(table: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
@@ -27,7 +27,7 @@ pub fn prefetch_far<T>(table: &[T], index: usize) {
     let _ = (table, index);
 }
 
-/// Not compared with the length: prefetches run several times for each page that is written.
+/// Address of an entry. The index is not compared with the length, since prefetches run several times for each written page.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn address<T>(table: &[T], index: usize) -> *const i8 {

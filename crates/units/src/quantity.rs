@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A text that is no quantity of the wanted kind.
+/// A text that is not a quantity of the wanted kind.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 #[error("'{}' is not {wanted}", crate::excerpt(found))]
 pub struct QuantityError {
@@ -43,13 +43,13 @@ pub(crate) const BYTE_UNITS: [(&str, u64); 9] = [
     ("B", 1),
 ];
 
-/// Days of a year, wherever one is counted.
+/// Days of a year, in all computations.
 pub const DAYS_PER_YEAR: f64 = 365.0;
 
 const DAY: u64 = 86_400 * SECOND;
 const SECOND: u64 = 1_000_000_000;
 
-/// Longest first, so that no unit hides in the end of another: "ns" before "s".
+/// Longest first, so that no unit matches the end of another: "ns" before "s".
 pub(crate) const TIME_UNITS: [(&str, u64); 12] = [
     ("minutes", 60 * SECOND),
     ("years", 365 * DAY),
@@ -97,8 +97,8 @@ impl Bytes {
     /// Most decimals of [`Self::written_like`]: a byte in terabytes.
     const DECIMALS_MAX: u32 = 12;
 
-    /// To the last byte in the unit of `written`, `60.999999488 GB` like `61 GB`, or in the next smaller one where that takes too many
-    /// decimals. It is read as the same size.
+    /// Writes the exact size in the unit of `written`, such as `60.999999488 GB` for `61 GB`, or in the next smaller unit if that takes too
+    /// many decimals. Reading the text gives the same size.
     pub fn written_like(self, written: &str) -> String {
         let from =
             BYTE_UNITS.iter().position(|(unit, _)| written.trim().ends_with(unit)).unwrap_or(BYTE_UNITS.len() - 1);
@@ -108,14 +108,14 @@ impl Bytes {
         units.map(text).find_map(|text| text).unwrap_or_else(|| format!("{} B", self.0))
     }
 
-    /// To the last byte as short as it goes, in a binary or a decimal unit: `9.5 KiB`, `61 GB`.
+    /// Writes the exact size as short as possible, in a binary or a decimal unit: `9.5 KiB`, `61 GB`.
     pub fn exactly(self) -> String {
         let text = |(unit, factor): &(&str, u64)| Some(format!("{} {unit}", self.over(*factor, 2)?));
         let units = BYTE_UNITS.iter().filter(|(_, factor)| *factor <= self.0.max(1));
         units.filter_map(text).min_by_key(String::len).unwrap_or_else(|| "0 B".to_owned())
     }
 
-    /// How many times a number of bytes it is, where that is exact with so many decimals.
+    /// Writes the size divided by `factor`, if at most `decimals_max` decimals make it exact.
     fn over(self, factor: u64, decimals_max: u32) -> Option<String> {
         let (whole, rest) = (self.0 / factor, u128::from(self.0 % factor));
         let scaled = |decimals: u32| rest * 10_u128.pow(decimals);
@@ -165,7 +165,7 @@ impl FromStr for Nanos {
 }
 
 impl fmt::Display for Nanos {
-    /// Exact, in the largest unit that keeps it short; whole days as days.
+    /// Writes the exact duration in the largest unit that keeps it short; whole days as days.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0 >= DAY && self.0.is_multiple_of(DAY) {
             let days = self.0 / DAY;
@@ -193,7 +193,7 @@ impl FromStr for Rate {
 }
 
 impl fmt::Display for Rate {
-    /// Exact, in the largest unit of tens that divides it.
+    /// Writes the exact rate in the largest decimal unit that divides it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let units = [("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000)];
         let (unit, factor) = units.into_iter().find(|(_, factor)| self.0.is_multiple_of(*factor)).unwrap_or(("B", 1));
@@ -217,7 +217,7 @@ impl Ratio {
         self.0
     }
 
-    /// `floor(self x count)`. A product that misses a whole number by rounding alone counts as whole.
+    /// `floor(self x count)`. A product that misses a whole number only by rounding counts as whole.
     pub fn floor_of(self, count: u64) -> u64 {
         floor_exact(self.0 * count as f64).min(count)
     }
@@ -263,7 +263,7 @@ fn plain_decimal(text: &str) -> Option<f64> {
     plain.then(|| text.parse().ok()).flatten()
 }
 
-/// A decimal number times `factor`, where that is a whole number of 64 bits.
+/// A decimal number times `factor`, if that is a whole number of 64 bits.
 fn exact(text: &str, factor: u64) -> Option<u64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let whole = whole.replace('_', "");

@@ -5,7 +5,7 @@ use std::ops::{Add, AddAssign, Sub};
 
 use crate::Bytes;
 
-/// A number of sectors of 512 bytes: what lies between two [`crate::Lba`]s.
+/// A number of sectors of 512 bytes: the distance between two [`crate::Lba`]s.
 ///
 /// Operators panic in every build when a result lies below 0 or above 2^64 - 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -17,12 +17,12 @@ impl Sectors {
     /// No sector.
     pub const ZERO: Self = Self(0);
 
-    /// The sectors that `bytes` fill, if they fill the last one wholly.
+    /// The number of sectors in `bytes`, if it is whole.
     pub const fn filled_by(bytes: Bytes) -> Option<Self> {
         if bytes.0.is_multiple_of(Self::SIZE.0) { Some(Self(bytes.0 / Self::SIZE.0)) } else { None }
     }
 
-    /// The bytes in them, if these are fewer than 2^64.
+    /// The number of bytes in them, if it is below 2^64.
     pub const fn bytes(self) -> Option<Bytes> {
         match self.0.checked_mul(Self::SIZE.0) {
             Some(bytes) => Some(Bytes(bytes)),

@@ -1,4 +1,4 @@
-//! Virtual time: `SimTime` is an instant, `Nanos` a duration, and only sums that make sense compile.
+//! Virtual time: `SimTime` is an instant, `Nanos` a duration. Only meaningful sums compile.
 //!
 //! Instant - instant = duration, instant + duration = instant. Two instants cannot be added:
 //!
@@ -46,7 +46,7 @@ impl SimTime {
         }
     }
 
-    /// The time since `earlier`, 0 where that is later than this instant.
+    /// The time since `earlier`; 0 if that is later than this instant.
     pub const fn saturating_since(self, earlier: Self) -> Nanos {
         Nanos(self.0.saturating_sub(earlier.0))
     }

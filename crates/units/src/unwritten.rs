@@ -1,8 +1,8 @@
-//! Why a file could not be written, in the words that all messages share.
+//! Why a file could not be written, in the wording that all messages share.
 
 use std::io;
 
-/// What a message says of a file that grows past the process's limit, and what can be done.
+/// Message about a file that exceeds the process's limit, and what can be done.
 pub const FILE_TOO_LARGE: &str = "it is larger than files may be here; raise the limit (ulimit -f) and run again";
 
 /// Why a write failed, as the end of "... cannot be written: ".

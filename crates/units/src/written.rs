@@ -1,6 +1,6 @@
-//! Quantities in files: serde reads and writes the texts of [`crate::quantity`], and a JSON schema tells editors of them.
+//! Quantities in files: serde reads and writes the texts of [`crate::quantity`], and a JSON schema describes them to editors.
 //!
-//! The schema of a quantity has the member `x-quantity`, by which whoever walks a schema knows more than that it is a text.
+//! The schema of a quantity has the member `x-quantity`, which tells readers of the schema what the text means.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,13 +12,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::quantity::{BYTE_UNITS, TIME_UNITS};
 use crate::{Bytes, Nanos, Rate, Ratio};
 
-/// A number and one of these units. Looser than the parser, which also refuses what is no whole number of the smallest unit.
+/// Pattern of a number and one of these units. It allows more than the parser, which also demands a whole number of the smallest unit.
 fn pattern<'a>(units: impl Iterator<Item = &'a str>, end: &str) -> String {
     let units: Vec<&str> = units.collect();
     format!(r"^\s*[0-9][0-9_.]*\s*({}){end}\s*$", units.join("|"))
 }
 
-/// Serde and the schema of a quantity that is written as a text with its unit.
+/// Implements serde and the schema for a quantity that is written as a text with its unit.
 macro_rules! written {
     ($quantity:ty, $name:literal, $word:literal, $wanted:literal, $text:expr, $pattern:expr) => {
         impl Serialize for $quantity {
@@ -93,7 +93,7 @@ const PERCENT: &str = r"0*(100(\.0*)?|[0-9]{1,2}(\.[0-9]*)?|\.[0-9]+)";
 const SHARE: &str = r"0+(\.[0-9]*)?|0*\.[0-9]+|0*1(\.0*)?";
 
 impl Serialize for Ratio {
-    /// The number, not the percentage.
+    /// Writes the number, not the percentage.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_f64(self.get())
     }

@@ -15,7 +15,7 @@ pub(crate) fn part() -> Part {
         reference: "the plain drive of `testkit`, which scans all blocks for each victim and draws its own traffic",
         seeds: "engine and plain drive each run with seeds 1 to 3; they share no random numbers",
         tolerance: "1 % of the reference",
-        note: "three seeds a side leave the standard error itself uncertain: by chance one figure in sixty lies more than four of them away (Student's t of four degrees of freedom). The tolerance is what decides",
+        note: "three seeds a side leave the standard error itself uncertain: by chance one figure in sixty lies more than four of them away (Student's t of four degrees of freedom). The tolerance decides",
         takes: "3 minutes",
         jobs,
     }
@@ -38,7 +38,7 @@ const SEEDS: std::ops::RangeInclusive<u64> = 1..=3;
 const SPARES: [usize; 2] = [7, 20];
 const TRAFFICS: [Traffic; 4] = [UNIFORM, WARM, HOT, SMALL_HOT];
 
-/// For the test of what reports take for validated: the cells of the full grid.
+/// The cells of the full grid, for the test of what reports take as validated.
 #[cfg(test)]
 pub(crate) fn cells() -> Vec<Spec> {
     specs(Extent::Full)

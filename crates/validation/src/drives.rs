@@ -12,18 +12,18 @@ use super::Row;
 /// Uniform drive writes before counting.
 pub(crate) const RANDOM_DRIVE_WRITES: u64 = 3;
 
-/// A drive and what is written to it.
+/// A drive and its writes.
 #[derive(Clone, Debug)]
 pub(crate) struct Spec {
     /// The drive.
     pub(crate) setup: Setup,
-    /// Physical less logical blocks, in percent of the physical.
+    /// (Physical - logical) / physical blocks, in percent.
     pub(crate) spare_percent: usize,
-    /// What is written.
+    /// Its writes.
     pub(crate) traffic: Traffic,
 }
 
-/// Shares of the hot writes, of the hot pages among the footprint, and of the footprint, in percent.
+/// Shares of the hot writes, of the hot pages in the footprint, and of the footprint, in percent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Traffic {
     /// Share of the writes that are hot.
@@ -55,7 +55,7 @@ impl Traffic {
     }
 }
 
-/// What the page calls a victim policy.
+/// Name of a victim policy on the page.
 pub(crate) fn victim_name(victim: Victim) -> String {
     match victim {
         Victim::Greedy(Tie::Oldest) => "greedy".to_owned(),
@@ -69,7 +69,7 @@ pub(crate) fn victim_name(victim: Victim) -> String {
     }
 }
 
-/// What the page calls a wear leveler.
+/// Name of a wear leveler on the page.
 pub(crate) fn leveler_name(leveler: Leveler) -> String {
     match leveler {
         Leveler::None => "no leveling".to_owned(),
@@ -108,7 +108,7 @@ pub(crate) fn leveler_toml(leveler: Leveler) -> String {
 }
 
 impl Spec {
-    /// A greedy drive without leveling.
+    /// Makes a greedy drive without leveling.
     pub(crate) fn new(logical_blocks: usize, pages: usize, spare_percent: usize, traffic: Traffic) -> Self {
         Self { setup: Setup::new(logical_blocks, pages, spare_percent), spare_percent, traffic }
     }
@@ -124,7 +124,7 @@ impl Spec {
         format!("{logical_blocks} x {pages}, {} %", self.spare_percent)
     }
 
-    /// The engine's scenario; `until` is what stands in that table.
+    /// The engine's scenario; `until` is the content of its table `until`.
     pub(crate) fn scenario(&self, seed: u64, until: &str) -> Scenario {
         let Setup { pages, endurance, retires, victim, leveler, .. } = self.setup;
         let Traffic { hot_share, hot_part, footprint } = self.traffic;
@@ -153,7 +153,7 @@ impl Spec {
         result
     }
 
-    /// The plain drive after so many drive writes, or at its death.
+    /// The plain drive after `drive_writes` drive writes, or at its death.
     pub(crate) fn plain(&self, seed: u64, drive_writes: u64) -> (Drive, Option<Death>) {
         let mut dice = Dice::new(seed.wrapping_mul(1_000_003).wrapping_add(17));
         let setup = Setup { seed: seed.wrapping_mul(7919).wrapping_add(5), ..self.setup.clone() };
@@ -180,8 +180,7 @@ fn moments(values: &[f64]) -> (f64, f64) {
     (mean, squares / (count * (count - 1.0)))
 }
 
-/// A row of independent runs of both, one value a seed. The two may differ by `share` of the reference or by `least`,
-/// whichever is more.
+/// A row of independent runs of both, one value a seed. The two may differ by the larger of `share` of the reference and `least`.
 pub(crate) fn sampled(
     cell: String,
     figure: &'static str,

@@ -14,7 +14,7 @@ pub(crate) fn reference_values() -> Part {
         title: "Raw bit error rates",
         compared: "RBER of the four chips: at the cycles of the specification's table, and over a grid of cycles, days and reads",
         reference: "the specification's figures; over the grid, epsilon + alpha c^k + beta c^m t^n + gamma c^p r^q by logarithms, with \
-                    constants that were typed again from the paper's table",
+                    constants typed a second time from the paper's table",
         seeds: "none",
         tolerance: "one unit of the last printed digit; over the grid 10^-12 of the value",
         note: "",
@@ -54,7 +54,7 @@ pub(crate) fn draws() -> Part {
     }
 }
 
-/// Name, cycles and RBER of fresh data that was never read, as printed, with the last digit's unit.
+/// Name, cycles and RBER of fresh data that was never read, as printed, with the unit of the last digit.
 const PRINTED: [(&str, f64, f64, f64); 19] = [
     ("tlc-72l-2018", 1000.0, 2.0309e-3, 1e-7),
     ("tlc-72l-2018", 3000.0, 6.7180e-3, 1e-7),
@@ -77,7 +77,7 @@ const PRINTED: [(&str, f64, f64, f64); 19] = [
     ("tlc-72l-cvss", 292.1, 0.06, 1e-5),
 ];
 
-/// epsilon, alpha, beta, gamma, k, m, n, p, q of table 2 of 004, and of the released code of 001.
+/// epsilon, alpha, beta, gamma, k, m, n, p, q of table 2 of 004 and of the released code of 001.
 const CONSTANTS: [(&str, [f64; 9]); 4] = [
     ("mlc-3xnm-2011", [5.06e-8, 1.05e-14, 9.31e-14, 4.17e-15, 2.16, 1.80, 0.80, 1.07, 1.45]),
     ("mlc-2ynm-2015", [8.34e-5, 3.30e-11, 5.56e-19, 6.26e-13, 1.71, 2.49, 3.33, 1.76, 0.47]),
@@ -85,7 +85,7 @@ const CONSTANTS: [(&str, [f64; 9]); 4] = [
     ("tlc-72l-cvss", [1.48e-3, 5.163_759_83e-7, 0.0, 6.517_735_64e-9, 2.05, 0.0, 0.0, 0.435_025_976, 1.71]),
 ];
 
-/// a^b, without a power.
+/// a^b by logarithms, without a power function.
 fn raised(base: f64, exponent: f64) -> f64 {
     if base == 0.0 { 0.0 } else { libm::exp(exponent * libm::log(base)) }
 }
@@ -120,7 +120,7 @@ fn rber_jobs(_extent: Extent) -> Vec<Job> {
     vec![Box::new(printed), Box::new(grid)]
 }
 
-/// The value of the grid that is furthest from the reference, as a ratio.
+/// The grid's value that is furthest from the reference, as a ratio.
 fn over_grid((name, constants): (&str, [f64; 9])) -> Row {
     let chip = chip(name).expect("the chip is built in");
     let mut furthest: f64 = 1.0;
@@ -139,7 +139,7 @@ fn over_grid((name, constants): (&str, [f64; 9])) -> Row {
     Row::exact(format!("{name}; 3,549 places"), "furthest ratio", furthest, 1.0, 1e-12)
 }
 
-/// Below this a codeword never fails, as the engine has it.
+/// Below this the engine says that a codeword never fails.
 const NEVER: f64 = 1e-18;
 
 fn tail_jobs(_extent: Extent) -> Vec<Job> {
@@ -157,7 +157,7 @@ fn tail_jobs(_extent: Extent) -> Vec<Job> {
     vec![Box::new(rows)]
 }
 
-/// Golden tails that are drawn often enough to be counted.
+/// Golden tails that occur often enough to be counted.
 const COUNTED_MIN: f64 = 5e-4;
 
 fn draw_jobs(extent: Extent) -> Vec<Job> {
@@ -197,7 +197,7 @@ fn drawn(tail: &Tail, draws: u32) -> Vec<Row> {
                 (sum, squares) = (sum + off, squares + off * off);
             }
             let cell = format!("binomial, n = {trials}, p = {p}");
-            // The fourth central moment sets how far the variance of a sample strays.
+            // The variance of a sample varies with the fourth central moment.
             let fourth = variance * (1.0 + 3.0 * (n - 2.0) * p * (1.0 - p));
             vec![
                 share(format!("{cell}, above {}", tail.above), above),

@@ -1,4 +1,5 @@
-//! What `wane estimate` says against what `wane run` comes to: stand-ins, whose order and sizes the models do not know, and reads under load.
+//! Estimates of `wane estimate` compared with runs of `wane run`: stand-ins, whose request order and sizes the models do not
+//! know, and reads under load.
 
 use wane_lab::build::PolicyOverrides;
 use wane_lab::predict::{Prediction, STANDIN_ERRORS, StandinErrors, predict};
@@ -10,32 +11,33 @@ use wane_workload::standin::STANDINS;
 
 use super::{Extent, Job, Part, Row};
 
-/// The eleven stand-ins.
+/// Estimates of the eleven stand-ins.
 pub(crate) fn standins() -> Part {
     Part {
         id: "estimates",
         title: "Estimates of stand-ins",
-        compared: "write amplification by `wane estimate`: mean-field models of a popularity, for all but FIFO reduced to two temperatures, that know \
-                   nothing of the order and the sizes of requests",
+        compared: "write amplification by `wane estimate`: mean-field models of a popularity, which for all but FIFO is reduced to two \
+                   temperatures. They do not know the order and the sizes of requests",
         reference: "the eighth drive write of a run of a drive of 1 GiB in blocks of 64 pages with a spare factor of 10 %, after a sequential fill; in \
-                    the rows of all, ours is what the answers of `wane estimate` say of themselves",
+                    the rows of all, ours is the error that `wane estimate` states with its answers",
         seeds: "seed 1",
-        tolerance: "the highest error that the answers of `wane estimate` name, which are whole percents",
-        note: "the part holds estimates to what they say of themselves, not to the runs. Pages that are written together die together, and the \
+        tolerance: "the highest error that `wane estimate` states, in whole percents",
+        note: "the part checks estimates against their stated errors, not against the runs. Pages that are written together are also invalidated \
+               together, and the \
                drive amplifies less than the model says: `lm-tbe` is written in sequence for 94 % of its requests, `ycsb-a` for half",
         takes: "10 seconds",
         jobs: standin_jobs,
     }
 }
 
-/// Reads that come by chance.
+/// Estimates of reads with Poisson arrivals.
 pub(crate) fn reads() -> Part {
     Part {
         id: "read-estimates",
         title: "Estimates of reads",
-        compared: "what reads take by `wane estimate`: M/G/1 queues of dies, with reads, programs and victims as batch work",
-        reference: "200,000 Poisson requests by the `event` scheduler on drives of 4 channels that are aged by four drive writes, which is looked at \
-                    with reads, programs and garbage collection by die",
+        compared: "latency of reads by `wane estimate`: M/G/1 queues of dies, with reads, programs and victims as batch work",
+        reference: "200,000 Poisson reads and writes by the `event` scheduler on drives of 4 channels that are aged by four drive writes \
+                    and collect garbage by die",
         seeds: "seed 1",
         tolerance: "5 % of a mean, 15 % of a 99th percentile",
         note: "dies that are busy for more than 70 % of the time are not predicted",
@@ -100,13 +102,13 @@ fn of_policy(stated: StandinErrors, extent: Extent) -> Vec<Row> {
     rows
 }
 
-/// A drive, how its operations are ordered, its victims, and what is asked of it.
+/// A drive, the order of its operations, its victims, and its requests.
 #[derive(Clone, Copy)]
 struct Served {
     drive: Shape,
     order: Order,
     gc: &'static str,
-    /// Age and probe have two temperatures.
+    /// Whether aging and probe have two temperatures.
     is_mixed: bool,
     read_share: f64,
     gap_us: u32,
@@ -124,7 +126,7 @@ enum Shape {
 #[derive(Clone, Copy, PartialEq)]
 enum Order {
     FirstCome,
-    /// Reads first, and collection in between.
+    /// Reads go first, and may interrupt collection.
     ReadsFirst,
     /// Collection takes no time.
     FreeCollection,
@@ -155,7 +157,7 @@ const SERVED: [Served; 14] = {
     ]
 };
 
-/// How many of them are quick to run, and tell of all that a model has.
+/// Number of these that run quickly and cover all parts of the model.
 const QUICK: usize = 4;
 
 impl Served {
@@ -207,7 +209,7 @@ impl Served {
     fn rows(&self) -> Vec<Row> {
         let (predicted, ran) = both(&self.text());
         let want = ran.latency.and_then(|latency| latency.read).map(|read| read.times);
-        // What one of them does not tell is no number, and differs.
+        // A figure that one of them lacks is NaN, and differs.
         let of = |found: Option<f64>| found.unwrap_or(f64::NAN);
         let mean = of(want.as_ref().map(|times| times.mean_ns / 1e3));
         let tail = of(want.as_ref().map(|times| times.p99_ns as f64 / 1e3));

@@ -1,4 +1,4 @@
-//! Write amplification and draws of victims against closed forms and against anchors of the specification.
+//! Write amplification and draws of victims, compared with closed forms and with the specification's reference values.
 
 use wane_ftl::policies::victim::{ClosedBlock, DChoices, DChoicesParams, GcTable, VictimPolicy};
 use wane_ftl::policies::{Builtin, Setting};
@@ -14,21 +14,21 @@ pub(crate) fn part() -> Part {
     Part {
         id: "forms",
         title: "Closed forms of garbage collection",
-        compared: "write amplification of FIFO and random victims over 4 drive writes after 3 uniform ones, that of greedy, and the \
-                   valid pages of the emptiest of d drawn blocks",
-        reference: "FIFO under uniform writes: alpha / (alpha + W0(-alpha e^-alpha)) with alpha = physical / logical blocks, the \
-                    reserve left out, and Lambert's W by bisection; random victims under any writes: alpha / (alpha - 1); greedy: \
-                    four anchors of the algorithm specification, from a model of its own; d drawn of half-full blocks of 64 \
-                    pages: the sum of P(valid >= i)^d over i, mixed for a fraction of d",
+        compared: "write amplification of FIFO and random victims over 4 drive writes after 3 uniform ones, write amplification of \
+                   greedy, and the valid pages of the emptiest of d drawn blocks",
+        reference: "FIFO under uniform writes: alpha / (alpha + W0(-alpha e^-alpha)) with alpha = physical / logical blocks, \
+                    without the reserve, and Lambert's W by bisection; random victims under any writes: alpha / (alpha - 1); \
+                    greedy: four values of the algorithm specification, from a separate model; d drawn of half-full blocks of 64 \
+                    pages: the sum of P(valid >= i)^d over i, mixed for a fractional d",
         seeds: "1 to 3; the standard error is the engine's, the forms have none",
-        tolerance: "1.5 % for FIFO and random (the forms hold for drives without end), 2 % for greedy's anchors, 0.5 % for drawn blocks",
-        note: "three seeds leave the standard error itself uncertain, so that a difference of a tenth of a percent can be many of them. The tolerance is what decides",
+        tolerance: "1.5 % for FIFO and random (the forms hold for infinitely large drives), 2 % for greedy's values, 0.5 % for drawn blocks",
+        note: "three seeds leave the standard error itself uncertain, so that a difference of a tenth of a percent can be many standard errors. The tolerance decides",
         takes: "10 seconds",
         jobs,
     }
 }
 
-/// The x in [-1, 0] with x e^x = `value`, by bisection: slow, and nothing like the iteration in `theory`.
+/// The x in [-1, 0] with x e^x = `value`, by bisection: slow, and unlike the iteration in `theory`.
 fn lambert_w0(value: f64) -> f64 {
     let (mut low, mut high) = (-1.0, 0.0);
     for _ in 0..200 {
@@ -93,7 +93,7 @@ fn amplification(spec: &Spec, against: &str, reference: f64, share: f64) -> Row 
     super::drives::sampled(cell, "write amplification", &found, &[reference, reference], (share, 0.0))
 }
 
-/// Blocks that are drawn from: so many that drawing without putting back is nearly the same as with.
+/// Blocks to draw from. With this many, drawing without putting back is nearly the same as with.
 const BLOCKS: u32 = 65_536;
 
 fn drawn(d: f64, draws: u32) -> Row {
@@ -119,7 +119,7 @@ fn drawn(d: f64, draws: u32) -> Row {
     }
     let count = f64::from(draws);
     let mean = sum / count;
-    // Of the draws, and of the blocks that are drawn from.
+    // The error of the draws, and of the blocks to draw from.
     let error = ((squares / count - mean * mean) / count + 16.0 / f64::from(BLOCKS)).sqrt();
     let reference = least_of(d);
     Row {

@@ -1,4 +1,4 @@
-//! Latencies and rates of reads by both schedulers, against a plain queueing simulator and against queues whose means are known.
+//! Latencies and rates of reads by both schedulers, compared with a plain queueing simulator and with queues of known mean.
 
 use wane_nand::{FlashOp, OpKind, Purpose, Task};
 use wane_sim::{Stream, Streams};
@@ -12,7 +12,7 @@ const BLOCKS_PER_DIE: u32 = 16;
 const PAGES: u32 = 64;
 const PAGE_BYTES: u32 = 4096;
 
-/// Queue depths and Poisson loads, in percent of what binds.
+/// Queue depths, and Poisson loads in percent of the bottleneck's rate.
 pub(crate) const DEPTHS: [usize; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 pub(crate) const LOADS: [usize; 6] = [30, 45, 55, 70, 85, 95];
 
@@ -22,10 +22,10 @@ pub(crate) fn part() -> Part {
         id: "latency",
         title: "Reads without collection",
         compared: "mean latency and rate of random 4 KiB reads by `event` and `timeline`, at queue depths of 1 to 256 and under Poisson \
-                   arrivals of 30 to 95 % of what binds, where channels bind (4 channels of 4 dies, 40 us to sense, 200 MB/s) \
-                   and where dies do (4 channels of 2 dies, 60 us, 1,200 MB/s)",
+                   arrivals of 30 to 95 % of the bottleneck's rate, where channels are the bottleneck (4 channels of 4 dies, 40 us to \
+                   sense, 200 MB/s) and where dies are (4 channels of 2 dies, 60 us, 1,200 MB/s)",
         reference: "the plain queueing simulator of `testkit`, which serves the same reads at the same times",
-        seeds: "1 to 3, 30,000 reads each; a row is the mean over the seeds, its error that of the difference from seed to seed",
+        seeds: "1 to 3, 30,000 reads each; a row is the mean over the seeds, and its error is that of the difference between seeds",
         tolerance: "0.5 %",
         note: "",
         takes: "5 seconds",
@@ -49,7 +49,7 @@ pub(crate) fn queues() -> Part {
     }
 }
 
-/// A drive that reads.
+/// A drive that only reads.
 #[derive(Clone, Copy)]
 struct Reader {
     name: &'static str,
@@ -99,7 +99,7 @@ impl Reader {
         ]
     }
 
-    /// Reads at random dies, that come at a share of the ceiling or as many as a depth at once.
+    /// Reads at random dies. They come at a share of the ceiling, or `depth` of them are outstanding.
     fn reads(&self, arrival: Arrival, count: usize, seed: u64) -> (Load, Vec<usize>) {
         let mut stream = Streams::new(seed).stream(self.name);
         let dies = u64::from(self.channels * self.dies);
@@ -182,7 +182,7 @@ fn figures(times: &[(u64, u64)]) -> [f64; 2] {
     [latency / 1e3, times.len() as f64 / last as f64 * 1e6]
 }
 
-/// A row of runs that share their reads with the reference.
+/// A row of runs that use the same reads as the reference.
 fn paired(cell: String, figure: &'static str, pairs: &[(f64, f64)], share: f64) -> Row {
     let count = pairs.len() as f64;
     let mean = |of: fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>() / count;

@@ -1,4 +1,4 @@
-//! What wear levelers move and how evenly they wear, against the plain drive.
+//! What wear levelers move and how evenly they wear, compared with the plain drive.
 
 use wane_testkit::plain::{Leveler, Tie, Victim};
 
@@ -12,10 +12,10 @@ pub(crate) fn part() -> Part {
         title: "Wear leveling",
         compared: "pages that garbage collection and wear leveling move a host page, mean and standard deviation of the erase \
                    counts, after 20 drive writes on blocks that never retire",
-        reference: "the plain drive of `testkit`, which looks for the coldest block among all",
+        reference: "the plain drive of `testkit`, which scans all blocks for the coldest",
         seeds: "engine and plain drive each run with seeds 1 to 20, in the quick part 1 to 12; they share no random numbers",
         tolerance: "1 % of write amplification and of the mean erase count, 3 % (at least 0.005) of what leveling moves, 5 % (at least 0.1) of the standard deviation",
-        note: "where next to nothing is moved a difference in percent says little, and the tolerance of 0.005 pages holds. One figure lies 3.7 standard errors away, the spread under dual pool (10) and 90/10; with the seeds 21 to 100 it is 0.6, so that this was chance",
+        note: "where almost nothing is moved, a difference in percent says little, and the tolerance of 0.005 pages applies. One figure lies 3.7 standard errors away, the spread under dual pool (10) and 90/10; with the seeds 21 to 100 it is 0.6, so this was chance",
         takes: "2 minutes",
         jobs,
     }
@@ -33,19 +33,19 @@ pub(crate) const LEVELERS: [Leveler; 9] = [
     Leveler::Variance(0.9995),
 ];
 
-/// The cells; what reports take for validated is held to them.
+/// The cells. What reports take as validated is checked against them.
 pub(crate) fn specs(extent: Extent) -> Vec<Spec> {
     let traffics: &[Traffic] = match extent {
         Extent::Quick => &[HOT],
         Extent::Full => &[HOT, WARM, SMALL_HOT],
     };
     let of = |traffic, leveler| {
-        // An endurance in the midst of the run, so that progressive leveling passes through all of its threshold.
+        // The endurance is reached within the run, so that progressive leveling passes through all of its threshold.
         let mut spec = Spec::new(256, 32, 10, traffic).with(Victim::Greedy(Tie::Oldest), leveler);
         spec.setup.endurance = if extent == Extent::Quick { 60 } else { 80 };
         spec
     };
-    // It moves so little in a short run that its standard error is beyond the tolerance.
+    // It moves so little in a short run that its standard error exceeds the tolerance.
     let is_run = |leveler: &Leveler| extent == Extent::Full || *leveler != Leveler::DualPool(10);
     let levelers = || LEVELERS.into_iter().filter(is_run);
     traffics.iter().flat_map(|traffic| levelers().map(|leveler| of(*traffic, leveler))).collect()

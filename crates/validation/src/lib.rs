@@ -1,7 +1,7 @@
-//! The engine held against code that shares nothing with it, against closed forms and against golden values: for development
-//! only, as `testkit`.
+//! Compares the engine with code that shares nothing with it, with closed forms and with golden values. For development only,
+//! like `testkit`.
 //!
-//! A [`Part`] names what is compared, the independent reference, and how far the two may differ; it makes jobs, each a cell of
+//! A [`Part`] names what is compared, the independent reference, and how far the two may differ. It makes jobs, each a cell of
 //! its grid. `make validate` runs all of them and writes `docs/validation.md`; a test runs the quick ones. Everything follows
 //! from seeds, so that the page is the same byte for byte each time. A new part is one file and one line in [`parts`].
 
@@ -21,7 +21,7 @@ mod run;
 pub use page::{page, table};
 pub use run::run;
 
-/// How much is run.
+/// How many cells are run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     /// A few cells of each part, within a minute without optimization.
@@ -38,31 +38,31 @@ pub struct Part {
     pub title: &'static str,
     /// What is compared.
     pub compared: &'static str,
-    /// With what.
+    /// The reference.
     pub reference: &'static str,
-    /// Which seeds, and what of a run depends on them.
+    /// The seeds, and what in a run depends on them.
     pub seeds: &'static str,
     /// How far the two may differ, in words. Each row carries the number.
     pub tolerance: &'static str,
-    /// What one should know of the result.
+    /// What a reader should know about the result.
     pub note: &'static str,
-    /// About how long all of it takes on one core of a present machine.
+    /// About how long it takes on one core of a present machine.
     pub takes: &'static str,
     /// Its cells, in the order of the page.
     pub jobs: fn(Extent) -> Vec<Job>,
 }
 
-/// One cell of a part: some rows, or the same rows each time it is called.
+/// One cell of a part, as some rows. It gives the same rows each time it is called.
 pub type Job = Box<dyn Fn() -> Vec<Row> + Send + Sync>;
 
-/// What a row came to.
+/// The result of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The two differ by no more than they may.
+    /// The two differ by no more than is allowed.
     Agrees,
-    /// They differ by more.
+    /// They differ by more than is allowed.
     Differs,
-    /// Nothing can be said: one standard error is more than they may differ by.
+    /// Nothing can be said: one standard error is more than the allowed difference.
     TooCoarse,
 }
 
@@ -77,35 +77,35 @@ impl Verdict {
     }
 }
 
-/// One figure of a cell, by the engine and by the reference.
+/// One figure of a cell, from the engine and from the reference.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// The cell, such as a policy on a drive under a workload.
     pub cell: String,
     /// What is compared, with its unit.
     pub figure: &'static str,
-    /// The engine's, a mean over the seeds.
+    /// The engine's figure, a mean over the seeds.
     pub ours: f64,
-    /// The reference's.
+    /// The reference's figure.
     pub reference: f64,
-    /// Standard error of the difference; none where chance has no part in it.
+    /// Standard error of the difference; `None` if it does not depend on chance.
     pub error: Option<f64>,
     /// The most by which the two may differ.
     pub allowed: f64,
 }
 
 impl Row {
-    /// A row in which chance has no part.
+    /// Makes a row that does not depend on chance.
     pub fn exact(cell: impl Into<String>, figure: &'static str, ours: f64, reference: f64, allowed: f64) -> Self {
         Self { cell: cell.into(), figure, ours, reference, error: None, allowed }
     }
 
-    /// The engine's figure less the reference's.
+    /// The engine's figure minus the reference's.
     pub fn difference(&self) -> f64 {
         self.ours - self.reference
     }
 
-    /// The difference in percent of the reference; none where that is zero and the engine's is not.
+    /// The difference in percent of the reference; `None` if the reference is zero and the engine's figure is not.
     pub fn percent(&self) -> Option<f64> {
         if self.difference() == 0.0 {
             return Some(0.0);
@@ -113,26 +113,26 @@ impl Row {
         (self.reference != 0.0).then(|| 100.0 * self.difference() / self.reference)
     }
 
-    /// The difference in standard errors; none where chance has no part.
+    /// The difference in standard errors; `None` if it does not depend on chance.
     pub fn standard_errors(&self) -> Option<f64> {
         let error = self.error?;
         if self.difference() == 0.0 { Some(0.0) } else { Some(self.difference() / error) }
     }
 
-    /// Whether the two differ by no more than is allowed, or by no more than four standard errors; and whether the standard
-    /// error is small enough for that to mean something.
+    /// Whether the two differ by no more than is allowed or by no more than four standard errors, and whether the standard error
+    /// is small enough for that to mean something.
     pub fn verdict(&self) -> Verdict {
         let chance = self.error.unwrap_or(0.0);
         let is_near = self.difference().abs() <= self.allowed.max(4.0 * chance);
         match (is_near, chance <= self.allowed) {
             (true, true) => Verdict::Agrees,
             (true, false) => Verdict::TooCoarse,
-            // A figure that is no number is not near anything.
+            // A figure that is NaN is near nothing.
             (false, _) => Verdict::Differs,
         }
     }
 
-    /// Whether that is so.
+    /// Whether the two agree.
     pub fn agrees(&self) -> bool {
         self.verdict() == Verdict::Agrees
     }
@@ -194,7 +194,7 @@ mod tests {
         );
     }
 
-    /// What a report takes for validated is what the parts span.
+    /// What a report takes as validated is what the parts cover.
     #[test]
     fn reports_speak_of_the_grid_as_it_is() {
         use wane_report::validated;
@@ -211,12 +211,12 @@ mod tests {
             }
         };
         let (cells, leveled) = (amplification::cells(), leveling::specs(Extent::Full));
-        // No range is one of another policy's: each policy spans its own.
+        // Each policy has its own range, which is no other policy's.
         for victim in amplification::VICTIMS {
             let of = cells.iter().filter(|cell| cell.setup.victim == victim).cloned().collect::<Vec<_>>();
             let is_greedy = drives::victim_toml(victim) == "{ policy = 'greedy' }";
             let want = if is_greedy { validated::OF_GREEDY } else { validated::OF_VICTIMS };
-            // Ties broken by the newest block are of `greedy` too, and reports do not tell them apart.
+            // With ties broken by the newest block the policy is `greedy` too, and reports do not distinguish the two.
             if drives::victim_toml(victim).contains("newest") {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Whole lives: drive writes until a drive of blocks that retire is dead, against the plain drive.
+//! Whole lives: drive writes until a drive whose blocks retire is dead, compared with the plain drive.
 
 use wane_testkit::plain::{Leveler, Tie, Victim};
 
@@ -21,7 +21,7 @@ pub(crate) fn part() -> Part {
     }
 }
 
-/// Logical blocks of the drives, the fewest of any part whose traffic is drawn.
+/// Logical blocks of the drives: the fewest of any part with random traffic.
 pub(crate) const BLOCKS: usize = 256;
 
 const LEVELERS: [Leveler; 6] = [

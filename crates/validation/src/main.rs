@@ -6,18 +6,18 @@ use std::process::ExitCode;
 use clap::Parser;
 use wane_validation::{Extent, Part, Row, page, parts, run, table};
 
-/// Holds the engine against independent code, closed forms and golden values.
+/// Compares the engine with independent code, closed forms and golden values.
 #[derive(Parser)]
 struct Arguments {
     /// Parts to run; by default all. Their tables go to stdout.
     parts: Vec<String>,
-    /// A few cells of each part.
+    /// Run only a few cells of each part.
     #[arg(long)]
     quick: bool,
     /// Write the page, with every cell of every part, to this file.
     #[arg(long, conflicts_with_all = ["parts", "quick"])]
     write: Option<PathBuf>,
-    /// Say whether this file is the page that would be written.
+    /// Check that this file is the page that would be written.
     #[arg(long, conflicts_with_all = ["parts", "quick", "write"])]
     check: Option<PathBuf>,
 }
@@ -67,7 +67,7 @@ fn validate(arguments: &Arguments) -> Result<bool, String> {
     Ok(agrees)
 }
 
-/// Tells the first line in which the page and a run part.
+/// Prints the first line in which the page and a run differ.
 fn is_current(name: &str, text: &str, made: &str) -> bool {
     let mut lines = text.lines().zip(made.lines()).zip(1..);
     if let Some(((found, made), number)) = lines.find(|((found, made), _)| found != made) {

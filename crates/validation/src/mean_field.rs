@@ -1,4 +1,5 @@
-//! Write amplification against the mean-field models of `theory::utilization`: spare factors, choices, sizes of blocks and temperatures.
+//! Write amplification compared with the mean-field models of `theory::utilization`: spare factors, choices, sizes of blocks and
+//! temperatures.
 
 use wane_results::Row as Moment;
 use wane_testkit::plain::{Leveler, Tie, Victim};
@@ -13,19 +14,19 @@ pub(crate) fn part() -> Part {
         id: "mean-field",
         title: "Write amplification, mean field",
         compared: "(host + garbage collection) / host of a drive with one open block, from the fourth drive write on until the standard error over windows of half \
-                   a drive write is below 0.2 %, or 96 drive writes; 8,192 blocks, and 512 and 2,048 beside",
+                   a drive write is below 0.2 %, or 96 drive writes; 8,192 blocks, and some drives of 512 and 2,048",
         reference: "the mean-field models of `theory`: random victims, d-choices and greedy, uniform or with two temperatures, in the limit of many blocks",
         seeds: "seed 1",
-        tolerance: "0.5 % of the reference under uniform writes, 1 % with two temperatures; 1 % and 2 % of drives of 512 blocks",
+        tolerance: "0.5 % of the reference under uniform writes, 1 % with two temperatures; 1 % and 2 % for drives of 512 blocks",
         note: "rows of 512 and 2,048 blocks show the finite size, which falls with the number of blocks. Windows follow each other, so that under few \
-               choices their standard error tells too little. The model of two temperatures leaves out most where writes are sharp and blocks short: greedy at \
+               choices their standard error is too small. The model of two temperatures is least exact where writes are concentrated and blocks are small: greedy at \
                90/10 on blocks of 32 pages is off by up to 1.05 %, on blocks of 64 by 0.32",
         takes: "40 minutes",
         jobs,
     }
 }
 
-/// The blocks of the grid, and of what stands beside.
+/// Blocks of the grid, and of the smaller drives.
 const BLOCKS: usize = 8192;
 const FEWER: [usize; 2] = [512, 2048];
 /// In percent.
@@ -40,14 +41,14 @@ const VICTIMS: [Victim; 5] = [
     Victim::Choices(10.0),
     Victim::Greedy(Tie::Oldest),
 ];
-/// Nineteen of twenty writes to a fifth of the pages.
+/// 19 of 20 writes go to a fifth of the pages.
 const SHARP: Traffic = Traffic { hot_share: 95, hot_part: 20, footprint: 100 };
 const MIXES: [Traffic; 3] = [WARM, HOT, SHARP];
 
-/// Drive writes to settle, and those of the first, second and third attempt.
+/// Drive writes to settle, and drive writes of the first, second and third attempt.
 const SETTLE: f64 = 4.0;
 const ATTEMPTS: [u32; 3] = [12, 32, 96];
-/// Standard error over the mean that is enough.
+/// Standard error relative to the mean that is small enough.
 const ERROR_MAX: f64 = 0.002;
 
 fn specs(extent: Extent) -> Vec<Spec> {

@@ -1,4 +1,4 @@
-//! The same addresses written to the engine and to the plain drive: every count must be equal, block by block, to the death.
+//! The same addresses written to the engine and to the plain drive: every count must be equal, block by block, until death.
 
 use wane_testkit::plain::{Dice, Drive, Leveler, Setup, Tie, Victim};
 use wane_units::{Lpn, SuperblockId};
@@ -11,10 +11,10 @@ pub(crate) fn part() -> Part {
     Part {
         id: "replay",
         title: "The same addresses",
-        compared: "drives of random size, age and traffic that are handed the same addresses: pages written, collected and leveled, \
-                   erases of each block, valid pages of each block, and the write at which each dies; policies that draw no lots",
+        compared: "drives of random size, age and traffic that get the same addresses: pages written, collected and leveled, \
+                   erases of each block, valid pages of each block, and the write at which each dies; policies without random choices",
         reference: "the plain drive of `testkit`: equal in every count, or the drive does not count as identical",
-        seeds: "drives 1 to 12 of each combination, in the quick part 1 to 4; both are fed from the plain drive's dice",
+        seeds: "drives 1 to 12 of each combination, in the quick part 1 to 4; both get their addresses from the plain drive's random numbers",
         tolerance: "none",
         note: "",
         takes: "10 seconds",
@@ -47,7 +47,7 @@ fn jobs(extent: Extent) -> Vec<Job> {
     combinations.map(job).collect()
 }
 
-/// What is compared of a drive.
+/// The compared counts of a drive.
 #[derive(Debug, PartialEq)]
 struct Life {
     host: u64,
@@ -59,7 +59,7 @@ struct Life {
     valid: Vec<usize>,
 }
 
-/// A drive of random size, as a number gives it.
+/// A drive of random size, drawn from the dice.
 fn spec(victim: Victim, leveler: Leveler, dice: &mut Dice) -> Spec {
     let traffics: [Traffic; 4] = [UNIFORM, WARM, HOT, SMALL_HOT];
     let traffic = traffics[dice.below(4) as usize];
@@ -81,7 +81,7 @@ fn is_identical(victim: Victim, leveler: Leveler, number: u64) -> bool {
     plain(&spec.setup, [&fill, &random, &hot]) == engine(&spec, [&fill, &random, &hot])
 }
 
-/// Writes all, levels wear during the last.
+/// Writes everything, with wear leveling during the last part.
 fn plain(setup: &Setup, [fill, random, hot]: [&[usize]; 3]) -> Life {
     let mut drive = Drive::new(setup.clone());
     let lives = fill.iter().chain(random).all(|page| drive.write(*page).is_ok());

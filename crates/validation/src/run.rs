@@ -1,11 +1,11 @@
-//! Runs the jobs of a part on all cores and hands back their rows in order.
+//! Runs the jobs of a part on all cores and returns their rows in order.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{Extent, Part, Row};
 
-/// The rows of a part, in the order of its jobs, however the jobs were shared among cores.
+/// The rows of a part, in the order of its jobs, independent of how the jobs were shared among cores.
 pub fn run(part: &Part, extent: Extent) -> Vec<Row> {
     let jobs = (part.jobs)(extent);
     let next = AtomicUsize::new(0);

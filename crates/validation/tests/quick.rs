@@ -1,4 +1,4 @@
-//! The quick cells of every part: what `make test` holds the engine to.
+//! The quick cells of every part, which `make test` checks.
 
 use wane_validation::{Extent, Row, parts, run, table};
 

@@ -1,4 +1,4 @@
-//! What a draw costs: `cargo bench -p wane-workload --bench draws` prints one JSON object a line, ns a page, of batches of 4,096 pages over
+//! The time of a draw: `cargo bench -p wane-workload --bench draws` prints one JSON object per line, with ns per page, for batches of 4,096 pages of
 //! 16 million.
 
 #![allow(clippy::disallowed_methods, reason = "a bench reads the clock")]

@@ -1,15 +1,15 @@
-//! When requests come to a timed drive.
+//! Arrivals of requests at a timed drive.
 
 use wane_sim::Stream;
 
-/// When requests come.
+/// When requests arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// So many at once, in a closed loop.
+    /// In a closed loop with this number of requests at a time.
     QueueDepth(u32),
     /// Exponential gaps with this mean in nanoseconds.
     Poisson(u64),
-    /// Normal gaps; those below 0 count as 0. [`normal_gap_mean`] is the mean of what is drawn.
+    /// Normal gaps. Those below 0 count as 0, so that their mean is [`normal_gap_mean`].
     Normal {
         /// Mean in nanoseconds, before gaps below 0 count as 0.
         mean_ns: u64,
@@ -32,30 +32,30 @@ pub struct Arrivals {
     kind: Arrival,
     /// Factor of the times between a trace's requests.
     scale: f64,
-    /// Nanoseconds as a real number, so that rounding does not add up.
+    /// The last arrival in nanoseconds, as a real number so that rounding errors do not add up.
     at: f64,
     start: u64,
     stream: Stream,
 }
 
-/// When the next request comes.
+/// When the next request arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// At this time.
     At(u64),
-    /// As soon as fewer than this many are outstanding.
+    /// As soon as fewer than this many requests are outstanding.
     Below(u64),
 }
 
 impl Arrivals {
-    /// Arrivals from `start` on, in nanoseconds. `scale` is the factor of the times between a trace's requests; the stream draws
+    /// Makes arrivals from `start` on, in nanoseconds. `scale` is the factor of the times between a trace's requests; `stream` draws
     /// random gaps.
     pub fn new(kind: Arrival, scale: f64, start: u64, stream: Stream) -> Self {
         debug_assert!(scale >= 0.0, "a negative factor would turn time around, found {scale}");
         Self { kind, scale, at: start as f64, start, stream }
     }
 
-    /// When the next request comes; `trace_at` is its time in its trace.
+    /// Returns when the next request arrives. `trace_at` is its time in its trace.
     #[inline]
     pub fn next(&mut self, trace_at: u64) -> Next {
         let before = self.at;
@@ -73,8 +73,8 @@ impl Arrivals {
     }
 }
 
-/// Mean gap of [`Arrival::Normal`] as it is drawn, in nanoseconds: that of max(0, X) where X is normal with mean m and
-/// standard deviation s, which is m F(m / s) + s f(m / s), with the distribution F and the density f of the standard normal.
+/// Mean gap of [`Arrival::Normal`] as drawn, in nanoseconds: the mean of max(0, X), where X is normal with mean m and
+/// standard deviation s. It is m F(m / s) + s f(m / s), with the distribution F and the density f of the standard normal.
 pub fn normal_gap_mean(mean_ns: u64, sd_ns: u64) -> f64 {
     let (mean, sd) = (mean_ns as f64, sd_ns as f64);
     if sd_ns == 0 {

@@ -1,6 +1,6 @@
-//! Where requests come from, and when: patterns, traces, stand-ins for traces, key-value stores, and [`Arrivals`].
+//! Sources of requests (patterns, traces, stand-ins for traces, key-value stores), and their times, [`Arrivals`].
 //!
-//! A [`Source`] hands the drive batches of pages. Files and formats stay in [`trace`]; a drive never sees one.
+//! A [`Source`] gives the drive batches of pages. Files and formats stay in [`trace`]; the drive does not know them.
 
 mod arrivals;
 pub mod lsm;

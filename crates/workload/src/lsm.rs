@@ -1,7 +1,7 @@
 //! A key-value store as a workload: the I/O of a log-structured merge tree (LSM-tree) with leveled compaction.
 //!
-//! Records are not kept. Which level holds a key's newest version is drawn from how often the key is put (`shape`); tables are
-//! stretches of keys with a size and extents on the drive (`tree`, `ranges`). What comes out are reads, writes and trims of the
+//! Records are not kept. The level that holds a key's newest version is drawn by how often the key is put (`shape`). Tables are
+//! ranges of keys with a size and extents on the drive (`tree`, `ranges`). The output are reads, writes and trims of the
 //! drive's units (`source`). The book's page on key-value stores has the whole model, its sources, and what it leaves out.
 //!
 //! Sources: O'Neil et al., The Log-Structured Merge-Tree, 1996; RocksDB's documented defaults; Cooper et al., Benchmarking Cloud Serving
@@ -21,27 +21,27 @@ pub use source::LsmSource;
 use shape::{Popularity, Shape};
 use wane_units::Bytes;
 
-/// What becomes of the log of puts.
+/// How the log of puts is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Log {
-    /// It is written in large pieces and nobody waits for it: RocksDB's default, which loses the last puts in a crash of the machine.
+    /// It is written in large pieces that no client waits for. This is RocksDB's default, which loses the last puts if the machine crashes.
     #[default]
     Buffered,
     /// Each put writes the units that its record touches and flushes them.
     Synced,
-    /// There is none.
+    /// There is no log.
     Off,
 }
 
-/// When units of files that are gone are trimmed.
+/// When the units of deleted files are trimmed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Discard {
     /// At once.
     #[default]
     Now,
-    /// After the second flush from then on. What is written again until then is not trimmed.
+    /// After the second flush that follows. Units that are written again before are not trimmed.
     Delayed,
-    /// One extent an operation, while no flush and no compaction is going on. What is written again until then is not trimmed.
+    /// One extent per operation, while there is no flush or compaction. Units that are written again before are not trimmed.
     Idle,
     /// Never.
     Never,
@@ -53,69 +53,69 @@ pub enum Files {
     /// In the lowest free extent that holds it.
     #[default]
     Lowest,
-    /// In the next free extent that holds it after the file before, around the whole space, as a log-structured file system does.
+    /// In the next free extent that holds it after the last file, around the whole space, as a log-structured file system does.
     Around,
 }
 
-/// How the tables come to the drive before the first operation.
+/// How the tables get onto the drive before the first operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Load {
     /// The space is trimmed and the tables are written.
     #[default]
     Write,
-    /// They count as written, as on a drive that was filled.
+    /// The tables count as written, as on a drive that was filled.
     Assumed,
 }
 
 /// A store.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LsmConfig {
-    /// Units of the drive that it may use, from 0 on.
+    /// Number of units of the drive that it may use, from 0 on.
     pub units: u32,
     /// Bytes of a unit.
     pub unit_bytes: u64,
-    /// All records, each once: the size of the last level.
+    /// Bytes of one version of all records, which is the size of the last level.
     pub data_bytes: u64,
-    /// A key and its value.
+    /// Bytes of a key and its value.
     pub record_bytes: u64,
-    /// Puts that are gathered in memory.
+    /// Bytes of the puts that are gathered in memory.
     pub memtable_bytes: u64,
-    /// Most of a table.
+    /// Largest table.
     pub table_bytes: u64,
-    /// Most of level 1.
+    /// Largest size of level 1.
     pub level_base_bytes: u64,
-    /// How many times as large as a level the next one is.
+    /// Size of a level divided by the size of the one above it.
     pub fan_out: u32,
-    /// Tables of level 0 at which they are merged into level 1.
+    /// Number of tables in level 0 at which they are merged into level 1.
     pub level0_tables: u32,
-    /// What a lookup reads of a table.
+    /// Bytes that a lookup reads from a table.
     pub block_bytes: u64,
-    /// How often a table's filter lets a lookup pass whose key it does not hold.
+    /// Share of the lookups that a table's filter lets pass although the table does not hold the key.
     pub false_positive: f64,
-    /// How often a block is found in memory; less than 1.
+    /// Share of the blocks that are found in memory; less than 1.
     pub cache_hits: f64,
-    /// Operations at a time.
+    /// Number of clients, each with one operation at a time.
     pub clients: u32,
-    /// What becomes of the log.
+    /// How the log is written.
     pub log: Log,
     /// Where new files lie.
     pub files: Files,
     /// When freed units are trimmed.
     pub discard: Discard,
-    /// How the tables come to the drive.
+    /// How the tables get onto the drive.
     pub load: Load,
     /// What the clients do.
     pub operations: Operations,
 }
 
-/// A store that cannot be.
+/// Reasons why a store is impossible.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LsmError {
-    /// A size that is out of its range.
+    /// A size is out of range.
     #[error("{name} is {}; {} to {} are allowed", Bytes(*found), Bytes(*least), Bytes(*most))]
     Size {
-        /// Whose.
+        /// What has this size.
         name: &'static str,
         /// The size.
         found: u64,
@@ -124,10 +124,10 @@ pub enum LsmError {
         /// The most.
         most: u64,
     },
-    /// Too many or too few.
+    /// A count is out of range.
     #[error("{name} is {found}; {least} to {most} are allowed")]
     Count {
-        /// Of what.
+        /// What it is about.
         name: &'static str,
         /// The count.
         found: u32,
@@ -136,37 +136,37 @@ pub enum LsmError {
         /// The most.
         most: u32,
     },
-    /// A share that is none.
+    /// A share is out of range.
     #[error("{name} is {found}; {allowed}")]
     Share {
-        /// Of what.
+        /// What it is about.
         name: &'static str,
         /// The share.
         found: f64,
         /// What is allowed.
         allowed: &'static str,
     },
-    /// More than the space holds while tables are merged.
+    /// The data exceed the space while tables are merged.
     #[error("the store needs up to {} for {} of records, and has {}", Bytes(*needed), Bytes(*data), Bytes(*found))]
     Space {
         /// Bytes of records.
         data: u64,
-        /// Bytes that they may take.
+        /// Bytes that they may need.
         needed: u64,
-        /// Bytes that there are.
+        /// Bytes of the space.
         found: u64,
     },
 }
 
-/// Most tables of level 0, over those at which they are merged: then puts wait for a merge. A guess; RocksDB slows puts down at 20 of
-/// 4 and stops them at 36, which pacing keeps this store away from.
+/// Most tables of level 0, divided by the number at which they are merged. Above it puts wait for a merge. A guess: RocksDB, which merges at 4,
+/// slows puts down at 20 and stops them at 36, which this store avoids by pacing.
 const LEVEL0_STOP: u64 = 2;
 
 /// Most records, so that a rank fits 32 bits.
 const RECORDS_MAX: u64 = u32::MAX as u64;
 
 impl LsmConfig {
-    /// Whether a source can be built.
+    /// Checks that a source can be built.
     ///
     /// # Errors
     /// The first value that is out of its range.
@@ -210,19 +210,19 @@ impl LsmConfig {
         Ok(())
     }
 
-    /// How often keys are put.
+    /// The popularity of keys for puts.
     fn popularity(&self) -> Popularity {
         let records = (self.data_bytes / self.record_bytes) as f64;
         match self.operations.keys {
             Keys::Zipf { exponent } => Popularity::zipf(records, exponent),
-            // A new record takes the place of an old one, whose place in the order of keys is any.
+            // A new record replaces an old one at any place in the order of keys.
             Keys::Uniform | Keys::Latest { .. } => Popularity::uniform(records),
         }
     }
 
-    /// Bytes that the store takes at most: all levels, level 0 when puts wait, two logs, and the results of one merge beside its inputs.
-    /// A level above the last may be twice its target and hold what came from level 0 besides. A merge between levels meets half as much
-    /// again as the fan-out says.
+    /// Most bytes that the store takes: all levels, level 0 when puts wait, two logs, and the results of one merge in addition to its inputs.
+    /// A level above the last may be twice its target plus the data from level 0. A merge between levels meets one and a half times the
+    /// data that the fan-out says.
     fn space(&self) -> u64 {
         let shape = Shape::new(self, &Popularity::uniform((self.data_bytes / self.record_bytes).max(1) as f64));
         let upper: u64 = shape.targets[..shape.targets.len() - 1].iter().sum();

@@ -1,4 +1,4 @@
-//! A mixture: each request comes from one of several sources, by chance.
+//! A mixture: each request comes from one of several sources, drawn at random.
 
 use wane_archive::{Archive, ArchiveError};
 use wane_sim::Stream;
@@ -6,7 +6,7 @@ use wane_sim::Stream;
 use crate::source::SHARE_MIN;
 use crate::{Batch, Progress, Source, SourceError};
 
-/// Sources with their shares of the requests. It ends when the source that was drawn ends.
+/// Sources with their shares of the requests. The mixture ends when the drawn source ends.
 pub struct Mix {
     parts: Vec<(f64, Box<dyn Source>)>,
     stream: Stream,
@@ -15,7 +15,7 @@ pub struct Mix {
 }
 
 impl Mix {
-    /// A mixture of parts whose shares add up to 1.
+    /// Makes a mixture of parts whose shares add up to 1.
     ///
     /// # Panics
     /// There is no part.

@@ -1,4 +1,4 @@
-//! Synthetic patterns: addresses drawn by rule, in batches, without a float in the common loops.
+//! Synthetic patterns: draws addresses by rule, in batches, without floating point in the common loops.
 //!
 //! Every generator is a pure function of its stream, so a batch's size never changes what is drawn.
 
@@ -12,7 +12,7 @@ use crate::{Batch, Op, Progress, Source, SourceError};
 /// The shape of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Shape {
-    /// Every page alike.
+    /// All pages equally often.
     Uniform,
     /// `r` of the accesses go to the first `h` of the footprint, uniform within both parts.
     HotCold {
@@ -28,7 +28,7 @@ pub enum Shape {
         /// Ranks are spread over the footprint by a fixed permutation.
         scramble: bool,
     },
-    /// The same law by a table, which makes other draws of it, several times as fast.
+    /// The same law by a table, with other random draws and several times as fast.
     ZipfTable {
         /// Theta, 0 and up.
         exponent: f64,
@@ -47,12 +47,12 @@ pub enum Shape {
     Jesd219,
 }
 
-/// A pattern and what it is asked for.
+/// A pattern and its requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PatternConfig {
     /// Which pages.
     pub shape: Shape,
-    /// Pages touched, from 0 on. At least `request_pages`.
+    /// Number of pages touched, from 0 on. At least `request_pages`.
     pub footprint_pages: u32,
     /// Pages of a request, at least 1. A request that would leave the footprint starts earlier.
     pub request_pages: u32,
@@ -63,7 +63,7 @@ pub struct PatternConfig {
 }
 
 impl PatternConfig {
-    /// Whether a source can be built.
+    /// Checks that a source can be built.
     ///
     /// # Errors
     /// The first value that is out of its range.
@@ -96,11 +96,11 @@ impl PatternConfig {
     }
 }
 
-/// A pattern that cannot be.
+/// Reasons why a pattern is impossible.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PatternError {
-    /// A request that does not fit.
+    /// A request does not fit the footprint.
     #[error("a request has {found} pages; allowed are 1 to {footprint}, the footprint")]
     Request {
         /// Pages of the footprint.
@@ -108,15 +108,15 @@ pub enum PatternError {
         /// Pages of a request.
         found: u32,
     },
-    /// A share that is none.
+    /// A share is out of range.
     #[error("the {name} share is {found}; allowed is 0 to 1")]
     Share {
-        /// Of what.
+        /// What is shared.
         name: &'static str,
         /// The share.
         found: f64,
     },
-    /// A part without a page that gets accesses.
+    /// A part that gets accesses has no page.
     #[error(
         "{found} of {footprint} pages are hot; a hot and a cold part that get accesses need at least one page each"
     )]
@@ -126,7 +126,7 @@ pub enum PatternError {
         /// Pages of the hot part.
         found: u32,
     },
-    /// An exponent that makes no law.
+    /// An exponent is out of range.
     #[error("Zipf's exponent is {found}; a finite number from 0 on is allowed")]
     Exponent {
         /// The exponent.
@@ -147,10 +147,10 @@ pub struct PatternSource {
 }
 
 impl PatternSource {
-    /// The pattern, drawing from `stream`.
+    /// Makes the pattern, which draws from `stream`.
     ///
     /// # Panics
-    /// [`PatternConfig::check`] refuses the config; whoever builds one asks it first.
+    /// [`PatternConfig::check`] refuses the config. Callers must check it first.
     pub fn new(config: PatternConfig, stream: Stream) -> Self {
         if let Err(refusal) = config.check() {
             panic!("{refusal}");
@@ -173,7 +173,7 @@ impl PatternSource {
             }
         };
         let last_start = config.footprint_pages - config.request_pages;
-        // Only Zipf's ranks may reach beyond: their pages are no places for whole requests.
+        // Only pages of Zipf's ranks may be too far up for a whole request.
         (op, picker.pick(stream, config.request_pages).min(last_start))
     }
 }
@@ -182,7 +182,7 @@ impl Source for PatternSource {
     fn next(&mut self, batch: &mut Batch, pages_max: usize, requests_max: u64) -> Result<Progress, SourceError> {
         batch.pages.clear();
         if self.config.request_pages == 1 && requests_max == 1 && pages_max > 0 {
-            // A request of a page leaves no rest.
+            // A request of one page leaves no rest.
             let (op, page) = self.drawn.take().unwrap_or_else(|| self.draw());
             batch.op = op;
             batch.pages.push(page);
@@ -372,7 +372,7 @@ impl Picker {
         }
     }
 
-    /// Many requests of one page.
+    /// Draws many requests of one page.
     fn fill(&mut self, stream: &mut Stream, out: &mut Vec<u32>, count: usize) {
         match self {
             Self::Uniform { pages } => {
@@ -388,8 +388,8 @@ impl Picker {
     }
 }
 
-/// Where a request of a stretch starts: at a multiple of its size, so that all pages are met alike; the last one, if the
-/// stretch is no multiple, ends with it.
+/// Draws the start of a request within a range of pages: a multiple of its size, so that all pages are accessed equally often. If the
+/// range is not a multiple, the last request ends with it.
 #[inline(always)]
 fn slot(stream: &mut Stream, pages: u64, request_pages: u32) -> u64 {
     if request_pages == 1 {
@@ -399,7 +399,7 @@ fn slot(stream: &mut Stream, pages: u64, request_pages: u32) -> u64 {
     (stream.below(pages.div_ceil(request)) * request).min(pages.saturating_sub(request))
 }
 
-/// The next sequential request; the last one ends with the footprint, then they start over.
+/// The next sequential request. The last one ends with the footprint, then they start over.
 fn step(next: &mut u32, pages: u32, request_pages: u32) -> u32 {
     let start = if *next >= pages { 0 } else { (*next).min(pages - request_pages) };
     debug_assert!(start + request_pages <= pages, "a request ends within the footprint");
@@ -407,7 +407,7 @@ fn step(next: &mut u32, pages: u32, request_pages: u32) -> u32 {
     start
 }
 
-/// A fixed permutation of `0..pages`: four Feistel rounds on the next even power of two, walked until it falls inside.
+/// A fixed permutation of `0..pages`: four Feistel rounds on the next even power of two, repeated until the result is inside.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spread {
     pages: u64,

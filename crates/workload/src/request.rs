@@ -1,8 +1,8 @@
-//! One request of a host, as a trace records it.
+//! A request of a host, as a trace records it.
 
 use serde::{Deserialize, Serialize};
 
-/// What a request asks for.
+/// The operation of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Op {
     /// Read data.
@@ -11,19 +11,19 @@ pub enum Op {
     Write,
     /// The data is no longer needed (TRIM, deallocate, discard).
     Trim,
-    /// Make earlier writes durable. Has no address.
+    /// Make earlier writes durable. It has no address.
     Flush,
 }
 
 /// One request. Addresses and lengths are in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Arrival in nanoseconds since the first request of the trace; 0 where the format has no time.
+    /// Arrival in nanoseconds since the first request of the trace; 0 if the format has no times.
     pub at: u64,
-    /// What is asked.
+    /// The operation.
     pub op: Op,
-    /// First byte.
+    /// Address of the first byte.
     pub offset: u64,
-    /// Bytes.
+    /// Number of bytes.
     pub length: u64,
 }

@@ -1,4 +1,4 @@
-//! The seam between workloads and drives.
+//! The interface between workloads and drives.
 
 use serde::{Deserialize, Serialize};
 use wane_archive::{Archive, ArchiveError};
@@ -8,20 +8,20 @@ use crate::Op;
 /// Page accesses of one kind, in order. The drive's page is one mapping unit.
 #[derive(Clone, Debug)]
 pub struct Batch {
-    /// What is done to every page.
+    /// The operation on every page.
     pub op: Op,
     /// The logical pages. Empty for a flush.
     pub pages: Vec<u32>,
-    /// Requests that this batch completes.
+    /// Number of requests that this batch completes.
     pub requests: u64,
-    /// Arrival of its first request in nanoseconds since the source's start; 0 where the source has no times. It never goes
-    /// back: a looped trace goes on where it ended.
+    /// Arrival of its first request in nanoseconds since the source's start; 0 if the source has no times. It never goes
+    /// back: a looped trace continues from its end.
     pub at: u64,
-    /// How many requests back the one lies that must be done before this one comes: 1 is the one before it, 0 is none. Told of a
-    /// batch of a single request; only a timed run heeds it.
+    /// How many requests back the one is that must be done before this one arrives: 1 is the one before it, 0 is none. It is only set in a
+    /// batch of a single request, and only used by timed runs.
     pub after: u64,
-    /// Beginnings and ends of operations above requests, in order, since the request before. Told whole of a batch of a single request;
-    /// only a timed run heeds them.
+    /// Beginnings and ends of operations, which consist of requests, in order since the last request. They are complete only in a batch of a single
+    /// request, and only used by timed runs.
     pub milestones: Vec<Milestone>,
 }
 
@@ -31,46 +31,46 @@ impl Default for Batch {
     }
 }
 
-/// What a client of a key-value store asks for, in the words of YCSB.
+/// The operation of a client of a key-value store, by YCSB's names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum OperationKind {
     /// A lookup of a key.
     Read,
-    /// A put of a record that is there.
+    /// A put of an existing record.
     Update,
     /// A put of a new record.
     Insert,
-    /// Records in the order of keys.
+    /// A read of records in the order of keys.
     Scan,
     /// A lookup followed by a put of the same key.
     ReadModifyWrite,
 }
 
 impl OperationKind {
-    /// All of them, each at its own number.
+    /// All kinds, each at the index of its number.
     pub const ALL: [Self; 5] = [Self::Read, Self::Update, Self::Insert, Self::Scan, Self::ReadModifyWrite];
 }
 
-/// Where an operation begins or ends among the requests.
+/// The beginning or end of an operation among the requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Milestone {
     /// A client begins an operation, with the batch's request.
     Begins {
-        /// Which of the clients.
+        /// Number of the client.
         client: u32,
     },
-    /// All that the client's operation asks for was given. It is done when two requests are: its own last one, and one of others.
+    /// All requests of the client's operation were given. It is done when two requests are done: its own last one, and one of others.
     Ends {
-        /// Which of the clients.
+        /// Number of the client.
         client: u32,
-        /// What it was.
+        /// The kind of the operation.
         kind: OperationKind,
-        /// How many requests back, from the batch's, they lie: 1 is the one before it; 0 where there is none.
+        /// How many requests back, from the batch's, these two are: 1 is the one before it; 0 means none.
         after: [u64; 2],
     },
 }
 
-/// Whether a source goes on.
+/// Whether a source continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// The batch holds something.
@@ -79,8 +79,8 @@ pub enum Progress {
     End,
 }
 
-/// A smaller share of the requests counts as none: it would come up once in a trillion requests, and what remains of 1
-/// when decimal shares are taken from it is a rounding.
+/// A smaller share of the requests counts as none. It would occur once in a trillion requests, and rounding leaves such a
+/// share when decimal shares are subtracted from 1.
 pub const SHARE_MIN: f64 = 1e-12;
 
 /// A trace that cannot be read further.
@@ -90,73 +90,73 @@ pub const SHARE_MIN: f64 = 1e-12;
 pub struct SourceError(pub String);
 
 impl SourceError {
-    /// The error that one sentence tells.
+    /// Makes the error with this sentence.
     pub fn new(sentence: impl Into<String>) -> Self {
         Self(sentence.into())
     }
 }
 
-/// How fast a trace writes, by its own times.
+/// The pace at which a trace writes, by its own times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
-    /// Pages that it writes; of a trace of which addresses are sampled, its share of all.
+    /// Pages that it writes. If its addresses are sampled, the sample's share of all pages.
     pub pages_written: f64,
     /// Nanoseconds from its first request to its last; more than 0.
     pub over_ns: u64,
 }
 
-/// Gives a drive its work.
+/// A source of requests for a drive.
 pub trait Source: Send {
-    /// Replaces `batch` by the next accesses: at most `pages_max` pages (at least one), at most `requests_max`
-    /// completed requests. A request longer than `pages_max` continues in the next batch. A batch is only empty of
-    /// pages when it is a flush, a trim of no whole page, or the end.
+    /// Replaces `batch` by the next accesses: at most `pages_max` pages (at least one), and at most `requests_max`
+    /// completed requests. A request longer than `pages_max` continues in the next batch. A batch is empty of
+    /// pages only if it is a flush, a trim of no whole page, or the end.
     ///
     /// # Errors
     /// The trace behind the source is damaged or its file cannot be read.
     fn next(&mut self, batch: &mut Batch, pages_max: usize, requests_max: u64) -> Result<Progress, SourceError>;
 
-    /// Another source that goes on from the same place, by itself.
+    /// Makes an independent source that continues from the same place.
     ///
     /// # Errors
     /// It cannot be read twice: a stream, or a trace that is read straight from its file.
     fn try_clone(&self) -> Result<Box<dyn Source>, SourceError>;
 
-    /// Where it stands, to a file or back into a new source of the same workload, which then gives what this one would have given.
+    /// Archives its place: writes it to a file, or reads it back into a new source of the same workload, which then gives the same requests.
     ///
     /// # Errors
-    /// As of [`Archive`]; it cannot be saved, or its trace is another one by now.
+    /// As [`Archive`]; or it cannot be saved, or its trace has changed.
     fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
         let _ = archive;
         Err(ArchiveError::Unsaved("this workload comes from outside and does not implement `archive`".to_owned()))
     }
 
-    /// How much of it is drawn, between 0 and 1, where it ends by itself and that is known: for progress alone.
+    /// The share of it that is drawn, between 0 and 1, if it ends by itself and the share is known. For progress reports only.
     fn share_drawn(&self) -> Option<f64> {
         None
     }
 
-    /// Whether it is known to go on for ever without a write.
+    /// Whether it is known to continue for ever without a write.
     fn never_writes(&self) -> bool {
         false
     }
 
-    /// What it is called and that its requests have no time of arrival, in a sentence; `None` where they have.
+    /// A sentence that names it and says that its requests have no time of arrival; `None` if they have.
     fn timeless(&self) -> Option<String> {
         None
     }
 
-    /// How fast it writes by its own times: once over, or, where it is read once, as far as it was read. `None` where it has no
-    /// times, or where all it has come at the same one.
+    /// The pace at which it writes by its own times, over one round or, if it is read only once, as far as it was read. `None` if it has no
+    /// times, or if all are the same.
     fn pace(&self) -> Option<Pace> {
         None
     }
 
-    /// That the times of what was read so far are too coarse to be replayed, in a sentence; `None` where they are not, or there are none.
+    /// A sentence that the times read so far are too coarse to be replayed; `None` if they are not, or there are none.
     fn coarse_times(&self) -> Option<String> {
         None
     }
 
-    /// What a reader of the results should know of what was read so far, in sentences.
+    /// Notes for the reader of the results on what was read so far, in sentences.
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }

@@ -1,15 +1,15 @@
-//! Stand-ins for the eleven traces of the dissertation (000) Table 4, which cannot be had: writes with the published
+//! Stand-ins for the eleven traces of the dissertation (000) Table 4, which are not available: writes with the published
 //! footprint, mean size, hotness and sequentiality, on any drive.
 //!
-//! A request goes on where the last one ended with the chance of the published sequentiality, and otherwise jumps. Where
-//! it jumps to depends on the trace's [`Spread`]: most have a hot and a cold part; two are finite uniform traces in a
+//! A request continues where the last one ended with the chance of the published sequentiality; otherwise it jumps. The
+//! target of the jump depends on the trace's [`Spread`]. Most traces have a hot and a cold part. Two are finite uniform traces in a
 //! loop, because uniform writes of their published amount have the published hotness by chance alone (the book's page
-//! on stand-ins has the table). Footprints scale with the drive, request sizes do not.
+//! on stand-ins has the table). Footprints scale with the drive; request sizes do not.
 //!
-//! Where the traces' data lay is not published, but that little stands at the top of the address space, except in
-//! DAP-PS (§4.5.3). [`Layout`] has two assumptions for it.
+//! The addresses of the traces' data are not published, except that little is at the top of the address space, apart from
+//! DAP-PS (§4.5.3). [`Layout`] has two assumptions for them.
 //!
-//! Seven of them come a second time with their reads, after Table 4 of Kim et al., FAST 2019 (004): see [`TrafficStandin`].
+//! Seven of them also exist with their reads, by Table 4 of Kim et al., FAST 2019 (004): see [`TrafficStandin`].
 
 mod source;
 
@@ -24,15 +24,15 @@ pub use source::StandinSource;
 pub struct Standin {
     /// Its name in a scenario.
     pub name: &'static str,
-    /// Address space that is written, in GiB of 256.
+    /// Address space that is written, in GiB on 256 GiB.
     pub footprint_gib: f64,
     /// Mean size of a write in KiB.
     pub write_kib: f64,
     /// Share of the writes that goes to the most written 1 - r of the footprint (Table 4's r/h).
     pub r: f64,
-    /// Share of the writes that go on where the last one ended.
+    /// Share of the writes that continue where the last one ended.
     pub sequential_share: f64,
-    /// Part of the footprint that lies at the top of the address space, in GiB of 256: our assumption.
+    /// Part of the footprint at the top of the address space, in GiB on 256 GiB. This is our assumption.
     pub tail_gib: f64,
     /// How its writes are spread over the footprint.
     pub spread: Spread,
@@ -41,10 +41,10 @@ pub struct Standin {
 /// How a stand-in's writes are spread over its footprint.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Spread {
-    /// A hot part, the first 1 - r of the footprint, takes a share r of the requests; uniform within each part, without end.
+    /// A hot part, the first 1 - r of the footprint, takes a share r of the requests. Writes are uniform within each part and do not end.
     Mixture,
-    /// Uniform writes of a finite trace, drawn once from the seed and repeated: some pages are written more often than
-    /// others by chance, and the same ones in every loop.
+    /// Uniform writes of a finite trace, drawn once from the seed and repeated. By chance some pages are written more often than
+    /// others, and the same ones in every loop.
     Looped {
         /// Pages that one loop writes for each page of the footprint.
         writes_per_page: f64,
@@ -54,10 +54,10 @@ pub enum Spread {
 /// Where a stand-in's footprint lies in the address space. The traces' own addresses are not published.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Layout {
-    /// From address 0 on, with a tail at the top: 0.5 GiB of 256, 17.5 GiB for `dap-ps`.
+    /// From address 0 on, with a tail at the top: 0.5 GiB of 256 GiB, 17.5 GiB for `dap-ps`.
     #[default]
     Packed,
-    /// In extents as long as a mean sequential run, spread evenly over the whole address space.
+    /// In extents of the length of a mean sequential run, spread evenly over the address space.
     Scattered,
 }
 
@@ -98,34 +98,34 @@ pub const STANDINS: [Standin; 11] = [
     standin("rad-be", 14.73, 13.02, 0.6551, 0.33, 0.5),
 ];
 
-/// The traces whose stand-in is a loop, with a hot and a cold part instead: the other reading of their hotness.
+/// Stand-ins with a hot and a cold part for the traces whose stand-in is a loop: the other interpretation of their hotness.
 pub const MIXTURES: [Standin; 2] = [mixture(&STANDINS[5], "dap-ps-mixture"), mixture(&STANDINS[6], "lm-tbe-mixture")];
 
 /// A trace of Kim et al., FAST 2019 (004), Table 4: reads and writes, each with its footprint, its amount and its hotness.
 /// Sizes are relative to a logical capacity of 200 GiB.
 ///
-/// The paper does not say how reads and writes lie to each other: both footprints begin at address 0 here, and in each the
-/// hot fifth comes first. Nor does it give sizes and sequentiality: both come from the stand-in of the same trace's writes.
+/// The paper does not give the relative position of reads and writes: here both footprints begin at address 0, and in each the
+/// hot fifth comes first. It does not give sizes and sequentiality either: both are those of the stand-in of the same trace's writes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrafficStandin {
     /// Its name in a scenario.
     pub name: &'static str,
-    /// The trace's writes, for what the paper leaves open.
+    /// The stand-in of the trace's writes, for what the paper leaves open.
     pub writes: &'static str,
-    /// How long it was recorded.
+    /// Hours that it was recorded.
     pub hours: f64,
-    /// What is written.
+    /// Its writes.
     pub write: Traffic,
-    /// What is read.
+    /// Its reads.
     pub read: Traffic,
 }
 
 /// The reads or the writes of a trace.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Traffic {
-    /// Address space that is accessed, in GiB of 200.
+    /// Address space that is accessed, in GiB on 200 GiB.
     pub footprint_gib: f64,
-    /// Data transferred in all, in GiB at 200 GiB.
+    /// Data transferred in all, in GiB on 200 GiB.
     pub accessed_gib: f64,
     /// Share of the data transferred that goes to the most accessed fifth of the footprint.
     pub hotness: f64,
@@ -189,12 +189,12 @@ pub const TRAFFIC_STANDINS: [TrafficStandin; 7] = [
 ];
 
 impl TrafficStandin {
-    /// Mean size of a request in KiB, as the trace's writes have it.
+    /// Mean size of a request in KiB, that of the trace's writes.
     pub fn request_kib(&self) -> f64 {
         find(self.writes).map_or(4.0, |writes| writes.write_kib)
     }
 
-    /// Requests of the whole trace on a drive of 200 GiB.
+    /// Number of requests of the whole trace on a drive of 200 GiB.
     pub fn requests(&self) -> f64 {
         (self.read.accessed_gib + self.write.accessed_gib) * 1024.0 * 1024.0 / self.request_kib()
     }
@@ -208,7 +208,7 @@ impl TrafficStandin {
 /// The logical capacity that 004's figures are relative to.
 const TRAFFIC_GIB: f64 = 200.0;
 
-/// Part of the footprint whose share of the accesses 004 calls hotness.
+/// Part of the footprint whose share of the accesses is the hotness of 004.
 const HOT_PART: f64 = 0.2;
 
 /// The stand-in with reads called `name`.
@@ -222,10 +222,10 @@ pub fn names() -> impl Iterator<Item = &'static str> + Clone {
     writes.chain(TRAFFIC_STANDINS.iter().map(|standin| standin.name))
 }
 
-/// The fewest pages of a drive that has a hot and a cold part.
+/// Fewest pages of a drive with a hot and a cold part.
 pub const PAGES_MIN: u32 = 2;
 
-/// The drive that the figures are relative to.
+/// Capacity of the drive that the figures are relative to.
 const DRIVE_GIB: f64 = 256.0;
 
 /// The stand-in called `name`.
@@ -233,12 +233,12 @@ pub fn find(name: &str) -> Option<&'static Standin> {
     STANDINS.iter().chain(&MIXTURES).find(|standin| standin.name == name)
 }
 
-/// The streams that draw the kind of each request of a stand-in with reads, the reads and the writes.
+/// The streams of a stand-in with reads: for the kind of each request, for the reads and for the writes.
 pub fn traffic_streams(streams: Streams, name: &str) -> [Stream; 3] {
     ["kinds", "reads", "writes"].map(|part| streams.stream(&format!("{name}.{part}")))
 }
 
-/// A stand-in with reads on a drive of `logical` pages of `page_bytes`, at least [`PAGES_MIN`]; see [`traffic_streams`].
+/// Makes a stand-in with reads on a drive of `logical` pages, at least [`PAGES_MIN`], of `page_bytes`; see [`traffic_streams`].
 pub fn traffic_source(standin: &TrafficStandin, logical: u32, page_bytes: u64, streams: [Stream; 3]) -> Mix {
     let [kinds, reads, writes] = streams;
     let source =
@@ -247,7 +247,7 @@ pub fn traffic_source(standin: &TrafficStandin, logical: u32, page_bytes: u64, s
     Mix::new(vec![(read_share, source(Op::Read, reads)), (1.0 - read_share, source(Op::Write, writes))], kinds)
 }
 
-/// The requests of [`traffic_source`] without end, for a trace. They have no times.
+/// The endless requests of [`traffic_source`], for a trace. They have no times.
 pub fn traffic_requests(
     standin: &TrafficStandin,
     logical: u32,

@@ -2,16 +2,16 @@
 
 use wane_sim::Stream;
 
-/// Zipf's law by rejection-inversion (W. Hörmann and G. Derflinger, 1996): O(1) a draw and O(1) memory. Logarithms come
-/// from `libm`, the same on every machine.
+/// Zipf's law by rejection-inversion (W. Hörmann and G. Derflinger, 1996): O(1) time for each draw and O(1) memory. Logarithms are
+/// from `libm`, which gives the same on every machine.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Zipf {
     ranks: f64,
     exponent: f64,
-    /// The area of the first rank's bar starts here; beyond the last one it ends.
+    /// Ends of the area that is drawn from: the start of the first rank's bar, and the end of the last one's.
     lowest: f64,
     highest: f64,
-    /// Ranks whose bar is covered this far below their midpoint are taken without a test.
+    /// Ranks whose bar is covered this far below their midpoint are accepted without a test.
     shortcut: f64,
 }
 
@@ -47,7 +47,7 @@ impl Zipf {
         libm::exp(log1p_over(scaled) * area)
     }
 
-    /// A rank from 0.
+    /// Draws a rank, from 0.
     pub(crate) fn draw(&self, stream: &mut Stream) -> u32 {
         loop {
             let area = self.highest + stream.unit() * (self.lowest - self.highest);
@@ -70,33 +70,33 @@ fn log1p_over(x: f64) -> f64 {
     if x.abs() > 1e-8 { libm::log1p(x) / x } else { 1.0 - x / 2.0 }
 }
 
-/// Ranks that have a bin of their own.
+/// Number of ranks with a bin of their own.
 const SINGLE_RANKS: u32 = 1024;
 
-/// Beyond these a bin reaches so far: its last rank is up to 1/64 above its first.
+/// Size of the bins of later ranks: the last rank of a bin is up to 1/64 above its first.
 const BIN_PARTS: u64 = 64;
 
-/// Zipf's law by a table: ranks lie in bins, the first 1,024 each in one of its own, later ones in bins that grow with the rank; a bin
-/// is drawn by the alias method (A. J. Walker, 1977), and a rank in it by rejection, which nearly always accepts without a look at the
-/// law. Exact but for the rounding of chances to 2^-32, at one or two random words a draw, whatever the number of ranks.
+/// Zipf's law by a table. Ranks are in bins: the first 1,024 have one each, later ones share bins that grow with the rank. A bin
+/// is drawn by the alias method (A. J. Walker, 1977), and a rank in it by rejection, which nearly always accepts without evaluating the
+/// law. It is exact except for the rounding of chances to 2^-32, and needs one or two random words for each draw, for any number of ranks.
 #[derive(Clone, Debug)]
 pub(crate) struct ZipfTable {
     exponent: f64,
     /// A power of two.
     bins: Vec<Bin>,
-    /// Bits to the right of a bin's number in a random word.
+    /// Number of bits to the right of a bin's number in a random word.
     shift: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Bin {
-    /// Of 2^32 draws that meet the bin, as many stay; the others go to `alias`.
+    /// Number of draws, of 2^32 that hit the bin, that stay in it; the others go to `alias`.
     below: u64,
     alias: u32,
-    /// Its first rank, from 1, and how many it has.
+    /// Its first rank, from 1, and its number of ranks.
     first: u32,
     ranks: u32,
-    /// Of 2^32 draws of a rank, as many are accepted at any rank of the bin.
+    /// Number of draws of a rank, of 2^32, that are accepted at any rank of the bin.
     sure: u64,
 }
 
@@ -119,11 +119,11 @@ impl ZipfTable {
         Self { exponent, bins, shift: 64 - size.trailing_zeros() }
     }
 
-    /// A rank from 0.
+    /// Draws a rank, from 0.
     #[inline]
     pub(crate) fn draw(&self, stream: &mut Stream) -> u32 {
         let word = stream.bits();
-        // A table of one bin has no bit for it.
+        // A table of one bin has no bits for its number.
         let number = word.checked_shr(self.shift).unwrap_or(0) as usize;
         let mut bin = &self.bins[number];
         if (word & 0xffff_ffff) >= bin.below {
@@ -144,18 +144,18 @@ impl ZipfTable {
     }
 }
 
-/// x^y of positive x, the same on every machine.
+/// x^y for positive x, the same on every machine.
 fn power(x: f64, y: f64) -> f64 {
     libm::exp(y * libm::log(x))
 }
 
-/// A chance as a threshold for 32 random bits.
+/// Converts a chance to a threshold for 32 random bits.
 pub(crate) fn threshold(chance: f64) -> u64 {
     (chance.clamp(0.0, 1.0) * 4_294_967_296.0).round() as u64
 }
 
-/// The sum of k^-theta over `count` ranks from `first` on: one by one, or far out by the Euler-Maclaurin formula, whose next term is
-/// below 1e-12 of it.
+/// The sum of k^-theta over `count` ranks from `first` on. Low ranks are added one by one; for high ranks the Euler-Maclaurin formula is used,
+/// whose next term is below 1e-12 of the sum.
 fn weight(first: u64, count: u64, exponent: f64) -> f64 {
     let height = |x: f64| power(x, -exponent);
     if count <= 32 {
@@ -168,7 +168,7 @@ fn weight(first: u64, count: u64, exponent: f64) -> f64 {
     area + (height(from) - height(to)) / 2.0 + (slope(to) - slope(from)) / 12.0
 }
 
-/// Walker's aliases, by Vose's method: each bin keeps its share of an equal part, and one other fills the rest.
+/// Fills in Walker's aliases by Vose's method: each bin keeps its share of an equal part, and one other bin fills the rest.
 fn fill_aliases(bins: &mut [Bin], weights: &[f64]) {
     let whole: f64 = weights.iter().sum();
     let mut parts: Vec<f64> = weights.iter().map(|weight| weight / whole * weights.len() as f64).collect();
@@ -182,7 +182,7 @@ fn fill_aliases(bins: &mut [Bin], weights: &[f64]) {
             small.push(more);
         }
     }
-    // What is left is whole but for rounding.
+    // The bins that are left are full except for rounding.
     large.into_iter().chain(small).for_each(|bin| bins[bin].below = 1 << 32);
 }
 

@@ -1,4 +1,4 @@
-//! A source that was saved goes on where it stood.
+//! A saved source continues at its place.
 
 #![allow(missing_docs, reason = "tests")]
 #![allow(clippy::unwrap_used, reason = "a test")]
@@ -140,7 +140,7 @@ fn sources_go_on_where_they_stood() {
             reader.finish().unwrap();
             let (mut ahead, mut ahead_again) = (source.try_clone().unwrap_or_else(|_| make()), sizes.clone());
             if source.try_clone().is_err() {
-                // What can be read only once is compared by its state.
+                // A source that can be read only once is compared by its state.
                 assert_eq!(saved(again.as_mut()), bytes, "{name} after {batches}");
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Real traces against figures computed from the same files by other means.
+//! Checks real traces against figures that were computed from the same files by other means.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ fn data() -> Option<PathBuf> {
     folder
 }
 
-/// What is known of a file, each number to the digits that are given.
+/// The known figures of a file, each to the given digits.
 struct Want {
     file: &'static str,
     format: Format,

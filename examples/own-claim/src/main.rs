@@ -1,6 +1,6 @@
-//! A published number held against a run: first-in first-out cleaning under uniform writes has a closed form.
+//! Compares a published number with a run: first-in first-out cleaning under uniform writes has a closed form.
 //!
-//! Run it with `cargo run --release -p own-claim`; it exits with 1 where the number does not come out.
+//! Run it with `cargo run --release -p own-claim`; it exits with 1 if the number is not reproduced.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use wane_lab::session;
 use wane_scenario::{Scenario, Sources};
 
 // ANCHOR: claim
-/// What is run: a drive with 20 % spare, aged until its write amplification is steady, then measured.
+/// The run: a drive with 20 % spare, aged until its write amplification is steady, then measured.
 const SCENARIO: &str = "
 [drive]
 preset = 'tiny'
@@ -28,7 +28,7 @@ pattern = 'uniform'
 drive-writes = 4
 ";
 
-/// How far ours may lie from the published number. It is said before the first run, and never widened to fit.
+/// How far ours may be from the published number. It is fixed before the first run, and never widened to fit.
 const TOLERANCE: f64 = 0.05;
 
 /// Our number and the published one (Desnoyers 2014, equation for LRU cleaning).

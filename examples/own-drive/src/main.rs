@@ -1,4 +1,4 @@
-//! A drive as a library: built from Rust structs, aged, then asked what a read takes.
+//! A drive as a library: built from Rust structs, aged, then measured for the time of a read.
 //!
 //! Run it with `cargo run --release -p own-drive`.
 
@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let ftl = FtlConfig::new(&geometry, Ratio::new(0.1).ok_or("a ratio")?);
     let mut drive = Drive::new(DriveConfig { clock: Some(clock), ..DriveConfig::new(geometry, ftl) })?;
 
-    // Age it: ten drive writes at random, at full speed, for no time passes.
+    // Age it: ten drive writes at random, at full speed, because no time passes.
     let mut stream = Streams::new(1).stream("workload");
     let units = u64::from(drive.logical_initial());
     let batch: Vec<Lpn> = (0..10 * units).map(|_| Lpn(stream.below(units) as u32)).collect();

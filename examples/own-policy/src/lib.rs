@@ -1,4 +1,4 @@
-//! What the examples of policies share: one life of a small drive.
+//! Code that the examples of policies share: one life of a small drive.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use wane_lab::session;
 use wane_results::Summary;
 use wane_scenario::{Scenario, Sources};
 
-/// Runs the scenario of a TOML text, with policies from outside in place of those that it names.
+/// Runs the scenario of a TOML text, with `overrides` in place of the policies that it names.
 ///
 /// # Errors
 /// The scenario is refused, or the run cannot begin.

@@ -11,7 +11,7 @@ use wane_workload::{Op, Request};
 // ANCHOR: reader
 /// Bytes of a value: each key has a place of its own.
 const VALUE_BYTES: u64 = 4096;
-/// What a line should be, as messages say it.
+/// The expected form of a line, for messages.
 const EXPECTED: &str = "MILLISECONDS get|put KEY, whole numbers below 2^40";
 /// Larger times and keys are damage: their products must fit 64 bits.
 const NUMBER_MAX: u64 = 1 << 40;
@@ -30,7 +30,7 @@ fn request(line: &str) -> Option<Request> {
     words.next().is_none().then_some(Request { at, op, offset, length: VALUE_BYTES })
 }
 
-/// The requests of a log, with the file and the line in what is refused.
+/// The requests of a log. Errors name the file and the line.
 fn requests(name: &str, log: impl BufRead) -> impl Iterator<Item = Result<Request, TraceError>> {
     (1..).zip(log.lines()).map(move |(number, line)| {
         let line = line.map_err(|source| TraceError::Unreadable { name: name.to_owned(), source })?;

@@ -1,15 +1,15 @@
-"""Fleets: what the drives of a data center tell.
+"""Fleets: the records of a data center's drives.
 
 A fleet is a folder of Parquet files, opened in place. ``ingest`` adds Backblaze's daily files, Alibaba's failure tickets, folders of smartctl's
-output and records of simulated drives; ``open`` gives a `Fleet` to ask, in SQL or as data frames.
+output and records of simulated drives; ``open`` returns a `Fleet` to query, in SQL or as data frames.
 ``simulate`` makes a fleet of simulated drives, and the truth about them.
-``analyze`` answers questions by name, and ``predict`` tries models of failures as they would be used.
+``analyze`` answers questions by name, and ``predict`` tests models of failures as they would be used.
 
     >>> from wane import fleet
     >>> fleet.ingest("drives.fleet", ["2013-04-10.csv"])
     >>> fleet.open("drives.fleet").query("SELECT count(*) FROM days")
 
-``python -m wane.fleet`` has the same as verbs. Everything here needs the extra ``fleet`` (``pip install 'wane[fleet]'``).
+``python -m wane.fleet`` offers the same as verbs. Everything here needs the extra ``fleet`` (``pip install 'wane[fleet]'``).
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def open(path: str | os.PathLike[str]) -> Fleet:  # noqa: A001
         path: Its folder.
 
     Raises:
-        FleetError: There is none, or it is of another format.
+        FleetError: There is no fleet, or it is of another format.
         MissingExtraError: The extra ``fleet`` is not installed.
-    """
+        """
     return Fleet(path)

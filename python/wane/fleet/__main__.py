@@ -1,4 +1,4 @@
-"""The verbs of a fleet: ``python -m wane.fleet``, and ``wane fleet`` where the package is installed."""
+"""The verbs of a fleet: ``python -m wane.fleet``, and ``wane fleet`` if the package is installed."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from wane._errors import FleetError, InternalError, MissingExtraError, WaneError
 
 DONE, WRONG, INTERNAL, INTERRUPTED = 0, 2, 3, 130
 
-#: What ``wane reproduce`` takes for a package that is not there.
+#: Exit code that ``wane reproduce`` takes for a missing package.
 ABSENT = 97
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Does what the arguments ask.
+    """Runs the verb of the arguments.
 
     Returns:
-        The exit code: 0 done, 2 whatever the user gave is wrong, 3 internal, 130 interrupted.
+        The exit code: 0 done, 2 the user's input is wrong, 3 internal, 130 interrupted.
     """
     words = sys.argv[1:] if arguments is None else list(arguments)
     if words[:1] == ["simulate"]:
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("wane: interrupted; what was ingested stays", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read had enough.
+        # The reader of the output has closed it.
         sys.stderr.close()
     return DONE
 
@@ -50,18 +50,18 @@ def parser() -> argparse.ArgumentParser:
     """The command line."""
     whole = argparse.ArgumentParser(
         prog="wane fleet",
-        description="What the drives of a data center tell: a fleet is a folder, made of their files.",
+        description="Read, query and judge the records of a data center's drives: a fleet is a folder, made of their files.",
     )
     verbs = whole.add_subparsers(metavar="VERB", required=True)
     verb = verbs.add_parser("ingest", help="add files to a fleet", description=ingest.__doc__)
-    verb.add_argument("fleet", metavar="FLEET", help="the fleet's folder; made where there is none")
+    verb.add_argument("fleet", metavar="FLEET", help="the fleet's folder; made if it is missing")
     verb.add_argument(
         "files",
         metavar="FILE",
         nargs="+",
         help="daily CSV (plain, gzip, zip), tickets, records, folders of them or of a simulated fleet",
     )
-    verb.add_argument("--skip-bad", action="store_true", help="leave bad files out, and count them")
+    verb.add_argument("--skip-bad", action="store_true", help="leave bad files out and count them")
     verb.add_argument("--json", action="store_true", help="print what was done as JSON")
     verb.set_defaults(verb=ingest)
     verb = verbs.add_parser("query", help="ask a fleet in SQL", description=query.__doc__)
@@ -78,19 +78,19 @@ def parser() -> argparse.ArgumentParser:
     shape.add_argument("--csv", action="store_true", help="print as CSV")
     verb.set_defaults(verb=replace)
     verb = verbs.add_parser(
-        "judge", help="hold the list against the truth of a simulated fleet", description=judge.__doc__
+        "judge", help="compare the list with the truth of a simulated fleet", description=judge.__doc__
     )
     verb.add_argument("fleet", metavar="FLEET")
     verb.add_argument("--json", action="store_true", help="print as JSON")
     verb.set_defaults(verb=judge)
     verb = verbs.add_parser("claims", help="measure published claims, for wane reproduce", description=claims.__doc__)
-    verb.add_argument("names", metavar="CLAIM", nargs="*", help="which; without, the names are listed")
+    verb.add_argument("names", metavar="CLAIM", nargs="*", help="by default the names are listed")
     verb.set_defaults(verb=claims)
-    # The native part has it; here it is for the list of verbs.
+    # The native part has it; this entry is for the list of verbs.
     verbs.add_parser("simulate", help="make a fleet of simulated drives", add_help=False)
     verb = verbs.add_parser("report", help="draw a page on a fleet", description=report.__doc__)
     verb.add_argument("fleet", metavar="FLEET")
-    verb.add_argument("--out", metavar="FILE", help="where (FLEET/report.html)")
+    verb.add_argument("--out", metavar="FILE", help="file to write (FLEET/report.html)")
     verb.add_argument("--force", action="store_true", help="overwrite a file that wane did not write")
     verb.set_defaults(verb=report)
     return whole
@@ -99,11 +99,11 @@ def parser() -> argparse.ArgumentParser:
 def _add_analyze(verbs: Any) -> None:
     verb = verbs.add_parser("analyze", help="answer a question on a fleet, by name", description=analyze.__doc__)
     verb.add_argument("fleet", metavar="FLEET")
-    verb.add_argument("name", metavar="ANALYSIS", nargs="?", help="which; without, the names are listed")
-    verb.add_argument("--attribute", action="append", metavar="NAME", help="of these columns alone; may be repeated")
-    verb.add_argument("--model", metavar="NAME", help="of drives of this model alone")
+    verb.add_argument("name", metavar="ANALYSIS", nargs="?", help="by default the names are listed")
+    verb.add_argument("--attribute", action="append", metavar="NAME", help="use only this column; may be repeated")
+    verb.add_argument("--model", metavar="NAME", help="use only drives of this model")
     verb.add_argument(
-        "--option", action="append", default=[], metavar="NAME=VALUE", help="one of its own, such as groups=3"
+        "--option", action="append", default=[], metavar="NAME=VALUE", help="an option of the analysis, such as groups=3"
     )
     verb.add_argument("--plot", metavar="FILE", help="draw the answer: .pdf, .svg or .png")
     verb.add_argument("--json", action="store_true", help="print as JSON")
@@ -111,12 +111,12 @@ def _add_analyze(verbs: Any) -> None:
 
 
 def _add_predict(verbs: Any) -> None:
-    verb = verbs.add_parser("predict", help="try models of failures as they would be used", description=predict.__doc__)
+    verb = verbs.add_parser("predict", help="test models of failures as they would be used", description=predict.__doc__)
     verb.add_argument("fleet", metavar="FLEET")
     verb.add_argument("--horizon", type=int, default=7, metavar="DAYS", help="how far ahead (7)")
-    verb.add_argument("--test-from", type=_day, metavar="DAY", help="first day of the test; the middle without")
-    verb.add_argument("--model", action="append", metavar="NAME", help="of drives of this model alone; may be repeated")
-    verb.add_argument("--seed", type=int, default=1, metavar="N", help="of folds, ties and draws (1)")
+    verb.add_argument("--test-from", type=_day, metavar="DAY", help="first day of the test; by default the middle")
+    verb.add_argument("--model", action="append", metavar="NAME", help="use only drives of this model; may be repeated")
+    verb.add_argument("--seed", type=int, default=1, metavar="N", help="seed of folds, ties and draws (1)")
     verb.add_argument("--draws", type=int, default=300, metavar="N", help="bootstrap draws of drives (300)")
     for name, help_ in (
         ("drive", "a drive"),
@@ -136,7 +136,7 @@ def _day(text: str) -> date:
 
 
 def ingest(asked: argparse.Namespace) -> None:
-    """Adds files to a fleet, each whole or not at all; a file that is known is passed over."""
+    """Adds files to a fleet, each whole or not at all; skips files that it knows."""
     from wane import fleet  # noqa: PLC0415
 
     taken = fleet.ingest(asked.fleet, asked.files, skip_bad=asked.skip_bad, tell=None if asked.json else print)
@@ -144,7 +144,7 @@ def ingest(asked: argparse.Namespace) -> None:
 
 
 def query(asked: argparse.Namespace) -> None:
-    """Prints the answer to a query of DuckDB's SQL."""
+    """Prints the answer to a query in DuckDB's SQL."""
     from wane import fleet  # noqa: PLC0415
     from wane.fleet._plain import library, plain  # noqa: PLC0415
 
@@ -159,7 +159,7 @@ def query(asked: argparse.Namespace) -> None:
 
 
 def analyze(asked: argparse.Namespace) -> None:
-    """Answers a question on a fleet: how failures come together, how long drives serve, what their attributes tell."""
+    """Answers a question about a fleet: how failures come together, how long drives serve, what their attributes show."""
     from wane import fleet  # noqa: PLC0415
     from wane.fleet._analyze import analyze as answered  # noqa: PLC0415
     from wane.fleet._analyze import names_of_analyses, options_of  # noqa: PLC0415
@@ -183,13 +183,13 @@ def _draw(answer: Any, name: str, file: str) -> None:
     try:
         plot.save(answer.plot(), file)
     except (OSError, ValueError) as error:
-        # Matplotlib names the formats that it has over many lines.
+        # Matplotlib lists its formats over many lines.
         why = error.strerror if isinstance(error, OSError) else str(error).splitlines()[0]
         raise FleetError(f"--plot {file}: cannot be written: {why}") from None
 
 
 def predict(asked: argparse.Namespace) -> None:
-    """Learns of days before a day, and tries alarms after it, on other drives; says how many failures they find, and for how many alarms."""
+    """Trains models on days before a day, tests their alarms after it on other drives, and reports the failures found and the alarms needed."""
     from wane import fleet  # noqa: PLC0415
     from wane.fleet.prediction import Costs, Protocol  # noqa: PLC0415
 
@@ -204,7 +204,7 @@ def predict(asked: argparse.Namespace) -> None:
 
 
 def replace(asked: argparse.Namespace) -> None:
-    """Lists the drives to replace: now, soon, or by the day on which their rated wear is used, each with its reasons and where they come from."""
+    """Lists the drives to replace: now, soon, or by the day on which their rated wear is used up, each with its reasons and their sources."""
     from wane import fleet  # noqa: PLC0415
 
     with fleet.open(asked.fleet) as opened:
@@ -232,7 +232,7 @@ def replace(asked: argparse.Namespace) -> None:
 
 
 def judge(asked: argparse.Namespace) -> None:
-    """Holds the list of drives to replace against the truth, which only simulated fleets tell: which drives did die, and of what."""
+    """Compares the list of drives to replace with the truth, which only simulated fleets have: which drives died, and why."""
     from wane import fleet  # noqa: PLC0415
 
     with fleet.open(asked.fleet) as opened:
@@ -247,11 +247,11 @@ def judge(asked: argparse.Namespace) -> None:
         f"{found.died:,} drives died, {detected} of them listed as now or soon; {found.listed:,} listed so, {right} of them died"
     )
     if found.untold:
-        print(f"{found.untold:,} told nothing before the day on which they died, so that nothing could be said of them")
+        print(f"{found.untold:,} had no record before the day on which they died, so that no advice was possible")
 
 
 def claims(asked: argparse.Namespace) -> None:
-    """Measures published claims that stand on this package, and prints what they come to as JSON; ``wane reproduce`` asks so, and writes the page."""
+    """Measures published claims that need this package, and prints the results as JSON; ``wane reproduce`` calls it, and writes the page."""
     from wane.fleet import claims as published  # noqa: PLC0415
 
     if not asked.names:
@@ -266,7 +266,7 @@ def claims(asked: argparse.Namespace) -> None:
 
 
 def simulate(words: Sequence[str]) -> int:
-    """Hands over to the native command, which simulates."""
+    """Runs the native command, which simulates."""
     import signal  # noqa: PLC0415
 
     from wane import _wane  # noqa: PLC0415
@@ -278,7 +278,7 @@ def simulate(words: Sequence[str]) -> int:
 
 
 def report(asked: argparse.Namespace) -> None:
-    """Draws a page: the fleet at a glance, what to replace and why, how models fare, states, failures that come together."""
+    """Draws a page: an overview of the fleet, what to replace and why, failure rates of models, states, failures that come together."""
     from wane import fleet  # noqa: PLC0415
     from wane.fleet._report import write  # noqa: PLC0415
 

@@ -1,6 +1,6 @@
 """The analyses by name, for the verb ``analyze``: those of this package and those of ``wane.fleet.analyses``.
 
-Whoever adds one adds a line to ``ANALYSES`` there: a name, and a function of a data frame of drive-days with options by keyword, whose answer has
+To add an analysis, add a line to ``ANALYSES`` there: a name, and a function of a data frame of drive-days with options by keyword. Its answer has
 ``table()`` and ``to_dict()``, and ``plot()`` if it can be drawn.
 """
 
@@ -19,19 +19,19 @@ from wane.fleet.store import Fleet
 
 Analysis = Callable[..., Any]
 
-#: Those that ask for failure tickets, and not for drive-days.
+#: Analyses of failure tickets instead of drive-days.
 OF_TICKETS: dict[str, Analysis] = {"correlated": correlated}
 
 
 def names_of_analyses() -> dict[str, Analysis]:
     """All analyses by name."""
-    # At the first use: it brings libraries of statistics.
+    # Imported on first use, because it imports libraries of statistics.
     others: Mapping[str, Analysis] = import_module("wane.fleet.analyses").ANALYSES
     return {**OF_TICKETS, "survival": survival, **others}
 
 
 def options_of(name: str, given: Sequence[str]) -> dict[str, Any]:
-    """Options of an analysis from texts such as ``groups=3``; a list is written with commas.
+    """Reads options of an analysis from texts such as ``groups=3``; lists have commas.
 
     Raises:
         FleetError: There is no such analysis or option, or the value is of another kind.
@@ -56,7 +56,7 @@ def _listed(takes: Mapping[str, Any]) -> str:
 
 
 def _kinds(analysis: Analysis) -> dict[str, Callable[[str], Any]]:
-    """What makes a value of a text, by the options that a text can say."""
+    """Functions that read an option's value from a text, for the options that a text can express."""
     kinds: dict[str, Callable[[str], Any]] = {}
     for key, parameter in list(inspect.signature(analysis).parameters.items())[1:]:
         kind = str(parameter.annotation)
@@ -79,8 +79,8 @@ def analyze(fleet: Fleet, name: str, *, rows_max: int | None = None, **options: 
     Args:
         fleet: The fleet.
         name: One of `names_of_analyses`.
-        rows_max: Of more drive-days than these, every n-th drive is taken.
-        **options: Its own, by keyword. ``attributes`` and ``model`` choose columns and drives before it is asked; ``None`` is none.
+        rows_max: If there are more drive-days than this, only every n-th drive is taken.
+        **options: The analysis' own options, by keyword. ``attributes`` and ``model`` choose columns and drives beforehand; ``None`` chooses all.
 
     Raises:
         FleetError: There is no such analysis or option.
@@ -101,12 +101,12 @@ def analyze(fleet: Fleet, name: str, *, rows_max: int | None = None, **options: 
     if rows_max is not None and len(frame) > rows_max:
         drives = frame["serial"].unique()
         frame = frame[frame["serial"].isin(drives[:: -(-len(frame) // rows_max)])].reset_index(drop=True)
-    # The columns and drives are chosen; what asks for them besides gets them.
+    # Columns and drives are chosen already; analyses that also take these options get them.
     return known[name](frame, **{key: value for key, value in given.items() if key in takes})
 
 
 def numbers(fleet: Fleet) -> list[str]:
-    """The columns of drive-days that are attributes: numbers that at least one file told."""
+    """The columns of drive-days that are attributes: numbers that at least one file has."""
     table = fleet.query("DESCRIBE SELECT * FROM days").to_pylist()
     numeric = ("BIGINT", "DOUBLE", "INTEGER", "SMALLINT", "FLOAT", "HUGEINT")
     names = [

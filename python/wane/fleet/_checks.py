@@ -1,7 +1,7 @@
-"""What a staged part must hold against itself and the fleet: each drive and day once, each serial number one model.
+"""Checks of a staged part, by itself and against the fleet: each drive and day occurs once, each serial number has one model.
 
-Counters that go back are no error, as drives do reset theirs: they are told, and kept as they are. All of it is asked in SQL, over the columns that
-it needs.
+Counters that go back are no error, because drives do reset them: they are reported, and kept unchanged. All checks are SQL queries over the
+columns that they need.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from wane._errors import FleetError
 from wane.fleet._plain import counted, excerpt, moment, named, quoted
 from wane.fleet.store import Ledger, Part, connect, scan
 
-#: Bytes for the checks, beside which a file is parsed.
+#: Bytes for the checks, while a file is parsed at the same time.
 MEMORY_BYTES = 256 << 20
 
-#: Counters that never fall unless they are reset: ATA attributes that all vendors count alike, and quantities by name. Sectors that are pending (197)
-#: or could not be read offline (198) are none: they are fewer again once they were rewritten.
+#: Counters that never fall unless they are reset: ATA attributes that all vendors count the same way, and quantities by name. Sectors that are
+#: pending (197) or could not be read offline (198) are not among them: their number falls when they are rewritten.
 COUNTERS = (
     "smart_5_raw",
     "smart_187_raw",
@@ -37,14 +37,14 @@ COUNTERS = (
     "flash_written_bytes",
 )
 
-#: The key of a row, and how its second part is called.
+#: The key of a row, and the name of the key's second part.
 KEYS = {"days": ("date", "day"), "records": ("time", "moment"), "tickets": ("time", "moment")}
 
 
 class Checks:
-    """What is known of the fleet's drives, while files are added.
+    """Knowledge of the fleet's drives while files are added.
 
-    ``known`` has a row a drive: its model, its last day, and its counters then.
+    ``known`` has a row for each drive: its model, its last day, and its counters on that day.
     """
 
     def __init__(self, folder: Path, ledger: Ledger) -> None:
@@ -56,7 +56,7 @@ class Checks:
             self.learn(folder / part.place)
 
     def close(self) -> None:
-        """Lets go of DuckDB."""
+        """Closes DuckDB."""
         self.connection.close()
 
     def models(self) -> dict[str, str]:
@@ -64,17 +64,17 @@ class Checks:
         return dict(self._rows("SELECT serial, model FROM known"))
 
     def part(self, number: int, kind: str, place: Path) -> Part:
-        """What a staged file holds, by its rows."""
+        """Describes a staged file by its rows."""
         day = "date" if kind != "tickets" else "time"
         query = f"SELECT count(*), count(DISTINCT serial), CAST(min({day}) AS DATE), CAST(max({day}) AS DATE) FROM {scan([place])}"
         rows, drives, first, last = self._rows(query)[0]
         return Part(number, kind, rows, drives, str(first), str(last))
 
     def itself(self, place: Path, name: str, kind: str) -> None:
-        """Holds a part against itself.
+        """Checks a part by itself.
 
         Raises:
-            FleetError: A drive and day are there twice, or a drive has two models.
+            FleetError: A drive and day occur twice, or a drive has two models.
         """
         key, word = KEYS[kind]
         new = scan([place])
@@ -99,10 +99,10 @@ class Checks:
             )
 
     def repeats(self, place: Path, name: str, part: Part, ledger: Ledger) -> int:
-        """Rows that the fleet has already, with the same values.
+        """Number of rows that the fleet has already, with the same values.
 
         Raises:
-            FleetError: It has one with other values, or of another kind of file.
+            FleetError: It has such a row with other values, or from another kind of file.
         """
         over = [each for each in ledger.parts if each.first <= part.last and part.first <= each.last]
         for other in (each for each in over if {each.kind, part.kind} == {"days", "records"}):
@@ -125,7 +125,7 @@ class Checks:
         for column in dict.fromkeys([*columns["n"], *columns["o"]]):
             if column in ("serial", key, "source"):
                 continue
-            # A column that one side lacks is missing there, and missing differs from a value.
+            # A column that one side lacks counts as missing there, which differs from a value.
             sides = [f"{side}.{named(column)}" if column in columns[side] else "NULL" for side in ("n", "o")]
             differs.append((column, f"{sides[0]} IS DISTINCT FROM {sides[1]}", sides))
         joined = f"FROM {new} n JOIN {old} o ON n.serial = o.serial AND n.{key} = o.{key}"
@@ -148,7 +148,7 @@ class Checks:
         return int(total)
 
     def without_repeats(self, place: Path, part: Part, ledger: Ledger, out: Path) -> None:
-        """Writes the rows of a part that the fleet has not."""
+        """Writes the rows of a part that the fleet does not have."""
         key, _ = KEYS[part.kind]
         there = [
             self.folder / each.place
@@ -161,7 +161,7 @@ class Checks:
         )
 
     def backward(self, place: Path, kind: str) -> list[str]:
-        """Counters that go back in a part or from the fleet's last day before it, a sentence each."""
+        """Counters that go back within a part or since the fleet's last day before it, a sentence for each."""
         there = [name for name in COUNTERS if name in self._columns(scan([place]))]
         if not there:
             return []
@@ -190,7 +190,7 @@ class Checks:
         return notes
 
     def learn(self, place: Path) -> None:
-        """Takes what a part says into ``known``."""
+        """Updates ``known`` from a part."""
         columns = self._columns(scan([place]))
         key = "time" if "time" in columns else "date"
         chosen = ", ".join(

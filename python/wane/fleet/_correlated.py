@@ -1,7 +1,7 @@
 """Failures that come together: on one node, in one rack, within minutes or weeks.
 
-An array's rebuild assumes that drives fail independently. How far that is wrong is told by shares of failures that have another one near, beside
-what the same failures would have with their times dealt out anew: then only their places, and how many fail when, are left in common.
+An array's rebuild assumes that drives fail independently. To show how wrong that is, the shares of failures with another one near are compared with
+those after the times of the same failures are shuffled, which keeps only their places and the number of failures over time.
 
 Source: Alibaba's SSD failure tickets; Han et al., "An In-Depth Study of Correlated Failures in Production SSD-Based Data Centers", FAST 2021.
 """
@@ -35,10 +35,10 @@ class Correlated:
     """How failures come together.
 
     Attributes:
-        failures: All of them.
-        places: By place: places with a failure, the share of failures at places with more than one, and the most at one place.
-        near: A row a place and window: the share of failures with another one at the same place within it, before or after, and the same
-            with times dealt out anew: mean, least and most of 20 draws.
+        failures: Number of failures.
+        places: For each kind of place: places with a failure, the share of failures at places with more than one, and the most at one place.
+        near: A row for each place and window: the share of failures with another one at the same place within it, before or after, and the
+        same with shuffled times: mean, least and most of 20 draws.
     """
 
     failures: int
@@ -46,7 +46,7 @@ class Correlated:
     near: list[dict[str, Any]]
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The values as plain data for JSON."""
         told: dict[str, Any] = plain(vars(self))
         return told
 
@@ -55,7 +55,7 @@ class Correlated:
         return library("pandas").DataFrame(self.near)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draws the shares over the window, a line a place, with what independent times would give dashed."""
+        """Draws the shares over the window, a line for each place; dashed lines are for independent times."""
         library("matplotlib")
         from matplotlib.figure import Figure  # noqa: PLC0415
 
@@ -75,15 +75,15 @@ class Correlated:
 
 
 def correlated(tickets: Any, windows: tuple[int, ...] = WINDOWS, seed: int = 0) -> Correlated:
-    """How failures come together in space and time.
+    """Measures how failures come together in space and time.
 
     Args:
-        tickets: A row a failure, as the view ``tickets`` has them: ``time`` and at least one of ``node_id``, ``rack_id``, ``machine_room_id``.
-        windows: In minutes, above 0.
-        seed: Of the times that are dealt out anew.
+        tickets: A row for each failure, as in the view ``tickets``: ``time`` and at least one of ``node_id``, ``rack_id``, ``machine_room_id``.
+        windows: Windows in minutes, above 0.
+        seed: Seed of the shuffled times.
 
     Raises:
-        FleetError: There are fewer than two failures, or neither time nor place.
+        FleetError: There are fewer than two failures, or no time or no place.
     """
     if "time" not in tickets.columns:
         raise FleetError(f"tickets: have no column time, found {excerpt(', '.join(map(str, tickets.columns)))}")

@@ -1,8 +1,8 @@
-"""Backblaze's daily files, of any year: streams of CSV become a staged Parquet file, in bounded memory.
+"""Backblaze's daily files, of any year: turns streams of CSV into a staged Parquet file, in bounded memory.
 
 Columns are found by the header. ``date``, ``serial_number``, ``model`` and ``failure`` must be there; ``smart_N_raw`` and ``smart_N_normalized``
-become numbers; whatever else there is stays as text. Arrow parses and writes; where it refuses, the file is looked through row by row for the one
-sentence that tells what is wrong and in which line.
+become numbers; all other columns stay text. Arrow parses and writes. If it refuses, the file is searched row by row, for a message that says what is
+wrong and in which line.
 
 Source: Backblaze, "Drive Stats", https://www.backblaze.com/cloud-storage/resources/hard-drive-test-data
 """
@@ -31,11 +31,11 @@ NEEDED = ("date", "serial_number", "model", "failure")
 FLAGS = ("0", "1")
 SMART = re.compile(r"smart_\d+_(raw|normalized)")
 
-#: A raw value is a count in eight bytes at most; some vendors' tools write fractions. Arrow would take 0x10 for 16.
+#: A raw value is a count of at most eight bytes; some vendors' tools write fractions. Arrow would read 0x10 as 16.
 RAW_MAX = (1 << 64) - 1
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
-#: What hexadecimal looks like in the bytes of a CSV, where it begins a cell.
+#: Hexadecimal at the beginning of a cell, in the bytes of a CSV.
 HEXADECIMAL = (b"0x", b"0X")
 BEFORE_CELL = b',"\r\n\t +-'
 
@@ -47,7 +47,7 @@ def stage(given: Input, place: Path) -> None:
     """Writes a stream of CSV as a Parquet file with the fleet's columns.
 
     Raises:
-        FleetError: It is not as Backblaze's files are; the sentence gives the line.
+        FleetError: It is not in the form of Backblaze's files; the message gives the line.
     """
     pyarrow = library("pyarrow")
     header = read_header(given)
@@ -57,7 +57,7 @@ def stage(given: Input, place: Path) -> None:
             break
         except pyarrow.ArrowInvalid as error:
             _look_through(given, header)
-            # No row is wrong by itself. Then some attributes have fractions: once more, with those allowed.
+            # No row is wrong by itself, so some attributes have fractions. Parsed again with fractions allowed.
             if number == "float64":
                 raise FleetError(f"{given.name}: is no CSV that can be read: {error}") from None
     if (what := _out_of_range(place)) is not None:
@@ -71,7 +71,7 @@ def read_header(given: Input) -> list[str]:
     """The names of the columns.
 
     Raises:
-        FleetError: One is missing or there twice.
+        FleetError: A column is missing or occurs twice.
     """
     line = given.head().removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)[0].decode("utf-8", "replace").rstrip("\r")
     header = next(csv.reader([line]), [])
@@ -134,7 +134,7 @@ def _batches(given: Input, header: list[str], number: str) -> Iterator[Any]:
 
 
 def _ahead(items: Iterator[Any]) -> Iterator[Any]:
-    """The same items, the next of which is made on a thread of its own meanwhile: Arrow parses and writes without the interpreter's lock."""
+    """The same items, of which the next is made on another thread meanwhile: Arrow parses and writes without the interpreter's lock."""
     end = object()
     with ThreadPoolExecutor(1) as beside:
         waiting = beside.submit(next, items, end)
@@ -144,7 +144,7 @@ def _ahead(items: Iterator[Any]) -> Iterator[Any]:
 
 
 def _as_days(table: Any, names: list[str]) -> Any:
-    """The table with the fleet's names and order; a capacity that is not above zero is not known."""
+    """The table with the fleet's names and order; a capacity that is not above zero counts as unknown."""
     pyarrow, compute = library("pyarrow"), library("pyarrow.compute")
     table = table.rename_columns(["serial" if name == "serial_number" else name for name in table.column_names])
     if "source" not in table.column_names:
@@ -159,7 +159,7 @@ def _as_days(table: Any, names: list[str]) -> Any:
 
 
 def _out_of_range(place: Path) -> str | None:
-    """A value that no attribute has, or a day that cannot be, by the statistics of the Parquet file."""
+    """Finds a value that no attribute can have, or an impossible day, by the statistics of the Parquet file."""
     told = library("pyarrow.parquet").ParquetFile(place).metadata
     for group in range(told.num_row_groups):
         for index in range(told.num_columns):
@@ -183,7 +183,7 @@ def _most(name: str) -> int:
 
 
 def _has_hexadecimal(given: Input) -> bool:
-    """Whether a cell may begin with 0x: what Arrow made of it cannot be told from a decimal number."""
+    """Whether a cell may begin with 0x: after Arrow has read it, it looks like a decimal number."""
     before = b"\n"
     with given.opened() as stream:
         while block := stream.read(BLOCK_BYTES):
@@ -194,16 +194,16 @@ def _has_hexadecimal(given: Input) -> bool:
                     if text[max(at - 1, 0)] in BEFORE_CELL:
                         return True
                     at = text.find(sign, at + 1)
-            # A sign that lies across two blocks, with what stands before it.
+            # The mark may lie across two blocks, with the byte before it.
             before = text[-2:]
     return False
 
 
 def _look_through(given: Input, header: list[str]) -> None:
-    """Finds the first row that is wrong, and says so.
+    """Raises the error of the first wrong row.
 
     Raises:
-        FleetError: With the line, what was found, and what is allowed.
+        FleetError: It has the line, what was found, and what is allowed.
     """
     with given.opened() as stream:
         rows = csv.reader(io.TextIOWrapper(stream, "utf-8-sig", "replace", newline=""))
@@ -217,7 +217,7 @@ def _look_through(given: Input, header: list[str]) -> None:
 
 
 def _wrong(row: list[str], header: list[str]) -> str | None:
-    """What is wrong with a row."""
+    """Says what is wrong with a row; ``None`` if nothing is."""
     if len(row) != len(header):
         return f"has {len(row)} columns, the header has {len(header)}; columns are shifted or the row is cut off"
     cells = dict(zip(header, row, strict=True))

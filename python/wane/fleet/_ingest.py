@@ -1,7 +1,7 @@
-"""Adds files to a fleet: one by one, each whole or not at all, so that a run which ends in the middle goes on where it stopped.
+"""Adds files to a fleet one by one, each whole or not at all, so that an interrupted run can go on where it stopped.
 
-A file is known by the hash of its bytes, a member of a zip by that and its name: what is known is passed over. A part is staged, held against
-itself and against the fleet, and only then counts. A bad file ends the run with one sentence, and what came before it stays.
+A file is identified by the hash of its bytes, a member of a zip also by its name; known ones are skipped. A part is staged, checked by
+itself and against the fleet, and only then counts. A bad file ends the run with one sentence, and the files before it stay.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from wane.fleet._inputs import Input, inputs_of, kind_of
 from wane.fleet._plain import counted, first_line, library, quoted
 from wane.fleet.store import Entry, Folder, Ledger, Part, settle
 
-#: Ends of names by which a file in a folder is taken for a table of many drives, and not for one drive's record.
+#: Ends of names of files in a folder that are taken for a table of many drives instead of one drive's record.
 TABLES = (".csv", ".csv.gz", ".zip")
 
 STAGES = {"backblaze": ("days", _csv.stage), "alibaba": ("tickets", _tickets.stage)}
@@ -27,15 +27,15 @@ STAGES = {"backblaze": ("days", _csv.stage), "alibaba": ("tickets", _tickets.sta
 
 @dataclass
 class Taken:
-    """What an ingest did.
+    """Result of an ingest.
 
     Attributes:
-        files: Files and members that were ingested.
-        known: Those that the fleet had already.
-        skipped: A sentence for each that was bad and left out.
-        rows: Rows that were added: drive-days, records or tickets.
-        repeated: Rows that were there already with the same values.
-        notes: What was strange and was kept, a sentence each.
+        files: Number of files and members that were ingested.
+        known: Number of those that the fleet had already.
+        skipped: A sentence for each bad one that was left out.
+        rows: Number of rows that were added: drive-days, records or tickets.
+        repeated: Number of rows that were there already with the same values.
+        notes: A sentence for each oddity in what was kept.
     """
 
     files: int = 0
@@ -46,7 +46,7 @@ class Taken:
     notes: list[str] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The values as plain data for JSON."""
         return dict(vars(self))
 
     def __str__(self) -> str:
@@ -64,20 +64,20 @@ def ingest(
     skip_bad: bool = False,
     tell: Callable[[str], object] | None = None,
 ) -> Taken:
-    """Adds files to a fleet, and makes the fleet where there is none.
+    """Adds files to a fleet, and makes the fleet if it is missing.
 
     Args:
         fleet: The fleet's folder.
         files: Backblaze's daily CSV (plain, gzip, or members of a zip), Alibaba's tickets, records of smartctl, nvme or simulated drives, folders
-            of them, and folders of a simulated fleet. What each is, its content tells.
-        skip_bad: Leaves bad files out, and counts them.
-        tell: Is called with a line for each file.
+            of them, and folders of a simulated fleet. The kind of each is found from its content.
+            skip_bad: Whether bad files are left out and counted.
+            tell: Function that is called with a line for each file.
 
     Returns:
         What was done.
 
     Raises:
-        FleetError: A file is bad; what was ingested before stays. Or the folder is no fleet, or is in use.
+        FleetError: A file is bad, the folder is no fleet, or it is in use. What was ingested before stays.
         MissingExtraError: The extra ``fleet`` is not installed.
     """
     for name in ("duckdb", "pyarrow"):
@@ -112,7 +112,7 @@ def _into(folder: Folder, given: list[Path], skip_bad: bool, tell: Callable[[str
 
 
 class _Ingest:
-    """One run over the files given."""
+    """One run over the given files."""
 
     def __init__(
         self, folder: Folder, ledger: Ledger, checks: Checks, skip_bad: bool, tell: Callable[[str], object]
@@ -125,7 +125,7 @@ class _Ingest:
         self.taken = Taken()
 
     def path(self, path: Path) -> None:
-        """Ingests a file, or a folder's."""
+        """Ingests a file, or the files of a folder."""
         if not path.is_dir():
             self._file(path)
             return
@@ -202,7 +202,7 @@ class _Ingest:
             self._part(staged, "records", entry | {"repeated": batch.repeated, "skipped": len(batch.bad)}, batch.notes)
 
     def _simulation(self, folder: Path) -> None:
-        """Ingests a simulated fleet: all of its files that are new, or none."""
+        """Ingests all new files of a simulated fleet, or none."""
         found = _simulated.simulated_of(folder)
         known = self._hashes()
         files = [pair for pair in found.files if pair[3] not in known]
@@ -235,7 +235,7 @@ class _Ingest:
         self.taken.files += len(files) - 1
 
     def _as_it_is(self, number: int, kind: str, file: Path, days: Part) -> Part:
-        """Copies a file of a simulated fleet to its place, which does not count yet."""
+        """Copies a file of a simulated fleet to its place, where it does not count yet."""
         rows, drives = _simulated.rows_of(file)
         part = Part(number, kind, rows, drives, days.first, days.last)
         staged = self.folder.stage("copied.parquet")
@@ -244,7 +244,7 @@ class _Ingest:
         return part
 
     def _hashes(self) -> set[str]:
-        """The hashes of files that were ingested as a folder's."""
+        """The hashes of files that were ingested as part of a folder."""
         lists = [self.folder.path / entry.listed for entry in self.ledger.files if entry.listed is not None]
         if not lists:
             return set()
@@ -254,7 +254,7 @@ class _Ingest:
         }
 
     def _part(self, staged: Path, kind: str, entry: dict[str, Any], strange: Sequence[str] = ()) -> None:
-        """Checks a staged file, moves it to its place and writes it into the ledger, with what was strange of it."""
+        """Checks a staged file, moves it to its place and writes it into the ledger, with its oddities."""
         name = entry["name"]
         self.checks.itself(staged, name, kind)
         part = self.checks.part(self.ledger.next_number(), kind, staged)

@@ -1,4 +1,4 @@
-"""What is given to be ingested: files, folders and members of zips, as streams with a name, and what kind each is, by content."""
+"""Inputs to ingest: files, folders and members of zips, as streams with a name, and the kind of each, by content."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from typing import IO
 
 from wane._errors import FleetError
 
-#: Bytes that tell what kind an input is; Backblaze's widest header has some 5,000.
+#: Bytes from which an input's kind is found; Backblaze's widest header has some 5,000.
 HEAD_BYTES = 64 << 10
 
-#: What a damaged archive raises.
+#: Exceptions of a damaged archive.
 DAMAGE = (EOFError, zlib.error, zipfile.BadZipFile, gzip.BadGzipFile, NotImplementedError)
 
 GZIP_MAGIC = b"\x1f\x8b"
@@ -29,12 +29,12 @@ class Input:
     """One stream of bytes.
 
     Attributes:
-        name: Its path as given, with the member behind it.
-        file: The file that it lies in.
+        name: Its path as given, followed by the member.
+        file: The file that contains it.
         member: The member of a zip.
-        size: The file's, in bytes.
-        sha256: Of the file.
-        opener: Opens it anew, decompressed.
+        size: Size of the file, in bytes.
+        sha256: Hash of the file.
+        opener: Function that opens it again, decompressed.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Input:
 
     @contextmanager
     def opened(self) -> Iterator[IO[bytes]]:
-        """The decompressed bytes; what is damaged in them becomes one sentence."""
+        """Opens the decompressed bytes; damage in them becomes one sentence."""
         try:
             with self.opener() as stream:
                 yield stream
@@ -62,7 +62,7 @@ class Input:
 
 
 def sha256_of(file: Path) -> str:
-    """The hash of a file's bytes as they lie on disk.
+    """The hash of a file's bytes as they are on disk.
 
     Raises:
         FleetError: It cannot be read.
@@ -75,10 +75,10 @@ def sha256_of(file: Path) -> str:
 
 
 def inputs_of(file: Path) -> list[Input]:
-    """The streams in a file: itself, decompressed, or the CSV members of a zip, in the order of their names.
+    """The streams in a file: the decompressed file, or the CSV members of a zip, in the order of their names.
 
     Raises:
-        FleetError: It cannot be read, or is a zip that is damaged or without a CSV.
+        FleetError: It cannot be read, or is a zip that is damaged or has no CSV.
     """
     if not file.is_file():
         raise FleetError(f"{file}: is no file, and a pipe or device cannot be read twice")
@@ -103,7 +103,7 @@ def inputs_of(file: Path) -> list[Input]:
 
 
 def _counts(member: zipfile.ZipInfo) -> bool:
-    """Whether a member is data: a CSV that is neither hidden nor the shadow that macOS adds to each file."""
+    """Whether a member is data: a CSV that is neither hidden nor one of the extra files of macOS."""
     path = Path(member.filename)
     return path.suffix.lower() == ".csv" and "__MACOSX" not in path.parts and not path.name.startswith(".")
 
@@ -111,7 +111,7 @@ def _counts(member: zipfile.ZipInfo) -> bool:
 def _Member(file: Path, member: str) -> IO[bytes]:  # noqa: N802
     packed = zipfile.ZipFile(file)
     stream = packed.open(member)
-    # The zip's own handle stays until the member is closed: ZipFile counts who uses it.
+    # The zip's own handle stays open until the member is closed: ZipFile counts its users.
     packed.close()
     return stream
 
@@ -124,7 +124,7 @@ def kind_of(head: bytes) -> str:
     names = {name.strip().strip('"') for name in line.split(",")}
     if {"failure_time", "disk_id"} <= names:
         return "alibaba"
-    # A header that lacks one of these is still Backblaze's, and is told which.
+    # A header that lacks one of these is still taken for Backblaze's, and the error names the missing column.
     if len(names & {"date", "serial_number", "model", "failure", "capacity_bytes"}) >= 2:
         return "backblaze"
     return "smart"

@@ -1,7 +1,7 @@
-"""The advice of ``replacements`` held against the truth, which only simulated fleets tell: which drives did die, of what, and what was said of them.
+"""Compares the advice of ``replacements`` with the truth, which only simulated fleets have: which drives died, why, and what was advised about them.
 
-Each drive is judged once, by its last month: one that died by the month before the day of its failure, as that is what was known when something
-could be done.
+Each drive is judged once, by its last month. A drive that died is judged by the month before the day of its failure, since that was known when
+something could still be done.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from wane.fleet._replace import GROWING, STATE, judge_row, of_drives
 from wane.fleet.prediction.causes import LIVED
 from wane.fleet.store import Fleet
 
-#: What was said of a drive, the most urgent first; nothing at last.
+#: Advice about a drive, the most urgent first, no advice last.
 URGENCIES = ("now", "soon", "by-date", "past-rating", "nothing")
 
 
 @dataclass(frozen=True)
 class Judged:
-    """What the advice was worth.
+    """Quality of the advice.
 
     Attributes:
-        rows: A row a cause: ``cause``, ``drives``, how many of them were listed as each of `URGENCIES`, how many are ``untold``,
-            ``with_signs``, how many showed signs before they died, and ``signs_found``, how many of those were listed as ``now`` or ``soon``.
-        died: Drives that died.
-        listed: Drives that were listed as ``now`` or ``soon``.
-        detected: The share of the drives that died of which it was said.
-        right: The share of those listed that died.
-        untold: Drives that told nothing before the day on which they died.
+        rows: A row for each cause: ``cause``, ``drives``, how many of them were listed as each of `URGENCIES`, how many are ``untold``,
+        ``with_signs``, how many showed signs before they died, and ``signs_found``, how many of those were listed as ``now`` or ``soon``.
+        died: Number of drives that died.
+        listed: Number of drives that were listed as ``now`` or ``soon``.
+        detected: Share of the drives that died which were listed so.
+        right: Share of the listed drives that died.
+        untold: Number of drives without a record before the day on which they died.
     """
 
     rows: list[dict[str, Any]]
@@ -41,7 +41,7 @@ class Judged:
     untold: int
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The values as plain data for JSON."""
         told: dict[str, Any] = plain(vars(self))
         return told
 
@@ -51,10 +51,10 @@ class Judged:
 
 
 def judge(fleet: Fleet) -> Judged:
-    """Holds the advice of ``replacements`` against the truth, cause by cause.
+    """Compares the advice of ``replacements`` with the truth, cause by cause.
 
     Args:
-        fleet: One with simulated drives; others in it are left out.
+        fleet: A fleet with simulated drives; its other drives are left out.
 
     Raises:
         FleetError: The fleet has no truth.

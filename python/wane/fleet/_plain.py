@@ -1,4 +1,4 @@
-"""What the parts of the package share: the libraries of the extra, sentences, numbers for JSON."""
+"""Helpers of the package: the libraries of the extra, sentences, numbers for JSON."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from typing import Any
 
 from wane._extras import need
 
-#: The extra that brings what `wane.fleet` stands on.
+#: The extra with the libraries that `wane.fleet` needs.
 EXTRA = "fleet"
 
 #: Most letters of a found value in a sentence.
 EXCERPT_MAX = 60
 
-#: The first day that a file may tell: what lies before is a clock that was never set.
+#: The first day that a file may contain: earlier days come from a clock that was never set.
 FIRST_DAY = date(1970, 1, 1)
 
 
 def tomorrow() -> date:
-    """The last day that a file may tell: a clock half a day ahead is well, one that is further ahead is wrong."""
+    """The last day that a file may contain: a clock may be half a day ahead, but not more."""
     return datetime.now(UTC).date() + timedelta(days=1)
 
 
 def moment(seconds: float) -> str:
-    """A moment of Unix time as people write it."""
+    """Formats a moment of Unix time for people."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def days_allowed() -> str:
-    """The days that a file may tell, for a sentence."""
+    """The days that a file may contain, for a message."""
     return f"allowed are {FIRST_DAY} to {tomorrow()}, which is tomorrow in UTC; was a clock wrong?"
 
 
 def library(name: str) -> ModuleType:
-    """A module that the extra ``fleet`` brings; ``MissingExtraError`` where it is not installed."""
+    """Imports a module of the extra ``fleet``; raises ``MissingExtraError`` if it is not installed."""
     return need(name, EXTRA, "wane.fleet")
 
 
@@ -46,7 +46,7 @@ def excerpt(found: object) -> str:
 
 
 def first_line(error: object) -> str:
-    """What a library says of an error, in one line."""
+    """A library's error message, in one line."""
     return str(error).strip().partition("\n")[0]
 
 
@@ -66,7 +66,7 @@ def named(column: str) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it: numbers of NumPy become Python's, and what is not finite becomes ``None``."""
+    """Converts a value for JSON: NumPy numbers become Python numbers, and numbers that are not finite become ``None``."""
     if isinstance(value, dict):
         return {str(key): plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):

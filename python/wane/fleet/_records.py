@@ -1,7 +1,7 @@
-"""Folders of what smartctl and nvme tell, and records of simulated drives: files become rows of the view ``records``.
+"""Folders of the output of smartctl and nvme, and records of simulated drives: files become rows of the view ``records``.
 
 A row is a drive at a moment. It has the attributes as ``smart_N_raw`` (the number that smartctl made of the raw value) and
-``smart_N_normalized``, and each quantity that ``wane doctor`` understands by its name. The day is that of UTC, whatever zone the machine was in.
+``smart_N_normalized``, and each quantity that ``wane doctor`` knows by its name. Days are in UTC, whatever the machine's time zone.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from wane.fleet._plain import counted, days_allowed, excerpt, library, moment, t
 #: Files whose records become one part.
 FILES_MAX = 5_000
 
-#: Serial numbers that name no drive: what tools write in their place.
+#: Serial numbers that name no drive: placeholders that tools write.
 NAMELESS = re.compile(r"redacted|unknown|none|n/?a|not available|(.)\1*", re.IGNORECASE)
 
 FIRST_NUMBER = re.compile(r"\s*(?:0x([0-9a-fA-F]+)|(\d+))")
@@ -30,14 +30,14 @@ LAST_DAY = datetime(2200, 1, 1, tzinfo=UTC).timestamp()
 
 @dataclass
 class Batch:
-    """Rows of some files, and which files they are of.
+    """Rows of some files, and the files themselves.
 
     Attributes:
-        rows: By serial and time.
+        rows: The rows, by serial and time.
         files: Name, size and hash of each file.
-        bad: The sentences of those that were left out.
-        repeated: Rows that were there twice with the same values.
-        passed: Rows that a later one of the same second in their file differs from, which stands.
+        bad: A sentence for each file that was left out.
+        repeated: Number of rows that occurred twice with the same values.
+        passed: Number of rows that were replaced by a later, different row of the same second in the same file.
         passed_first: The first file with such rows.
     """
 
@@ -50,19 +50,19 @@ class Batch:
 
     @property
     def notes(self) -> list[str]:
-        """What is to be told of the files."""
+        """Notes on the files."""
         if not self.passed:
             return []
         rows, where = counted(self.passed, "record"), f"first of {self.passed_first}"
         return [f"{rows} left out, {where}, as a later one of the same second in the file stands"]
 
     def take(self, name: str, size: int, digest: str, rows: list[dict[str, Any]]) -> None:
-        """Adds a file's rows, all or none.
+        """Adds all of a file's rows or none.
 
-        A drive that is asked twice within a second has gone on meanwhile: of such rows of one file the last stands.
+        If a drive has several rows within a second in one file, the last one counts.
 
         Raises:
-            FleetError: A drive has other values at the same moment in another file, or another model.
+            FleetError: A drive has other values at the same moment in another file, or it has another model.
         """
         last: dict[tuple[str, int], dict[str, Any]] = {}
         repeated, passed = 0, 0
@@ -89,13 +89,13 @@ class Batch:
 
 
 def batches(files: list[Path], known: set[str], models: dict[str, str], skip_bad: bool) -> Iterator[Batch]:
-    """Reads files, those of them that are not known by their hash.
+    """Reads the files whose hashes are not known.
 
     Args:
         files: The files, in order.
         known: Hashes of files that were ingested.
         models: The model of each serial number that the fleet knows; new ones are added.
-        skip_bad: Whether a bad file is left out and told, and no error.
+        skip_bad: Whether a bad file is left out and noted instead of being an error.
 
     Raises:
         FleetError: A file is bad.
@@ -135,7 +135,7 @@ def _readings(file: Path) -> list[dict[str, Any]]:
         readings = read_smart(file)
     except SmartError as error:
         raise FleetError(str(error)) from None
-    # An OCP page has neither name nor time: it belongs to the record before it.
+    # An OCP page has no name and no time: it belongs to the record before it.
     records: list[dict[str, Any]] = []
     for reading in readings:
         if reading["source"] == "ocp-page" and records:
@@ -146,10 +146,10 @@ def _readings(file: Path) -> list[dict[str, Any]]:
 
 
 def row_of(reading: dict[str, Any], name: str) -> dict[str, Any]:
-    """A reading as a row.
+    """Makes a row from a reading.
 
     Raises:
-        FleetError: It does not tell which drive, or when.
+        FleetError: It does not have the drive's name, or the time.
     """
     serial, model, seconds = reading["serial"], reading["model"], reading["unix_seconds"]
     if serial is None or NAMELESS.fullmatch(serial) or not serial.isprintable():
@@ -164,7 +164,7 @@ def row_of(reading: dict[str, Any], name: str) -> dict[str, Any]:
     if seconds is None or not 0 < seconds < LAST_DAY:
         raise FleetError(f"{name}: tells no time between 1970 and 2200; `smartctl -x --json` does")
     day, is_simulated = datetime.fromtimestamp(seconds, UTC).date(), "simulated" in reading
-    # A simulated drive has a clock of its own, and ages years in a minute.
+    # A simulated drive has its own clock, and ages years in a minute.
     if day > tomorrow() and not is_simulated:
         raise FleetError(f"{name}: is of {day}, {days_allowed()}")
     known = {key: told["value"] for key, told in reading["known"].items()}

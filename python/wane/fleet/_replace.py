@@ -1,8 +1,8 @@
-"""What to replace, when, and why: rules over each drive's last month, by its own sources.
+"""Which drives to replace, when, and why: rules over each drive's last month, each with its source.
 
-Counts of errors are judged by their growth, as ``wane doctor`` does: sectors that were lost years ago are no reason. Wear is no failure: where it
-grows, its day is told, and nothing is urgent. A drive that told nothing for a week is silent: it is listed if what it told last was urgent, with the
-day of its last record, and else counted alone.
+Error counts are judged by their growth, as by ``wane doctor``: sectors that were lost years ago are no reason. Wear is no failure: if it grows,
+the day on which the rating is used up is given, without urgency. A drive without a record for a week is silent. It is listed, with the day of its
+last record, if that record was urgent; otherwise it is only counted.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from wane._errors import FleetError
 from wane.fleet._plain import counted, library, named, plain
 from wane.fleet.store import Fleet
 
-#: Days over which growth is judged, and after which a drive counts as gone.
+#: Days over which growth is judged, and days without a record after which a drive counts as gone.
 WINDOW_DAYS = 30
 GONE_DAYS = 7
 
-#: Days ahead for which the end of the rated wear is told.
+#: Days ahead for which the end of the rated wear is given.
 AHEAD_DAYS = 365
 
 #: Percent of the rated wear from which a drive is near it.
 NEAR_PERCENT = 90
 
-#: Percent of wear, which is told in whole ones, that must have grown for a day to be told.
+#: Least growth of wear for which a day is given, in percent; wear is reported in whole percents.
 GROWN_PERCENT_MIN = 2
 
-#: Counts whose growth is a reason, with words, and where the rule comes from.
+#: Counts whose growth is a reason, with words for it and the source of the rule.
 GROWING = {
     "smart_197_raw": ("sectors that wait to be rewritten", "Backblaze watches attribute 197"),
     "pending_sectors": ("sectors that wait to be rewritten", "Backblaze watches attribute 197"),
@@ -42,7 +42,7 @@ GROWING = {
     "blocks_bad_grown": ("bad blocks", "OCP Datacenter NVMe SSD Specification, log page C0h"),
 }
 
-#: Bits of NVMe's critical warning with which a drive fails, and those with which it serves on and promises less: as ``wane doctor`` judges them.
+#: Bits of NVMe's critical warning with which a drive fails, and those with which it works on with reduced guarantees, as ``wane doctor`` judges them.
 #: Bit 1, temperature, is no reason to replace a drive.
 WARNED_NOW = {0: "the spare is below its threshold", 2: "the drive is degraded", 3: "the drive is read-only"}
 WARNED_SOON = {
@@ -61,19 +61,19 @@ STATE = (
 
 @dataclass
 class Replacements:
-    """What to replace.
+    """Which drives to replace.
 
     Attributes:
-        drives: A row a drive: ``serial``, ``model``, ``urgency`` (``now``, ``soon``, ``past-rating`` or ``by-date``), ``by`` (the day of the rated
-            wear, or ``None``), ``reasons`` with their sources, ``last_day``, ``silent_since`` (``last_day`` of a silent drive, else ``None``); the
-            most urgent first.
-        seen: Drives that told something in the last week.
-        gone: Drives that did not, without having failed: silent ones.
-        gone_listed: Those of them that are listed, as what they told last was urgent.
-        failed: Drives that failed.
-        still: Drives with errors or lost sectors that did not grow in the month: no reason.
-        once: Drives with errors or lost sectors of which the month has one value: whether they grow is not known.
-        near: Drives that are not listed though 90 % or more of their rated wear is used: it did not grow, or the month has one value of it.
+        drives: A row for each drive: ``serial``, ``model``, ``urgency`` (``now``, ``soon``, ``past-rating`` or ``by-date``), ``by`` (the day on
+        which the rated wear is used up, or ``None``), ``reasons`` with their sources, ``last_day``, ``silent_since`` (``last_day`` of a silent
+        drive, otherwise ``None``); the most urgent first.
+        seen: Number of drives with a record in the last week.
+        gone: Number of drives without one that have not failed: silent drives.
+        gone_listed: Number of silent drives that are listed, because their last record was urgent.
+        failed: Number of drives that failed.
+        still: Number of drives with errors or lost sectors that did not grow in the month, which is no reason.
+        once: Number of drives with errors or lost sectors of which the month has one value, so that their growth is unknown.
+        near: Number of drives that are not listed although 90 % or more of their rated wear is used: it did not grow, or the month has one value.
         last_day: The fleet's last day.
     """
 
@@ -88,7 +88,7 @@ class Replacements:
     last_day: date
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The values as plain data for JSON."""
         told: dict[str, Any] = plain(vars(self))
         return told
 
@@ -106,7 +106,7 @@ def replacements(fleet: Fleet) -> Replacements:
         FleetError: The fleet has no drive-days.
     """
     there = fleet.columns()
-    # Simulated drives have clocks of their own, which say nothing of today where there are others.
+    # Simulated drives have their own clocks, which say nothing about today if there are other drives.
     query = "SELECT COALESCE(max(date) FILTER (source IS DISTINCT FROM 'simulated'), max(date)) AS last FROM days"
     bounds = fleet.query(query).to_pylist()[0]
     if bounds["last"] is None:
@@ -123,12 +123,12 @@ def replacements(fleet: Fleet) -> Replacements:
 
 
 def _take(found: Replacements, row: dict[str, Any], columns: list[str]) -> None:
-    """Counts a drive that did not fail, and lists it where there is a reason."""
+    """Counts a drive that did not fail, and lists it if there is a reason."""
     is_silent = row["last_day"] < found.last_day - timedelta(days=GONE_DAYS)
     urgency, by, reasons = judge_row(row, columns)
     if is_silent:
         found.gone += 1
-        # Nobody knows whether it still wears; what was failing has not become better by silence.
+        # Whether a silent drive still wears is unknown; but a failing drive has not become better by silence.
         if urgency not in ("now", "soon"):
             return
         found.gone_listed += 1
@@ -150,11 +150,11 @@ def _take(found: Replacements, row: dict[str, Any], columns: list[str]) -> None:
 
 
 def of_drives(fleet: Fleet, columns: list[str], days: str = "days") -> Any:
-    """A row a drive: what it told last, and of the month before its last record each column's values, first, growth and days.
+    """A row for each drive: its last values, and for each column, over the month before its last record, count, first value, growth and days.
 
-    ``days`` is a table of SQL: the view, or a part of it.
+    ``days`` is an SQL table: the view, or a part of it.
 
-    Growth is the sum of increases from each value to the next; a fall is a reset, across which nothing is known.
+    Growth is the sum of increases from each value to the next; a fall is a reset, over which growth is unknown.
     """
     latest, steps, month = [""], [""], ["serial"]
     for name in columns:
@@ -187,7 +187,7 @@ def _value(row: dict[str, Any], name: str) -> float | None:
 
 
 def judge_row(row: dict[str, Any], columns: list[str]) -> tuple[str | None, date | None, list[str]]:
-    """Urgency, the day of the rated wear, and the reasons."""
+    """Returns urgency, the day on which the rated wear is used up, and the reasons."""
     now = _failing(row)
     soon: dict[str, str] = {}
     for name in (each for each in columns if each in GROWING):
@@ -205,7 +205,7 @@ def judge_row(row: dict[str, Any], columns: list[str]) -> tuple[str | None, date
 
 
 def _growth(row: dict[str, Any], name: str) -> str:
-    """How a count grew in the month: "0 to 2 in 20 days", or by how much where it went back in between."""
+    """Says how a count grew in the month: "0 to 2 in 20 days", or by how much if it went back in between."""
     days = counted(int(row[f"days {name}"]), "day")
     if not row[f"fell {name}"]:
         return f"{row[f'first {name}']:,.0f} to {row[name]:,.0f} in {days}"
@@ -214,7 +214,7 @@ def _growth(row: dict[str, Any], name: str) -> str:
 
 def _failing(row: dict[str, Any]) -> list[str]:
     reasons = []
-    # A critical warning fails the assessment too, and says what of: its bits are judged where there are any.
+    # A critical warning also fails the assessment, and its bits say why; so if there are bits, they are judged instead.
     if _value(row, "is_passed") == 0 and not _value(row, "critical_warning"):
         reasons.append("the drive's own assessment is that it fails (SMART status)")
     spare, threshold = _value(row, "available_spare_percent"), _value(row, "available_spare_threshold_percent")
@@ -226,17 +226,17 @@ def _failing(row: dict[str, Any]) -> list[str]:
 
 
 def _warned(row: dict[str, Any], bits: dict[int, str]) -> list[str]:
-    """What these bits of NVMe's critical warning say."""
+    """Returns the reasons from these bits of NVMe's critical warning."""
     told = int(_value(row, "critical_warning") or 0)
     source = "NVM Express, log page 02h, critical warning"
     return [f"{words} ({source})" for bit, words in bits.items() if told >> bit & 1]
 
 
 def _wear(row: dict[str, Any]) -> tuple[date | None, str | None]:
-    """The day on which the rated wear is used, if within a year: by the month's growth; beyond the rating there is no day.
+    """Estimates the day on which the rated wear is used up, if within a year, from the month's growth; beyond the rating there is no day.
 
-    Wear is told in whole percents, so that a growth of g lies between g - 1 and g + 1, and so does what is left. One of a single percent has no
-    least rate, and so no day. ``wane doctor`` has the same interval of two records.
+    Wear is reported in whole percents, so that a growth of g lies between g - 1 and g + 1, and likewise for what is left. A growth of one percent has
+    no least rate, and so no day. ``wane doctor`` has the same interval for two records.
     """
     used, first = _value(row, "percentage_used_percent"), _value(row, "first percentage_used_percent")
     if used is None:
@@ -250,7 +250,7 @@ def _wear(row: dict[str, Any]) -> tuple[date | None, str | None]:
         return None, None
 
     def day(left: float, percent: float, whole: Any = np.ceil) -> date:
-        """The day on which so much is worn at a growth of so much in the days that were watched."""
+        """The day on which ``left`` percent are worn at a growth of ``percent`` in the watched days."""
         last: date = row["last_day"]
         return last + timedelta(days=int(whole(left * watched / percent)))
 

@@ -1,6 +1,6 @@
-"""One page on a fleet, in the style of a run's: at a glance, what to replace, how drive models fare, states, failures that come together.
+"""One page on a fleet, in the style of a run's report: overview, what to replace, failure rates of models, states, failures that come together.
 
-The page has no times of its own: the same fleet gives the same bytes.
+The page does not contain the time at which it was made, so that the same fleet gives the same bytes.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from wane.fleet.prediction.models import RULE
 from wane.fleet.prediction.survival import RANK_DRIVE_DAYS_MIN, untold_models, yearly_rates
 from wane.fleet.store import Fleet
 
-#: Rows of a table on the page; what is beyond is counted.
+#: Most rows of a table on the page; further rows are only counted.
 ROWS_MAX = 40
 
-#: Notes at the head of the page.
+#: Most notes at the head of the page.
 NOTES_MAX = 20
 
-#: Drive-days of one drive model on which states are clustered; of more, every n-th drive.
+#: Most drive-days of one drive model for clustering states; of more, every n-th drive is taken.
 STATE_ROWS_MAX = 50_000
 
-#: Rows of the table of patterns: they are many, and those at the end are of single drives.
+#: Most rows of the table of patterns: there are many, and the last ones are of single drives.
 PATTERNS_MAX = 12
 
 
 def report(fleet: Fleet) -> str:
-    """A page on a fleet, as HTML that needs nothing else.
+    """Makes a page on a fleet, as self-contained HTML.
 
     Raises:
-        FleetError: The fleet has nothing in it.
+        FleetError: The fleet is empty.
     """
     told = fleet.summary()
     if not told["drive_days"] and not told["tickets"]:
@@ -63,7 +63,7 @@ def report(fleet: Fleet) -> str:
     return _wane.document(f"Fleet {fleet.path.name}", "".join(parts))
 
 
-#: What the first bytes of every page have.
+#: Mark among the first bytes of every page.
 MARK = b'<meta name="generator" content="wane">'
 
 
@@ -71,7 +71,7 @@ def write(fleet: Fleet, place: Path, force: bool = False) -> None:
     """Writes the page.
 
     Raises:
-        FleetError: It cannot be written, or would overwrite a file that is none of wane's without ``force``.
+        FleetError: It cannot be written, or would overwrite, without ``force``, a file that wane did not write.
     """
     if place.is_file() and not force and MARK not in place.read_bytes()[:1024] and place.stat().st_size > 0:
         raise FleetError(f"{place}: exists, and wane did not write it: give another name, or --force to overwrite it")
@@ -151,7 +151,7 @@ def _to_replace(found: Replacements, failures_told: bool) -> str:
 
 
 def _models(rates: list[dict[str, Any]], silent: Any) -> str:
-    """A row a model; ``silent`` are the drive-days of models of which nobody tells whether drives failed."""
+    """A row for each model; ``silent`` are the drive-days of models for which no file says whether drives failed."""
     rows = [
         [
             row["model"],
@@ -200,14 +200,14 @@ def _rule(fleet: Fleet) -> str:
 
 
 def _states(fleet: Fleet, model: str) -> list[str]:
-    """States and transitions of the drive model with the most drive-days, where the analyses are there and have an answer."""
+    """States and transitions of the drive model with the most drive-days, if the analyses are installed and have an answer."""
     known = names_of_analyses()
     days, drives = _of_model(fleet, model)
     parts = []
     states = None
     for name in (each for each in ("health-states", "transitions") if each in known):
         heading = name.replace("-", " ").capitalize()
-        # The same number of states gives the same clusters, and so the same numbers of states.
+        # With the same number of states, the clusters and the numbering of states are the same.
         options: dict[str, Any] = {} if states is None else {"states": states}
         try:
             answer = analyze(fleet, name, model=model, rows_max=STATE_ROWS_MAX, **options)
@@ -234,14 +234,14 @@ def _states(fleet: Fleet, model: str) -> list[str]:
 
 
 def _of_model(fleet: Fleet, model: str) -> tuple[int, int]:
-    """How many drive-days and drives a model has."""
+    """Numbers of drive-days and of drives of a model."""
     query = f"SELECT count(*) AS days, count(DISTINCT serial) AS drives FROM days WHERE model = {quoted(model)}"
     row = fleet.query(query).to_pylist()[0]
     return row["days"], row["drives"]
 
 
 def _sampled(days: int, drives: int, taken: int) -> str:
-    """That not all drives were taken, and which."""
+    """Says which drives were taken, if not all were."""
     if days <= STATE_ROWS_MAX:
         return ""
     step = -(-days // STATE_ROWS_MAX)
@@ -301,7 +301,7 @@ def _cell(value: Any) -> str:
 
 
 def _picture(answer: Any) -> str:
-    """The answer's picture as SVG within the page; the same bytes each time."""
+    """The answer's picture as SVG for the page; the same bytes each time."""
     if not hasattr(answer, "plot"):
         return ""
     matplotlib = library("matplotlib")

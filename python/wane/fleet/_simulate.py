@@ -1,4 +1,4 @@
-"""Simulated fleets, by the native part: here, or in ranges of drives on a cluster of Dask."""
+"""Simulated fleets, made by the native part: here, or in ranges of drives on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from wane._extras import need
 from wane._plain import plain as plain_settings
 from wane.fleet._plain import excerpt
 
-#: Files of a range that a worker of a cluster is given.
+#: Files in a range for one worker of a cluster.
 FILES_PER_RANGE = 4
 
 
 @dataclass(frozen=True)
 class SimulatedFleet:
-    """What a simulation came to.
+    """Result of a simulation.
 
     Attributes:
-        folder: Where records and truth lie; ``ingest`` takes it.
-        drives: How many drives there are.
-        rows: Their records.
-        failed: How many failed, by cause.
-        already: Whether they were there before.
+        folder: The folder of records and truth; ``ingest`` takes it.
+        drives: Number of drives.
+        rows: Number of records.
+        failed: Number of failed drives, by cause.
+        already: Whether all was there before.
     """
 
     folder: Path
@@ -50,19 +50,19 @@ def simulate(
     progress: bool = False,
     scheduler: Any = None,
 ) -> SimulatedFleet:
-    """Simulates a fleet into a folder: what its drives tell, and the truth about them.
+    """Simulates a fleet into a folder: its drives' records, and the truth about the drives.
 
-    An interrupted simulation goes on when it is called again. The same settings give the same bytes, however many threads and machines there are.
+    Another call continues an interrupted simulation. The same settings give the same bytes with any number of threads and machines.
 
     Args:
-        fleet: A file, a dict of what a file would say, or ``None`` for the fleet of all defaults.
+        fleet: A file, a dict with the keys of a file, or ``None`` for a fleet of all defaults.
         out: The folder.
-        set: Keys above it, such as ``{"days": 90, "model.0.count": 1000}``.
-        drives: The first drive and the one behind the last, both multiples of 16 or the fleet's end; all without.
-        threads: How many drives are simulated at a time; one a core without.
-        force: Begins anew where the folder holds another simulation.
-        progress: Shows progress.
-        scheduler: A client of Dask, whose cluster simulates ranges of the drives. A scenario that a model names must be where the workers find it.
+        set: Keys that override it, such as ``{"days": 90, "model.0.count": 1000}``.
+        drives: The first drive and the end, which is excluded, both multiples of 16 or the fleet's end; by default all drives.
+        threads: Number of drives that are simulated at a time; by default one on each core.
+        force: Whether to begin anew if the folder holds another simulation.
+        progress: Whether to show progress.
+        scheduler: A Dask client, whose cluster simulates ranges of the drives. Workers must find a scenario that a model names.
 
     Raises:
         FleetError: The settings, the range or the folder are wrong.
@@ -82,7 +82,7 @@ def simulate(
         if not is_client(scheduler):
             raise FleetError(f"scheduler: found {excerpt(type(scheduler).__name__)}, allowed is a client of Dask")
         _on_cluster(scheduler, job, drives)
-        # All is there; this says so.
+        # All is there; this call confirms it.
         job = _Job(path, table, assignments, os.fspath(out), asked, threads, False, progress)
     rows, already, count, failed = job.run()
     return SimulatedFleet(Path(out), count, rows, failed, already)
@@ -125,7 +125,7 @@ def _given(fleet: object) -> tuple[str | None, dict[str, Any] | None]:
 
 
 def _written(key: str, value: object) -> str:
-    """A value as an assignment has it."""
+    """Formats a value for an assignment."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float | str):
@@ -134,7 +134,7 @@ def _written(key: str, value: object) -> str:
 
 
 def _on_cluster(client: Any, job: _Job, drives: Sequence[int] | None) -> None:
-    """Has workers simulate ranges that are not there yet, and puts their files into the folder."""
+    """Has workers simulate the missing ranges, and puts their files into the folder."""
     distributed = need("distributed", "dask", "wane.fleet.simulate on a cluster")
     count, of_file = _wane.simulated_drives(job.path, job.table, job.set)
     first, end = drives if drives is not None else (0, count)
@@ -153,7 +153,7 @@ def _on_cluster(client: Any, job: _Job, drives: Sequence[int] | None) -> None:
     try:
         for future in distributed.as_completed(list(futures)):
             for name, content in sorted(future.result().items(), reverse=True):
-                # The truth first: where the records are, both are.
+                # The truth first: if the records are there, both are.
                 place = out / name
                 place.parent.mkdir(exist_ok=True)
                 staged = place.with_name(f".{place.name}")
@@ -171,13 +171,13 @@ def part(
     set: list[str],  # noqa: A002
     drives: str,
 ) -> dict[str, bytes]:
-    """Simulates a range of drives; its files by their names in the folder. Runs on a worker.
+    """Simulates a range of drives on a worker; returns its files by their names in the folder.
 
     Args:
-        path: The fleet's file, by whose folder scenarios are found.
-        text: What it says.
-        table: Or the settings as a dict.
-        set: Assignments above them.
+        path: The fleet's file; scenarios are relative to its folder.
+        text: Its text.
+        table: The settings as a dict, instead of a file.
+        set: Assignments that override them.
         drives: The range.
     """
     with tempfile.TemporaryDirectory() as folder:

@@ -1,6 +1,6 @@
-"""Folders of a simulated fleet, as ``wane fleet simulate`` writes them: records become rows of ``hours`` and ``days``, the truth those of ``truth``.
+"""Folders of a simulated fleet, written by ``wane fleet simulate``: records become rows of ``hours`` and ``days``, the truth rows of ``truth``.
 
-A folder counts when all of its drives are there, and says so. Several folders may hold parts of one fleet. Each file is known by its hash.
+A folder counts only if it says that all of its drives are there. Several folders may hold parts of one fleet. Each file is identified by its hash.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ SETTINGS = "fleet.toml"
 #: Hashes of the files, as ``sha256sum`` writes them.
 SUMS = "SHA256SUMS"
 
-#: The metadata of each file by which it is told from others.
+#: The metadata that identify each file.
 SIMULATED = b"wane.simulated"
 
-#: What helps where a file is missing or damaged.
+#: Advice for a missing or damaged file.
 AGAIN = "`wane fleet simulate` with the same settings makes it anew"
 
-#: What helps where nobody knows of which fleet the drives are.
+#: Advice if it is unknown to which fleet the drives belong.
 ANEW = "`wane fleet simulate --force` with the same settings begins anew"
 
-#: Drives of a file.
+#: Drives in a file.
 FILE_DRIVES = 16
 
-#: The rated wear that is used, by the attribute in which each of the two sets tells it.
+#: Used share of the rated wear, by the attribute that reports it in each of the two sets.
 WEAR = {"smart_230_raw": "CAST(smart_230_raw AS DOUBLE)", "smart_202_raw": "CAST(100 - smart_202_raw AS DOUBLE)"}
 
 
@@ -47,9 +47,9 @@ class Simulated:
 
     Attributes:
         folder: Its path.
-        hourly: Whether its records are of hours.
+        hourly: Whether its records are hourly.
         files: Records, truth, size and hash of each pair of files.
-        part: Which drives of the fleet it holds, in words, where these are not all.
+        part: The drives of the fleet that it holds, in words, if these are not all.
     """
 
     folder: Path
@@ -59,7 +59,7 @@ class Simulated:
 
 
 def is_simulated(folder: Path) -> bool:
-    """Whether a folder says that it is a simulated fleet, or has drives of one."""
+    """Whether a folder is marked as a simulated fleet, or has drives of one."""
     return (folder / MANIFEST).is_file() or any((folder / "records").glob("simulated-*.parquet"))
 
 
@@ -67,7 +67,7 @@ def simulated_of(folder: Path) -> Simulated:
     """The files of a folder.
 
     Raises:
-        FleetError: Drives of it are missing or damaged, or it is of another format.
+        FleetError: Some of its drives are missing or damaged, or it is of another format.
     """
     try:
         told = json.loads((folder / MANIFEST).read_bytes())
@@ -93,7 +93,7 @@ def simulated_of(folder: Path) -> Simulated:
 
 
 def _sums_of(folder: Path) -> dict[str, str]:
-    """The hashes of a folder's files, by their names from the folder on."""
+    """The hashes of a folder's files, by their paths relative to the folder."""
     try:
         lines = (folder / SUMS).read_text().splitlines()
     except (OSError, ValueError) as error:
@@ -102,10 +102,10 @@ def _sums_of(folder: Path) -> dict[str, str]:
 
 
 def _sum_of(folder: Path, name: str, sums: dict[str, str]) -> str:
-    """The hash of a folder's file, which is the one that the folder says.
+    """The hash of a folder's file, after a check against the folder's list.
 
     Raises:
-        FleetError: It is not, or the file is missing.
+        FleetError: The hash is not the listed one, or the file is missing.
     """
     file = folder / name
     if not file.is_file():
@@ -117,17 +117,17 @@ def _sum_of(folder: Path, name: str, sums: dict[str, str]) -> str:
 
 
 def _part_of(told: dict[str, Any]) -> str:
-    """Which part of a fleet a folder holds, in words."""
+    """The part of a fleet that a folder holds, in words."""
     return (
         f"drives {told['first']} to {told['end'] - 1} of a fleet of {told['drives_of_fleet']}; the others are not there"
     )
 
 
 def _metadata_of(file: Path, fleet: str) -> dict[bytes, bytes]:
-    """What a file says of itself, that it is the one of this fleet by its name.
+    """A file's metadata, after a check that it is this fleet's file of that name.
 
     Raises:
-        FleetError: It is not, or it is missing or damaged.
+        FleetError: It is another file, or it is missing or damaged.
     """
     if not file.is_file():
         raise FleetError(f"{file}: is missing; {AGAIN}")
@@ -147,7 +147,7 @@ def _metadata_of(file: Path, fleet: str) -> dict[bytes, bytes]:
 
 
 def stage_days(connection: Any, files: list[Path], place: Path) -> None:
-    """Writes the last record of each drive's day, without the attributes that nobody told."""
+    """Writes the last record of each drive's day, without the attributes that no drive reported."""
     paths = ", ".join(quoted(str(file)) for file in files)
     table = f"read_parquet([{paths}])"
     columns = [row[0] for row in connection.execute(f"DESCRIBE SELECT * FROM {table}").fetchall()]
@@ -166,13 +166,13 @@ def stage_days(connection: Any, files: list[Path], place: Path) -> None:
 
 
 def rows_of(file: Path) -> tuple[int, int]:
-    """Rows and drives of a file of records or of the truth, which has a row group a drive."""
+    """Numbers of rows and drives in a file of records or of the truth, which has a row group for each drive."""
     metadata = library("pyarrow.parquet").read_metadata(file)
     return metadata.num_rows, metadata.num_row_groups
 
 
 def copy(file: Path, place: Path) -> None:
-    """Copies a file as it is."""
+    """Copies a file unchanged."""
     try:
         shutil.copyfile(file, place)
     except OSError as error:

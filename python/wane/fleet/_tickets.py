@@ -1,6 +1,6 @@
-"""Alibaba's failure tickets: a row a failed SSD, with where it stood, as the view ``tickets``.
+"""Alibaba's failure tickets: a row for each failed SSD, with its place, as the view ``tickets``.
 
-``serial`` is the disk's number, ``time`` the failure's, in the operator's local time as it was published. Attributes keep their names
+``serial`` is the disk's number, ``time`` that of the failure, in the operator's local time as published. Attributes keep their names
 (``r_x`` raw, ``n_x`` normalized).
 
 Source: Alibaba, "dcbrain", SSD open data; Xu et al., "General Feature Selection for Failure Prediction in Large-scale SSD Deployment", DSN 2021.
@@ -23,7 +23,7 @@ def stage(given: Input, place: Path) -> None:
     """Writes a CSV of tickets as a Parquet file.
 
     Raises:
-        FleetError: It is not as Alibaba's are.
+        FleetError: It is not in the form of Alibaba's files.
     """
     pyarrow, reader = library("pyarrow"), library("pyarrow.csv")
     compute = library("pyarrow.compute")

@@ -1,18 +1,18 @@
-"""A fleet is a folder: Parquet files, opened in place, and ``fleet.json``, the one list of what counts.
+"""A fleet's folder: Parquet files, opened in place, and ``fleet.json``, the only list of what counts.
 
-    fleet.json                  format, parts, ledger of ingested files
-    days/000001.parquet         a row a drive and day
-    records/000002.parquet      a row a drive and moment: smartctl's and simulated records
-    tickets/000003.parquet      a row a failure, as operators wrote it down
-    hours/000004.parquet        a row a drive and hour, of simulated fleets
-    truth/000004.parquet        a row a simulated drive: what became of it, and why
-    files/000002.parquet        the files of a folder that was ingested as one
+        fleet.json                  format, parts, ledger of ingested files
+        days/000001.parquet         a row for each drive and day
+        records/000002.parquet      a row for each drive and moment: smartctl's and simulated records
+        tickets/000003.parquet      a row for each failure, as operators recorded it
+        hours/000004.parquet        a row for each drive and hour, of simulated fleets
+        truth/000004.parquet        a row for each simulated drive: what became of it, and why
+        files/000002.parquet        the files of a folder that was ingested as one
 
-Nothing in it is ever changed. A part is written under a name of its own, moved to its place, and counts from the moment at which a new
-``fleet.json`` replaces the old one: whatever ends a run in between leaves what was there. Files that ``fleet.json`` does not name are leftovers of
-such a run, which readers do not see and the next ingest removes.
+Nothing in it is ever changed. A part is written under a temporary name, moved to its place, and counts from the moment at which a new
+``fleet.json`` replaces the old one, so that an interrupted run leaves the fleet as it was. Files that ``fleet.json`` does not name are leftovers of
+such a run; readers ignore them, and the next ingest removes them.
 
-Queries are DuckDB's, over views. Missing is NULL, and never zero.
+Queries are in DuckDB's SQL, over views. Missing values are NULL, never zero.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from typing import Any
 from wane._errors import FleetError
 from wane.fleet._plain import counted, excerpt, first_line, library, named, quoted
 
-#: The version of the folder: it changes when a reader of the old one would misread the new one.
+#: Version of the folder's format. It changes when a reader of the old format would misread the new one.
 FORMAT = 1
 
-#: The mark by which ``fleet.json`` is told from others.
+#: The mark that tells ``fleet.json`` from other files of that name.
 MARK = "a fleet of wane"
 
 #: Bytes that DuckDB may take before it spills to disk.
@@ -50,10 +50,10 @@ DAYS = {
     "source": "VARCHAR",
 }
 
-#: Those of the view ``tickets``.
+#: Columns of the view ``tickets``.
 TICKETS = {"serial": "VARCHAR", "model": "VARCHAR", "time": "TIMESTAMP", "failure": "BOOLEAN", "source": "VARCHAR"}
 
-#: Those of the view ``truth``, which only simulated drives have.
+#: Columns of the view ``truth``, which only simulated drives have.
 TRUTH = {
     "serial": "VARCHAR",
     "model": "VARCHAR",
@@ -77,8 +77,8 @@ class Part:
     Attributes:
         number: Its number, from 1, in the order of ingestion.
         kind: One of `KINDS`.
-        rows: Its rows.
-        drives: Its drives.
+        rows: Number of its rows.
+        drives: Number of its drives.
         first: Its first day, ISO 8601.
         last: Its last day.
     """
@@ -101,16 +101,16 @@ class Entry:
     """A line of the ledger: a file that was ingested, a member of one, or a folder.
 
     Attributes:
-        name: The name that it had.
-        kind: What it was: ``backblaze``, ``alibaba``, ``smart``, ``simulated``.
-        bytes: Its size, of a folder that of its files.
-        sha256: Of its bytes; of a folder ``None``, whose files ``listed`` has.
+        name: Its name when it was ingested.
+        kind: Its kind: ``backblaze``, ``alibaba``, ``smart``, ``simulated``.
+        bytes: Its size; for a folder that of its files.
+        sha256: Hash of its bytes; ``None`` for a folder, whose files are in ``listed``.
         member: The member of a zip.
-        rows: Rows that it added.
-        repeated: Rows that were there already, with the same values.
-        skipped: Files of it that were bad and left out.
+        rows: Number of rows that it added.
+        repeated: Number of rows that were there already, with the same values.
+        skipped: Number of its files that were bad and left out.
         listed: The Parquet file that names a folder's files.
-        notes: What was strange and was kept, a sentence each.
+        notes: A sentence for each oddity in what was kept.
     """
 
     name: str
@@ -127,13 +127,13 @@ class Entry:
 
 @dataclass
 class Ledger:
-    """What ``fleet.json`` says."""
+    """Contents of ``fleet.json``."""
 
     parts: list[Part] = field(default_factory=list)
     files: list[Entry] = field(default_factory=list)
 
     def holds(self, sha256: str, member: str | None = None) -> bool:
-        """Whether these bytes were ingested, under whatever name."""
+        """Whether these bytes were ingested, under any name."""
         return any(each.sha256 == sha256 and each.member == member for each in self.files)
 
     def of(self, kind: str) -> list[Part]:
@@ -141,13 +141,13 @@ class Ledger:
         return [part for part in self.parts if part.kind == kind]
 
     def next_number(self) -> int:
-        """A number that neither a part nor a list of files has."""
+        """A number that no part and no list of files has."""
         listed = (int(Path(entry.listed).stem) for entry in self.files if entry.listed is not None)
         return max([0, *(part.number for part in self.parts), *listed]) + 1
 
 
 class Folder:
-    """A fleet's folder, by its paths: what is read and replaced in it."""
+    """A fleet's folder: its paths, and how its files are read and replaced."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -158,11 +158,11 @@ class Folder:
         return self.path / "fleet.json"
 
     def read(self) -> Ledger:
-        """What the fleet holds.
+        """Reads the list of what the fleet holds.
 
         Raises:
-            FleetError: There is none, or it is of another format.
-        """
+            FleetError: There is no fleet, or it is of another format.
+            """
         try:
             told = json.loads(self.manifest.read_bytes())
         except FileNotFoundError:
@@ -183,10 +183,10 @@ class Folder:
             raise FleetError(f"{self.manifest}: is damaged: {error}") from None
 
     def check(self, ledger: Ledger) -> None:
-        """Whether all files of the fleet are there.
+        """Checks that all files of the fleet are there.
 
         Raises:
-            FleetError: One is not.
+            FleetError: One is missing.
         """
         listed = [entry.listed for entry in ledger.files if entry.listed is not None]
         for place in (*(part.place for part in ledger.parts), *listed):
@@ -196,7 +196,7 @@ class Folder:
                 )
 
     def write(self, ledger: Ledger) -> None:
-        """Replaces ``fleet.json``, whole or not at all: the one moment at which new parts count."""
+        """Replaces ``fleet.json``, whole or not at all; from that moment new parts count."""
         told = {
             "mark": MARK,
             "format": FORMAT,
@@ -216,7 +216,7 @@ class Folder:
         return folder / name
 
     def clean(self, ledger: Ledger) -> None:
-        """Removes what an ended run left: parts that ``fleet.json`` does not name, and staged files."""
+        """Removes the leftovers of an interrupted run: parts that ``fleet.json`` does not name, and staged files."""
         known = {part.place for part in ledger.parts} | {entry.listed for entry in ledger.files}
         for kind in (*KINDS, "files", ".staging"):
             for file in sorted((self.path / kind).glob("*")):
@@ -225,10 +225,10 @@ class Folder:
 
     @contextmanager
     def claimed(self) -> Iterator[Ledger]:
-        """The fleet for one process that adds to it; made where it is not there.
+        """Claims the fleet for a process that adds to it; makes it if it is missing.
 
         Raises:
-            FleetError: Another process has it, the folder holds something else, lacks a file, or cannot be written.
+            FleetError: Another process uses it, or the folder holds something else, lacks a file, or cannot be written.
         """
         try:
             if self.path.is_dir() and not self.manifest.exists() and not self._is_ours():
@@ -255,12 +255,12 @@ class Folder:
             yield ledger
 
     def _is_ours(self) -> bool:
-        """Whether the folder is empty, or an ended run made it and no more."""
+        """Whether the folder is empty, or holds only what an interrupted run began."""
         return {file.name for file in self.path.iterdir()} <= {".lock", ".fleet.json", ".staging"}
 
 
 def settle(staged: Path, place: Path) -> None:
-    """Moves a written file to its place, so that it is there whole after a power cut too."""
+    """Moves a written file to its place, so that it is whole even after a power cut."""
     with staged.open("rb") as file:
         os.fsync(file.fileno())
     place.parent.mkdir(exist_ok=True)
@@ -273,7 +273,7 @@ def settle(staged: Path, place: Path) -> None:
 
 
 def connect(memory_bytes: int = MEMORY_BYTES) -> Any:
-    """A DuckDB in memory that spills into the system's folder for temporary files."""
+    """Opens a DuckDB in memory that spills into the system's folder for temporary files."""
     duckdb = library("duckdb")
     spill = Path(tempfile.gettempdir()) / f"wane-fleet-{os.getpid()}"
     connection = duckdb.connect()
@@ -285,17 +285,17 @@ def connect(memory_bytes: int = MEMORY_BYTES) -> Any:
 
 
 def scan(paths: Sequence[Path]) -> str:
-    """Parquet files as a table of SQL, columns matched by name."""
+    """Parquet files as an SQL table, with columns matched by name."""
     return f"read_parquet([{', '.join(quoted(str(path)) for path in paths)}], union_by_name=true)"
 
 
 class Fleet:
-    """A fleet that is opened, to be asked. It sees what was there when it was opened.
+    """An open fleet, for queries. It shows the fleet as it was when it was opened.
 
-    ``days`` is a view with a row a drive and day: ``serial``, ``model``, ``date``, ``capacity_bytes``, ``failure``, ``source``, the attributes as
-    ``smart_N_raw`` and ``smart_N_normalized``, and named quantities with their unit at the end (``percentage_used_percent``), as far as files told
-    them. Of a drive's records of one day it has the last. ``records`` has all of them with their ``time``, and ``tickets`` failures as operators
-    wrote them down. What was not told is NULL; a record of smartctl does not say whether a drive failed.
+    ``days`` is a view with a row for each drive and day: ``serial``, ``model``, ``date``, ``capacity_bytes``, ``failure``, ``source``, the attributes
+    as ``smart_N_raw`` and ``smart_N_normalized``, and named quantities with their unit at the end (``percentage_used_percent``), as far as files have
+    them. If a drive has several records on a day, it has the last one. ``records`` has all records with their ``time``, and ``tickets`` failures as
+    operators recorded them. Missing values are NULL; a record of smartctl does not say whether a drive failed.
     """
 
     def __init__(self, path: str | os.PathLike[str], memory_bytes: int = MEMORY_BYTES) -> None:
@@ -311,10 +311,10 @@ class Fleet:
         return self.folder.path
 
     def query(self, sql: str) -> Any:
-        """Asks in SQL, over the views ``days``, ``records``, ``tickets``, ``hours`` and ``truth``.
+        """Runs an SQL query over the views ``days``, ``records``, ``tickets``, ``hours`` and ``truth``.
 
         Args:
-            sql: One query of DuckDB.
+            sql: One query in DuckDB's SQL.
 
         Returns:
             A ``pyarrow.Table``.
@@ -344,12 +344,12 @@ class Fleet:
         """Rows of the view ``days`` as a data frame.
 
         Args:
-            columns: Which, beside ``serial``, ``model``, ``date`` and ``failure``, which it always has; all without.
-            models: Of which models; of all without.
+            columns: Columns in addition to ``serial``, ``model``, ``date`` and ``failure``, which are always there; by default all.
+            models: Models of the drives; by default all.
 
         Returns:
-            A ``pandas.DataFrame`` sorted by serial and date; missing is NaN. ``failure`` is a bool, false where nobody told; its
-            ``attrs["failures_untold"]`` names the models of which nobody ever did.
+            A ``pandas.DataFrame`` sorted by serial and date; missing values are NaN. ``failure`` is a bool, false if it is unknown; the
+            models for which it is always unknown are in ``attrs["failures_untold"]``.
 
         Raises:
             FleetError: There is no such column, or no such model.
@@ -380,11 +380,11 @@ class Fleet:
         return frame
 
     def summary(self) -> dict[str, Any]:
-        """The fleet at a glance: counts, days, sources, failures and their rate a year.
+        """Overview of the fleet: counts, days, sources, failures.
 
         Returns:
             ``drive_days``, ``drives``, ``models``, ``failures``, ``first`` and ``last`` (ISO 8601), ``drive_days_by_source``,
-            ``tickets``, ``files`` (each of a folder too) and ``skipped_files``.
+            ``tickets``, ``files`` (including each file of a folder) and ``skipped_files``.
         """
         row = self.query(
             "SELECT count(*) AS drive_days, count(DISTINCT serial) AS drives, count(DISTINCT model) AS models, "
@@ -401,7 +401,7 @@ class Fleet:
         }
 
     def _files(self) -> int:
-        """How many files were ingested, each of a folder too."""
+        """Number of ingested files, including each file of a folder."""
         listed = [self.path / entry.listed for entry in self.ledger.files if entry.listed is not None]
         single = len(self.ledger.files) - len(listed)
         return single + (
@@ -409,7 +409,7 @@ class Fleet:
         )
 
     def close(self) -> None:
-        """Lets go of DuckDB."""
+        """Closes DuckDB."""
         self._connection.close()
 
     def __enter__(self) -> Fleet:

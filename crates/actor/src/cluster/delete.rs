@@ -1,4 +1,4 @@
-//! Deleting an object: a note that it is deleted, on more drives than may be lost, so that no drive that comes back brings it back.
+//! Deletion of an object: more drives than may be lost note that it is deleted, so that a returning drive cannot bring it back.
 
 use futures_util::future::join_all;
 use wane_units::excerpt;
@@ -9,13 +9,13 @@ use crate::wire::Which;
 use crate::{ActorError, RingId, auth};
 
 impl Cluster {
-    /// Deletes an object. N shares are no more to be had without one of K + 1 notes.
+    /// Deletes an object. With K + 1 notes, any N of its drives include one that has a note.
     pub(crate) async fn delete(&self, name: &str) -> Result<(), ActorError> {
         check_name(name)?;
         let survey = self.find_everywhere(name).await;
         let known = match survey.readable(name) {
             Ok(found) => found.header.clone(),
-            // What cannot be decoded any more can still be deleted.
+            // An object that can no longer be decoded can still be deleted.
             Err(error @ ActorError::Lost(_)) => survey.versions.values().next_back().ok_or(error)?.header.clone(),
             Err(error) => return Err(error),
         };

@@ -1,4 +1,4 @@
-//! Which shares of which version of an object are where.
+//! Search for an object's shares: which drives keep which shares of which version.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use crate::share::{Header, Version};
 use crate::wire::from_json;
 use crate::{ActorError, Members, RingId};
 
-/// Drives that are asked first, before the object's code is known.
+/// Drives to ask first, before the object's code is known.
 const FIRST: u16 = 4;
 
-/// What drives tell of one version.
+/// What drives report about one version.
 #[derive(Clone, Debug)]
 pub(crate) struct Found {
     /// The description of one of its shares.
@@ -25,21 +25,21 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    /// Every share is there.
+    /// Whether every share is there.
     pub(crate) fn is_complete(&self) -> bool {
         self.holders.len() == usize::from(self.header.layout.code.shares())
     }
 
-    /// Enough shares are there.
+    /// Whether enough shares are there to decode the object.
     fn is_whole(&self) -> bool {
         self.holders.len() >= usize::from(self.header.layout.code.data)
     }
 }
 
-/// What drives tell of an object.
+/// What drives report about an object.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Survey {
-    /// Its versions; a deleted one is there without shares.
+    /// Its versions; a deletion is a version without shares.
     pub(crate) versions: BTreeMap<Version, Found>,
     /// Drives that did not answer, with the reasons.
     pub(crate) silent: Vec<String>,
@@ -66,12 +66,12 @@ impl Survey {
         }
     }
 
-    /// The newest version that counts: one that is deleted, or that enough shares are left of.
+    /// The newest version that counts: a deletion, or one with enough shares left.
     pub(crate) fn newest(&self) -> Option<&Found> {
         self.versions.values().rev().find(|found| found.header.deleted || found.is_whole())
     }
 
-    /// All drives answered, and none knows of it.
+    /// Whether all drives answered and none knows the object.
     pub(crate) fn is_unknown(&self) -> bool {
         self.versions.is_empty() && self.silent.is_empty()
     }
@@ -84,7 +84,7 @@ impl Survey {
     /// The object as it can be read.
     ///
     /// # Errors
-    /// There is none, or too few shares are left of it.
+    /// There is no such object, or too few of its shares are left.
     pub(crate) fn readable(&self, name: &str) -> Result<&Found, ActorError> {
         let name = excerpt(name);
         let silent = match self.silent.len() {
@@ -111,7 +111,7 @@ impl Survey {
 }
 
 impl Cluster {
-    /// What some drives keep of an object. Who does not answer is asked once more if the others know of another address.
+    /// Asks some drives what they keep of an object. A drive that does not answer is asked again if the others know another address of it.
     async fn ask_for(&self, object: RingId, drives: &[RingId], survey: &mut Survey) {
         let (target, before) = (format!("/v1/objects/{object}"), self.peers.members());
         let ask = async |drive: RingId| {
@@ -126,7 +126,7 @@ impl Cluster {
         }
     }
 
-    /// Asks the drives where the object should be, and all others only if it is not all there.
+    /// Asks the drives that should have the object, and all others only if it is not complete there.
     pub(crate) async fn find(&self, name: &str) -> Survey {
         let object = RingId::of_object(name);
         let ring = self.peers.ring();
@@ -137,7 +137,7 @@ impl Cluster {
         if let Some(placed) = code.and_then(|code| ring.place(object, code.shares()).ok()) {
             let others: Vec<RingId> = placed.into_iter().filter(|drive| !first.contains(drive)).collect();
             self.ask_for(object, &others, &mut survey).await;
-            // The newest that was heard of is all there, or deleted: no other drive can know of a newer one that counts.
+            // The newest known version is complete or deleted: no other drive can know a newer one that counts.
             let all = |found: &Found| found.header.deleted || found.is_complete();
             if survey.versions.values().next_back().is_some_and(all) {
                 return survey;

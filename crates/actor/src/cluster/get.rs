@@ -1,4 +1,4 @@
-//! Reading an object, stripe by stripe. What is lost of a stripe is decoded by the drives, each a byte range.
+//! Reading an object, stripe by stripe. The drives decode the lost cells of a stripe, each of them a byte range.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -16,12 +16,12 @@ use crate::store::{Key, hex};
 use crate::wire::Order;
 use crate::{ActorError, Layout, RingId};
 
-/// What was read.
+/// Result of reading an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Got {
     /// Bytes of the object.
     pub size: u64,
-    /// Bytes of it that drives had to decode.
+    /// Bytes of the object that drives had to decode.
     pub decoded: u64,
 }
 
@@ -36,7 +36,7 @@ struct Download<'a> {
 }
 
 impl Cluster {
-    /// Reads an object into `output`. Bytes that are written before an error are not to be used.
+    /// Reads an object into `output`. After an error, discard the bytes that were written.
     pub(crate) async fn get(&self, name: &str, output: &mut dyn Write) -> Result<Got, ActorError> {
         let survey = self.find(name).await;
         let found = survey.readable(name)?.clone();
@@ -73,7 +73,7 @@ impl Download<'_> {
         Key { object: self.found.header.object(), version: self.found.header.version, share }
     }
 
-    /// Goes on without shares whose drives failed; any other error ends the reading.
+    /// Continues without shares whose drives failed; any other error ends the reading.
     fn without(&mut self, error: ActorError) -> Result<(), ActorError> {
         let ActorError::Unreachable { what, drives } = error else { return Err(error) };
         self.found.holders.retain(|_, drive| !drives.contains(drive));
@@ -81,7 +81,7 @@ impl Download<'_> {
         Ok(())
     }
 
-    /// The cells of data of a stripe.
+    /// Reads or decodes the data cells of a stripe.
     async fn stripe(&mut self, stripe: u64) -> Result<Vec<Bytes>, ActorError> {
         let code = self.layout().code;
         let mut cells: BTreeMap<u16, Bytes> = BTreeMap::new();
@@ -119,7 +119,7 @@ impl Download<'_> {
         (share, read.map_err(|error| blame(drive, error)))
     }
 
-    /// Has the lost cells made: of N drives that keep shares each makes its byte range.
+    /// Has the lost cells made: each of N drives that keep shares makes its byte range.
     async fn decode(&mut self, stripe: u64, lost: &[u16]) -> Result<BTreeMap<u16, Bytes>, ActorError> {
         let is_held = |share: &u16| self.found.holders.contains_key(share);
         debug_assert!(!lost.iter().any(is_held), "what is lost is made of other shares");

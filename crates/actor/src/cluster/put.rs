@@ -1,7 +1,7 @@
 //! Putting an object, stripe by stripe.
 //!
-//! Cells go to the N drives of their shares. Then each of these makes its own byte range of all parities: block j of the K parities is drive j's work. A drive
-//! that fails meanwhile is left out as far as the quorum allows; as long as the put lasts, another drive stands in for it as a coder.
+//! Cells go to the N drives of their shares. Then each of these drives makes its own byte range of all parities: drive j makes block j of the K
+//! parities. A drive that fails meanwhile is left out if the quorum allows; until the put ends, another drive codes in its place.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -19,19 +19,19 @@ use crate::store::{Key, Plan, hex};
 use crate::wire::{Named, Order, Seal, Which};
 use crate::{ActorError, Code, RingId, auth};
 
-/// How an object is put.
+/// Options of a put.
 #[derive(Clone, Copy, Debug)]
 pub struct PutOptions {
     /// Shares of data and of parity.
     pub code: Code,
     /// Bytes of a cell: a multiple of 64 up to 8 MiB.
     pub cell: u32,
-    /// Shares Q that must be on the disk before the put is acknowledged; all N + K of them without. Q is N or more, so that the object can be read,
-    /// and more than K: the N + K - Q drives without a share may keep one of an older version each, and must be fewer than N.
+    /// Shares Q that must be on disks before the put is acknowledged; `None`: all N + K. Q is N or more, so that the object can be read, and
+    /// more than K: the N + K - Q drives without a share may each keep one of an older version, and must be fewer than N.
     pub quorum: Option<u16>,
 }
 
-/// What was put.
+/// Result of a put.
 #[derive(Clone, Debug)]
 pub struct Put {
     /// Its version.
@@ -55,12 +55,12 @@ struct Upload<'a> {
     /// Drives that failed, and why.
     dead: BTreeSet<RingId>,
     why: BTreeSet<String>,
-    /// Drives that code in the place of dead ones, by the dead ones' shares.
+    /// Drives that code in place of dead drives, by the dead drives' shares.
     substitutes: BTreeMap<u16, RingId>,
 }
 
 impl Cluster {
-    /// Puts what is read, under a name. The object is in memory a stripe at a time.
+    /// Puts the bytes of `input` under a name. Only one stripe of the object is in memory at a time.
     pub(crate) async fn put(&self, name: &str, input: &mut dyn Read, options: PutOptions) -> Result<Put, ActorError> {
         check_name(name)?;
         let code = options.code.checked()?;
@@ -110,7 +110,7 @@ impl Upload<'_> {
         (0..self.plan.code.shares()).filter(|share| self.is_alive(*share)).collect()
     }
 
-    /// Goes on without all drives that failed, if the quorum allows; any other error ends the put.
+    /// Continues without the drives that failed, if the quorum allows; any other error ends the put.
     ///
     /// # Errors
     /// Fewer drives are left than are needed.
@@ -120,7 +120,7 @@ impl Upload<'_> {
         }
         for error in failures {
             let ActorError::Unreachable { what, drives } = error else { return Err(error) };
-            // Several may tell of one drive, each in its own words.
+            // Several errors may name the same drive, in different words.
             if drives.is_empty() || drives.iter().any(|drive| !self.dead.contains(drive)) {
                 self.why.insert(what);
             }
@@ -131,7 +131,7 @@ impl Upload<'_> {
         self.enough(alive, if alive == 1 { "drives takes it" } else { "drives take it" })
     }
 
-    /// Whether so many of the drives or shares are a quorum.
+    /// Checks that `count` drives or shares are a quorum. `what` follows the count in the message.
     fn enough(&self, count: usize, what: &str) -> Result<(), ActorError> {
         let quorum = usize::from(self.quorum);
         debug_assert!(quorum >= usize::from(self.plan.code.data), "a quorum can be read");
@@ -160,7 +160,7 @@ impl Upload<'_> {
         self.without(staged.into_iter().filter_map(Result::err).collect())
     }
 
-    /// The drives that have the shares of data now. Where one is dead, the drive that stands in for the fewest others does, parities' drives first.
+    /// Drives that code the shares of data now. A dead drive is replaced by the one that stands in for the fewest others, parities' drives first.
     async fn coders(&mut self) -> Result<Vec<RingId>, ActorError> {
         loop {
             let data = 0..self.plan.code.data;
@@ -180,7 +180,7 @@ impl Upload<'_> {
         }
     }
 
-    /// Sends a stripe's cells and has its parities made, again and again without those that fail.
+    /// Sends a stripe's cells and has its parities made; repeats this without the drives that fail.
     async fn stripe(&mut self, stripe: u64, cells: &[Bytes]) -> Result<(), ActorError> {
         debug_assert_eq!(cells.len(), usize::from(self.plan.code.data), "a stripe has a cell for each share of data");
         let mut sent: BTreeMap<u16, RingId> = BTreeMap::new();
@@ -225,7 +225,7 @@ impl Upload<'_> {
         (share, drive, sent.map(drop).map_err(|error| blame(drive, error)))
     }
 
-    /// Who makes which block of the parities: drive j block j.
+    /// Orders to make the parities' blocks: drive j makes block j.
     fn orders(&self, stripe: u64, cell_here: u32, coders: &[RingId], coded: &BTreeSet<u16>) -> Vec<(RingId, Order)> {
         let Plan { code, version, .. } = self.plan;
         debug_assert_eq!(coders.len(), usize::from(code.data), "each share of data has a drive that codes");
@@ -240,7 +240,7 @@ impl Upload<'_> {
             let (object, sources, wanted) = (self.plan.key().object, sources.clone(), wanted.clone());
             (coders[usize::from(block)], Order { object, version, code, stripe, cell_here, block, sources, wanted })
         };
-        // Blocks without bytes too: their records belong into the file.
+        // Also blocks without bytes, since their records belong in the file.
         (0..code.data).filter(|block| !coded.contains(block)).map(order).collect()
     }
 
@@ -263,7 +263,7 @@ impl Upload<'_> {
             }
         }
         self.without(failures)?;
-        // A drive that blames others for its failure is not dead, and has no share on its disk nevertheless.
+        // A drive that blames another for its failure is not dead, but has no share on its disk.
         self.enough(sealed.len(), if sealed.len() == 1 { "shares is on a disk" } else { "shares are on a disk" })?;
         self.free_substitutes().await;
         let missing: Vec<u16> = (0..self.plan.code.shares()).filter(|share| !sealed.contains(share)).collect();
@@ -276,7 +276,7 @@ impl Upload<'_> {
         Ok(Put { version, size, sha256: object_sha256, placed: self.placed.clone(), missing })
     }
 
-    /// Notes on every drive that keeps a share that others are missing.
+    /// Has every drive that keeps a share note that other shares are missing.
     async fn queue_repair(&mut self, sealed: &[u16]) -> Result<(), ActorError> {
         let named = Named { name: self.plan.name.clone() };
         let told = sealed
@@ -299,13 +299,13 @@ impl Upload<'_> {
         self.abort(keys.collect()).await;
     }
 
-    /// What is not given up now expires.
+    /// Gives up shares that are being written; those that cannot be given up now expire.
     async fn abort(&self, keys: Vec<(RingId, Key)>) {
         let peers = &self.cluster.peers;
         join_all(keys.iter().map(|(drive, key)| peers.tell::<()>(*drive, "/v1/abort", key))).await;
     }
 
-    /// Leaves nothing behind, as far as drives answer.
+    /// Removes all traces of the put from the drives that answer.
     async fn give_up(&self) {
         self.free_substitutes().await;
         let keys =
@@ -315,7 +315,7 @@ impl Upload<'_> {
     }
 }
 
-/// Shares that must be on the disk.
+/// Returns the number of shares that must be on disks.
 fn quorum_of(options: PutOptions) -> Result<u16, ActorError> {
     let code = options.code;
     let (least, most) = (code.data.max(code.parity + 1), code.shares());

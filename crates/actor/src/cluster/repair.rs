@@ -1,4 +1,4 @@
-//! Making lost shares anew, and moving shares to the drives that own them.
+//! Repair: makes lost shares anew, and moves shares to the drives that own them.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::wire::{Order, Repaired, Seal, Which};
 use crate::{ActorError, RingId};
 
 impl Cluster {
-    /// Makes anew what is missing of an object. Like the parities at first, each of N drives makes its byte range of the missing shares. Older
+    /// Makes the missing shares of an object anew. As for the parities of a put, each of N drives makes its byte range of them. Older
     /// versions are removed, and so are notes of a deletion that every drive heard of.
     pub(crate) async fn repair(&self, name: &str) -> Result<Repaired, ActorError> {
         let survey = self.find_everywhere(name).await;
@@ -36,7 +36,7 @@ impl Cluster {
         Ok(repaired)
     }
 
-    /// Makes the lost shares anew whose drives take them; the others wait until theirs are back.
+    /// Makes those lost shares anew whose drives accept them; the others wait until their drives are back.
     async fn remake(&self, found: &Found, lost: BTreeMap<u16, RingId>) -> Result<Repaired, ActorError> {
         let header = &found.header;
         let (layout, code) = (header.layout, header.layout.code);
@@ -85,7 +85,7 @@ impl Cluster {
         self.peers.tell::<()>(drive, "/v1/seal", &seal).await.map_err(|error| blame(drive, error))
     }
 
-    /// Hands a share on to its owner, cell by cell; `read` brings a cell. A deletion's note is handed on as it is.
+    /// Hands a share on to its owner, cell by cell; `read` reads a cell. A note of a deletion is handed on as it is.
     pub(crate) async fn hand_on(
         &self,
         header: &Header,
@@ -119,7 +119,7 @@ impl Cluster {
         self.peers.tell(drive, "/v1/scrub", &()).await
     }
 
-    /// How drives stand, those that answer and why others do not.
+    /// States of the drives that answer, and why others do not.
     pub(crate) async fn statuses(&self) -> Vec<(RingId, Result<crate::Status, ActorError>)> {
         let members = self.peers.members();
         let asked = members.present().map(|(id, member)| {

@@ -1,4 +1,4 @@
-//! What a drive moved, counted while it serves.
+//! Counters of the bytes that a drive moves while it serves.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,7 +13,7 @@ macro_rules! counted {
         }
 
         impl Counted {
-            /// As they are now.
+            /// Returns the present counts.
             pub(super) fn read(&self) -> Moved {
                 Moved { $($name: self.$name.load(Ordering::Relaxed)),+ }
             }

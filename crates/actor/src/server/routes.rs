@@ -31,7 +31,7 @@ type Answer = Result<Reply, Refused>;
 /// The body of an answer.
 struct Reply(Vec<u8>);
 
-/// A refusal, told as JSON.
+/// A refusal, sent as JSON.
 struct Refused(ActorError);
 
 impl From<ActorError> for Refused {
@@ -66,7 +66,7 @@ fn json(value: &impl serde::Serialize) -> Answer {
     Ok(Reply(to_json(value)?))
 }
 
-/// All requests of a drive.
+/// Routes of all requests to a drive.
 pub(super) fn router(node: &Arc<Node>) -> Router {
     let checked = Router::new()
         .route("/v1/stage", post(stage))
@@ -92,7 +92,7 @@ pub(super) fn router(node: &Arc<Node>) -> Router {
         .merge(open)
         .fallback(async |method: Method| Refused(ActorError::Invalid(format!("no such request: {method}"))))
         .layer(middleware::from_fn_with_state(Arc::clone(node), check))
-        // What is allowed is checked there: a cell has up to 8 MiB.
+        // The handlers check what is allowed: a cell has up to 8 MiB.
         .layer(DefaultBodyLimit::disable())
         .with_state(Arc::clone(node))
 }
@@ -101,7 +101,7 @@ fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
-/// Whether a request is whole, and from someone who may ask.
+/// Checks that a request is whole, and that its sender knows the secret.
 async fn check(State(node): Node_, request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();
     let body = match Limited::new(body, BODY_MAX).collect().await {
@@ -125,7 +125,7 @@ async fn check(State(node): Node_, request: Request, next: Next) -> Response {
     next.run(Request::from_parts(parts, Body::from(body))).await
 }
 
-/// Whether both sides have the same list of members. Who has another one is told which this drive has.
+/// Checks that both sides have the same list of members. A sender with another list gets this drive's.
 async fn same_members(State(node): Node_, request: Request, next: Next) -> Response {
     let ours = node.peers().members();
     let theirs = header(request.headers(), MEMBERS).unwrap_or("none");
@@ -145,7 +145,7 @@ fn part<T: FromStr>(text: &str, what: &str) -> Result<T, ActorError> {
     text.parse().map_err(|_| ActorError::Invalid(format!("\"{}\" is no {what}", wane_units::excerpt(text))))
 }
 
-/// Which share's which cell.
+/// Reads a cell's path: share, stripe and bytes.
 fn cell_of_path([object, version, share, stripe, cell]: [&str; 5]) -> Result<(Key, u64, u32), ActorError> {
     let key = Key { object: object.parse()?, version: version.parse::<Version>()?, share: part(share, "share")? };
     Ok((key, part(stripe, "stripe")?, check_cell(part(cell, "cell")?)?))
@@ -213,7 +213,7 @@ async fn write_block(State(node): Node_, Path(path): BlockPath, body: Bytes) -> 
     json(&node.disk(move |store| store.write(&key, stripe, cell, Some(block), &body)).await?)
 }
 
-/// Makes a block of some shares of the same block of N others, and sends it on or back.
+/// Makes a block of some shares from the same block of N others, and sends it on or back.
 async fn code(State(node): Node_, body: Bytes) -> Answer {
     let order: Order = from_json(&body)?;
     order.code.checked()?;
@@ -221,7 +221,7 @@ async fn code(State(node): Node_, body: Bytes) -> Answer {
     if order.block >= order.code.data || order.sources.len() != usize::from(order.code.data) {
         return Err(ActorError::Invalid(format!("no order of the code {}", order.code)).into());
     }
-    // As many at once as there is memory for.
+    // Limits the number at once to what memory holds.
     let _permit = node.orders.acquire().await.map_err(|error| ActorError::System(error.to_string()))?;
     let fetched = join_all(order.sources.iter().map(|(share, drive)| fetch(&node, &order, *share, *drive))).await;
     let sources = gathered(fetched)?;
@@ -251,7 +251,7 @@ async fn code(State(node): Node_, body: Bytes) -> Answer {
     Ok(Reply(answer))
 }
 
-/// All results, or one error that names every drive that failed.
+/// Returns all results, or one error that names every drive that failed.
 fn gathered<T>(results: Vec<Result<T, ActorError>>) -> Result<Vec<T>, ActorError> {
     let (mut done, mut failed, mut said) = (Vec::new(), Vec::new(), None);
     for result in results {
@@ -270,7 +270,7 @@ fn gathered<T>(results: Vec<Result<T, ActorError>>) -> Result<Vec<T>, ActorError
     }
 }
 
-/// Another drive's failure, as its own.
+/// Turns a failure at another drive into an error that names that drive.
 fn at(drive: RingId, error: ActorError) -> ActorError {
     match error {
         ActorError::Unreachable { .. } | ActorError::Stale(_) | ActorError::Unauthorized(_) | ActorError::Moving(_) => {
@@ -347,7 +347,7 @@ async fn objects(State(node): Node_) -> Answer {
     json(&node.disk(upkeep::names).await?)
 }
 
-/// The most shares of an object of which one is kept here; 0 of none.
+/// Most shares of any object of which one is kept here; 0 without objects.
 async fn widest(State(node): Node_) -> Answer {
     json(&node.disk(Store::widest).await?)
 }

@@ -1,4 +1,4 @@
-//! What a drive does on its own: it hands shares on to the drives that own them, repairs what it knows to be incomplete, and scrubs.
+//! Upkeep of a drive: it hands shares on to the drives that own them, repairs objects that it knows to be incomplete, and scrubs.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -13,16 +13,16 @@ use crate::share::Header;
 use crate::store::{Key, Store};
 use crate::{ActorError, Members, Repaired, RingId, Scrubbed};
 
-/// Objects of which names are asked for at once.
+/// Objects whose names are asked for at once.
 const OBJECTS_AT_ONCE: usize = 256;
 
-/// Seconds after which a share that nobody writes to any more is given up.
+/// Seconds without a write after which a share that is being written is given up.
 const EXPIRE_SECONDS: u64 = 600;
 
-/// How long a drive has to tell its list, when it is asked for it in passing.
+/// Time that a drive has to answer a routine request for its list.
 const HEAR: Duration = Duration::from_millis(500);
 
-/// How often, a second apart, a scrub tries to repair an object whose shares are on the move.
+/// How often, at intervals of a second, a scrub tries to repair an object whose shares are on the move.
 const MOVING_TRIES: usize = 10;
 
 /// All blocks of a share's cell.
@@ -38,7 +38,7 @@ pub(super) fn cell(store: &Store, key: &Key, stripe: u64, cell_here: u32) -> Res
     Ok(bytes)
 }
 
-/// The names of the objects that a drive keeps shares of; damaged ones have none.
+/// Names of the objects that a drive keeps shares of; damaged shares have no name.
 ///
 /// # Errors
 /// Files cannot be read now.
@@ -51,10 +51,10 @@ pub(super) fn names(store: &Store) -> Result<Vec<String>, ActorError> {
     Ok(names)
 }
 
-/// Looks after the drive until it is told to end.
+/// Runs the upkeep of the drive until the server ends.
 pub(super) async fn run(node: &Arc<Node>, every: Duration, mut is_ended: watch::Receiver<bool>) {
     for look in 0.. {
-        // What fails now is tried again the next time.
+        // A failure is tried again the next time.
         let _ = node.disk(|store| store.expire(EXPIRE_SECONDS)).await;
         let _ = hear(node, look).await;
         if node.is_moving.load(Ordering::Relaxed) {
@@ -73,20 +73,20 @@ pub(super) async fn run(node: &Arc<Node>, every: Duration, mut is_ended: watch::
     }
 }
 
-/// Asks one of the others, each in its turn, for its list of members: a drive that was away when the list changed, or was given up, hears of it though
-/// nobody asks it for anything.
+/// Asks one of the other drives, each in turn, for its list of members. So a drive that was away when the list changed, or was given up, learns of it
+/// even if it gets no requests.
 async fn hear(node: &Arc<Node>, look: usize) -> Result<(), ActorError> {
     let (me, members) = (node.store.id(), node.peers().members());
     let others: Vec<&str> =
         members.present().filter(|(id, _)| *id != me).map(|(_, member)| member.address.as_str()).collect();
     let Some(address) = others.get(look % others.len().max(1)) else { return Ok(()) };
     let asked = node.peers().at(address, axum::http::Method::GET, "/v1/members", Vec::new());
-    // Given up before the drive counts as silent: nobody waits for this.
+    // Given up before the drive counts as silent, since no caller waits for this.
     let Ok(theirs) = tokio::time::timeout(HEAR, asked).await else { return Ok(()) };
     node.learn(&Members::parse(&theirs?)?).await.map(drop)
 }
 
-/// Repairs an object that is known to be incomplete, if this drive is the first of those that keep shares of it; all others look whether it was repaired.
+/// Repairs an object that is known to be incomplete, if this drive is the first that keeps shares of it; the others check whether it was repaired.
 async fn pay(node: &Arc<Node>, name: String) -> Result<(), ActorError> {
     let survey = node.cluster.find(&name).await;
     let is_done = match survey.newest() {
@@ -102,10 +102,10 @@ async fn pay(node: &Arc<Node>, name: String) -> Result<(), ActorError> {
     Ok(())
 }
 
-/// Repairs an object; from then on it is not owed any more, unless shares of it wait for their drives.
+/// Repairs an object. It is then no longer owed, unless shares of it wait for their drives.
 pub(super) async fn repair(node: &Arc<Node>, name: &str) -> Result<Repaired, ActorError> {
     let repaired = match node.cluster.repair(name).await {
-        // It was deleted, or put by somebody who could not end it.
+        // It was deleted, or its put was never finished.
         Err(ActorError::Missing(_)) => Repaired::default(),
         other => other?,
     };
@@ -116,7 +116,7 @@ pub(super) async fn repair(node: &Arc<Node>, name: &str) -> Result<Repaired, Act
     Ok(repaired)
 }
 
-/// Hands on every share that belongs to another drive. Says whether all are where they belong.
+/// Hands on every share that belongs to another drive. Returns whether all are where they belong.
 async fn hand_on(node: &Arc<Node>) -> Result<bool, ActorError> {
     let (mut after, mut all) = (None, true);
     loop {
@@ -125,7 +125,7 @@ async fn hand_on(node: &Arc<Node>) -> Result<bool, ActorError> {
         debug_assert!(after.is_none_or(|after| *last > after), "each look goes on behind the one before");
         after = Some(*last);
         for object in objects {
-            // What is lost is not told, and set aside by a scrub. What cannot be read now is tried again, and keeps no other object from moving.
+            // Lost shares are left to a scrub, which sets them aside. Shares that cannot be read now are tried again, and do not stop other objects.
             let Ok(held) = node.disk(move |store| store.held(object)).await else {
                 all = false;
                 continue;
@@ -138,7 +138,7 @@ async fn hand_on(node: &Arc<Node>) -> Result<bool, ActorError> {
     }
 }
 
-/// Says whether the share is where it belongs now.
+/// Returns whether the share is where it belongs now.
 async fn hand_on_one(node: &Arc<Node>, header: &Arc<Header>) -> Result<bool, ActorError> {
     let object = header.object();
     let Ok(placed) = node.peers().ring().place(object, header.layout.code.shares()) else {
@@ -165,7 +165,7 @@ async fn hand_on_one(node: &Arc<Node>, header: &Arc<Header>) -> Result<bool, Act
     Ok(true)
 }
 
-/// Reads all that the drive keeps, sets aside what is rotten, and has made anew what is missing of the objects for which it is the first to answer.
+/// Reads all that the drive keeps and sets rotten shares aside. Repairs the objects with damage here, and those for which this drive is the first.
 pub(super) async fn scrub(node: &Arc<Node>) -> Result<Scrubbed, ActorError> {
     let mut scrubbed = Scrubbed::default();
     let mut after = None;
@@ -181,8 +181,8 @@ pub(super) async fn scrub(node: &Arc<Node>) -> Result<Scrubbed, ActorError> {
 }
 
 async fn scrub_one(node: &Arc<Node>, object: RingId, scrubbed: &mut Scrubbed) -> Result<(), ActorError> {
-    // Of a rotten share the name may be known only to others.
-    // What cannot be read now is told by the scrub.
+    // A rotten share's name may be known only to other drives.
+    // If files cannot be read now, the scrub below reports it.
     let known = node.disk(move |store| store.held(object)).await.unwrap_or_default();
     let found = node.disk(move |store| Ok(store.scrub(object))).await?;
     scrubbed.shares += found.whole;
@@ -221,7 +221,7 @@ async fn repair_in_time(node: &Arc<Node>, name: &str) -> Result<Repaired, ActorE
     repair(node, name).await
 }
 
-/// Whether this drive is the first of those that keep shares of the newest version: one alone looks for what is missing.
+/// Whether this drive is the first of those that keep shares of the newest version: only that one looks for missing shares.
 async fn is_first(node: &Arc<Node>, name: &str) -> bool {
     let survey = node.cluster.find(name).await;
     survey.newest().is_none_or(|found| found.header.deleted || found.holders.values().next() == Some(&node.store.id()))

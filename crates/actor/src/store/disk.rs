@@ -1,4 +1,4 @@
-//! Files, written so that they are there whole or not at all, and read so that damage is seen.
+//! File access: a file is written whole or not at all, and reading it detects damage.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -11,26 +11,26 @@ use crate::layout::{Code, HEADER_BYTES, RECORD_BYTES, block_range};
 use crate::share::{Header, Place, Version};
 use crate::{ActorError, RingId};
 
-/// What is behind the name of a small file until it is whole.
+/// Suffix of a small file's name until it is whole.
 pub(super) const PART: &str = ".part";
 
-/// What Unix systems say where a process, or all of them, have as many files open as they may: ENFILE and EMFILE.
+/// Errors of Unix systems when all processes, or this one, have too many files open: ENFILE and EMFILE.
 const TOO_MANY_FILES: [Option<i32>; 2] = [Some(23), Some(24)];
 
-/// Bytes that a file is read in at once.
+/// Bytes of a file that are read at once.
 const READ_BYTES: usize = 1 << 16;
 
 fn folder_of(path: &Path) -> &Path {
     path.parent().unwrap_or(Path::new("."))
 }
 
-/// Makes the names in a file's folder last.
+/// Syncs a file's folder, so that its names last.
 pub(super) fn sync_folder(path: &Path) -> Result<(), ActorError> {
     let folder = folder_of(path);
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(|error| ActorError::file(folder, "synced", &error))
 }
 
-/// Makes the folder of a file that is to be written.
+/// Makes the folder of a file that will be written.
 pub(super) fn make_folder(path: &Path) -> Result<(), ActorError> {
     let folder = folder_of(path);
     if folder.is_dir() {
@@ -54,14 +54,14 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), ActorError> {
     rename(&beside, path)
 }
 
-/// Renames a synced file, and makes its new name last.
+/// Renames a synced file, and syncs its new name.
 pub(super) fn rename(from: &Path, to: &Path) -> Result<(), ActorError> {
     fs::rename(from, to).map_err(|error| ActorError::file(to, "written", &error))?;
     sync_folder(to)?;
     if folder_of(from) == folder_of(to) { Ok(()) } else { sync_folder(from) }
 }
 
-/// Removes a file; one that is gone already is no error.
+/// Removes a file; it is no error if it is gone already.
 pub(super) fn remove(path: &Path) -> Result<(), ActorError> {
     match fs::remove_file(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
@@ -70,13 +70,13 @@ pub(super) fn remove(path: &Path) -> Result<(), ActorError> {
     }
 }
 
-/// A file that cannot be read, as what it means for what it held: gone, lost with its medium, or not to be read now alone.
+/// Turns a read error into what it means for the file: gone, lost with its medium, or unreadable only for now.
 pub(super) fn unread(path: &Path, error: &std::io::Error) -> ActorError {
     let (shown, why) = (excerpt_path(path), error.to_string());
     match error.kind() {
         ErrorKind::NotFound => ActorError::Missing(format!("{shown} is not there any more")),
         ErrorKind::UnexpectedEof => ActorError::Rotten(format!("{shown} ends too early")),
-        // The process lacks something, and not the file: another try may read it.
+        // The process lacks a resource, and the file is not at fault: another try may read it.
         ErrorKind::Interrupted | ErrorKind::WouldBlock | ErrorKind::OutOfMemory | ErrorKind::TimedOut => {
             ActorError::System(format!("{shown} cannot be read: {why}"))
         }
@@ -87,7 +87,7 @@ pub(super) fn unread(path: &Path, error: &std::io::Error) -> ActorError {
     }
 }
 
-/// Moves what lies at a share's place out of the way, under a name that is free there.
+/// Moves the file at a share's place to `folder`, under a name that is free there.
 pub(super) fn set_aside(path: &Path, folder: &Path) -> Result<(), ActorError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let names = (0..u32::MAX).map(|number| if number == 0 { name.clone() } else { format!("{name}.{number}") });
@@ -100,7 +100,7 @@ pub(super) fn length(path: &Path) -> Result<u64, ActorError> {
     fs::metadata(path).map(|found| found.len()).map_err(|error| unread(path, &error))
 }
 
-/// What lies in a folder, in the order of names.
+/// Lists the entries of a folder, in the order of names.
 pub(super) fn entries(folder: &Path) -> Result<Vec<PathBuf>, ActorError> {
     let read = || fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<PathBuf>>>();
     let mut found = read().map_err(|error| ActorError::unread(folder, &error))?;
@@ -116,13 +116,13 @@ pub(super) fn empty(folder: &Path) -> Result<(), ActorError> {
     Ok(())
 }
 
-/// Reads bytes of a file from a place on. An end that comes too early is damage.
+/// Reads bytes of a file from `offset` on. An early end counts as damage.
 fn read_at(file: &mut (impl Read + Seek), path: &Path, offset: u64, bytes: &mut [u8]) -> Result<(), ActorError> {
     let read = file.seek(SeekFrom::Start(offset)).and_then(|_| file.read_exact(bytes));
     read.map_err(|error| unread(path, &error))
 }
 
-/// A block of a share's file, held to its checksum.
+/// Reads a block of a share's file, and checks its checksum.
 pub(super) fn read_block(path: &Path, offset: u64, place: Place, cell: u32, code: Code) -> Result<Vec<u8>, ActorError> {
     let mut file = File::open(path).map_err(|error| unread(path, &error))?;
     block_of(&mut file, path, offset, place, cell, code)
@@ -157,7 +157,7 @@ pub(super) fn write_block(path: &Path, offset: u64, place: Place, block: &[u8]) 
     write().map_err(|error| ActorError::file(path, "written", &error))
 }
 
-/// Holds every block of a share's file to its checksum; gives SHA-256 of all of them.
+/// Checks the checksum of every block of a share's file; returns SHA-256 of all blocks.
 pub(super) fn digest(path: &Path, header: &Header) -> Result<String, ActorError> {
     let opened = File::open(path).map_err(|error| unread(path, &error))?;
     let mut file = BufReader::with_capacity(READ_BYTES, opened);
@@ -184,7 +184,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The description of a share's file that is there and has its length, without reading the blocks.
+/// Reads the description of a share's file, and checks the file's length, without reading the blocks.
 pub(super) fn described(
     path: &Path,
     object: RingId,
@@ -211,7 +211,7 @@ fn read_header(path: &Path) -> Result<Header, ActorError> {
     Header::parse(&bytes).map_err(|error| ActorError::Rotten(format!("{}: {error}", excerpt_path(path))))
 }
 
-/// Whether a file is all that was written under its name.
+/// Checks that a file holds all that was written under its name.
 pub(super) fn verify(path: &Path, object: RingId, version: Version, share: Option<u16>) -> Result<(), ActorError> {
     let header = described(path, object, version, share)?;
     let rotten = |what: &str| Err(ActorError::Rotten(format!("{}: {what}", excerpt_path(path))));

@@ -1,4 +1,4 @@
-//! Shares that are being written: blocks come in any order, and at the end all of them are there, or the share is not sealed.
+//! Shares that are being written. Blocks come in any order; a share is sealed only if all of them are there at the end.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -13,7 +13,7 @@ use crate::layout::{Code, Layout, block_range, check_cell, record_offset};
 use crate::share::{Header, Place, Version, check_name};
 use crate::{ActorError, RingId, clock};
 
-/// Which share of which put of an object.
+/// A share of a put of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Key {
@@ -25,7 +25,7 @@ pub struct Key {
     pub share: u16,
 }
 
-/// A share that is to be written. How long the object is, is told at the end.
+/// A share to write. The object's length is known only at the end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -42,7 +42,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// What it is found by.
+    /// The share's key.
     pub fn key(&self) -> Key {
         Key { object: RingId::of_object(&self.name), version: self.version, share: self.share }
     }
@@ -57,7 +57,7 @@ pub(super) struct Staged {
 }
 
 impl Store {
-    /// Begins to write a share. If somebody is writing it already, both do: the bytes of a share of a put are the same, whoever makes them.
+    /// Begins to write a share. It may already be being written: two writers do no harm, since a put's share has the same bytes from each.
     ///
     /// # Errors
     /// It makes no sense, or the system refuses.
@@ -78,7 +78,7 @@ impl Store {
             staged.touched.store(clock::seconds(), Ordering::Relaxed);
             return Ok(());
         }
-        // A name of its own: the share of this name may be on its way to its place.
+        // A separate name, since the share of this name may be on its way to its place.
         let number = self.uploads.fetch_add(1, Ordering::Relaxed);
         let name = format!("{}.{number}", file_name(key.object, key.version, Some(key.share)));
         let path = self.folder.join("staging").join(name);
@@ -95,7 +95,7 @@ impl Store {
     /// Writes a block of a share, or with `None` all blocks of a cell.
     ///
     /// # Errors
-    /// The share is not being written, the bytes are not that many, or the system refuses.
+    /// The share is not being written, the number of bytes is wrong, or the system refuses.
     pub fn write(
         &self,
         key: &Key,
@@ -137,14 +137,14 @@ impl Store {
         Ok(())
     }
 
-    /// Ends the writing of a share of an object of so many bytes with this SHA-256. Once this returns, the share is on the disk. A second
-    /// share of the same put is refused on a drive, unless shares are on the move.
+    /// Seals a share of an object of `size` bytes with this SHA-256. When this returns, the share is on the disk. A drive refuses a second
+    /// share of the same put, unless shares are on the move.
     ///
     /// # Errors
     /// Blocks are missing or damaged, another share of the object is here, or the system refuses.
     pub fn seal(&self, key: &Key, size: u64, object_sha256: &str, on_the_move: bool) -> Result<(), ActorError> {
         let staged = self.staged(key)?;
-        // From here on nobody else writes to it or seals it.
+        // From here on no other request writes to it or seals it.
         locked(&self.staged).remove(key);
         let sealed = self.seal_staged(&staged, key, size, object_sha256, on_the_move);
         if sealed.is_err() {
@@ -203,7 +203,7 @@ impl Store {
         found.map_or(Ok(()), |staged| disk::remove(&staged.path))
     }
 
-    /// Gives up shares that nobody has written to for so many seconds: whoever put them is gone.
+    /// Gives up shares that were not written to for `seconds`: their client is gone.
     ///
     /// # Errors
     /// The system refuses.

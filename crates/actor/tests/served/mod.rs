@@ -1,4 +1,4 @@
-//! Drives that are served in threads of this process, each in a folder of its own.
+//! Drives that are served in threads of this process, each in its own folder.
 
 #![allow(dead_code, unreachable_pub, reason = "each test file uses some of it")]
 
@@ -12,14 +12,14 @@ use std::time::Duration;
 use tempfile::TempDir;
 use wane_actor::{ActorError, Client, Code, PutOptions, RingId, ServerConfig, Status};
 
-/// How long tests wait for what drives do on their own.
+/// Longest wait of tests for what drives do on their own.
 pub const WAIT: Duration = Duration::from_secs(60);
 
 /// A drive that is served.
 pub struct Served {
     pub id: RingId,
     pub address: String,
-    /// What drives of its list said that have another secret.
+    /// Answers of listed drives that have another secret.
     pub strangers: Vec<String>,
     stop: Arc<AtomicBool>,
     thread: JoinHandle<Result<(), ActorError>>,
@@ -48,7 +48,7 @@ pub fn config(folder: &Path) -> ServerConfig {
     }
 }
 
-/// Serves a drive; gives it once it answers, or why it does not.
+/// Serves a drive; returns it once it answers, or why it does not.
 pub fn serve(config: ServerConfig) -> Result<Served, ActorError> {
     let stop = Arc::new(AtomicBool::new(false));
     let (ready, is_ready) = mpsc::channel();
@@ -65,7 +65,7 @@ pub fn serve(config: ServerConfig) -> Result<Served, ActorError> {
     }
 }
 
-/// A cluster of drives in folders below one.
+/// A cluster of drives in folders below one folder.
 pub struct Drives {
     pub root: TempDir,
     pub served: Vec<Option<Served>>,
@@ -96,7 +96,7 @@ impl Drives {
         self.root.path().join(format!("drive-{number}"))
     }
 
-    /// Serves a drive, which joins the others that are served.
+    /// Serves a drive, which joins the other served drives.
     pub fn start(&mut self, number: usize) {
         let folder = self.folder(number);
         let is_new = !folder.exists();

@@ -1,4 +1,5 @@
-//! Blocks by the rank of their wear. A block keeps its rank while it is predicted; of two with as many erases the lower id comes first.
+//! Blocks by the rank of their wear. A block keeps its rank while it is predicted. Of blocks with equal erases the one with the
+//! lower id comes first.
 
 use std::collections::VecDeque;
 
@@ -6,19 +7,20 @@ use super::{GROUPS, Model};
 use crate::skew_normal::SkewNormal;
 use crate::{History, Period};
 
-/// Blocks by their erases, and by id where these are equal.
+/// Block numbers sorted by erases, and by id where these are equal.
 fn by_wear(counts: &[u32]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..counts.len()).collect();
     order.sort_by_key(|block| (counts[*block], *block));
     order
 }
 
-/// The group variant of the dissertation (000, §3.3.2): sixteen groups of blocks by quantiles of their wear, a two-point line for the
-/// mean of each; the distribution of all blocks is skew-normal, fitted to where the groups move it; each block gets the quantile of
-/// its rank, F^-1((rank - 0.5) / N).
+/// The group variant of the dissertation (000, §3.3.2). Sixteen groups of blocks, by quantiles of their wear, move on a two-point
+/// line through the mean of each. The distribution of all blocks is skew-normal, fitted to where the groups move it. Each block
+/// gets the quantile of its rank, F^-1((rank - 0.5) / N).
 ///
-/// How parameters follow from groups is not published. Here each block is moved as the mean of its group, and the distribution is fitted
-/// to the moved blocks, so that the spread inside of groups is not lost. Where all blocks have one count nothing is fitted.
+/// It is not published how the parameters follow from the groups. Here each block moves like the mean of its group, and the
+/// distribution is fitted to the moved blocks, so that the spread within groups is not lost. If all blocks have the same count,
+/// nothing is fitted.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SkewNormalGroups {
     last: Option<Period>,
@@ -49,18 +51,21 @@ impl Model for SkewNormalGroups {
 
 /// Each rank of wear grows as it grew over the window, whatever the distribution. Ours.
 ///
-/// Which of the blocks in rotation is erased next is chance, and a line through one block's few erases carries that chance on for as
-/// long as it predicts. Ranks part what goes on from what does not. G, the growth of the sorted counts, is M, the growth of the blocks
-/// that stood at a rank some periods ago, and a rest D. M is what a kind of blocks does for long: to rotate, to hold data that nobody
-/// writes, to be held back or hurried by wear leveling; it is looked at over the later half of the window, by the ranks at its start, so
-/// that what a block does for a while only, such as to hold cold data until it is collected, has passed. D is what sorting adds,
-/// the spread by chance: its variance grows with time, so that its width grows as the root of time. With V the variance of all
-/// counts and V' its growth, the spread is t' = V / V' periods old, and h periods ahead stand at now + h M + 2 t' (sqrt(1 + h / t') - 1) D.
-/// Where the variance does not grow, as under wear leveling, M and D are G.
+/// Chance decides which block in rotation is erased next, and a line through one block's few erases extrapolates that chance.
+/// Ranks separate what continues from chance. G, the growth of the sorted counts, is split into M, the growth of the blocks that
+/// had a rank some periods ago, and a rest D.
+///
+/// M is the lasting behavior of a kind of blocks: to rotate, to hold data that are never written, to be held back or hurried by
+/// wear leveling. It is measured over the later half of the window, by the ranks at its start, so that passing behavior, such as
+/// to hold cold data until they are collected, is over.
+///
+/// D is what sorting adds, the spread by chance. Its variance grows with time, so that its width grows as the root of time. With
+/// V the variance of all counts and V' its growth, the spread is t' = V / V' periods old. The prediction for h periods ahead is
+/// now + h M + 2 t' (sqrt(1 + h / t') - 1) D, or now + h G if the variance does not grow, as under wear leveling.
 #[derive(Clone, Debug)]
 pub(super) struct Ranks {
     seen: History,
-    /// Of each of these: growth of the sorted counts, and variances at both ends.
+    /// For each period: growth of the sorted counts, and variances at both ends.
     sorted: VecDeque<Sorted>,
 }
 
@@ -96,8 +101,8 @@ impl Ranks {
         self.seen.periods().skip(from).map(|period| period.span).sum()
     }
 
-    /// What sorting adds to the growth of the blocks, for a period of life, at the width that the spread has now: a spread that is
-    /// twice as wide grows half as fast.
+    /// Growth a period that sorting adds to the growth of the blocks, at the present width of the spread: a spread that is twice
+    /// as wide grows half as fast.
     fn of_sorting(&self, now: &[u32], of_blocks: &[f64]) -> Vec<f64> {
         let (mut rates, span, width) = (vec![0.0; now.len()], self.span(0), variance(now).sqrt());
         for (period, Sorted { growth, variances: [before, after] }) in self.seen.periods().zip(&self.sorted) {
@@ -110,7 +115,7 @@ impl Ranks {
         smoothed(&rates)
     }
 
-    /// Growth, for a period of life, of the blocks that had each rank at the start of the window's later half.
+    /// Growth a period of the blocks that had each rank at the start of the window's later half.
     fn of_blocks(&self, blocks: usize) -> Vec<f64> {
         let half = self.seen.periods().len() / 2;
         let span = self.span(half);
@@ -123,7 +128,7 @@ impl Ranks {
         smoothed(&order.into_iter().map(|block| erases[block]).collect::<Vec<f64>>())
     }
 
-    /// Periods of D that come to the spread after so many periods.
+    /// Number of periods of D that are added to the spread after `ahead` periods.
     fn spread(&self, now: &[u32], ahead: f64) -> f64 {
         let grown: f64 = self.sorted.iter().map(|sorted| sorted.variances[1] - sorted.variances[0]).sum();
         let growth = grown / self.span(0);
@@ -132,10 +137,10 @@ impl Ranks {
     }
 }
 
-/// Ranks on each side over which growth is smoothed: one in so many of all.
+/// Growth is smoothed over 1/`NEIGHBORS` of all ranks on each side.
 const NEIGHBORS: usize = 256;
 
-/// The mean over the neighbors of each place.
+/// The mean over the neighbors of each value.
 fn smoothed(values: &[f64]) -> Vec<f64> {
     let reach = values.len() / NEIGHBORS;
     let mut sums = vec![0.0];

@@ -1,14 +1,14 @@
 //! A line for each block.
 //!
-//! Lines over several periods go through simulated time alone: what was predicted in between has no part in a slope, so that no model
-//! learns from its own predictions.
+//! Lines over several periods use simulated time alone: predicted periods have no part in a slope, so that no model learns from
+//! its own predictions.
 
 use super::Model;
 use crate::regression::{least_squares, theil_sen};
 use crate::{History, Period};
 
-/// pred = y1 + (y1 - y0): the latest period goes on. What the released code does (dissertation 000, §3.3.1: "only the latest
-/// history"); y0 is what stood when the period began, the projected count where there was a projection.
+/// pred = y1 + (y1 - y0): the latest period continues. This is what the released code does (dissertation 000, §3.3.1: "only the
+/// latest history"). y0 is the count when the period began, which is the projected one if there was a projection.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TwoPoint {
     last: Option<Period>,
@@ -24,12 +24,12 @@ impl Model for TwoPoint {
     }
 }
 
-/// Each block goes on from where it is, with its slope.
+/// Moves each block from its present count along its slope.
 fn along(now: &[u32], ahead: f64, slope: impl Fn(usize) -> f64) -> Vec<f64> {
     now.iter().enumerate().map(|(block, now)| f64::from(*now) + ahead * slope(block)).collect()
 }
 
-/// A block's points over a window: simulated time since it began, and erases since then; the first is (0, 0).
+/// A block's points over a window: simulated time and erases since the window began. The first is (0, 0).
 fn points(history: &History, block: usize, points: &mut Vec<(f64, f64)>) {
     points.clear();
     let (mut time, mut erases) = (0.0, 0.0);
@@ -41,7 +41,7 @@ fn points(history: &History, block: usize, points: &mut Vec<(f64, f64)>) {
     }
 }
 
-/// Slopes of all blocks over a window, by what makes a slope of points.
+/// Slopes of all blocks over a window. `slope` computes one from a block's points.
 fn slopes(history: &History, blocks: usize, mut slope: impl FnMut(&[(f64, f64)]) -> f64) -> Vec<f64> {
     if history.last().is_none() {
         return vec![0.0; blocks];

@@ -1,27 +1,28 @@
-//! DEVS and CML, which the dissertation (000, ch. 3) compares with, reconstructed from its words: no code of them is released.
+//! DEVS and CML, with which the dissertation (000, ch. 3) compares, reconstructed from its words: their code is not released.
 
 use super::Model;
 use crate::Period;
 use crate::regression::least_squares;
 
-/// Observations from which DEVS chooses.
+/// Number of observations from which DEVS chooses.
 const CHOSEN_FROM: usize = 4;
 
-/// What a block does, as DEVS chose it: erases as a polynomial of the periods since it was chosen.
+/// The behavior of a block that DEVS chose: erases as a polynomial of the periods since the choice.
 #[derive(Clone, Copy, Debug, Default)]
 struct Chosen {
     linear: f64,
     quadratic: f64,
 }
 
-/// DEVS, a reconstruction: it "considers multiple model candidates and selects the best one for prediction. This model, however, is not
-/// always updated before each prediction stage". For each block one of: the last value, a line, a parabola, a line through the three latest;
-/// by the error of one step ahead over the first four periods. Model and coefficients are kept from then on.
+/// DEVS, a reconstruction: it "considers multiple model candidates and selects the best one for prediction. This model, however,
+/// is not always updated before each prediction stage". For each block it chooses one of the last value, a line, a parabola, and
+/// a line through the three latest values, by the error of one step ahead over the first four periods. Model and coefficients are
+/// kept from then on.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Devs {
-    /// Erases of each block at the end of each of the first periods; those before the first one come first.
+    /// Erases of each block before the first period, and at the end of each of the first periods.
     first: Vec<Vec<u32>>,
-    /// Periods of life when it chose, and what.
+    /// When it chose, in periods of life, and its choices.
     chosen: Option<(f64, Vec<Chosen>)>,
     /// Periods of life at the end of the latest observed one.
     now: f64,
@@ -41,13 +42,14 @@ fn slope(values: &[f64]) -> f64 {
     least_squares(&points).1
 }
 
-/// The parabola of least squares through values one period apart, as growth from the latest on. With fewer than three a line.
+/// The parabola of least squares through values one period apart, as growth from the latest value. With fewer than three values
+/// it is a line.
 fn parabola(values: &[f64]) -> Chosen {
     let count = values.len();
     if count < 3 {
         return Chosen { linear: slope(values), quadratic: 0.0 };
     }
-    // About the middle odd moments vanish, and line and parabola part.
+    // About the middle odd moments vanish, so that line and parabola separate.
     let middle = (count as f64 - 1.0) / 2.0;
     let at = |time: usize| time as f64 - middle;
     let sum =
@@ -65,7 +67,7 @@ impl Chosen {
         at(to) - at(from)
     }
 
-    /// The candidate whose steps over these values were closest.
+    /// The candidate whose steps over these values had the smallest error.
     fn of(values: &[f64]) -> Self {
         let error = |candidate: fn(&[f64]) -> Self| -> f64 {
             let step = |known: usize| {
@@ -118,15 +120,15 @@ impl Model for Devs {
     }
 }
 
-/// CML, a reconstruction: it "continuously incorporates the latest data to update its model". A line of least squares for each block
-/// over all periods since the beginning, in which nothing goes stale, and whose erases are those that were simulated: what was
-/// projected is never taken for something observed. Its line is asked for the erases themselves and not for their growth, so that it
+/// CML, a reconstruction: it "continuously incorporates the latest data to update its model". It is a line of least squares for
+/// each block over all periods since the beginning: old periods never lose weight. Its erases are only those that were simulated,
+/// since a projection is never taken for an observation. Its line gives the erases themselves and not their growth, so that it
 /// falls behind a drive that was projected.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cml {
     /// Sums over the points: of 1, times, and squares of times.
     times: [f64; 3],
-    /// For each block: erases that were simulated, sum over the points of erases, and of erases by times.
+    /// For each block: simulated erases, sum over the points of erases, and of erases times times.
     blocks: Vec<[f64; 3]>,
     now: f64,
 }

@@ -3,7 +3,8 @@
 use super::*;
 use crate::{Next, Projector, Schedule, accuracy};
 
-/// A life of so many periods at an acceleration factor; `rate` is how often a block is erased in a period of life.
+/// Erase counts after `periods` periods at acceleration factor `factor`. `rate` is how often a block is erased in a period of
+/// life.
 fn lived(kind: ModelKind, factor: f64, periods: usize, blocks: usize, rate: impl Fn(usize, f64) -> u32) -> Vec<u32> {
     let mut model = kind.build(8);
     let mut schedule = Schedule::new(factor, model.needs()).unwrap();
@@ -37,7 +38,7 @@ fn two_points_make_a_line() {
     assert_eq!(model.predict(&[14], 2.0), [22.0]);
     let clamped = Projector::default().project(&[14], &model.predict(&[14], 1.0), Some(16));
     assert_eq!((clamped.erase_counts, clamped.clamped), (vec![16], 1));
-    // A slope is measured on what was simulated, from the projected count on.
+    // A slope is measured over simulated periods, starting from the projected count.
     model.observe(&Period { from: 2.0, span: 1.0, before: vec![18], after: vec![19], write_amplification: 1.0 });
     assert_eq!(model.predict(&[19], 3.0), [22.0]);
     // Half a period shows half of its erases.
@@ -89,7 +90,7 @@ fn one_odd_period_does_not_move_theil_and_sen() {
 
 #[test]
 fn ranks_keep_chance_out_of_the_blocks() {
-    // One block in four rests; which of the others are erased, and how often, is drawn for each period.
+    // One block in four rests. For the others it is drawn for each period whether and how often they are erased.
     let drawn = |block: usize, at: f64| {
         let mut mixed = (block as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
             ^ (at as u64 + 1).wrapping_mul(0xd1b5_4a32_d192_ed03);
@@ -157,6 +158,6 @@ fn devs_chooses_by_one_step() {
     };
     assert_eq!(growth(&[4.0, 4.0, 4.0, 4.0, 4.0]), 0.0);
     assert!((growth(&[0.0, 5.0, 10.0, 15.0, 20.0]) - 5.0).abs() < 1e-9);
-    // Squares go on as squares: 16 to 25.
+    // Squares continue as squares: 16 to 25.
     assert!((growth(&[0.0, 1.0, 4.0, 9.0, 16.0]) - 9.0).abs() < 1e-9);
 }

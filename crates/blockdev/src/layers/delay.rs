@@ -1,4 +1,4 @@
-//! A layer that makes requests take longer, each kind by its own time.
+//! A layer that makes requests take longer, with one delay for each kind.
 
 use wane_units::{Nanos, SimTime};
 
@@ -35,14 +35,14 @@ impl Delays {
 
 /// Completes requests later than the device below does.
 ///
-/// Flushes keep their rule: a flush is held back until all changes of contents that the device below completed before it
-/// are complete here too.
+/// Flushes keep their rule: a flush is held back until all changes of contents that the device below completed before it are
+/// complete here too.
 #[derive(Clone, Debug)]
 pub struct Delay<D> {
     device: D,
     delays: Delays,
     held: CompletionQueue,
-    /// The last instant at which a change of contents, of those that the device below completed, completes here.
+    /// The last time at which a change of contents that the device below completed completes here.
     changes_done_at: SimTime,
     passing: Vec<Completion>,
 }
@@ -58,7 +58,7 @@ impl<D: BlockDevice> Delay<D> {
         &self.device
     }
 
-    /// The device below, given back. What is held is lost.
+    /// Returns the device below. Completions that are held back are lost.
     pub fn into_inner(self) -> D {
         self.device
     }

@@ -1,5 +1,5 @@
-//! A layer that lets requests fail: sectors that cannot be read or written, requests that end half done, and requests that
-//! say they are done and are not.
+//! A layer that makes requests fail: sectors that cannot be read or written, requests that end half done, and requests that are
+//! reported as done and are not.
 
 use std::collections::BTreeMap;
 
@@ -12,17 +12,17 @@ use crate::{
 /// How long bad sectors stay bad.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Persistence {
-    /// Reads fail until the sector is written, zeroed or trimmed: a latent error. A remap takes it along.
+    /// Reads fail until the sector is written, zeroed or trimmed: a latent error. A remap moves it.
     UntilWritten,
     /// Reads and writes fail for ever. A write stops at the first such sector.
     Forever,
 }
 
-/// What becomes of a request that was chosen to fail. `first` sectors of it, rounded down to whole logical sectors, are
+/// What happens to a request that was chosen to fail. Its first `first` sectors, rounded down to whole logical sectors, are
 /// carried out; a remap that is cut is not carried out at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// The rest is named in a medium error.
+    /// A medium error names the rest.
     MediumError {
         /// Sectors carried out.
         first: Sectors,
@@ -32,8 +32,8 @@ pub enum Effect {
         /// Sectors carried out.
         first: Sectors,
     },
-    /// The request says that it is done. The rest of a write keeps what it held, the rest of a read comes as zeros, and a
-    /// flush does nothing. This breaks the rules on purpose: those above must find it by checksums, or lose data.
+    /// The request is reported as done. The rest of a write keeps its old contents, the rest of a read is zeros, and a flush does
+    /// nothing. This breaks the rules on purpose: the layers above must find it by checksums, or lose data.
     Torn {
         /// Sectors carried out.
         first: Sectors,
@@ -41,11 +41,11 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// A request of which nothing is carried out, and which says that it is done.
+    /// Nothing of the request is carried out, and it is reported as done.
     pub const DROPPED: Self = Self::Torn { first: Sectors::ZERO };
 }
 
-/// What remains to be done to a completion.
+/// Changes still to be made to a completion.
 #[derive(Clone, Debug)]
 struct Patch {
     kind: Kind,
@@ -53,11 +53,11 @@ struct Patch {
     /// Sectors that are not carried out.
     rest: SectorRange,
     end: End,
-    /// Of a read: bad sectors.
+    /// For a read: bad sectors.
     unreadable: Vec<SectorRange>,
 }
 
-/// How a request ends whose rest is not carried out.
+/// How a request ends if its rest is not carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     MediumError,
@@ -65,13 +65,13 @@ enum End {
     Done,
 }
 
-/// Lets chosen requests and sectors fail. Which ones depends only on what was submitted, so that failures repeat.
+/// Makes chosen requests and sectors fail. The choice depends only on what was submitted, so that failures repeat.
 #[derive(Clone, Debug)]
 pub struct Fault<D> {
     device: D,
     forever: RangeSet,
     until_written: RangeSet,
-    /// By number of the request among all, or among those of its kind.
+    /// By number of the request among all requests, or among those of its kind.
     effects: BTreeMap<u64, Effect>,
     effects_by_kind: BTreeMap<(Kind, u64), Effect>,
     submitted: u64,
@@ -81,7 +81,7 @@ pub struct Fault<D> {
 }
 
 impl<D: BlockDevice> Fault<D> {
-    /// Wraps a device; nothing fails yet.
+    /// Wraps a device. Nothing fails yet.
     pub const fn new(device: D) -> Self {
         Self {
             device,
@@ -135,7 +135,7 @@ impl<D: BlockDevice> Fault<D> {
         self
     }
 
-    /// Tells the host something, as a drive would.
+    /// Gives the host a notice, as a drive would.
     pub fn announce(&mut self, at: SimTime, kind: NoticeKind) {
         self.notices.push(Notice { at, kind });
     }
@@ -145,12 +145,12 @@ impl<D: BlockDevice> Fault<D> {
         &self.device
     }
 
-    /// The device below, given back. What was outstanding is no longer changed.
+    /// Returns the device below. Outstanding requests are no longer changed.
     pub fn into_inner(self) -> D {
         self.device
     }
 
-    /// Counts a request; its effect, if it was chosen.
+    /// Counts a request. Returns its effect if it was chosen.
     fn next_effect(&mut self, kind: Kind) -> Option<Effect> {
         let number = self.submitted;
         self.submitted += 1;
@@ -161,7 +161,7 @@ impl<D: BlockDevice> Fault<D> {
         self.effects.remove(&number).or(by_kind)
     }
 
-    /// The sectors not carried out, and how the request ends for it.
+    /// The sectors that are not carried out, and how the request ends because of them.
     fn cut(&self, request: &Request, effect: Option<Effect>) -> (SectorRange, End) {
         let (range, kind) = (request.range, request.kind);
         let sector = self.device.features().sector.0;
@@ -190,7 +190,7 @@ impl<D: BlockDevice> Fault<D> {
         (range.without_first(first), end)
     }
 
-    /// Latent errors go where contents are replaced, and move where they are moved.
+    /// Removes latent errors where contents are replaced, and moves them with contents that are moved.
     fn heal(&mut self, request: &Request) {
         if !request.kind.changes_contents() {
             return;
@@ -209,12 +209,12 @@ impl<D: BlockDevice> Fault<D> {
         }
     }
 
-    /// Leaves of a request what is carried out.
+    /// Cuts a request down to what is carried out.
     fn shorten(request: &mut Request, rest: SectorRange) {
         match request.kind {
-            // A read is carried out whole and spoiled afterwards.
+            // A read is carried out whole, and its result is changed afterwards.
             Kind::Read => {}
-            // An empty read in place takes a number and the time of a request, and has no effect.
+            // An empty read instead takes a number and the time of a request, and has no effect.
             Kind::Flush | Kind::Remap => *request = Request::read(SectorRange::EMPTY).with_origin(request.origin),
             Kind::Write | Kind::WriteZeroes | Kind::Trim => {
                 request.range.count = request.range.count - rest.count;
@@ -270,7 +270,7 @@ impl<D: BlockDevice> BlockDevice for Fault<D> {
         }
         let (kind, range) = (request.kind, request.range);
         let (rest, end) = self.cut(&request, effect);
-        // A flush has an empty rest when it is chosen, and so have empty requests.
+        // A chosen flush has an empty rest, and so do empty requests.
         let chosen = matches!(effect, Some(Effect::MediumError { .. } | Effect::Torn { .. }));
         let cut = !rest.is_empty() || (chosen && kind == Kind::Flush);
         let mut unreadable = Vec::new();
@@ -307,7 +307,7 @@ impl<D: BlockDevice> BlockDevice for Fault<D> {
         let before = self.device.capacity();
         let status = self.device.set_capacity(at, capacity);
         if status.is_done() {
-            // What lies above the end is lost, and the errors with it.
+            // Contents above the end are lost, and their errors with them.
             self.until_written.remove(SectorRange::between(Lba(capacity.0), Lba(before.0)));
         }
         status

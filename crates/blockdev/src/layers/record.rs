@@ -1,25 +1,25 @@
-//! A layer that writes down what is asked and when, so that it can be asked again.
+//! A layer that records requests and their times, so that they can be replayed.
 
 use wane_units::{Bytes, Sectors, SimTime};
 
 use crate::blocking::drain;
 use crate::{BlockDevice, Completion, Kind, Request, RequestId, Status, pass_on};
 
-/// Something that was asked of a device.
+/// A recorded call of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entry {
     /// A request.
     Submit {
-        /// When.
+        /// Time of submission.
         at: SimTime,
-        /// What. Without bytes where the log does not keep them.
+        /// The request. It has no bytes if the log does not keep them.
         request: Request,
     },
     /// A change of capacity.
     SetCapacity {
-        /// When.
+        /// Time of the change.
         at: SimTime,
-        /// To what.
+        /// The new capacity.
         capacity: Sectors,
     },
 }
@@ -33,7 +33,7 @@ pub enum Keep {
     Bytes,
 }
 
-/// Keeps a log of what passes through it.
+/// Keeps a log of the requests that pass through it.
 #[derive(Clone, Debug)]
 pub struct Record<D> {
     device: D,
@@ -44,7 +44,7 @@ pub struct Record<D> {
 }
 
 impl<D: BlockDevice> Record<D> {
-    /// Wraps a device; the log takes `entries_max` entries and counts what comes after them.
+    /// Wraps a device. The log takes `entries_max` entries and counts those after them.
     pub const fn new(device: D, keep: Keep, entries_max: usize) -> Self {
         Self { device, keep, entries: Vec::new(), entries_max, missed: 0 }
     }
@@ -54,7 +54,7 @@ impl<D: BlockDevice> Record<D> {
         &self.entries
     }
 
-    /// The log so far, taken away; the next entry begins another one.
+    /// Takes the log so far; the next entry begins a new log.
     pub fn take_entries(&mut self) -> Vec<Entry> {
         std::mem::take(&mut self.entries)
     }
@@ -69,7 +69,7 @@ impl<D: BlockDevice> Record<D> {
         &self.device
     }
 
-    /// The device below, given back.
+    /// Returns the device below.
     pub fn into_inner(self) -> D {
         self.device
     }
@@ -114,7 +114,7 @@ fn bytes_to_keep(request: &Request, keep: Keep) -> Option<Vec<u8>> {
     }
 }
 
-/// Asks a device, which has not run beyond the first entry, the same at the same instants. Returns all completions.
+/// Repeats the calls at the same times on a device that has not run beyond the first entry. Returns all completions.
 pub fn replay(entries: &[Entry], device: &mut (impl BlockDevice + ?Sized)) -> Vec<Completion> {
     let mut out = Vec::new();
     let mut now = SimTime::ZERO;

@@ -4,7 +4,7 @@ use wane_units::{Nanos, Sectors, SimTime};
 
 use crate::{BlockDevice, Completion, Kind, Request, RequestId, Status, UnitSplit, pass_on};
 
-/// What was counted of one kind of request.
+/// Counts of one kind of request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KindStats {
     /// Requests submitted.
@@ -15,13 +15,14 @@ pub struct KindStats {
     pub failed: u64,
     /// Requests that completed as out of range or unsupported.
     pub refused: u64,
-    /// Sectors of requests not refused, without those that failed.
+    /// Sectors of requests that were not refused, without those that failed.
     pub served: Sectors,
     /// Sum of the latencies of all completed requests, ns.
     pub latency_sum_ns: u128,
-    /// The longest of them.
+    /// The longest latency.
     pub latency_max: Nanos,
-    /// Completed requests by latency: number `i` counts those below 2^i ns and not below 2^(i-1) ns; number 0 those of 0 ns.
+    /// Completed requests by latency: element `i` counts latencies from 2^(i-1) ns to below 2^i ns; element 0 counts those of 0
+    /// ns.
     pub latency_counts: [u64; 65],
 }
 
@@ -70,7 +71,7 @@ impl KindStats {
     }
 }
 
-/// Counts what passes through it.
+/// Counts the requests that pass through it.
 #[derive(Clone, Debug)]
 pub struct Stats<D> {
     device: D,
@@ -84,12 +85,12 @@ impl<D: BlockDevice> Stats<D> {
         Self { device, by_kind: Box::default(), read_modify_writes: 0 }
     }
 
-    /// What was counted of a kind.
+    /// Counts of a kind.
     pub const fn of(&self, kind: Kind) -> &KindStats {
         &self.by_kind[kind as usize]
     }
 
-    /// Atomic units of which a write, write-zeroes or trim covered a part; refused requests apart.
+    /// Number of atomic units that a write, write-zeroes or trim covered only in part. Refused requests do not count.
     pub const fn read_modify_writes(&self) -> u64 {
         self.read_modify_writes
     }
@@ -104,7 +105,7 @@ impl<D: BlockDevice> Stats<D> {
         &self.device
     }
 
-    /// The device below, given back.
+    /// Returns the device below.
     pub fn into_inner(self) -> D {
         self.device
     }

@@ -15,10 +15,10 @@ const LEVELED: [&str; 6] = ["Fix_OBP", "Var_OBP", "Fix_DP", "Var_DP", "Fix_PWL",
 /// The wear levelers in the order in which the paper names their gains.
 const BY_GAIN: [&str; 3] = ["PWL", "DP", "OBP"];
 
-/// Traces after the text's preconditioning in CV3: those with the largest gains after the scripts'.
+/// Traces that CV3 also runs after the text's preconditioning: those with the largest gains after the scripts'.
 const CV3_BY_TEXT: [&str; 2] = ["dap-ps", "msn-cfs"];
 
-/// Small too, as the paper's next paragraph says, though the list in the sentence of CV3's figures has it not.
+/// Has a small footprint too, as the paper's next paragraph says, though the sentence with CV3's figures does not list it.
 const BEFS: &str = "msn-befs";
 
 pub(super) fn claims() -> Vec<Claim> {
@@ -208,11 +208,11 @@ fn cv3(runs: &Runs) -> Finding {
     let worn = |trace: &str, name: &str| runs.get(&super::design(trace, name)).summary.wear.erase_count;
     let ends = |name: &str, (trace, _): (&'static str, f64)| {
         let worn = worn(trace, &format!("Fix_{name}"));
-        format!("{name} under {trace} with its least worn percent at {} and its median block at {}", worn.p1, worn.p50)
+        format!("{name} under {trace} with its 1st percentile at {} and its median at {}", worn.p1, worn.p50)
     };
     let note = format!(
-        "a variant drive gains what wear leveling left uneven. Of 500 erases, the fixed drives that leave most to gain end: {}; {}. PWL \
-         begins late and is only reported",
+        "a variant drive gains what wear leveling left uneven. In erases, of 500 rated, the fixed drives that leave most to gain end as \
+         follows: {}; {}. PWL begins late and is reported, not judged",
         ends("DP", highest[1]),
         ends("PWL", highest[0])
     );

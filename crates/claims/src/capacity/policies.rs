@@ -41,7 +41,7 @@ fn scale_claim() -> Claim {
             },
             cv_scale,
             Others::None(
-                "none was tried: this is one of scale itself, and three random drive writes would take six more lives of 16 GiB",
+                "none was tried: the claim is itself about scale, and three random drive writes would take six more lives of 16 GiB",
             ),
         )
     }
@@ -87,7 +87,7 @@ fn cv9_claim() -> Claim {
 /// The stand-ins that are loops of uniform writes, as mixtures.
 const MIXED: [&str; 2] = ["dap-ps-mixture", "lm-tbe-mixture"];
 
-/// The cells of a trace in CV9 with a seed: newest ties and oldest ties for each wear leveler.
+/// Scenarios of CV9 with a trace and a seed: newest ties and oldest ties for each wear leveler.
 fn ties(trace: &str, seed: u64) -> Vec<Scenario> {
     let of = |(name, _): (&str, &str)| [GREEDY_NEWEST, super::GREEDY].map(|gc| collected(trace, name, gc, seed));
     LEVELERS.into_iter().flat_map(of).collect()
@@ -98,9 +98,9 @@ fn cv10_claim() -> Claim {
         configuration: "stand-ins on 4 GiB (1/64), E 500, no wear leveling, after one sequential and two random drive writes; graceful shrink \
                         with a bound on relocation at 1/64 of the paper's",
         published: "the bound limits what the file system moves while the drive shrinks, at 0 the drive is a fixed one; neither the shrink \
-                    rule of this figure nor the traces' addresses are published, but that much of DAP-PS lies high",
+                    rule of this figure nor the traces' addresses are published, only that much of DAP-PS lies at high addresses",
         reading: "graceful shrink, because it is the one that moves data; footprints scattered over the address space, because footprint and \
-                  sequentiality do not determine where data lie and this writes no answer in",
+                  sequentiality do not determine where data lie and scattering does not assume the answer",
         ..claim(
             [
                 "CV10",
@@ -207,8 +207,9 @@ fn cv9(runs: &Runs) -> Finding {
     for trace in traces() {
         table += &format!("| {trace} | {} |\n", names.map(|name| percent(tie_gain(runs, trace, name, 1))).join(" | "));
     }
-    let note = "with a loop of uniform writes for DAP-PS the furthest cell is its own, with a hot and a cold part another one. Three random \
-                drive writes were not tried, which would be 88 more lives. Lifetimes of Var_* with newest against oldest ties:";
+    let note = "the largest difference is DAP-PS's if its stand-in is a loop of uniform writes; with a hot and a cold part it is another \
+                cell's. Three random drive writes were not tried: they would take 88 more lives. Lifetimes of Var_* with newest against \
+                oldest ties:";
     Finding { table, ..finding(ours, agrees, note) }
 }
 
@@ -228,7 +229,7 @@ fn cv9_others(runs: &Runs) -> Vec<Reading> {
     std::iter::once(benefit).chain((1..=SEEDS).map(with_seed)).collect()
 }
 
-/// The mean ratios under the three bounds and whether they rise and saturate, from the ratio of a trace under a bound.
+/// Mean ratios under the three bounds, in words, and whether they rise and saturate. `ratio` is a trace's ratio under a bound in GiB.
 fn bound_means(ratio: impl Fn(&str, u32) -> f64) -> (String, bool) {
     let [one, five, ten] = BOUNDS.map(|gib| mean(traces().map(|trace| ratio(trace, gib))));
     let rises = five > one * 1.01;
@@ -250,7 +251,7 @@ fn cv10(runs: &Runs) -> Finding {
     Finding { table, ..finding(ours, agrees, note) }
 }
 
-/// Drive writes that a lazy drive without wear leveling lives if it must not fall below the capacity that a scattered
+/// Lifetime in drive writes of a lazy drive without wear leveling that must not fall below the capacity that a scattered
 /// footprint needs under a bound.
 fn lazy_under_bound(runs: &Runs, trace: &str, gib: u32) -> f64 {
     let scenario = design(trace, "Var_NoWL");
@@ -299,7 +300,7 @@ fn cv10_others(runs: &Runs) -> Vec<Reading> {
     ]
 }
 
-/// Wear leveling's amplification in a fixed drive after so many random drive writes: its mean and its highest over the traces.
+/// Mean and maximum, over the traces, of wear leveling's amplification in a fixed drive after `random` random drive writes.
 fn amplification(runs: &Runs, name: &str, random: u32) -> (f64, f64) {
     let moved = |trace| {
         let run = runs.get(&preconditioned(trace, name, random));
@@ -308,7 +309,7 @@ fn amplification(runs: &Runs, name: &str, random: u32) -> (f64, f64) {
     (mean(traces().map(|trace| moved(trace).1)), most(traces().map(moved)).1)
 }
 
-/// What CV11 comes to after so many random drive writes.
+/// CV11's result after `random` random drive writes, in words, and whether it agrees.
 fn amplifications(runs: &Runs, random: u32) -> (String, bool) {
     let [obp, dp, pwl] = CV11_DESIGNS.map(|name| amplification(runs, name, random));
     let ours = format!(

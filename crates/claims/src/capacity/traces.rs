@@ -26,7 +26,7 @@ fn cv5_claim() -> Claim {
     )
 }
 
-/// The designs of CV6 under each of its traces: for LM-TBE the paper says which of all lives longest.
+/// The designs of CV6 under each of its traces. For LM-TBE they are all, since the paper says which lives longest.
 const CV6_VDI: [&str; 2] = ["Var_NoWL", "Fix_PWL"];
 const CV6_LM_TBE: [&str; 8] = ["Var_NoWL", "Fix_NoWL", "Fix_OBP", "Fix_DP", "Fix_PWL", "Var_OBP", "Var_DP", "Var_PWL"];
 
@@ -66,7 +66,7 @@ fn cv7_claim() -> Claim {
     )
 }
 
-/// What CV5 comes to after so many random drive writes, with the gain over `base`.
+/// CV5's result after `random` random drive writes, with the gain over `base`, and whether it agrees.
 fn befs(runs: &Runs, random: u32, base: &str) -> (String, bool) {
     let near = |ours: f64, paper: f64| gain(ours, paper).abs() <= 0.25;
     let lived = lifetime(runs.get(&preconditioned("msn-befs", "Var_NoWL", random)));
@@ -82,7 +82,7 @@ fn befs(runs: &Runs, random: u32, base: &str) -> (String, bool) {
 fn cv5(runs: &Runs) -> Finding {
     let (ours, agrees) = befs(runs, RANDOM_OF_SCRIPTS, "Fix_PWL");
     let note = "preconditioning decides both figures, because after more random writes cold blocks hold more of the spare space as \
-                scattered invalid pages; the paper's gain lies between what two and three random drive writes come to";
+                scattered invalid pages; the paper's gain lies between ours after two and after three random drive writes";
     finding(ours, agrees, note)
 }
 
@@ -98,7 +98,7 @@ fn cv5_others(runs: &Runs) -> Vec<Reading> {
     ]
 }
 
-/// What CV6 comes to after so many random drive writes, with this stand-in for LM-TBE.
+/// CV6's result after `random` random drive writes, with the stand-in `lm_tbe` for LM-TBE, and whether it agrees.
 fn large(runs: &Runs, random: u32, lm_tbe: &str) -> (String, bool) {
     let gains =
         [runs.gain_after(random, "vdi", "Var_NoWL", "Fix_PWL"), runs.gain_after(random, lm_tbe, "Var_NoWL", "Fix_DP")];
@@ -120,12 +120,11 @@ fn cv6(runs: &Runs) -> Finding {
     variant.sort_by(|one, other| other.1.total_cmp(&one.1));
     let order = variant.map(|(name, lived)| format!("Var_{name} {lived:.0}")).join(", ");
     let note = format!(
-        "what differs is LM-TBE. Under it OBP, DP and PWL move {} pages a host page; the paper names no leveler, only \"as low as 0.18\", \
-         so that PWL alone lies below that, which hardly moves anything before the end. DP's cost is what costs Fix_DP its life. It needs no \
-         hot part, which the loop of uniform writes does not have: without wear leveling erase counts spread by chance, from {} (1st \
-         percentile) to {} with a deviation of {:.1}, and DP(5) swaps blocks more than 5 erases apart. So the order of the designs \
-         differs: in the paper Var_DP lives longest of all, here it is {order} drive writes. Capacity variance itself changes LM-TBE's \
-         life by {} (against Fix_NoWL)",
+        "LM-TBE is what differs. Under it OBP, DP and PWL move {} pages a host page. The paper names no leveler, only \"as low as 0.18\"; only \
+         PWL, which hardly moves anything before the end, lies below that. DP's moves shorten Fix_DP's life. They need no hot part, which the \
+         loop of uniform writes does not have: without wear leveling erase counts spread by chance, from {} (1st percentile) to {} with a \
+         deviation of {:.1}, and DP(5) swaps blocks more than 5 erases apart. So the order of the designs differs: in the paper Var_DP lives \
+         longest of all, here the order is {order} drive writes. Capacity variance itself changes LM-TBE's life by {} (against Fix_NoWL)",
         moved.join(", "),
         without.p1,
         without.max,
@@ -145,7 +144,7 @@ fn cv6_others(runs: &Runs) -> Vec<Reading> {
 const CV7_PAIRS: [(&str, &str); 4] =
     [("Fix_NoWL", "Fix_OBP"), ("Fix_NoWL", "Fix_DP"), ("Var_NoWL", "Fix_DP"), ("Var_PWL", "Var_NoWL")];
 
-/// The first `pairs` of them after so many random drive writes, and whether all are gains.
+/// Gains of the first `pairs` of [`CV7_PAIRS`] after `random` random drive writes, and whether all are above 0.
 fn dtrs(runs: &Runs, random: u32, pairs: usize) -> (String, bool) {
     let pairs = &CV7_PAIRS[..pairs];
     let gains: Vec<f64> = pairs.iter().map(|(new, base)| runs.gain_after(random, "dtrs", new, base)).collect();
@@ -156,7 +155,7 @@ fn dtrs(runs: &Runs, random: u32, pairs: usize) -> (String, bool) {
 fn cv7(runs: &Runs) -> Finding {
     let (ours, agrees) = dtrs(runs, RANDOM_OF_SCRIPTS, CV7_PAIRS.len());
     let note = format!(
-        "the last sign is of a difference that is small in the paper too; PWL moves {:.3} pages a host page in the variant drive's life",
+        "the last difference is small in the paper too; PWL moves {:.3} pages a host page in the variant drive's life",
         runs.leveling("dtrs", "Var_PWL")
     );
     finding(ours, agrees, note)

@@ -71,7 +71,7 @@ fn figure_12(runs: &Runs) -> Picture {
     })
 }
 
-/// Shares of the blocks with at most so many erases.
+/// Cumulative distribution: each erase count with the share of the blocks that have at most as many erases.
 fn distribution(counts: &[u32]) -> Vec<(f64, f64)> {
     let mut sorted = counts.to_vec();
     sorted.sort_unstable();

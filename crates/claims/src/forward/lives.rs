@@ -16,7 +16,7 @@ pub(super) const TRACES: [&str; 11] = {
     names
 };
 
-/// Stand-ins of ours for OLTP: name, and share of the requests that goes to this share of the data.
+/// Our stand-ins for OLTP: the name, and the share `r` of the requests that goes to the share `h` of the data.
 pub(super) const OLTP: [(&str, &str); 2] = [("TPCC", "r = 0.84\nh = 0.2"), ("TPCE", "r = 0.6\nh = 0.4")];
 
 const UNLEVELED: &str = "{ policy = 'none' }";
@@ -24,7 +24,7 @@ const UNLEVELED: &str = "{ policy = 'none' }";
 /// A life, in full or fast-forwarded.
 #[derive(Clone, Debug)]
 pub(super) struct Life {
-    /// What people call it.
+    /// Name in tables.
     pub(super) name: String,
     /// Its workload's name.
     pub(super) trace: &'static str,
@@ -46,38 +46,38 @@ impl Life {
         )
     }
 
-    /// All of it simulated.
+    /// The life with all of it simulated.
     pub(super) fn full(&self) -> Scenario {
         scenario(&self.name, &self.text(self.seed, ""))
     }
 
-    /// The same with another seed.
+    /// The full life with another seed.
     pub(super) fn another_seed(&self) -> Scenario {
         scenario(&format!("{}, second seed", self.name), &self.text(self.seed + 1000, ""))
     }
 
-    /// Predicted in part.
+    /// The life predicted in part, by `model` at `factor`.
     pub(super) fn forwarded(&self, factor: &str, model: &str) -> Scenario {
         let forward = format!("[fast-forward]\nfactor = {factor}\nmodel = '{model}'\n");
         scenario(&format!("{}, {model}, factor {factor}", self.name), &self.text(self.seed, &forward))
     }
 
-    /// Predicted in part as this table says.
+    /// The life predicted in part, with the `[fast-forward]` table `forward`.
     pub(super) fn with(&self, what: &str, forward: &str) -> Scenario {
         scenario(&format!("{}, {what}", self.name), &self.text(self.seed, forward))
     }
 
-    /// The same, told apart by what it has.
+    /// The same life, named by its trace and `what`.
     pub(super) fn named(self, what: &str) -> Self {
         Self { name: format!("{}, {what}", self.trace), ..self }
     }
 
-    /// The same by a longer name.
+    /// The same life with `what` added to its name.
     pub(super) fn also(self, what: &str) -> Self {
         Self { name: format!("{}, {what}", self.name), ..self }
     }
 
-    /// The same life drawn anew.
+    /// The same life with another seed.
     pub(super) fn seeded(self, seed: u64) -> Self {
         Self { name: format!("{}, seed {seed}", self.name), seed, ..self }
     }

@@ -11,14 +11,14 @@ use wane_scenario::Scenario;
 const FORECASTER: &str =
     "[fast-forward]\nadaptive = true\nmodel = 'ranks'\nperiod = 0.1\nwindow = 100\nfactor = 4\nfactor-most = 40\n";
 
-/// What is asked of a forecast.
+/// Limits that a forecast must keep.
 const PAGES_MOST: f64 = 0.1;
 const LIFE_OFF_MOST: f64 = 0.03;
 const P99_OFF_MOST: f64 = 0.05;
 const SEEDS_APART: f64 = 3.0;
 const SHARE_OF_MEAN: f64 = 0.05;
 
-/// A smaller drive of the same kind, which is simulated in full: by how much.
+/// How many times smaller the drive of the same kind is that is simulated in full instead.
 const SMALLER: u32 = 12;
 
 fn lives() -> Vec<Life> {
@@ -33,12 +33,12 @@ fn lives_at(scale: u32) -> Vec<Life> {
     TRACES.into_iter().flat_map(of).collect()
 }
 
-/// The lives of drives of fewer blocks, in the order of [`lives`]: these foretell no block, for they do not have it.
+/// Lives of drives with fewer blocks, in the order of [`lives`]. They cannot predict single blocks.
 fn smaller() -> Vec<Life> {
     lives_at(SCALE * SMALLER).into_iter().map(|life| life.also(&format!("1/{}", SCALE * SMALLER))).collect()
 }
 
-/// Lives on which the forecaster was not made.
+/// Lives that the forecaster was not tuned on.
 fn unseen() -> Vec<Life> {
     lives().into_iter().map(|life| life.seeded(2)).collect()
 }
@@ -61,14 +61,14 @@ fn on_others(runs: &Runs) -> Vec<Reading> {
         .collect();
     let on_another_seed = Reading {
         matter: Matter::Seed,
-        what: "seed 2, which the forecaster was not made on".to_owned(),
+        what: "seed 2, which the forecaster was not tuned on".to_owned(),
         ours: format!("{}; these miss: {}", met(&lives, missing.len()), missing.join("; ")),
         verdict: Verdict::of(missing.is_empty()),
     };
     vec![on_another_seed, on_smaller(runs), by_theory(runs)]
 }
 
-/// Every life by a smaller drive.
+/// Every life as predicted by a smaller drive.
 fn on_smaller(runs: &Runs) -> Reading {
     let lives = lives();
     let reached = |(life, small): (&Life, &Life)| Reached::by(runs, life, runs.get(&small.full()));
@@ -81,13 +81,15 @@ fn on_smaller(runs: &Runs) -> Reading {
         .collect();
     Reading {
         matter: Matter::Scale,
-        what: format!("scaled geometry: a drive of 1/{SMALLER} of the blocks in full, which tells no block by its id"),
+        what: format!(
+            "scaled geometry: a drive of 1/{SMALLER} of the blocks in full, which predicts no block by its id"
+        ),
         ours: format!("{}; these miss: {}", met(&lives, missing.len()), missing.join("; ")),
         verdict: Verdict::of(missing.is_empty()),
     }
 }
 
-/// The lives without wear leveling by the mean-field model, which simulates no page: what it could say before a forecast.
+/// The lives without wear leveling as predicted by the mean-field model, which simulates no page.
 fn by_theory(runs: &Runs) -> Reading {
     let off = |life: &Life| {
         let full = life.full();
@@ -105,7 +107,7 @@ fn by_theory(runs: &Runs) -> Reading {
     }
 }
 
-/// How many of the lives are told as was asked.
+/// Number of lives whose forecast keeps all limits, in words.
 fn met(lives: &[Life], missing: usize) -> String {
     let met = lives.len() - missing;
     format!("{met} of {} ({} %)", lives.len(), percent(met as f64 / lives.len() as f64))
@@ -121,7 +123,7 @@ pub(super) fn claim() -> Claim {
         [
             "FF-tenth",
             "none: a goal of this project",
-            "no paper's: a tenth of the flash pages tells the life",
+            "no paper's: a tenth of the flash pages predicts the life",
             "at most 10 % of the pages, observation included; life within 3 %, p99 within 5 %, Wasserstein-1 within 3 times that of two seeds or 5 % of \
              the mean: for all 22",
         ],
@@ -137,7 +139,7 @@ pub(super) fn claim() -> Claim {
     )
 }
 
-/// What a forecast came to, as shares.
+/// Results of a forecast, as shares.
 struct Reached {
     pages: f64,
     life: f64,
@@ -152,7 +154,7 @@ impl Reached {
         Self::by(runs, life, runs.get(&skipped(life)))
     }
 
-    /// What a run in the place of a life comes to.
+    /// Compares a run that stands in for a life with the full life.
     fn by(runs: &Runs, life: &Life, skipped: &wane_results::RunResult) -> Self {
         let [full, seed] = [life.full(), life.another_seed()].map(|scenario| runs.get(&scenario));
         let lived = |of: &wane_results::RunResult| of.summary.end.at_drive_writes;
@@ -175,7 +177,7 @@ impl Reached {
         }
     }
 
-    /// What it misses; nothing where it does what was asked.
+    /// The limits that it misses; empty if it keeps all.
     fn misses(&self) -> Vec<&'static str> {
         let asked = [
             ("pages", self.pages <= PAGES_MOST),
@@ -206,10 +208,11 @@ fn evaluate(runs: &Runs) -> Finding {
     Finding {
         ours: met(&lives, missing.len()),
         verdict: Verdict::of(missing.is_empty()),
-        note: "the forecaster was chosen among some ten on these very lives, so that other seeds are the fairer test. What misses has a small footprint or few drive writes. Without wear leveling such a drive lives for about 25 drive writes, of which the settling of \
-               its data and the last ones, in which blocks leave service and the amplification climbs, are simulated. Likely, though not taken apart: with PWL, data that nobody \
-               writes move when the drive is half worn, again and again as the mean grows: each move changes where data lie, which no \
-               projection of wear does, so that it is simulated or comes too late. By life:"
+        note: "the forecaster was chosen among about ten on these very lives, so other seeds are the fairer test. The lives that miss have a small \
+               footprint or few drive writes. Without wear leveling such a drive lives for about 25 drive writes. The first ones, in which its data \
+               settle, and the last ones, in which blocks leave service and the amplification climbs, are simulated. A likely cause, not examined: \
+               with PWL, data that are never written move when the drive is half worn, again and again as the mean grows. Each move changes where \
+               data lie, which no projection of wear does, so it is simulated or comes too late. By life:"
             .to_owned(),
         table,
     }

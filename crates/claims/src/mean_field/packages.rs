@@ -70,7 +70,7 @@ impl Package {
         format!("{}{tie}, {workload}, {} % footprint, {} blocks", named(d), self.footprint, self.blocks)
     }
 
-    /// The drive, full at first, or empty and of 50 erases.
+    /// Tables of the drive: full at first, or, if `is_new`, empty and with an endurance of 50 erases.
     fn tables(self, d: Option<u32>, is_new: bool, workload: &str) -> String {
         let (life, retire, fill) = if is_new {
             ("endurance = 50\n", "at-endurance", "fill = '0 %'")
@@ -87,7 +87,7 @@ impl Package {
         )
     }
 
-    /// Six drive writes of a trace's stand-in: what the study's 50 million requests come to.
+    /// Six drive writes of a trace's stand-in, as many as the study's 50 million requests make.
     fn trace(self, d: Option<u32>, (name, sequential): (&str, f64)) -> Scenario {
         let workload = format!("pattern = 'hybrid'\nsequential-share = {sequential}");
         let text = self.tables(d, false, &workload) + "[until]\ndrive-writes = 6\n";
@@ -133,12 +133,12 @@ fn readings(runs: &Runs, evaluate: fn(&Runs, Package) -> Finding) -> Vec<Reading
     OTHERS.into_iter().map(of).collect()
 }
 
-const PUBLISHED: &str = "one of 8 packages of 16,384 blocks, 64 pages of 4 KiB, 15 % over-provisioning, collection below 5 % free blocks in each package by itself, \
-                         full at first, 50 million requests of looped traces. Neither greedy's choice among equal blocks nor the traces' footprints are told, nor \
-                         which d the five bars between greedy and random have";
+const PUBLISHED: &str = "one of 8 packages of 16,384 blocks, 64 pages of 4 KiB, 15 % over-provisioning, collection below 5 % free blocks in each \
+                         package by itself, full at first, 50 million requests of looped traces. Neither greedy's choice among equal blocks nor the \
+                         traces' footprints are published, nor which d the five bars between greedy and random have";
 
-const READ: &str = "requests at random with the traces' share of sequential ones, over 10 % of the pages; greedy takes the block that came last among the emptiest. \
-                    With oldest-first ties, or where all pages are written, there is no anomaly to see";
+const READ: &str = "requests at random with the traces' share of sequential ones, over 10 % of the pages; greedy takes the newest among the emptiest \
+                    blocks. With oldest-first ties, or where all pages are written, the anomaly does not show";
 
 pub(super) fn claims() -> Vec<Claim> {
     vec![
@@ -227,7 +227,7 @@ fn tabled<W: Copy>(
     (table, all)
 }
 
-/// The least and the most of a policy, by its place from random on.
+/// Least and most of the figures of the policy at `place`, counted from random on.
 fn range(all: &[Vec<f64>], place: usize) -> (f64, f64) {
     assert!(!all.is_empty(), "a policy ran under some workloads");
     let of = all.iter().map(|figures| figures[place]);
@@ -266,8 +266,8 @@ fn throughput(runs: &Runs, package: Package) -> Finding {
     Finding {
         ours: format!("random has {:.0} to {:.0} % of greedy's IOPS", 100.0 * least, 100.0 * most),
         verdict: Verdict::of(rises),
-        note: "random victims hold 57 valid pages of 64 at 15 % spare, so that a host page costs about nine programs: that is a tenth of greedy's IOPS, and \
-               a twentieth would take victims that are fuller than the drive. Writes a second:"
+        note: "random victims hold 57 valid pages of 64 at 15 % spare, so a host page costs about nine programs: a tenth of greedy's IOPS. A \
+               twentieth would need victims that are fuller than the drive. Writes a second:"
             .to_owned(),
         table,
     }
@@ -281,8 +281,8 @@ fn wear_leveling(runs: &Runs, package: Package) -> Finding {
     Finding {
         ours: format!("random {random:.2} or more, greedy {greedy:.2} or less, d = 2 {:.0} % of random", 100.0 * two),
         verdict: Verdict::of(random >= 0.9 && greedy < 0.2 && two >= 0.8),
-        note: "greedy goes round in the blocks that the written pages and the spare ones need: a tenth of the pages and 15 % spare are 0.235 of the blocks, and \
-               requests at random over them are worn no less evenly than that. Jain's index of the erase counts:"
+        note: "greedy cycles through the blocks that the written pages and the spare ones need: a tenth of the pages and 15 % spare are 0.235 of the \
+               blocks, and requests at random over them wear them no less evenly than that. Jain's index of the erase counts:"
             .to_owned(),
         table,
     }
@@ -306,8 +306,8 @@ fn durability(runs: &Runs, package: Package) -> Finding {
     Finding {
         ours: format!("random {gain:.1} times as long as greedy (sequential); d = 5 {} of random", fives.join(", ")),
         verdict: Verdict::of((3.0..=7.0).contains(&gain) && falls),
-        note: "few choices level wear almost as well as random ones and copy less, so lives rise from d = 1 before they fall; that newest-first ties make greedy go \
-               round in few blocks is the anomaly, and oldest-first ties take it away. Drive writes:"
+        note: "few choices level wear almost as well as random victims and copy less, so lives rise from d = 1 before they fall. The anomaly is that \
+               newest-first ties make greedy cycle through few blocks; oldest-first ties remove it. Drive writes:"
             .to_owned(),
         table,
     }

@@ -1,15 +1,15 @@
-//! What chapter 4 of 002 does to records: rank correlation, a line through all points, k-means.
+//! The statistics that chapter 4 of 002 applies to records: rank correlation, a line through all points, k-means.
 //!
-//! Own code of a page: the crates that bring k-means draw by generators of their own, and a claim's figures are the same bytes on every machine. Python's
-//! `wane.fleet.analyses` does the same by scikit-learn.
+//! The code is our own, since crates with k-means use random generators of their own and a claim's figures must be the same bytes on every machine.
+//! Python's `wane.fleet.analyses` does the same with scikit-learn.
 
 use wane_sim::{Stream, Streams};
 
-/// Starts of k-means, of which the best is kept, and rounds of one at most.
+/// Number of starts of k-means, of which the best is kept, and the most rounds of one.
 const RESTARTS: usize = 20;
 const ROUNDS_MAX: usize = 100;
 
-/// Spearman's rank correlation: Pearson's of the ranks, of which equal values share their mean. None where one of the two is constant.
+/// Spearman's rank correlation: Pearson's of the ranks. Equal values share the mean of their ranks. `None` if one of the two is constant.
 pub(super) fn spearman(one: &[f64], other: &[f64]) -> Option<f64> {
     assert_eq!(one.len(), other.len(), "attributes of the same records are correlated");
     let (one, other) = (ranks(one), ranks(other));
@@ -56,9 +56,9 @@ pub(super) fn slope(x: &[f64], y: &[f64]) -> f64 {
     both / square
 }
 
-/// Points by groups.
+/// Points assigned to groups.
 pub(super) struct Clusters {
-    /// Of each point its group; the group with the least sum of its center is 0.
+    /// Group of each point. Groups are numbered from 0 by the sum of their center's coordinates.
     pub(super) labels: Vec<usize>,
     /// The mean distance of a point to its center.
     pub(super) distortion: f64,

@@ -1,4 +1,4 @@
-//! Figures 10, 15a, 17 and 18 of Jiao et al., FAST 2024 (001), with our numbers beside those that its text has.
+//! Figures 10, 15a, 17 and 18 of Jiao et al., FAST 2024 (001), with our numbers next to those in its text.
 
 use super::lifetime::{REQUIREMENTS, designs, taken};
 use super::speed::SHARES;

@@ -71,17 +71,17 @@ fn cs13(runs: &Runs) -> Finding {
     finding(ours, agrees, CS13_NOTE.to_owned(), table(runs))
 }
 
-const CS13_NOTE: &str = "TrSS comes out, 9.6 TB for 10. Under CVSS the reads follow the host's writes into the most worn blocks (CS17), and 0.8 is passed after 25 \
-                         drive writes; where reads lie apart from writes it takes the most. Popular pieces of 16 KiB lie scattered over all chunks \
-                         of 1 MiB, so that AutoStream finds little to tell apart; by chunks of 16 KiB it finds more. The last column is what a drive takes that counts two \
-                         cycles for each erase, as the paper's were aged: it could take 20.6 TB at most, so that the paper's 28 must be host writes times \
-                         two, which is what the other columns stand for";
+const CS13_NOTE: &str = "TrSS is reproduced, 9.6 TB for 10. Under CVSS the reads follow the host's writes into the most worn blocks (CS17), and \
+                         throughput falls below 0.8 after 25 drive writes; where reads lie apart from writes CVSS takes the most. Popular pieces of \
+                         16 KiB lie scattered over all chunks of 1 MiB, so AutoStream finds little to separate; with chunks of 16 KiB it finds more. \
+                         The last column is for a drive that counts two cycles for each erase, as the paper's were aged: it could take 20.6 TB at \
+                         most, so the paper's 28 must be host writes times two, which is what the other columns stand for";
 
-const CS14_NOTE: &str = "as in CS13, reads follow writes in all four. Without a requirement TrSS uses every cycle of nearly every block and CVSS none beyond \
-                         267, and pays for gathering wear with amplification besides; AutoStream has more than TrSS under Zipf alone, whose writes its \
-                         streams can tell apart";
+const CS14_NOTE: &str = "as in CS13, reads follow writes in all four. Without a requirement TrSS uses every cycle of nearly every block. CVSS uses \
+                         none beyond 267, and also pays for gathering wear with amplification. AutoStream takes more than TrSS under Zipf alone, \
+                         whose writes its streams can separate";
 
-/// Terabytes by requirement, as they are and as a drive that counts two cycles for each erase takes them.
+/// Terabytes by requirement, as measured and for a drive that counts two cycles for each erase.
 fn table(runs: &Runs) -> String {
     let mut text =
         "| at least | TrSS | AutoStream | CVSS | the same, erases counted twice |\n|---|---:|---:|---:|---|\n"

@@ -48,7 +48,7 @@ pub(super) fn claims() -> Vec<Claim> {
             [CS8_CONFIGURATION, PUBLISHED, READ],
             cs8_lives,
             cs8,
-            Others::None("what wear leveling moves does not hang on retries or frontiers of CVSS"),
+            Others::None("what wear leveling moves does not depend on retries or frontiers of CVSS"),
         ),
     ]
 }
@@ -80,10 +80,10 @@ fn gains(runs: &Runs, access: Access, [least, most]: [f64; 2]) -> Finding {
     finding(ours, agrees, note.to_owned(), table(runs, access))
 }
 
-const CS6_NOTE: &str = "read throughput as a share of the new drive's. TrSS falls much as in the paper, but CVSS falls sooner: Zipf reads what it writes, and \
-                        the host's data lie in the most worn blocks (CS17). Where reads lie apart from writes CVSS is ahead, by less than in the \
-                        paper. One at a time, a read of 50 us stands beside a write of 500 us, so that a drive without any re-read could gain 0.55 \
-                        at most on one with six";
+const CS6_NOTE: &str = "read throughput as a share of the new drive's. TrSS falls much as in the paper, but CVSS falls sooner: Zipf reads what it \
+                        writes, and the host's data lie in the most worn blocks (CS17). Where reads lie apart from writes CVSS is ahead, by less than \
+                        in the paper. With one request at a time, a read of 50 us comes with a write of 500 us, so a drive without any re-read could \
+                        gain at most 0.55 over one with six";
 
 const CS7_NOTE: &str = "read throughput as a share of the new drive's. Random reads meet the data of all blocks that take writes, and with 30 or 70 % mapped all \
                         blocks do: the two drives' re-reads, and their throughput, stay alike (CS17 has them for 30 %)";
@@ -162,9 +162,10 @@ const CS8_CONFIGURATION: &str = "presets trss-128g, the same without wear leveli
                                  rest never written; requests of 16 KiB, half of them reads, Zipf 1.1; lives to their end, with a probe of 20,000 \
                                  requests of the same kind after every 2 drive writes, 32 at a time";
 
-const CS8_NOTE: &str = "PWL at 10 % sleeps until blocks have 270 of their 300 cycles, a tenth of a drive's life or less, and only this probe falls \
-                        there before the drive without it has died. It moves up to 0.44 pages a host page then (1/256), beside 2.5 that are \
-                        programmed anyway; a drop of 60 % would take four. CVSS writes less than TrSS since focusing wear costs amplification";
+const CS8_NOTE: &str = "PWL at 10 % is idle until blocks have 270 of their 300 cycles, so it runs for a tenth of a drive's life or less, and only \
+                        this probe falls there before the drive without it has died. It then moves up to 0.44 pages a host page (1/256), on top of \
+                        2.5 that are programmed anyway; a drop of 60 % would take four. CVSS writes less than TrSS because focusing wear costs \
+                        amplification";
 
 fn cs8(runs: &Runs) -> Finding {
     let [leveled, unleveled] = LEVELED.map(|life| runs.life(life));

@@ -7,7 +7,7 @@ use wane_scenario::Scenario;
 
 /// Pages of a block of these drives: 1/256.
 const PAGES: u32 = 4;
-/// Pages of a block of the larger drives that some claims are run on besides: 1/64.
+/// Pages of a block of the larger drives that some claims are also run on: 1/64.
 const PAGES_LARGER: u32 = 16;
 /// Clients at a time.
 const CLIENTS: u32 = 16;
@@ -20,7 +20,7 @@ const LAST: u32 = 345;
 pub(super) enum Asked {
     YcsbA,
     YcsbF,
-    /// Percent of lookups, the rest puts, by Zipf's law with so many hundredths.
+    /// Percent of lookups (the rest are puts), and the exponent of Zipf's law in hundredths.
     Mixture(u32, u32),
 }
 
@@ -139,8 +139,8 @@ impl Runs {
     }
 }
 
-/// Thousands of operations a second over the life: all that were done by all the time that they took, with as many host writes between any
-/// two probes.
+/// Thousands of operations a second over the life: the harmonic mean over the probes, since any two neighbors are equally many host writes
+/// apart.
 fn kiops(result: &RunResult) -> f64 {
     let rates: Vec<f64> = result.windows.iter().filter_map(operations_a_second).collect();
     rates.len() as f64 / rates.iter().map(|rate| 1.0 / rate).sum::<f64>() / 1000.0
@@ -154,20 +154,20 @@ fn amplification(result: &RunResult) -> f64 {
     result.summary.write_amplification.total.unwrap_or(f64::NAN)
 }
 
-/// Milliseconds that 99 of 100 lookups stay below, mean over the probes of a life. YCSB-F looks up in half of its operations.
+/// 99th percentile of a lookup's time in milliseconds, mean over the probes of a life. In YCSB-F half of the operations are lookups.
 fn p99(result: &RunResult) -> f64 {
     let of = |window: &Window| Some(window.latency.operations?.read?.times.p99_ns as f64 / 1e6);
     mean(result.windows.iter().filter_map(of))
 }
 
-const CONFIGURATION: &str = "presets at 1/256: 4 of 1,024 pages in a block, an erase 1/256 as long, and memtable, tables and level 1 as much smaller; \
-                             a store on an LSM-tree with 16 clients, whose files go around the space as F2FS' segments do; lives to their end, \
-                             with a probe of 20,000 requests when new and after every 15 drive writes, up to 64 outstanding";
+const CONFIGURATION: &str = "presets at 1/256: 4 of 1,024 pages in a block, an erase 1/256 as long, and memtable, tables and level 1 smaller by the \
+                             same factor; a store on an LSM-tree with 16 clients, whose files go around the space as F2FS' segments do; lives to \
+                             their end, with a probe of 20,000 requests when new and after every 15 drive writes, up to 64 outstanding";
 
 const PUBLISHED: &str = "RocksDB over F2FS on FEMU with 128 GiB; the file system is aged first, and the drive by an acceleration factor of 2";
 
-const READ_DISCARD: &str = "CVSS discards soon what the store drops, its rivals never: plain F2FS discards while the device is idle, and under such a load \
-                            it never is (section 5.2.3). Section 4 says that TrSS discards soon as well, which is another reading";
+const READ_DISCARD: &str = "CVSS soon discards what the store drops, its rivals never do: plain F2FS discards while the device is idle, and under \
+                            such a load it never is (section 5.2.3). Section 4 says that TrSS discards soon as well, which is another reading";
 
 /// CS11 and CS12.
 pub(super) fn served() -> Vec<Claim> {
@@ -256,8 +256,8 @@ fn cs11(runs: &Runs) -> Finding {
     finding(ours, agrees, CS11_NOTE.to_owned(), table(runs))
 }
 
-const CS11_NOTE: &str = "most of it is the discards: where TrSS discards as CVSS does, the gain is gone. ttFlash is the ideal here, whose collections take no \
-                         time, and gains more than the paper's. Four mixtures stand for eight traces of Twitter";
+const CS11_NOTE: &str = "most of the gain comes from discards: where TrSS discards as CVSS does, it is gone. ttFlash is ideal here: its collections \
+                         take no time, and it gains more than the paper's. Four mixtures stand for eight traces of Twitter";
 
 /// Operations, amplification and life by mixture.
 fn table(runs: &Runs) -> String {
@@ -280,7 +280,7 @@ fn table(runs: &Runs) -> String {
     text
 }
 
-/// The mixture that CS11 is looked at with in other ways.
+/// The mixture of CS11's other readings.
 const PLAIN: Asked = Asked::Mixture(60, 80);
 
 fn cs11_cases() -> [(Matter, &'static str, [Life; 2]); 3] {

@@ -48,14 +48,14 @@ pub(super) fn first() -> Vec<Claim> {
                 "at least 40 % of the blocks in one twentieth of the rated cycles, and more than with wear focusing",
             ],
             [
-                "stand-in dtrs on 256 GiB of the flash of 001 at 1/64, greedy collection, the youngest free block first, no wear leveling, and with \
-                 CVSS' rules but the same capacity, to the end of their lives",
-                "100 iterations of MS-DTRS on a 256 GiB SSD; neither what one writes nor what a wear state is, is said",
+                "stand-in dtrs on 256 GiB of the flash of 001 at 1/64, greedy collection, the youngest free block first, no wear leveling; the same \
+                 with CVSS' rules but equal capacity; both to the end of their lives",
+                "100 iterations of MS-DTRS on a 256 GiB SSD; it is not stated what one writes, nor what a wear state is",
                 "the stand-in of the dissertation's DTRS; wear at the end of life, when capacity is lost; a wear state is a twentieth of the rated cycles",
             ],
             || Focus::ALL.map(Focus::scenario).into(),
             cs5,
-            Others::None("the figure is a picture without numbers but the one"),
+            Others::None("the figure is a picture with no other number"),
         ),
     ]
 }
@@ -97,7 +97,8 @@ pub(super) fn last() -> Vec<Claim> {
                 "7.37 %, 36 and 492",
             ],
             [
-                "the presets' own capacity, and how many superblocks are out of service at the end of lives under Zipf at 1/64: TrSS with 30 % mapped, CVSS with 1 %",
+                "the presets' own capacity, and the number of superblocks out of service at the end of lives under Zipf at 1/64: TrSS with 30 % \
+                 mapped, CVSS with 1 %",
                 PUBLISHED,
                 "an end is counted by the superblock whose retirement the drive does not survive",
             ],
@@ -109,17 +110,18 @@ pub(super) fn last() -> Vec<Claim> {
 }
 
 const CS5_NOTE: &str = "the blocks that take the writes come to the end of their cycles together, while those beneath data that is never written \
-                        have hardly any: the median block has 298 erases when TrSS dies";
+                        have hardly any erases: the median block has 298 erases when TrSS dies";
 
-const CS17_NOTE: &str = "TrSS with 90 bits re-reads about as often as CVSS with 50, as in the paper, but TrSS with 50 not as much more often. Zipf \
-                         reads what it writes, and the host's data lie in the most worn blocks. Over its cycles a block needs 3.25 re-reads a \
-                         page on average up to 267 erases, and 3.56 up to 300: where reads follow writes, no gathering of wear gains more. Where \
-                         most of what is read is seldom written, it lies in young blocks, and TrSS re-reads 2.25 times as often";
+const CS17_NOTE: &str = "TrSS with 90 bits re-reads about as often as CVSS with 50, as in the paper, but TrSS with 50 re-reads less often than \
+                         there. Zipf reads what it writes, and the host's data lie in the most worn blocks. Over its cycles a block needs 3.25 \
+                         re-reads a page on average up to 267 erases, and 3.56 up to 300: where reads follow writes, gathering wear cannot gain \
+                         more than that. Where most of what is read is seldom written, it lies in young blocks, and TrSS re-reads 2.25 times as \
+                         often";
 
-const CS18_NOTE: &str = "the signs of invalidity and age come out, by less. Those of reads do not: Zipf reads what it writes, so that a block that is read \
-                         often is one of whose data much is written anew, and collecting it costs less. Where reads lie apart from writes (as in \
-                         CS17's reading, at 1/256), reads 0.6 raises WAF as the paper says, from 1.58 to 2.66, and re-reads a GiB too, from \
-                         331,813 to 628,611";
+const CS18_NOTE: &str = "the signs of invalidity and age are reproduced, with smaller changes. Those of reads are not: Zipf reads what it writes, so \
+                         much of the data in a block that is read often is overwritten, and collecting it costs less. Where reads lie apart from \
+                         writes (as in CS17's reading, at 1/256), reads 0.6 raises WAF as the paper says, from 1.58 to 2.66, but also re-reads a GiB, \
+                         from 331,813 to 628,611";
 
 const CS20_NOTE: &str = "the released code counts bad superblocks, 512 less the 20 that it keeps free. Here a drive ends when collection cannot keep \
                          its reserve of 21 free any longer, which is a superblock or two earlier; with a reserve of 16 it ends at 495 (1/256)";
@@ -156,7 +158,7 @@ impl Focus {
     }
 }
 
-/// The largest share of blocks whose wear lies in one twentieth of the rated cycles, and the erases from which that reaches.
+/// The largest share of blocks whose wear lies in one twentieth of the rated cycles, and the erases at which that twentieth begins.
 fn mode_of(result: &RunResult) -> (f64, u32) {
     const WIDTH: u32 = 300 / 20;
     let mut bins = std::collections::BTreeMap::<u32, u32>::new();
@@ -274,7 +276,7 @@ fn cs18(runs: &Runs) -> Finding {
     finding(ours, agrees, CS18_NOTE.to_owned(), table)
 }
 
-/// CVSS that holds hardly any data: what ends it is the flash that it needs itself.
+/// CVSS that holds hardly any data: it ends when it lacks the flash that it needs for itself.
 const NEARLY_EMPTY: Life = Life::new(Design::Variant, Access::Zipf, 1);
 
 fn cs20(runs: &Runs) -> Finding {

@@ -1,4 +1,4 @@
-//! What `wane actor` is asked.
+//! Options of `wane actor`.
 
 use std::path::PathBuf;
 
@@ -40,43 +40,43 @@ pub(crate) enum ActorCommand {
     Serve(ServeArguments),
     /// Put an object: cut, coded by the drives, and on their disks when the command ends
     Put(PutArguments),
-    /// Read an object, whatever drives are lost
+    /// Read an object, also if some drives are lost
     Get(GetArguments),
     /// Delete an object
     Delete(ObjectArguments),
     /// List the objects
     List(ClusterArguments),
-    /// Make anew what is missing of an object
+    /// Make an object's missing shares anew
     Repair(ObjectArguments),
-    /// Have every drive read what it keeps, and make anew what is rotten or missing
+    /// Have every drive read its shares, and make rotten or missing ones anew
     Scrub(ClusterArguments),
-    /// Say how each drive stands, what it keeps and what it moved
+    /// Show each drive's state, what it keeps and what it moved
     Status(ClusterArguments),
-    /// Have a new drive that is served join the cluster
+    /// Have a new served drive join the cluster
     Join(JoinArguments),
     /// Have a drive hand on its shares and leave
     Leave(LeaveArguments),
-    /// Say what codes cost drives in life: objects put again and again on simulated drives, without servers
+    /// Measure what codes cost in drive life: objects are put repeatedly on simulated drives, without servers
     Wear(WearArguments),
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct ServeArguments {
-    /// The drive's folder; made where nothing is
+    /// The drive's folder; made if nothing is there
     pub(crate) folder: PathBuf,
-    /// Where to listen; of port 0 the system chooses one. Elsewhere than on the loopback interface a secret is needed
+    /// Address to listen on; with port 0 the system chooses one. Any address but loopback needs a secret
     #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:0")]
     pub(crate) listen: String,
-    /// Where others reach it; where it listens without. Needed with a --listen of 0.0.0.0 or [::]
+    /// Address at which others reach it; by default that of --listen. Needed with a --listen of 0.0.0.0 or [::]
     #[arg(long, value_name = "IP:PORT")]
     pub(crate) announce: Option<String>,
-    /// Join the cluster of the drive at this address, which is waited for 10 s; a new drive without makes a cluster of its own
+    /// Join the cluster of the drive at this address, waiting up to 10 s for it. Without it, a new drive makes its own cluster
     #[arg(long, value_name = "IP:PORT")]
     pub(crate) join: Option<String>,
-    /// The id of a new drive, instead of one by chance
+    /// The id of a new drive, instead of a random one
     #[arg(long, value_name = "ID")]
     pub(crate) id: Option<RingId>,
-    /// Points of each drive on the ring of a new cluster: more even them out; with 1 each owns one arc
+    /// Points of each drive on the ring of a new cluster: more points make shares more even; with 1 each drive owns one arc
     #[arg(long, value_name = "N", default_value_t = wane_actor::POINTS_DEFAULT, value_parser = clap::value_parser!(u16).range(1..=i64::from(wane_actor::POINTS_MAX)))]
     pub(crate) points: u16,
     /// The file of the secret that all drives and clients share; it signs requests, and is never sent
@@ -88,24 +88,24 @@ pub(crate) struct ServeArguments {
     /// Memory that the drive may use, such as `256 MiB`; needs control groups (cgroup v2 or v1)
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<Bytes>,
-    /// Seconds between two looks at what is to be moved or repaired
+    /// Seconds between two searches for shares to move or repair
     #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) upkeep: u64,
-    /// End when stdin does, as it does with the process that holds its other end
+    /// End when stdin ends, such as when the process at its other end does
     #[arg(long)]
     pub(crate) until_stdin_ends: bool,
-    /// A simulated drive, made by `wane drive create`, that wears by what is written
+    /// A simulated drive, made by `wane drive create`, that wears with what is written
     #[arg(long, value_name = "DRIVE")]
     pub(crate) drive: Option<PathBuf>,
-    /// Print how it stands as JSON, in one line, once it answers
+    /// Print its state as JSON, in one line, once it answers
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// How a cluster is found, and how it is told of.
+/// How to find a cluster, and how to print the answer.
 #[derive(Args, Debug)]
 pub(crate) struct ClusterArguments {
-    /// Addresses of drives, with commas; WANE_ACTOR_AT without
+    /// Addresses of drives, separated by commas; by default those in WANE_ACTOR_AT
     #[arg(long, value_name = "IP:PORT,...", value_delimiter = ',')]
     pub(crate) at: Vec<String>,
     /// The file of the cluster's secret
@@ -128,7 +128,7 @@ pub(crate) struct ObjectArguments {
 pub(crate) struct PutArguments {
     /// The file; `-` reads stdin
     pub(crate) file: PathBuf,
-    /// The object's name; the file's without
+    /// The object's name; by default the file's
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
     /// Shares of data and of parity: any 4 of the 6 shares of `4+2` make the object
@@ -137,7 +137,7 @@ pub(crate) struct PutArguments {
     /// Bytes of a cell, a multiple of 64 up to 8 MiB, such as `64 KiB` or 65536; N cells are in memory at once
     #[arg(long, value_name = "SIZE", default_value = "1 MiB", value_parser = cell)]
     pub(crate) cell: Bytes,
-    /// Be content with so many shares on the disk, at least N and K + 1: fewer could bring an older version back. The others are made later
+    /// Shares that must be on disks before the command ends, at least N and K + 1: fewer could bring an older version back. The others are made later
     #[arg(long, value_name = "SHARES")]
     pub(crate) quorum: Option<u16>,
     #[command(flatten)]
@@ -164,7 +164,7 @@ pub(crate) struct JoinArguments {
     pub(crate) address: String,
     #[command(flatten)]
     pub(crate) cluster: ClusterArguments,
-    /// Seconds to wait until shares are where they belong; 0 does not
+    /// Seconds to wait until shares are where they belong; 0 does not wait
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     pub(crate) wait: u64,
 }
@@ -173,10 +173,10 @@ pub(crate) struct JoinArguments {
 pub(crate) struct LeaveArguments {
     /// The drive's id, or its first digits, or its address
     pub(crate) drive: String,
-    /// The drive is lost: it is gone at once, and `wane actor scrub` makes its shares anew; refused of one that answers
+    /// The drive is lost: remove it at once; `wane actor scrub` makes its shares anew. Refused for a drive that answers
     #[arg(long)]
     pub(crate) lost: bool,
-    /// Give up a drive that answers as if it were lost
+    /// Treat the drive as lost even if it answers
     #[arg(long, requires = "lost")]
     pub(crate) force: bool,
     #[command(flatten)]
@@ -193,7 +193,7 @@ Examples:
     wane actor wear --preset tiny \\
       --code 1+0,1+1,4+2,8+2")]
 pub(crate) struct WearArguments {
-    /// A scenario file, whose drive counts
+    /// A scenario file, of which only the drive is used
     pub(crate) scenario: Option<PathBuf>,
     /// Start from this preset instead of the file's
     #[arg(long, add = ArgValueCandidates::new(complete::presets))]
@@ -201,19 +201,19 @@ pub(crate) struct WearArguments {
     /// Override a key, such as `drive.over-provisioning='7 %'`
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Codes, each on drives of its own; what they cost is told beside the first
+    /// Codes to compare, each on its own drives; life is relative to the first code's
     #[arg(long, value_name = "N+K,...", value_delimiter = ',', default_value = "1+0,1+1,1+2,4+2,8+2")]
     pub(crate) code: Vec<Code>,
-    /// Drives
+    /// Number of drives
     #[arg(long, value_name = "N", default_value_t = 12)]
     pub(crate) drives: u16,
     /// Bytes of each object
     #[arg(long, value_name = "SIZE", default_value = "1 MiB")]
     pub(crate) object: Bytes,
-    /// Users' data over what all drives export
+    /// Users' data, as a share of the capacity that all drives export
     #[arg(long, value_name = "SHARE", default_value = "25 %")]
     pub(crate) filled: Ratio,
-    /// Users' bytes that are counted over what all drives export, once each drive has been written over twice
+    /// Users' bytes to count, in multiples of the capacity that all drives export; counting begins when each drive has been written over twice
     #[arg(long, value_name = "TIMES", default_value_t = 20.0)]
     pub(crate) writes: f64,
     /// Root of the random streams
@@ -224,7 +224,7 @@ pub(crate) struct WearArguments {
     pub(crate) json: bool,
 }
 
-/// A size with its unit, or a number of bytes.
+/// Reads a size with its unit, or a number of bytes.
 fn cell(text: &str) -> Result<Bytes, String> {
     text.trim().parse().map(Bytes).or_else(|_| text.parse::<Bytes>().map_err(|error| error.to_string()))
 }

@@ -1,4 +1,4 @@
-//! What can be asked of `wane doctor`.
+//! Options of `wane doctor`.
 
 use std::path::PathBuf;
 
@@ -9,9 +9,9 @@ use clap::{Args, ValueEnum};
 Examples:
   A drive of this machine:
     smartctl -x --json /dev/nvme0 | wane doctor -
-  Now, and a month ago: errors by their rate, end of life:
+  Now and a month ago, for error rates and end of life:
     wane doctor now.json october.json
-  With the pages that OCP drives have besides:
+  With the additional log page of OCP drives:
     nvme get-log /dev/nvme0 --log-id=0xc0 \\
       --log-len=512 --raw-binary >now.c0
     wane doctor now.json now.c0
@@ -23,17 +23,17 @@ Examples:
     wane doctor now.json then.json --format ceph | sh
 
 Input:
-  `smartctl --json` and smartctl's text (-a, -x), many in a
-  file too; `nvme smart-log -o json`; the 512 bytes of
+  `smartctl --json` and smartctl's text (-a, -x), several in
+  a file too; `nvme smart-log -o json`; the 512 bytes of
   OCP's log page C0h, which add to the record before them.
 
-Verdicts are good, notice (worth knowing), warning (plan to act) and failing (act now). Whatever they are, the exit code is 0; it is 2 where the \
-input is no record of a drive. What a drive did not tell is missing, and never zero.")]
+Verdicts are good, notice (worth knowing), warning (plan to act) and failing (act now). The exit code is 0 whatever the verdicts, and 2 if the \
+input is no record of a drive. A value that the drive did not report is missing, never zero.")]
 pub(crate) struct DoctorArguments {
-    /// What a tool told of the drive, the latest first; `-` reads stdin
+    /// Output of these tools about the drive, the latest first; `-` reads stdin
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
-    /// What is printed
+    /// Format of the output
     #[arg(long, value_enum, default_value_t = Form::Text)]
     pub(crate) format: Form,
     /// Print as JSON
@@ -46,7 +46,7 @@ pub(crate) struct DoctorArguments {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Form {
-    /// Words for people
+    /// Text for people
     Text,
     /// Every verdict and value, with stable keys
     Json,

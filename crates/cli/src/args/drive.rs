@@ -1,4 +1,4 @@
-//! What `wane drive` is asked.
+//! Options of `wane drive`.
 
 use std::path::PathBuf;
 
@@ -14,11 +14,11 @@ use crate::complete;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  A drive as one would buy it, a QLC drive in mid-life:
+  A typical QLC drive in mid-life:
     wane drive create qlc.wane --preset qlc-client-2t \\
       --capacity '64 GiB'
     wane drive age qlc.wane --until wear='50 %'
-  How it stands, and how fast it answers now:
+  Its state, and how fast it answers now:
     wane drive show qlc.wane
     wane drive probe qlc.wane
   What its log pages say, and its health for a dashboard:
@@ -32,7 +32,7 @@ Examples:
     wane drive inject qlc.wane --fault medium-error \\
       --at '1 MiB' --length '64 KiB'
     wane drive check qlc.wane --data
-  A day before its end:
+  Age it to its end of life:
     wane drive age qlc.wane --until end-of-life")]
 pub(crate) struct DriveArguments {
     #[command(subcommand)]
@@ -41,17 +41,17 @@ pub(crate) struct DriveArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DriveCommand {
-    /// Make a new drive, a folder, of a preset, a scenario or keys. It holds nothing: [precondition] is left out
+    /// Make a new drive, a folder, from a preset, a scenario or keys. It is empty: [precondition] is ignored
     Create(CreateArguments),
-    /// Age a drive at full speed; stopped, it goes on from there next time
+    /// Age a drive at full speed; if stopped, the next command goes on from there
     Age(AgeArguments),
-    /// Say how a drive stands
+    /// Show a drive's state
     Show(KeptDrive),
-    /// Say how healthy a drive is, as smartctl and NVMe log pages do
+    /// Show a drive's health, as smartctl and NVMe log pages do
     Smart(SmartArguments),
-    /// Make another drive that is what this one is now, and shares its files
+    /// Copy a drive as it is now; the copy shares its files
     Fork(ForkArguments),
-    /// Verify a drive's files and every invariant of its firmware; with --data, that its data read as they were written
+    /// Verify a drive's files and every invariant of its firmware; with --data, also that its data read as they were written
     Check(CheckArguments),
     /// Let a drive lie without power: its data age
     Wait(WaitArguments),
@@ -59,15 +59,15 @@ pub(crate) enum DriveCommand {
     Probe(ProbeArguments),
     /// Write a file's bytes to a drive
     Write(WriteArguments),
-    /// Read bytes of a drive into a file; what its wear has made unreadable is told, and zeros
+    /// Read bytes of a drive into a file; unreadable bytes are reported, and zeros in the file
     Read(ReadArguments),
     /// Tell a drive that bytes are not needed any more
     Trim(TrimArguments),
-    /// Take blocks out of service, as ones that turned bad
+    /// Retire blocks, as if they had turned bad
     Retire(RetireArguments),
-    /// Make data unreadable, or flip bits of them unseen, until they are written, by a host or by aging
+    /// Make data unreadable, or flip their bits silently, until a host or aging writes them again
     Inject(InjectArguments),
-    /// Cut a drive's power, and let it come back: ftl.recovery
+    /// Cut a drive's power and restore it; ftl.recovery says how it recovers
     PowerCut(PowerCutArguments),
 }
 
@@ -83,7 +83,7 @@ pub(crate) struct CreateArguments {
     /// Override a key, such as `drive.endurance=1000`
     #[arg(long = "set", value_name = "KEY=VALUE", add = ArgValueCompleter::new(complete::assignment))]
     pub(crate) set: Vec<String>,
-    /// What it exports when new, such as `1 TiB`: drive.logical-capacity, by as many blocks as that takes
+    /// Capacity that it exports when new, such as `1 TiB`: drive.logical-capacity, with as many blocks as that takes
     #[arg(long, value_name = "SIZE")]
     pub(crate) capacity: Option<String>,
     /// Make it a smaller drive of the same shape: `auto` for as small as is faithful, or a ratio of its blocks such as `1/4`
@@ -92,7 +92,7 @@ pub(crate) struct CreateArguments {
     /// Root of all random streams, instead of the scenario's
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// What it is aged by: a pattern or stand-in by its name, a scenario file whose [workload] counts, or a trace, which is looped
+    /// Workload that ages it: the name of a pattern or stand-in, a scenario file, whose [workload] is used, or a trace, which is looped
     #[arg(long, value_name = "NAME|FILE", add = ArgValueCandidates::new(complete::workloads))]
     pub(crate) workload: Option<String>,
     /// Age it at once, as `wane drive age --until` does
@@ -110,18 +110,18 @@ pub(crate) struct CreateArguments {
 pub(crate) struct AgeArguments {
     /// The drive's folder
     pub(crate) drive: PathBuf,
-    /// How far: `drive-writes=200` since it was new, `wear='75 %'` of its rated erases, `end-of-life`, or so far before it:
-    /// `drive-writes-left=1`, `days-left=1`
+    /// Age to reach: `drive-writes=200` since it was new, `wear='75 %'` of its rated erases, `end-of-life`, or a distance before it,
+    /// `drive-writes-left=1` or `days-left=1`
     #[arg(long, value_name = "TARGET", value_parser = target)]
     pub(crate) until: Target,
-    /// What it is aged by from now on: a pattern or stand-in by its name, a scenario file whose [workload] counts, or a trace, which is
-    /// looped. Without, what aged it last goes on where it stood
+    /// Workload that ages it from now on: the name of a pattern or stand-in, a scenario file, whose [workload] is used, or a trace, which
+    /// is looped. By default the last workload goes on where it stopped
     #[arg(long, value_name = "NAME|FILE", add = ArgValueCandidates::new(complete::workloads))]
     pub(crate) workload: Option<String>,
     /// Override a key of the workload or of time, such as `workload.exponent=0.9`
     #[arg(long = "set", value_name = "KEY=VALUE", add = ArgValueCompleter::new(complete::assignment))]
     pub(crate) set: Vec<String>,
-    /// Trim what aging alone has written, so that the drive holds what it held before
+    /// Afterwards trim what only aging has written, so that the drive holds what it held before
     #[arg(long)]
     pub(crate) trim_after: bool,
     /// Print as JSON
@@ -132,7 +132,7 @@ pub(crate) struct AgeArguments {
     pub(crate) quiet: bool,
 }
 
-/// What is asked of a drive without more words.
+/// Options of a command that needs only a drive.
 #[derive(Args, Debug)]
 pub(crate) struct KeptDrive {
     /// The drive's folder
@@ -175,11 +175,10 @@ pub(crate) struct ForkArguments {
 pub(crate) struct WaitArguments {
     /// The drive's folder
     pub(crate) drive: PathBuf,
-    /// For how long
+    /// Days to wait
     #[arg(long, value_name = "DAYS", value_parser = days)]
     pub(crate) days: f64,
-    /// How warm: data age by Arrhenius' law, as
-    /// drive.retention says [default: where they usually lie]
+    /// Temperature: data age by Arrhenius' law, as drive.retention says [default: that of drive.retention]
     #[arg(long, value_name = "CELSIUS", value_parser = celsius, allow_negative_numbers = true)]
     pub(crate) celsius: Option<f64>,
     /// Print as JSON
@@ -194,7 +193,7 @@ pub(crate) struct ProbeArguments {
     /// Requests to serve
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     pub(crate) requests: u64,
-    /// What is asked: as of `wane drive age`. Without, half reads and half writes at random addresses
+    /// Workload, as for `wane drive age`; by default half reads and half writes at random addresses
     #[arg(long, value_name = "NAME|FILE", add = ArgValueCandidates::new(complete::workloads))]
     pub(crate) workload: Option<String>,
     /// Override a key of the workload or of time, such as `workload.arrival.queue-depth=16`
@@ -212,9 +211,9 @@ pub(crate) struct ProbeArguments {
 pub(crate) struct WriteArguments {
     /// The drive's folder
     pub(crate) drive: PathBuf,
-    /// Whose bytes
+    /// File whose bytes are written
     pub(crate) file: PathBuf,
-    /// Where they go: bytes from the drive's beginning, such as `1 MiB`
+    /// Where they go, in bytes from the drive's beginning, such as `1 MiB`
     #[arg(long, value_name = "SIZE", default_value = "0 B")]
     pub(crate) at: Bytes,
     /// Print as JSON
@@ -226,12 +225,12 @@ pub(crate) struct WriteArguments {
 pub(crate) struct ReadArguments {
     /// The drive's folder
     pub(crate) drive: PathBuf,
-    /// Where they go
+    /// File to write them to
     pub(crate) out: PathBuf,
-    /// From where: bytes from the drive's beginning, such as `1 MiB` or `4096 B`
+    /// Where to begin, in bytes from the drive's beginning, such as `1 MiB` or `4096 B`
     #[arg(long, value_name = "SIZE", default_value = "0 B")]
     pub(crate) at: Bytes,
-    /// How many; all up to the drive's end without
+    /// Number of bytes; by default all up to the drive's end
     #[arg(long, value_name = "SIZE")]
     pub(crate) length: Option<Bytes>,
     /// Overwrite a file that wane did not write
@@ -246,10 +245,10 @@ pub(crate) struct ReadArguments {
 pub(crate) struct TrimArguments {
     /// The drive's folder
     pub(crate) drive: PathBuf,
-    /// From where: bytes from the drive's beginning, such as `1 MiB` or `4096 B`
+    /// Where to begin, in bytes from the drive's beginning, such as `1 MiB` or `4096 B`
     #[arg(long, value_name = "SIZE", default_value = "0 B")]
     pub(crate) at: Bytes,
-    /// How many
+    /// Number of bytes
     #[arg(long, value_name = "SIZE")]
     pub(crate) length: Bytes,
     /// Print as JSON
@@ -261,7 +260,7 @@ pub(crate) struct TrimArguments {
 pub(crate) struct CheckArguments {
     /// The drive's folder
     pub(crate) drive: PathBuf,
-    /// Read all that it holds, on a copy, and say what does not read as it was written, and why
+    /// Read all its data, on a copy, and report what does not read as it was written, and why
     #[arg(long)]
     pub(crate) data: bool,
     /// Print as JSON
@@ -282,13 +281,13 @@ pub(crate) enum Worn {
 pub(crate) struct RetireArguments {
     /// The drive's folder
     pub(crate) drive: PathBuf,
-    /// How many
+    /// Number of blocks
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) blocks: u32,
-    /// Whether the most or the least worn ones
+    /// Retire the most or the least worn blocks
     #[arg(long, value_name = "WHICH", value_enum, default_value_t = Worn::Most)]
     pub(crate) worn: Worn,
-    /// This block, by its number, in place of --blocks and --worn; may be given again
+    /// Retire the block with this number, instead of --blocks and --worn; may be repeated
     #[arg(long, value_name = "NUMBER", conflicts_with_all = ["blocks", "worn"])]
     pub(crate) block: Vec<u32>,
     /// Print as JSON
@@ -296,12 +295,12 @@ pub(crate) struct RetireArguments {
     pub(crate) json: bool,
 }
 
-/// What is done to data on purpose.
+/// A fault that is injected into data.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Fault {
     /// Reads fail until the data are written or trimmed
     MediumError,
-    /// Reads bring flipped bits, and nothing tells
+    /// Reads return flipped bits without an error
     FlippedBits,
 }
 
@@ -321,16 +320,16 @@ pub(crate) struct InjectArguments {
     /// What to do to the data
     #[arg(long, value_enum)]
     pub(crate) fault: Fault,
-    /// From where: bytes from the drive's beginning, such as `1 MiB` or `4096 B`
+    /// Where to begin, in bytes from the drive's beginning, such as `1 MiB` or `4096 B`
     #[arg(long, value_name = "SIZE", default_value = "0 B")]
     pub(crate) at: Bytes,
-    /// How many: a multiple of the drive's mapping unit, as is --at; one of them without
+    /// Number of bytes: a multiple of the drive's mapping unit, as is --at; by default one unit
     #[arg(long, value_name = "SIZE")]
     pub(crate) length: Option<Bytes>,
-    /// flipped-bits: how many bits in each mapping unit, beside those that are flipped [default: 1]
+    /// flipped-bits: bits to flip in each mapping unit, in addition to those already flipped [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub(crate) bits: Option<u32>,
-    /// flipped-bits: root of the dice that choose them [default: 1]
+    /// flipped-bits: root of the random stream that chooses them [default: 1]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
     /// Print as JSON
@@ -342,7 +341,7 @@ pub(crate) struct InjectArguments {
 pub(crate) struct PowerCutArguments {
     /// The drive's folder
     pub(crate) drive: PathBuf,
-    /// Root of the dice that say what became of an operation that flash was at work on
+    /// Root of the random stream that decides the outcome of operations that flash was at work on
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
     /// Print as JSON
@@ -373,7 +372,7 @@ fn number(name: &str, value: &str) -> Result<f64, String> {
     number.ok_or_else(|| format!("{name} is a number above 0 and up to 1e9"))
 }
 
-/// The longest time that a drive may lie: as in scenarios.
+/// The most days that a drive may lie, as in scenarios.
 const DAYS_MAX: f64 = 1e6;
 
 fn celsius(text: &str) -> Result<f64, String> {

@@ -1,4 +1,4 @@
-//! What can be asked of `wane fleet`.
+//! Options of `wane fleet`.
 
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
@@ -14,19 +14,19 @@ use clap::{Args, Subcommand};
 Examples:
   Daily files, tickets or smartctl's output in a folder:
     wane fleet ingest drives.fleet logs/
-  Ask it in SQL:
+  Query it in SQL:
     wane fleet query drives.fleet \\
       'SELECT model, count(*) FROM days GROUP BY model'
-  One page: at a glance, and what to replace:
+  One page: an overview, and what to replace:
     wane fleet report drives.fleet --out fleet.html
-  A fleet that is simulated, with the truth about it:
+  Simulate a fleet, with the truth about its drives:
     wane fleet simulate fleet.toml --out twin
-  What each verb takes:
+  Options of a verb:
     wane fleet ingest --help
 
-`simulate` is this command's own. The other verbs (ingest, query, analyze, predict, replace, judge, report, claims) are those of the Python package `wane`, \
-which is asked by `python3`, or by what WANE_PYTHON names; the package's own command `wane` has them at once. Without the package they do nothing, \
-and the exit code is 2."
+This command itself has only `simulate`. The other verbs (ingest, query, analyze, predict, replace, judge, report, claims) belong to the Python \
+package `wane`, which `python3` runs, or the interpreter that WANE_PYTHON names; the package's own command `wane` has all verbs. Without the package \
+the other verbs do nothing, and the exit code is 2."
 )]
 pub(crate) struct FleetArguments {
     #[command(subcommand)]
@@ -35,9 +35,9 @@ pub(crate) struct FleetArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum FleetVerb {
-    /// Simulate a fleet: what its drives tell, hour by hour, and what became of them
+    /// Simulate a fleet: its drives' hourly records, and what became of each drive
     Simulate(SimulateArguments),
-    /// The package's verbs, and what they take
+    /// The package's verbs and their options
     #[command(external_subcommand)]
     Package(Vec<OsString>),
 }
@@ -57,7 +57,7 @@ Examples:
 
 An interrupted simulation goes on with the same command. The same file and seed give the same bytes, however many threads or machines there are.")]
 pub(crate) struct SimulateArguments {
-    /// The fleet's file; without, the fleet of all defaults
+    /// The fleet's file; without it, all settings are the defaults
     #[arg(value_name = "FLEET.toml")]
     pub(crate) file: Option<PathBuf>,
     /// Write records and truth into this folder
@@ -66,16 +66,16 @@ pub(crate) struct SimulateArguments {
     /// Set a key, such as `days=90` or `model.0.count=1000`; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Only these drives, such as `0..512`; the end is not among them
+    /// Simulate only these drives, such as `0..512`; the end is excluded
     #[arg(long, value_name = "FIRST..END")]
     pub(crate) drives: Option<String>,
-    /// Drives that are simulated at a time; by default one a core
+    /// Drives to simulate at a time; by default one a core
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<NonZeroUsize>,
     /// Begin anew, and remove what another simulation wrote there
     #[arg(long)]
     pub(crate) force: bool,
-    /// Print all settings and what they come to, and simulate nothing
+    /// Print all settings and what follows from them, and simulate nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Print a fleet's file to start from
@@ -84,7 +84,7 @@ pub(crate) struct SimulateArguments {
     /// Print the JSON schema of the file: every key, its meaning, range and default
     #[arg(long, conflicts_with_all = ["file", "dry_run", "out", "example"])]
     pub(crate) schema: bool,
-    /// Print what came of it as JSON
+    /// Print the outcome as JSON
     #[arg(long)]
     pub(crate) json: bool,
     /// Show no progress

@@ -1,4 +1,4 @@
-//! What can be asked of theory: `wane estimate` and `wane tradeoff`.
+//! Options of the commands of theory: `wane estimate` and `wane tradeoff`.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use clap_complete::{ArgValueCandidates, ArgValueCompleter};
 
 use crate::complete;
 
-/// The scenario that theory is asked about.
+/// The scenario that theory answers for.
 #[derive(Args, Debug)]
 pub(crate) struct Asked {
     /// The scenario file; `-` reads it from stdin
@@ -23,20 +23,20 @@ pub(crate) struct Asked {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  What a scenario comes to, in milliseconds:
+  Estimate a scenario's results, within milliseconds:
     wane estimate scenario.toml
-  Beside a run of it:
+  Compare the estimate with a run:
     wane estimate scenario.toml --run
   Without a file:
     wane estimate --preset tiny --set ftl.gc=fifo \\
       --set until.drive-writes=10
 
-There are models of greedy, d-choices, random and fifo under patterns, stand-ins and traces. What a scenario has and its model does not is \
-told as a warning.")]
+There are models of greedy, d-choices, random and fifo under patterns, stand-ins and traces. A warning names each part of the scenario that \
+its model lacks.")]
 pub(crate) struct EstimateArguments {
     #[command(flatten)]
     pub(crate) asked: Asked,
-    /// Run the scenario too, and print model and run side by side
+    /// Also run the scenario, and print model and run side by side
     #[arg(long)]
     pub(crate) run: bool,
     /// Print as JSON, with the keys of `wane run --json`
@@ -54,11 +54,11 @@ Examples:
     wane tradeoff
   The blocks of a scenario's drive, as it runs:
     wane tradeoff scenario.toml --plot tradeoff.html
-  The d that halves what random victims cost:
+  The d that halves the cost of random victims:
     wane tradeoff --cost 16
 
-Without a scenario blocks are half full, as uniform requests leave them in the occupancy model, which has no utilization. With one, its \
-drive is run for some drive writes and its blocks are counted.")]
+Without a scenario, blocks are half full: uniform requests leave them so in the occupancy model, which has no utilization. With one, its \
+drive is run for --drive-writes and its blocks are counted.")]
 pub(crate) struct TradeoffArguments {
     #[command(flatten)]
     pub(crate) asked: Asked,

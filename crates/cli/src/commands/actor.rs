@@ -1,4 +1,4 @@
-//! `wane actor`: drives that encode, served and asked.
+//! `wane actor`: serves drives that encode, and sends them requests.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Write};
@@ -24,7 +24,7 @@ use crate::output::{Failure, Others, check_writable, line, print, print_json, re
 use crate::progress::{end_at_once, stop_flag};
 use crate::{DIFFERS, DONE};
 
-/// For how long a put waits for the first drive, and then for enough of them.
+/// How long a put waits for the first drive, and then for enough drives.
 const PUT_WAIT: Duration = Duration::from_secs(5);
 
 /// The variable that names drives of the cluster.
@@ -65,7 +65,7 @@ fn serve(arguments: &ServeArguments) -> Result<i32, Failure> {
     if arguments.until_stdin_ends {
         end_with_stdin(&stop);
     }
-    // Until the server has ended the process is in its group.
+    // Dropped after the server has ended: until then the process stays in its group.
     let _limited = limits.enter()?;
     let config = ServerConfig {
         folder: arguments.folder.clone(),
@@ -87,17 +87,17 @@ fn serve(arguments: &ServeArguments) -> Result<i32, Failure> {
                 format!("drive {id} at {address}, one of {drives}, keeps {} shares\n", status.shares)
             }
         };
-        // Whoever started it may not listen.
+        // The process that started it may not read stdout.
         let _ = print(&text);
         for stranger in strangers {
-            crate::output::tell(&format!("wane: a drive of the list does not take this one's secret: {stranger}"));
+            crate::output::tell(&format!("wane: a drive of the list has another secret than this one: {stranger}"));
         }
     };
     wane_actor::serve(config, &stop, tell)?;
     Ok(DONE)
 }
 
-/// Has the server asked to end once nobody holds the other end of stdin any more, however that process ended.
+/// Sets the flag that ends the server when stdin ends, in whatever way the process at its other end has ended.
 fn end_with_stdin(stop: &Arc<AtomicBool>) {
     let stop = Arc::clone(stop);
     #[expect(clippy::disallowed_methods, reason = "it waits for the end of a pipe, and no result depends on when")]
@@ -126,7 +126,7 @@ fn connect(cluster: &ClusterArguments) -> Result<Client, Failure> {
     Ok(Client::connect(&addresses(cluster)?, cluster.secret_file.as_deref())?)
 }
 
-/// Connects, and waits a little for drives that are only about to listen or to join.
+/// Connects, and waits a little for drives that do not listen yet or have not joined.
 fn connect_in_time(cluster: &ClusterArguments, drives: u16) -> Result<Client, Failure> {
     let client = Client::connect_within(&addresses(cluster)?, cluster.secret_file.as_deref(), PUT_WAIT)?;
     client.await_drives(drives, PUT_WAIT);
@@ -142,7 +142,7 @@ fn put(arguments: &PutArguments) -> Result<i32, Failure> {
     let name = match (name, file.file_name()) {
         (Some(name), _) => name.clone(),
         (None, Some(name)) if !is_stdin => name.to_string_lossy().into_owned(),
-        _ => return Err(Failure::wrong("what comes from stdin needs a name: --name NAME")),
+        _ => return Err(Failure::wrong("an object from stdin needs a name: --name NAME")),
     };
     let unreadable = |error: std::io::Error| Failure::wrong(format!("{}: cannot be read: {error}", excerpt_path(file)));
     let mut input: Box<dyn Read> = if is_stdin {
@@ -195,7 +195,7 @@ fn delete(arguments: &ObjectArguments) -> Result<i32, Failure> {
     )
 }
 
-/// Prints what was done, as it was asked for.
+/// Prints what was done, as JSON or in words.
 fn tell(cluster: &ClusterArguments, facts: &Value, words: &str) -> Result<i32, Failure> {
     if cluster.json {
         print_json(facts)?;
@@ -211,7 +211,7 @@ fn list(cluster: &ClusterArguments) -> Result<i32, Failure> {
     tell(cluster, &json!(names), &words)
 }
 
-/// A whole name, without what a terminal would act on instead of printing it; `excerpt` shows letters so.
+/// Returns a whole name with control characters escaped, as `excerpt` escapes them.
 fn printable(name: &str) -> String {
     name.chars().map(|letter| excerpt(letter.encode_utf8(&mut [0; 4])).to_string()).collect()
 }
@@ -328,7 +328,7 @@ fn leave(arguments: &LeaveArguments) -> Result<i32, Failure> {
         (false, _) => " with nothing left on it".to_owned(),
         (true, 0) => "; `wane actor scrub` makes its shares anew".to_owned(),
         (true, _) => format!(
-            "; objects of {widest} shares can be read, and neither put nor made whole until {} joined",
+            "; objects of {widest} shares can be read, but neither put nor repaired until {} joined",
             if lacking == 1 { "another drive has".to_owned() } else { format!("{lacking} other drives have") }
         ),
     };
@@ -339,13 +339,13 @@ fn leave(arguments: &LeaveArguments) -> Result<i32, Failure> {
     )
 }
 
-/// What makes the table of `wear` less than it seems, as sentences.
+/// Returns warnings on the table of `wear`, as sentences.
 fn warnings(rows: &[WearOfCode], drives: u16) -> String {
     let mut text = String::new();
     if rows.iter().any(|row| row.life_beside(&rows[0]).is_none()) {
-        text += "Nothing was erased where life is -: more --writes tell it.\n";
+        text += "Nothing was erased where life is -: give more --writes.\n";
     } else if rows.iter().any(WearOfCode::is_short) {
-        text += "Less than one erase of each block was counted: life is rough, and more --writes tell it better.\n";
+        text += "Less than one erase of each block was counted, so life is rough: give more --writes.\n";
     }
     let cold = rows.iter().map(|row| row.cold_drives).max().unwrap_or(0);
     if cold > 0 {
@@ -363,7 +363,7 @@ fn wear(arguments: &WearArguments) -> Result<i32, Failure> {
         return Err(Failure::wrong(sentence));
     }
     let file = arguments.scenario.as_deref().map(read_text).transpose()?;
-    // The drive alone counts; a scenario must say when a run ends.
+    // Only the drive is used, but a scenario must say when a run ends.
     let set: Vec<String> =
         std::iter::once("until.drive-writes=1".to_owned()).chain(arguments.set.iter().cloned()).collect();
     let sources = Sources {
@@ -384,7 +384,7 @@ fn wear(arguments: &WearArguments) -> Result<i32, Failure> {
     for code in &arguments.code {
         rows.push(wane_actor::wear(&scenario, *code, &options)?);
     }
-    // Life is what users can write until blocks have so many erases: the first code's is 1.
+    // Life is what users can write until blocks have a given number of erases, relative to the first code's, which is 1.
     let life = |row: &WearOfCode| row.life_beside(&rows[0]);
     if arguments.json {
         let row = |row: &WearOfCode| {

@@ -1,4 +1,4 @@
-//! Several runs at once: how far they are, what became of them, and their folder.
+//! Several runs at once: their progress, their outcomes, and their folder.
 
 use std::fmt::Write as _;
 use std::sync::atomic::AtomicBool;
@@ -16,19 +16,19 @@ use crate::output::{Failure, tell};
 use crate::progress::{Progress, stop_flag};
 use crate::{DONE, INTERRUPTED};
 
-/// What several runs came to.
+/// Outcome of several runs.
 pub(super) struct Finished {
-    /// In the order of the cells; `None` where there is no result.
+    /// In the order of the cells; `None` if a cell has no result.
     pub(super) results: Vec<Option<RunResult>>,
     pub(super) code: i32,
     /// The first of the cells that failed, and why.
     pub(super) failure: Option<Failure>,
 }
 
-/// The files that lie beside several runs, made of their results.
+/// Makes the files that lie beside several runs from their results.
 pub(super) type FilesOf<'a> = &'a dyn Fn(&[Option<RunResult>]) -> Vec<(&'static str, Vec<u8>)>;
 
-/// Runs cells in parallel, tells of each, and keeps the results. What there is when one fails is kept as well.
+/// Runs cells in parallel, reports each, and keeps the results, even if some cells fail.
 pub(super) fn run_cells(
     cells: &[(String, Scenario)],
     origin: Origin,
@@ -53,24 +53,24 @@ pub(super) fn run_cells(
     Ok(finished)
 }
 
-/// How far several runs are, and its telling.
+/// Progress of several runs.
 pub struct UnderWay {
     progress: Progress,
     quiet: bool,
     finished: usize,
-    /// How many of those were read instead of run.
+    /// Finished runs that were read from the folder instead of run.
     there: usize,
     names: Vec<String>,
     phases: Vec<f64>,
-    /// Of each run how much of it is done, and their sum.
+    /// Share of each run that is done, and the sum of the shares.
     shares: Vec<f64>,
     sum: f64,
-    /// Of each run whether its drive is being preconditioned.
+    /// Whether each run's drive is being preconditioned.
     preconditioned: Vec<bool>,
 }
 
 impl UnderWay {
-    /// Runs of these scenarios, of which none is done; nothing is told with `quiet`.
+    /// Starts with no run done; silent with `quiet`.
     pub fn new(scenarios: &[Scenario], quiet: bool) -> Self {
         Self {
             progress: Progress::new("sweep", quiet),
@@ -85,7 +85,7 @@ impl UnderWay {
         }
     }
 
-    /// A run is done, or failed, or `was_there` already.
+    /// Notes that a run is done, failed, or `was_there` already.
     pub fn finished(&mut self, number: usize, outcome: Result<&RunResult, &dyn std::fmt::Display>, was_there: bool) {
         self.finished += 1;
         assert!(self.finished <= self.names.len(), "each run finishes once");
@@ -105,9 +105,9 @@ impl UnderWay {
         self.progress.say(self.finished, self.names.len(), &told);
     }
 
-    /// A run is as far as this step.
+    /// Notes that a run has reached this step.
     pub fn step(&mut self, number: usize, step: &Step) {
-        // How long preconditioning takes says nothing of how long the rest will.
+        // The time of preconditioning says nothing about the time of the rest.
         self.preconditioned[number] = step.preconditioning;
         if let Some(done) = step.done.filter(|_| !step.preconditioning) {
             self.set(number, (step.phase as f64 + done.min(1.0)) / self.phases[number]);
@@ -115,12 +115,12 @@ impl UnderWay {
         self.tell();
     }
 
-    /// How many runs are finished, how many there are, and which share of all work is done, 0 to 1.
+    /// Number of finished runs, number of all runs, and the share of all work that is done, 0 to 1.
     pub fn done(&self) -> (usize, usize, f64) {
         (self.finished, self.names.len(), (self.sum / self.names.len() as f64).clamp(0.0, 1.0))
     }
 
-    /// Nothing more is told but how many runs were there already.
+    /// Ends the progress, and reports how many runs were there already.
     pub fn end(&self) {
         self.progress.finish();
         if self.there > 0 && !self.quiet {

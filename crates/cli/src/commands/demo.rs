@@ -1,4 +1,4 @@
-//! `wane demo`: one drive, three lives under a recorded database trace.
+//! `wane demo`: one drive with three lives under a recorded database trace.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -20,7 +20,7 @@ const TRACE: &[u8] = include_bytes!("../../../../assets/traces/pgbench-ext4.iolo
 /// The drive and its workload; the three lives differ in two keys.
 const SCENARIO: &str = include_str!("../../../../assets/demo.toml");
 
-/// Folder, name and the keys that set a life apart.
+/// Folder and name of each life, and the keys that distinguish it.
 const LIVES: [(&str, &str, &[&str]); 3] = [
     ("fixed", "fixed capacity", &[]),
     ("fixed-wear-leveling", "fixed capacity, wear leveling", &["ftl.wear-leveling.policy=pwl"]),

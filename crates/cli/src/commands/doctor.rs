@@ -1,4 +1,4 @@
-//! `wane doctor`: how well a drive is, by what smartctl and others tell of it.
+//! `wane doctor`: judges a drive's health from the output of smartctl and other tools.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -16,20 +16,20 @@ use crate::output::{DOCTOR_MARK, Failure, Others, check_writable, pretty, print,
 /// Most bytes of an input: some 5,000 dumps of smartctl's text.
 const INPUT_BYTES_MAX: u64 = 64 << 20;
 
-/// The name of a drive that tells none, in a file of verdicts.
+/// Name of a drive without one, in a file of verdicts.
 const NAMELESS: &str = "a drive without a name";
 
 pub(crate) fn doctor(arguments: &DoctorArguments) -> Result<i32, Failure> {
     let mut readings = Vec::new();
     if arguments.files.iter().filter(|file| *file == Path::new("-")).count() > 1 {
-        return Err(Failure::wrong("stdin is given twice, and can be read once"));
+        return Err(Failure::wrong("stdin is given twice, but can be read only once"));
     }
     for file in &arguments.files {
-        // In a file the earliest comes first; of files the latest.
+        // Within a file the earliest record comes first; among files the latest.
         readings.extend(latest_first(readings_of(file)?));
     }
     let judgement = judge(readings).map_err(Failure::wrong)?;
-    // A link stays one.
+    // The target is written, so that a link stays a link.
     let target = |file: &Path| file.is_symlink().then(|| file.canonicalize().ok()).flatten();
     let watched = arguments.watch.as_deref().map(|file| target(file).unwrap_or_else(|| file.to_owned()));
     let mut changed = None;
@@ -55,7 +55,7 @@ pub(crate) fn doctor(arguments: &DoctorArguments) -> Result<i32, Failure> {
         Form::Prometheus => judgement.prometheus(),
         Form::Ceph => judgement.ceph(),
     })?;
-    // Kept once they were told: what nobody read is told again.
+    // Kept only after they were printed: if printing fails, the next run prints them again.
     if let Some((file, state)) = changed {
         write_text(file, Others::Overwritten, &pretty(&state)?)?;
     }
@@ -63,7 +63,7 @@ pub(crate) fn doctor(arguments: &DoctorArguments) -> Result<i32, Failure> {
     Ok(DONE)
 }
 
-/// The folder of a file, locked until what is given back is dropped: the file itself is replaced.
+/// Locks a file's folder until the returned value is dropped. The file itself is replaced, so a lock on it would not hold.
 fn locked(file: &Path) -> Result<std::fs::File, Failure> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let opened = std::fs::File::open(folder).and_then(|folder| folder.lock().map(|()| folder));
@@ -86,18 +86,18 @@ fn readings_of(file: &Path) -> Result<Vec<Reading>, Failure> {
     read(&bytes).map_err(|error| Failure::wrong(format!("{name}: {error}")))
 }
 
-/// The verdicts of drives as they were when last looked at.
+/// The last verdicts of each drive.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct State {
     /// The mark of files that wane writes.
     mark: String,
-    /// By model and serial number, each rule's verdict.
+    /// Each rule's verdict, by model and serial number.
     drives: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 impl State {
-    /// Takes the verdicts on a drive; whether one differs. A drive that is not known differs.
+    /// Stores the verdicts on a drive; returns whether one differs. For an unknown drive they do.
     fn take(&mut self, judgement: &Judgement, nameless: String) -> bool {
         let names = [&judgement.drive.model, &judgement.drive.serial];
         let names: Vec<&str> = names.into_iter().filter_map(|name| name.as_deref()).collect();
@@ -112,7 +112,7 @@ impl State {
     }
 }
 
-/// The verdicts that a file keeps; none yet of one that is not there, or empty.
+/// Reads the verdicts that a file keeps; none if the file is missing or empty.
 fn kept(file: &Path) -> Result<State, Failure> {
     let wrong = |why: &dyn std::fmt::Display| Failure::wrong(format!("{}: {why}", excerpt_path(file)));
     let new = State { mark: DOCTOR_MARK.to_owned(), drives: BTreeMap::new() };

@@ -1,4 +1,4 @@
-//! What a run is likely to take, for `--dry-run`.
+//! Estimates of a run's time and life, for `--dry-run`.
 
 use wane_lab::estimate::{Estimate, estimate};
 use wane_lab::predict::predict;
@@ -7,12 +7,12 @@ use wane_scenario::{Ages, Scale, Scenario, Workload};
 
 use super::predict::daily;
 
-/// A run of more seconds is offered to be scaled.
+/// Seconds of a run above which scaling is offered.
 const LONG_SECONDS: f64 = 3600.0;
-/// Most cells of a sweep that are measured; what others take is taken from these.
+/// Most cells of a sweep that are measured; the others are assumed to take as long on average.
 const CELLS_MAX: usize = 8;
 
-/// Lines on time: of the scenario, and of all seeds and cells.
+/// Returns the lines on time: of the scenario, and of all seeds and cells.
 pub(super) fn lines(scenario: &Scenario, cells: &[Scenario], seeds: Option<(String, usize)>) -> String {
     let own = estimate(scenario);
     let mut text = match own {
@@ -51,7 +51,7 @@ pub(super) fn lines(scenario: &Scenario, cells: &[Scenario], seeds: Option<(Stri
     text
 }
 
-/// When a drive is going to die, where theory answers at once, and which probes it does not live to; nothing where it outlives the run.
+/// Predicts when a drive dies, if theory answers at once, and counts the probes that it does not reach; empty if it outlives the run.
 fn life(scenario: &Scenario) -> String {
     let [phase] = &scenario.phases[..] else { return String::new() };
     // A trace would have to be read.
@@ -68,7 +68,7 @@ fn life(scenario: &Scenario) -> String {
     let until = &phase.until;
     let outlives = |asked: Option<f64>, life: Option<f64>| asked.zip(life).is_some_and(|(asked, life)| asked <= life);
     let asked = until.days.or(until.years.map(|years| DAYS_PER_YEAR * years));
-    // How much so many requests write is not known before.
+    // How much a given number of requests writes is not known in advance.
     if outlives(until.drive_writes, Some(dies)) || outlives(asked, days) || until.requests.is_some() {
         return String::new();
     }
@@ -83,10 +83,10 @@ fn life(scenario: &Scenario) -> String {
         1 => "; the last probe is not reached".to_owned(),
         missed => format!("; the last {missed} probes are not reached"),
     };
-    format!("# life: about {} drive writes{time}, as wane estimate tells{rough}{unseen}\n", super::life::number(dies))
+    format!("# life: about {} drive writes{time}, by wane estimate{rough}{unseen}\n", super::life::number(dies))
 }
 
-/// Which part of the life is simulated and which is predicted; nothing where all is simulated.
+/// Says which part of the life is simulated and which is predicted; empty if all is simulated.
 fn forwarded(scenario: &Scenario, estimate: Option<Estimate>) -> String {
     let Some(spec) = &scenario.fast_forward else { return String::new() };
     let model = spec.model.name();
@@ -110,11 +110,11 @@ fn forwarded(scenario: &Scenario, estimate: Option<Estimate>) -> String {
     )
 }
 
-/// What scaling would make of a long run; `None` where it would change little.
+/// Offers to scale a long run; `None` if that would change little.
 fn offer(scenario: &Scenario) -> Option<String> {
     let scaled = scenario.scaled(Scale::Auto).ok()?;
     let (now, to) = (scenario.device.logical_bytes() as f64, scaled.device.logical_bytes() as f64);
-    // What --scale takes is relative to the drive that the scenario asks for.
+    // --scale is relative to the drive that the scenario asks for.
     let from = scaled.device.scaled_from.map_or(now, |from| from.0 as f64);
     (now / to > 1.5).then(|| {
         let took = estimate(&scaled).map_or_else(String::new, |each| format!(", about {}", time(each.seconds)));

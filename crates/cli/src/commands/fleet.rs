@@ -1,4 +1,4 @@
-//! `wane fleet`: hands over to the Python package, which does the work, but of the verb that is native.
+//! `wane fleet`: the verb `simulate` is native; the Python package does all others.
 
 use super::package::hand_over;
 use super::simulate::simulate;

@@ -1,4 +1,4 @@
-//! The grid of `--sweep`: keys, their values, and the cells between them, made one at a time.
+//! The grid of `--sweep`: keys, their values, and the cells of all combinations, made one at a time.
 
 use std::collections::BTreeSet;
 
@@ -7,35 +7,35 @@ use wane_units::excerpt;
 
 use crate::output::Failure;
 
-/// Most cells of a grid: their results are held in memory until the report of all of them is made.
+/// Most cells of a grid, whose results are in memory until the report is made.
 pub(crate) const CELLS_MAX: usize = 10_000;
 
 /// Most repeated values that are named.
 const REPEATED_MAX: usize = 3;
 
-/// The option of the command line that asks for a grid, by which its sentences begin.
+/// The command line's option for a grid. Messages begin with it.
 pub(crate) const SWEEP: &str = "--sweep";
 
 /// Swept keys that change together.
 pub(crate) struct Axis {
     keys: Vec<String>,
-    /// The values of each place along the axis, one a key.
+    /// The values at each place along the axis, one for each key.
     places: Vec<Vec<String>>,
-    /// Places that were given a second time: they are run once.
+    /// Places that were given again; they are run only once.
     repeated: Vec<Vec<String>>,
 }
 
-/// An axis as it is given.
+/// An axis as given.
 pub enum GivenAxis {
-    /// `KEY=V1,V2,...`, as the command line takes it.
+    /// `KEY=V1,V2,...`, as on the command line.
     Text(String),
-    /// Keys that change together, and at each place along the axis a value for each of them, as the command line writes values.
+    /// Keys that change together, and a value for each key at each place along the axis, written as on the command line.
     Places(Vec<String>, Vec<Vec<String>>),
 }
 
 /// Swept keys; without any, one cell that sets nothing.
 pub struct Grid {
-    /// What sentences begin with.
+    /// Option with which messages begin.
     option: &'static str,
     pub(crate) axes: Vec<Axis>,
     /// From 1 to [`CELLS_MAX`].
@@ -43,7 +43,7 @@ pub struct Grid {
 }
 
 impl Axis {
-    /// The axis of `KEY=V1,V2,...`, or of several of them joined by ` + `, which then change together.
+    /// Reads the axis of `KEY=V1,V2,...`, or of several of these joined by ` + `, which then change together.
     fn parse(option: &str, sweep: &str) -> Result<Self, Failure> {
         let wrong = |what: String| {
             let form = "expected KEY=V1,V2,..., such as ftl.gc.d=1,2,4,8 or ftl.gc.d=1..8:1";
@@ -70,7 +70,7 @@ impl Axis {
         if let Some((key, values)) = columns.iter().find(|(_, values)| values.len() != length) {
             let count = |count: usize| if count == 1 { "1 value".to_owned() } else { format!("{count} values") };
             return Err(Failure::wrong(format!(
-                "{option} {}: keys joined by + change together and need as many values each, but {} has {} and {} has {}; a {option} of its \
+                "{option} {}: keys joined by + change together and need equally many values, but {} has {} and {} has {}; a {option} of its \
                  own for each of them makes a grid",
                 excerpt(sweep),
                 excerpt(&columns[0].0),
@@ -84,7 +84,7 @@ impl Axis {
         Ok(Self::of(columns.into_iter().map(|(key, _)| key).collect(), all))
     }
 
-    /// The axis of keys and the values of its places; a place that is given again is left out.
+    /// Makes the axis of keys and the values at its places; leaves out a place that is given again.
     fn of(keys: Vec<String>, all: Vec<Vec<String>>) -> Self {
         let mut known: BTreeSet<Vec<String>> = BTreeSet::new();
         let is_new = |place: &Vec<String>| known.insert(place.iter().map(|value| meaning(value)).collect());
@@ -111,23 +111,23 @@ impl Axis {
     }
 }
 
-/// What a value comes to: values of one meaning are a number of one size, or the same text.
+/// Returns a value's meaning. Two values mean the same if they are the same number or the same text.
 fn meaning(value: &str) -> String {
     let bare = value.trim().trim_matches(['"', '\'']).trim();
     wane_results::number(bare).map_or_else(|| bare.to_owned(), |number| format!("{number:e}"))
 }
 
 impl Grid {
-    /// The grid of `--sweep KEY=V1,V2,...`, given any number of times.
+    /// Reads the grid of `--sweep KEY=V1,V2,...`, given any number of times.
     pub(crate) fn parse(sweeps: &[String]) -> Result<Self, Failure> {
         Self::of(SWEEP, sweeps.iter().map(|sweep| Axis::parse(SWEEP, sweep)).collect::<Result<Vec<Axis>, Failure>>()?)
     }
 
-    /// The grid of axes that were asked for otherwise than on the command line, by an `option` with which its sentences begin; each of its
-    /// cells with these seeds, if there are any.
+    /// Makes the grid of axes that do not come from the command line. Messages begin with `option`. Each cell is run with each of the seeds,
+    /// if there are any.
     ///
     /// # Errors
-    /// An axis has no values, a key stands twice, or the grid is too large; one sentence.
+    /// An axis has no values, a key is swept twice, or the grid is too large; one sentence.
     pub fn given(option: &'static str, axes: Vec<GivenAxis>, seeds: Option<Vec<u64>>) -> Result<Self, String> {
         let axes = axes.into_iter().map(|axis| Axis::given(option, axis)).collect::<Result<Vec<Axis>, Failure>>();
         let grid = axes.and_then(|axes| Self::of(option, axes)).and_then(|mut grid| match seeds {
@@ -141,7 +141,7 @@ impl Grid {
     pub(crate) fn add_seeds(&mut self, seeds: Vec<u64>) -> Result<(), Failure> {
         if self.axes.iter().flat_map(|axis| &axis.keys).any(|key| key == "seed") {
             let seeds = if self.option == SWEEP { "--seeds" } else { "seeds" };
-            let sentence = format!("{seeds} stands beside {} seed=...; give one of them", self.option);
+            let sentence = format!("{seeds} is given beside {} seed=...; give one of them", self.option);
             return Err(Failure::wrong(sentence));
         }
         let places = seeds.into_iter().map(|seed| vec![seed.to_string()]).collect();
@@ -163,7 +163,7 @@ impl Grid {
             };
             return Err(Failure::wrong(format!("{option} {}: {what}", excerpt(key))));
         }
-        // A value that a later key sets anew would stand beside runs that did not have it.
+        // A value that a later key overwrites would be reported for runs that did not have it.
         let outer = |key: &str| {
             let key = plain_key(key);
             format!("{}.", key.strip_suffix(".policy").unwrap_or(&key))
@@ -172,8 +172,7 @@ impl Grid {
             |number: usize| (0..number).find(|before| plain_key(keys[*before]).starts_with(&outer(keys[number])));
         if let Some((number, before)) = (0..keys.len()).find_map(|number| Some((number, lost(number)?))) {
             let (key, before) = (excerpt(keys[number]), excerpt(keys[before]));
-            let sentence =
-                format!("{option} {key}: sets anew what {before} has set, which is swept before it; sweep it first");
+            let sentence = format!("{option} {key}: overwrites {before}, which is swept before it; sweep {key} first");
             return Err(Failure::wrong(sentence));
         }
         let cells = axes.iter().fold(1u128, |cells, axis| cells.saturating_mul(axis.places.len() as u128));
@@ -190,7 +189,7 @@ impl Grid {
         }
     }
 
-    /// A sentence for each axis on which values were given more than once.
+    /// Returns a sentence for each axis with values that were given more than once.
     pub fn repeated(&self) -> Vec<String> {
         let told = |axis: &Axis| {
             let settings = |place: &Vec<String>| {
@@ -233,14 +232,14 @@ impl Grid {
         places.into_iter().rev().flatten().cloned().collect()
     }
 
-    /// What sets a cell apart, as `--set` takes it.
+    /// Returns a cell's settings, as `--set` takes them.
     pub fn assignments(&self, row: &[String]) -> Vec<String> {
         debug_assert_eq!(row.len(), self.keys().len(), "a row has a value for each key");
         self.keys().iter().zip(row).map(|(key, value)| format!("{key}={value}")).collect()
     }
 }
 
-/// The values of a list in which each part may be a range.
+/// Returns the values of a list whose parts may be ranges.
 fn values_of(text: &str) -> Result<Vec<String>, String> {
     let mut values = Vec::new();
     for part in split_outside(text, ",") {
@@ -252,8 +251,8 @@ fn values_of(text: &str) -> Result<Vec<String>, String> {
     Ok(values)
 }
 
-/// The values of `FIRST..LAST:STEP`, with a unit behind it or without; `None` for what is no range of numbers, such as a path.
-/// Values are exact decimals; the last one is there where the steps meet it.
+/// Returns the values of `FIRST..LAST:STEP`, with or without a unit at the end; `None` for a text that is no range of numbers, such as a path.
+/// Values are exact decimals. The last is included if the steps meet it.
 fn range(part: &str) -> Result<Option<Vec<String>>, String> {
     let bare = part.trim_matches(['"', '\'']);
     let Some((first, rest)) = bare.split_once("..") else { return nearly_a_range(bare).map(|()| None) };
@@ -271,7 +270,7 @@ fn range(part: &str) -> Result<Option<Vec<String>>, String> {
     };
     let (last, step) = (number(last)?, number(step)?);
     if !unit_of_first.is_empty() || !unit_of_last.is_empty() {
-        return Err(wrong("whose unit stands once, behind the step"));
+        return Err(wrong("whose unit stands once, after the step"));
     }
     let decimals = first.decimals.max(last.decimals).max(step.decimals);
     let (first, last, step) = (first.scaled(decimals), last.scaled(decimals), step.scaled(decimals));
@@ -296,7 +295,7 @@ fn range(part: &str) -> Result<Option<Vec<String>>, String> {
 /// How a range is written.
 const RANGE: &str = "a range is FIRST..LAST:STEP and a unit, such as 1..8:1 or \"5..40:5 %\"";
 
-/// Refuses numbers with a sign between them by which others write ranges: no key takes such a value.
+/// Refuses numbers joined by a sign with which other programs write ranges; no key takes such a value.
 fn nearly_a_range(part: &str) -> Result<(), String> {
     let is_number = |text: &str| split_unit(text).0.parse::<Decimal>().is_ok();
     let by = |sign: char| part.split(sign).count() > 1 && part.split(sign).all(is_number);
@@ -307,7 +306,7 @@ fn nearly_a_range(part: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// A number and the unit behind it, which starts with a letter or a sign that no number has. An exponent is no unit.
+/// Splits a number from the unit after it, which starts with a letter or a sign that no number has. An exponent is no unit.
 fn split_unit(text: &str) -> (&str, &str) {
     let text = text.trim();
     let of_number = |letter: char| matches!(letter, '0'..='9' | '.' | '-' | '+');
@@ -325,10 +324,10 @@ struct Decimal {
 }
 
 impl Decimal {
-    /// Most digits, before the point or behind it.
+    /// Most digits, before or after the point.
     const DIGITS_MAX: usize = 15;
 
-    /// Its digits with so many decimals, at least its own.
+    /// Returns its digits with `decimals` decimals, which must be at least its own.
     const fn scaled(self, decimals: u32) -> i128 {
         debug_assert!(decimals >= self.decimals, "a number keeps its decimals");
         self.digits * 10i128.pow(decimals - self.decimals)
@@ -472,8 +471,7 @@ mod tests {
         ] {
             let refused = grid(&sweeps).map(|_| ()).unwrap_err();
             let [before, key] = sweeps.map(|sweep| sweep.split('=').next().unwrap());
-            let told =
-                format!("--sweep {key}: sets anew what {before} has set, which is swept before it; sweep it first");
+            let told = format!("--sweep {key}: overwrites {before}, which is swept before it; sweep {key} first");
             assert!(refused.contains(&told), "{refused}");
         }
         for sweeps in [
@@ -538,7 +536,7 @@ mod tests {
         let refused = [
             (GivenAxis::Places(texts(&["a"]), vec![]), "grid a: found an axis without values"),
             (GivenAxis::Places(vec![], places(&[&[]])), "grid : found an axis without a key"),
-            (GivenAxis::Places(texts(&["seed"]), places(&[&["1"]])), "seeds stands beside grid seed="),
+            (GivenAxis::Places(texts(&["seed"]), places(&[&["1"]])), "seeds is given beside grid seed="),
             (GivenAxis::Text("a".to_owned()), "grid a: found no values of a"),
         ];
         for (axis, told) in refused {

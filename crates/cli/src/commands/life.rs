@@ -1,14 +1,14 @@
-//! A life in the words of data sheets, and the ages at which a probed life was looked at.
+//! A drive's life in the units of data sheets, and the ages at which it was probed.
 
 use wane_results::{CalendarOrigin, EndReason, RunResult, Summary, Window, WindowKind};
 
 use super::timed::{duration, of_few};
 use wane_report::{counted, lifetime, plain};
 
-/// Most ages that are told one by one.
+/// Most ages that are listed one by one.
 const AGES_MAX: usize = 12;
 
-/// TBW, years and DWPD; TBW alone without a calendar.
+/// Returns TBW, years and DWPD; without a calendar only TBW.
 pub(super) fn words(summary: &Summary) -> Option<String> {
     let life = summary.life.as_ref()?;
     let is_over = summary.end.reason == EndReason::EndOfLife;
@@ -24,17 +24,17 @@ pub(super) fn words(summary: &Summary) -> Option<String> {
     Some(format!("{written}; {time} at {} drive writes a day{whose}{}", number(rate), rated.unwrap_or_default()))
 }
 
-/// Days in years, or in what is shorter.
+/// Formats days in years or a shorter unit.
 pub(super) fn time(days: f64) -> String {
     plain(&lifetime(days))
 }
 
-/// A number with about three digits that count.
+/// Formats a number with about three significant digits.
 pub(super) fn number(value: f64) -> String {
     plain(&counted(value))
 }
 
-/// What each probe saw, a line an age; none of a single one, whose figures stand by themselves.
+/// Returns what each probe measured, a line for each age; empty for a single probe, whose figures are printed by themselves.
 pub(super) fn ages(result: &RunResult) -> Vec<(String, String)> {
     let probes: Vec<&Window> = result.windows.iter().filter(|window| window.kind == WindowKind::Probe).collect();
     if !(2..=AGES_MAX).contains(&probes.len()) {

@@ -23,7 +23,7 @@ pub(crate) fn presets(arguments: &PresetsArguments) -> Result<i32, Failure> {
     Ok(DONE)
 }
 
-/// How a preset is run whose times wait for a scheduler: a scenario that says them itself must have one. Nothing for others.
+/// Says how to run a preset with times but no scheduler, since a scenario with these times must name one. Empty for other presets.
 fn how_to_copy(name: &str, text: &str) -> String {
     let has = |line: &str| text.lines().any(|found| found.starts_with(line));
     if !has("[time]") || has("scheduler =") {
@@ -85,7 +85,7 @@ pub(crate) fn completions(shell: clap_complete::Shell) -> Result<i32, Failure> {
     Ok(DONE)
 }
 
-/// What a policy's scenario needs before `[ftl]` and in it, so that the policy has something to do: errors, time, dies.
+/// Returns the lines that a policy's scenario needs before and in `[ftl]`, so that the policy has something to do: errors, time, dies.
 fn context(policy: &PolicyInfo) -> (&'static str, &'static str) {
     let needs = policy.needs;
     match () {

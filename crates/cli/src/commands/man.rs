@@ -1,4 +1,4 @@
-//! `wane man`: a page for each command, made of what the command takes.
+//! `wane man`: a page for each command, made from its options and help texts.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ pub(crate) fn man(arguments: &ManArguments) -> Result<i32, Failure> {
     Ok(DONE)
 }
 
-/// The command of these words, such as `trace info`; the root without any.
+/// Finds the command of these words, such as `trace info`; the root without words.
 fn find<'a>(root: &'a Command, words: &[String]) -> Result<&'a Command, Failure> {
     words.iter().try_fold(root, |command, word| {
         let known: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
@@ -48,7 +48,7 @@ fn collect(command: &Command, pages: &mut Vec<(String, String)>) -> Result<(), F
     command.get_subcommands().try_for_each(|command| collect(command, pages))
 }
 
-/// The name of a page's file, and the page.
+/// Returns a page's file name and its text.
 fn page(command: &Command) -> Result<(String, String), Failure> {
     let version = format!("wane {}", env!("CARGO_PKG_VERSION"));
     let man = clap_mangen::Man::new(command.clone()).source(version).manual("wane");
@@ -67,7 +67,7 @@ fn page(command: &Command) -> Result<(String, String), Failure> {
     Ok((man.get_filename(), text))
 }
 
-/// What follows the options in the help, as sections: a heading ends with a colon, indented lines stay as they are.
+/// Turns the help text after the options into sections. A heading ends with a colon; indented lines stay as they are.
 fn sections(help: &str) -> String {
     let mut text = String::new();
     let mut is_literal = false;
@@ -96,7 +96,7 @@ fn sections(help: &str) -> String {
     if is_literal { text + ".fi\n" } else { text }
 }
 
-/// A line with what roff would take for its own escaped.
+/// Escapes the characters of a line that roff would interpret.
 fn roff(line: &str) -> String {
     let text = line.replace('\\', "\\e").replace('-', "\\-").replace('\'', "\\(aq");
     if text.starts_with(['.', '\'']) { format!("\\&{text}") } else { text }

@@ -1,4 +1,4 @@
-//! What the Python package does: words are handed over to it, or it is asked and answers.
+//! Calls of the Python package: it takes over a command's words, or answers a question.
 
 use std::ffi::{OsStr, OsString};
 use std::process::{Command, ExitStatus, Stdio};
@@ -11,13 +11,13 @@ use crate::{DONE, INTERNAL, INTERRUPTED, WRONG};
 /// The variable that names another Python.
 const PYTHON: &str = "WANE_PYTHON";
 
-/// The Python that is asked otherwise.
+/// The default Python.
 const PYTHON_DEFAULT: &str = "python3";
 
-/// The code by which `HAND_OVER` tells that the package is not there; none of the package's own.
+/// Exit code by which `HAND_OVER` reports that the package is missing; the package itself does not use it.
 const ABSENT: i32 = 97;
 
-/// Runs the package's verbs. A package that lacks one of its own modules is another matter, and says so itself.
+/// Runs the package's verbs. If the package lacks one of its own modules, it reports that itself.
 const HAND_OVER: &str = "\
 import sys
 try:
@@ -29,24 +29,25 @@ except ModuleNotFoundError as error:
 sys.exit(main(sys.argv[1:]))
 ";
 
-/// What came of asking the package.
+/// Outcome of asking the package.
 pub(super) enum Answer {
     /// What it printed.
     Told(String),
-    /// It is not there; a sentence says so.
+    /// It is missing; a sentence says so.
     Absent(String),
-    /// It ended without an answer, said why, and gave this exit code.
+    /// It ended without an answer, with this exit code, after it said why.
     Ended(i32),
 }
 
-/// Lets the package do what the words ask, on this command's own streams; gives its exit code. `who` needs it, in a sentence's beginning.
+/// Runs the package with these words, on this command's own streams; returns its exit code. `who` begins the message if it is missing, such as
+/// "fleets need".
 pub(super) fn hand_over(who: &str, words: &[OsString]) -> Result<i32, Failure> {
     let (python, mut command) = command(words);
     let ended = command.status().map_err(|error| Failure::wrong(cannot_run(who, &python, &error)))?;
     code(who, &python, ended).map_err(Failure::wrong)
 }
 
-/// Asks the package for what it prints.
+/// Runs the package and returns what it prints.
 pub(super) fn ask(who: &str, words: &[OsString]) -> Answer {
     let (python, mut command) = command(words);
     let output = match command.stderr(Stdio::inherit()).output() {
@@ -63,7 +64,7 @@ pub(super) fn ask(who: &str, words: &[OsString]) -> Answer {
 fn command(words: &[OsString]) -> (String, Command) {
     let python = std::env::var_os(PYTHON).unwrap_or_else(|| OsString::from(PYTHON_DEFAULT));
     let mut command = Command::new(&python);
-    // -P: a folder here that is called wane is no package.
+    // -P, so that a folder called wane here is not taken for the package.
     command.args([OsStr::new("-P"), OsStr::new("-c"), OsStr::new(HAND_OVER)]).args(words);
     (excerpt(&python.to_string_lossy()).to_string(), command)
 }
@@ -72,7 +73,7 @@ fn cannot_run(who: &str, python: &str, error: &std::io::Error) -> String {
     format!("{who} the Python package wane, and the Python {python} cannot be run: {error}; {PYTHON} names another one")
 }
 
-/// The exit code that the package's own comes to; a sentence where it is not there.
+/// Translates the package's exit code into this command's; returns a sentence if the package is missing.
 fn code(who: &str, python: &str, ended: ExitStatus) -> Result<i32, String> {
     match ended.code() {
         Some(ABSENT) => Err(format!(
@@ -81,7 +82,7 @@ fn code(who: &str, python: &str, ended: ExitStatus) -> Result<i32, String> {
         )),
         Some(code @ (DONE | WRONG | INTERNAL | INTERRUPTED)) => Ok(code),
         Some(_) => Ok(INTERNAL),
-        // A signal ended it: the one that ends this command too, or one that only it was sent.
+        // A signal ended it: one that also ends this command, or one sent only to it.
         None => Ok(INTERRUPTED),
     }
 }

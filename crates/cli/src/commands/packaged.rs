@@ -1,4 +1,4 @@
-//! Published claims that the Python package measures, asked of it and read.
+//! Published claims that the Python package measures: asks it for them, and reads its answer.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -8,15 +8,15 @@ use wane_claims::{Claim, Finding, Matter, Packaged, Reading, Verdict};
 
 use super::package::{Answer, ask};
 
-/// What came of asking the package for claims.
+/// Outcome of asking the package for claims.
 pub(super) enum Measured {
     /// What it measured.
     Found(BTreeMap<&'static str, Packaged>),
-    /// It is not there; a sentence says so.
+    /// The package is missing; a sentence says so.
     Absent(String),
-    /// It ended, said why, and gave this exit code.
+    /// It ended with this exit code, after it said why.
     Ended(i32),
-    /// It answered what cannot be read: it is of another version.
+    /// Its answer cannot be read, because it is of another version.
     Strange(String),
 }
 
@@ -37,7 +37,7 @@ pub(super) fn measured(claims: &[&Claim]) -> Measured {
             match claims.iter().map(read).collect() {
                 Ok(found) => Measured::Found(found),
                 Err(id) => Measured::Strange(format!(
-                    "the Python package wane gives no measurement of {id} that can be read: it is of another version than this command"
+                    "the Python package wane gives no readable measurement of {id}: it is not of this command's version"
                 )),
             }
         }
@@ -71,7 +71,7 @@ fn reading(told: &Value) -> Option<Reading> {
     })
 }
 
-/// A text that a table's cell takes.
+/// Reads a text that fits a table's cell.
 fn cell(told: &Value) -> Option<String> {
     let text = told.as_str()?;
     (!text.contains(['|', '\n'])).then(|| text.to_owned())

@@ -1,4 +1,4 @@
-//! `wane estimate`: what a scenario comes to by theory, and beside its run when asked.
+//! `wane estimate`: a scenario's results by theory, on request beside those of its run.
 
 use serde_json::{Map, Value, json};
 use wane_lab::predict::{Prediction, predict};
@@ -35,7 +35,7 @@ pub(crate) fn estimate(arguments: &EstimateArguments) -> Result<i32, Failure> {
     Ok(DONE)
 }
 
-/// The scenario that a file, a preset and keys make; none where nothing is given.
+/// Resolves the scenario from a file, a preset and keys; `None` if none of them is given.
 pub(crate) fn resolve(asked: &Asked) -> Result<Option<Scenario>, Failure> {
     let Asked { scenario: path, preset, set } = asked;
     if path.is_none() && preset.is_none() && set.is_empty() {
@@ -48,13 +48,13 @@ pub(crate) fn resolve(asked: &Asked) -> Result<Option<Scenario>, Failure> {
     Ok(Some(scenario))
 }
 
-/// Drive writes to the end of life in the words of data sheets: terabytes written and drive writes in a day of the warranty.
+/// Converts drive writes to the end of life to the units of data sheets: terabytes written, and drive writes a day of the warranty.
 fn life(scenario: &Scenario, drive_writes: f64) -> (f64, f64) {
     let terabytes = drive_writes * scenario.device.logical_bytes() as f64 / 1e12;
     (terabytes, wane_theory::lifetime::drive_writes_per_day(drive_writes, WARRANTY_YEARS))
 }
 
-/// Drive writes in a day, where the scenario has a number.
+/// Drive writes a day, if the scenario gives a number.
 pub(super) const fn daily(scenario: &Scenario) -> Option<f64> {
     match scenario.time.drive_writes_per_day {
         Some(WritesPerDay::Rate(rate)) => Some(rate),
@@ -92,7 +92,7 @@ fn as_json(scenario: &Scenario, prediction: &Prediction, run: Option<&RunResult>
     Value::Object(top)
 }
 
-/// A percentile of reads: its name, its key in a result, the share of the reads, and where a run has it.
+/// A percentile of reads: its name, its key in a result, the share of reads, and how to get it from a run.
 type Percentile = (&'static str, &'static str, f64, fn(&LatencyDistribution) -> u64);
 
 const PERCENTILES: [Percentile; 4] = [
@@ -106,14 +106,14 @@ fn words(scenario: &Scenario, prediction: &Prediction, run: Option<&RunResult>) 
     let mut text = String::new();
     line(&mut text, "scenario", &scenario.name);
     line(&mut text, "model", prediction.model.name());
-    // Before the numbers that they are of.
+    // Before the numbers that they concern.
     for warning in &prediction.warnings {
         line(&mut text, "warning", warning);
     }
     let summary = run.map(|run| &run.summary);
     let mut row = |name: &str, model: f64, run: Option<f64>| {
         let Some(run) = run else { return line(&mut text, name, &number(model)) };
-        // Beside a run there are as many digits as tell them apart.
+        // Beside a run, with more digits to show the difference.
         let off = if run == 0.0 { "\u{2013}".to_owned() } else { format!("{:+.2} %", 100.0 * (model / run - 1.0)) };
         line(
             &mut text,
@@ -121,7 +121,7 @@ fn words(scenario: &Scenario, prediction: &Prediction, run: Option<&RunResult>) 
             format!("{:>12}{:>12} {off:>12}", format!("{model:.3}"), format!("{run:.3}")).trim_start(),
         );
     };
-    // At the end of its life a drive amplifies more than it did: its whole run is what the model is of then.
+    // Near its end of life a drive amplifies more than before, so a model of a whole life is compared with the whole run.
     let amplification = summary.and_then(|summary| match prediction.drive_writes {
         Some(_) => summary.write_amplification.gc,
         None => summary.write_amplification.last_drive_write.gc,

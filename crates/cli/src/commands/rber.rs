@@ -1,4 +1,4 @@
-//! `wane rber`: raw bit errors of a chip, as a number, a table or a page.
+//! `wane rber`: a chip's raw bit error rate, as a number, a table or a page.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -57,7 +57,7 @@ pub(crate) fn rber(arguments: &RberArguments) -> Result<i32, Failure> {
     Ok(DONE)
 }
 
-/// A model and what is known of it.
+/// A model, its name, source and the ranges of its data.
 struct Chosen {
     name: String,
     source: String,
@@ -100,7 +100,7 @@ fn read_preset(path: &Path) -> Result<Preset, Failure> {
     Preset::parse(&name, &text).map_err(Failure::wrong)
 }
 
-/// The values of a number, a list or a range `FIRST..LAST:STEP`; a range holds its last value where the steps meet it.
+/// Returns the values of a number, a list or a range `FIRST..LAST:STEP`, which includes the last value if the steps meet it.
 fn expand(input: &str, text: &str) -> Result<Vec<f64>, Failure> {
     let wrong = |message: String| Failure::wrong(format!("--{input}: {message}"));
     let number = |part: &str| {
@@ -138,7 +138,7 @@ fn expand(input: &str, text: &str) -> Result<Vec<f64>, Failure> {
     Ok(values)
 }
 
-/// Every combination, reads running fastest.
+/// Iterates over every combination; reads change fastest.
 fn combinations(values: &[Vec<f64>; 3]) -> impl Iterator<Item = [f64; 3]> + '_ {
     let [cycles, days, reads] = values;
     let outer = cycles.iter().flat_map(|cycles| days.iter().map(move |days| (*cycles, *days)));
@@ -187,14 +187,14 @@ fn table(chip: &Chosen, values: &[Vec<f64>; 3]) -> String {
     text
 }
 
-/// An input without the rounding errors of its range.
+/// Formats an input without the rounding errors of its range.
 fn short(value: f64) -> String {
     let text = format!("{value:.6}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 fn table_json(chip: &Chosen, values: &[Vec<f64>; 3]) -> Result<String, Failure> {
-    // A row a line: a million of them should still be readable.
+    // One row a line, so that even a million rows are readable.
     let mut text = String::from("[\n");
     for (index, [cycles, days, reads]) in combinations(values).enumerate() {
         let rber = chip.model.rber(cycles, days, reads);

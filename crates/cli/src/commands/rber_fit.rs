@@ -1,4 +1,4 @@
-//! `wane rber fit`: the model fitted to a user's measurements.
+//! `wane rber fit`: fits the model to a user's measurements.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -38,7 +38,7 @@ fn read(path: &Path) -> Result<Data, Failure> {
     Data::read(&name, file).map_err(Failure::wrong)
 }
 
-/// The preset with where it comes from.
+/// Returns the preset, with a comment on where it comes from.
 fn preset(data: &Data, fit: &Fit) -> String {
     // A file's name may hold anything; a comment ends with its line.
     let name: String = data.name().chars().filter(|character| !character.is_control()).collect();
@@ -85,7 +85,7 @@ fn number(parameter: &Parameter) -> String {
     shown(parameter.value, is_scale(parameter))
 }
 
-/// Scales span decades, exponents do not.
+/// Whether a parameter is a scale. Scales span decades, exponents do not.
 fn is_scale(parameter: &Parameter) -> bool {
     matches!(parameter.name, "epsilon" | "alpha" | "beta" | "gamma")
 }

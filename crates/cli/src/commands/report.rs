@@ -1,4 +1,4 @@
-//! `wane report`: a page of one or more results, and its pictures as files for a paper.
+//! `wane report`: makes a page of one or more results, and its pictures as files for a paper.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::DONE;
 use crate::args::{FigureFormat, ReportArguments};
 use crate::output::{Failure, Others, check_writable, print, tell, unwritable, write_file, write_text};
 
-/// What the names of pictures end with, by their width.
+/// Ends of pictures' names, by width.
 const ACROSS: &str = "-178mm.";
 const COLUMN: &str = "-85mm.";
 
@@ -25,7 +25,7 @@ pub(crate) fn report(arguments: &ReportArguments) -> Result<i32, Failure> {
         if arguments.results.iter().any(|folder| same(&folder)) {
             let told = excerpt_path(figures);
             return Err(Failure::wrong(format!(
-                "--figures {told}: holds results, and a folder of results belongs to its run alone; name another folder"
+                "--figures {told}: holds results, and only its run may write into a folder of results; name another folder"
             )));
         }
     }
@@ -35,8 +35,8 @@ pub(crate) fn report(arguments: &ReportArguments) -> Result<i32, Failure> {
     }
     let twice = match repeated(&results) {
         0 => None,
-        1 => Some("one result is there twice, of the same scenario and seed, and counts once".to_owned()),
-        several => Some(format!("{several} results are there twice, of the same scenario and seed, and count once")),
+        1 => Some("one result is given twice, of the same scenario and seed, and counts once".to_owned()),
+        several => Some(format!("{several} results are given twice, of the same scenario and seed, and count once")),
     };
     if let Some(twice) = twice {
         tell(&format!("wane: {twice}"));
@@ -59,25 +59,25 @@ pub(crate) fn report(arguments: &ReportArguments) -> Result<i32, Failure> {
     Ok(DONE)
 }
 
-/// Which pictures have one width, and how many files of other pictures lie in the folder; the end of a sentence.
+/// Ends a sentence with the number of pictures that have only the page's width, and of files in the folder that belong to other pictures.
 fn beside(folder: &Path, files: &[FigureFile]) -> String {
     let is_there = |name: &str| files.iter().any(|file| file.name == name);
     let alone = |file: &&FigureFile| file.name.contains(ACROSS) && !is_there(&file.name.replace(ACROSS, COLUMN));
     let across = match files.iter().filter(alone).count() {
         0 => String::new(),
-        1 => "; 1 picture is as wide as a page alone, as it has many panels".to_owned(),
-        several => format!("; {several} pictures are as wide as a page alone, as they have many panels"),
+        1 => "; 1 picture has only the page's width, as it has many panels".to_owned(),
+        several => format!("; {several} pictures have only the page's width, as they have many panels"),
     };
     let is_picture =
         |name: &str| [".svg", ".pdf", ".png", ".csv"].iter().any(|end| name.ends_with(end)) && !is_there(name);
     let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
     let others = entries.filter(|entry| is_picture(&entry.file_name().to_string_lossy())).count();
     let others =
-        if others > 0 { format!("; {others} more lie there that are not of these results") } else { String::new() };
+        if others > 0 { format!("; {others} more files there are not of these results") } else { String::new() };
     across + &others
 }
 
-/// Writes all files, or none where one may not be written.
+/// Writes all files, or none if one of them may not be written.
 fn write_figures(folder: &Path, files: &[FigureFile], others: Others) -> Result<(), Failure> {
     std::fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
     let places: Vec<(PathBuf, &FigureFile)> = files.iter().map(|file| (folder.join(&file.name), file)).collect();
@@ -94,10 +94,10 @@ fn write_figures(folder: &Path, files: &[FigureFile], others: Others) -> Result<
     Ok(())
 }
 
-/// A table has no room for a mark: one whose first columns are named as ours are is ours.
+/// Whether a file may be overwritten. A table has no room for a mark, so it counts as wane's if its first columns have the same names.
 fn others_of(path: &Path, file: &FigureFile, others: Others) -> Others {
     let first = |bytes: &[u8]| bytes.split(|byte| matches!(byte, b',' | b'\n')).next().map(<[u8]>::to_vec);
-    // Charts of several panels have a column more, before that of the series.
+    // Charts of several panels have an additional column before that of the series.
     let kind = |bytes: &[u8]| first(bytes).map(|name| if name == b"panel" { b"series".to_vec() } else { name });
     let same = || std::fs::read(path).is_ok_and(|found| kind(&found) == kind(&file.bytes));
     if file.name.ends_with(".csv") && same() { Others::Overwritten } else { others }

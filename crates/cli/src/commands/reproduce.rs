@@ -1,4 +1,4 @@
-//! `wane reproduce`: published claims, run and compared.
+//! `wane reproduce`: runs the experiments behind published claims, and compares the results.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -30,14 +30,14 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<i32, Failure> 
     if let Some(folder) = &arguments.figures {
         std::fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
     }
-    // Minutes of work should not end with the news that their page cannot be written.
+    // Checked now, so that minutes of work do not end with a page that cannot be written.
     let others = Others::of(arguments.force);
     if let Some(path) = &arguments.write {
         check_writable(path, others)?;
         to_write(path, others, &[])?;
     }
     let is_whole = chosen.len() == claims().len();
-    // Before the hour that all the others may take.
+    // Before the others, which may take an hour.
     let packaged = match by_package(&mut chosen, &ids, arguments.quiet)? {
         Ok(packaged) => packaged,
         Err(code) => return Ok(code),
@@ -50,7 +50,7 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<i32, Failure> 
     let reproduced = run(&chosen, packaged, arguments.every_seed, &stop, &each);
     progress.lock().expect("no holder panics").finish();
     let Some((runs, rows)) = reproduced.map_err(Failure::wrong)? else { return Ok(INTERRUPTED) };
-    // Claims are written when all are evaluated: until then there is nothing to keep.
+    // Claims are written only when all are evaluated; until then there is nothing to keep.
     end_at_once();
     if stop.load(Ordering::Relaxed) {
         return Ok(INTERRUPTED);
@@ -60,7 +60,7 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<i32, Failure> 
         for claim in &chosen {
             let page = figure(&runs, claim, folder, others)?;
             if page.is_none() {
-                tell(&format!("wane: {} has no runs of its own, so that there is no figure", claim.id));
+                tell(&format!("wane: {} has no figure, since it has no runs of its own", claim.id));
             }
             figures.push(page);
         }
@@ -77,7 +77,7 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<i32, Failure> 
     Ok(if differing > 0 { DIFFERS } else { DONE })
 }
 
-/// What the Python package measures of the claims, or the exit code that it ended with.
+/// Returns the Python package's measurements of the claims that need it, or its exit code.
 fn by_package(
     chosen: &mut Vec<Claim>,
     ids: &[String],
@@ -85,7 +85,7 @@ fn by_package(
 ) -> Result<Result<BTreeMap<&'static str, Packaged>, i32>, Failure> {
     let wanted: Vec<&Claim> = chosen.iter().filter(|claim| claim.needs_package).collect();
     if !wanted.is_empty() && !quiet {
-        tell(&format!("wane: {} by the Python package, some minutes", listed(&wanted)));
+        tell(&format!("wane: measuring {} with the Python package, some minutes", listed(&wanted)));
     }
     match measured(&wanted) {
         Measured::Found(found) => Ok(Ok(found)),
@@ -95,7 +95,7 @@ fn by_package(
     }
 }
 
-/// Leaves out claims of a package that is not there, but where one was asked for by its whole name.
+/// Leaves out the claims that need the missing package; fails if one of them was asked for by its whole name.
 fn leave_out(chosen: &mut Vec<Claim>, ids: &[String], why: &str) -> Result<(), Failure> {
     let is_named = |claim: &Claim| ids.iter().any(|id| id.eq_ignore_ascii_case(claim.id));
     if chosen.iter().any(|claim| claim.needs_package && is_named(claim)) {
@@ -106,7 +106,7 @@ fn leave_out(chosen: &mut Vec<Claim>, ids: &[String], why: &str) -> Result<(), F
     Ok(())
 }
 
-/// The claims asked for, and the page to check against. What follows `--check` may be a claim: then it is no page.
+/// Returns the claims asked for, and the page to check against. If the word after `--check` is a claim, it is not taken for a page.
 fn checked(arguments: &ReproduceArguments) -> (Vec<String>, Option<PathBuf>) {
     let mut ids = arguments.ids.clone();
     let claim = |page: &&Path| page.to_str().is_some_and(|id| claims().iter().any(|claim| matches(claim.id, id)));
@@ -119,7 +119,7 @@ fn checked(arguments: &ReproduceArguments) -> (Vec<String>, Option<PathBuf>) {
     }
 }
 
-/// The page to write: these claims, in place of what a page that is there says of them. `--force` keeps nothing of it.
+/// Returns the page to write: an existing page with these claims renewed. With `--force` nothing of it is kept.
 fn to_write(path: &Path, others: Others, rows: &[Reproduced<'_>]) -> Result<String, Failure> {
     let is_empty = std::fs::metadata(path).is_ok_and(|found| found.len() == 0);
     if others == Others::Overwritten || is_empty || !path.is_file() {
@@ -131,7 +131,7 @@ fn to_write(path: &Path, others: Others, rows: &[Reproduced<'_>]) -> Result<Stri
     renewed(&text, rows).map_err(refused)
 }
 
-/// The claims whose names start with one of the given ones.
+/// Returns the claims that the ids name; all claims without ids.
 fn choose(ids: &[String]) -> Result<Vec<Claim>, Failure> {
     let all = claims();
     let known: Vec<&str> = all.iter().map(|claim| claim.id).collect();
@@ -146,7 +146,7 @@ fn choose(ids: &[String]) -> Result<Vec<Claim>, Failure> {
     Ok(chosen)
 }
 
-/// A whole name, or the letters before its number.
+/// Whether `asked` is the claim's whole name, or the letters before its number.
 fn matches(claim: &str, asked: &str) -> bool {
     let asked = asked.to_uppercase();
     let claim = claim.to_uppercase();
@@ -222,7 +222,7 @@ fn json(rows: &[Reproduced<'_>]) -> Result<String, Failure> {
     pretty(&list)
 }
 
-/// Tells where claims differ from the page; how many do. Where all claims were run, the page should hold no other.
+/// Reports where claims differ from the page; returns how many do. If all claims were run, other claims on the page count as differing.
 fn differing(rows: &[Reproduced<'_>], expected: &str, is_whole: bool) -> usize {
     let differences = differences(expected, rows);
     debug_assert!(differences.len() <= rows.len(), "a claim differs once");

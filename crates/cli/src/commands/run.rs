@@ -27,11 +27,11 @@ use crate::output::{Failure, line, print, tell};
 use crate::progress::{Progress, remove_at_exit, stop_flag};
 use crate::{DONE, INTERRUPTED};
 
-/// A drive of larger maps is looked over as a smaller copy of it.
+/// Most bytes of maps of a drive that a dry run makes to check it; of a larger drive it checks a smaller copy.
 const LOOKED_AT_BYTES_MAX: u64 = 1 << 30;
 
-/// What `wane run` says that is asked for nothing.
-const NOTHING_TO_RUN: &str = "run needs a scenario, such as `wane run scenario.toml`, or keys that say all of one, such as \
+/// Message of `wane run` without anything to run.
+const NOTHING_TO_RUN: &str = "run needs a scenario, such as `wane run scenario.toml`, or keys that make one, such as \
     `wane run --preset tiny --set until.drive-writes=20`; `wane manual` lists the keys";
 
 pub(crate) fn run(arguments: &RunArguments) -> Result<i32, Failure> {
@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     for repeated in grid.repeated() {
         tell(&format!("wane: {repeated}"));
     }
-    // The first cell stands for all: without its values the scenario may lack what the sweep gives it.
+    // The first cell stands for all: without its values the scenario may lack keys that the sweep sets.
     let base = resolve(&grid.assignments(&grid.row(0)))?;
     let seeds =
         arguments.seeds.map(|count| seeds_from("--seeds", base.seed, count)).transpose().map_err(Failure::wrong)?;
@@ -70,7 +70,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     }
 }
 
-/// An unusable folder is told before hours of work, not after.
+/// Claims the result folder, so that an unusable one is reported before hours of work, not after.
 pub(super) fn claim(arguments: &RunArguments) -> Result<Option<Folder>, Failure> {
     let claimed = arguments.out.as_deref().map(Folder::claim).transpose().map_err(Failure::wrong)?;
     if let Some(folder) = &claimed {
@@ -79,12 +79,12 @@ pub(super) fn claim(arguments: &RunArguments) -> Result<Option<Folder>, Failure>
     Ok(claimed)
 }
 
-/// What becomes of runs of another sweep or of other seeds.
+/// Whether runs of another sweep or of other seeds are kept or replaced.
 pub(super) const fn others(arguments: &RunArguments) -> Others {
     if arguments.force { Others::Replaced } else { Others::Kept }
 }
 
-/// Says that the run of another scenario went from the folder.
+/// Reports that a run of another scenario was removed from the folder.
 pub(super) fn tell_replaced(folder: &Folder, other: Option<String>) {
     if let Some(name) = other {
         let (name, place) = (excerpt(&name), excerpt_path(folder.path()));
@@ -92,14 +92,14 @@ pub(super) fn tell_replaced(folder: &Folder, other: Option<String>) {
     }
 }
 
-/// Says which results of an earlier command went, since nothing goes in silence.
+/// Reports which results of an earlier command were removed.
 pub(crate) fn tell_removed(folder: &Folder, removed: &[String]) {
     if let Some(told) = removed_in_words(folder, removed) {
         tell(&format!("wane: {told}"));
     }
 }
 
-/// Which results of an earlier command went from a folder; nothing where none did.
+/// Says which results of an earlier command were removed from a folder; `None` if none were.
 pub fn removed_in_words(folder: &Folder, removed: &[String]) -> Option<String> {
     let names = removed.join(", ");
     let what = if removed.len() == 1 { "a result" } else { "results" };
@@ -107,10 +107,10 @@ pub fn removed_in_words(folder: &Folder, removed: &[String]) -> Option<String> {
     (!removed.is_empty()).then(|| format!("removed {what} of an earlier command from {place}: {}", excerpt(&names)))
 }
 
-/// Refuses a trace of stdin that `runs` runs would read more than once; `own` counts what else is read from there.
+/// Refuses a trace from stdin that `runs` runs would read more than once. `own` counts what else is read from stdin.
 ///
 /// # Errors
-/// It would; one sentence.
+/// It would be read more than once; one sentence.
 pub fn check_stdin(scenario: &Scenario, runs: usize, own: usize) -> Result<(), &'static str> {
     let traces = scenario.traces().iter().filter(|path| **path == Path::new("-")).count();
     if traces > 0 && traces * runs + own > 1 {
@@ -121,22 +121,22 @@ pub fn check_stdin(scenario: &Scenario, runs: usize, own: usize) -> Result<(), &
     Ok(())
 }
 
-/// Seeds from the first on, so many; `option` asked for them.
+/// Returns `count` seeds from `first` on. Messages name `option`, which asked for them.
 ///
 /// # Errors
-/// They pass the largest seed, or there are none; one sentence.
+/// They exceed the largest seed, or there are none; one sentence.
 pub fn seeds_from(option: &str, first: u64, count: u32) -> Result<Vec<u64>, String> {
     let last = count.checked_sub(1).ok_or_else(|| format!("{option}: found 0, allowed is 1 or more"))?;
     match first.checked_add(u64::from(last)).filter(|last| *last <= SEED_MAX) {
         Some(last) => Ok((first..=last).collect()),
-        None => Err(format!("{option} {count}: from seed {first} on they pass {SEED_MAX}, the largest")),
+        None => Err(format!("{option} {count}: from seed {first} on they exceed {SEED_MAX}, the largest")),
     }
 }
 
 /// Seeds from [`seeds_from`], for people.
 fn named_seeds(seeds: &[u64]) -> String {
     match seeds {
-        [only] => format!("1, namely {only}"),
+        [only] => format!("1, seed {only}"),
         [first, .., last] => format!("{}, from {first} to {last}; this is the first", seeds.len()),
         [] => "none".to_owned(),
     }
@@ -175,12 +175,12 @@ fn dry_run(scenario: &Scenario, cells: &[Scenario], seeds: Option<&[u64]>) -> Re
     for cell in cells.iter().chain([scenario]) {
         build::check_ends(cell).map_err(Failure::wrong)?;
     }
-    // Probes open their traces, and what can be read only once is left to the run.
+    // Probes open their traces; a trace that can be read only once is left to the run.
     if !scenario.traces().into_iter().any(is_read_once) {
         for cell in cells.iter().chain([scenario]) {
             build::check_times(cell).map_err(Failure::wrong)?;
         }
-        // A drive of gigabytes of maps is not made to be looked at; its smaller copy has the same parts.
+        // A drive with gigabytes of maps is not made for a check; its smaller copy has the same parts.
         let is_large = build::memory_estimate(scenario).0 > LOOKED_AT_BYTES_MAX;
         let smaller = is_large.then(|| scenario.scaled(Scale::Auto).ok()).flatten();
         build::check_drive(smaller.as_ref().unwrap_or(scenario)).map_err(Failure::wrong)?;
@@ -190,7 +190,7 @@ fn dry_run(scenario: &Scenario, cells: &[Scenario], seeds: Option<&[u64]>) -> Re
     let _ = writeln!(text, "\n# scenario hash: {}", scenario.hash());
     let _ = writeln!(
         text,
-        "# geometry: {} flash blocks of {} pages of {}, {} in all; {} firmware blocks, {} of them beside the reserve",
+        "# geometry: {} flash blocks of {} pages of {}, {} in all; {} firmware blocks, {} of them outside the reserve",
         device.geometry.blocks(),
         device.geometry.pages_per_block(),
         device.geometry.page_size(),
@@ -212,7 +212,7 @@ fn dry_run(scenario: &Scenario, cells: &[Scenario], seeds: Option<&[u64]>) -> Re
     Ok(DONE)
 }
 
-/// What parity takes of the drive, and the spare space that it leaves; empty without redundancy.
+/// Says how much of the drive parity takes, and how much spare space it leaves; empty without redundancy.
 fn parity(scenario: &Scenario) -> String {
     let policy = scenario.ftl.redundancy_policy();
     if !policy.acts() {
@@ -234,7 +234,7 @@ fn parity(scenario: &Scenario) -> String {
     )
 }
 
-/// Whether a trace is stdin or a pipe: opening it may wait, and what is read of it is gone.
+/// Whether a trace is stdin or a pipe: opening it may wait, and its content can be read only once.
 fn is_read_once(trace: &Path) -> bool {
     trace == Path::new("-") || trace.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
@@ -351,7 +351,7 @@ fn words(summary: &Summary) -> String {
     text
 }
 
-/// What scrubbing and parity add to the write amplification; nothing where there is neither.
+/// Says what scrubbing and parity add to the write amplification; empty without both.
 fn kept_alive(summary: &Summary) -> String {
     let pages = &summary.flash.pages_programmed;
     let share = |pages: u64| pages as f64 / summary.host.pages_written.max(1) as f64;
@@ -396,7 +396,7 @@ fn interval_words(statistics: &Statistics, results: &[Option<RunResult>]) -> Str
     let mut text = match statistics.runs() {
         1 => "1 seed: its figures; an interval needs at least 2 seeds\n".to_owned(),
         runs if is_one => {
-            format!("{runs} seeds that came to the same in all: what they draw makes no difference here\n")
+            format!("{runs} seeds with the same results: what they draw makes no difference here\n")
         }
         runs => format!("{runs} seeds: mean and 95 % interval\n"),
     };
@@ -404,7 +404,7 @@ fn interval_words(statistics: &Statistics, results: &[Option<RunResult>]) -> Str
     let missing = results.iter().filter(|result| result.is_none()).count();
     let told = match stopped {
         0 => String::new(),
-        all if all + missing == results.len() => "; these are figures of the stretch until then".to_owned(),
+        all if all + missing == results.len() => "; these are figures up to the interruption".to_owned(),
         some => format!("; {some} that had begun are left out"),
     };
     if stopped + missing > 0 {
@@ -438,7 +438,7 @@ fn interval_words(statistics: &Statistics, results: &[Option<RunResult>]) -> Str
     text
 }
 
-/// A number for people: large ones and counts are whole, small ones have three digits that count.
+/// Formats a number for people: large ones and counts are whole, small ones have three significant digits.
 fn figure_text(value: f64) -> String {
     match value.abs() {
         size if size >= 1e5 || value.fract() == 0.0 => format!("{value:.0}"),
@@ -447,7 +447,7 @@ fn figure_text(value: f64) -> String {
     }
 }
 
-/// Tells which runs lack the age at which latencies are compared.
+/// Reports which runs lack the age at which latencies are compared.
 pub(super) fn tell_ages(results: &[Option<RunResult>]) {
     let present: Vec<RunResult> = results.iter().flatten().cloned().collect();
     if let Some(note) = report::ages_note(&present) {

@@ -1,4 +1,4 @@
-//! `wane fleet simulate`: a fleet of simulated drives, into a folder.
+//! `wane fleet simulate`: simulates a fleet of drives, and writes its records into a folder.
 
 use std::fmt::Write as _;
 
@@ -68,7 +68,7 @@ pub(crate) fn simulate(arguments: &SimulateArguments) -> Result<i32, Failure> {
             (told, DONE)
         }
         Ended::Stopped(drives) => {
-            tell(&format!("wane: stopped; {drives} of {all} drives are there, and the same command goes on"));
+            tell(&format!("wane: stopped; {drives} of {all} drives are done, and the same command goes on"));
             (Told { drives, ..Told::default() }, INTERRUPTED)
         }
     };
@@ -89,7 +89,7 @@ pub(crate) fn simulate(arguments: &SimulateArguments) -> Result<i32, Failure> {
     Ok(code)
 }
 
-/// The settings with every default, and what they come to.
+/// Returns the settings with every default, and what follows from them.
 fn in_words(fleet: &Fleet, (first, end): (u32, u32)) -> String {
     let mut text = toml::to_string(fleet.settings()).expect("settings are TOML");
     let _ = writeln!(text, "\n# fleet: {}", fleet.hash());
@@ -99,7 +99,7 @@ fn in_words(fleet: &Fleet, (first, end): (u32, u32)) -> String {
     let fates = fleet.fates().iter().flatten().count();
     let _ = writeln!(
         text,
-        "# drives {first}..{end}, at most {} records of all; {fates} are to die of other causes than wear",
+        "# drives {first}..{end}, at most {} records of all; {fates} drives die of other causes than wear",
         fleet.rows_max()
     );
     text

@@ -1,4 +1,4 @@
-//! `wane run --sweep`: the cells of a grid, their files, and what is printed of them.
+//! `wane run --sweep`: runs the cells of a grid, writes their files, and prints the results.
 
 use std::io::IsTerminal as _;
 
@@ -49,12 +49,12 @@ pub(super) fn sweep(
     Ok(code)
 }
 
-/// Columns and an order are those of the table, wherever it goes.
+/// Whether `--columns` or `--sort` asks for the table, wherever the output goes.
 const fn asks_for_table(arguments: &RunArguments) -> bool {
     !arguments.columns.is_empty() || arguments.sort.is_some()
 }
 
-/// Where the report lies.
+/// Says where the report is.
 fn place(arguments: &RunArguments) -> String {
     match &arguments.out {
         Some(out) => format!("report: {}\n", out.join(REPORT).display()),
@@ -62,22 +62,22 @@ fn place(arguments: &RunArguments) -> String {
     }
 }
 
-/// What was swept.
+/// A grid's keys and the values of its runs.
 pub struct Swept {
     keys: Vec<String>,
     /// The values of each run.
     rows: Vec<Vec<String>>,
-    /// How many runs in a row are seeds of one cell, where seeds were asked for; the last key is the seed then.
+    /// Number of consecutive runs that are seeds of one cell, if seeds were asked for; the last key is the seed then.
     seeds: Option<usize>,
 }
 
-/// What the table shows.
+/// Returns the columns and the order of the table.
 fn shown(arguments: &RunArguments) -> report::Shown<'_> {
     report::Shown { columns: &arguments.columns, sort: arguments.sort.as_deref() }
 }
 
 impl Swept {
-    /// What a grid stands for, whose last axis has so many seeds where seeds were asked for.
+    /// Makes the sweep of a grid. `seeds` is the number of seeds on its last axis, if seeds were asked for.
     pub fn new(grid: &Grid, seeds: Option<usize>) -> Self {
         let swept = Self { keys: grid.keys(), rows: grid.rows().collect(), seeds };
         assert!(swept.rows.iter().all(|row| row.len() == swept.keys.len()), "each run has a value for each key");
@@ -88,27 +88,27 @@ impl Swept {
         swept
     }
 
-    /// A row a run, in grid order: the values of all keys and what came out.
+    /// Returns a table with a row for each run, in grid order: the values of all keys, and the results.
     pub fn columns(&self, results: &[Option<RunResult>]) -> Vec<Column> {
         self.with_cells(results, |cells| grid_columns(&self.keys, GRID_LEAVES, cells))
     }
 
-    /// The cells for people, the best first.
+    /// Returns the table of cells for people, the best first.
     pub fn in_words(&self, results: &[Option<RunResult>]) -> String {
         self.table(results, &report::Shown::default())
     }
 
-    /// The swept keys; the last is the seed where seeds were asked for.
+    /// The swept keys; the last is the seed if seeds were asked for.
     pub fn all_keys(&self) -> &[String] {
         &self.keys
     }
 
-    /// The swept keys, seeds apart.
+    /// The swept keys without the seed.
     fn keys(&self) -> &[String] {
         &self.keys[..self.keys.len() - usize::from(self.seeds.is_some())]
     }
 
-    /// The files that lie beside the runs.
+    /// Makes the files that lie beside the runs.
     pub fn files(&self, results: &[Option<RunResult>]) -> Vec<(&'static str, Vec<u8>)> {
         let present: Vec<RunResult> = results.iter().flatten().cloned().collect();
         let runs = self.rows.iter().zip(results);
@@ -161,7 +161,7 @@ impl Swept {
         self.with_cells(results, |cells| grid_csv(&self.keys, GRID_LEAVES, cells))
     }
 
-    /// What `use_cells` makes of a cell a run.
+    /// Calls `use_cells` with a cell for each run.
     fn with_cells<T>(&self, results: &[Option<RunResult>], use_cells: impl FnOnce(&[GridCell<'_>]) -> T) -> T {
         assert_eq!(results.len(), self.rows.len(), "each run has a result, or none where it was stopped");
         let summaries = Self::summaries(results);

@@ -1,4 +1,4 @@
-//! What a timed run tells on the terminal: latencies, where the time went, errors; and its clock before it runs.
+//! Terminal output of a timed run: latencies, where the time went, errors; and its clock before it runs.
 
 use std::fmt::Write as _;
 
@@ -13,10 +13,10 @@ use wane_workload::{Arrival, normal_gap_mean};
 use super::life;
 use crate::output::line;
 
-/// Parts of a mean latency that are worth a word.
+/// Most parts of a mean latency that are listed.
 const PARTS_MAX: usize = 4;
 
-/// Lines on latencies and errors; none of an untimed run on perfect flash.
+/// Returns the lines on latencies and errors; empty for an untimed run on perfect flash.
 pub(super) fn words(result: &RunResult) -> String {
     let summary = &result.summary;
     let mut text = String::new();
@@ -37,7 +37,7 @@ pub(super) fn words(result: &RunResult) -> String {
             format!("began after {began:.2} drive writes; figures of the whole run mix the time before and since");
         line(&mut text, "collection", &told);
     }
-    // The figures of a probe are of its age; those of a timed run stand beside those of its last window.
+    // A probe's figures are those of its age; a timed run's are shown with those of its last window.
     let last = if probe.is_none() { result.last_full_window().filter(|last| *last > 0) } else { None };
     if let Some((latency, throughput)) = summary.latency.as_ref().zip(summary.throughput) {
         for (name, kind, served) in [("reads", READ, throughput.read), ("writes", WRITE, throughput.write)] {
@@ -61,7 +61,7 @@ pub(super) fn words(result: &RunResult) -> String {
             }
         }
         if latency.read.is_none() && summary.host.pages_read_unmapped > 0 {
-            line(&mut text, "reads", "all of addresses that hold nothing, which touches no flash");
+            line(&mut text, "reads", "all of addresses without data, which need no flash");
         }
         text.push_str(&operations(latency, last.map(|last| &result.windows[last].latency)));
     }
@@ -79,7 +79,7 @@ pub(super) fn words(result: &RunResult) -> String {
     text
 }
 
-/// What requests of a kind took; none where there were none of it.
+/// Gets the latencies of requests of a kind; `None` if there were none.
 type OfKind = fn(&Latency) -> Option<&LatencyFigures>;
 
 const READ: OfKind = |latency| latency.read.as_ref();
@@ -95,15 +95,15 @@ fn told_percentiles(times: &LatencyDistribution) -> String {
     format!("mean {}, p50 {p50}, p99 {p99}, p99.9 {p999}{}", duration(times.mean_ns), of_few(times))
 }
 
-/// Requests of which one is slower than p99.9: of fewer it is the slowest of them.
+/// Requests among which one is slower than p99.9; among fewer requests p99.9 is the slowest one.
 const BEYOND_P999: u64 = 1000;
 
-/// How many requests percentiles are of, where they are too few for all of them.
+/// Says how many requests percentiles are of, if they are too few for p99.9.
 pub(super) fn of_few(times: &LatencyDistribution) -> String {
     if times.count < BEYOND_P999 { format!(" of {} alone", times.count) } else { String::new() }
 }
 
-/// What a key-value store's operations took, a line a kind, with those of the last window beside; nothing of another workload.
+/// Returns the latencies of a key-value store's operations, a line for each kind, and those of the last window; empty for other workloads.
 fn operations(whole: &Latency, last: Option<&Latency>) -> String {
     let mut text = String::new();
     let Some(of_all) = whole.operations else { return text };
@@ -118,7 +118,7 @@ fn operations(whole: &Latency, last: Option<&Latency>) -> String {
     text
 }
 
-/// The greatest parts of the mean latency.
+/// Lists the largest parts of the mean latency.
 fn told_parts(figures: &LatencyFigures) -> String {
     let mut parts = figures.breakdown_ns.named().to_vec();
     parts.retain(|part| part.1 > 0.0);
@@ -149,7 +149,7 @@ pub(super) fn duration(ns: f64) -> String {
     plain(&wane_report::duration(ns))
 }
 
-/// The clock of a scenario, as comments; nothing of an untimed one.
+/// Describes the clock of a scenario, as comments; without times only the calendar, if there is one.
 pub(super) fn clock(scenario: &Scenario) -> String {
     let (time, timing) = (&scenario.time, &scenario.medium.timing);
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! `wane trace`: info, convert, synthesize.
+//! `wane trace`: info, convert, formats, synthesize.
 
 use std::fmt::Write as _;
 use std::io::Write;
@@ -49,8 +49,8 @@ fn formats() -> Result<i32, Failure> {
     Ok(DONE)
 }
 
-/// The form of a trace: what `--to` says, else what the target's extension means, else, where it has none, `otherwise`. The
-/// two may not contradict each other, as whoever reads `x.iolog` expects one.
+/// Returns the form of a trace to write: that of `--to`, or that of the target's extension, or `otherwise` without an extension. `--to` and the
+/// extension may not contradict each other, since readers of `x.iolog` expect an iolog.
 fn form(target: &Path, to: Option<Target>, otherwise: Target) -> Result<trace::Target, Failure> {
     let extension = target.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     let meant = match extension.to_ascii_lowercase().as_str() {
@@ -70,7 +70,7 @@ fn form(target: &Path, to: Option<Target>, otherwise: Target) -> Result<trace::T
     if to.is_none() && meant.is_none() && !extension.is_empty() {
         let (name, extension) = (excerpt_path(target), excerpt(extension));
         return Err(Failure::wrong(format!(
-            "{name}: .{extension} is no form of a trace: write .iolog or .wane, or say --to"
+            "{name}: .{extension} is no form of a trace: use .iolog or .wane, or give --to"
         )));
     }
     Ok(match to.or(meant).unwrap_or(otherwise) {
@@ -79,7 +79,7 @@ fn form(target: &Path, to: Option<Target>, otherwise: Target) -> Result<trace::T
     })
 }
 
-/// How `--to` calls a form.
+/// Returns the name of a form in `--to`.
 const fn word(target: Target) -> &'static str {
     match target {
         Target::Iolog => "iolog",
@@ -101,7 +101,7 @@ fn write(
     write_file(target, others, |file| write(file).map_err(|error| unwritten(target, error)))
 }
 
-/// Why a trace was not written: by the target's name, unless the trace that is read is at fault.
+/// Says why a trace was not written. The sentence names the target, unless the trace that is read is at fault.
 fn unwritten(target: &Path, error: TraceError) -> Failure {
     match error {
         TraceError::Unwritable(error) => unwritable(target, &error),
@@ -159,12 +159,12 @@ fn info(file: &Path, capacity: Option<&str>, json: bool, reading: &Reading) -> R
     Ok(DONE)
 }
 
-/// The figures of a trace, and what they are to a drive.
+/// The figures of a trace, and its drive writes a day on a drive.
 #[derive(serde::Serialize)]
 struct OnDrive {
     #[serde(flatten)]
     info: Info,
-    /// Drive writes in a day; absent without a drive, or where the trace has no times.
+    /// Drive writes a day; absent without a drive, or if the trace has no times.
     #[serde(skip_serializing_if = "Option::is_none")]
     drive_writes_per_day: Option<f64>,
 }
@@ -173,7 +173,7 @@ fn writes_per_day(info: &Info, Bytes(drive): Bytes) -> Option<f64> {
     info.figures.bytes_written_per_day.map(|bytes| bytes / drive as f64)
 }
 
-/// How long the trace is, and how fast it writes.
+/// Says how long the trace is, and how fast it writes.
 fn pace(info: &OnDrive, drive: Option<Bytes>) -> [(&'static str, String); 2] {
     let figures = &info.info.figures;
     let Some((duration, bytes)) = figures.duration_ns.zip(figures.bytes_written_per_day) else {

@@ -1,4 +1,4 @@
-//! `wane tradeoff`: the best wear leveling at each cleaning cost, and where policies lie.
+//! `wane tradeoff`: the best wear leveling at each cleaning cost, and how policies compare with it.
 
 use std::fmt::Write as _;
 
@@ -25,12 +25,12 @@ const D_MAX: usize = 1000;
 struct Blocks {
     source: String,
     occupancy: Vec<f64>,
-    /// Of a drive that was run: mean valid pages of its victims, and how far the fixed point of its rates is from the shares.
+    /// For a drive that was run: mean valid pages of its victims, and the total variation between the fixed point of its rates and the shares.
     ran: Option<(Option<f64>, f64)>,
     warnings: Vec<String>,
 }
 
-/// A policy on these blocks.
+/// A policy's operating point on these blocks.
 struct Placed {
     name: String,
     point: OperatingPoint,
@@ -113,7 +113,7 @@ fn point_json(point: &OperatingPoint) -> Value {
     json!({
         "cleaning_cost": point.cleaning_cost,
         "wear_leveling": point.wear_leveling,
-        // A policy whose victims are full has none.
+        // Infinite for a policy whose victims are full.
         "write_amplification": point.write_amplification.is_finite().then_some(point.write_amplification),
     })
 }
@@ -174,7 +174,7 @@ fn words(blocks: &Blocks, placed: &[Placed], wanted: &[(f64, Placed)]) -> String
     text
 }
 
-/// Jain's index as people write it: small ones with a power of ten.
+/// Formats Jain's index; a small one with a power of ten.
 fn index(value: f64) -> String {
     if value >= 1e-4 { format!("{value:.4}") } else { format!("{value:.3e}") }
 }

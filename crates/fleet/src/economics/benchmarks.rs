@@ -1,18 +1,18 @@
 //! Tables 5.2 and 5.3 of 002 as printed.
 
-/// What fio measured of one direction (002, table 5.2).
+/// fio's measurements in one direction (002, table 5.2).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Side {
     /// Sequential throughput with requests of 1 MB, in MB/s.
     pub mb_per_s: f64,
-    /// Requests of 4 KB a second.
+    /// Requests of 4 KB per second.
     pub iops: f64,
     /// Latency of requests of 4 KB, in microseconds.
     pub latency_us: f64,
 }
 
 impl Side {
-    /// How many requests were in flight, by Little's law: about 4 for every drive, so that IOPS and latency of the table are one number in two forms.
+    /// Requests in flight, by Little's law. They are about 4 for every drive, so that IOPS and latency of the table are one number in two forms.
     pub const fn outstanding(&self) -> f64 {
         self.iops * self.latency_us / 1e6
     }
@@ -21,9 +21,9 @@ impl Side {
 /// A drive of table 5.2.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Benchmarked {
-    /// A to D.
+    /// Its letter in the table, A to D.
     pub brand: char,
-    /// The kind of its cells, as table 5.1 writes it.
+    /// The kind of its cells, as in table 5.1.
     pub cells: &'static str,
     /// Its capacity in GB (table 5.1).
     pub gigabytes: f64,
@@ -72,7 +72,7 @@ pub const BENCHMARKED: [Benchmarked; 4] = [
 /// A kind of drive of table 5.3.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Compared {
-    /// As the table writes it.
+    /// The kind, as in the table.
     pub kind: &'static str,
     /// Random throughput in MB/s.
     pub random_mb_per_s: f64,
@@ -91,7 +91,7 @@ pub const COMPARED: [Compared; 4] = [
 ];
 
 impl Compared {
-    /// The brand of table 5.2 that has its read IOPS.
+    /// The brand of table 5.2 with the same read IOPS.
     pub fn brand(&self) -> Option<&'static Benchmarked> {
         BENCHMARKED.iter().find(|drive| drive.read.iops == self.read_iops)
     }

@@ -1,4 +1,4 @@
-//! What the comparison takes and gives, each by one name for Rust, Python and messages.
+//! Inputs and figures of the comparison, each with one name for Rust, Python and messages.
 
 /// An input of the comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,7 +15,7 @@ pub struct Input {
 
 macro_rules! inputs {
     ($($name:ident = $value:literal, $unit:literal, $source:literal, $says:literal;)+) => {
-        /// What the comparison takes; [`INPUTS`] has units and sources.
+        /// Inputs of the comparison; [`INPUTS`] has units and sources.
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub struct Inputs {
             $(#[doc = $says] pub $name: f64,)+
@@ -48,7 +48,7 @@ macro_rules! inputs {
 
 macro_rules! figures {
     ($($name:ident, $says:literal;)+) => {
-        /// What the comparison gives.
+        /// Figures of the comparison.
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub struct Figures {
             $(#[doc = $says] pub $name: f64,)+
@@ -98,10 +98,10 @@ figures! {
     hdd_read_iops_per_watt_min, "Reads a second a watt of a hard disk that draws the most.";
     hdd_read_iops_per_watt_max, "Reads a second a watt of a hard disk that draws the least.";
     iops_per_watt_ratio_min, "Reads a second a watt of the SSD over those of a hard disk, at the least.";
-    iops_per_watt_ratio_max, "The same at the most.";
+    iops_per_watt_ratio_max, "Reads a second a watt of the SSD over those of a hard disk, at the most.";
     ssd_interface_pb, "What the SSD reads and writes until its writes are used up, in PB.";
-    interface_gain_min, "That over the most of a hard disk, less 1.";
-    interface_gain_max, "That over the least of a hard disk, less 1.";
+    interface_gain_min, "What the SSD reads and writes over the most of a hard disk, less 1.";
+    interface_gain_max, "What the SSD reads and writes over the least of a hard disk, less 1.";
     raid5_mb_per_s, "Random throughput of the RAID-5's data drives, in MB/s.";
     raid6_mb_per_s, "Random throughput of the RAID-6's data drives, in MB/s.";
     raid5_read_iops, "Random reads a second of the RAID-5's drives.";

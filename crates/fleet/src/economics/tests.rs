@@ -1,4 +1,4 @@
-//! The comparison against values by hand, and what it refuses.
+//! The comparison against values computed by hand, and the inputs that it refuses.
 
 use super::*;
 

@@ -1,38 +1,38 @@
-//! Values between and beyond the temperatures of the tables, each with what it rests on.
+//! Values between and beyond the temperatures of the tables, each with its basis.
 //!
-//! Linear between two measurements, the nearest one's value beyond them: our choice, the paper gives points alone. Above 66 °C drives throttle
-//! (002, section 6.2.3), and the tables know nothing of that.
+//! Values are linear between two measurements, and the nearest measurement's beyond them. That is our choice: the paper gives only points. Above 66 °C
+//! drives throttle (002, section 6.2.3), which the tables do not cover.
 
 use super::{Benchmark, FIO_CELSIUS, Load, Metric, Model, Op, REPLAY_CELSIUS, measured, percent, replayed};
 use crate::FleetError;
 use crate::error::within;
 use crate::named::{Named, named};
 
-/// The coldest surroundings that are answered for, in °C: what most drives are rated for (002, section 6.2.3).
+/// Lowest temperature around the drive, in °C: the limit that most drives are rated for (002, section 6.2.3).
 pub const AMBIENT_MIN: f64 = 0.0;
 
-/// The hottest, in °C: where NVMe drives begin to throttle by default (002, section 6.2.3).
+/// Highest temperature around the drive, in °C: there NVMe drives begin to throttle by default (002, section 6.2.3).
 pub const AMBIENT_MAX: f64 = 66.0;
 
-/// What a value rests on.
+/// The basis of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Basis {
-    /// A temperature of the table.
+    /// A measurement at a temperature of the table.
     Measured,
-    /// A straight line between two of them.
+    /// A straight line between two measurements.
     Interpolated,
-    /// The nearest of them: the temperature lies beyond all.
+    /// The nearest measurement, since the temperature is beyond all.
     Clamped,
 }
 
 named!(Basis, "basis", Measured = "measured", Interpolated = "interpolated", Clamped = "clamped");
 
-/// A value and what it rests on.
+/// A value and its basis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reading {
     /// The value, in the table's unit.
     pub value: f64,
-    /// What it rests on.
+    /// Its basis.
     pub basis: Basis,
 }
 
@@ -52,9 +52,9 @@ fn read(points: &[f64], values: &[f64], celsius: f64) -> Result<Reading, FleetEr
     Ok(Reading { value: y0 + (y1 - y0) * (celsius - x0) / (x1 - x0), basis: Basis::Interpolated })
 }
 
-/// What a job of fio comes to at a temperature around the drive, 0 to 66 °C, in MB/s, operations a second or microseconds.
+/// The result of a job of fio at a temperature around the drive, 0 to 66 °C, in MB/s, operations per second or microseconds.
 ///
-/// From tables 6.4 and 6.5 of 002, which have 25, 35 and 50 °C. Between 35 and 50 °C it is probably too pessimistic: see [`held_out`].
+/// It is from tables 6.4 and 6.5 of 002, which have 25, 35 and 50 °C. Between 35 and 50 °C it is probably too pessimistic: see [`held_out`].
 ///
 /// # Errors
 ///
@@ -63,7 +63,7 @@ pub fn performance(model: Model, benchmark: Benchmark, metric: Metric, celsius: 
     read(&FIO_CELSIUS, &measured(model, benchmark, metric), celsius)
 }
 
-/// How much worse [`performance`] is than at 25 °C, in percent; negative where it is better.
+/// How much worse [`performance`] is than at 25 °C, in percent; negative if it is better.
 ///
 /// # Errors
 ///
@@ -74,9 +74,9 @@ pub fn loss(model: Model, benchmark: Benchmark, metric: Metric, celsius: f64) ->
     Ok(Reading { value: percent(metric, cold, reading.value), ..reading })
 }
 
-/// What a replayed Hadoop load comes to at a temperature around the drive, 0 to 66 °C, in MB/s.
+/// Throughput of a replayed Hadoop load at a temperature around the drive, 0 to 66 °C, in MB/s.
 ///
-/// From tables 6.12 and 6.13 of 002, which have 25, 35, 45 and 50 °C.
+/// It is from tables 6.12 and 6.13 of 002, which have 25, 35, 45 and 50 °C.
 ///
 /// # Errors
 ///
@@ -93,25 +93,25 @@ pub fn throughput(model: Model, load: Load, op: Op, celsius: f64) -> Result<Read
     read(&REPLAY_CELSIUS, &values, celsius)
 }
 
-/// How far a straight line from 35 to 50 °C misses what was measured at 45 °C.
+/// Errors of a straight line from 35 to 50 °C against the measurements at 45 °C.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HeldOut {
-    /// Loads and directions of both models.
+    /// Number of loads and directions of both models.
     pub count: usize,
     /// Mean of (line - measured) / measured, in percent.
     pub mean: f64,
-    /// The one farthest from 0.
+    /// The error farthest from 0, in percent.
     pub worst: f64,
 }
 
-/// The error of interpolation where it can be seen: the loads' 45 °C left out and read from 35 and 50 °C.
+/// The error of interpolation that can be measured: the loads' values at 45 °C are left out and interpolated from 35 and 50 °C.
 ///
-/// Loads of one model lose most between 45 and 50 °C, so that the line lies too low.
+/// Loads of one model lose most between 45 and 50 °C, so that the line is too low.
 pub fn held_out() -> HeldOut {
     let mut errors = Vec::new();
     for &model in Model::ALL {
         for &load in Load::ALL {
-            // The other direction's few megabytes are rounded too coarsely.
+            // The few megabytes of the other direction are rounded too coarsely.
             let Some([_, warm, at_45, hot]) = replayed(model, load, load.main()) else { continue };
             let line = warm + (hot - warm) * (45.0 - 35.0) / (50.0 - 35.0);
             errors.push(100.0 * (line - at_45) / at_45);

@@ -1,17 +1,17 @@
-//! Where 002 contradicts itself in chapters 5 and 6: what is printed, and what its own numbers come to.
+//! Contradictions in chapters 5 and 6 of 002: what is printed, and what its own numbers give.
 
-/// A figure that the paper's own numbers contradict.
+/// A printed figure that the paper's own numbers contradict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Misprint {
-    /// Where it stands in 002.
+    /// Its place in 002.
     pub place: &'static str,
-    /// What stands there.
+    /// What is printed there.
     pub printed: &'static str,
-    /// What the paper's other numbers come to, or what is wrong.
+    /// What the paper's other numbers give, or what is wrong.
     pub found: &'static str,
 }
 
-/// All that were found, in the paper's order.
+/// All misprints that were found, in the paper's order.
 pub const MISPRINTS: [Misprint; 14] = [
     Misprint {
         place: "section 5.2.2",

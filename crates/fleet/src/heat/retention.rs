@@ -1,4 +1,4 @@
-//! How temperature scales retention: Arrhenius' law.
+//! The effect of temperature on retention: Arrhenius' law.
 
 use wane_nand::arrhenius;
 
@@ -11,10 +11,10 @@ fn celsius_of(what: &'static str, celsius: f64) -> Result<f64, FleetError> {
     within(what, celsius, -55.0, 150.0)
 }
 
-/// How many times as fast data age at `celsius` as at `reference_celsius`: e^(E/k (1/T_ref - 1/T)).
+/// Factor by which data age faster at `celsius` than at `reference_celsius`: e^(E/k (1/T_ref - 1/T)).
 ///
-/// Both are temperatures of the flash from -55 to 150 °C, `activation_energy` is in electronvolts ([`ACTIVATION_ENERGY`] where nothing better is
-/// known), above 0 and up to 3.
+/// Both are temperatures of the flash, from -55 to 150 °C. `activation_energy` is in electronvolts, above 0 and up to 3; use [`ACTIVATION_ENERGY`] if
+/// nothing better is known.
 ///
 /// # Errors
 ///
@@ -29,7 +29,7 @@ pub fn acceleration(celsius: f64, reference_celsius: f64, activation_energy: f64
     Ok(arrhenius::acceleration(hot, reference, activation_energy))
 }
 
-/// How long data keep at `celsius` that keep for `time` at `reference_celsius`, in the unit of `time`; see [`acceleration`].
+/// Retention time at `celsius` of data that last `time` at `reference_celsius`, in the unit of `time`; see [`acceleration`].
 ///
 /// # Errors
 ///

@@ -1,7 +1,7 @@
-//! Whether two sets of measurements differ: Student's t-test, two-sided.
+//! Tests whether two sets of measurements differ: Student's t-test, two-sided.
 //!
-//! 002 takes equal variances (section 6.3.1.2), though what it compares spreads differently ([`spread`](super::spread)); Welch's test is the
-//! other choice.
+//! 002 assumes equal variances (section 6.3.1.2), although its samples spread differently ([`spread`](super::spread)). Welch's test does not
+//! assume that.
 
 use special::Beta;
 
@@ -9,10 +9,10 @@ use crate::FleetError;
 use crate::error::{positive, within};
 use crate::named::named;
 
-/// What is assumed of the variances of two samples.
+/// The assumption about the variances of two samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variances {
-    /// They are one: the pooled test, as 002 does it.
+    /// They are equal: the pooled test, as in 002.
     Equal,
     /// They may differ: Welch's test with Satterthwaite's degrees of freedom.
     Apart,
@@ -20,19 +20,19 @@ pub enum Variances {
 
 named!(Variances, "variances", Equal = "equal", Apart = "apart");
 
-/// What a test needs to know of a set of measurements.
+/// The figures of a set of measurements that a test needs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
     /// Their mean.
     pub mean: f64,
-    /// Their variance, over one less than their number.
+    /// Their variance, with one less than their number as the denominator.
     pub variance: f64,
-    /// How many, from 2 on.
+    /// Their number, at least 2.
     pub count: u32,
 }
 
 impl Sample {
-    /// The sample of these values.
+    /// Makes the sample of these values.
     ///
     /// # Errors
     ///
@@ -63,19 +63,19 @@ impl Sample {
     }
 }
 
-/// What a t-test came to.
+/// The result of a t-test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TTest {
-    /// t: the difference of the means in standard errors, of the sign of the first less the second.
+    /// t: the first mean less the second, in standard errors.
     pub statistic: f64,
     /// Degrees of freedom.
     pub freedom: f64,
-    /// How probable a t so far from 0 is, on either side, where the means are the same.
+    /// Probability of a t at least this far from 0, on either side, if the means are equal.
     pub p_value: f64,
 }
 
-/// Student's test of two samples. Source: 002, section 6.3.1.2, whose printed formula is damaged ([`MISPRINTS`](super::MISPRINTS)); for variances
-/// that differ B. L. Welch, "The generalization of Student's problem", 1947.
+/// Performs Student's test of two samples. Source: 002, section 6.3.1.2, whose printed formula is damaged ([`MISPRINTS`](super::MISPRINTS)); for
+/// variances that differ, B. L. Welch, "The generalization of Student's problem", 1947.
 ///
 /// # Errors
 ///
@@ -104,15 +104,15 @@ pub fn t_test(one: &Sample, other: &Sample, variances: Variances) -> Result<TTes
     Ok(TTest { statistic, freedom, p_value: two_sided_p(statistic, freedom) })
 }
 
-/// Degrees of freedom up to which the incomplete beta function is summed, which takes as many steps.
+/// Degrees of freedom up to which the incomplete beta function is summed. The sum takes as many steps.
 const FREEDOM_SUMMED: f64 = 1e5;
 
-/// From 400 down to the last bit of a double.
+/// Halvings from an interval of 400 down to the last bit of a double.
 const HALVINGS: u32 = 62;
 
-/// How probable a t at least so far from 0 is with these degrees of freedom, above 0; NaN otherwise, and where t is no number.
+/// Probability of a t at least this far from 0 with these degrees of freedom. NaN if these are not above 0, or if t is not a number.
 ///
-/// Above 100,000 by the normal distribution as Abramowitz and Stegun 26.7.8 correct it, within 1e-6 of p for t up to 6.
+/// Above 100,000 degrees it uses the normal distribution, corrected by Abramowitz and Stegun 26.7.8, within 1e-6 of p for t up to 6.
 pub fn two_sided_p(statistic: f64, freedom: f64) -> f64 {
     if statistic.is_nan() || freedom.is_nan() || freedom <= 0.0 {
         return f64::NAN;
@@ -137,11 +137,11 @@ pub fn two_sided_p(statistic: f64, freedom: f64) -> f64 {
     (1.0 / (1.0 + ratio)).inc_beta(a, b, a.ln_beta(b))
 }
 
-/// The t from 0 on whose [`two_sided_p`] is `p`.
+/// The t, at least 0, whose [`two_sided_p`] is `p`.
 ///
 /// # Errors
 ///
-/// [`FleetError::OutOfRange`] for a `p` that is not from 1e-300 to 1, or degrees of freedom that are not from 2 on.
+/// [`FleetError::OutOfRange`] for a `p` that is not from 1e-300 to 1, or degrees of freedom below 2.
 pub fn statistic_of(p: f64, freedom: f64) -> Result<f64, FleetError> {
     within("a p-value", p, 1e-300, 1.0)?;
     within("degrees of freedom", freedom, 2.0, f64::MAX)?;

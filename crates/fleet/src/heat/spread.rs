@@ -1,8 +1,8 @@
-//! How far replays spread, recovered from printed means and p-values.
+//! The spread of replays, recovered from printed means and p-values.
 //!
-//! 002 shows the spread of its 100 replays in box plots only (figures 6.3 to 6.6). Its p-values hold it: for two means, a p-value of the pooled test
-//! leaves one pooled variance. Four temperatures have six pairs, so that four variances are determined twice over half, and [`Spread::mismatch`]
-//! says how well they explain all six. This is our derivation, the paper has no such numbers.
+//! 002 shows the spread of its 100 replays only in box plots (figures 6.3 to 6.6). It is contained in the p-values: two means and a p-value of the pooled
+//! test determine one pooled variance. Four temperatures give six pairs for four variances, which are therefore overdetermined; [`Spread::mismatch`]
+//! says how well the four explain all six. This is our derivation; the paper has no such numbers.
 
 use nalgebra::{Matrix4, Vector4};
 
@@ -16,9 +16,9 @@ pub const REPLAYS: u32 = 100;
 /// Standard deviations of a load's throughput at the four temperatures of the replays.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
-    /// In MB/s, at 25, 35, 45 and 50 °C; `None` where it is too small beside the others to be told.
+    /// In MB/s, at 25, 35, 45 and 50 °C; `None` for one that is too small beside the others to be recovered.
     pub deviations: [Option<f64>; 4],
-    /// The largest relative difference between a pooled variance of the six pairs and what the four come to.
+    /// The largest relative difference between a pair's pooled variance and that of the four deviations.
     pub mismatch: f64,
 }
 
@@ -31,11 +31,11 @@ impl Spread {
     }
 }
 
-/// The pooled standard deviation of two samples of `count` values each that have these means and this p-value in the pooled t-test.
+/// The pooled standard deviation of two samples of `count` values each, from their means and the p-value of their pooled t-test.
 ///
 /// # Errors
 ///
-/// [`FleetError::OutOfRange`] for a p-value below 1e-300 or of 1 and more, means that are no numbers, or fewer than two values.
+/// [`FleetError::OutOfRange`] for a p-value below 1e-300 or from 1 on, means that are not numbers, or fewer than two values.
 pub fn pooled_deviation(mean: f64, other_mean: f64, p: f64, count: u32) -> Result<f64, FleetError> {
     positive("the difference of the means", (mean - other_mean).abs())?;
     let count = within("the measurements of a sample", f64::from(count), 2.0, f64::MAX)?;
@@ -43,10 +43,10 @@ pub fn pooled_deviation(mean: f64, other_mean: f64, p: f64, count: u32) -> Resul
     Ok((mean - other_mean).abs() / statistic * (count / 2.0).sqrt())
 }
 
-/// What the printed p-values say of the spread of a load's replays in one direction.
+/// The spread of a load's replays in one direction, from the printed p-values.
 ///
-/// Least squares of the relative errors of the six pooled variances. `None` where the load has none in this direction, or where means are printed
-/// too coarsely to differ.
+/// It minimizes the squares of the relative errors of the six pooled variances. `None` if the load has no replays in this direction, or if means are
+/// printed too coarsely to differ.
 pub fn spread(model: Model, load: Load, op: Op) -> Option<Spread> {
     let (means, p_values) = (replayed(model, load, op)?, replay_p_values(model, load, op)?);
     let (mut left, mut right) = (Matrix4::<f64>::zeros(), Vector4::<f64>::zeros());
@@ -55,7 +55,7 @@ pub fn spread(model: Model, load: Load, op: Op) -> Option<Spread> {
         let Ok(deviation) = pooled_deviation(means[i], means[j], p, REPLAYS) else { continue };
         let variance = deviation * deviation;
         pooled.push((i, j, variance));
-        // (v_i + v_j) / 2 divided by the pooled variance is to be 1.
+        // (v_i + v_j) / 2 divided by the pooled variance should be 1.
         let weight = 0.5 / variance;
         for row in [i, j] {
             right[row] += weight;
@@ -67,14 +67,14 @@ pub fn spread(model: Model, load: Load, op: Op) -> Option<Spread> {
     if pooled.len() < PAIRS.len() {
         return None;
     }
-    // Rows and columns scaled to a diagonal of 1: variances differ by factors of a thousand.
+    // Rows and columns are scaled to a diagonal of 1, since variances differ by factors of a thousand.
     assert!(left.diagonal().iter().all(|diagonal| *diagonal > 0.0), "each temperature is in a pair");
     let scale = left.diagonal().map(|diagonal| 1.0 / diagonal.sqrt());
     let scaled = Matrix4::from_fn(|row, column| left[(row, column)] * scale[row] * scale[column]);
     let found = scaled.lu().solve(&right.component_mul(&scale))?.component_mul(&scale);
     let off = |&(i, j, variance): &(usize, usize, f64)| (0.5 * (found[i] + found[j]) / variance - 1.0).abs();
     let mismatch = pooled.iter().map(off).fold(0.0, f64::max);
-    // What rounding of the printed numbers leaves open, relative to the largest pair that a variance is in.
+    // A variance is reported only if it is above the rounding of the printed numbers, relative to the largest pair that it is in.
     let told = |row: usize| {
         let largest = pooled.iter().filter(|(i, j, _)| *i == row || *j == row).map(|pair| pair.2).fold(0.0, f64::max);
         (found[row] > 0.0 && found[row] > TOLD_MIN * largest).then(|| found[row].sqrt())

@@ -9,10 +9,10 @@ pub const FIO_CELSIUS: [f64; 3] = [25.0, 35.0, 50.0];
 /// Temperatures around the drives under replayed loads, in °C.
 pub const REPLAY_CELSIUS: [f64; 4] = [25.0, 35.0, 45.0, 50.0];
 
-/// Which two of [`REPLAY_CELSIUS`] each of the six p-values of a load compares.
+/// The two of [`REPLAY_CELSIUS`] that each of the six p-values of a load compares.
 pub const PAIRS: [(usize, usize); 6] = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)];
 
-/// What a replayed load came to: throughput in MB/s at [`REPLAY_CELSIUS`], p-values of [`PAIRS`].
+/// Results of a replayed load: throughput in MB/s at [`REPLAY_CELSIUS`], p-values of [`PAIRS`].
 struct Replayed {
     reads: Option<[f64; 4]>,
     writes: [f64; 4],
@@ -20,7 +20,7 @@ struct Replayed {
     p_writes: [f64; 6],
 }
 
-/// What fio measured at [`FIO_CELSIUS`], in MB/s, operations a second or microseconds: means of three drives (002, tables 6.4 and 6.5).
+/// fio's measurements at [`FIO_CELSIUS`], in MB/s, operations per second or microseconds: means of three drives (002, tables 6.4 and 6.5).
 pub fn measured(model: Model, benchmark: Benchmark, metric: Metric) -> [f64; 3] {
     let table = match model {
         Model::A => &MEASURED_A,
@@ -38,7 +38,7 @@ pub fn printed_degradation(model: Model, benchmark: Benchmark, metric: Metric) -
     table[benchmark.row()][metric.row()]
 }
 
-/// The printed p-value of 25 against 50 °C (002, tables 6.8 and 6.9); of how many runs is not said.
+/// The printed p-value of 25 against 50 °C (002, tables 6.8 and 6.9). The number of runs is not stated.
 pub fn printed_p_value(model: Model, benchmark: Benchmark, metric: Metric) -> f64 {
     let table = match model {
         Model::A => &P_A,
@@ -54,7 +54,7 @@ fn row(model: Model, load: Load) -> &'static Replayed {
     }
 }
 
-/// Mean throughput of 100 replays at [`REPLAY_CELSIUS`], in MB/s (002, tables 6.12 and 6.13); `None` where the load has none in this direction.
+/// Mean throughput of 100 replays at [`REPLAY_CELSIUS`], in MB/s (002, tables 6.12 and 6.13); `None` if the load has none in this direction.
 pub fn replayed(model: Model, load: Load, op: Op) -> Option<[f64; 4]> {
     let row = row(model, load);
     match op {
@@ -63,7 +63,7 @@ pub fn replayed(model: Model, load: Load, op: Op) -> Option<[f64; 4]> {
     }
 }
 
-/// The printed p-values of [`PAIRS`] (002, tables 6.14 to 6.17); `None` where the load has none in this direction.
+/// The printed p-values of [`PAIRS`] (002, tables 6.14 to 6.17); `None` if the load has none in this direction.
 pub fn replay_p_values(model: Model, load: Load, op: Op) -> Option<[f64; 6]> {
     let row = row(model, load);
     match op {

@@ -1,4 +1,4 @@
-//! The tables against what the paper says of them, statistics against values of scipy 1.17, and what is refused.
+//! The tables against the paper's statements about them, statistics against values of scipy 1.17, and refused inputs.
 
 use super::*;
 
@@ -23,7 +23,7 @@ fn all_but_four_degradations_come_out_of_the_raw_tables() {
     let values: Vec<_> = told.iter().map(|one| (format!("{:.2}", one.percent), one.printed)).collect();
     let wanted = [("15.90", 15.88), ("6.02", 5.95), ("20.30", 20.40), ("177.23", 177.20)];
     assert_eq!(values, wanted.map(|(ours, printed)| (ours.to_owned(), printed)));
-    // Of the four, what three digits of a latency leave open explains two; of the others it need explain only what lies off.
+    // Rounding of latencies to three digits explains two of the four.
     assert_eq!(told.iter().map(|one| one.is_rounding()).collect::<Vec<_>>(), [true, false, false, true]);
     assert_eq!(all.iter().filter(|one| one.agrees() && !one.is_rounding()).count(), 0);
 }

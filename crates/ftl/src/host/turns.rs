@@ -1,4 +1,4 @@
-//! What the host writes to a drive of several domains: its pages go round.
+//! Host writes to a drive of several domains, which take pages in turn.
 
 use wane_nand::{Media, Task};
 use wane_units::{UnitId, prefetch};
@@ -8,7 +8,7 @@ use crate::counters::{Cause, CountPrograms};
 use crate::domain::Frontier;
 use crate::engine::Ftl;
 
-/// What a domain takes of units that go to all of them in turn.
+/// The share of a domain in units that go to all domains in turn.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Turn {
     domain: u32,
@@ -23,8 +23,8 @@ pub(crate) struct Turn {
 }
 
 impl<M: Media> Ftl<M> {
-    /// Writes whole pages to the domains in turn while that is all there is to do: no block fills up, no leveler is due, nothing is
-    /// striped or lost. Returns how many units; the next one may need [`Ftl::write_for`].
+    /// Writes whole pages to the domains in turn while there is nothing else to do: no block fills up, no leveler is due, nothing is
+    /// striped or lost. Returns the number of units written; the next one may need [`Ftl::write_for`].
     pub(super) fn write_across(&mut self, units: &[u32], done: usize, cause: Cause) -> usize {
         let stamps_by_unit = self.capture.is_some() || self.persist.is_some() && self.layout.units_per_page() > 1;
         if self.stripes.is_some() || self.payload.is_some() || stamps_by_unit || !self.lost.is_empty() {
@@ -45,13 +45,13 @@ impl<M: Media> Ftl<M> {
         written
     }
 
-    /// Plans how many units, `most` at most, go to the domains in turn as whole pages without filling a block: what each domain takes,
-    /// beginning with the one whose turn it is. Returns the number of pages.
+    /// Plans which of at most `most` units go to the domains in turn as whole pages without filling a block. `turns` gets the share of each
+    /// domain, starting with the one whose turn it is. Returns the number of pages.
     fn plan_turns(&self, most: usize, turns: &mut Vec<Turn>) -> usize {
         let (per_page, count) = (self.layout.units_per_page(), self.domains.len());
         turns.clear();
-        // Pages go round. The domain that stands `place` turns ahead takes its n-th page, n from 0 on, in turn `place` + n x `count`. The
-        // first one that can take no more ends the plan.
+        // The domain at `place` takes its n-th page (n = 0, 1, ...) in turn `place` + n x `count`. The first domain that can take no more
+        // ends the plan.
         let mut pages_max = most / per_page as usize;
         let (mut place, mut at) = (0, self.turn as usize);
         while place < pages_max.min(count) {

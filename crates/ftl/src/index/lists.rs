@@ -1,9 +1,9 @@
-//! The buckets of [`Order::Entry`]: intrusive lists, of the lowest buckets alone where a policy asks for no others.
+//! The buckets of [`Order::Entry`]: intrusive lists, only of the lowest buckets if a policy needs no others.
 //!
-//! Moving a block from list to list writes to its two neighbors as well, and on a large drive each of them is a line that is
-//! far away. Most blocks that lose a unit are far from being victims. Of those, the row keeps only the moment at which
-//! they came to their bucket; they are listed in the order of these moments once the lists below are used up. What is
-//! chosen, and the order of blocks with equally many valid units, are the same.
+//! Moving a block from list to list also writes to its two neighbors, and on a large drive each of them is a cache line far
+//! away. Most blocks that lose a unit are far from being victims. For those, the row keeps only the moment at which they
+//! entered their bucket. Once the lists below are used up, they are listed in the order of these moments. The choice of
+//! victims and the order of blocks with equally many valid units stay the same.
 
 use serde::{Deserialize, Serialize};
 use wane_units::SuperblockId;
@@ -11,7 +11,7 @@ use wane_units::SuperblockId;
 use super::rows::{Links, Place, RowsMut, State};
 use super::{IndexSpec, Order, VictimIndex};
 
-/// Listing buckets anew lists at least one block in so many.
+/// When buckets are listed anew, at least one block in this many is listed.
 const LISTED_SHARE: u32 = 128;
 
 /// Which buckets are lists.
@@ -21,11 +21,11 @@ pub(super) struct Listed {
     pub(super) below: u32,
     /// Blocks in lists.
     blocks: u32,
-    /// How many are listed anew, at least; where four times as many are, the highest lists are given up.
+    /// Fewest blocks that are listed anew. If four times as many are listed, the highest lists are given up.
     blocks_new: u32,
-    /// Blocks that enter before the next look at how many are listed.
+    /// Number of blocks that may enter before the number of listed blocks is checked again.
     entries_left: u32,
-    /// Counts moves between buckets that are no lists, for the order within them.
+    /// Counts moves between buckets that are not lists, for the order within them.
     moment: u64,
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct Lists<'a> {
     first: u32,
     lowest: u32,
     listed: Listed,
-    /// Whether neighbors are asked for: where most blocks are in lists and rows are far away.
+    /// Whether neighbors are prefetched: if most blocks are in lists and rows are far away.
     asks_neighbors: bool,
     /// Units that blocks in buckets lost.
     left: u64,
@@ -60,13 +60,13 @@ pub(crate) struct Lists<'a> {
     coming: &'a mut Coming,
 }
 
-/// Distance of the second prefetch, in calls. The first one should have brought the row by then, which alone tells the neighbors.
+/// Distance of the second prefetch, in calls. By then the first one should have loaded the row, which names the neighbors.
 const COMING: usize = 16;
 
-/// With fewer blocks, a mebibyte of rows, lists are followed without waiting.
+/// With fewer blocks than this, up to a mebibyte of rows, lists are followed without waiting.
 const BLOCKS_FAR: u32 = 1 << 14;
 
-/// What the last [`COMING`] prefetches named. A hint: nothing depends on it but speed.
+/// Targets of the last [`COMING`] prefetches. A hint: only speed depends on it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Coming {
     blocks: [u32; COMING],
@@ -74,8 +74,8 @@ pub(super) struct Coming {
 }
 
 impl Lists<'_> {
-    /// Prefetches the row of a block that will soon lose a unit, and of the block that was named [`COMING`] calls ago its
-    /// neighbors: to unlink it changes their rows. Where few blocks are in lists, looking costs more than it saves.
+    /// Prefetches the row of a block that will soon lose a unit. Also prefetches the neighbors of the block that was named
+    /// [`COMING`] calls ago, since unlinking it changes their rows. If few blocks are in lists, that costs more than it saves.
     #[inline(always)]
     pub(crate) fn prefetch(&mut self, block: SuperblockId, unit: u32) {
         let local = block.0 - self.first;
@@ -107,7 +107,7 @@ impl Lists<'_> {
         }
     }
 
-    /// Goes on with a block that lost a unit where that takes more than to note the moment.
+    /// Moves a block that lost a unit, if that takes more than noting the moment.
     #[inline(always)]
     fn moved(&mut self, local: u32, State { valid, place }: State) {
         match place {
@@ -168,7 +168,7 @@ impl Chains<'_> {
         }
     }
 
-    /// Puts a block that is in no list at the end of a bucket's.
+    /// Appends a block that is in no list to a bucket's list.
     #[inline(always)]
     fn append(&mut self, bucket: u32, local: u32) {
         let sentinel = self.blocks + bucket;
@@ -189,7 +189,7 @@ impl Chains<'_> {
 }
 
 impl VictimIndex {
-    /// The lists, to invalidate many units in a row; none where buckets have another order.
+    /// The lists, to invalidate many units in a row; `None` if buckets have another order.
     #[inline(always)]
     pub(crate) fn lists(&mut self) -> Option<Lists<'_>> {
         (self.spec.order == Order::Entry).then(|| Lists {
@@ -206,7 +206,7 @@ impl VictimIndex {
         })
     }
 
-    /// As [`VictimIndex::invalidate`], where buckets are lists.
+    /// As [`VictimIndex::invalidate`], for buckets that are lists.
     #[inline(always)]
     pub(super) fn invalidate_listed(&mut self, local: u32, unit: u32) {
         let mut rows = self.rows.edit();
@@ -225,7 +225,7 @@ impl VictimIndex {
         Chains { rows: self.rows.edit(), sentinels: &mut self.sentinels, blocks: self.blocks }
     }
 
-    /// A closed block comes to the bucket of its valid units.
+    /// Adds a closed block to the bucket of its valid units.
     pub(super) fn enter_list(&mut self, local: u32, valid: u32) {
         if self.listed.blocks == 0 {
             self.listed.below = self.listed.below.max(valid + 1);
@@ -245,7 +245,7 @@ impl VictimIndex {
         debug_assert!(self.listed.blocks > 0, "where a block is in a bucket, the lowest bucket is a list");
     }
 
-    /// A block leaves its list.
+    /// Removes a block from its list.
     pub(super) fn leave_list(&mut self, local: u32) {
         self.chains().unlink(local);
         self.listed.blocks -= 1;
@@ -255,7 +255,7 @@ impl VictimIndex {
         debug_assert!(self.listed.blocks <= self.bucketed, "a block is in a list only where it is in a bucket");
     }
 
-    /// Blocks that are in a bucket, but in no list, with their valid units. Scans all.
+    /// Blocks that are in a bucket but in no list, with their valid units. Scans all blocks.
     pub(super) fn unlisted(&self) -> impl Iterator<Item = (u32, u32)> {
         let states = (0..self.blocks).map(|local| (local, self.rows.state(local)));
         states.filter(|(_, state)| state.place == Place::Unlisted).map(|(local, state)| (local, state.valid))
@@ -275,7 +275,7 @@ impl VictimIndex {
         self.rows.edit().set_moment(local, self.listed.moment);
     }
 
-    /// The lists are used up: lists the lowest of the other buckets, in the order in which their blocks came there.
+    /// Lists the lowest of the unlisted buckets once the lists are used up, in the order in which their blocks entered them.
     #[cold]
     fn list_more(&mut self) {
         let mut counts = vec![0u32; self.units_per_block as usize + 1];
@@ -318,7 +318,7 @@ mod tests {
     use super::*;
     use crate::index::tests::lose_one;
 
-    /// Blocks by valid count and the order in which they came to it, kept naively.
+    /// Blocks by valid count and by the order in which they reached it, kept naively.
     #[derive(Default)]
     struct Model {
         moves: u64,
@@ -341,7 +341,7 @@ mod tests {
     const BLOCKS: u32 = 600;
     const UNITS: u32 = 12;
 
-    /// Buckets answer as the model's do.
+    /// Checks that buckets answer as the model's do.
     fn compare(index: &VictimIndex, model: &Model) {
         for valid in 0..=UNITS {
             let bucket = model.bucket(valid);
@@ -352,8 +352,8 @@ mod tests {
         }
     }
 
-    /// Closes blocks, takes units from them, most often from those of low numbers where `skew` is large, and opens victims or
-    /// any block. Returns how often lists were filled again.
+    /// Closes blocks, invalidates units of them, and opens victims or any block. With a large `skew` most invalid units are in blocks of
+    /// low numbers. Returns how often lists were filled again.
     fn lives_as_the_model(lowest_only: bool, skew: u64, victims_only: bool) -> u32 {
         let mut stream = wane_sim::Streams::new(skew).stream("lists");
         let spec = IndexSpec { lowest_only, ..IndexSpec::default() };
@@ -373,7 +373,7 @@ mod tests {
                     model.put(block, valid - 1);
                 }
                 Some(_) => {
-                    // Now and then many at once, so that lists are used up.
+                    // Sometimes many at once, so that lists are used up.
                     for _ in 0..if stream.chance(0.05) { 60 } else { 1 } {
                         let Some(lowest) = index.lowest().and_then(|valid| index.first(valid)) else { break };
                         let gone = if victims_only { lowest } else { SuperblockId(block) };

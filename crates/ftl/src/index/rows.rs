@@ -1,8 +1,8 @@
-//! What the write path needs of a block, in one row: its place and neighbors, its valid units, and how many they are.
+//! What the write path needs of a block, in one row: its place and neighbors, its valid units and their number.
 //!
 //! A write that replaces a unit clears a bit, lowers a count and moves the block to another bucket. On a large drive each
-//! of these lies in a line of the cache that is far away, so they share one: a row starts with two words of state, and the
-//! validity bits follow. Blocks of up to 384 units have rows of one line.
+//! of these lies in a cache line far away, so they share one line: a row starts with two words of state, and the validity
+//! bits follow. Blocks of up to 384 units have rows of one line.
 
 use bytemuck::{Pod, Zeroable};
 use wane_archive::{Archive, ArchiveError};
@@ -12,7 +12,7 @@ use crate::table::Table;
 
 /// Words before the validity bits.
 const STATE_WORDS: usize = 2;
-/// Words in a line of the cache.
+/// Words in a cache line.
 const LINE_WORDS: usize = 8;
 
 /// Where a block stands.
@@ -25,7 +25,7 @@ pub(super) enum Place {
     Waiting,
     /// Closed and in the bucket of its valid count.
     Bucket,
-    /// Closed and in a bucket that is not kept as a list: the row says when it came there.
+    /// Closed and in a bucket that is not kept as a list. The row says when the block entered it.
     Unlisted,
 }
 
@@ -64,7 +64,7 @@ pub(super) struct Links {
 }
 
 impl Links {
-    /// Of the sentinel of a list without blocks.
+    /// Links of the sentinel of an empty list.
     pub(super) fn to_itself(link: u32) -> Self {
         Self { previous: link, next: link }
     }
@@ -80,7 +80,7 @@ impl Links {
     }
 }
 
-/// One row a block, zeroed: outside, without valid units.
+/// One row for each block. A zeroed row is a block that is not closed and has no valid units.
 #[derive(Clone, Debug)]
 pub(super) struct Rows {
     words: Table<u64>,
@@ -119,7 +119,7 @@ impl Rows {
         Links::unpack(self.words[(block as usize) << self.shift])
     }
 
-    /// Of a block that is unlisted, when it came to its bucket.
+    /// When an unlisted block entered its bucket.
     pub(super) fn moment(&self, block: u32) -> u64 {
         self.words[(block as usize) << self.shift]
     }
@@ -141,7 +141,7 @@ impl Rows {
     }
 }
 
-/// [`Rows`] while many units are changed: what every step needs stays in registers.
+/// [`Rows`] while many units are changed. What every step needs stays in registers.
 pub(super) struct RowsMut<'a> {
     words: &'a mut [u64],
     shift: u32,
@@ -186,7 +186,7 @@ impl RowsMut<'_> {
         self.set_state(block, State { valid, place });
     }
 
-    /// A unit becomes valid.
+    /// Makes a unit valid.
     #[inline(always)]
     pub(super) fn gain(&mut self, block: u32, unit: u32) {
         let at = self.at(block);
@@ -196,7 +196,7 @@ impl RowsMut<'_> {
         self.words[at + 1] += 1;
     }
 
-    /// A unit is no longer valid. Returns what the block is then.
+    /// Makes a unit invalid. Returns the block's new state.
     #[inline(always)]
     pub(super) fn lose(&mut self, block: u32, unit: u32) -> State {
         let at = self.at(block);
@@ -209,7 +209,7 @@ impl RowsMut<'_> {
         State::unpack(*word)
     }
 
-    /// Brings the lines of a row into the cache in which a unit's bit and the state lie.
+    /// Prefetches the lines of a row that hold the state and a unit's bit.
     #[inline(always)]
     pub(super) fn prefetch(&self, block: u32, unit: u32) {
         let at = self.at(block);

@@ -1,10 +1,10 @@
-//! The index by hand, and its forms against each other.
+//! Tests of the index by hand, and of its forms against each other.
 
 use super::*;
 use crate::policies::Mode;
 use crate::policies::victim::GcView;
 
-/// Blocks 0.. closed in order at clock 1, 2, ... with these valid counts.
+/// Blocks 0, 1, 2, ... with these valid counts, closed in order at clock 1, 2, 3, ....
 pub(crate) fn closed(units_per_block: u32, valid: &[u32], spec: IndexSpec) -> VictimIndex {
     let mut index = VictimIndex::new(SuperblockId(0), valid.len() as u32, units_per_block, spec).expect("memory");
     for (block, valid) in (0..).zip(valid) {
@@ -15,7 +15,7 @@ pub(crate) fn closed(units_per_block: u32, valid: &[u32], spec: IndexSpec) -> Vi
     index
 }
 
-/// A block loses its last valid unit.
+/// Makes the last valid unit of a block invalid.
 pub(crate) fn lose_one(index: &mut VictimIndex, block: SuperblockId) {
     let last = index.valid_units(block).last().expect("a valid unit to lose");
     index.invalidate(block, last);
@@ -132,7 +132,7 @@ fn whatever_the_roster_answers_are_the_same() {
     }
 }
 
-/// Writes an index to a file, and reads it into another one of as many blocks.
+/// Writes an index to a file and reads it into another one of the same number of blocks.
 fn read_back(mut written: VictimIndex, into: &mut VictimIndex) {
     let mut writer = wane_archive::Writer::new(Vec::new()).unwrap();
     written.archive(&mut writer).unwrap();

@@ -1,9 +1,9 @@
-//! The metadata area: blocks of their own, written as a log that goes round.
+//! The metadata area: separate blocks, written as a circular log.
 //!
-//! Two kinds of pages follow each other. A journal page lists trims and losses, which no data page tells of. A summary says for a
-//! part of the logical units how they stood when it was written: where each is mapped (`checkpoint`), or which ones hold nothing
-//! (`full-scan`). Summaries are written in turn, so that the last ones of each part are together the newest. Once every part was
-//! summed up after a journal page was written, that page tells nothing more, and the log's oldest block can be erased.
+//! It holds two kinds of pages. A journal page lists trims and losses, which no data page records. A summary describes a part of
+//! the logical units at the time when it was written: where each is mapped (`checkpoint`), or which ones hold nothing
+//! (`full-scan`). Summaries are written in turn, so the last summary of each part is among the newest pages. Once every part was
+//! summed up after a journal page, that page is obsolete. The log's oldest block can be erased once all its pages are.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -15,10 +15,10 @@ use wane_units::SuperblockId;
 use crate::engine::UNMAPPED;
 use crate::table::Table;
 
-/// Bytes of a journal's record: first unit, units, number and kind.
+/// Bytes of a journal record: first unit, number of units, sequence number and kind.
 const RECORD_BYTES: u64 = 16;
 
-/// What happened to logical units without a program.
+/// What happened to logical units without a program of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Record {
     pub(crate) first: u32,
@@ -31,11 +31,11 @@ pub(crate) struct Record {
 pub(crate) enum Change {
     /// The units hold nothing from here on.
     Trimmed,
-    /// What they hold is lost.
+    /// The data that they hold are lost.
     Lost,
 }
 
-/// What summaries tell of a logical unit.
+/// What summaries record of a logical unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Summaries {
     /// Whether it holds nothing: a bit each.
@@ -48,7 +48,7 @@ pub enum Summaries {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum MetaPage {
     Journal(Vec<Record>),
-    /// The part of this number. Its content lies in the area's table, as only the newest one of a part is ever wanted.
+    /// The summary of the part with this number. Its content lies in the area's table, since only a part's newest summary is ever read.
     Summary(u32),
 }
 
@@ -56,9 +56,9 @@ pub(crate) enum MetaPage {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct MetaBlock {
     pub(crate) block: SuperblockId,
-    /// What was programmed, in order; `None` for a page that power failed in the middle of.
+    /// The programmed pages, in order; `None` for a page whose program a power cut interrupted.
     pub(crate) pages: Vec<Option<MetaPage>>,
-    /// The number of its last page.
+    /// The sequence number of its last page.
     pub(crate) newest: u64,
 }
 
@@ -71,7 +71,7 @@ pub(crate) struct Part {
     pub(crate) lost: Vec<u32>,
 }
 
-/// What lies on the flash of the metadata area, and where it is written on.
+/// What lies on the flash of the metadata area, and where writing continues.
 #[derive(Clone, Debug)]
 pub(crate) struct Area {
     kind: Summaries,
@@ -79,13 +79,13 @@ pub(crate) struct Area {
     units_per_part: u32,
     records_per_page: usize,
     pub(crate) parts: Vec<Part>,
-    /// Of the newest summary of each part: map entries, or words of bits. `None`: the drive's map will do, see [`Area::keep_content`].
+    /// Content of the newest summary of each part: map entries, or words of bits. `None`: the drive's map serves, see [`Area::keep_content`].
     content: Option<Table<u32>>,
     /// The part that is summed up next; its summary is the oldest.
     pub(crate) next_part: u32,
     /// The log's blocks, the oldest first. The last one is written.
     pub(crate) ring: VecDeque<MetaBlock>,
-    /// Journal pages that wait for a summary in return, so that the log stays short.
+    /// Journal pages for which a summary still has to be written, so that the log stays short.
     pub(crate) journal_owed: u32,
 }
 
@@ -110,11 +110,11 @@ impl Area {
         })
     }
 
-    /// All of it, to a file or back into the area of a drive of the same kind.
+    /// Writes everything to a file, or reads it back into the area of a drive of the same kind.
     pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
         archive.same("area.parts", &(self.parts.len() as u32))?;
         archive.field("area.summaries", &mut self.parts)?;
-        // A drive that has recovered once keeps it, whatever it did before.
+        // A drive that has recovered once keeps the content, whatever it did before.
         let mut keeps_content = self.keeps_content();
         archive.field("area.keeps-content", &mut keeps_content)?;
         if keeps_content && self.content.is_none() {
@@ -128,7 +128,7 @@ impl Area {
         archive.field("area.journal-owed", &mut self.journal_owed)
     }
 
-    /// Whether two areas are of drives with the same summaries of as many units.
+    /// Whether two areas have the same kind of summaries and the same number of units.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         let shape = |area: &Self| (area.kind, area.logical_units, area.units_per_part);
         shape(self) == shape(other)
@@ -142,12 +142,12 @@ impl Area {
         self.records_per_page
     }
 
-    /// What was programmed before this is told by summaries alone.
+    /// Sequence number before which recovery relies on summaries alone.
     pub(crate) fn floor(&self) -> u64 {
         self.parts[self.next_part as usize].sequence
     }
 
-    /// When a logical unit was summed up last.
+    /// Sequence number of the last summary of a logical unit; 0 if there is none.
     pub(crate) fn summed_up(&self, logical: u32) -> u64 {
         self.parts[(logical / self.units_per_part) as usize].sequence
     }
@@ -158,10 +158,10 @@ impl Area {
         first..(first + self.units_per_part).min(self.logical_units)
     }
 
-    /// Keeps what each page of the checkpoint holds, from now on: `map` is the drive's, and is what they may hold now.
+    /// Keeps a copy of what each page of the checkpoint holds from now on. `map` is the drive's map, as they may hold it now.
     ///
-    /// An entry of a page is only ever read where nothing that happened to its unit since survives. Where all that happened does, as with
-    /// power-loss protection, that is where nothing happened, and then it is the entry of the map at the cut: no copy is needed.
+    /// Recovery reads an entry of a page only if no later change of its unit survived the cut. With power-loss protection every change survives.
+    /// Then an entry is read only if its unit did not change, and it equals the map's entry at the cut: no copy is needed.
     pub(crate) fn keep_content(&mut self, map: Table<u32>) {
         if self.kind == Summaries::Map {
             self.content = Some(map);
@@ -172,7 +172,7 @@ impl Area {
         self.content.is_some()
     }
 
-    /// A part is summed up. `map` is the drive's, `lost` the units of the part whose data are lost.
+    /// Notes the new summary of a part. `map` is the drive's, `lost` the units of the part whose data are lost.
     pub(crate) fn sum_up(&mut self, part: u32, sequence: u64, map: &[u32], lost: Vec<u32>) {
         let units = self.units(part);
         match (self.kind, &mut self.content) {
@@ -193,13 +193,13 @@ impl Area {
         self.next_part = (part + 1) % self.parts.len() as u32;
     }
 
-    /// What the newest summary of a part holds; nothing where no copy is kept.
+    /// The content of the newest summary of a part; empty if no copy is kept.
     pub(crate) fn content_of(&self, part: u32) -> Vec<u32> {
         let Some(content) = &self.content else { return Vec::new() };
         content[self.words(part)].to_vec()
     }
 
-    /// The newest summary of a part was not written: `before` is, and `content` is what it holds.
+    /// Undoes the newest summary of a part, which was not written. `before` is the summary before it, `content` its content.
     pub(crate) fn unsum(&mut self, part: u32, before: Part, content: &[u32]) {
         let words = self.words(part);
         if let Some(present) = self.content.as_mut().filter(|_| !content.is_empty()) {
@@ -208,12 +208,12 @@ impl Area {
         self.parts[part as usize] = before;
     }
 
-    /// Where the content of a part lies.
+    /// Range of the words with the content of a part.
     fn words(&self, part: u32) -> Range<usize> {
         let units = self.units(part);
         match self.kind {
             Summaries::Map => units.start as usize..units.end as usize,
-            // A part is whole words, as a page is.
+            // A part has whole words, as a page has.
             Summaries::Unmapped => (units.start / u32::BITS) as usize..units.end.div_ceil(u32::BITS) as usize,
         }
     }
@@ -230,18 +230,18 @@ impl Area {
         content[(logical / u32::BITS) as usize] >> (logical % u32::BITS) & 1 == 1
     }
 
-    /// The oldest block, where no page of it tells anything that others do not. Never the last one.
+    /// The oldest block, if all its pages are obsolete. Never the last block.
     pub(crate) fn spent(&self) -> Option<SuperblockId> {
         let oldest = self.ring.front().filter(|_| self.ring.len() > 1)?;
         (oldest.newest < self.floor()).then_some(oldest.block)
     }
 
-    /// The block that is written, and the next page of it; `None` before the first.
+    /// The block that is being written and its next page; `None` before the first block.
     pub(crate) fn next(&self) -> Option<(SuperblockId, u32)> {
         self.ring.back().map(|meta| (meta.block, meta.pages.len() as u32))
     }
 
-    /// A page was programmed as the one of this number.
+    /// Adds a page that was programmed with this sequence number.
     pub(crate) fn push(&mut self, page: MetaPage, sequence: u64) {
         let meta = self.ring.back_mut().expect("a page is programmed in a block of the area");
         meta.pages.push(Some(page));
@@ -249,7 +249,7 @@ impl Area {
     }
 }
 
-/// Logical units that one summary tells of.
+/// Number of logical units that one summary covers.
 fn units_per_part(kind: Summaries, page_bytes: u32) -> u32 {
     match kind {
         Summaries::Unmapped => page_bytes * u8::BITS,
@@ -260,11 +260,11 @@ fn units_per_part(kind: Summaries, page_bytes: u32) -> u32 {
 /// Journal pages that may be written before their summaries are.
 const JOURNAL_SLACK: u64 = 4;
 
-/// Firmware blocks that the metadata area takes at most. For each summary at most one journal page is written. A log that goes round holds
-/// what is needed, the rest of its oldest block, and a block that was opened ahead.
+/// Most firmware blocks that the metadata area takes. At most one journal page is written for each summary. A circular log holds the needed
+/// pages, the rest of its oldest block, and a block that was opened ahead.
 pub fn metadata_blocks(kind: Summaries, logical_units: u64, page_bytes: u32, pages_per_block: u32) -> u64 {
     let parts = logical_units.div_ceil(u64::from(units_per_part(kind, page_bytes)));
-    // A block's last page may stay empty, where the next block was opened ahead.
+    // A block's last page may stay empty if the next block was opened ahead.
     (2 * parts + JOURNAL_SLACK).div_ceil(u64::from(pages_per_block - 1)) + 2
 }
 

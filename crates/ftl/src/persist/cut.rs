@@ -1,4 +1,4 @@
-//! A power cut: what is left of a drive.
+//! A power cut: what remains of a drive.
 
 use serde::{Deserialize, Serialize};
 use wane_nand::Media;
@@ -15,7 +15,7 @@ use crate::policies::mode::Trigger;
 use crate::policies::{EraseCause, Mode};
 use crate::table::Table;
 
-/// Something that persists.
+/// A change that persists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A page of a block is programmed.
@@ -34,8 +34,8 @@ pub enum Event {
     Nvram,
 }
 
-/// What is left of a drive when power fails: flash with its out-of-band data, NVRAM, and with power-loss protection what lay in the
-/// controller's buffers. [`Ftl::recover`] makes a drive of it.
+/// What remains of a drive when power fails: flash with its out-of-band data, NVRAM and, with power-loss protection, the controller's
+/// buffers. [`Ftl::recover`] makes a drive of it.
 #[derive(Clone)]
 pub struct PowerCut<M: Media> {
     pub(super) media: M,
@@ -43,28 +43,28 @@ pub struct PowerCut<M: Media> {
     /// By physical unit, the logical unit of its out-of-band data.
     pub(super) logical: Table<u32>,
     pub(super) oob: OutOfBand,
-    /// `None` of a drive without stripes.
+    /// `None` for a drive without stripes.
     pub(super) stripes: Option<StripesLeft>,
     pub(super) area: Area,
     pub(super) nvram: Nvram,
     pub(super) kept: Kept,
-    /// Records of the journal that are on no page yet.
+    /// Journal records that are on no page yet.
     pub(super) journal: Vec<Record>,
     /// Units in the controller's buffers, in the order in which they were written.
     pub(super) buffered: Vec<Buffered<M::Tag>>,
-    /// Units on wordlines that were not full, and their pages: the buffers keep them until the wordline is, should it be torn.
+    /// Units on wordlines that were not full, with their pages. The buffers keep them until the wordline is full, in case it is torn.
     pub(super) guarded: Vec<(PageId, Buffered<M::Tag>)>,
     /// See [`Persist::wordline`].
     pub(super) wordline: u32,
-    /// What units hold, on flash and in the buffers; `None` where nobody keeps that.
+    /// The payload of units, on flash and in the buffers; `None` if none is kept.
     pub(super) payload: Option<Box<Payload>>,
-    /// What was about to happen; nothing where the drive was idle.
+    /// The event that was about to happen; `None` if the drive was idle.
     pub(super) event: Option<Event>,
-    /// What the laboratory counts, which is not the firmware's to lose.
+    /// The simulator's own counts, which a power cut does not lose.
     pub(super) ledger: Ledger,
 }
 
-/// What NVRAM holds at every moment, as the firmware writes it before it acknowledges it.
+/// State that NVRAM always holds, since the firmware writes it before it acknowledges a change.
 #[derive(Clone, Debug)]
 pub(super) struct Kept {
     pub(super) exported: u32,
@@ -78,9 +78,9 @@ pub(super) struct Kept {
 pub(crate) struct Buffered<T> {
     pub(crate) logical: Lpn,
     pub(crate) tag: T,
-    /// Its data were lost before.
+    /// Whether its data were lost before.
     pub(crate) is_lost: bool,
-    /// What it holds, where that is kept.
+    /// Its payload, if that is kept.
     pub(crate) payload: u32,
 }
 
@@ -90,12 +90,12 @@ pub(super) struct Ledger {
     pub(super) counters: Counters,
     pub(super) erases_initial: u64,
     pub(super) blocks_initial: u32,
-    /// Of each domain: erases by garbage collection and by wear leveling.
+    /// For each domain: erases by garbage collection and by wear leveling.
     pub(super) erases: Vec<(u64, u64)>,
 }
 
 impl Ledger {
-    /// An erase of a block of so many flash blocks did not happen.
+    /// Takes back the count of an erase that did not happen, of a block of `width` flash blocks.
     pub(super) fn uncount(&mut self, domain: usize, cause: EraseCause, width: u32) {
         let (gc, wear_leveling) = &mut self.erases[domain];
         let counted = match cause {
@@ -115,7 +115,7 @@ impl Ledger {
 }
 
 impl<M: Media> PowerCut<M> {
-    /// What was about to happen; `None` where the drive was idle.
+    /// The event that was about to happen; `None` if the drive was idle.
     pub fn event(&self) -> Option<Event> {
         self.event
     }
@@ -130,8 +130,8 @@ impl<M: Media> PowerCut<M> {
         &mut self.media
     }
 
-    /// How many pages before the one that was about to be programmed share its wordline, as `wordline_pages` of the configuration says; those of
-    /// the metadata area have wordlines of their own.
+    /// Number of pages before the one that was about to be programmed that share its wordline, by `wordline_pages` of the configuration. Each
+    /// page of the metadata area has its own wordline.
     pub fn lower_pages(&self) -> u32 {
         match self.event {
             Some(Event::Program { block, page }) => self.wordline_below(block, page).count() as u32,
@@ -146,7 +146,7 @@ impl<M: Media> PowerCut<M> {
         self.layout.pages_below(page, first)
     }
 
-    /// A page cannot be read. What the buffers keep of it survives there.
+    /// Makes a page unreadable. Units of it that the buffers keep survive there.
     pub(super) fn tear(&mut self, block: SuperblockId, page: u32) {
         let (flash, row) = self.layout.place_page(block, page);
         self.media.tear_page(flash, row);
@@ -158,9 +158,9 @@ impl<M: Media> PowerCut<M> {
         }
     }
 
-    /// The cut came while the event went on: a page that is torn reads as uncorrectable, and a block whose erase was cut short as erased,
-    /// though it takes no program before it is erased again. `lower`: pages before it in its flash block that share its wordline and are torn
-    /// with it. NVRAM is written whole or not at all, so that there the cut stays as it was.
+    /// Makes the cut one that came during the event. A torn page reads as uncorrectable. A block whose erase was cut short reads as erased,
+    /// but takes no program before it is erased again. `lower`: number of pages before the torn one in its flash block that share its wordline
+    /// and are torn with it. NVRAM is written whole or not at all, so a cut during such a write stays as it was.
     #[must_use]
     pub fn torn(mut self, lower: u32) -> Self {
         match self.event {
@@ -172,7 +172,7 @@ impl<M: Media> PowerCut<M> {
             }
             Some(Event::Erase { block }) => {
                 self.layout.members(block).for_each(|member| self.media.tear_block(member));
-                // It reads as if it were erased, and is not.
+                // It reads as if it were erased, but it is not.
                 let units = self.layout.unit(block, 0).0..self.layout.unit(block, 0).0 + self.layout.units_per_block();
                 self.oob.erase(block, units);
                 let first = self.layout.page_id(block, 0).0;
@@ -184,16 +184,16 @@ impl<M: Media> PowerCut<M> {
     }
 }
 
-/// Cuts taken before events, for tests that want them all.
+/// Cuts taken before every event, for tests.
 #[derive(Clone)]
 pub(crate) struct Capture<M: Media> {
-    /// What is left of a drive that is about to do this: a function, since only media that can be cloned have one.
+    /// Takes the cut of a drive before an event. It is a function, since only media that can be cloned have one.
     take: fn(&Ftl<M>, Event) -> PowerCut<M>,
     cuts: Vec<PowerCut<M>>,
 }
 
 impl<M: Media> Ftl<M> {
-    /// Power fails while the drive is idle. `None` where the drive keeps no out-of-band data.
+    /// Cuts the power while the drive is idle. `None` if the drive keeps no out-of-band data.
     pub fn power_cut(mut self) -> Option<PowerCut<M>> {
         let stripes = self.stripes_left();
         let persist = self.persist.take()?;
@@ -224,7 +224,7 @@ impl<M: Media> Ftl<M> {
         })
     }
 
-    /// Something is about to persist.
+    /// Called before a change persists.
     #[inline]
     pub(crate) fn event(&mut self, event: Event) {
         if self.capture.is_some() {
@@ -258,7 +258,7 @@ impl<M: Media> Ftl<M> {
         if !persist.power_loss_protection {
             return Vec::new();
         }
-        // Of a recovery that goes on.
+        // Units of a recovery that is not finished.
         let mut found = self.rescued.clone();
         let per_page = self.layout.units_per_page();
         for block in self.layout.superblocks() {
@@ -273,7 +273,7 @@ impl<M: Media> Ftl<M> {
         found
     }
 
-    /// Units on wordlines that are not full, where buffers survive.
+    /// Units on wordlines that are not full, if buffers survive.
     fn guarded(&self, persist: &Persist) -> Vec<(PageId, Buffered<M::Tag>)> {
         let mut found = Vec::new();
         if !persist.power_loss_protection || persist.wordline == 1 {
@@ -289,7 +289,7 @@ impl<M: Media> Ftl<M> {
         found
     }
 
-    /// What a unit holds, whether it is programmed or in the buffer; nothing where something newer of the same logical unit was accepted.
+    /// The content of a unit, whether it is programmed or in the buffer; `None` if a newer version of the same logical unit was accepted.
     pub(super) fn newest(&self, persist: &Persist, unit: UnitId) -> Option<Buffered<M::Tag>> {
         let found = self.in_buffer(unit)?;
         if persist.oob.stamp(self.layout.page_of(unit)) == Stamp::Erased {
@@ -300,10 +300,10 @@ impl<M: Media> Ftl<M> {
         Some(Buffered { tag: self.media.tag(flash, page, within % self.layout.units_per_page()), ..found })
     }
 
-    /// What was accepted for a unit and is not programmed; nothing where something newer of the same logical unit was.
+    /// The content that was accepted for a unit and is not programmed; `None` if a newer version of the same logical unit was accepted.
     pub(super) fn in_buffer(&self, unit: UnitId) -> Option<Buffered<M::Tag>> {
         let logical = self.reverse[unit.index()];
-        // Parity is no unit of the host's: see `StripesLeft`.
+        // Parity is not a host unit: see `StripesLeft`.
         let is_data = logical < self.logical_initial;
         let is_newest = is_data && self.map[logical as usize] == unit.0;
         is_newest.then(|| Buffered {
@@ -315,14 +315,14 @@ impl<M: Media> Ftl<M> {
     }
 }
 
-/// Journal records that are not lost with the controller's memory.
+/// Journal records that survive the loss of the controller's memory.
 fn surviving(persist: &Persist) -> Vec<Record> {
     let survives = |pending: &&super::Pending| persist.power_loss_protection || pending.is_in_nvram;
     persist.journal.iter().filter(survives).map(|pending| pending.record).collect()
 }
 
 impl<M: Media + Clone> Ftl<M> {
-    /// Starts to take a power cut before every event, for tests. Nothing happens where the drive keeps no out-of-band data.
+    /// Starts to take a power cut before every event, for tests. Does nothing if the drive keeps no out-of-band data.
     pub fn capture_cuts(&mut self) {
         if let Some(persist) = &mut self.persist {
             if !persist.area.keeps_content() {
@@ -332,7 +332,7 @@ impl<M: Media + Clone> Ftl<M> {
         }
     }
 
-    /// The cuts taken since this was last asked, in order.
+    /// Returns the cuts taken since the last call, in order.
     pub fn take_cuts(&mut self) -> Vec<PowerCut<M>> {
         self.capture.as_mut().map(|capture| std::mem::take(&mut capture.cuts)).unwrap_or_default()
     }

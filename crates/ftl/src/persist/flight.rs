@@ -1,15 +1,15 @@
-//! Operations in flight: what the firmware has done and the flash has not.
+//! Operations in flight: those that the firmware has already done, but the flash has not.
 //!
-//! State changes at once, and time follows. Where time is kept, a power cut finds programs and erases that have not ended. The firmware
-//! keeps of each what it takes to undo it, until it hears that the operation is done.
+//! State changes at once, and time follows. If time is kept, a power cut finds programs and erases that have not ended. The firmware keeps
+//! what it needs to undo each of them until it hears that the operation is done.
 //!
-//! The cut undoes them from the newest on, and puts right what NVRAM says too early: a block that was not erased waits for that, or is one
-//! of the metadata area still; it is not out of service; a block that was opened after it was not. What a summary made superfluous is there
-//! as long as the summary is not. Everything else in NVRAM was acknowledged, or says nothing of what is not on flash.
+//! The cut undoes them from the newest on, and corrects what NVRAM said too early. A block that was not erased waits for its erase, or still
+//! belongs to the metadata area; it is not out of service; and a block that was opened after its erase was not opened. Pages that a summary
+//! made obsolete are still there if the summary was not written. Everything else in NVRAM was acknowledged or does not depend on flash.
 //!
-//! It takes for granted what the firmware asks of time ([`wane_nand::Barrier`]): the metadata area is programmed in order, after all that it
-//! tells of; a block of it is erased after the summaries that say so; and without power-loss protection any block after all that was
-//! programmed before.
+//! This relies on the order that the firmware demands ([`wane_nand::Barrier`]). The metadata area is programmed in order, after all that it
+//! records. A block of it is erased after the summaries that made it obsolete. Without power-loss protection any block is erased after
+//! all that was programmed before.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -25,33 +25,33 @@ use crate::config::PageId;
 use crate::engine::Ftl;
 use crate::policies::EraseCause;
 
-/// What a power cut made of a program or an erase.
+/// What happened to a program or an erase at a power cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It had ended.
     Done,
-    /// It went on: what it worked on cannot be read.
+    /// It was under way. The page or block that it worked on cannot be read.
     Torn,
     /// It had not begun.
     Undone,
 }
 
-/// See the head of this file.
+/// See the module's documentation.
 #[derive(Clone, Debug)]
 pub(crate) struct Flight<M: Media> {
-    /// Programs and erases that are done, counted from the start: the number of the first entry.
+    /// Number of programs and erases that are done, counted from the start. It is the number of the first entry.
     first: u64,
     entries: VecDeque<Entry<M::Past>>,
     /// A block that was taken out of the metadata area and is about to be erased.
     dropped: Option<MetaBlock>,
-    /// Units that were relocated into pages which are not programmed yet: from where. Nothing where buffers survive.
+    /// Units that were relocated into pages that are not programmed yet, with their origins. Empty if buffers survive.
     moved: BTreeMap<u32, u32>,
-    /// Of pages that are programmed, but on wordlines that are not full: their units that were relocated, and from where. A later page may
-    /// be torn and take them along.
+    /// Relocated units of programmed pages on wordlines that are not full, with their origins. A power cut may tear them together with
+    /// a later page.
     unfilled: BTreeMap<PageId, Vec<(u32, u32)>>,
 }
 
-/// A program of a page or the erase of a flash block.
+/// The program of a page or the erase of a flash block.
 #[derive(Clone, Debug)]
 struct Entry<P> {
     block: SuperblockId,
@@ -62,16 +62,16 @@ struct Entry<P> {
 enum Change<P> {
     Program {
         page: u32,
-        /// Of a page of the metadata area.
+        /// For a page of the metadata area.
         meta: Option<Box<MetaPast>>,
-        /// Its units that were relocated, and from where.
+        /// Its relocated units, with their origins.
         moved: Vec<(u32, u32)>,
     },
-    /// Of one member of a block. The first one's entry has what the firmware knew of the block.
+    /// The erase of one member of a block. The first member's entry has what the firmware knew of the block.
     Erase { past: P, block: Option<Box<BlockPast>> },
 }
 
-/// What a page of the metadata area took the place of.
+/// The state that a page of the metadata area replaced.
 #[derive(Clone, Debug)]
 enum MetaPast {
     /// Its records, which were in the journal.
@@ -91,22 +91,22 @@ enum MetaPast {
 struct BlockPast {
     cause: EraseCause,
     oob: OobPast,
-    /// Of its units, the logical ones.
+    /// The logical units of its units.
     logical: Vec<u32>,
     /// Its entries of the remap log.
     remaps: Vec<(u32, u32, u64)>,
-    /// The stripes of its pages; empty where there are none.
+    /// The stripes of its pages; empty if there are none.
     stripes: Vec<u32>,
-    /// What its units held; empty where nobody keeps that.
+    /// The payload of its units; empty if none is kept.
     payload: Vec<u32>,
-    /// What it was in the metadata area.
+    /// Its state in the metadata area, if it belonged there.
     meta: Option<MetaBlock>,
 }
 
 impl<M: Media> Ftl<M> {
-    /// Programs and erases from now on count as in flight until [`Ftl::landed`] says that they are done; they are numbered from `first` in the
-    /// order in which the medium lists them. `None`: they are done as soon as they come. Those before are done. Nothing happens where the drive
-    /// keeps no out-of-band data.
+    /// Makes programs and erases from now on count as in flight until [`Ftl::landed`] says that they are done. They are numbered from `first`
+    /// in the order in which the medium lists them. `None`: they are done at once. Earlier ones are done. Does nothing if the drive keeps no
+    /// out-of-band data.
     ///
     /// # Panics
     /// The medium does not see every operation.
@@ -123,7 +123,7 @@ impl<M: Media> Ftl<M> {
         self.flight = first.filter(|_| self.persist.is_some()).map(|first| Box::new(flight(first)));
     }
 
-    /// The first `count` programs and erases are done.
+    /// Notes that the first `count` programs and erases are done.
     pub fn landed(&mut self, count: u64) {
         let (Some(flight), Some(persist)) = (&mut self.flight, &self.persist) else { return };
         while flight.first < count
@@ -151,13 +151,13 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// The number of the next program or erase; 0 where none is numbered.
+    /// Number of the next program or erase; 0 if they are not numbered.
     pub fn changes(&self) -> u64 {
         self.flight.as_ref().map_or(0, |flight| flight.first + flight.entries.len() as u64)
     }
 
-    /// Power fails. `fate` says of each program and erase that did not land, by number, what became of it: one that is done comes after all that
-    /// it waits for, and only what has begun is torn. `None` where the drive keeps no out-of-band data.
+    /// Cuts the power. `fate` says by number what happened to each program and erase that did not land. An operation may be done only if all that it
+    /// waits for is done, and torn only if it had begun. `None` if the drive keeps no out-of-band data.
     pub fn power_cut_in_flight(mut self, mut fate: impl FnMut(u64) -> Fate) -> Option<PowerCut<M>> {
         let Some(flight) = self.flight.take() else { return self.power_cut() };
         let fates: Vec<Fate> = (flight.first..).take(flight.entries.len()).map(&mut fate).collect();
@@ -173,7 +173,7 @@ impl<M: Media> Ftl<M> {
         Some(cut)
     }
 
-    /// Units of pages that were not programmed: what lies there is the newest of its unit where the map points to it.
+    /// Units of pages that were not programmed. Such a unit is the newest version of its logical unit if the map points to it.
     fn unprogrammed_units(&self, flight: &Flight<M>, fates: &[Fate]) -> Vec<Buffered<M::Tag>> {
         let mut found = Vec::new();
         let Some(persist) = &self.persist else { return found };
@@ -192,7 +192,7 @@ impl<M: Media> Ftl<M> {
         found
     }
 
-    /// A page is about to be programmed.
+    /// Notes that a page is about to be programmed.
     pub(crate) fn note_program(&mut self, block: SuperblockId, page: u32) {
         let Some(flight) = &mut self.flight else { return };
         let units = self.layout.units_of(self.layout.page_id(block, page));
@@ -200,7 +200,7 @@ impl<M: Media> Ftl<M> {
         flight.entries.push_back(Entry { block, change: Change::Program { page, meta: None, moved } });
     }
 
-    /// A unit is about to be relocated. A REMAP that comes before its program has ended must not lose what lies where it came from.
+    /// Notes that a unit is about to be relocated. A REMAP before its program has ended must not lose the data at its origin.
     pub(crate) fn note_moved(&mut self, from: UnitId, to: UnitId) {
         if let (Some(flight), Some(persist)) = (&mut self.flight, &self.persist)
             && !persist.power_loss_protection
@@ -209,7 +209,7 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// A page of the metadata area is about to be programmed.
+    /// Notes that a page of the metadata area is about to be programmed.
     pub(crate) fn note_meta(&mut self, block: SuperblockId, page: u32, meta: &MetaPage) {
         let (Some(flight), Some(persist)) = (&mut self.flight, &self.persist) else { return };
         let meta = match meta {
@@ -228,14 +228,14 @@ impl<M: Media> Ftl<M> {
         });
     }
 
-    /// A block was taken out of the metadata area.
+    /// Notes that a block was taken out of the metadata area.
     pub(crate) fn note_dropped(&mut self, dropped: Option<MetaBlock>) {
         if let Some(flight) = &mut self.flight {
             flight.dropped = dropped;
         }
     }
 
-    /// A block is about to be erased, all members of it.
+    /// Notes that a block, with all its members, is about to be erased.
     pub(crate) fn note_erase(&mut self, block: SuperblockId, cause: EraseCause) {
         if self.flight.is_none() {
             return;
@@ -260,10 +260,10 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// What the erase of a member of a block waits for in time, beyond what lies in the block and what was moved out of it.
+    /// Orders the erase of a block's member after other programs, in addition to those in the block and of the data moved out of it.
     pub(crate) fn order_erase(&mut self, cause: EraseCause) {
         let Some(persist) = &self.persist else { return };
-        // Units that replaced what a block held may be in flight, and so may the summaries that tell what a journal page did.
+        // Units that replaced the block's data may be in flight, and so may the summaries that replaced a journal page.
         if cause == EraseCause::Metadata || !persist.power_loss_protection {
             self.media.barrier(Barrier::Programs);
         }
@@ -271,7 +271,7 @@ impl<M: Media> Ftl<M> {
 }
 
 impl<M: Media> Flight<M> {
-    /// What the units of blocks held that are being erased.
+    /// Payload that the units of blocks held that are being erased.
     pub(crate) fn payload(&self) -> impl Iterator<Item = u32> {
         let of_entry = |entry: &Entry<M::Past>| match &entry.change {
             Change::Erase { block: Some(past), .. } => past.payload.clone(),
@@ -282,14 +282,14 @@ impl<M: Media> Flight<M> {
 }
 
 impl<M: Media> PowerCut<M> {
-    /// Undoes what was not done, from the newest on.
+    /// Undoes the operations that were not done, from the newest on.
     fn undo_all(&mut self, flight: Flight<M>, fates: Vec<Fate>, all_records_survive: bool) {
         let Flight { entries, mut unfilled, .. } = flight;
         let (mut members, mut seen) = (Vec::new(), [false; 2]);
-        // Blocks whose erase had begun. One of their members may be erased before programs of other members have begun: what these held
-        // was moved away before, and nothing lies in the block whatever became of them.
+        // Blocks whose erase had begun. One member may be erased before earlier programs of other members have begun. The data of these pages
+        // were moved away before, so the block holds nothing, whatever happened to the programs.
         let mut torn = BTreeSet::new();
-        // Pages that were torn with a later one of their wordline.
+        // Pages that were torn together with a later one of their wordline.
         let mut torn_along = BTreeSet::new();
         for (Entry { block, change }, fate) in entries.into_iter().zip(fates).rev() {
             match change {
@@ -342,11 +342,11 @@ impl<M: Media> PowerCut<M> {
         self.media.unprogram(flash, row);
         let units = first..first + self.layout.units_per_page();
         self.oob.unprogram(id, units.clone());
-        // What was remapped is not there, and what lay there before the erase is something else.
+        // The remapped data are not there, and the data before the erase were others.
         self.nvram.remaps.forget(units);
     }
 
-    /// A page is torn, and those before it on its wordline, which are returned.
+    /// Tears a page and the pages before it on its wordline. Returns the latter.
     fn tear_wordline(
         &mut self,
         block: SuperblockId,
@@ -364,7 +364,7 @@ impl<M: Media> PowerCut<M> {
         along
     }
 
-    /// Units lie where they came from: that is what was remapped.
+    /// Undoes relocations: entries of the remap log go back to the origins of the units.
     fn undo_moves(&mut self, moved: Vec<(u32, u32)>) {
         for (unit, from) in moved {
             if let Some((logical, sequence)) = self.nvram.remaps.get(unit) {
@@ -375,7 +375,7 @@ impl<M: Media> PowerCut<M> {
 
     fn undo_meta(&mut self, block: SuperblockId, page: u32, meta: MetaPast, fate: Fate, all_records_survive: bool) {
         if let Some(of_ring) = self.area.ring.iter_mut().find(|of_ring| of_ring.block == block) {
-            // The area is programmed in order, so that this is its last page.
+            // The area is programmed in order, so this is its last page.
             of_ring.pages.truncate(page as usize);
             if fate == Fate::Torn {
                 of_ring.pages.push(None);
@@ -400,12 +400,12 @@ impl<M: Media> PowerCut<M> {
         }
     }
 
-    /// `members` are the pasts of its flash blocks, the last one first.
+    /// Undoes an erase. `members` are the pasts of the block's flash blocks, the last one first.
     fn undo_erase(&mut self, block: SuperblockId, members: Vec<M::Past>, past: BlockPast, fate: Fate) {
         if fate == Fate::Done {
             return;
         }
-        // What it was opened for since never began.
+        // The block was opened again since then, but that use never began.
         self.area.ring.retain(|of_ring| of_ring.block != block);
         for (member, past) in self.layout.members(block).zip(members.into_iter().rev()) {
             self.media.unerase(member, past);
@@ -435,7 +435,7 @@ impl<M: Media> PowerCut<M> {
         }
         match meta.filter(|_| cause == EraseCause::Metadata && fate == Fate::Undone) {
             Some(meta) => {
-                // It may have been erased once more since, as one of data.
+                // It may have been erased once more since then, as a data block.
                 self.nvram.erasing.remove(&block);
                 self.area.ring.push_front(meta);
             }
@@ -445,7 +445,7 @@ impl<M: Media> PowerCut<M> {
         }
     }
 
-    /// Blocks of the metadata area that hold nothing were opened too early, but for one where the block before is almost full.
+    /// Closes blocks of the metadata area that hold nothing, since they were opened too early. One stays if the block before it is almost full.
     fn close_unbegun(&mut self) {
         let pages = self.layout.pages_per_superblock();
         let mut room = 0;

@@ -1,4 +1,4 @@
-//! The remap log: units whose data got another address, so that the logical unit in their out-of-band data is no longer theirs.
+//! The remap log: units whose data got another address, so that the logical unit in their out-of-band data is outdated.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,7 +13,7 @@ pub const REMAP_ENTRY_BYTES: u64 = 8;
 /// Entries in NVRAM: one for each physical unit that was remapped and not erased since.
 #[derive(Clone, Debug)]
 pub(crate) struct RemapLog {
-    /// By physical unit: its logical one, and the number of the command that gave it.
+    /// By physical unit: its logical unit, and the sequence number of the command that assigned it.
     entries: BTreeMap<u32, (u32, u64)>,
     entries_max: usize,
 }
@@ -23,7 +23,7 @@ impl RemapLog {
         Self { entries: BTreeMap::new(), entries_max: usize::try_from(bytes / REMAP_ENTRY_BYTES).unwrap_or(usize::MAX) }
     }
 
-    /// The entries, to a file or back.
+    /// Writes the entries to a file, or reads them back.
     pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
         archive.field("nvram.remaps", &mut self.entries)
     }
@@ -36,7 +36,7 @@ impl RemapLog {
         self.entries_max
     }
 
-    /// Entries that a command adds which remaps these units.
+    /// Number of entries that a command adds that remaps these units.
     pub(crate) fn added_by(&self, units: &[u32]) -> usize {
         units.iter().filter(|unit| !self.entries.contains_key(unit)).count()
     }
@@ -51,12 +51,12 @@ impl RemapLog {
         self.entries.range(units).map(|(unit, (logical, sequence))| (*unit, *logical, *sequence)).collect()
     }
 
-    /// An entry comes back whose unit was not erased. The log may hold more for it than fits, until blocks are erased again.
+    /// Restores an entry whose unit was not erased. The log may then hold more entries than fit, until blocks are erased again.
     pub(crate) fn put_back(&mut self, unit: u32, logical: u32, sequence: u64) {
         self.entries.insert(unit, (logical, sequence));
     }
 
-    /// The logical unit that a physical one was given, and by which command.
+    /// The logical unit that was assigned to a physical one, and the sequence number of the command.
     pub(crate) fn get(&self, unit: u32) -> Option<(u32, u64)> {
         self.entries.get(&unit).copied()
     }
@@ -66,12 +66,12 @@ impl RemapLog {
         self.entries.iter().map(|(unit, (logical, sequence))| (*unit, *logical, *sequence))
     }
 
-    /// Keeps the entries of some units alone.
+    /// Keeps only the entries of units for which `is_kept` holds.
     pub(crate) fn retain(&mut self, mut is_kept: impl FnMut(u32) -> bool) {
         self.entries.retain(|unit, _| is_kept(*unit));
     }
 
-    /// Units are erased.
+    /// Removes the entries of erased units.
     pub(crate) fn forget(&mut self, units: Range<u32>) {
         let gone: Vec<u32> = self.entries.range(units).map(|(unit, _)| *unit).collect();
         for unit in gone {
@@ -79,7 +79,7 @@ impl RemapLog {
         }
     }
 
-    /// The block with the most entries, of blocks of so many units.
+    /// The block with the most entries. A block has `units_per_block` units.
     pub(crate) fn fullest(&self, units_per_block: u32) -> Option<u32> {
         let mut counts = BTreeMap::<u32, u32>::new();
         for unit in self.entries.keys() {

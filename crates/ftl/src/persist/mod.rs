@@ -1,12 +1,11 @@
-//! What survives a power cut, and how the firmware sees to it.
+//! What survives a power cut, and how the firmware ensures it.
 //!
-//! Without power there is flash, and a little NVRAM. Flash holds data with their out-of-band data ([`oob`]) and the metadata area
-//! ([`area`]); NVRAM holds the remap log ([`log`]), the lists of blocks, and what the drive acknowledges at once: capacity, mode,
-//! retired blocks. [`write`] keeps them up, [`cut`] takes away everything else, [`recover`] builds the firmware again, and [`striped`] its
-//! stripes.
+//! Flash and a little NVRAM survive. Flash holds data with their out-of-band data ([`oob`]) and the metadata area ([`area`]). NVRAM holds
+//! the remap log ([`log`]), the lists of blocks, and what the drive acknowledges at once: capacity, mode, retired blocks. [`write`] keeps
+//! them up to date, [`cut`] takes away everything else, [`recover`] rebuilds the firmware, and [`striped`] its stripes.
 //!
-//! Events are what persists: a page programmed, a block erased, NVRAM written. Between two of them a cut makes no difference, so that
-//! a test that cuts before every event has cut everywhere.
+//! An event is a change that persists: a page programmed, a block erased, NVRAM written. All cuts between the same two events are equal,
+//! so a test that cuts before every event covers every possible cut.
 
 pub(crate) mod area;
 mod cut;
@@ -41,27 +40,27 @@ use area::{Area, Record};
 use log::RemapLog;
 use oob::OutOfBand;
 
-/// See the module's text.
+/// See the module's documentation.
 #[derive(Clone)]
 pub(crate) struct Persist {
     pub(crate) policy: Box<dyn RecoveryPolicy>,
     pub(crate) power_loss_protection: bool,
-    /// Pages of a block, one after the other, that fill a wordline of each of its members; 1 where no pages share one.
+    /// Number of consecutive pages of a block that fill a wordline of each of its members; 1 if no pages share one.
     pub(crate) wordline: u32,
     pub(crate) oob: OutOfBand,
     pub(crate) area: Area,
     pub(crate) nvram: Nvram,
     /// Records that no journal page holds yet.
     pub(crate) journal: Vec<Pending>,
-    /// By block: units that the controller has accepted for it. Those beyond the last programmed page lie in its buffer.
+    /// By block: number of units that the controller has accepted for it. Those beyond the last programmed page lie in its buffer.
     pub(crate) accepted: Vec<u32>,
     /// By block: whether it belongs to the metadata area.
     pub(crate) in_area: Vec<bool>,
-    /// When a summary was written last, by sequence number.
+    /// Sequence number of the last summary.
     pub(crate) summed_up_at: u64,
 }
 
-/// What lies in NVRAM beside what the firmware keeps in fields of its own.
+/// Content of NVRAM, apart from what the firmware keeps in its own fields.
 #[derive(Clone, Debug)]
 pub(crate) struct Nvram {
     pub(crate) remaps: RemapLog,
@@ -71,7 +70,7 @@ pub(crate) struct Nvram {
     pub(crate) used: Vec<bool>,
     /// By block: the stream that it was opened for.
     pub(crate) streams: Vec<Option<StreamId>>,
-    /// Blocks that are being erased: one, and after a power cut those that were.
+    /// Blocks that are being erased: one, and after a power cut also those that were.
     pub(crate) erasing: BTreeSet<SuperblockId>,
 }
 
@@ -79,12 +78,12 @@ pub(crate) struct Nvram {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Pending {
     pub(crate) record: Record,
-    /// It is part of a REMAP, whose command lies in NVRAM until the record is on flash.
+    /// Whether it is part of a REMAP, whose command lies in NVRAM until the record is on flash.
     pub(crate) is_in_nvram: bool,
 }
 
 impl Persist {
-    /// Of a new drive.
+    /// The state of a new drive.
     pub(crate) fn new(shape: &Shape, config: &FtlConfig) -> std::io::Result<Self> {
         let (policy, power_loss_protection) = (config.recovery.clone(), config.power_loss_protection);
         let kind = policy.summaries();
@@ -113,7 +112,7 @@ impl Persist {
         })
     }
 
-    /// All of it but for the policy, to a file or back.
+    /// Writes everything but the policy to a file, or reads it back.
     pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
         archive.same("recovery.power-loss-protection", &self.power_loss_protection)?;
         archive.same("recovery.wordline", &self.wordline)?;
@@ -136,11 +135,11 @@ impl Persist {
     }
 }
 
-/// What the persistent part needs to know of a drive.
+/// What the persistent part needs to know about a drive.
 pub(crate) struct Shape {
     pub(crate) blocks: u32,
     pub(crate) pages_per_block: u32,
-    /// Flash blocks of a block.
+    /// Number of flash blocks in a block.
     pub(crate) width: u32,
     /// See [`Persist::wordline`].
     pub(crate) wordline: u32,

@@ -1,8 +1,8 @@
-//! Out-of-band data: what a page tells of itself when the firmware's tables are gone.
+//! Out-of-band data: what a page says about itself when the firmware's tables are gone.
 //!
-//! A page carries the logical unit of each of its mapping units, and one sequence number. The logical units are entries of the reverse
-//! map, which is kept once for both; only the sequence numbers are stored here. The number
-//! of a page's stripe is kept by the stripes ([`crate::stripes`]).
+//! A page carries the logical unit of each of its mapping units, and one sequence number. The logical units are the entries of the reverse
+//! map, which serves both purposes, so only the sequence numbers are stored here. The stripes keep the number of a page's stripe
+//! ([`crate::stripes`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -17,7 +17,7 @@ use crate::table::Table;
 const ERASED: u32 = 0;
 /// Offset of a page whose program was cut short.
 const TORN: u32 = u32::MAX;
-/// Offset of a page whose sequence number is too far from its block's first; it lies in `far`.
+/// Offset of a page whose sequence number is too far from its block's first one. The number lies in `far`.
 const FAR: u32 = u32::MAX - 1;
 
 /// What a read of a page's out-of-band data finds.
@@ -27,7 +27,7 @@ pub(crate) enum Stamp {
     Erased,
     /// It cannot be read: power failed while it was programmed or erased.
     Torn,
-    /// It was programmed as the one of this number.
+    /// It was programmed with this sequence number.
     At(u64),
 }
 
@@ -39,29 +39,29 @@ pub(crate) struct OobPast {
     torn: Vec<(u32, u64)>,
 }
 
-/// The sequence numbers of a drive's pages: 4 bytes a page, and 8 a block.
+/// The sequence numbers of a drive's pages: 4 bytes for each page and 16 for each block.
 #[derive(Clone, Debug)]
 pub(crate) struct OutOfBand {
     pages_per_block: u32,
-    /// Flash blocks of a block: page p lies on that of number p % width, and each is programmed in order.
+    /// Number of flash blocks in a block. Page p lies on number p % width, and each flash block is programmed in order.
     width: u32,
-    /// By page: its sequence number less that of its block's first page, plus 1.
+    /// By page: its sequence number minus that of its block's first page, plus 1.
     offsets: Table<u32>,
     /// By block: the sequence numbers of its first page and of the last one programmed.
     ends: Vec<[u64; 2]>,
     far: BTreeMap<u32, u64>,
     /// Units that were programmed without their data, which were lost before.
     lost: BTreeSet<u32>,
-    /// Pages that a power cut tore after they had been programmed, as those that share a wordline with the torn one, and their numbers: what
-    /// nobody can read, and parity can give back.
+    /// Pages that a power cut tore after they had been programmed, with their sequence numbers: they share a wordline with the page that was
+    /// being programmed. They cannot be read, but parity can reconstruct them.
     torn: BTreeMap<u32, u64>,
-    /// Of these, those that parity gave back since power came.
+    /// Those of them that parity has reconstructed since power returned.
     rebuilt: BTreeSet<u32>,
     next: u64,
 }
 
 impl OutOfBand {
-    /// Of erased flash.
+    /// The out-of-band data of erased flash.
     pub(crate) fn new(blocks: u32, pages_per_block: u32, width: u32) -> std::io::Result<Self> {
         let pages = blocks as usize * pages_per_block as usize;
         Ok(Self {
@@ -78,7 +78,7 @@ impl OutOfBand {
         })
     }
 
-    /// All of it, to a file or back.
+    /// Writes everything to a file, or reads it back.
     pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
         archive.fixed("oob.offsets", &mut self.offsets)?;
         archive.fixed("oob.ends", &mut self.ends)?;
@@ -94,13 +94,13 @@ impl OutOfBand {
         self.next
     }
 
-    /// A number for something else that has its place in the order of programs.
+    /// Takes a number for another event that has its place in the order of programs.
     pub(crate) fn take(&mut self) -> u64 {
         self.next += 1;
         self.next - 1
     }
 
-    /// Numbers `count` pages of a block, from its page `row` on, that are programmed in order.
+    /// Numbers `count` pages of a block that are programmed in order from page `row` on.
     #[inline]
     pub(crate) fn program(&mut self, block: SuperblockId, row: u32, count: u32) {
         let first = block.0 * self.pages_per_block + row;
@@ -123,7 +123,7 @@ impl OutOfBand {
         }
     }
 
-    /// A unit is programmed without its data.
+    /// Notes that a unit is programmed without its data.
     pub(crate) fn mark_lost(&mut self, unit: u32) {
         self.lost.insert(unit);
     }
@@ -132,7 +132,7 @@ impl OutOfBand {
         self.lost.iter().copied()
     }
 
-    /// A block is erased; `units` are its mapping units.
+    /// Erases a block; `units` are its mapping units.
     pub(crate) fn erase(&mut self, block: SuperblockId, units: Range<u32>) {
         let pages = self.pages(block);
         self.offsets[pages.start as usize..pages.end as usize].fill(ERASED);
@@ -148,7 +148,7 @@ impl OutOfBand {
         }
     }
 
-    /// Power failed while a page was programmed, or one that shares its wordline.
+    /// Tears a page: power failed while it, or one that shares its wordline, was programmed.
     pub(crate) fn tear(&mut self, page: PageId) {
         if let Stamp::At(sequence) = self.stamp(page) {
             self.torn.insert(page.0, sequence);
@@ -157,28 +157,28 @@ impl OutOfBand {
         self.offsets[page.index()] = TORN;
     }
 
-    /// Power came back: what parity gave back before lay in the controller's memory.
+    /// Forgets what parity reconstructed before the last power cut, since that lay in the controller's memory.
     pub(crate) fn forget_rebuilt(&mut self) {
         self.rebuilt.clear();
     }
 
-    /// Parity gives a torn page back, its out-of-band data with it.
+    /// Notes that parity has reconstructed a torn page with its out-of-band data.
     pub(crate) fn rebuild(&mut self, page: PageId) {
         debug_assert!(self.torn.contains_key(&page.0), "only a page that was programmed can be given back");
         self.rebuilt.insert(page.0);
     }
 
-    /// Torn pages that were programmed before.
+    /// Torn pages that had been programmed before.
     pub(crate) fn torn_pages(&self) -> impl Iterator<Item = PageId> {
         self.torn.keys().copied().map(PageId)
     }
 
-    /// Torn pages that parity gave back.
+    /// Torn pages that parity has reconstructed.
     pub(crate) fn rebuilt_pages(&self) -> impl Iterator<Item = PageId> {
         self.rebuilt.iter().copied().map(PageId)
     }
 
-    /// The number of a page that was programmed, whether it can be read or not.
+    /// The sequence number of a programmed page, whether the page can be read or not.
     pub(crate) fn number(&self, page: PageId) -> Option<u64> {
         match self.stamp(page) {
             Stamp::At(sequence) => Some(sequence),
@@ -202,19 +202,19 @@ impl OutOfBand {
         }
     }
 
-    /// The number of pages of a block up to the last one that is not erased.
+    /// Number of pages of a block up to the last one that is not erased.
     pub(crate) fn programmed(&self, block: SuperblockId) -> u32 {
         self.extent(block).1
     }
 
-    /// Whether erased pages of a block lie before programmed ones: power failed while its flash blocks were programmed side by side.
+    /// Whether erased pages of a block lie before programmed ones, because power failed while its flash blocks were programmed in parallel.
     pub(crate) fn has_hole(&self, block: SuperblockId) -> bool {
         let (first_erased, end) = self.extent(block);
         first_erased < end
     }
 
-    /// The first erased page of a block, and the end of those that are not. Each flash block is programmed in order, so that a search by
-    /// halves finds its end.
+    /// The first erased page of a block, and the end of the pages that are not erased. Each flash block is programmed in order, so a
+    /// binary search finds its end.
     fn extent(&self, block: SuperblockId) -> (u32, u32) {
         let pages = self.pages(block);
         let offsets = &self.offsets[pages.start as usize..pages.end as usize];
@@ -238,7 +238,7 @@ impl OutOfBand {
         (first_erased.min(self.pages_per_block), end)
     }
 
-    /// Power failed before a page was programmed; `units` are its mapping units.
+    /// Undoes the program of a page before which power failed; `units` are its mapping units.
     pub(crate) fn unprogram(&mut self, page: PageId, units: Range<u32>) {
         self.offsets[page.index()] = ERASED;
         self.far.remove(&page.0);
@@ -247,26 +247,26 @@ impl OutOfBand {
         self.lost.retain(|unit| !units.contains(unit));
     }
 
-    /// What an erase takes from a block: its pages' stamps, and those of its units that were programmed without their data.
+    /// What an erase removes from a block: its pages' stamps, and which of its units were programmed without their data.
     pub(crate) fn past(&self, block: SuperblockId, units: Range<u32>) -> OobPast {
         let stamps = self.pages(block).map(|page| self.stamp(PageId(page))).collect();
         let torn = self.torn.range(self.pages(block)).map(|(page, sequence)| (*page, *sequence)).collect();
         OobPast { stamps, lost: self.lost.range(units).copied().collect(), torn }
     }
 
-    /// Power failed before a block was erased.
+    /// Undoes the erase of a block before which power failed.
     pub(crate) fn unerase(&mut self, block: SuperblockId, past: OobPast) {
         let base = self.ends[block.index()][0];
         let torn: BTreeMap<u32, u64> = past.torn.into_iter().collect();
         for (page, stamp) in self.pages(block).zip(past.stamps) {
             self.offsets[page as usize] = match stamp {
                 Stamp::Erased => ERASED,
-                // Whether parity gives it back once more is found out again.
+                // Recovery finds out again whether parity can reconstruct it.
                 _ if torn.contains_key(&page) => TORN,
                 Stamp::Torn => TORN,
                 Stamp::At(sequence) => match sequence.checked_sub(base).map(|offset| offset + 1) {
                     Some(offset) if offset < u64::from(FAR) => offset as u32,
-                    // Its block was opened again since, with another first page.
+                    // Its block was opened again since then, with another first page.
                     _ => {
                         self.far.insert(page, sequence);
                         FAR
@@ -278,12 +278,12 @@ impl OutOfBand {
         self.torn.extend(torn);
     }
 
-    /// The number of the last page that was programmed of a block: what the firmware knows while it has power.
+    /// The sequence number of the last programmed page of a block, which the firmware knows while it has power.
     pub(crate) fn newest(&self, block: SuperblockId) -> u64 {
         self.ends[block.index()][1]
     }
 
-    /// The number of the last readable page of a block.
+    /// The sequence number of the last readable page of a block.
     pub(crate) fn last(&self, block: SuperblockId) -> Option<u64> {
         let first = self.pages(block).start;
         (first..first + self.programmed(block)).rev().find_map(|page| match self.stamp(PageId(page)) {

@@ -1,4 +1,4 @@
-//! Building the firmware again from what a power cut left.
+//! Recovery: rebuilds the firmware from what a power cut left.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ use crate::payload::Payload;
 use crate::policies::capacity::Demand;
 use crate::policies::{BlockEvent, EraseCause, StreamId};
 
-/// An entry of the map, while it is built, of a unit that was trimmed or lies in a buffer: no page has a say any more.
+/// Map entry, during recovery, of a unit that was trimmed or lies in a buffer: pages no longer count for it.
 const GONE: u32 = u32::MAX - 1;
 
 /// What a recovery did.
@@ -30,24 +30,24 @@ pub struct Recovery {
     pub journal_pages_read: u64,
     /// Data pages whose out-of-band data were read, torn ones among them.
     pub data_pages_read: u64,
-    /// Of all pages read, those that power had failed in the middle of, or that wear has made uncorrectable. Of the latter data pages tell whose
-    /// they are, as their out-of-band data have a code of their own.
+    /// Of all pages read, those whose program the power cut interrupted or that are uncorrectable because of wear. The out-of-band data of
+    /// uncorrectable data pages can still be read, since they have their own code.
     pub pages_unreadable: u64,
-    /// Blocks whose end was sought among their pages.
+    /// Blocks whose last programmed page was searched for.
     pub blocks_searched: u64,
-    /// Blocks that were being written and go on after their last page.
+    /// Blocks that were being written and are continued after their last page.
     pub blocks_resumed: u64,
-    /// Blocks erased: those that the cut may have come during the erase of, and those that hold nothing where free ones are short.
+    /// Blocks erased: those whose erase the cut may have interrupted and, if free blocks are short, those that hold nothing.
     pub blocks_erased: u64,
     /// Logical units that hold data.
     pub units_mapped: u64,
     /// Of these, units that came from the controller's buffers and were programmed again.
     pub units_rewritten: u64,
-    /// Stripes that got new parity: they were open, or it could not be read.
+    /// Stripes that got new parity because they were open or their parity could not be read.
     pub stripes_closed: u64,
-    /// Torn pages that the rest of their stripe gave back.
+    /// Torn pages that were reconstructed from the rest of their stripe.
     pub pages_rebuilt: u64,
-    /// Capacity that the drive demands, as a block retired meanwhile. To be answered as a demand of a write is.
+    /// Capacity that the drive demands because a block retired during recovery. Answer it as the demand of a write.
     pub demand: Option<Demand>,
 }
 
@@ -55,7 +55,7 @@ pub struct Recovery {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Found {
     Whole,
-    /// Out-of-band data alone.
+    /// Only its out-of-band data.
     OutOfBand,
     Nothing,
 }
@@ -69,19 +69,19 @@ impl Recovery {
 }
 
 impl<M: Media> Ftl<M> {
-    /// Builds the firmware from what a power cut left: from flash, the metadata area and NVRAM alone. `config` is the drive's own.
+    /// Rebuilds the firmware from what a power cut left: flash, the metadata area and NVRAM. `config` is the drive's own.
     ///
-    /// Policies begin anew. Lost besides are counts of reads since the last erase, when blocks closed, what a scrubber was to look
-    /// at.
+    /// Policies begin anew. Also lost are the counts of reads since the last erase, the times at which blocks closed, and the blocks that
+    /// a scrubber still had to check.
     ///
     /// # Errors
-    /// The configuration contradicts itself, is that of another drive, keeps no out-of-band data, or memory is short.
+    /// The configuration contradicts itself, is that of another drive or keeps no out-of-band data, or there is not enough memory.
     pub fn recover(cut: PowerCut<M>, config: FtlConfig) -> Result<(Self, Recovery), BuildError> {
         Self::recover_watched(cut, config, |_| {})
     }
 
-    /// As [`Ftl::recover`]. `ready` is called when everything is found, before the drive writes anything: a test may ask for the cuts
-    /// that come in the middle of a recovery.
+    /// As [`Ftl::recover`]. `ready` is called when everything is found, before the drive writes anything, so that a test can ask for
+    /// power cuts during the recovery.
     ///
     /// # Errors
     /// As [`Ftl::recover`].
@@ -124,7 +124,7 @@ impl<M: Media> Ftl<M> {
         ftl.persisted_mut().journal = journal.into_iter().map(in_nvram).collect();
         ftl.drop_dangling_remaps();
         let held = ftl.group_stripes(stripes)?;
-        // What lay in the buffers is the newest of its unit.
+        // Units in the buffers are the newest of their logical units.
         buffered.iter().for_each(|unit| ftl.map[unit.logical.index()] = GONE);
         let unreadable = ftl.scan(&mut report);
         ftl.rebuild_torn(&unreadable, &held, &mut report);
@@ -175,8 +175,8 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Reads the metadata area from its newest page back to where summaries tell all. Returns the journal's records. Its pages are taken to
-    /// be readable whatever their wear, as drives keep them in few bits a cell and more than once; but for those that the cut tore.
+    /// Reads the metadata area from its newest page back to the point from which summaries are enough. Returns the journal's records. All of its
+    /// pages but torn ones are assumed to be readable whatever their wear, since drives keep them with few bits per cell and more than once.
     fn read_area(&mut self, report: &mut Recovery) -> Vec<Record> {
         let persist = self.persisted();
         let mut pages = Vec::new();
@@ -212,7 +212,7 @@ impl<M: Media> Ftl<M> {
         let persist = self.persisted_mut();
         persist.area.next_part = newest.map_or(0, |part| (part + 1) % parts as u32);
         if let Some(meta) = persist.area.ring.back_mut() {
-            // It goes on after a page that the cut tore.
+            // Writing continues after a page that the cut tore.
             meta.pages.resize(last as usize, None);
         }
         persist.area.journal_owed = owed;
@@ -223,12 +223,12 @@ impl<M: Media> Ftl<M> {
         records
     }
 
-    /// Whether a page is erased, as the search for the end of its flash block told.
+    /// Whether a page is erased, according to the search for the end of its flash block.
     fn is_erased(&self, block: SuperblockId, row: u32) -> bool {
         self.persisted().oob.stamp(self.layout.page_id(block, row)) == Stamp::Erased
     }
 
-    /// Reads a page for its out-of-band data.
+    /// Reads the out-of-band data of a page.
     fn read_oob(&mut self, block: SuperblockId, row: u32, report: &mut Recovery) -> Found {
         let oob = &self.persisted().oob;
         let stamp = oob.stamp(self.layout.page_id(block, row));
@@ -252,8 +252,7 @@ impl<M: Media> Ftl<M> {
         nvram.remaps.retain(|unit| oob.number(layout.page_of(UnitId(unit))).is_some());
     }
 
-    /// Maps each logical unit to the newest of its places among the pages that have to be read.
-    /// Returns the pages that cannot be read.
+    /// Maps each logical unit to its newest place among the pages that have to be read. Returns the pages that cannot be read.
     fn scan(&mut self, report: &mut Recovery) -> Unreadable {
         let persist = self.persisted();
         let floor = persist.area.floor();
@@ -288,7 +287,7 @@ impl<M: Media> Ftl<M> {
                 }
             }
         }
-        // Of blocks that need not be read, too.
+        // This includes units of blocks that need not be read.
         let remapped: Vec<u32> = self.persisted().nvram.remaps.iter().map(|(unit, ..)| unit).collect();
         let is_there = |unit: &u32| self.sequence(UnitId(*unit)) > 0;
         let remapped: Vec<u32> = remapped.into_iter().filter(is_there).collect();
@@ -296,7 +295,7 @@ impl<M: Media> Ftl<M> {
         unreadable
     }
 
-    /// The number of a unit's page. 0: it cannot be read.
+    /// The sequence number of a unit's page; 0 if it cannot be read.
     fn sequence(&self, unit: UnitId) -> u64 {
         let persist = self.persisted();
         match persist.oob.stamp(self.layout.page_of(unit)) {
@@ -305,7 +304,8 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Whose data a unit holds and since when: what its out-of-band data say, unless it was remapped after it was programmed.
+    /// The logical unit whose data a unit holds, and since which sequence number. The out-of-band data say so, unless the unit was remapped
+    /// after it was programmed.
     fn owner(&self, unit: UnitId) -> (u32, u64) {
         let persist = self.persisted();
         let programmed = self.sequence(unit);
@@ -315,8 +315,8 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Takes a unit into the map where it is newer than what the map has and what summaries tell. Of two in one page the first one says
-    /// that it holds nothing.
+    /// Adds a unit to the map if it is newer than the map's entry and the last summary. Of two versions in one page the first one is marked as
+    /// holding nothing.
     pub(super) fn note_unit(&mut self, unit: UnitId) {
         let (logical, since) = self.owner(unit);
         let is_parity = logical >= self.logical_initial && (logical as usize) < self.map.len();
@@ -339,7 +339,7 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Unmaps what was trimmed after it was written.
+    /// Unmaps units that were trimmed after they were written.
     fn apply_trims(&mut self, records: &[Record]) {
         for record in records.iter().filter(|record| record.change == Change::Trimmed) {
             for logical in record.first..(record.first + record.units).min(self.exported) {
@@ -356,7 +356,7 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Maps what nothing is known of since its last summary as the summary has it.
+    /// Maps units without a change since their last summary as that summary says.
     fn take_summaries_up(&mut self) {
         let Self { persist: Some(persist), map, exported, .. } = self else { return };
         for (logical, entry) in (0..*exported).zip(map.iter_mut()) {
@@ -368,7 +368,7 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Marks what the map points to as valid. Returns how many units are mapped.
+    /// Marks the units that the map points to as valid. Returns their number.
     fn take_units_up(&mut self) -> u64 {
         let mut mapped = 0;
         for logical in 0..self.exported {
@@ -377,7 +377,7 @@ impl<M: Media> Ftl<M> {
                 continue;
             }
             mapped += 1;
-            // The remap log's units have another one in their out-of-band data.
+            // Units in the remap log have another logical unit in their out-of-band data.
             self.reverse[unit as usize] = logical;
             let (block, within) = self.locator.locate(UnitId(unit));
             self.domains[self.layout.domain(block)].index.add_one(block, within);
@@ -385,7 +385,7 @@ impl<M: Media> Ftl<M> {
         mapped
     }
 
-    /// Units whose data are lost: their page says so, the journal, or a summary.
+    /// Finds the units whose data are lost, according to their page, the journal or a summary.
     fn find_lost(&mut self, records: &[Record]) {
         let persist = self.persisted();
         let is_older = |logical: u32, than: u64| {
@@ -409,9 +409,9 @@ impl<M: Media> Ftl<M> {
         self.lost = lost;
     }
 
-    /// Sorts the blocks: one that was being written goes on after its last page, and any other one that holds something is closed. So is one with
-    /// erased pages between others, as its flash blocks cannot be programmed side by side any more, and one that ends within a wordline where no
-    /// buffer has the data that a program there might tear.
+    /// Sorts the blocks. A block that was being written is continued after its last page. Any other block that holds something is closed. So is one
+    /// with erased pages between others, since its flash blocks can no longer be programmed in parallel, and one that ends within a wordline
+    /// if no buffer has the data that a program there might tear.
     fn take_blocks_up(&mut self, report: &mut Recovery) {
         let per_page = self.layout.units_per_page();
         let Some(persist) = &mut self.persist else { return };
@@ -437,7 +437,7 @@ impl<M: Media> Ftl<M> {
                 Some(stream) => domain.parked.get_mut(stream.index()).map(|parked| &mut parked.frontier),
                 None => None,
             };
-            // One that summaries tell all of was closed before it was full: nobody would look for what it took from here on.
+            // A block that summaries cover was closed before it was full. A later recovery would not look for new data in it.
             let is_told = persist.area.kind() == Summaries::Map && !persist.nvram.opened.contains(&block);
             let has_room = programmed < self.layout.pages_per_superblock() && !persist.oob.has_hole(block);
             let is_safe = persist.power_loss_protection || programmed.is_multiple_of(persist.wordline);
@@ -458,20 +458,20 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Erases the blocks whose erase may have been cut short. Where collection would find fewer free blocks than its reserve, so are those
-    /// that hold nothing valid: one may have been opened for data that never came.
+    /// Erases the blocks whose erase may have been cut short. If collection would find fewer free blocks than its reserve, also erases those
+    /// without valid units: one may have been opened for data that never came.
     fn erase_again(&mut self, report: &mut Recovery) {
-        // In time, erases of the metadata area may fall behind what is programmed there.
+        // If time is kept, erases of the metadata area may lag behind its programs.
         let stop = self.drop_spent(&mut report.blocks_erased);
         report.note(stop);
         while let Some(block) = self.persist.as_ref().and_then(|persist| persist.nvram.erasing.first().copied()) {
             if self.retired[block.index()] {
-                // Its erase failed, and power with it before anybody took note: the flash says so itself.
+                // Its erase failed, and then power did before the firmware noted it. The flash itself reports the failure.
                 self.persisted_mut().nvram.erasing.remove(&block);
                 continue;
             }
             if self.valid(block) > 0 {
-                // The cut tore what replaced these data, with a page of its wordline: they are the newest that there are.
+                // The cut tore the newer version of these data together with a page of its wordline, so these are the newest left.
                 self.keep_erasing(block);
                 continue;
             }
@@ -488,20 +488,20 @@ impl<M: Media> Ftl<M> {
                 report.note(self.recycle(domain, block, EraseCause::GarbageCollection).stop());
             }
         }
-        // A block that retired found none free before the others were erased.
+        // No block was free when one retired, before the others were erased.
         if self.dead == Some(EndOfLife::NoFreeBlock) && self.free_blocks_min() > 0 {
             self.dead = None;
         }
     }
 
-    /// A block that was to be erased stays as it is.
+    /// Leaves a block that was to be erased as it is.
     fn keep_erasing(&mut self, block: SuperblockId) {
         let (now, erases) = (self.counters.host_units_written, self.erase_count[block.index()]);
         self.persisted_mut().nvram.erasing.remove(&block);
         self.domains[self.layout.domain(block)].close(block, now, erases);
     }
 
-    /// Collects what the cut interrupted: the host must not take the blocks that collection needs.
+    /// Finishes the collection that the cut interrupted, so that the host does not take the blocks that collection needs.
     fn reclaim_reserve(&mut self, report: &mut Recovery) {
         loop {
             match self.reclaim() {
@@ -511,7 +511,7 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// What units hold that are programmed, or lay in the buffers.
+    /// Restores the payload of units that are programmed or lay in the buffers.
     fn take_payload_up(&mut self, payload: Option<Box<Payload>>, buffered: &[Buffered<M::Tag>]) {
         let Some(mut payload) = payload else { return };
         let (layout, oob) = (self.layout, &self.persisted().oob);
@@ -520,12 +520,12 @@ impl<M: Media> Ftl<M> {
         self.payload = Some(payload);
     }
 
-    /// Programs again what lay in the controller's buffers.
+    /// Programs the units that lay in the controller's buffers.
     pub(crate) fn rewrite_buffered(&mut self, report: &mut Recovery) {
         while let Some(unit) = self.rescued.first().copied() {
             let is_unmapped = self.map[unit.logical.index()] == UNMAPPED;
             if !self.rewrite(unit, report) {
-                // A dead drive keeps them in its buffers.
+                // A dead drive keeps the rest in its buffers.
                 return;
             }
             report.units_rewritten += 1;
@@ -538,7 +538,7 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// As when the drive came back: what it could not program then.
+    /// Programs the buffered units that the drive could not program when it recovered.
     pub(crate) fn rewrite_rescued(&mut self) -> Outcome {
         let mut report = Recovery::default();
         self.rewrite_buffered(&mut report);
@@ -546,7 +546,7 @@ impl<M: Media> Ftl<M> {
         self.dead.map_or(demanded, Outcome::Dead)
     }
 
-    /// Programs a unit that lay in the controller's buffer. False where the drive is dead.
+    /// Programs a unit that lay in the controller's buffer. Returns `false` if the drive is dead.
     pub(super) fn rewrite(&mut self, unit: Buffered<M::Tag>, report: &mut Recovery) -> bool {
         loop {
             self.tags_written.push(unit.tag);
@@ -580,7 +580,7 @@ mod tests {
     use wane_nand::Array;
     use wane_units::{Bytes, Geometry, Lpn, Ratio};
 
-    /// Of a drive that died while it recovered, with units 1 to 4 in its buffers still.
+    /// A drive that died while it recovered, with units 1 to 4 still in its buffers.
     fn rescued() -> Ftl<Array> {
         let geometry = Geometry::flat(20, 8, Bytes(4096)).expect("a small drive");
         let recovery = Box::new(<FullScan as crate::policies::Builtin>::build(FullScanParams::default()));

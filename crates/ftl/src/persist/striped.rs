@@ -1,12 +1,12 @@
-//! Stripes over a power cut.
+//! Stripes across a power cut.
 //!
-//! Out-of-band data carry the number of a page's stripe, which is used again only once no page carries it. A page of parity names the pages that
-//! it was made of, is newer than all of them, and covers their out-of-band data too: so it gives a page back of which nothing can be read. Erasing a
-//! page takes it out of its stripe, at no cost to the controller, as it does while the drive has power.
+//! Out-of-band data carry the number of a page's stripe. The number is reused only once no page carries it. A parity page names the pages that
+//! it was computed from, is newer than all of them, and also covers their out-of-band data. So it can reconstruct a page of which nothing can be
+//! read. Erasing a page takes it out of its stripe at no cost to the controller, as it does while the drive has power.
 //!
-//! A stripe that has no parity on flash is closed as it stands when power comes back. With power-loss protection the controller's buffer has
-//! kept its parity. Without it parity is made anew from the stripe's pages; one that cannot be read leaves the stripe. Parity that cannot be
-//! read, or is not there whole, is made anew in the same way.
+//! A stripe without parity on flash is closed when power returns, full or not. With power-loss protection the controller's buffer has kept its
+//! parity. Without it parity is computed again from the stripe's pages; a page that cannot be read leaves the stripe. Parity that cannot be
+//! read or is incomplete is computed again in the same way.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,19 +23,19 @@ use crate::redundancy::Slots;
 use crate::stripes::StripeId;
 use crate::table::Table;
 
-/// What a power cut leaves of stripes.
+/// What a power cut leaves of the stripes.
 #[derive(Clone, Debug)]
 pub(super) struct StripesLeft {
-    /// By page: its stripe, as its out-of-band data say, or `UNMAPPED`.
+    /// By page: the stripe in its out-of-band data, or `UNMAPPED`.
     pub(super) named: Table<u32>,
-    /// Stripes whose parity lies in the controller's buffer, which survives, and for whom it is written.
+    /// Stripes whose parity lies in the controller's surviving buffer, with the task that it is written for.
     held: BTreeMap<u32, Task>,
     /// The first logical unit of parity.
     parity_first: u32,
 }
 
 impl StripesLeft {
-    /// The stripe whose parity a logical unit is.
+    /// The stripe whose parity a logical unit belongs to.
     fn of_parity(&self, layout: &Layout, logical: u32) -> Option<u32> {
         let is_parity = logical != UNMAPPED && logical >= self.parity_first;
         is_parity.then(|| (logical - self.parity_first) / layout.units_per_page())
@@ -43,7 +43,7 @@ impl StripesLeft {
 }
 
 impl<M: Media> PowerCut<M> {
-    /// Power failed before a page was programmed. What its stripe would have is still in the controller's buffer, if that survives.
+    /// Takes a page out of its stripe, since power failed before its program. If the controller's buffer survives, it holds the stripe's parity.
     pub(super) fn leave_stripe(&mut self, page: PageId, buffer_survives: bool) {
         let Some(left) = &mut self.stripes else { return };
         let named = std::mem::replace(&mut left.named[page.index()], UNMAPPED);
@@ -57,14 +57,14 @@ impl<M: Media> PowerCut<M> {
         }
     }
 
-    /// Pages in a row are erased.
+    /// Forgets the stripes of consecutive erased pages.
     pub(super) fn forget_stripes(&mut self, pages: std::ops::Range<u32>) {
         if let Some(left) = &mut self.stripes {
             left.named[pages.start as usize..pages.end as usize].fill(UNMAPPED);
         }
     }
 
-    /// Pages from one on are in these stripes.
+    /// Puts pages from `first` on back into these stripes.
     pub(super) fn put_stripes_back(&mut self, first: u32, named: &[u32]) {
         if let Some(left) = &mut self.stripes {
             left.named[first as usize..][..named.len()].copy_from_slice(named);
@@ -73,7 +73,7 @@ impl<M: Media> PowerCut<M> {
 }
 
 impl<M: Media> Ftl<M> {
-    /// What a power cut leaves of stripes.
+    /// What a power cut leaves of the stripes.
     pub(super) fn stripes_left(&self) -> Option<StripesLeft> {
         let (stripes, persist) = (self.stripes.as_ref()?, self.persist.as_ref()?);
         let is_on_flash = |unit: UnitId| matches!(persist.oob.stamp(self.layout.page_of(unit)), Stamp::At(_));
@@ -88,14 +88,14 @@ impl<M: Media> Ftl<M> {
         Some(StripesLeft { named: stripes.named().clone(), held, parity_first: self.logical_initial })
     }
 
-    /// The stripes of a block's pages, as their out-of-band data say.
+    /// The stripes in the out-of-band data of these pages.
     pub(super) fn stripes_named(&self, pages: std::ops::Range<u32>) -> Vec<u32> {
         let named = self.stripes.as_ref().map(|stripes| &stripes.named()[pages.start as usize..pages.end as usize]);
         named.map(<[u32]>::to_vec).unwrap_or_default()
     }
 
-    /// Groups the pages that name a stripe. Those of blocks that are to be erased do not count. Returns the stripes whose parity has survived in
-    /// the controller's buffer.
+    /// Groups the pages that name a stripe, without those of blocks that will be erased. Returns the stripes whose parity has survived in the
+    /// controller's buffer.
     pub(super) fn group_stripes(&mut self, left: Option<StripesLeft>) -> Result<BTreeMap<u32, Task>, BuildError> {
         let (Some(stripes), Some(persist)) = (&mut self.stripes, &self.persist) else {
             return if left.is_none() { Ok(BTreeMap::new()) } else { Err(BuildError::AnotherDrive) };
@@ -113,8 +113,8 @@ impl<M: Media> Ftl<M> {
         Ok(held)
     }
 
-    /// Takes torn pages into the map that the rest of their stripe gives back. One page may hold the newest parity of another one's
-    /// stripe.
+    /// Adds torn pages to the map that can be reconstructed from the rest of their stripe. Such a page may hold the newest parity of the
+    /// stripe of another one.
     pub(super) fn rebuild_torn(&mut self, found: &Unreadable, held: &BTreeMap<u32, Task>, report: &mut Recovery) {
         let torn: Vec<PageId> = self.persisted().oob.torn_pages().collect();
         loop {
@@ -130,14 +130,14 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Drops entries of the remap log whose unit cannot be read for good.
+    /// Drops entries of the remap log whose unit can never be read.
     pub(super) fn drop_torn_remaps(&mut self) {
         let layout = self.layout;
         let Persist { nvram, oob, .. } = self.persisted_mut();
         nvram.remaps.retain(|unit| matches!(oob.stamp(layout.page_of(UnitId(unit))), Stamp::At(_)));
     }
 
-    /// Whether the rest of its stripe gives a page back.
+    /// Whether a page can be reconstructed from the rest of its stripe.
     fn is_given_back(&self, page: PageId, found: &Unreadable, held: &BTreeMap<u32, Task>) -> bool {
         let Some(stripes) = &self.stripes else { return false };
         let Some(stripe) = stripes.named_by(page) else { return false };
@@ -145,8 +145,8 @@ impl<M: Media> Ftl<M> {
         rest_is_read && (held.contains_key(&stripe.0) || self.has_whole_parity(stripe, found))
     }
 
-    /// Whether the parity of a stripe can be read, all of it, and was made after its pages: older parity is that of an earlier stripe of
-    /// the same number.
+    /// Whether all parity of a stripe can be read and is newer than its pages. Older parity belongs to an earlier stripe of the same
+    /// number.
     fn has_whole_parity(&self, stripe: StripeId, found: &Unreadable) -> bool {
         let (Some(stripes), oob) = (&self.stripes, &self.persisted().oob) else { return false };
         let newest = stripes.members(stripe).filter_map(|page| oob.number(page)).max().unwrap_or(0);
@@ -164,7 +164,7 @@ impl<M: Media> Ftl<M> {
         })
     }
 
-    /// Reads what a stripe has, but for one page: for its pages, its parity too.
+    /// Reads the pages of a stripe except `but`. Also reads its parity if `but` is given.
     fn read_stripe(&mut self, stripe: Option<StripeId>, but: Option<PageId>) {
         let (Some(stripe), Some(stripes)) = (stripe, &self.stripes) else { return };
         let mut pages: Vec<PageId> = stripes.members(stripe).filter(|page| Some(*page) != but).collect();
@@ -183,7 +183,7 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Takes up the stripes that protect something: with their parity, or to be given new parity.
+    /// Restores the stripes that protect something: with their parity, or to be given new parity.
     pub(super) fn take_stripes_up(&mut self, found: &Unreadable, held: &BTreeMap<u32, Task>, report: &mut Recovery) {
         for stripe in self.stripes.as_ref().map(|stripes| stripes.closed()).unwrap_or_default() {
             let is_whole = self.has_whole_parity(stripe, found);
@@ -213,14 +213,14 @@ impl<M: Media> Ftl<M> {
         self.forget_stray_parity();
     }
 
-    /// Pages that cannot be read leave their stripe: its new parity cannot know of them.
+    /// Takes pages that cannot be read out of their stripe, since its new parity cannot cover them.
     fn drop_unreadable(&mut self, stripe: StripeId, found: &Unreadable) {
         let Some(stripes) = &mut self.stripes else { return };
         let unreadable: Vec<PageId> = stripes.members(stripe).filter(|page| found.0.contains(page)).collect();
         unreadable.into_iter().for_each(|page| stripes.pages_erased(page, 1));
     }
 
-    /// Valid units of data in the pages of a stripe.
+    /// Number of valid data units in the pages of a stripe.
     fn live_of(&self, stripe: StripeId) -> u32 {
         let Some(stripes) = &self.stripes else { return 0 };
         let units = stripes.members(stripe).flat_map(|page| self.layout.units_of(page));
@@ -245,7 +245,7 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Parity whose stripe has no pages any more is dropped.
+    /// Drops parity whose stripe has no pages any more.
     fn forget_stray_parity(&mut self) {
         let Some(stripes) = &self.stripes else { return };
         let closed: BTreeSet<u32> = stripes.closed().into_iter().map(|stripe| stripe.0).collect();
@@ -260,7 +260,7 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Programs the data of torn pages again that parity gave back. Where the drive has no room they stay where parity gives them back.
+    /// Programs the data of reconstructed torn pages again. If the drive has no room, they stay torn and parity reconstructs them on each read.
     pub(super) fn move_rebuilt(&mut self, report: &mut Recovery) {
         let rebuilt: Vec<PageId> = self.persisted().oob.rebuilt_pages().collect();
         let layout = self.layout;
@@ -280,7 +280,7 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Closes every stripe that takes pages, and writes the parity of all that wait for it, wherever there is room. What stops that in between is
+    /// Closes every stripe that takes pages, and writes the parity of all that wait for it, wherever there is room. An outcome that stops this is
     /// returned at the end.
     pub(super) fn close_stripes(&mut self) -> Outcome {
         let Some(stripes) = &mut self.stripes else { return Outcome::Done };
@@ -297,7 +297,7 @@ impl<M: Media> Ftl<M> {
         last
     }
 
-    /// Where the parity lies that would give a logical unit back if its page could not be read.
+    /// Where the parity lies that would reconstruct a logical unit if its page could not be read.
     pub fn protection(&self, logical: Lpn) -> Protection {
         let (Some(unit), Some(stripes)) = (self.lookup(logical), &self.stripes) else { return Protection::None };
         let Some(stripe) = stripes.stripe_of(self.layout.page_of(unit)) else { return Protection::None };
@@ -322,7 +322,7 @@ impl<M: Media> Ftl<M> {
 pub enum Protection {
     /// There is none.
     None,
-    /// In the controller's buffer, all of it or a part.
+    /// In the controller's buffer, at least in part.
     InController,
     /// On flash.
     OnFlash,

@@ -1,4 +1,4 @@
-//! What the firmware writes so that a power cut finds it.
+//! What the firmware writes so that it survives a power cut.
 
 use wane_nand::{Barrier, Media, Task};
 use wane_units::{BlockId, Lpn, SuperblockId, UnitId};
@@ -13,17 +13,17 @@ use crate::policies::recovery::RecoveryView;
 use crate::policies::{BlockEvent, EraseCause, StreamId};
 use crate::reclaim::Recycled;
 
-/// Journal pages that may have to be written before [`Ftl::keep`] is called again: of the host's commands since then, and of one
-/// that is going on.
+/// Journal pages that may have to be written before [`Ftl::keep`] is called again: one for the host's commands since then, and one
+/// for the present command.
 pub(super) const JOURNAL_AHEAD: u32 = 2;
 
 impl<M: Media> Ftl<M> {
-    /// Whether the drive keeps out-of-band data, so that a power cut leaves something.
+    /// Whether the drive keeps out-of-band data, so that it can recover from a power cut.
     pub fn keeps_out_of_band(&self) -> bool {
         self.persist.is_some()
     }
 
-    /// Whether data may lie in memory that a power cut empties, until they are flushed.
+    /// Whether data may lie in memory that a power cut clears, until they are flushed.
     pub fn may_lose_buffers(&self) -> bool {
         self.persist.as_ref().is_some_and(|persist| !persist.power_loss_protection)
     }
@@ -33,7 +33,7 @@ impl<M: Media> Ftl<M> {
         self.persist.as_ref().is_some_and(|persist| persist.in_area[self.layout.holder(flash).index()])
     }
 
-    /// Programs pages with their out-of-band data. `end`: the first unit of the block that was not accepted yet.
+    /// Programs pages with their out-of-band data. `end`: the block's first unit that was not accepted yet.
     pub(crate) fn program_stamped(&mut self, block: SuperblockId, pages: std::ops::Range<u32>, end: u32, task: Task) {
         let Some(persist) = &mut self.persist else { return };
         persist.accepted[block.index()] = end;
@@ -54,7 +54,7 @@ impl<M: Media> Ftl<M> {
         }
         for page in pages {
             self.event(Event::Program { block, page });
-            // Before that its out-of-band data say nothing, and another unit may be programmed there.
+            // Only after the event: before it the out-of-band data say nothing, and another unit may be programmed there.
             if is_marked {
                 self.mark_units(block, page);
             }
@@ -69,8 +69,8 @@ impl<M: Media> Ftl<M> {
         persist.oob.program(block, pages.start, pages.end - pages.start);
     }
 
-    /// A page is about to be programmed: units of it that are not valid any more, and padding, say that they hold nothing, or one
-    /// that was replaced while it waited would look newer than what replaced it. Units whose data are lost say that.
+    /// Marks the units of a page that is about to be programmed. Invalid units and padding are marked as holding nothing. Otherwise a unit
+    /// that was replaced while it waited would look newer than its replacement. Lost units are marked as lost.
     fn mark_units(&mut self, block: SuperblockId, page: u32) {
         let index = &self.domains[self.layout.domain(block)].index;
         let base = self.layout.unit(block, 0).0;
@@ -86,12 +86,12 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// The host's logical units hold nothing any more, as of now; those after each other make one record.
+    /// Notes that these logical units of the host hold nothing from now on. Consecutive ones share a record.
     pub(crate) fn note_trimmed(&mut self, units: std::ops::Range<u32>, is_in_nvram: bool) {
         self.note(units, Change::Trimmed, is_in_nvram);
     }
 
-    /// What a logical unit holds is lost, as of now.
+    /// Notes that the data of a logical unit are lost from now on.
     pub(crate) fn note_lost(&mut self, logical: u32, is_in_nvram: bool) {
         self.note(logical..logical + 1, Change::Lost, is_in_nvram);
     }
@@ -111,7 +111,7 @@ impl<M: Media> Ftl<M> {
         persist.journal.push(Pending { record, is_in_nvram });
     }
 
-    /// A block leaves the free list.
+    /// Notes that a block leaves the free list.
     pub(crate) fn note_opened(&mut self, block: SuperblockId, stream: Option<StreamId>) {
         if self.persist.is_none() {
             return;
@@ -125,8 +125,8 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// A block that holds nothing valid is about to be erased. What its data depend on goes to flash first: units that were moved out of
-    /// it, or replaced what it held, may lie in the controller's memory, and so may the word that they were trimmed.
+    /// Called before a block without valid units is erased. Everything that replaces its data goes to flash first: units that were moved out of
+    /// it, or newer versions of its units, may still lie in the controller's memory, and so may the records of their trims.
     pub(crate) fn before_erase(&mut self, block: SuperblockId) {
         let Some(persist) = &self.persist else { return };
         if !persist.power_loss_protection {
@@ -144,7 +144,7 @@ impl<M: Media> Ftl<M> {
         self.event(Event::Erase { block });
     }
 
-    /// A block was erased.
+    /// Called after a block was erased.
     pub(crate) fn after_erase(&mut self, block: SuperblockId) {
         let Some(persist) = &mut self.persist else { return };
         let units = self.layout.unit(block, 0).0..self.layout.unit(block, 0).0 + self.units_per_block;
@@ -158,9 +158,9 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Makes sure that all that was written, trimmed and remapped so far survives a power cut. With power-loss protection it does
-    /// so anyway; without it open pages are padded, stripes are closed, and the journal is written. It is done unless the drive is dead; a
-    /// demand or a pause is to be answered as that of a write.
+    /// Makes sure that all that was written, trimmed and remapped so far survives a power cut. With power-loss protection it survives
+    /// anyway. Without it open pages are padded, stripes are closed, and the journal is written. The flush is complete unless the drive is
+    /// dead. Answer a demand or a pause as that of a write.
     pub fn flush(&mut self) -> Outcome {
         if self.persist.as_ref().is_none_or(|persist| persist.power_loss_protection) {
             return Outcome::Done;
@@ -173,10 +173,10 @@ impl<M: Media> Ftl<M> {
         if let Outcome::Dead(_) = closed {
             return closed;
         }
-        // Parity takes room, and what collection moved for it may lie in open pages.
+        // Parity takes room, and units that collection moved to make that room may lie in open pages.
         self.harden();
         let reclaimed = self.reclaim();
-        // There may be room now for parity that found none, whatever collection stopped at.
+        // There may now be room for parity that found none, whatever stopped collection.
         let again = if matches!(reclaimed, Outcome::Dead(_)) { reclaimed } else { self.close_stripes() };
         let stop = [again, reclaimed, closed].into_iter().find(|outcome| *outcome != Outcome::Done);
         self.harden();
@@ -192,7 +192,7 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Programs what lies in the controller's memory, and fills the wordlines that it lies on: no later program tears it.
+    /// Programs the units in the controller's memory, and fills the wordlines that they lie on, so that no later program tears them.
     fn harden(&mut self) {
         let Some(persist) = &self.persist else { return };
         let per_wordline = self.layout.units_per_page() * persist.wordline;
@@ -213,7 +213,7 @@ impl<M: Media> Ftl<M> {
         self.write_journal();
     }
 
-    /// Programs the journal's records, a page of them after the other. Without a free block they stay where they are.
+    /// Programs the journal's records, page by page. Without a free block they stay in memory.
     fn write_journal(&mut self) {
         while let Some(persist) = &self.persist
             && !persist.journal.is_empty()
@@ -229,7 +229,7 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Programs a page of the metadata area. False where no block is free for it.
+    /// Programs a page of the metadata area. Returns `false` if no block is free for it.
     fn write_meta(&mut self, page: MetaPage) -> bool {
         let Some((block, row)) = self.meta_page() else { return false };
         let per_page = self.layout.units_per_page();
@@ -242,7 +242,7 @@ impl<M: Media> Ftl<M> {
         self.event(Event::Program { block, page: row });
         self.note_meta(block, row, &page);
         self.stamp(block, row..row + 1);
-        // The area tells of programs before it, and is read back from its end: none of its pages is missing between others.
+        // The area records earlier programs and is read from its end backwards, so no page may be missing between others.
         self.media.barrier(Barrier::Changes);
         self.program_media(block, row..row + 1, Task::GarbageCollection);
         let Some(persist) = &mut self.persist else { return false };
@@ -257,7 +257,7 @@ impl<M: Media> Ftl<M> {
         true
     }
 
-    /// The next page of the metadata area. Opens a block where the last one is full.
+    /// The next page of the metadata area. Opens a block if the last one is full.
     fn meta_page(&mut self) -> Option<(SuperblockId, u32)> {
         let pages = self.layout.pages_per_superblock();
         if self.persist.as_ref()?.area.next().is_none_or(|(_, next)| next == pages) {
@@ -266,7 +266,7 @@ impl<M: Media> Ftl<M> {
         self.persist.as_ref()?.area.next()
     }
 
-    /// Opens a block for the metadata area, of the domain with most free ones.
+    /// Opens a block for the metadata area, in the domain with the most free blocks.
     fn open_meta(&mut self) -> Option<()> {
         let most =
             (0..self.domains.len()).max_by_key(|domain| (self.domains[*domain].free.len(), usize::MAX - domain))?;
@@ -277,8 +277,8 @@ impl<M: Media> Ftl<M> {
         Some(())
     }
 
-    /// Writes the summaries that are due, and erases what of the metadata area tells nothing more. A block at least is free for each
-    /// domain where this is called.
+    /// Writes the summaries that are due, and erases obsolete blocks of the metadata area. When this is called, at least one block is free
+    /// for each domain.
     pub(crate) fn keep(&mut self) -> Outcome {
         if self.persist.is_none() {
             return Outcome::Done;
@@ -289,7 +289,7 @@ impl<M: Media> Ftl<M> {
         self.keep_journal_short();
         for _ in 0..self.summaries_due() {
             if self.persist.as_ref().is_some_and(|persist| !persist.power_loss_protection) {
-                // A summary tells of units that must not be lost after it.
+                // Units that a summary records must not be lost after it.
                 self.harden();
             }
             let Some(part) = self.persist.as_ref().map(|persist| persist.area.next_part) else { break };
@@ -307,8 +307,8 @@ impl<M: Media> Ftl<M> {
         Outcome::Done
     }
 
-    /// Opens the metadata area's next block while collection is at rest: in its midst the journal may have to be written, and no
-    /// block may be free.
+    /// Opens the metadata area's next block while no collection runs. During a collection the journal may have to be written when no
+    /// block is free.
     fn open_ahead(&mut self) -> Option<Outcome> {
         let pages = self.layout.pages_per_superblock();
         if self.persist.as_ref()?.area.next().is_some_and(|(_, next)| next + JOURNAL_AHEAD <= pages) {
@@ -321,7 +321,7 @@ impl<M: Media> Ftl<M> {
         })
     }
 
-    /// The journal's records leave the controller's memory once they fill a page.
+    /// Writes the journal's records to flash once they fill a page.
     fn keep_journal_short(&mut self) {
         let Some(persist) = &self.persist else { return };
         if persist.journal.len() >= persist.area.records_per_page() {
@@ -336,7 +336,7 @@ impl<M: Media> Ftl<M> {
         persist.policy.due(&view).max(persist.area.journal_owed).min(parts)
     }
 
-    /// Erases the oldest block of the metadata area while no page of it tells anything, and counts them.
+    /// Erases the oldest blocks of the metadata area whose pages are all obsolete, and adds their number to `erased`.
     pub(super) fn drop_spent(&mut self, erased: &mut u64) -> Option<Outcome> {
         loop {
             let block = self.persist.as_ref()?.area.spent()?;
@@ -356,12 +356,12 @@ impl<M: Media> Ftl<M> {
     /// Erases a block that is in no index.
     pub(crate) fn recycle_unclosed(&mut self, block: SuperblockId, cause: EraseCause) -> Recycled {
         let domain = self.layout.domain(block);
-        // Policies are told of no erase of a block that they did not hear was closed.
+        // Policies hear of an erase only for blocks that they heard were closed.
         self.domains[domain].tell(BlockEvent::Closed, block, self.erase_count[block.index()]);
         self.recycle(domain, block, cause)
     }
 
-    /// Forgets the blocks that summaries tell all of: after each summary those that were opened first, after a round all.
+    /// Forgets the blocks that summaries cover completely. After each summary those that were opened first are checked, after a round all.
     fn forget_opened(&mut self) {
         while let Some(block) = self.persist.as_ref().and_then(|persist| persist.nvram.opened.front().copied())
             && self.is_told(block)
@@ -376,7 +376,7 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Whether summaries tell all of a block.
+    /// Whether summaries cover a block completely.
     fn is_told(&self, block: SuperblockId) -> bool {
         let Some(persist) = &self.persist else { return true };
         let is_open = || self.domain_of(block).open().any(|frontier| frontier.block == block);
@@ -384,7 +384,7 @@ impl<M: Media> Ftl<M> {
         !persist.nvram.used[block.index()] || is_old() && !is_open()
     }
 
-    /// Makes room in the remap log for the entries of a command that remaps these units. False where there is none to be made.
+    /// Makes room in the remap log for the entries of a command that remaps these units. Returns `false` if that is impossible.
     pub(crate) fn make_log_room(&mut self, units: impl Fn(&Self) -> Vec<u32>) -> bool {
         loop {
             let wanted = units(self);
@@ -402,7 +402,7 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Moves what a block holds, so that its entries of the remap log go.
+    /// Moves the data of a block, so that its entries leave the remap log.
     fn clean(&mut self, block: SuperblockId) -> bool {
         let domain = self.layout.domain(block);
         self.close_early(domain, block);
@@ -417,7 +417,7 @@ impl<M: Media> Ftl<M> {
         !matches!(recycled, Some(Outcome::Dead(_))) && !matches!(self.reclaim_domain(domain), Outcome::Dead(_))
     }
 
-    /// Whether a power cut may take a physical unit: it lies in the controller's buffer, or on a wordline that takes more programs.
+    /// Whether a power cut may lose a physical unit: it lies in the controller's buffer, or on a wordline that is not full.
     pub(crate) fn is_volatile(&self, unit: UnitId) -> bool {
         let Some(persist) = &self.persist else { return false };
         if persist.power_loss_protection {
@@ -430,7 +430,7 @@ impl<M: Media> Ftl<M> {
         persist.oob.stamp(self.layout.page_of(unit)) == Stamp::Erased || self.domain_of(block).open().any(is_on_its)
     }
 
-    /// Programs what lies in the controller's memory where a unit of a range does.
+    /// Programs the units in the controller's memory if a unit of this range is among them.
     pub(crate) fn harden_units(&mut self, first: Lpn, units: u32) {
         let is_volatile = |logical: Lpn| self.lookup(logical).is_some_and(|unit| self.is_volatile(unit));
         if self.persist.is_some() && Lpn::all(first.0..first.0 + units).any(is_volatile) {
@@ -438,20 +438,20 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// The journal has grown by what the host gave up: it is written where it fills a page, and the summaries that it is owed are.
+    /// Called when the host gave up data and the journal has grown. Writes the journal if it fills a page, and then the summaries that are due.
     pub(crate) fn keep_what_was_given_up(&mut self) {
         let is_due = |persist: &Persist| {
             persist.journal.len() >= persist.area.records_per_page() || persist.area.journal_owed > 0
         };
         if self.dead.is_none() && self.persist.as_deref().is_some_and(is_due) {
-            // A drive that this kills says so at the next write. Space that it demands is demanded again by the next block that retires.
+            // If the drive dies here, the next write reports it. The next block that retires repeats a demand for space.
             let _ = self.keep();
         }
     }
 }
 
 impl Persist {
-    /// The remap log's entries, and how many fit.
+    /// Number of entries in the remap log, and how many fit.
     pub(crate) fn remap_log(&self) -> (usize, usize) {
         (self.nvram.remaps.len(), self.nvram.remaps.entries_max())
     }

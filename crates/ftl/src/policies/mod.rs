@@ -1,4 +1,4 @@
-//! Policies: one trait a question, one file an answer, one visible list a family.
+//! Policies: a trait for each question, a file for each answer, a public list for each family.
 //!
 //! A policy sees a read-only view, returns a decision and changes nothing but itself. It hears of blocks, never of
 //! pages. The mechanism checks the answer and carries it out.
@@ -27,20 +27,20 @@ use wane_nand::Task;
 use wane_sim::Stream;
 use wane_units::SuperblockId;
 
-/// What a policy is told before all else. On a drive with `ftl.domain = "die"` each die has a policy of its own.
+/// What a policy learns about its domain before anything else. On a drive with `ftl.domain = "die"` each die has its own policy.
 #[derive(Clone, Debug)]
 pub struct Setting {
     /// The first block of the policy's domain. Superblocks count as blocks.
     pub first: SuperblockId,
-    /// Blocks of the domain: their ids follow the first one's.
+    /// Number of blocks in the domain. Their ids are consecutive from `first`.
     pub blocks: u32,
     /// Mapping units in a block.
     pub units_per_block: u32,
     /// Rated P/E cycles; `None` when the drive has no rating.
     pub endurance: Option<u32>,
-    /// T of the released FTLSim: blocks of the domain without the garbage collector's reserve.
+    /// Blocks of the domain without the garbage collector's reserve: T in the released FTLSim.
     pub rated_blocks: u32,
-    /// A random stream of the policy's own.
+    /// The policy's own random stream.
     pub stream: Stream,
 }
 
@@ -51,7 +51,7 @@ impl Setting {
     }
 }
 
-/// One of a drive's open streams, numbered from 0: data in one stream fill the same blocks.
+/// Number of one of a drive's open streams, from 0. Data of one stream fill the same blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct StreamId(pub u32);
 
@@ -61,22 +61,22 @@ impl StreamId {
     }
 }
 
-/// What a policy needs to have any effect, beside what every drive has. A scenario whose drive lacks it is refused.
+/// What a policy needs in order to have an effect, apart from what every drive has. A scenario whose drive lacks it is refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// It goes by raw bit errors, so the flash has a chip's.
+    /// The policy uses raw bit errors, so the flash must have a chip's error model.
     pub errors: bool,
-    /// It goes by days, so time passes.
+    /// The policy counts in days, so time must pass.
     pub time: bool,
-    /// It goes by the rated endurance, so the drive has one.
+    /// The policy uses the rated endurance, so the drive must have one.
     pub endurance: bool,
-    /// It spreads pages over dies, so writing goes from die to die.
+    /// The policy spreads pages over dies, so consecutive writes must go to different dies.
     pub dies: bool,
-    /// It goes by single host requests, so that each is handed in by itself.
+    /// The policy looks at single host requests, so each must be handed in separately.
     pub requests: bool,
-    /// Free blocks that one of its actions takes at once.
+    /// Free blocks that one action of the policy takes at once.
     pub free_blocks: u32,
-    /// Most firmware blocks of a domain, as it looks at all of them; `None` where it looks at few.
+    /// Most firmware blocks that a domain may have, for a policy that looks at all of them; `None` if it looks at few.
     pub blocks_max: Option<u32>,
 }
 
@@ -89,12 +89,12 @@ pub enum EraseCause {
     WearLeveling,
     /// Scrubbing moved its data away.
     Scrub,
-    /// The metadata area needs it no longer.
+    /// The metadata area no longer needs it.
     Metadata,
 }
 
 impl EraseCause {
-    /// For whom the flash works then.
+    /// The task that the flash works for during such an erase.
     pub fn task(self) -> Task {
         match self {
             Self::GarbageCollection | Self::Metadata => Task::GarbageCollection,
@@ -113,6 +113,6 @@ pub enum BlockEvent {
     Closed,
     /// It was erased and is free.
     Erased(EraseCause),
-    /// It left service for ever.
+    /// It left service permanently.
     Retired,
 }

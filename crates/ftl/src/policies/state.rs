@@ -1,46 +1,46 @@
-//! What policies remember: how it is saved and taken up again, and what they are told when wear was projected.
+//! A policy's state: how it is saved and restored, and what a policy learns when wear was projected.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use wane_registry::Builtin;
 use wane_units::{BlockState, SuperblockId};
 
-/// What a policy remembers, as plain data that any format of serde can write.
+/// A policy's state as plain data, which any format of serde can write.
 pub type SavedState = serde_json::Value;
 
-/// A saved state that a policy cannot take up.
+/// Why a policy cannot restore a saved state.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StateError {
-    /// The policy has no way to do it.
+    /// The policy does not implement `restore`.
     #[error("the policy cannot take up a saved state, since it does not implement `restore`")]
     Unsupported,
-    /// It was saved by another policy.
+    /// Another policy saved the state.
     #[error("the state was saved by policy \"{found}\", and this is \"{wanted}\"")]
     AnotherPolicy {
-        /// Who saved it.
+        /// Name of the policy that saved it.
         found: String,
-        /// Who was to take it up.
+        /// Name of the policy that should restore it.
         wanted: &'static str,
     },
-    /// It is damaged.
+    /// The state is damaged.
     #[error("the state is damaged: {0}")]
     Damaged(String),
 }
 
-/// A domain's blocks after their wear was projected, or at the start of a drive whose blocks were erased before: their erase
-/// counts are other than what policies heard of.
+/// A domain's blocks after a projection of wear, or at the start of a drive whose blocks were erased before. Their erase counts
+/// differ from those that policies heard of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProjectedWear<'a> {
     /// The first block.
     pub first: SuperblockId,
-    /// Erases of each block, the first one's first.
+    /// Erases of each block, starting with `first`.
     pub erase_count: &'a [u32],
-    /// Where each block stands.
+    /// State of each block.
     pub states: &'a [BlockState],
 }
 
 impl ProjectedWear<'_> {
-    /// The blocks, each with its erases and where it stands.
+    /// Returns the blocks, each with its erases and its state.
     pub fn blocks(&self) -> impl Iterator<Item = (SuperblockId, u32, BlockState)> {
         debug_assert_eq!(self.erase_count.len(), self.states.len(), "a block has an erase count and a state");
         let counts = self.erase_count.iter().zip(self.states);
@@ -48,13 +48,13 @@ impl ProjectedWear<'_> {
     }
 }
 
-/// A built-in's state: all of its fields, under its name.
+/// Saves a built-in policy: all of its fields, under its name.
 pub(crate) fn saved<P: Builtin + Serialize>(policy: &P) -> SavedState {
     let state = serde_json::to_value(policy).expect("a policy is plain data");
     serde_json::json!({ "policy": P::NAME, "state": state })
 }
 
-/// The built-in that [`saved`] gave a state.
+/// Restores a built-in policy from what [`saved`] returned.
 pub(crate) fn restored<P: Builtin + DeserializeOwned>(saved: &SavedState) -> Result<P, StateError> {
     let found = saved.get("policy").and_then(SavedState::as_str).unwrap_or_default();
     if found != P::NAME {
@@ -64,30 +64,30 @@ pub(crate) fn restored<P: Builtin + DeserializeOwned>(saved: &SavedState) -> Res
     serde_json::from_value(state).map_err(|error| StateError::Damaged(error.to_string()))
 }
 
-/// The part of a policy's trait that is about its state.
+/// The methods of a policy's trait that concern its state.
 macro_rules! remembers {
     () => {
-        /// What the policy remembers, its parameters included, so that a new one goes on from there as this one would. `None`:
-        /// it cannot be saved, and neither can a drive that has it.
+        /// Returns the policy's state with its parameters, so that a new policy can continue from there as this one would. `None`:
+        /// the policy cannot be saved, nor can a drive that uses it.
         fn save(&self) -> Option<$crate::policies::SavedState> {
             None
         }
 
-        /// Takes up what [`Self::save`] gave, on a drive of the same shape.
+        /// Restores what [`Self::save`] returned, on a drive of the same shape.
         ///
         /// # Errors
-        /// The state is another policy's or damaged, or the policy cannot do it.
+        /// Another policy saved the state, the state is damaged, or the policy does not implement this.
         fn restore(&mut self, _saved: &$crate::policies::SavedState) -> Result<(), $crate::policies::StateError> {
             Err($crate::policies::StateError::Unsupported)
         }
 
-        /// Hears that erase counts were projected, or right after it began that the blocks are not new. What the policy derived
-        /// from erase counts is to be derived again.
+        /// Tells the policy that erase counts were projected or, right after it began, that the blocks are not new. The policy must
+        /// recompute all that it derived from erase counts.
         fn resync(&mut self, _wear: &$crate::policies::ProjectedWear<'_>) {}
     };
 }
 
-/// That part, for a built-in: serde writes and reads all of it.
+/// The same methods for a built-in policy: serde writes and reads all of its fields.
 macro_rules! remembered_by_serde {
     () => {
         fn save(&self) -> Option<$crate::policies::SavedState> {

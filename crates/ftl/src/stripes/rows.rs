@@ -1,6 +1,6 @@
-//! The stripes as rows of words, each in as few lines of the cache as can be: one word of state, then the stripe's pages.
+//! The stripes as rows of words, each in as few cache lines as possible: one word of state, then the stripe's pages.
 //!
-//! Pages join stripes, and leave them, all over the table: whatever of a stripe lies apart is a miss more for each.
+//! Pages join and leave stripes all over the table, so any part of a stripe outside its row would cost another cache miss.
 
 use serde::{Deserialize, Serialize};
 use wane_units::prefetch;
@@ -9,36 +9,36 @@ use super::{NONE, StripeId};
 use crate::config::PageId;
 use crate::table::Table;
 
-/// Words of a line of the cache.
+/// Words of a cache line.
 const LINE_WORDS: usize = 16;
 
 const LIVE_BITS: u32 = 19;
 const JOINED_BITS: u32 = 11;
 
-/// Most pages of a stripe, and most valid units: what the word of state counts.
+/// Most pages of a stripe that the word of state can count; below it the most valid units.
 const JOINED_MAX: usize = (1 << JOINED_BITS) - 1;
 const LIVE_MAX: u32 = (1 << LIVE_BITS) - 1;
 
-/// Whether the word of state can count a stripe of so many pages of so many units.
+/// Whether the word of state can count a stripe of `data_pages` pages of `units_per_page` units.
 pub(super) fn are_counted(data_pages: u32, units_per_page: u32) -> bool {
     data_pages as usize <= JOINED_MAX && u64::from(data_pages) * u64::from(units_per_page) <= u64::from(LIVE_MAX)
 }
 
-/// How far a stripe is.
+/// Stage in the life of a stripe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Stage {
     Vacant,
     Filling,
     /// Full; its parity is written or about to be.
     Closed,
-    /// Released, with its number in the out-of-band data of pages.
+    /// Released, but its number is still in the out-of-band data of pages.
     Spent,
 }
 
-/// What is known of a stripe beside its pages.
+/// What is known of a stripe, apart from its pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct State {
-    /// Members so far, those whose block was erased included.
+    /// Number of members so far, including those whose block was erased.
     pub(super) joined: u32,
     /// Valid data units.
     pub(super) live: u32,
@@ -50,7 +50,7 @@ impl State {
         Self { joined: 0, live: 0, stage }
     }
 
-    /// Its word: valid units lowest, then members, then the stage.
+    /// Packs the state in a word: valid units in the lowest bits, then members, then the stage.
     #[inline(always)]
     fn word(self) -> u32 {
         debug_assert!(self.live <= LIVE_MAX && self.joined as usize <= JOINED_MAX, "{self:?} fits a word");
@@ -69,13 +69,13 @@ impl State {
     }
 }
 
-/// A row a stripe.
+/// One row for each stripe.
 pub(super) struct Rows {
     words: Table<u32>,
-    /// Words of a row. Those up to a line divide it, longer ones begin with one.
+    /// Words of a row. The length of a short row divides a cache line; a longer row starts at one.
     stride: usize,
     data_pages: usize,
-    /// Stripes that there ever were: rows behind them were never touched.
+    /// Number of stripes that there ever were. Rows beyond them were never touched.
     count: u32,
 }
 
@@ -104,17 +104,17 @@ impl Rows {
         Ok(Self { words: Table::zeroed(stride * most as usize)?, stride, data_pages, count: 0 })
     }
 
-    /// Stripes that there ever were.
+    /// Number of stripes that there ever were.
     pub(super) const fn len(&self) -> u32 {
         self.count
     }
 
-    /// Stripes, vacant ones with them.
+    /// All stripes, including vacant ones.
     pub(super) fn ids(&self) -> impl Iterator<Item = StripeId> + use<> {
         (0..self.count).map(StripeId)
     }
 
-    /// Another stripe, without pages; `None` where there is no room for it.
+    /// Adds a stripe without pages; `None` if there is no room for it.
     pub(super) fn add(&mut self, state: State) -> Option<StripeId> {
         let stripe = StripeId(self.count);
         if (self.count as usize + 1) * self.stride > self.words.len() {
@@ -148,7 +148,7 @@ impl Rows {
         self.row_mut(stripe)[0] = state.word();
     }
 
-    /// The pages of a stripe in the order in which they joined, [`NONE`] where one was erased or is still to come.
+    /// The pages of a stripe in the order in which they joined; [`NONE`] for one that was erased or has not joined yet.
     #[inline(always)]
     pub(super) fn members(&self, stripe: StripeId) -> &[u32] {
         &self.row(stripe)[1..]
@@ -159,7 +159,7 @@ impl Rows {
         &mut self.row_mut(stripe)[1..]
     }
 
-    /// A page with `live` valid units joins a stripe; gives how the stripe stands then.
+    /// Adds a page with `live` valid units to a stripe. Returns the stripe's new state.
     #[inline(always)]
     pub(super) fn join(&mut self, stripe: StripeId, page: PageId, live: u32) -> State {
         let row = self.row_mut(stripe);
@@ -170,17 +170,17 @@ impl Rows {
         state
     }
 
-    /// A stripe has a valid unit less; gives how it stands then.
+    /// Counts one valid unit less in a stripe. Returns the stripe's new state.
     #[inline(always)]
     pub(super) fn lose_unit(&mut self, stripe: StripeId) -> State {
         let word = &mut self.row_mut(stripe)[0];
         debug_assert!(State::of(*word).live > 0, "a stripe counts each valid unit of its pages");
-        // Valid units stand lowest in the word.
+        // Valid units are in the lowest bits of the word.
         *word -= 1;
         State::of(*word)
     }
 
-    /// A page leaves a stripe; gives how the stripe stands.
+    /// Takes a page out of a stripe. Returns the stripe's state.
     #[inline(always)]
     pub(super) fn leave(&mut self, stripe: StripeId, page: PageId) -> State {
         let (state, members) = self.row_mut(stripe).split_first_mut().expect("a row begins with its state");
@@ -189,19 +189,19 @@ impl Rows {
         State::of(*state)
     }
 
-    /// Brings a stripe into the cache; of a long one its state and the first of its pages.
+    /// Prefetches a stripe; of a long one its state and its first pages.
     #[inline(always)]
     pub(super) fn prefetch(&self, stripe: u32) {
         prefetch(&self.words, (stripe as usize).wrapping_mul(self.stride));
     }
 
-    /// All states and all members, one stripe's after the other's: the form in which they are kept.
+    /// All states and all members, stripe by stripe, as they are saved in a file.
     pub(super) fn taken_apart(&self) -> (Vec<State>, Vec<u32>) {
         let states = self.ids().map(|stripe| self.state(stripe)).collect();
         (states, self.ids().flat_map(|stripe| self.members(stripe)).copied().collect())
     }
 
-    /// Takes up what [`Rows::taken_apart`] gave; false where it is of other rows.
+    /// Restores what [`Rows::taken_apart`] returned. Returns `false` if it is of other rows.
     pub(super) fn put_together(&mut self, states: &[State], members: &[u32]) -> bool {
         let fits = |state: &State| state.live <= LIVE_MAX && state.joined as usize <= self.data_pages;
         if members.len() != states.len() * self.data_pages || !states.iter().all(fits) {

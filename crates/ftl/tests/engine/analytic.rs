@@ -1,4 +1,4 @@
-//! The engine against closed forms under uniform and sequential writes.
+//! Checks the engine against closed forms under uniform and sequential writes.
 
 use wane_ftl::policies::find;
 use wane_ftl::policies::victim::VICTIM_POLICIES;
@@ -10,7 +10,7 @@ use wane_units::{Bytes, Geometry, Lpn};
 
 use super::config;
 
-/// Writes these pages to their end.
+/// Writes all these pages.
 fn write(ftl: &mut Ftl<Array>, pages: &[u32]) {
     let mut done = 0;
     while done < pages.len() {
@@ -21,7 +21,7 @@ fn write(ftl: &mut Ftl<Array>, pages: &[u32]) {
     }
 }
 
-/// Write amplification over some drive writes after a fill and others to settle.
+/// Write amplification over `measure` drive writes, after a fill and `settle` drive writes.
 fn amplification(policy: &str, blocks: u32, pages_per_block: u32, settle: u64, measure: u64, sequential: bool) -> f64 {
     let rated = (f64::from(blocks) / 0.9) as u32;
     let logical = blocks * pages_per_block;
@@ -51,7 +51,7 @@ fn within(found: f64, want: f64, share: f64, what: &str) {
     assert!(off.abs() <= share, "{what}: {found} is {off:+.4} off {want}");
 }
 
-// What the closed forms call physical pages is what holds data: the blocks without the free reserve and the frontier.
+// The physical pages of the closed forms are those that hold data: the blocks without the free reserve and the frontier.
 #[test]
 fn fifo_meets_its_closed_form() {
     let alpha = f64::from((2048.0 / 0.9) as u32) / 2048.0;
@@ -83,7 +83,7 @@ fn sequential_writes_are_never_amplified() {
     }
 }
 
-/// A cell that the mean-field models are held against.
+/// A case in which the engine is compared with the mean-field models.
 struct Cell {
     victims: Victims,
     pages: u32,

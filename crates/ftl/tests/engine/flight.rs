@@ -1,4 +1,4 @@
-//! What the firmware asks of time, so that a power cut finds data in an order that it can come back from.
+//! The order in time that the firmware demands, so that it can recover from any power cut.
 
 use wane_ftl::policies::Builtin;
 use wane_ftl::policies::recovery::{Checkpoint, CheckpointParams};
@@ -7,7 +7,7 @@ use wane_nand::{Barrier, FlashOp, OpKind};
 use wane_testkit::StrictMedia;
 use wane_units::{Bytes, Geometry, Lpn, Ratio};
 
-/// Of a drive of superblocks over two dies that writes and collects: each program and erase with the barriers before it.
+/// Each program and erase, with the barriers before it, of a drive of superblocks over two dies that writes and collects.
 fn barriers(power_loss_protection: bool) -> Vec<(FlashOp, Vec<Barrier>)> {
     let geometry = Geometry::new(2, 1, 1, 16, 4, Bytes(4096)).expect("a small drive");
     let config = FtlConfig {
@@ -46,7 +46,7 @@ fn programs_and_erases_wait_for_what_a_power_cut_must_not_find_missing() {
         let programs = || listed.iter().filter(|(op, _)| op.kind == OpKind::Program);
         // A superblock is erased as a whole before any of its members is programmed.
         assert!(programs().filter(|(op, _)| op.page == 0).all(|(_, before)| before.contains(&Barrier::Erases)));
-        // Pages of the metadata area come after all that they tell of; the others do not wait.
+        // Pages of the metadata area come after all that they record; the others do not wait.
         let is_metadata = |before: &Vec<Barrier>| before.contains(&Barrier::Changes);
         let metadata = programs().filter(|(_, before)| is_metadata(before)).count();
         assert!((20..100).contains(&metadata), "{metadata} pages of the metadata area");
@@ -57,7 +57,7 @@ fn programs_and_erases_wait_for_what_a_power_cut_must_not_find_missing() {
             .map(|(_, before)| before == &[Barrier::Programs])
             .collect();
         let waiting = erases.iter().filter(|waits| **waits).count();
-        // With power-loss protection those of the metadata area alone, the lesser part.
+        // With power-loss protection only those of the metadata area wait, which are fewer than half.
         let expected = if power_loss_protection { 1..erases.len() / 2 } else { erases.len()..erases.len() + 1 };
         assert!(expected.contains(&waiting), "{waiting} of {} erases wait for programs", erases.len());
     }

@@ -1,4 +1,4 @@
-//! The engine against hand-executed traces, a plain oracle and closed forms.
+//! Checks the engine against hand-executed traces, a plain oracle and closed forms.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -105,7 +105,7 @@ fn a_trim_of_many_units_is_many_trims() {
     }
 }
 
-/// Many units at once go to the dies by a plan, one alone without it where pages have several units.
+/// Many units at once go to the dies by a plan. If pages have several units, a single unit goes without it.
 #[test]
 fn on_several_dies_it_does_not_matter_how_the_host_cuts_its_requests() {
     // (dies, units a page, percent of the flash that is exported, wear leveler)
@@ -141,7 +141,7 @@ fn on_several_dies_it_does_not_matter_how_the_host_cuts_its_requests() {
             let count = [1, 2, 7, 64, 500][round % 5];
             let mut request: Vec<Lpn> = (0..count).map(|_| Lpn(stream.below(u64::from(bound)) as u32)).collect();
             if percent > 80 && round > 200 {
-                // Nothing of the first die's becomes invalid, so that it fills up and is passed over.
+                // No unit of the first die becomes invalid, so it fills up and is skipped.
                 let block = |unit: UnitId| SuperblockId(unit.0 / (16 * units_per_page));
                 let is_elsewhere = |unit: UnitId| at_once.layout().domain(block(unit)) > 0;
                 request.retain(|unit| at_once.lookup(*unit).is_none_or(is_elsewhere));
@@ -168,7 +168,7 @@ fn on_several_dies_it_does_not_matter_how_the_host_cuts_its_requests() {
     }
 }
 
-/// From here on map entries are asked for in two steps, by code that smaller drives do not run.
+/// From this size on map entries are prefetched in two steps, by code that smaller drives do not run.
 #[test]
 fn a_drive_whose_map_is_far_away_keeps_what_was_written() {
     let (logical, blocks) = (1 << 22, 16_800);

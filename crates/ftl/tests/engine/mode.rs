@@ -1,4 +1,4 @@
-//! Degraded drives, thresholds that change while a drive lives, and unforced collection.
+//! Degraded drives, thresholds that change during a drive's life, and unforced collection.
 
 use wane_ftl::policies::allocation::ALLOCATION_POLICIES;
 use wane_ftl::policies::capacity::CAPACITY_POLICIES;
@@ -37,7 +37,7 @@ fn new(config: FtlConfig) -> Ftl<Array> {
     Ftl::new(Array::new(Geometry::flat(BLOCKS, PAGES, Bytes(4096)).unwrap()), config).unwrap()
 }
 
-/// Writes one of the first `footprint` units, and reads another; answers no demand.
+/// Writes one of the first `footprint` units and reads another. Answers no demand.
 fn step(ftl: &mut Ftl<Array>, stream: &mut Stream, footprint: u32) -> Outcome {
     let unit = |stream: &mut Stream| Lpn(stream.below(u64::from(footprint)) as u32);
     let (_, outcome) = ftl.write(&[unit(stream)]);
@@ -48,7 +48,7 @@ fn step(ftl: &mut Ftl<Array>, stream: &mut Stream, footprint: u32) -> Outcome {
     }
 }
 
-/// Lives until the drive is degraded or dead, and checks its invariants on the way.
+/// Writes until `until` holds or the drive is dead, and checks its invariants on the way.
 fn live(ftl: &mut Ftl<Array>, stream: &mut Stream, footprint: u32, until: impl Fn(&Ftl<Array>) -> bool) {
     for number in 0u32.. {
         assert!(number < 1_000_000, "a drive that is written dies");
@@ -140,7 +140,7 @@ fn a_lower_threshold_retires_free_blocks_at_once_and_others_at_their_next_erase(
 
 #[test]
 fn a_threshold_at_the_rating_changes_nothing() {
-    // The null test: a capacity-variant drive whose blocks all serve to their rating lives like one of fixed capacity without wear leveling.
+    // The null test: a capacity-variant drive whose blocks all serve up to their rating lives like one of fixed capacity without wear leveling.
     let same_policy = || FtlConfig {
         victim: policy(VICTIM_POLICIES, "wear-focusing", "reads = 0.0"),
         retire: policy(RETIRE_POLICIES, "at-erases", "erases = 30"),

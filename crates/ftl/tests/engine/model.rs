@@ -1,5 +1,5 @@
-//! Random commands against a plain oracle, on tiny drives where rare paths are common. The medium is strict, and every
-//! invariant is checked after every step.
+//! Random commands, checked against a plain oracle, on tiny drives where rare paths are common. The medium is strict, and
+//! every invariant is checked after every step.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -58,7 +58,7 @@ struct Drive {
     wordline_pages: u32,
 }
 
-/// Relocates whatever was read.
+/// Relocates every block that was read.
 #[derive(Clone)]
 struct Eager;
 
@@ -71,7 +71,7 @@ impl ScrubPolicy for Eager {
     }
 }
 
-/// Two streams of the host's by turns, two of the firmware's.
+/// Two alternating streams of the host, two of the firmware.
 #[derive(Clone)]
 struct Scattered {
     asked: u32,
@@ -107,14 +107,14 @@ fn placement(drive: &Drive) -> Box<dyn PlacementPolicy> {
     }
 }
 
-/// When blocks retire: `at-erases` a little before the rating.
+/// The drive's retirement policy; `at-erases` retires a little before the rating.
 fn retire(drive: &Drive) -> Box<dyn RetirePolicy> {
     let name = ["at-endurance", "at-gc-erase", "never", "at-erases"][drive.retire];
     let parameters = if name == "at-erases" { format!("erases = {}", drive.endurance - 2) } else { String::new() };
     policy(find(RETIRE_POLICIES, name).unwrap(), &parameters)
 }
 
-/// The drive's redundancy, or none where its stripes have no dies to go to.
+/// The drive's redundancy, or none if it has too few dies for stripes.
 fn redundancy(drive: &Drive, unit: EraseGroup, domain: Pooling) -> Box<dyn RedundancyPolicy> {
     let data_pages = drive.dies - 1;
     let rotates = domain == Pooling::Die || unit == EraseGroup::Superblock;
@@ -211,7 +211,7 @@ fn build(drive: &Drive) -> Ftl<StrictMedia> {
         remap_log: Bytes(1 << 20),
         streams: wane_sim::Streams::new(7),
     };
-    // A checkpoint tells of no stripes, and some drives have no room for metadata.
+    // A checkpoint cannot record stripes, and some drives have no room for metadata.
     let kept = Ftl::new(StrictMedia::new(geometry), config.clone());
     let without = || FtlConfig { recovery: policy(&RECOVERY_POLICIES[0], ""), ..config };
     let mut ftl = kept.unwrap_or_else(|_| Ftl::new(StrictMedia::new(geometry), without()).unwrap());
@@ -219,7 +219,7 @@ fn build(drive: &Drive) -> Ftl<StrictMedia> {
     ftl
 }
 
-/// The oracle: the write that each page holds, and how many writes were made.
+/// The oracle: the write that each page holds, and the number of writes.
 #[derive(Default)]
 struct Oracle {
     mapped: BTreeMap<u32, Content>,
@@ -241,12 +241,12 @@ impl Oracle {
     }
 }
 
-/// Writes, answering demands as a host that keeps nothing above what is exported. False when the drive is dead.
+/// Writes and answers demands, as a host that keeps nothing above the exported space. Returns `false` when the drive is dead.
 fn write(ftl: &mut Ftl<StrictMedia>, oracle: &mut Oracle, pages: &[u16]) -> bool {
     let mut left: Vec<u16> = pages.to_vec();
     while !left.is_empty() && ftl.exported() > 0 {
         let slots: Vec<u32> = left.iter().map(|page| u32::from(*page) % ftl.exported()).collect();
-        // Every write is told from every other.
+        // Every write has its own content.
         let contents: Vec<Content> =
             (oracle.written..).zip(&slots).map(|(version, slot)| Content { unit: Lpn(*slot), version }).collect();
         let tags: Vec<Option<Content>> = contents.iter().copied().map(Some).collect();
@@ -262,7 +262,7 @@ fn write(ftl: &mut Ftl<StrictMedia>, oracle: &mut Oracle, pages: &[u16]) -> bool
     ftl.exported() > 0
 }
 
-/// Remaps where that is allowed, and finds it refused where not.
+/// Remaps, and checks that this is refused exactly if it is not allowed.
 fn remap(ftl: &mut Ftl<StrictMedia>, oracle: &mut Oracle, to: (u32, u32), from: (u32, u32)) {
     let units = |(first, units): (u32, u32)| first..first + units;
     let overlap = units(to).any(|unit| units(from).contains(&unit));
@@ -279,20 +279,20 @@ fn remap(ftl: &mut Ftl<StrictMedia>, oracle: &mut Oracle, to: (u32, u32), from: 
             None => oracle.mapped.remove(&unit),
         };
     }
-    // Without a remap log it programs nothing, nor does it for the host with one.
+    // Without a remap log a remap programs nothing. With one it programs nothing for the host.
     if !ftl.keeps_out_of_band() {
         assert_eq!(ftl.counters().programmed_total(), programmed, "a remap programs nothing");
     }
 }
 
-/// Scrubs once. False when the drive is dead.
+/// Scrubs once. Returns `false` when the drive is dead.
 fn scrub(ftl: &mut Ftl<StrictMedia>, oracle: &mut Oracle) -> bool {
     let mut outcome = ftl.scrub().unwrap_or(Outcome::Done);
     settle(ftl, oracle, &mut outcome);
     !matches!(outcome, Outcome::Dead(_))
 }
 
-/// Takes a block out of service, or finds why it stays. False when the drive is dead.
+/// Takes a block out of service, or checks why it stays. Returns `false` when the drive is dead.
 fn retire_block(ftl: &mut Ftl<StrictMedia>, oracle: &mut Oracle, raw: u16) -> bool {
     let block = SuperblockId(u32::from(raw) % (ftl.layout().blocks() + 1));
     let retired = ftl.retired_blocks();
@@ -319,7 +319,7 @@ fn retire_block(ftl: &mut Ftl<StrictMedia>, oracle: &mut Oracle, raw: u16) -> bo
     }
 }
 
-/// Answers demands, and goes on after pauses.
+/// Answers demands and continues after pauses.
 fn settle(ftl: &mut Ftl<StrictMedia>, oracle: &mut Oracle, outcome: &mut Outcome) {
     loop {
         *outcome = match *outcome {
@@ -357,7 +357,7 @@ proptest! {
         let mut oracle = Oracle::default();
         for command in commands {
             if ftl.exported() == 0 {
-                // Blocks that wear alike retire together: the drive has given up all that it had.
+                // Equally worn blocks retire together: the drive has given up all its space.
                 break;
             }
             let exported = ftl.exported();

@@ -10,7 +10,7 @@ use wane_units::{BlockState, SuperblockId};
 
 use super::saved::{drives, live, new};
 
-/// The counts with so many more on each block, the more the higher its id.
+/// The erase counts with some more on each block, up to `most`: the higher the id, the more.
 fn grown(ftl: &Ftl<Array>, most: u32) -> Vec<u32> {
     let blocks = ftl.erase_counts().len() as u32;
     (0..).zip(ftl.erase_counts()).map(|(block, count)| count + most * block / blocks).collect()
@@ -114,7 +114,7 @@ fn policies_and_the_life_used_count_projected_erases() {
     let wanted = vec![30; ftl.erase_counts().len()];
     ftl.project_wear(&wanted, 0.5, Worn::AtOnce).unwrap();
     assert!((ftl.life_used().unwrap() - before - 0.5).abs() < 1e-9, "half of 60 erases");
-    // PWL goes by the mean of garbage collection's erases, of which it has 15: it begins at 10 % of 60.
+    // PWL uses the mean number of erases by garbage collection, which is 15 here. It starts at 10 % of 60.
     live(&mut ftl, &mut Streams::new(5).stream("writes"), 3000);
     assert_eq!(ftl.counters().policy_refusals, 0);
     ftl.check().unwrap();
@@ -131,8 +131,8 @@ fn what_no_drive_can_take_is_refused_and_changes_nothing() {
     };
     for (counts, share, want) in [
         (vec![1], 0.0, "1 erase counts for 64 firmware blocks"),
-        (with(3, 0), 0.0, "a projection takes no erase back"),
-        (with(3, u32::MAX), 0.0, "is to have 4294967295"),
+        (with(3, 0), 0.0, "a projection cannot lower erase counts"),
+        (with(3, u32::MAX), 0.0, "would have 4294967295"),
         (now.clone(), 1.5, "a share of 1.5"),
         (now.clone(), f64::NAN, "a share of NaN"),
     ] {

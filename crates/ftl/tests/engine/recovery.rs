@@ -1,5 +1,5 @@
-//! What a drive writes so that it survives a power cut, and what it reads after one. That it comes back at all is the crash explorer's
-//! (`wane_testkit::crash`).
+//! What a drive writes so that it survives a power cut, and what it reads after one. The crash explorer (`wane_testkit::crash`) checks
+//! that it recovers at all.
 
 use std::num::NonZeroU32;
 
@@ -18,7 +18,7 @@ use wane_units::{Bytes, Geometry, Lpn, SuperblockId};
 
 const BLOCKS: u32 = 40;
 const PAGES: u32 = 16;
-/// A summary of the map tells of 16 units.
+/// A summary of the map covers 16 units.
 const PAGE: Bytes = Bytes(64);
 
 fn policy<T>(family: &[Entry<T>], name: &str, parameters: &str) -> T {
@@ -85,7 +85,7 @@ fn a_full_scan_reads_every_programmed_page_and_writes_nothing_until_something_is
     assert!(report.data_pages_read > u64::from(20 * PAGES), "{report:?}");
 }
 
-/// With power-loss protection no copy of the map is kept; the explorer's drives keep one.
+/// With power-loss protection no copy of the map is kept. The explorer's drives keep one.
 #[test]
 fn a_checkpoint_without_a_copy_of_the_map_is_the_one_with_it() {
     let config = kept("checkpoint", "interval = 8");
@@ -116,7 +116,7 @@ fn without_protection_a_flush_pads_and_writes_the_journal() {
         ftl.write(&[Lpn(0), Lpn(1), Lpn(2), Lpn(3), Lpn(4)]);
         assert_eq!(ftl.flush(), Outcome::Done);
         assert_eq!(ftl.counters().programmed_padding, padding);
-        // A page of the journal, and the summary that it is owed: 4 units each.
+        // A page of the journal and the summary that is due for it: 4 units each.
         ftl.trim(&[Lpn(0)]).unwrap();
         assert_eq!(ftl.flush(), Outcome::Done);
         assert_eq!(ftl.counters().programmed_metadata, metadata);
@@ -181,7 +181,7 @@ fn a_drive_that_keeps_nothing_does_not_recover() {
     assert!(Ftl::recover(cut(), kept("full-scan", "")).is_ok());
 }
 
-/// Of four dies, with stripes over all of them.
+/// A drive of four dies, with stripes over all of them.
 fn striped(recovery: &str, power_loss_protection: bool) -> FtlConfig {
     FtlConfig {
         domain: Pooling::Die,
@@ -201,7 +201,7 @@ fn striped_media() -> FailingMedia {
 fn a_checkpoint_tells_of_no_stripes() {
     let refused = Ftl::new(striped_media(), striped("checkpoint", true)).err();
     assert!(matches!(refused, Some(BuildError::Contradiction { setting: RefusedSetting::Recovery, .. })));
-    // Stripes of one page may be all that there is, where a flush closes them.
+    // If a flush closes stripes, all of them may have one page.
     for (power_loss_protection, most) in [(true, 540), (false, 360)] {
         let config = FtlConfig { logical_units: 2000, ..striped("full-scan", power_loss_protection) };
         let refused = Ftl::new(striped_media(), config).err().unwrap().to_string();
@@ -248,7 +248,7 @@ fn a_flush_closes_stripes_though_a_block_retires_in_it() {
             let before = places(&ftl);
             let flushed = ftl.flush();
             stopped += u32::from(matches!(flushed, Outcome::Demand(_)));
-            // What collection moves meanwhile joins new stripes.
+            // Units that collection moves meanwhile join new stripes.
             let stays = |unit: &Lpn| ftl.lookup(*unit) == before[unit.index()];
             let mut open = Lpn::all(0..ftl.exported()).filter(|unit| ftl.protection(*unit) == Protection::InController);
             let open = open.find(stays);
@@ -271,7 +271,7 @@ fn parity_gives_back_a_page_that_the_cut_tore_with_another_one_of_its_wordline()
     for power_loss_protection in [true, false] {
         let config = striped("full-scan", power_loss_protection);
         let mut ftl = Ftl::new(striped_media(), config.clone()).unwrap();
-        // A page on each die but the one that takes parity.
+        // A page on each die except the one that takes parity.
         let tags =
             |units: &[u32]| units.iter().map(|unit| Some(Content { unit: Lpn(*unit), version: 7 })).collect::<Vec<_>>();
         ftl.write_tagged(&[0, 1, 2].map(Lpn), &tags(&[0, 1, 2]));
@@ -328,7 +328,7 @@ fn lost_data_stay_lost() {
             ftl.write_uncorrectable(unit).unwrap();
         }
         ftl.remap(Lpn(100), Lpn(4), 1, 1).unwrap();
-        // What is written is lost no longer. Then the lost units' block is collected, and their page says that it holds nothing of theirs.
+        // Written units are no longer lost. Then the lost units' block is collected, and their new page says that it holds none of their data.
         for round in 0..2 {
             let lost: Vec<Lpn> = all.iter().copied().filter(|unit| ftl.is_lost(*unit)).collect();
             assert_eq!(lost, [3, 5, 100].map(Lpn));

@@ -11,10 +11,10 @@ use wane_nand::{FlashOp, Health, Media, OpKind, Purpose};
 use wane_testkit::{FailingMedia, StrictMedia};
 use wane_units::{BlockId, Bytes, Geometry, Lpn, Ppn, SuperblockId, UnitId};
 
-/// Logical units: even with as much parity, a third of the flash is spare.
+/// Logical units. Even with an equal amount of parity, a third of the flash is spare.
 const UNITS: u32 = 300;
 
-/// Parity leaves these no spare.
+/// With this many logical units parity leaves no spare.
 const CROWDED: u32 = 7500;
 
 /// Four dies of 16 blocks of 8 pages, 2 mapping units a page.
@@ -79,7 +79,7 @@ fn one_page_of_parity_is_written_for_every_full_stripe() {
 
 #[test]
 fn a_die_that_collects_many_victims_in_a_row_leaves_no_stripe_unfinished() {
-    // Victims are nearly full, so that a die copies ten blocks of 128 pages for each one that it gains.
+    // Victims are nearly full, so a die copies ten blocks of 128 pages for each one that it gains.
     let geometry = Geometry::new(4, 2, 1, 64, 128, Bytes(8192)).unwrap();
     let config = FtlConfig {
         units_per_page: 2,
@@ -108,7 +108,7 @@ fn lost_parity_is_made_again_from_its_data() {
         let pages = ftl.media().geometry().pages();
         let mut stream = wane_sim::Streams::new(9).stream("test");
         for _ in 0..400 {
-            // Every page without data of the host: of those only parity is relocated.
+            // Every page without host data: of those only parity is relocated.
             let data: BTreeSet<u32> =
                 (0..UNITS).filter_map(|unit| ftl.lookup(Lpn(unit))).map(|unit| unit.0 / 2).collect();
             ftl.media_mut().failing = (0..pages).filter(|page| !data.contains(page)).map(Ppn).collect();
@@ -243,7 +243,7 @@ fn data_lost_in_a_relocation_stay_lost_until_they_are_written_or_trimmed() {
             "only what moved is lost"
         );
         ftl.check().unwrap();
-        // Pages read well now, and still do not hold what the host wrote, however often they move.
+        // Pages can be read now, but still do not hold what the host wrote, however often they move.
         for _ in 0..2 {
             let moved: Vec<u32> =
                 (0..UNITS).cycle().take(900).filter(|unit| unit % 3 == 0 && !lost.contains(unit)).collect();
@@ -390,13 +390,13 @@ fn reads_are_offered_the_rest_of_their_stripe_on_the_other_dies_of_their_group()
         assert!(around.iter().all(|op| die(op) != die(&ops[0])), "{ops:?}");
         let dies: BTreeSet<u32> = ops.iter().map(die).collect();
         whole += u32::from(dies.len() == 4);
-        // Where too much parity waits, it goes to any die; all else lies in the group.
+        // If too much parity waits, it goes to any die; all else lies in the group.
         let near = around.iter().filter(|op| die(op) / 4 == die(&ops[0]) / 4).count();
         assert!(around.is_empty() || near + 2 >= around.len(), "{ops:?}");
         (all, far) = (all + around.len(), far + around.len() - near);
         groups.insert(die(&ops[0]) / 4);
     }
-    // Pages of stripes that are still filling, or whose others were erased, have fewer.
+    // Pages have fewer if their stripe is still filling or other pages of it were erased.
     assert!(whole > UNITS / 4 && groups.len() == 2, "{whole} {groups:?}");
     assert!(20 * far < all, "{far} of {all} lie in the other group");
     assert!(ftl.media().media.reads <= before + u64::from(UNITS), "only the pages themselves are read");

@@ -1,4 +1,4 @@
-//! Policies go on from a saved state as they would have gone on themselves, and take up projected wear.
+//! Policies continue from a saved state as they would have continued themselves, and follow projected wear.
 
 use wane_ftl::policies::allocation::{ALLOCATION_POLICIES, AllocationPolicy, FreeView};
 use wane_ftl::policies::capacity::CAPACITY_POLICIES;
@@ -67,7 +67,7 @@ pub(super) fn new(config: &FtlConfig) -> Ftl<Array> {
     ftl
 }
 
-/// Writes until the drive wants something or is dead, and says how it went.
+/// Writes until the drive demands something or is dead. Returns the outcomes and the erase counts.
 pub(super) fn live(ftl: &mut Ftl<Array>, stream: &mut Stream, writes: u32) -> (Vec<(usize, Outcome)>, Vec<u32>) {
     let mut ends = Vec::new();
     for _ in 0..writes {
@@ -94,7 +94,7 @@ fn every_built_in_goes_on_from_its_saved_state() {
         }
         let text = serde_json::to_string(&ftl.save_policies().unwrap()).unwrap();
         let mut other = ftl.clone();
-        // Its policies are new ones before they are restored: nothing is kept by the way.
+        // Its policies are new before they are restored: no state comes along by another way.
         let fresh = new(&config).save_policies().unwrap();
         other.restore_policies(&fresh).unwrap();
         assert_eq!(other.save_policies().unwrap(), fresh, "{name}");
@@ -160,7 +160,7 @@ fn every_scrubber_goes_on_from_its_saved_state() {
     }
 }
 
-/// Remembers nothing that it could save.
+/// A policy that cannot be saved.
 #[derive(Clone)]
 struct Forgetful;
 

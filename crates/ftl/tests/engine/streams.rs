@@ -37,8 +37,8 @@ fn hinted_writes_fill_blocks_of_their_own() {
     assert_eq!(ftl.counters().policy_refusals, 0);
 }
 
-/// A drive of 128 blocks of 64 units nine tenths of whose writes go to a tenth of its units, and how much of the data in the
-/// block of a hot unit is hot, on average.
+/// A drive of 128 blocks of 64 units. Nine tenths of its writes go to a tenth of its units. Also returns the mean share of hot data
+/// in the block of a hot unit.
 fn aged_under_hot_and_cold(placement: &str) -> (Ftl<Array>, f64) {
     let table: toml::Table = placement.parse().unwrap();
     let (name, parameters) = table.iter().next().unwrap();
@@ -91,7 +91,7 @@ fn an_answer_that_is_no_stream_is_counted_and_the_first_takes_its_place() {
     assert_eq!((ftl.counters().policy_refusals, block_of(&ftl, 1)), (1, block_of(&ftl, 2)));
 }
 
-/// Takes what is not free.
+/// Chooses blocks that are not free.
 #[derive(Clone)]
 struct Stubborn;
 
@@ -113,7 +113,7 @@ fn a_block_that_is_not_free_is_never_opened() {
 
 #[test]
 fn allocation_decides_how_evenly_free_blocks_wear() {
-    // Half of the data is written once and then lies still; the rest is overwritten in turn.
+    // Half of the data are written once and never change; the rest are overwritten in turn.
     let highest = |name: &str| {
         let allocation = find(wane_ftl::policies::allocation::ALLOCATION_POLICIES, name).unwrap();
         let allocation = allocation.parse(toml::Table::new()).unwrap();
@@ -130,7 +130,7 @@ fn allocation_decides_how_evenly_free_blocks_wear() {
 /// The mode at each choice of a victim, and what the host had read of each block.
 type Seen = Arc<Mutex<Vec<(Mode, Vec<u32>)>>>;
 
-/// Greedy that hands on what it saw.
+/// Greedy that reports what it saw.
 #[derive(Clone)]
 struct Watched(Seen);
 

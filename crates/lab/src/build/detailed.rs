@@ -1,4 +1,4 @@
-//! What a scenario asks for beside aging: errors, a clock, a past, probes.
+//! The parts of a plan besides aging: errors, a clock, a past, probes.
 
 use wane_nand::{
     CellKind, Draws, Ecc, ErrorConfig, FailureRate, Fault, FaultConfig, Loss, PageTime, REREADS_BOUND, ReadCounts, When,
@@ -14,7 +14,7 @@ use crate::timed::TimedSpec;
 use wane_results::Calendar;
 use wane_scenario::{self as scenario, Ages, Scenario, Time, Workload};
 
-/// Whether a scenario needs more than counting.
+/// Whether a scenario needs any of them.
 pub(super) fn is_needed(scenario: &Scenario, policies: &Policies) -> bool {
     scenario.time.is_timed()
         || scenario.probe.is_some()
@@ -24,7 +24,7 @@ pub(super) fn is_needed(scenario: &Scenario, policies: &Policies) -> bool {
         || policies.placement.needs().requests
 }
 
-/// What breaks.
+/// Bad blocks and failures.
 pub(super) fn faults(scenario: &Scenario) -> Option<FaultConfig> {
     let spec = &scenario.medium.faults;
     (*spec != scenario::FaultSpec::default()).then(|| FaultConfig {
@@ -42,14 +42,14 @@ fn lost_die(die: u32, at: f64) -> Fault {
     Fault { when: When::DriveWrites(at), loss: Loss::Die(DieId(die)) }
 }
 
-/// Erases of each flash block that a scenario starts from; empty where all are new.
+/// Erases of each flash block at the start; empty if all blocks are new.
 pub(super) fn first_erases(scenario: &Scenario, streams: Streams) -> Vec<u32> {
     let (device, initial) = (&scenario.device, &scenario.medium.initial);
     let Some(mean) = initial.erase_count else { return Vec::new() };
     let (mean, spread) = (f64::from(mean), initial.erase_count_spread.get());
     let mut stream = streams.stream("initial-wear");
     let mut counts = vec![0; device.geometry.blocks() as usize];
-    // The firmware counts a superblock's erases once, so its members start alike.
+    // The firmware counts a superblock's erases once, so its members start with equal counts.
     let ftl = &scenario.ftl;
     let layout = wane_ftl::Layout::new(device.geometry, ftl.erase_group, ftl.domain, device.units_per_page);
     for block in layout.superblocks() {
@@ -60,7 +60,7 @@ pub(super) fn first_erases(scenario: &Scenario, streams: Streams) -> Vec<u32> {
     counts
 }
 
-/// What is observed beside aging.
+/// The spec of what is observed besides aging.
 pub(super) fn spec(
     scenario: &Scenario,
     errors: Option<&ErrorConfig>,
@@ -80,8 +80,8 @@ pub(super) fn spec(
     })
 }
 
-/// Erases at which a block is no longer young: as written, or those after which data just programmed are expected to be read again. `None` where
-/// nothing is.
+/// Erases at which a block is no longer young: `ftl.young-below`, or the erases from which freshly programmed data are expected to need a re-read.
+/// `None` if reads never need one.
 pub(super) fn young_below(scenario: &Scenario) -> Option<u32> {
     if let Some(erases) = scenario.ftl.young_below {
         return Some(erases);
@@ -103,7 +103,7 @@ pub(super) fn young_below(scenario: &Scenario) -> Option<u32> {
     Some(low)
 }
 
-/// How reads are corrected.
+/// The error correction of reads.
 fn error_correction(scenario: &Scenario) -> Ecc {
     let ecc = &scenario.medium.ecc;
     Ecc {
@@ -126,7 +126,7 @@ pub(super) fn errors(scenario: &Scenario, policies: &Policies) -> Option<ErrorCo
         layer_sigma: variation.layers,
         layers: variation.layer_count.min(scenario.device.geometry.pages_per_block()),
         page_time: PageTime::PerPage,
-        // Scrubbers count reads and re-reads even where these do not disturb.
+        // Scrubbers use the counts of reads and re-reads even if these do not disturb.
         read_counts: if policies.scrub.acts() { ReadCounts::Always } else { ReadCounts::AsNeeded },
         checks,
         detail,
@@ -136,7 +136,7 @@ pub(super) fn errors(scenario: &Scenario, policies: &Policies) -> Option<ErrorCo
     })
 }
 
-/// When requests come, and what their time is made of.
+/// The clock: when requests arrive, and how long operations take.
 pub(super) fn clock(scenario: &Scenario, errors: Option<&ErrorConfig>) -> TimedSpec {
     let (timing, time) = (&scenario.medium.timing, &scenario.time);
     let clock = ClockSpec {
@@ -164,7 +164,7 @@ fn schedule(time: &Time, suspend_ns: u64) -> SchedulerConfig {
         suspend: time.suspend,
         suspend_ns,
         collection: time.gc,
-        // The drive knows its own.
+        // The drive sets its own.
         group_dies: None,
         multi_plane: if time.multi_plane { MultiPlane::On } else { MultiPlane::Off },
         write_cache: time
@@ -177,8 +177,8 @@ fn schedule(time: &Time, suspend_ns: u64) -> SchedulerConfig {
     }
 }
 
-/// Every probe has requests of its own; all see the same ones. A source is made when its probe is due, so that ages cost
-/// nothing before.
+/// Makes the spec of the probes. Each probe has its own source, and all get the same requests. A source is made when its probe is due, so that
+/// ages cost nothing before.
 fn probe(scenario: &Scenario, calendar: Option<Calendar>, opener: &mut Opener) -> Result<Option<ProbeSpec>, PlanError> {
     let Some(probe) = &scenario.probe else { return Ok(None) };
     let logical = f64::from(scenario.device.logical_units);
@@ -196,7 +196,7 @@ fn probe(scenario: &Scenario, calendar: Option<Calendar>, opener: &mut Opener) -
     }))
 }
 
-/// Ages in drive writes. Without a calendar days are never reached, which only a drive that is looked over before its run lacks.
+/// Converts ages to drive writes. Without a calendar ages in days are never reached. Only a drive that is inspected before its run has none.
 fn drive_writes(ages: &Ages, calendar: Option<Calendar>) -> impl Iterator<Item = f64> {
     let (Ages::DriveWrites(listed) | Ages::Days(listed)) = ages;
     let each = match (ages, calendar) {
@@ -206,13 +206,13 @@ fn drive_writes(ages: &Ages, calendar: Option<Calendar>) -> impl Iterator<Item =
     listed.iter().filter_map(move |age| each.map(|each| age * each))
 }
 
-/// Bytes that cells and a copy for probes hold, roughly.
+/// Rough estimate of the bytes that cells and a copy for probes hold.
 pub(super) fn memory(scenario: &Scenario, policies: &Policies) -> u64 {
     let device = &scenario.device;
     let mut bytes = 0;
     if let Some(config) = errors(scenario, policies).filter(|config| config.check(&device.geometry).is_ok()) {
         let pages = u64::from(device.geometry.pages());
-        // Four bytes a page where pages have ages; blocks are few beside them.
+        // Four bytes for each page if pages have ages. Blocks add little.
         bytes += if config.model.beta > 0.0 { 4 * pages } else { 0 } + 64 * u64::from(device.geometry.blocks());
     }
     if scenario.probe.is_some() {

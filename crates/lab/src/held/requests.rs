@@ -1,4 +1,4 @@
-//! What its user asks a held drive for, page by page, beside its workload.
+//! Requests of a held drive's user, page by page, in addition to its workload.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
@@ -10,12 +10,12 @@ use super::{Held, KeptError};
 use crate::build;
 use crate::run::Watch;
 
-/// Pages between two looks at the flag where policies from outside may raise it: what they would say to further pages is not asked any more.
+/// Pages between two checks of the stop flag if there are policies from outside, which may raise it. After that they are not called for further pages.
 const PAGES_PER_LOOK: usize = 256;
 
 impl Held {
-    /// Ages the drive as its scenario says before a run is counted: fills it, then writes at random. Wear leveling is off meanwhile, and what
-    /// is counted begins at 0 afterwards. A stop ends it where it is.
+    /// Preconditions the drive as its scenario says: fills it, then writes at random. Wear leveling is off meanwhile, and counters
+    /// start at 0 afterwards. A stop ends it at once.
     ///
     /// # Errors
     /// Its workload cannot be closed.
@@ -30,13 +30,13 @@ impl Held {
         Ok(())
     }
 
-    /// Pages that its user may ask for, from 0 on: those of the new drive. One that shrank knows no data of some.
+    /// Number of pages that its user may access: those of the new drive. A drive that shrank has no data for some of them.
     pub fn pages(&self) -> u32 {
         self.drive().logical_initial()
     }
 
-    /// Writes pages, in their order, and scrubs where the drive does. It may die of it: see [`Held::cause`]. Where it has policies from
-    /// outside, `stop` ends it within 256 pages; what was written by then is written.
+    /// Writes pages, in their order, and scrubs if the drive does. The drive may die: see [`Held::cause`]. With policies from
+    /// outside, `stop` ends it within 256 pages; pages written by then stay.
     ///
     /// # Panics
     /// One of them is beyond [`Held::pages`].
@@ -45,7 +45,7 @@ impl Held {
         self.let_days_pass();
     }
 
-    /// Forgets pages. `stop` ends it as it ends [`Held::write`].
+    /// Trims pages. `stop` ends it as it ends [`Held::write`].
     ///
     /// # Panics
     /// As [`Held::write`].
@@ -53,13 +53,13 @@ impl Held {
         self.ask(Op::Trim, pages, stop);
     }
 
-    /// Reads pages; returns those whose data could not be brought, in their order.
+    /// Reads pages. Returns those whose data could not be read, in their order.
     ///
     /// # Panics
     /// As [`Held::write`].
     pub fn read(&mut self, pages: &[u32]) -> Vec<u32> {
         if self.scenario.medium.chip.is_some() {
-            // Only then may a read err.
+            // Reads can have errors only on a drive that is awake.
             self.run.drive_mut().wake();
         }
         self.ask(Op::Read, pages, &AtomicBool::new(false));
@@ -78,7 +78,7 @@ impl Held {
     fn ask(&mut self, op: Op, pages: &[u32], stop: &AtomicBool) {
         assert!(pages.iter().all(|page| *page < self.pages()), "the caller asks for pages that there are");
         if self.cause().is_none() || op != Op::Write {
-            // Those that a read could not bring are the last part's: it has one.
+            // A read is one part, since failed pages are those of the last part.
             let in_parts = op != Op::Read && self.has_policies_from_outside();
             self.run.ask(op, pages, if in_parts { PAGES_PER_LOOK } else { pages.len().max(1) }, stop);
         }

@@ -1,6 +1,6 @@
 //! The host's side of a drive that shrinks: which pages are in use, and where the file system keeps them.
 //!
-//! A workload speaks in addresses of the space that the drive exported when new. As long as nothing moves, an
+//! A workload uses addresses of the space that the drive exported when new. As long as nothing moves, an
 //! address is its own slot. Once the drive exports less, pages in use above its end are relocated to the lowest free
 //! slots (dissertation 000 §4.5.3), and from then on every address is looked up.
 
@@ -16,34 +16,34 @@ use wane_results::EndCause;
 
 const NOWHERE: u32 = u32::MAX;
 
-/// How many trims are handed to the drive at once.
+/// Number of trims that are given to the drive at once.
 const TRIM_BATCH: usize = 4096;
 
-/// How many pages the file system relocates before the run may look around.
+/// Number of pages that the file system relocates between two calls of `pause`.
 const RELOCATIONS_PER_PAUSE: u32 = 1 << 16;
 
 /// See the head of this file.
 #[derive(Clone)]
 pub(crate) struct HostSpace {
-    /// One bit an address: the workload has data there.
+    /// One bit for each address: whether the workload has data there.
     used: Vec<u64>,
     footprint: u32,
     /// Pages that the file system may still relocate; `None`: any number.
     relocations_left: Option<u64>,
     /// Slots at and above this are given up.
     exported: u32,
-    /// Pages that may be in use since all that were not were given up at once. Such pages keep their addresses, so the slots
-    /// left lie scattered.
+    /// Most pages that may be in use, once all unused ones were given up at once. The pages keep their addresses, so the remaining
+    /// slots are scattered.
     used_max: Option<u32>,
-    /// Pages that the present write takes into use, each with its position there, once space was given up.
+    /// Pages that the present write takes into use, each with its position in it. Only noted once space was given up.
     fresh: Vec<(u32, u32)>,
-    /// Units trimmed because their space was given up, not because the workload said so.
+    /// Units trimmed because their space was given up, not by the workload.
     trimmed: u64,
     moved: Option<Moved>,
     method: ShrinkMethod,
 }
 
-/// Where pages are, once one has moved.
+/// The slots of pages, once one has moved.
 #[derive(Clone)]
 struct Moved {
     /// Address to slot.
@@ -69,7 +69,7 @@ impl HostSpace {
         }
     }
 
-    /// All that it knows, to a file or back into that of a drive of the same kind.
+    /// Archives its state: writes it to a file, or reads it back into the space of a drive of the same kind.
     pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
         debug_assert!(self.fresh.is_empty(), "a drive is saved between two writes");
         archive.fixed("space.used", &mut self.used)?;
@@ -145,8 +145,8 @@ impl HostSpace {
         Some(slot)
     }
 
-    /// Marks the first `written` of `pages`, the workload's addresses, as in use: the drive took these. The others stay unmarked, so
-    /// that what a drive gives up does not depend on how many requests it is handed at once.
+    /// Marks the first `written` of `pages`, the workload's addresses, as in use, since the drive took these. The others stay unmarked, so
+    /// that the space that is given up does not depend on how many requests the drive gets at once.
     pub(crate) fn written(&mut self, pages: &[u32], written: usize) {
         if !self.shrank() {
             for page in &pages[..written] {
@@ -179,7 +179,7 @@ impl HostSpace {
         *word &= !bit;
     }
 
-    /// A page's slot is free again, where it has one of its own.
+    /// Frees a page's slot, if it has one.
     fn vacate(&mut self, page: u32) {
         let Some(moved) = &mut self.moved else { return };
         let slot = std::mem::replace(&mut moved.slot[page as usize], NOWHERE);
@@ -217,8 +217,8 @@ impl HostSpace {
         });
     }
 
-    /// Answers what the drive demands, relocating as it must, until the drive is content or dead. Whenever the drive pauses,
-    /// and between many relocations, `pause` may look around, and stop the answer.
+    /// Answers the drive's demands, with the relocations that they need, until it has none or is dead. Whenever the drive pauses,
+    /// and between many relocations, `pause` is called and may stop it.
     pub(crate) fn answer(
         &mut self,
         drive: &mut Drive,
@@ -257,7 +257,7 @@ impl HostSpace {
         Ok(())
     }
 
-    /// What a drive that stopped died of, in the words of a result.
+    /// Why a drive that stopped died, as results name it.
     pub(crate) fn cause(&self, cause: EndOfLife) -> EndCause {
         match cause {
             EndOfLife::NoFreeBlock | EndOfLife::NoVictim if self.shrank() => EndCause::FootprintDoesNotFit,
@@ -303,7 +303,7 @@ impl HostSpace {
         Ok(())
     }
 
-    /// The least capacity that the data and what may still be relocated allow (000 §4.5.3), when no data lie at or
+    /// The least capacity that the data and the relocations still allowed permit (000 §4.5.3), if no data are at or
     /// above `top`.
     fn least_capacity(&self, top: u32) -> u32 {
         let Some(left) = self.relocations_left else { return self.footprint };
@@ -336,7 +336,7 @@ impl HostSpace {
     fn relocate_one(&mut self, drive: &mut Drive) -> Result<Option<Outcome>, Ended> {
         let top = drive.exported();
         let Some(from) = (self.exported..top).rev().find(|slot| self.owner(*slot).is_some()) else { return Ok(None) };
-        // Slots above are empty for good, so the search never covers them again.
+        // Slots above stay empty, so the search never covers them again.
         drive.shrink_to(from + 1);
         let moved = self.moved.as_mut().expect("the drive shrank, so every address is looked up");
         let to = moved.find_free(self.exported).ok_or(Ended::Died(EndCause::FootprintDoesNotFit))?;
@@ -383,14 +383,14 @@ fn leave(drive: &mut Drive, from: Lpn, to: Lpn) -> u64 {
 }
 
 impl Moved {
-    /// Every used address below `exported` is its own slot.
+    /// The initial state: every used address below `exported` is its own slot.
     fn identity(used: &[u64], exported: u32) -> Self {
         let own = |address: u32| used[address as usize / 64] >> (address % 64) & 1 == 1;
         let table: Vec<u32> = (0..exported).map(|address| if own(address) { address } else { NOWHERE }).collect();
         Self { slot: table.clone(), owner: table, lowest_free: 0 }
     }
 
-    /// Where an address is read: in its slot, or where it always was if its space was neither given up nor lent.
+    /// The slot where an address is read: its own, or the address itself if its space was neither given up nor lent.
     fn find(&self, page: u32, exported: u32) -> Option<u32> {
         match self.slot[page as usize] {
             NOWHERE if page < exported && self.owner[page as usize] == NOWHERE => Some(page),
@@ -423,7 +423,7 @@ mod tests {
 
     #[test]
     fn reads_find_what_moved_and_what_stayed() {
-        // 2 was lent to 9, 8 was given up; 3 holds what was there before the workload.
+        // 2 was lent to 9, and 8 was given up. 3 holds data from before the workload.
         let mut pages = vec![0, 9, 3, 2, 8];
         assert_eq!(shrunk().find(&mut pages), 2);
         assert_eq!(pages, [0, 2, 3]);

@@ -1,4 +1,4 @@
-//! What a kept drive holds, and what is done to it on purpose: bytes, faults, blocks out of service.
+//! The data of a kept drive, and deliberate changes to it: bytes, faults, retired blocks.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -14,44 +14,44 @@ use super::{Kept, KeptError};
 /// Units that a check reads at once.
 const UNITS_AT_ONCE: u32 = 256;
 
-/// Which blocks are taken out of service.
+/// The blocks to take out of service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Retire {
     /// These, by their numbers.
     Blocks(Vec<u32>),
-    /// So many, the most worn first; of equally worn ones those that are free, then by their numbers.
+    /// This many, the most worn first. Of equally worn ones free blocks come first, then the lower number.
     MostWorn(u32),
-    /// So many, the least worn first.
+    /// This many, the least worn first.
     LeastWorn(u32),
 }
 
-/// What is done to data on purpose.
+/// A fault to inject into data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Injection {
     /// Reads fail with a medium error until the data are written or trimmed, as after NVMe's Write Uncorrectable.
     MediumError,
-    /// So many bits of each unit read flipped besides those that do already, and nothing tells.
+    /// This many further bits of each unit read flipped, without an error.
     FlippedBits(u32),
 }
 
-/// Units that were looked at, by what was found. A unit counts once.
+/// The result of a check: units by what was found. A unit counts once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DataCheck {
     /// Units that hold data.
     pub mapped: u64,
-    /// Of these, such that read as they were written.
+    /// Units among these that read as they were written.
     pub whole: u64,
-    /// Their page has more errors than can be corrected.
+    /// Units whose page has more errors than can be corrected.
     pub unreadable: Vec<Range<u32>>,
-    /// They were lost when they were relocated.
+    /// Units that were lost when they were relocated.
     pub lost: Vec<Range<u32>>,
-    /// They were made unreadable on purpose.
+    /// Units that were made unreadable on purpose.
     pub injected_errors: Vec<Range<u32>>,
-    /// They read with bits that were flipped on purpose, or that had been misread when the rest of the unit was written.
+    /// Units that read with bits that were flipped on purpose, or that were misread when the rest of the unit was written.
     pub injected_flips: Vec<Range<u32>>,
-    /// They read with bits that wear has flipped, and nothing tells.
+    /// Units that read with bits flipped by wear, without an error.
     pub misread: Vec<Range<u32>>,
-    /// They read otherwise than they were written, and nothing explains it: a fault of wane.
+    /// Units that read differently from what was written without an explanation, which is a bug of wane.
     pub unexplained: Vec<Range<u32>>,
 }
 
@@ -62,7 +62,7 @@ impl DataCheck {
     }
 }
 
-/// Adds a unit to a rising list of ranges.
+/// Adds a unit to an ascending list of ranges.
 fn push(ranges: &mut Vec<Range<u32>>, unit: u32) {
     match ranges.last_mut() {
         Some(last) if last.end == unit => last.end += 1,
@@ -71,11 +71,11 @@ fn push(ranges: &mut Vec<Range<u32>>, unit: u32) {
 }
 
 impl Kept {
-    /// Takes blocks out of service, as ones that turned bad: what they hold is relocated first. Returns them in their order, each with
-    /// its erases. A drive that may shrink gives capacity up, and any drive may die of it.
+    /// Takes blocks out of service like grown bad blocks: their data are relocated first. Returns them in their order, each with
+    /// its erases. A drive that may shrink gives capacity up, and any drive may die.
     ///
     /// # Errors
-    /// A block cannot be taken out. The drive is not to be saved then: some may be out already.
+    /// A block cannot be taken out. The drive must not be saved then, since some blocks may be out already.
     pub fn retire(&mut self, which: &Retire) -> Result<Vec<(u32, u32)>, KeptError> {
         let erases = self.drive().superblock_erase_counts().to_vec();
         let (mut order, wanted) = match which {
@@ -89,7 +89,7 @@ impl Kept {
         let holds_data = |block: u32| self.drive().state(SuperblockId(block)) != BlockState::Free;
         match which {
             Retire::Blocks(_) => {}
-            // Of equally worn ones those that hold nothing: data would move from one that leaves to the next.
+            // Of equally worn blocks, empty ones first; otherwise data would move from one retiring block to the next.
             Retire::MostWorn(_) => {
                 order.sort_by_key(|block| (std::cmp::Reverse(erases[*block as usize]), holds_data(*block), *block));
             }
@@ -102,7 +102,7 @@ impl Kept {
             }
             match self.run.retire_block(SuperblockId(block)) {
                 Ok(()) => out.push((block, erases[block as usize])),
-                // Who asks for the most worn ones does not mean the firmware's own.
+                // Choices by wear leave out the blocks that the firmware uses itself.
                 Err(UnretiredError::Taken(_)) if !matches!(which, Retire::Blocks(_)) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -110,8 +110,8 @@ impl Kept {
         Ok(out)
     }
 
-    /// Does something on purpose to the data in a range of units; `stream` chooses bits. Returns how many of them hold data, which
-    /// alone have something to do it to.
+    /// Injects a fault into the data in a range of units; `stream` chooses bits. Returns the number of units that hold data. Units without
+    /// data are left alone.
     ///
     /// # Errors
     /// The kernel refuses memory for bytes.
@@ -131,7 +131,7 @@ impl Kept {
                         drive.injected(unit).map_or(&[][..], |injected| &injected.flipped).iter().copied().collect();
                     let mut chosen = BTreeSet::new();
                     while (chosen.len() as u64) < u64::from(count).min(bits - before.len() as u64) {
-                        // One that is flipped already would be right again.
+                        // A bit that is flipped already would become right again.
                         chosen.extend(Some(stream.below(bits) as u32).filter(|bit| !before.contains(bit)));
                     }
                     drive.flip_bits(unit, &chosen.into_iter().collect::<Vec<_>>())
@@ -141,7 +141,7 @@ impl Kept {
         Ok(done)
     }
 
-    /// Reads everything that a copy of the drive holds, today, and compares it with what was written.
+    /// Reads all data of a copy of the drive, as of today, and compares them with what was written.
     pub fn check_data(&self) -> DataCheck {
         let mut copy = self.drive().clone();
         let exported = copy.exported();
@@ -152,10 +152,10 @@ impl Kept {
         found
     }
 
-    /// Which units hold data.
+    /// Returns which units hold data.
     ///
     /// # Errors
-    /// Where its data lie is for its file system to say.
+    /// Its file system decides where its data lie.
     pub fn mapped(&self) -> Result<Vec<bool>, KeptError> {
         if self.drive().capacity_policy().may_shrink() {
             return Err(KeptError::Shrinking);
@@ -163,7 +163,7 @@ impl Kept {
         Ok((0..self.drive().exported()).map(|unit| self.drive().lookup(Lpn(unit)).is_some()).collect())
     }
 
-    /// Trims what the drive holds and did not hold `before`, as [`Kept::mapped`] told: what aging alone wrote. Returns how many units.
+    /// Trims the units that hold data now but did not `before`, as [`Kept::mapped`] returned it: those that only aging wrote. Returns their number.
     pub fn give_back(&mut self, before: &[bool]) -> u32 {
         let new: Vec<Lpn> = (0..self.drive().exported())
             .map(Lpn)

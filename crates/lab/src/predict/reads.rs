@@ -1,4 +1,4 @@
-//! How long reads take by theory: those that arrive by chance, on dies that collect by themselves.
+//! Predicts read latencies by theory, for reads that arrive by a Poisson process on dies that collect by themselves.
 
 use wane_ftl::{EraseGroup, Frontiers, Pooling};
 use wane_scenario::{
@@ -9,13 +9,13 @@ use wane_workload::Arrival;
 
 use super::policy;
 
-/// Drive writes after which collection has come to rest.
+/// Drive writes after which collection is in its steady state.
 const AT_REST: f64 = 2.0;
-/// Mapping units of a block below which single pages of a victim count.
+/// Smallest block of the model, in mapping units. In smaller ones single pages of a victim matter.
 const UNITS_MIN: usize = 32;
 
-/// Read latencies in ns of the last probe, with victims that have 0 to k valid units with these chances. `None` where nothing is timed; the
-/// reason where reads are and there is no model.
+/// Predicts read latencies in ns of the last probe. `victims` has the chances that a victim has 0 to k valid units. `None` if nothing is timed; an
+/// error with the reason if reads are timed but have no model.
 pub(super) fn predict(
     scenario: &Scenario,
     victims: Option<&[f64]>,
@@ -26,7 +26,7 @@ pub(super) fn predict(
 
 fn probed(scenario: &Scenario, victims: Option<&[f64]>, is_reduced: bool) -> Result<ReadTimes, String> {
     let Some(probe) = &scenario.probe else {
-        return Err("they are of all ages of a timed run; there is a model of [probe]".to_owned());
+        return Err("a timed run mixes reads of all ages; there is a model of [probe]".to_owned());
     };
     let Arrival::Poisson(gap_ns) = probe.arrival else {
         return Err("there is a model of arrival = { poisson = \"0.5 ms\" } and the like only".to_owned());
@@ -59,7 +59,7 @@ fn served(scenario: &Scenario, spec: &PatternSpec, gap_ns: f64, victims: &[f64])
     let units = victims.len() as f64 - 1.0;
     let valid: f64 = victims.iter().enumerate().map(|(valid, chance)| valid as f64 * chance).sum();
     let relocating = if scenario.time.gc == Collecting::Free { 0.0 } else { writing * valid / (units - valid) };
-    // Rates of a die's transfers, with their times; a page that is relocated from is taken for a full one.
+    // Rates of a die's transfers, with their times. A page that is relocated from is assumed to be full.
     let transfers = [
         (reading, transfer),
         ((writing + relocating) / per_page, transfer * per_page),
@@ -86,7 +86,7 @@ fn served(scenario: &Scenario, spec: &PatternSpec, gap_ns: f64, victims: &[f64])
     reads(&of).map_err(|error| error.to_string())
 }
 
-/// Mean wait for the channel behind transfers of the other dies on it, each of which moves one page at a time.
+/// Mean wait for the channel behind transfers of its other dies, each of which moves one page at a time.
 fn behind_transfers(transfers: &[(f64, f64)], dies: f64) -> Result<f64, String> {
     let load: f64 = dies * transfers.iter().map(|(rate, time)| rate * time).sum::<f64>();
     if load > LOAD_MAX {
@@ -99,7 +99,7 @@ fn behind_transfers(transfers: &[(f64, f64)], dies: f64) -> Result<f64, String> 
     Ok(residual / (1.0 - load * others))
 }
 
-/// Why there is no model of a drive's reads.
+/// The reason why a drive's reads have no model.
 fn unlike(scenario: &Scenario, spec: &PatternSpec) -> Option<&'static str> {
     let (ftl, time, timing) = (&scenario.ftl, &scenario.time, &scenario.medium.timing);
     let is_whole_job = time.order == Order::FirstCome && matches!(time.gc, Collecting::Foreground | Collecting::Free);

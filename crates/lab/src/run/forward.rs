@@ -1,4 +1,4 @@
-//! A run part of whose life is predicted: what it tells of itself, and how it takes a projection.
+//! A run whose life is predicted in part: the figures that fast-forward needs, and the projection of wear.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -19,12 +19,12 @@ impl Run {
         u64::from(precondition.fill_units) + sequential + precondition.random_units - done
     }
 
-    /// The phase that it is in, from 0; none before the first and after the last.
+    /// Number of the present phase, from 0; `None` before the first and after the last.
     pub(crate) fn present_phase(&self) -> Option<usize> {
         if let Stage::Phase(number) = self.stage { Some(number) } else { None }
     }
 
-    /// Host units that are left of that phase; none where it ends by the drive's death alone.
+    /// Host units left of that phase; `None` if it ends only with the drive.
     pub(crate) fn units_left_of_phase(&self) -> Option<u64> {
         let end = self.present_phase().map_or(Some(0), |number| self.phase_end(number))?;
         Some(end.saturating_sub(self.lived()))
@@ -43,7 +43,7 @@ impl Run {
         probed
     }
 
-    /// Host units that are left to the next probe; none where there is none.
+    /// Host units until the next probe; `None` without one.
     pub(crate) fn units_left_to_probe(&self) -> Option<u64> {
         let due = self.observer.as_ref()?.probe_due()?;
         Some(due.saturating_sub(self.lived()))
@@ -54,16 +54,16 @@ impl Run {
         self.predicted
     }
 
-    /// What was counted since counting started.
+    /// The counters since counting started.
     pub(crate) fn counted(&self) -> Counters {
         self.counters()
     }
 
-    /// Takes what so many host units of the life are predicted to wear: erases of each firmware block, of which wear leveling made this
-    /// share. The run may be over then, for the drive may die of it.
+    /// Applies the predicted wear of `units` host units: `erase_counts` of the firmware blocks, with wear leveling's share `by_wear_leveling`.
+    /// The run may be over then, since the drive may die.
     ///
     /// # Errors
-    /// The drive refuses; nothing was done.
+    /// The drive refuses, and nothing changes.
     pub(crate) fn project(
         &mut self,
         units: u64,
@@ -84,17 +84,17 @@ impl Run {
         Ok(())
     }
 
-    /// Whether it has ended.
+    /// Whether the run has ended.
     pub(crate) fn is_over(&self) -> bool {
         matches!(self.stage, Stage::Over)
     }
 
-    /// Whether it has ended by the drive's death.
+    /// Whether the run has ended by the drive's death.
     pub(crate) fn has_died(&self) -> bool {
         matches!(self.end, Some(Ended::Died(_)))
     }
 
-    /// The run is over.
+    /// Ends the run.
     fn over(&mut self, ended: Ended) {
         if let Stage::Phase(number) = self.stage {
             self.note(number);

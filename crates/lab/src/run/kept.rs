@@ -1,4 +1,4 @@
-//! A run of a drive that is kept: it has no preconditioning and no end of its own, counts from the drive's beginning, and is saved
+//! The run of a kept drive. It has no preconditioning and no end of its own, counts from the start of the drive, and is saved
 //! between two steps.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +15,7 @@ use crate::host::Host;
 use super::{Budget, Ended, Phase, Plan, Precondition, Progress, Run, Stage, Stop, Watch};
 
 impl Run {
-    /// A run that keeps its drive, without a workload so far.
+    /// Makes the run of a kept drive, without a workload so far.
     pub(crate) fn of_kept(drive: Drive, unit_bytes: u64) -> Self {
         let precondition = Precondition::none();
         let (observer, calendar, young_below) = (None, None, None);
@@ -27,20 +27,20 @@ impl Run {
         run
     }
 
-    /// A look at a drive that is not kept afterwards: a run of this plan whose host gives nothing back.
+    /// Makes a run of this plan to look at a drive that is not kept afterwards. Its host gives nothing back.
     pub(crate) fn of_look(plan: Plan) -> Self {
         Self { host: Host::Wrapping, ..Self::new(plan) }
     }
 
-    /// The same run with what `change` makes of its drive.
+    /// Replaces the drive by what `change` makes of it.
     ///
     /// # Errors
-    /// `change` fails; drive and run are gone.
+    /// `change` fails; drive and run are dropped.
     pub(crate) fn change_drive<E>(self, change: impl FnOnce(Drive) -> Result<Drive, E>) -> Result<Self, E> {
         Ok(Self { drive: change(self.drive)?, ..self })
     }
 
-    /// Takes a block out of service, and answers what its drive demands for it. The run may be over then.
+    /// Takes a block out of service, and answers the drive's demands. The run may be over then.
     ///
     /// # Errors
     /// The block cannot be taken out.
@@ -53,8 +53,8 @@ impl Run {
         Ok(())
     }
 
-    /// Ages the drive as its precondition says; from then on it is counted. Where it is stopped, or the drive dies, that is as far as it came.
-    /// `look_units` are written between two looks at the flag.
+    /// Preconditions the drive; counting starts afterwards. It ends early if it is stopped or the drive dies.
+    /// `look_units` are written between two checks of the flag.
     ///
     /// # Errors
     /// None: nothing is read.
@@ -83,10 +83,10 @@ impl Run {
         ended.map(drop)
     }
 
-    /// Asks the drive for these pages, by its host, and scrubs where it does. The drive may die of it. `stop` is looked at each `look_pages`;
-    /// parts of so many come to the same as all at once.
+    /// Sends requests for these pages through the host, and scrubs if the drive does. The drive may die. `stop` is checked every `look_pages`
+    /// pages, which does not change the result.
     pub(crate) fn ask(&mut self, op: Op, pages: &[u32], look_pages: usize, stop: &AtomicBool) {
-        // What was begun is ended, so that the drive is whole.
+        // Work that was begun is finished, so that the drive is consistent.
         let go = AtomicBool::new(false);
         let mut served = Ok(());
         for part in pages.chunks(look_pages) {
@@ -104,31 +104,31 @@ impl Run {
         }
     }
 
-    /// Where the pages of the host lie on the drive; `None` of one whose space was given up.
+    /// The drive's unit of a page of the host; `None` if its space was given up.
     pub(crate) fn unit_of(&self, page: u32) -> Option<u32> {
         let mut unit = vec![page];
         self.host.find(&mut unit);
         unit.first().copied()
     }
 
-    /// The drive, of which nothing else is wanted.
+    /// Returns the drive and drops the rest.
     pub(crate) fn into_drive(self) -> Drive {
         self.drive
     }
 
-    /// Takes a workload, or gives up the one that it has; a run that was over because of its workload goes on.
+    /// Sets or removes the workload. A run that was over because of its workload can continue.
     pub(crate) fn take_workload(&mut self, phase: Option<Phase>) {
         self.phases = phase.into_iter().collect();
         (self.stage, self.end) = (Stage::Phase(0), None);
         self.in_phase = super::InPhase::default();
     }
 
-    /// Whether its workload is known to go on for ever without a write.
+    /// Whether its workload is known to continue for ever without a write.
     pub(crate) fn never_writes(&self) -> bool {
         self.phases.iter().all(|phase| phase.source.never_writes())
     }
 
-    /// What its drive died of; of a drive that still lives, that its data do not fit any more.
+    /// Why the run's drive died. For a drive that is still alive, the cause is that its data no longer fit.
     pub(crate) fn died_of(&self) -> Option<EndCause> {
         match self.end {
             Some(Ended::Died(cause)) => Some(cause),
@@ -136,12 +136,12 @@ impl Run {
         }
     }
 
-    /// The workload that it has.
+    /// Its workload.
     pub(crate) fn workload(&mut self) -> Option<&mut dyn Source> {
         self.phases.first_mut().map(|phase| phase.source.as_mut() as &mut dyn Source)
     }
 
-    /// The drive and its host, to a file or back into a new run of the same kind.
+    /// Archives the drive and its host: writes them to a file, or reads them back into a new run of the same kind.
     ///
     /// # Errors
     /// As of [`Archive`]; the drive cannot be saved.

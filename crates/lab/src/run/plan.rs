@@ -1,4 +1,4 @@
-//! What a run is made of.
+//! The plan of a run.
 
 use wane_results::{Calendar, EndReason};
 use wane_sim::Stream;
@@ -11,42 +11,42 @@ use crate::observer::ObserverSpec;
 pub struct Plan {
     /// The drive, new.
     pub drive: Drive,
-    /// What is observed beside its aging; none of a drive that only ages.
+    /// What is observed besides its aging; `None` for a drive that only ages.
     pub observer: Option<Box<ObserverSpec>>,
     /// Bytes of a mapping unit.
     pub unit_bytes: u64,
-    /// How fast the drive is written, where the scenario says so.
+    /// The pace at which the drive is written, if the scenario has one.
     pub calendar: Option<Calendar>,
-    /// Erases at which a block is no longer young, where that is known.
+    /// Erases at which a block is no longer young, if known.
     pub young_below: Option<u32>,
     /// What happens before counting starts.
     pub precondition: Precondition,
-    /// What happens then, in order. At least one.
+    /// The phases that are counted, in order. There is at least one.
     pub phases: Vec<Phase>,
 }
 
-/// How a drive is aged before counting starts. Wear leveling is off meanwhile.
+/// What happens to a drive before counting starts. Wear leveling is off meanwhile.
 #[derive(Clone)]
 pub struct Precondition {
-    /// Logical units written sequentially from 0 on, first of all.
+    /// Logical units written first, sequentially from 0 on.
     pub fill_units: u32,
     /// Whole sequential drive writes after that.
     pub sequential_drive_writes: u32,
     /// Units of uniform random writes after that.
     pub random_units: u64,
-    /// Draws the random ones.
+    /// Draws the random writes.
     pub stream: Stream,
 }
 
 impl Precondition {
-    /// None at all.
+    /// No preconditioning.
     pub fn none() -> Self {
         let stream = wane_sim::Streams::new(0).stream("nothing");
         Self { fill_units: 0, sequential_drive_writes: 0, random_units: 0, stream }
     }
 }
 
-/// One stretch of a run.
+/// One phase of a run.
 pub struct Phase {
     /// Where its requests come from.
     pub source: Box<dyn Source>,
@@ -58,17 +58,17 @@ pub struct Phase {
     pub requests_max: Option<u64>,
 }
 
-/// A stretch of the calendar, in what a run counts.
+/// A time span in the units that a run counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stretch {
-    /// In host units, of which a day has so many.
+    /// In host units, by the calendar's units per day.
     Units(u64),
     /// In nanoseconds of the run's clock.
     Ns(u64),
 }
 
 impl Phase {
-    /// Host units after which it ends, by its drive writes or by its days, and what ends it then.
+    /// Host units after which it ends, by its drive writes or its days, and the reason.
     pub(super) fn units_max(&self) -> (Option<u64>, EndReason) {
         match (self.units_max, self.days_max) {
             (units, Some(Stretch::Units(days))) if units.is_none_or(|units| days < units) => {

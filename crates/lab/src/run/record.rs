@@ -1,4 +1,4 @@
-//! What is kept of a run while it goes on, and what it leaves.
+//! The records of a run in progress, and its figures at the end.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,37 +11,37 @@ use super::{Ended, Run, Stage, WINDOW_STEPS};
 use crate::observer::{Measured, Present};
 use crate::timed::Timed;
 
-/// What a result says of a run that ended by its clock.
+/// Note of a run that ended by its clock.
 const CLOCK_END: &str = "the simulated clock came to its end, 2^64 ns or 584 years after the start; arrivals closer together, or a smaller time.scale, let more requests fit";
 
-/// What a run has come to.
+/// The figures of a run at its end.
 #[derive(Clone, Debug)]
 pub struct Finished {
     /// Counts since preconditioning.
     pub counters: Counters,
-    /// The same over the last drive write, or over all of a shorter run.
+    /// Counts over the last drive write, or over the whole of a shorter run.
     pub last_drive_write: Counters,
-    /// Its life.
+    /// The rows of its life.
     pub timeline: Vec<Row>,
-    /// Its blocks.
+    /// The wear of its blocks.
     pub wear: WearSnapshot,
     /// Mean erase count when counting began.
     pub erase_count_mean_at_start: f64,
     /// Why it ended.
     pub reason: EndReason,
-    /// What the drive died of.
+    /// Why the drive died.
     pub cause: Option<EndCause>,
     /// Logical units exported at the end.
     pub exported_units: u32,
-    /// Answers of policies that were refused.
+    /// Number of answers of policies that were refused.
     pub policy_refusals: u64,
-    /// What the workload has to say of itself: what a trace assumed or skipped.
+    /// Notes of the workload, such as what was assumed or skipped in a trace.
     pub notes: Vec<String>,
-    /// The calendar of the run, where its scenario has one.
+    /// The calendar of the run, if its scenario has one.
     pub calendar: Option<Calendar>,
-    /// How fast the trace of the only phase writes, where that is one with times.
+    /// The pace of the trace of the only phase, if it has times.
     pub pace: Option<Pace>,
-    /// What an observed run measured.
+    /// The measurements of an observed run.
     pub measured: Option<Measured>,
     /// Host units of the life that were predicted instead of simulated.
     pub predicted_units: u64,
@@ -97,7 +97,7 @@ impl Run {
         self.row_due = self.timeline.due_at();
     }
 
-    /// How the blocks stand, of a drive for which that says something.
+    /// The ages of the blocks, if they are known or the mode depends on them.
     fn states(&self) -> Option<BlockAges> {
         let drive = &self.drive;
         if self.young_below.is_none() && !drive.judges_mode() {
@@ -121,13 +121,13 @@ impl Run {
         })
     }
 
-    /// The blocks as they are now.
+    /// The present wear of the blocks.
     pub(crate) fn wear(&self) -> WearSnapshot {
         let geometry = *self.drive.geometry();
         let layout = self.drive.layout();
         let holders: Vec<SuperblockId> = BlockId::all(0..geometry.blocks()).map(|block| layout.holder(block)).collect();
         let state = |holder: &SuperblockId| self.drive.state(*holder);
-        // A superblock's valid units lie spread over its members, so each shows its share.
+        // A superblock's valid units are spread over its members, so each shows its share.
         let valid = |holder: &SuperblockId| self.drive.valid(*holder) / layout.width();
         WearSnapshot::new(
             geometry,
@@ -137,7 +137,7 @@ impl Run {
         )
     }
 
-    /// What the run has come to, wherever it stands: a run that is not over ends as interrupted. What the drive has in hand is
+    /// Returns the figures of the run. A run that is not over ends as interrupted. The drive's present work is
     /// finished first, unless `stop` is true.
     ///
     /// # Errors
@@ -152,7 +152,7 @@ impl Run {
         }
         let written = self.written();
         if let Some(observer) = &mut self.observer {
-            // One may be due at the very end.
+            // A probe may be due at the very end.
             let number =
                 if let Stage::Phase(number) = self.stage { Some(number) } else { self.phases.len().checked_sub(1) };
             let present = number.map(|number| Present::of(number, &self.phases, &self.in_phase.ahead));
@@ -177,7 +177,7 @@ impl Run {
         let from = counters.host_units_written.saturating_sub(logical);
         let before = self.window.iter().rev().find(|earlier| earlier.host_units_written <= from);
         let measured = self.observer.take().map(|observer| observer.finish(&mut self.drive, stop));
-        // Only now, for what was not done when the flag rose is not in the measurements.
+        // Only checked now, since work that was not done when the flag was raised is not in the measurements.
         let end = self.end.or_else(|| stop.load(Ordering::Relaxed).then_some(Ended::Interrupted));
         let (reason, cause) = match end {
             Some(Ended::Died(cause)) => (EndReason::EndOfLife, Some(cause)),
@@ -206,7 +206,7 @@ impl Run {
         })
     }
 
-    /// What a probe measured, and what is to be known of its requests. See [`Run::probe`].
+    /// The measurements of a probe, and notes on its requests. See [`Run::probe`].
     pub(crate) fn into_timed(mut self, stop: &AtomicBool) -> (Timed, Vec<String>) {
         let observer = self.observer.take().expect("a probe is observed");
         (observer.into_timed(&mut self.drive, stop).expect("a probe is timed"), self.notes)

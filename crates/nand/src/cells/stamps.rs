@@ -5,16 +5,16 @@ use std::ops::Range;
 use wane_archive::{Archive, ArchiveError};
 
 const SECONDS_PER_DAY: f64 = 86_400.0;
-/// Days before day 0 that the first stamp stands for; 2^32 seconds then reach 116 years past day 0.
+/// Days before day 0 that the first stamp stands for. 2^32 seconds then reach 116 years past day 0.
 const DAYS_BEFORE: f64 = 7300.0;
-/// How far back stamps reach at least once they have moved: 68 years, far beyond what any chip was measured at.
+/// How far back stamps reach at least after the origin has moved: 68 years, far beyond any measurement of a chip.
 const REACH_SECONDS: f64 = (1u64 << 31) as f64;
 
-/// A whole second for each page, counted from an origin that follows the days.
+/// A whole second for each page, counted from an origin that moves with the days.
 #[derive(Clone, Debug)]
 pub(super) struct Stamps {
     seconds: Vec<u32>,
-    /// The day that second 0 begins.
+    /// The day at which second 0 begins.
     origin: f64,
 }
 
@@ -26,14 +26,14 @@ pub(super) struct StampsPast {
 }
 
 impl Stamps {
-    /// All pages were programmed on day 0.
+    /// Stamps of pages that were all programmed on day 0.
     pub(super) fn new(pages: usize) -> Self {
         let mut stamps = Self { seconds: vec![0; pages], origin: -DAYS_BEFORE };
         stamps.set(0..pages, 0.0);
         stamps
     }
 
-    /// These pages are programmed on a day. Earlier than the origin counts as on it.
+    /// Notes that these pages are programmed on a day. A day before the origin counts as the origin.
     #[inline]
     pub(super) fn set(&mut self, pages: Range<usize>, day: f64) {
         let mut second = libm::round((day - self.origin) * SECONDS_PER_DAY);
@@ -44,7 +44,7 @@ impl Stamps {
         self.seconds[pages].fill(second as u32);
     }
 
-    /// How many days ago a page was programmed. Negative where `now` lies before that.
+    /// Days from the program of a page to `now`; negative if `now` is earlier.
     #[inline]
     pub(super) fn days_since(&self, page: usize, now: f64) -> f64 {
         now - (f64::from(self.seconds[page]) * (1.0 / SECONDS_PER_DAY) + self.origin)
@@ -54,7 +54,7 @@ impl Stamps {
         StampsPast { seconds: self.seconds[pages].to_vec(), origin: self.origin }
     }
 
-    /// These pages have the stamps again that they had.
+    /// Restores the past stamps of these pages.
     pub(super) fn restore(&mut self, pages: Range<usize>, past: &StampsPast) {
         let later = libm::round((self.origin - past.origin) * SECONDS_PER_DAY);
         for (second, past) in self.seconds[pages].iter_mut().zip(&past.seconds) {
@@ -62,7 +62,7 @@ impl Stamps {
         }
     }
 
-    /// Moves the origin by whole seconds. What then lies before it, counts as programmed on it.
+    /// Moves the origin by whole seconds. Pages programmed before the new origin count as programmed on it.
     #[cold]
     fn follow(&mut self, seconds: f64) {
         let seconds = libm::floor(seconds);

@@ -167,7 +167,7 @@ fn a_read_counts_every_check_of_every_codeword() {
 
 #[test]
 fn expected_errors_count_a_check_at_every_attempt() {
-    // 10 % of 512 bytes are 409 errors: two halvings leave 102; no step of soft decision corrects so many.
+    // 10 % of 512 bytes are 409 errors. Two halvings leave 102, which no step of soft decision corrects.
     let model = RberModel { epsilon: 0.1, ..RberModel::default() };
     let hard = Ecc { strength: Some(102), draws: Draws::Expected, ..Ecc::default() };
     for (sensing, attempts, rereads) in [(Sensing::Hard, 2, 2), (Sensing::Soft, 3, 6)] {
@@ -325,7 +325,7 @@ fn the_same_seed_gives_the_same_errors() {
 
 #[test]
 fn pages_drawn_as_a_whole_fare_like_pages_drawn_by_codeword() {
-    // Read disturb is on, so that each re-read meets a higher RBER; a block is erased before it grows.
+    // Read disturb is on, so each re-read meets a higher RBER. A block is erased before the RBER grows.
     let run = |detail, cycles, ecc: Ecc, bytes| {
         let mut cells = cells(ErrorConfig { detail, ..ErrorConfig::new(model("tlc-72l-2018"), ecc) });
         let mut rereads = [0u32; 8];
@@ -364,7 +364,7 @@ fn pages_drawn_as_a_whole_fare_like_pages_drawn_by_codeword() {
         assert!(close(a.uncorrectable_reads, b.uncorrectable_reads, 1.0), "{a:?} {b:?}");
         assert!(close(a.raw_bit_errors, b.raw_bit_errors, 1.0), "{a:?} {b:?}");
         assert_eq!(a.codewords_read, b.codewords_read);
-        // Checks of one page hang together: up to all its codewords, five times.
+        // Checks of one page are correlated: up to all its codewords, five times.
         let weight = 5.0 * f64::from(ecc.codewords(bytes));
         let again = |counters: ErrorCounters| counters.codewords_checked - counters.codewords_read;
         assert!(close(again(a), again(b), weight), "{a:?} {b:?}");

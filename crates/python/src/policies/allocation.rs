@@ -40,7 +40,7 @@ impl FreeView {
         self.view.ask(|view| Ok(object::mode_name(view.mode())))
     }
 
-    /// The stream that the block is for; `None` where wear leveling takes a spare block.
+    /// The stream that the block is for; `None` if wear leveling takes a spare block.
     fn stream(&self) -> PyResult<Option<u32>> {
         self.view.ask(|view| Ok(view.stream().map(|stream| stream.0)))
     }
@@ -50,22 +50,22 @@ impl FreeView {
         self.view.ask(|view| Ok(view.now()))
     }
 
-    /// Free blocks: one at least.
+    /// Number of free blocks, at least 1.
     fn count(&self) -> PyResult<u32> {
         self.view.ask(|view| Ok(view.count()))
     }
 
-    /// The first block of the declared order.
+    /// The first free block in the declared order.
     fn first(&self) -> PyResult<u32> {
         self.view.ask(|view| Ok(view.first().0))
     }
 
-    /// The last one.
+    /// The last free block in the declared order.
     fn last(&self) -> PyResult<u32> {
         self.view.ask(|view| Ok(view.last().0))
     }
 
-    /// Whether the block is one of them.
+    /// Whether the block is free.
     fn is_free(&self, block: u32) -> PyResult<bool> {
         self.view.ask(|view| Ok(view.is_free(SuperblockId(block))))
     }
@@ -87,7 +87,7 @@ impl FreeView {
     }
 }
 
-/// An allocation policy whose answers an object gives.
+/// An allocation policy that asks a Python object.
 #[derive(Clone)]
 pub(super) struct Allocations {
     asked: Asked<FreeView>,

@@ -1,6 +1,6 @@
-//! A view of the engine's, lent to Python for the length of a call.
+//! A view of the engine, lent to Python for the length of a call.
 //!
-//! The object in Python outlives the call; what it shows does not. So it has a pointer that is there during the call alone.
+//! The Python object outlives the call, but the view does not. So the object has a pointer that is set only during the call.
 
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -13,7 +13,7 @@ use wane_units::SuperblockId;
 use super::object::Object;
 use crate::error;
 
-/// Where a view of type `V` is, while it is lent.
+/// Pointer to a view of type `V`, while it is lent.
 pub(super) struct Lent<V> {
     at: AtomicPtr<V>,
 }
@@ -25,20 +25,20 @@ impl<V> Default for Lent<V> {
 }
 
 impl<V> Lent<V> {
-    /// What `ask` finds in the view.
+    /// Returns `ask` of the view.
     pub(super) fn ask<T>(&self, ask: impl FnOnce(&V) -> PyResult<T>) -> PyResult<T> {
         let Some(at) = NonNull::new(self.at.load(Ordering::Relaxed)) else {
             return Err(error::policy(
-                "the view is used after the call that it was given to; take out of it what is to be kept",
+                "the view is used after the call to which it was given; take what is needed later out of it during the call",
             ));
         };
-        // SAFETY: `lend` set the pointer from a reference that lives until its `call` is over, and takes it back before it ends. Whoever is here
-        // is attached to the interpreter, as is `lend` when it takes the pointer back; `ask` neither runs Python nor lets the interpreter go,
-        // so that `lend` cannot go on meanwhile, on whatever thread `ask` runs.
+        // SAFETY: `lend` set the pointer from a reference that lives until its `call` is over, and takes it back before it ends. This thread
+        // is attached to the interpreter, as is `lend` when it takes the pointer back. `ask` neither runs Python nor detaches from the
+        // interpreter, so that `lend` cannot go on meanwhile, on whatever thread `ask` runs.
         ask(unsafe { at.as_ref() })
     }
 
-    /// What `ask` finds in the view of a block that `has` says is of `whose`; `IndexError` of another one.
+    /// Returns `ask` of the view for a block for which `has` holds; raises `IndexError` for others, with `whose` in the message.
     pub(super) fn of<T>(
         &self,
         block: u32,
@@ -56,7 +56,7 @@ impl<V> Lent<V> {
         })
     }
 
-    /// Lends what is at `view` for the length of `call`, which is attached to the interpreter from its beginning to its end.
+    /// Lends `view` for the length of `call`, which is attached to the interpreter from its beginning to its end.
     pub(super) fn lend<T>(&self, _py: Python<'_>, view: NonNull<V>, call: impl FnOnce() -> T) -> T {
         struct Return<'a, V>(&'a Lent<V>);
         impl<V> Drop for Return<'_, V> {
@@ -70,16 +70,16 @@ impl<V> Lent<V> {
     }
 }
 
-/// A class of Python that shows views of the engine's.
+/// A Python class that shows views of the engine.
 pub(super) trait Shows: PyClass<Frozen = True> + Sync + Default + Into<PyClassInitializer<Self>> {
-    /// What it shows.
+    /// The type of the view.
     type View<'a>;
 
-    /// Where that is, while it is lent.
+    /// The pointer to the view, while it is lent.
     fn lent(&self) -> &Lent<Self::View<'static>>;
 }
 
-/// An object of Python in a policy's place, with what shows it the views that it is asked by.
+/// A Python object in a policy's place, with the object that shows it the views.
 pub(super) struct Asked<C> {
     pub(super) object: Object,
     shown: Option<Py<C>>,
@@ -87,7 +87,7 @@ pub(super) struct Asked<C> {
 
 impl<C> Clone for Asked<C> {
     fn clone(&self) -> Self {
-        // What shows a view belongs to one policy.
+        // The object that shows a view belongs to one policy.
         Self { object: self.object.clone(), shown: None }
     }
 }
@@ -97,16 +97,16 @@ impl<C: Shows> Asked<C> {
         Self { object, shown: None }
     }
 
-    /// Asks the role's question of a view; `None` where the object raised something, now or before.
+    /// Asks the role's question with a view; `None` if the object raised something, now or before.
     pub(super) fn ask<'py>(&mut self, py: Python<'py>, view: &C::View<'_>) -> Option<Bound<'py, PyAny>> {
         let shown = self.shown(py);
         let shown = self.object.answered(shown)?;
-        // The lifetime goes into the time of the call: see `Lent`.
+        // The lifetime is that of the call: see `Lent`.
         let view = NonNull::from(view).cast();
         shown.get().lent().lend(py, view, || self.object.ask(py, shown.clone().into_any()))
     }
 
-    /// The object that shows a view: the one of the last call, unless somebody has kept that.
+    /// Returns the object that shows a view: that of the last call, unless Python code has kept it.
     fn shown<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, C>> {
         if let Some(shown) = &self.shown {
             // SAFETY: the pointer is that of an object, of which `shown` holds a reference.

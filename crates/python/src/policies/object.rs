@@ -1,4 +1,4 @@
-//! An object of Python in a policy's place: whose it is, how it is copied, how it is asked.
+//! A Python object in a policy's place: which drive has it, how it is copied, and how it is asked.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use wane_units::SuperblockId;
 use super::trouble;
 use crate::error;
 
-/// What a policy of a role is asked by.
+/// A role, with the method by which its policies are asked.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Role {
     /// Its key, such as `ftl.gc`.
     pub(super) key: &'static str,
-    /// The method that it must have, and how it is written.
+    /// The method that an object of the role must have, and its signature.
     pub(super) method: &'static str,
     pub(super) signature: &'static str,
 }
@@ -25,15 +25,15 @@ thread_local! {
     static ASKED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether objects were asked on this thread since the last time that this was.
+/// Whether objects were asked on this thread since the last call of this function.
 pub(crate) fn were_asked() -> bool {
     ASKED.replace(false)
 }
 
 /// An object with the method of a role.
 ///
-/// The first drive that begins with it takes the object itself, so that its user sees what it counts. Every further domain, and every copy of a
-/// drive that has begun, has a deep copy.
+/// The first drive that begins with it uses the object itself, so that its user sees what it counts. Every further domain, and every copy of a
+/// drive that has begun, uses a deep copy.
 pub(super) struct Object {
     role: Role,
     object: Py<PyAny>,
@@ -45,7 +45,7 @@ pub(super) struct Object {
 }
 
 impl Object {
-    /// Takes an object for a role.
+    /// Checks an object for a role and takes it.
     pub(super) fn new(role: Role, object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let ask = object.getattr_opt(role.method)?.filter(|method| method.is_callable());
         let is_class = object.is_instance_of::<pyo3::types::PyType>();
@@ -70,7 +70,7 @@ impl Object {
         self.object.bind(py)
     }
 
-    /// A drive begins with it: tells the object of it, where it wants to know.
+    /// Begins a drive with the object: calls its method `begin`, if it has one.
     pub(super) fn begin(&mut self, mut setting: Setting) {
         Python::attach(|py| {
             self.has_begun = true;
@@ -88,7 +88,7 @@ impl Object {
         });
     }
 
-    /// Asks the role's question; `None` where the object raised something, now or before.
+    /// Asks the role's question; `None` if the object raised something, now or before.
     pub(super) fn ask<'py>(&self, py: Python<'py>, view: Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
         if trouble::is_raised() {
             return None;
@@ -106,7 +106,7 @@ impl Object {
         method.call1(arguments).map_err(trouble::raise).ok()
     }
 
-    /// Tells it of a block, where it wants to hear.
+    /// Tells the object what happened to a block, if it has the method.
     pub(super) fn hear(&self, event: BlockEvent, block: SuperblockId, erase_count: u32) {
         let Some(heard) = self.heard.as_ref().filter(|_| !trouble::is_raised()) else { return };
         let event = match event {
@@ -120,22 +120,22 @@ impl Object {
         });
     }
 
-    /// What `taken` makes of an answer; where it refuses, that is raised.
+    /// Returns `taken` of an answer, or raises its refusal.
     pub(super) fn answered<T>(&self, taken: PyResult<T>) -> Option<T> {
         taken.map_err(trouble::raise).ok()
     }
 
-    /// The sentence for an answer that the role does not allow.
+    /// Makes the error for an answer that the role does not allow.
     pub(super) fn refused(&self, found: impl std::fmt::Display, allowed: &str) -> PyErr {
         self.refused_of(self.role.signature, found, allowed)
     }
 
-    /// The same for an answer of another type.
+    /// Makes the error for an answer of another type.
     pub(super) fn mistyped(&self, answer: &Bound<'_, PyAny>, allowed: &str) -> PyErr {
         self.refused(object_of_type(answer), allowed)
     }
 
-    /// The sentence for an answer of another of its methods.
+    /// Makes the error for an answer of another of its methods.
     pub(super) fn refused_of(&self, signature: &str, found: impl std::fmt::Display, allowed: &str) -> PyErr {
         error::policy(format!("{}: {signature} answered {found}, allowed is {allowed}", self.role.key))
     }
@@ -171,13 +171,13 @@ impl Clone for Object {
     }
 }
 
-/// An answer as sentences call it where only its type is wrong.
+/// Describes an answer of a wrong type, for messages.
 pub(super) fn object_of_type(answer: &Bound<'_, PyAny>) -> String {
     let kind = answer.get_type().name().map_or_else(|_| "unknown".to_owned(), |name| name.to_string());
     format!("an object of type {kind}")
 }
 
-/// The name of a mode, as views give it.
+/// The name of a mode in views.
 pub(super) fn mode_name(mode: Mode) -> &'static str {
     match mode {
         Mode::Normal => "normal",
@@ -185,7 +185,7 @@ pub(super) fn mode_name(mode: Mode) -> &'static str {
     }
 }
 
-/// The name of a cause, as views give it.
+/// The name of a cause in views.
 pub(super) fn cause_name(cause: EraseCause) -> &'static str {
     match cause {
         EraseCause::GarbageCollection => "garbage-collection",
@@ -195,7 +195,7 @@ pub(super) fn cause_name(cause: EraseCause) -> &'static str {
     }
 }
 
-/// An answer that is a block's number.
+/// Reads an answer that is a block's number.
 pub(super) fn block(answer: &Bound<'_, PyAny>) -> Option<SuperblockId> {
     answer.extract::<u32>().ok().map(SuperblockId)
 }

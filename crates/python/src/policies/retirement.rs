@@ -8,7 +8,7 @@ use super::object::{self, Object, Role};
 
 pub(super) const ROLE: Role = Role { key: "ftl.retire", method: "verdict", signature: "verdict(view)" };
 
-/// A retirement policy whose answers an object gives. It begins with no drive, so that all copies of a drive share the object.
+/// A retirement policy that asks a Python object. It has no state of a drive, so that all copies of a drive share the object.
 #[derive(Clone)]
 pub(super) struct Retirements {
     object: Object,
@@ -19,13 +19,13 @@ impl Retirements {
         Self { object }
     }
 
-    /// The erases of an answer to `retires_at`.
+    /// Reads the erases from an answer of `retires_at`.
     fn erases(&self, answer: &Bound<'_, PyAny>) -> PyResult<Option<u32>> {
         if answer.is_none() {
             return Ok(None);
         }
         match answer.extract::<u32>() {
-            // What is worn at 0 erases has no share of life.
+            // Blocks that retire at 0 erases have no share of life used.
             Ok(erases) if erases > 0 => Ok(Some(erases)),
             _ => {
                 let number = answer.is_instance_of::<PyInt>().then(|| answer.str()).transpose()?;

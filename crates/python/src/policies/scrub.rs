@@ -39,18 +39,18 @@ impl ScrubView {
 
 #[pymethods]
 impl ScrubView {
-    /// Blocks of the drive; they are numbered from 0.
+    /// Number of blocks of the drive, which are numbered from 0.
     fn blocks(&self) -> PyResult<u32> {
         self.view.ask(|view| Ok(view.blocks()))
     }
 
-    /// Blocks that were read for the host since the last ask, of shape `(n,)`, some more than once; a copy.
+    /// Blocks that the host has read since the last call, of shape `(n,)`, some more than once; a copy.
     fn touched<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let blocks: Vec<u32> = self.view.ask(|view| Ok(view.touched().map(|block| block.0).collect()))?;
         array(py, blocks)
     }
 
-    /// Valid pages of a block that could be relocated; `None` of one that could not.
+    /// Valid pages of a block that can be relocated now; `None` if it cannot.
     fn valid(&self, block: u32) -> PyResult<Option<u32>> {
         self.of(block, View::valid)
     }
@@ -71,7 +71,7 @@ impl ScrubView {
     }
 }
 
-/// A scrub policy whose answers an object gives.
+/// A scrub policy that asks a Python object.
 #[derive(Clone)]
 pub(super) struct Scrubbers {
     asked: Asked<ScrubView>,
@@ -82,7 +82,7 @@ impl Scrubbers {
         Self { asked: Asked::new(object) }
     }
 
-    /// The step of an answer: a `Relocate` or a `Check`, which are tuples of one block.
+    /// Reads the step from an answer: a `Relocate` or a `Check`, which are tuples of one block.
     fn action(&self, view: &View<'_>, answer: &Bound<'_, PyAny>) -> PyResult<Action> {
         let kind = answer.get_type().name()?;
         let Ok((block,)) = answer.extract::<(u32,)>() else { return Err(self.asked.object.mistyped(answer, ALLOWED)) };

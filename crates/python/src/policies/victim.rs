@@ -84,7 +84,7 @@ impl GcView {
         self.of(block, View::host_reads)
     }
 
-    /// The most that any block has; a look at each.
+    /// The most host reads of any block; scans all blocks.
     fn host_reads_max(&self) -> PyResult<u32> {
         self.view.ask(|view| Ok(view.host_reads_max()))
     }
@@ -99,7 +99,7 @@ impl GcView {
         self.view.ask(|view| Ok(view.units_per_block()))
     }
 
-    /// Whether the block is one of the domain.
+    /// Whether the block belongs to the domain.
     fn has(&self, block: u32) -> PyResult<bool> {
         self.view.ask(|view| Ok(view.has(SuperblockId(block))))
     }
@@ -109,7 +109,7 @@ impl GcView {
         self.view.ask(|view| Ok(view.is_closed(SuperblockId(block))))
     }
 
-    /// Valid pages of a block of the domain; `IndexError` of another one.
+    /// Valid pages of a block of the domain; raises `IndexError` for others.
     fn valid(&self, block: u32) -> PyResult<u32> {
         self.of(block, View::valid)
     }
@@ -119,37 +119,37 @@ impl GcView {
         self.of(block, View::erase_count)
     }
 
-    /// The clock when a closed block was last written; `IndexError` of one that is not closed.
+    /// The clock when a closed block was last written; raises `IndexError` for blocks that are not closed.
     fn closed_at(&self, block: u32) -> PyResult<u64> {
         self.closed_one(block, View::closed_at)
     }
 
-    /// The lowest number of valid pages that any block in a bucket has; `None` where there is none.
+    /// The lowest number of valid pages of any block in a bucket; `None` without such a block.
     fn lowest(&self) -> Number {
         self.view.ask(|view| Ok(view.lowest()))
     }
 
-    /// The lowest number of valid pages from `valid` up that any block in a bucket has.
+    /// The lowest number of valid pages, from `valid` up, of any block in a bucket; `None` without such a block.
     fn next_bucket(&self, valid: u32) -> Number {
         self.view.ask(|view| Ok(if valid > view.units_per_block() { None } else { view.next_bucket(valid) }))
     }
 
-    /// The first block of the bucket with so many valid pages, in the order of `IndexSpec`; `None` where it is empty.
+    /// The first block, in the order of `IndexSpec`, of the bucket with `valid` valid pages; `None` if it is empty.
     fn bucket_head(&self, valid: u32) -> Number {
         self.bucket(valid, |view| view.bucket_head(valid))
     }
 
-    /// The block that came last to the bucket; kept for the order `"entry"` only.
+    /// The block that entered the bucket last; kept only for the order `"entry"`.
     fn bucket_tail(&self, valid: u32) -> Number {
         self.bucket(valid, |view| view.bucket_tail(valid))
     }
 
-    /// Closed blocks.
+    /// Number of closed blocks.
     fn closed_len(&self) -> PyResult<u32> {
         self.view.ask(|view| Ok(view.closed_len()))
     }
 
-    /// The closed block at a position from 0 of an arbitrary but repeatable order: for uniform draws.
+    /// The closed block at a position, from 0, in an arbitrary but repeatable order; for uniform draws.
     fn closed(&self, position: u32) -> PyResult<u32> {
         self.view.ask(|view| {
             let most = view.closed_len();
@@ -165,7 +165,7 @@ impl GcView {
         self.view.ask(|view| Ok(view.oldest().map(|block| block.0)))
     }
 
-    /// Invalid pages in the blocks of the window, of all closed blocks without one.
+    /// Invalid pages in the blocks of the window; without a window, in all closed blocks.
     fn invalid_in_window(&self) -> PyResult<u64> {
         self.view.ask(|view| Ok(view.invalid_in_window()))
     }
@@ -180,23 +180,23 @@ impl GcView {
         self.each(py, |_, block| block.0)
     }
 
-    /// Valid pages of each, of the same shape and order; a copy.
+    /// Valid pages of each closed block, of the same shape and order as `blocks`; a copy.
     fn valid_counts<'py>(&self, py: Python<'py>) -> Array<'py> {
         self.each(py, View::valid)
     }
 
-    /// Erases of each, likewise.
+    /// Erases of each closed block, likewise.
     fn erase_counts<'py>(&self, py: Python<'py>) -> Array<'py> {
         self.each(py, View::erase_count)
     }
 
-    /// `closed_at` of each, likewise.
+    /// `closed_at` of each closed block, likewise.
     fn closing_times<'py>(&self, py: Python<'py>) -> Array<'py> {
         self.each(py, View::closed_at)
     }
 }
 
-/// A victim policy whose answers an object gives.
+/// A victim policy that asks a Python object.
 #[derive(Clone)]
 pub(super) struct Victims {
     asked: Asked<GcView>,
@@ -239,7 +239,7 @@ impl VictimPolicy for Victims {
     }
 
     fn choose(&mut self, view: &View<'_>) -> Option<SuperblockId> {
-        // What raised has stopped the run; until it stops the drive goes on with greedy's victims, so that it stays whole.
+        // The exception stops the run. Until it stops, the drive goes on with greedy's victims, so that it stays whole.
         self.asked(view).unwrap_or_else(|| {
             let lowest = view.lowest().filter(|valid| *valid < view.units_per_block())?;
             view.bucket_head(lowest)
@@ -251,7 +251,7 @@ impl VictimPolicy for Victims {
     }
 }
 
-/// What the object asks the engine to keep for it: an `IndexSpec` of its method `index`.
+/// Reads what the object asks the engine to keep for it: the `IndexSpec` of its method `index`.
 fn index(object: &Bound<'_, PyAny>) -> PyResult<IndexSpec> {
     let Some(method) = object.getattr_opt("index")? else { return Ok(IndexSpec::default()) };
     let given = method.call0()?;
@@ -271,7 +271,7 @@ fn index(object: &Bound<'_, PyAny>) -> PyResult<IndexSpec> {
         window: given.getattr("window")?.extract()?,
         lowest_only: given.getattr("lowest_only")?.extract()?,
         reads: given.getattr("reads")?.extract()?,
-        // A policy that Python calls takes longer for a victim than what the lists of closed blocks cost.
+        // Calling Python for a victim takes longer than keeping the lists of closed blocks.
         ..IndexSpec::default()
     })
 }

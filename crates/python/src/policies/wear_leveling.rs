@@ -22,7 +22,7 @@ pub(crate) struct WearView {
 
 type Array<'py> = PyResult<Bound<'py, PyAny>>;
 
-/// Whether a block is one of the domain.
+/// Whether a block belongs to the domain.
 fn has(view: &View<'_>, block: SuperblockId) -> bool {
     let mut blocks = view.blocks();
     let (first, last) = (blocks.next(), view.blocks().next_back());
@@ -60,7 +60,7 @@ impl WearView {
         self.view.ask(|view| Ok(view.erased().map(|block| block.0)))
     }
 
-    /// Erases of a block of the domain; `IndexError` of another one.
+    /// Erases of a block of the domain; raises `IndexError` for others.
     fn erase_count(&self, block: u32) -> PyResult<u32> {
         self.of(block, View::erase_count)
     }
@@ -70,7 +70,7 @@ impl WearView {
         self.of(block, View::valid)
     }
 
-    /// Erases by garbage collection in this domain since it was new, preconditioning included.
+    /// Erases by garbage collection in this domain since it was new, including preconditioning.
     fn gc_erases(&self) -> PyResult<u64> {
         self.view.ask(|view| Ok(view.gc_erases()))
     }
@@ -95,18 +95,18 @@ impl WearView {
         self.each(py, |_, block| block.0)
     }
 
-    /// Erases of each, of the same shape; a copy.
+    /// Erases of each block, of the same shape; a copy.
     fn erase_counts<'py>(&self, py: Python<'py>) -> Array<'py> {
         self.each(py, View::erase_count)
     }
 
-    /// Valid pages of each, likewise.
+    /// Valid pages of each block, likewise.
     fn valid_counts<'py>(&self, py: Python<'py>) -> Array<'py> {
         self.each(py, View::valid)
     }
 }
 
-/// A wear leveler whose answers an object gives.
+/// A wear leveler that asks a Python object.
 #[derive(Clone)]
 pub(super) struct Levelers {
     asked: Asked<WearView>,
@@ -122,7 +122,7 @@ impl Levelers {
         Ok(Self { asked: Asked::new(object), tests_again })
     }
 
-    /// The move of an answer: a `Refill` or an `Exchange`, which are pairs of blocks.
+    /// Reads the move from an answer: a `Refill` or an `Exchange`, which are pairs of blocks.
     fn action(&self, view: &View<'_>, answer: &Bound<'_, PyAny>) -> PyResult<Action> {
         let kind = answer.get_type().name()?;
         let Ok((one, other)) = answer.extract::<(u32, u32)>() else {

@@ -1,9 +1,9 @@
-//! How the blocks stand over the life: young, middle-aged, retired, and when the drive was degraded.
+//! States of the blocks over the life: young, middle-aged, retired, and when the drive was degraded.
 
 use super::{Axis, Figure, Group, Life, Row, Shape, counted, each, layers_of, percent};
 use wane_results::{BlockAges, RunResult, Trigger};
 
-/// The picture, of runs whose timelines tell young blocks from others; none where no run's does.
+/// The picture of runs whose timelines distinguish young blocks from others; `None` if no run's does.
 pub(super) fn states(life: &Life<'_>) -> Option<Figure> {
     let tells = |run: &&RunResult| last(run).is_some_and(|ages| ages.young.is_some());
     if !life.groups.iter().any(|group| group.runs.iter().any(&tells)) {

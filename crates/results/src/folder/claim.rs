@@ -1,9 +1,9 @@
-//! Writing into a result folder: claimed by one process, replaced whole or not at all.
+//! Writes into a result folder: one process claims it, and it is replaced whole or not at all.
 //!
-//! New files go into a staging folder within the folder. Then one rename puts a manifest into place that says so: from
-//! that moment on the new results count, wherever their files lie. They are then moved to their places, and whatever an
-//! earlier command left under the same names, or named in its manifest, goes. A process that dies in between leaves a
-//! manifest by which readers find everything and the next claim finishes the move.
+//! New files go into a staging folder within the folder. Then one rename puts a manifest into place that names them there. From
+//! that moment on the new results count. They are then moved to their places, and the files of an earlier command with the same
+//! names, or named in its manifest, are deleted. If the process dies in between, readers find everything by the manifest, and
+//! the next claim finishes the move.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -21,36 +21,36 @@ use super::{
 };
 use super::{RunFiles, at_rest, disk, is_named, run_of};
 
-/// In a staging folder, the manifest as it is when all has been moved.
+/// Name, in a staging folder, of the manifest for when all has been moved.
 const SETTLED: &str = "settled.json";
 
-/// In a staging folder, what the names of replaced members begin with.
+/// Prefix, in a staging folder, of the names of replaced members.
 const REPLACED: &str = ".old-";
 
-/// Names of staging folders to try.
+/// Number of names for staging folders that are tried.
 const NAMES_MAX: u32 = 10_000;
 
-/// A file by its name, and what it holds.
+/// A file's name and content.
 type NewFile<'a> = (&'a str, Vec<u8>);
 
 /// A folder for results, which no other process writes into while this value lives.
 ///
-/// Dropped before anything was written, it leaves the disk as it found it.
+/// If it is dropped before anything was written, the disk is as before the claim.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
-    /// What lay there at the claim.
+    /// The manifest that was there at the claim.
     before: Option<Manifest>,
-    /// Whether results may have lain there.
+    /// Whether the folder held no results.
     was_empty: bool,
     members: Vec<Member>,
     origin: Origin,
-    /// Whether members wait in the staging folder until all are there, since they take the place of another command's.
+    /// Whether members wait in the staging folder until all are there, since they replace those of another command.
     staged: bool,
     traces: Traces,
 }
 
-/// What a claim leaves on the disk while it lasts: so that a process that must end at once can take it away.
+/// What a claim has on the disk while it lasts, so that a process that must end at once can remove it.
 #[derive(Clone, Debug)]
 pub struct Traces(Arc<Mutex<Leavings>>);
 
@@ -61,7 +61,7 @@ struct Leavings {
     /// Folders that were made for the claim, the innermost first.
     made: Vec<PathBuf>,
     staging: Option<PathBuf>,
-    /// Whether a manifest names planned members of which none may have come.
+    /// Whether a manifest names planned members, of which possibly none is there yet.
     planned: bool,
 }
 
@@ -70,8 +70,8 @@ impl Traces {
         self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// Gives the folder up: what is staged and not yet in force goes, and so do folders made for the claim that stayed
-    /// empty. Whatever is in force stays. To be called when nothing is written any more.
+    /// Gives the folder up: removes staged files that do not count yet, and folders made for the claim that are still
+    /// empty. Results that count stay. Call it only once nothing is written any more.
     pub fn remove(&self) {
         let mut leavings = self.hold();
         if leavings.lock.is_none() {
@@ -79,7 +79,7 @@ impl Traces {
         }
         leavings.staging = None;
         let folder = leavings.folder.clone();
-        // What a manifest counts stays; where the manifest cannot be read, everything may be counted.
+        // Files that a manifest names stay. If the manifest cannot be read, it may name all of them.
         if let Ok(manifest) = Manifest::read(&folder) {
             let staged = manifest.and_then(|manifest| manifest.staged).map(|name| folder.join(name));
             remove_stagings(&folder, staged.as_deref());
@@ -109,8 +109,8 @@ impl Drop for Folder {
 }
 
 impl Folder {
-    /// Claims the folder at `path`, made if there is none. It may hold earlier results, which stay until new ones are
-    /// whole. What a killed process left half done is finished or removed.
+    /// Claims the folder at `path` and creates it if needed. Earlier results in it stay until new ones are
+    /// complete. Unfinished work of a killed process is finished or removed.
     ///
     /// # Errors
     /// It cannot be made or written, it holds anything but results, or another process is at work in it.
@@ -144,7 +144,7 @@ impl Folder {
         claimed.before = heal(path)?;
         for entry in entries(path).map_err(unwritable)? {
             if entry.file_type().map_err(unwritable)?.is_dir() && !is_staging(&entry.file_name()) {
-                // Where even the manifest is damaged, the run is not there and is written anew.
+                // A run whose manifest is damaged counts as missing and is written again.
                 if heal(&entry.path()).is_ok() {
                     remove_stagings(&entry.path(), None);
                 }
@@ -154,7 +154,7 @@ impl Folder {
         Ok(claimed)
     }
 
-    /// Where the folder is.
+    /// The path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -164,8 +164,8 @@ impl Folder {
         self.traces.clone()
     }
 
-    /// Refuses while another process is at work in the folder around this one, or in one inside it. The own lock is held
-    /// by then: of two processes that come at once, at least one sees the other.
+    /// Refuses if another process works in the parent folder or in a subfolder. Its own lock is held
+    /// already, so that of two processes that start at once at least one sees the other.
     fn refuse_neighbors(&self) -> Result<(), ResultError> {
         let whole = std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone());
         let inner = entries(&self.path).unwrap_or_default().into_iter().map(|entry| entry.path());
@@ -176,11 +176,11 @@ impl Folder {
         }
     }
 
-    /// Refuses the folder of one of several runs, whose manifest would name a stranger.
+    /// Refuses the folder of one of several runs, since their manifest would then name another run.
     fn refuse_member(&self) -> Result<(), ResultError> {
         let whole = std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone());
         let (Some(around), Some(name)) = (whole.parent(), whole.file_name()) else { return Ok(()) };
-        // One that cannot be read says nothing of this folder.
+        // A manifest that cannot be read does not matter here.
         let Some(manifest) = Manifest::read(around).ok().flatten() else { return Ok(()) };
         if manifest.members.iter().any(|member| name == member.folder.as_str()) && holds_result(&self.path) {
             let (path, found) = (self.path.clone(), manifest.command.in_words());
@@ -189,8 +189,8 @@ impl Folder {
         Ok(())
     }
 
-    /// Writes a run and, if given, its report, in place of what the folder held. Gives the names of members of an earlier
-    /// command that were removed with it.
+    /// Replaces what the folder held by a run and, if given, its report. Returns the names of the members of an earlier
+    /// command that were removed.
     ///
     /// # Errors
     /// A file cannot be written; then the folder still holds what it held.
@@ -200,8 +200,8 @@ impl Folder {
         self.publish(manifest, &files)
     }
 
-    /// Refuses a folder that holds anything but these very members, finished or not: for a command that goes on where it stopped and takes
-    /// nothing away.
+    /// Refuses a folder that holds anything but exactly these members, finished or not. For a command that continues where it stopped and
+    /// deletes nothing.
     ///
     /// # Errors
     /// It holds results of another command, or of other scenarios or traces.
@@ -216,7 +216,7 @@ impl Folder {
         Err(ResultError::AnotherCommand { path: self.path.clone(), found })
     }
 
-    /// Refuses to take away runs of a sweep or of several seeds that are none of these members: they may be the work of hours.
+    /// Refuses to delete runs of a sweep or of several seeds that are not among these members, since they may be the work of hours.
     ///
     /// # Errors
     /// The folder holds such runs.
@@ -239,15 +239,15 @@ impl Folder {
         }
     }
 
-    /// The name of the single run that the folder holds, if its scenario is none of these hashes'.
+    /// The name of the single run that the folder holds, if the hash of its scenario is not among these.
     pub fn other_run(&self, hashes: &[String]) -> Option<String> {
         let manifest = self.before.as_ref().filter(|old| old.command == Origin::Run)?;
         let summary = RunFiles::lying(&self.path, Some(manifest)).summary().ok()?;
         (!hashes.contains(&summary.scenario.hash)).then_some(summary.scenario.name)
     }
 
-    /// Says which runs the folder is to hold, in order. In an empty folder they can be read one by one as they come; where
-    /// another command's results lie, these stay until [`Self::finish`].
+    /// Sets which runs the folder will hold, in order. In an empty folder each can be read as soon as it is written. Results of
+    /// another command stay until [`Self::finish`].
     ///
     /// # Errors
     /// The folder cannot be written.
@@ -274,11 +274,11 @@ impl Folder {
         if self.staged { self.carry_over() } else { Ok(()) }
     }
 
-    /// Copies the runs that are there under other names into the staging folder: a value more in a sweep moves those behind it.
+    /// Copies the runs that exist under other names into the staging folder. One more value in a sweep renumbers the runs behind it.
     fn carry_over(&self) -> Result<(), ResultError> {
         let Some(old) = &self.before else { return Ok(()) };
         let staging = self.staging()?;
-        // Each place is looked at once: a sweep may have thousands.
+        // Each place is read once, since a sweep may have thousands.
         let places = old.members.iter().map(|old| self.path.join(&old.folder));
         let lying: BTreeMap<(String, Inputs), PathBuf> =
             places.filter_map(|place| Some((what_lies_at(&place)?, place))).collect();
@@ -291,7 +291,7 @@ impl Folder {
         Ok(())
     }
 
-    /// The finished run of a member, if it is there already: of the same scenario and traces, by this version, and not
+    /// The finished run of a member, if it is there already. Scenario, traces and version must be the same, and the run not
     /// interrupted.
     pub fn found(&self, member: usize, version: &str) -> Option<RunResult> {
         let member = &self.members[member];
@@ -327,7 +327,7 @@ impl Folder {
         replaced
     }
 
-    /// Puts a file of [`Self::finish`] on the disk already, for runs that read it; gives its place until then.
+    /// Writes a file of [`Self::finish`] in advance, for runs that read it. Returns its path until then.
     ///
     /// # Errors
     /// It cannot be written.
@@ -337,8 +337,8 @@ impl Folder {
         Ok(place)
     }
 
-    /// Makes the members that have come, and these files, all that the folder holds. Gives the names of members of an
-    /// earlier command that were removed with it.
+    /// Makes the written members and these files the whole content of the folder. Returns the names of the members of an
+    /// earlier command that were removed.
     ///
     /// # Errors
     /// A file cannot be written; then the folder still holds what it held.
@@ -351,7 +351,7 @@ impl Folder {
         let staging = self.staging()?;
         let removed = self.superseded(&manifest.members, &staging);
         manifest.superseded.clone_from(&removed);
-        // Held, so that nobody takes away what is being put in force.
+        // Held, so that [`Traces::remove`] cannot delete files while they are put into force.
         let mut leavings = self.traces.hold();
         let replaced = replace(&self.path, &staging, manifest, files);
         if replaced.is_err() && !is_in_force(&self.path, &staging) {
@@ -367,8 +367,8 @@ impl Folder {
         Ok(removed)
     }
 
-    /// Results in the folder that the new members do not replace, but which no longer count: of members that an earlier
-    /// command named, and of other runs in the places of members that have not come.
+    /// Results in the folder that no longer count although no new member replaces them: members of an earlier
+    /// command, and other runs in the places of members that are not there.
     fn superseded(&self, members: &[Member], staging: &Path) -> Vec<String> {
         let is_new = |name: &str| members.iter().any(|member| member.folder == name);
         let old = self.before.iter().flat_map(|old| &old.members).map(|member| &member.folder);
@@ -379,7 +379,7 @@ impl Folder {
         names.filter(|name| holds_result(&self.path.join(name))).cloned().collect()
     }
 
-    /// The staging folder, made if there is none.
+    /// The staging folder, created if needed.
     fn staging(&self) -> Result<PathBuf, ResultError> {
         let mut leavings = self.traces.hold();
         if let Some(staging) = &leavings.staging {
@@ -390,7 +390,7 @@ impl Folder {
         Ok(staging)
     }
 
-    /// Goes on in the staging folder of a process that was killed: its finished members need not run again.
+    /// Continues in the staging folder of a process that was killed, so that its finished members need not run again.
     fn adopt_staging(&self) {
         let left = entries(&self.path).unwrap_or_default().into_iter().find(|entry| is_staging(&entry.file_name()));
         let Some(left) = left.map(|entry| entry.path()) else { return };
@@ -407,7 +407,7 @@ impl Folder {
     }
 }
 
-/// The run at `place`, if it is the finished one that the member names.
+/// The run at `place`, if it is finished and the one that the member names.
 fn finished(place: &Path, member: &Member, version: &str) -> Option<RunResult> {
     let found = at_rest(place, &|manifest| {
         let summary = RunFiles::lying(place, manifest).summary()?;
@@ -420,7 +420,7 @@ fn finished(place: &Path, member: &Member, version: &str) -> Option<RunResult> {
     found.ok().flatten()
 }
 
-/// Copies the folder of a run, its manifest last: without it nothing in the copy counts.
+/// Copies the folder of a run, with the manifest last, since without it nothing in the copy counts.
 fn copy_run(from: &Path, to: &Path) -> Result<(), ResultError> {
     let copied = || -> io::Result<()> {
         disk::remove_all(to)?;
@@ -436,7 +436,7 @@ fn copy_run(from: &Path, to: &Path) -> Result<(), ResultError> {
     })
 }
 
-/// Hash of the scenario of the run at `place`, and the contents of its traces; nothing where there is none.
+/// Hash of the scenario of the run at `place`, and the contents of its traces; `None` if there is no run.
 fn what_lies_at(place: &Path) -> Option<(String, Inputs)> {
     let found = at_rest(place, &|manifest| {
         let summary = RunFiles::lying(place, manifest).summary()?;
@@ -467,7 +467,7 @@ fn run_files<'a>(folder: &Path, run: &RunResult, report_html: Option<&str>) -> R
     Ok(files)
 }
 
-/// Those of them that hold the whole run.
+/// The files of a run that are needed to restore it.
 pub(super) fn files_that_keep<'a>(folder: &Path, run: &RunResult) -> Result<Vec<NewFile<'a>>, ResultError> {
     let mut files = vec![
         (SCENARIO, run.scenario_toml.clone().into_bytes()),
@@ -482,7 +482,7 @@ pub(super) fn files_that_keep<'a>(folder: &Path, run: &RunResult) -> Result<Vec<
     Ok(files)
 }
 
-/// A table of a run as a file.
+/// A table of a run as a Parquet file.
 fn parquet(folder: &Path, run: &RunResult, name: &str, columns: &[Column]) -> Result<Vec<u8>, ResultError> {
     let metadata = [
         ("wane.version", run.summary.run.version.as_str()),
@@ -499,8 +499,8 @@ fn parquet(folder: &Path, run: &RunResult, name: &str, columns: &[Column]) -> Re
 
 /// Replaces what `folder` holds by the staged members and `files`.
 ///
-/// All that is written is written before the manifest is renamed into place; after that, there are only renames and
-/// removals, so that a full disk cannot come between.
+/// All writes happen before the manifest is renamed into place. After that there are only renames and
+/// removals, which a full disk cannot stop.
 fn replace(folder: &Path, staging: &Path, mut manifest: Manifest, files: &[NewFile<'_>]) -> Result<(), ResultError> {
     for (name, bytes) in files {
         write_file(&staging.join(name), bytes)?;
@@ -519,14 +519,14 @@ fn replace(folder: &Path, staging: &Path, mut manifest: Manifest, files: &[NewFi
     settle(folder, &manifest)
 }
 
-/// Whether the manifest of `folder` counts what lies in `staging`.
+/// Whether the manifest of `folder` names `staging`, so that its files count.
 fn is_in_force(folder: &Path, staging: &Path) -> bool {
     let name = staging.file_name().map(|name| name.to_string_lossy().into_owned());
-    // One that cannot be read may be: nothing is removed then.
+    // A manifest that cannot be read may name it, so that nothing is removed.
     Manifest::read(folder).map_or(true, |manifest| manifest.is_some_and(|manifest| manifest.staged == name))
 }
 
-/// Moves what is staged to its place. May be stopped and begun again at any step.
+/// Moves staged files to their places. It may stop at any step and be started again.
 fn settle(folder: &Path, manifest: &Manifest) -> Result<(), ResultError> {
     let Some(staging) = manifest.staged.as_ref().map(|name| folder.join(name)) else { return Ok(()) };
     let moved = || -> io::Result<()> {
@@ -556,7 +556,7 @@ fn settle(folder: &Path, manifest: &Manifest) -> Result<(), ResultError> {
     moved().map_err(|reason| ResultError::Unwritable { path: folder.to_owned(), reason })
 }
 
-/// Finishes what a killed process began to move, and removes what it had only begun to write; gives the manifest.
+/// Finishes the move of a killed process, and removes files that it had not finished writing. Returns the manifest.
 fn heal(folder: &Path) -> Result<Option<Manifest>, ResultError> {
     let found = Manifest::read(folder)?;
     let healed = match found {
@@ -574,7 +574,7 @@ fn heal(folder: &Path) -> Result<Option<Manifest>, ResultError> {
     Ok(healed)
 }
 
-/// Removes the staging folders in `folder`, all but one.
+/// Removes all staging folders in `folder` except `kept`.
 fn remove_stagings(folder: &Path, kept: Option<&Path>) {
     for entry in entries(folder).unwrap_or_default() {
         if is_staging(&entry.file_name()) && Some(entry.path().as_path()) != kept {
@@ -603,7 +603,7 @@ fn write_file(path: &Path, bytes: &[u8]) -> Result<(), ResultError> {
     })
 }
 
-/// Where a staged file is going to lie: the name that a user knows.
+/// The final path of a staged file, as users know it.
 fn final_place(path: &Path) -> PathBuf {
     path.iter().filter(|part| !is_staging(part)).collect()
 }
@@ -613,7 +613,7 @@ fn holds_result(folder: &Path) -> bool {
     folder.join(SUMMARY).exists() || folder.join(MANIFEST).exists()
 }
 
-/// The folders that have to be made for `path` to be one, the innermost first.
+/// The folders that must be created so that `path` exists, the innermost first.
 fn missing(path: &Path) -> Vec<PathBuf> {
     let parts = path.ancestors().filter(|part| !part.as_os_str().is_empty());
     parts.take_while(|part| !part.exists()).map(Path::to_owned).collect()
@@ -630,7 +630,7 @@ fn is_staging(name: &std::ffi::OsStr) -> bool {
     name.to_string_lossy().starts_with(STAGING)
 }
 
-/// Whether the name is that of a file which an earlier version had begun to write: `.summary.json.partial`.
+/// Whether the name is that of an unfinished file of an earlier version, such as `.summary.json.partial`.
 fn is_partial(name: &std::ffi::OsStr) -> bool {
     let name = name.to_string_lossy();
     name.strip_prefix('.').and_then(|name| name.strip_suffix(".partial")).is_some_and(|name| FILES.contains(&name))
@@ -640,8 +640,8 @@ fn is_own_hidden(name: &OsString) -> bool {
     name == LOCK || is_staging(name) || is_partial(name)
 }
 
-/// The first entry that wane would not have written, or that it did not write: names alone prove nothing, as a user's own
-/// scenario may be called `scenario.toml`. A sweep over seeds holds folders of folders of results: three levels.
+/// The first entry that wane did not write. Names alone prove nothing, since a user's own
+/// scenario may be called `scenario.toml`. A sweep over seeds has three levels of folders.
 fn foreign_entry(folder: &Path, depth: u32) -> io::Result<Option<String>> {
     let is_own = bears_results(folder)?;
     for entry in entries(folder)? {
@@ -663,8 +663,8 @@ fn foreign_entry(folder: &Path, depth: u32) -> io::Result<Option<String>> {
     Ok(None)
 }
 
-/// Whether the files in a folder are results: it has a manifest, which is read later; a summary, as earlier versions left
-/// it without one; or folders of results below.
+/// Whether the files in a folder are results. It then has a manifest, which is read later, a summary without one, as of earlier
+/// versions, or subfolders with results.
 fn bears_results(folder: &Path) -> io::Result<bool> {
     let is_run = |folder: &Path| folder.join(MANIFEST).exists() || is_summary(&folder.join(SUMMARY));
     if is_run(folder) {
@@ -682,7 +682,7 @@ fn bears_results(folder: &Path) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Whether a file is a summary of wane's, whole or not of this version.
+/// Whether a file is a summary of wane, of any version.
 fn is_summary(path: &Path) -> bool {
     let parsed = fs::read(path).ok().and_then(|bytes| serde_json::from_slice::<serde_json::Value>(&bytes).ok());
     parsed.is_some_and(|summary| summary["scenario"]["hash"].is_string() && summary["run"].is_object())

@@ -1,4 +1,4 @@
-//! Every change that a result folder makes to the disk, in one place, so that tests can stop after any of them.
+//! All changes that a result folder makes to the disk. They are in one place so that tests can stop after any of them.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -9,16 +9,16 @@ pub(super) fn create_folder(path: &Path) -> io::Result<()> {
     fs::create_dir(path)
 }
 
-/// Writes a new file and waits until it lies on the disk.
+/// Writes a new file and waits until it is on the disk.
 pub(super) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if let Err(stopped) = step() {
-        // A process dies in the middle of a write as well.
+        // A process may also die in the middle of a write.
         let _ = fs::write(path, &bytes[..bytes.len() / 2]);
         return Err(stopped);
     }
     let mut file = File::create(path)?;
     file.write_all(bytes)?;
-    // Tests kill processes, not machines, and write thousands of files.
+    // Tests kill processes, not machines, and write thousands of files, so that they need no sync.
     if cfg!(test) { Ok(()) } else { file.sync_all() }
 }
 
@@ -27,13 +27,13 @@ pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)
 }
 
-/// Removes a file; none there is as good.
+/// Removes a file. A missing file is no error.
 pub(super) fn remove_file(path: &Path) -> io::Result<()> {
     step()?;
     absent_is_fine(fs::remove_file(path))
 }
 
-/// Removes a folder and what is in it; none there is as good.
+/// Removes a folder and its content. A missing folder is no error.
 pub(super) fn remove_all(path: &Path) -> io::Result<()> {
     step()?;
     absent_is_fine(fs::remove_dir_all(path))
@@ -45,7 +45,7 @@ pub(super) fn remove_empty(path: &Path) -> io::Result<()> {
     fs::remove_dir(path)
 }
 
-/// Waits until the names in a folder lie on the disk. Systems that cannot are left to their own care.
+/// Waits until the names in a folder are on the disk. Does nothing on systems that cannot.
 pub(super) fn sync_folder(path: &Path) {
     if cfg!(unix) && !cfg!(test) {
         let _ = File::open(path).and_then(|folder| folder.sync_all());
@@ -80,7 +80,7 @@ pub(super) mod faults {
     struct Fault {
         left: u64,
         kind: io::ErrorKind,
-        /// Whether only one change fails, or every later one too.
+        /// Whether every later change fails too, and not only one.
         lasts: bool,
     }
 
@@ -101,7 +101,7 @@ pub(super) mod faults {
         Err(io::Error::new(fault.kind, "stopped by the test"))
     }
 
-    /// Runs `work` with nothing done after the first `changes`; tells whether it came that far.
+    /// Runs `work` and fails all changes after the first `changes`. Also returns whether it came that far.
     pub(in super::super) fn killed_after<T>(changes: u64, work: impl FnOnce() -> T) -> (T, bool) {
         FAULT.set(Some(Fault { left: changes, kind: io::ErrorKind::Other, lasts: true }));
         let done = work();
@@ -109,7 +109,7 @@ pub(super) mod faults {
         (done, stopped)
     }
 
-    /// Runs `work` with one change refused, after the first `changes`; tells whether it came that far.
+    /// Runs `work` and fails one change after the first `changes`. Also returns whether it came that far.
     pub(in super::super) fn refused_after<T>(changes: u64, kind: io::ErrorKind, work: impl FnOnce() -> T) -> (T, bool) {
         FAULT.set(Some(Fault { left: changes, kind, lasts: false }));
         let done = work();

@@ -1,7 +1,7 @@
-//! One process at a time writes into a result folder.
+//! The lock of a result folder: one process at a time writes into it.
 //!
-//! The lock is the operating system's, on the file `.lock` in the folder: it ends with its holder, however that ends. The
-//! holder removes the file at last, so that nothing stays behind; whoever locked a removed file tries again.
+//! The operating system locks the file `.lock` in the folder and releases it when the holder ends, for whatever reason. The
+//! holder removes the file at the end, so that nothing stays behind. A process that locked a removed file tries again.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -12,7 +12,7 @@ use super::disk;
 /// The file's name.
 pub(super) const LOCK: &str = ".lock";
 
-/// Tries before giving up on a folder that others keep removing.
+/// Number of tries in a folder that other processes keep removing.
 const TRIES_MAX: u32 = 100;
 
 /// The lock of a folder, held.
@@ -23,7 +23,7 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    /// Locks a folder, made if there is none; `None` while another process holds it.
+    /// Locks a folder and creates it if needed; `None` while another process holds the lock.
     pub(super) fn take(folder: &Path) -> io::Result<Option<Self>> {
         let path = folder.join(LOCK);
         for _ in 0..TRIES_MAX {
@@ -34,7 +34,7 @@ impl Lock {
             };
             match file.try_lock() {
                 Ok(()) if is_at(&file, &path) => return Ok(Some(Self { file, path })),
-                // Its holder removed it between the opening and the locking.
+                // The last holder removed the file between opening and locking.
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => return Ok(None),
                 Err(TryLockError::Error(error)) => return Err(error),
@@ -52,7 +52,7 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Elsewhere a locked file cannot be told from one that took its place, so it stays.
+        // On other systems a locked file cannot be distinguished from one that replaced it, so it stays.
         if cfg!(unix) && is_at(&self.file, &self.path) {
             let _ = disk::remove_file(&self.path);
         }

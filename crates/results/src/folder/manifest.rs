@@ -1,8 +1,8 @@
-//! `manifest.json`: what in a folder belongs together.
+//! `manifest.json`: which files and runs in a folder belong together.
 //!
-//! A folder belongs to one command. Its manifest names the files of that command with their hashes and, where it ran
-//! several scenarios, the folders of their results. What is not named is not read. While results are replaced, the
-//! manifest also says where the new ones lie: writing it is the one moment at which they take the place of the old.
+//! A folder belongs to one command. Its manifest names the files of that command with their hashes and, if it ran
+//! several scenarios, the folders of their results. Only named files are read. While results are replaced, the
+//! manifest also says where the new ones are: at the moment when it is written they replace the old ones.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,10 +17,10 @@ use super::ResultError;
 /// The file's name.
 pub(super) const MANIFEST: &str = "manifest.json";
 
-/// What the names of folders with new results begin with.
+/// Prefix of the names of folders with new results.
 pub(super) const STAGING: &str = ".next-";
 
-/// The first key's value: so that another program's file of this name is not taken for ours.
+/// The value of the first key, which tells our file from another program's file of this name.
 const FORMAT: &str = "wane-results-1";
 
 /// The command that a folder belongs to.
@@ -38,7 +38,7 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// What the command left, in words.
+    /// The results of the command, in words.
     pub(super) const fn in_words(self) -> &'static str {
         match self {
             Self::Run => "a single run",
@@ -51,20 +51,20 @@ impl Origin {
 
 /// The contents of the traces that a run reads.
 ///
-/// The hash of a scenario names its traces only; together they decide the results.
+/// The hash of a scenario covers only the names of its traces. Scenario and contents together decide the results.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Inputs {
-    /// It reads none.
+    /// The run reads no traces.
     #[default]
     Nothing,
-    /// Their hash, as 16 hexadecimal digits.
+    /// The hash of their contents, as 16 hexadecimal digits.
     Hash(String),
-    /// They cannot be read twice, or changed meanwhile.
+    /// They cannot be read twice, or changed during the run.
     Unknown,
 }
 
-/// One of several runs: where its results lie and what decides them.
+/// One of several runs: the folder of its results, and what decides them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member {
     /// The folder's name.
@@ -84,17 +84,17 @@ fn is_nothing(inputs: &Inputs) -> bool {
 pub(super) struct Manifest {
     format: String,
     pub(super) command: Origin,
-    /// Hashes of the files that lie in the folder itself.
+    /// Hashes of the files in the folder itself, by name.
     pub(super) files: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub(super) inputs: Inputs,
-    /// In the order in which reports show them.
+    /// The members, in the order in which reports show them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) members: Vec<Member>,
-    /// The folder from which new files and members are being moved to their places; what is in it counts already.
+    /// The folder from which new files and members are being moved to their places. Its content counts already.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) staged: Option<String>,
-    /// Members of the command before, which go when the new ones are in their places.
+    /// Members of the previous command, which are deleted once the new ones are in their places.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) superseded: Vec<String>,
 }
@@ -105,7 +105,7 @@ impl Manifest {
         Self { format, command, files: BTreeMap::new(), inputs, members, staged: None, superseded: Vec::new() }
     }
 
-    /// Names a file of the folder.
+    /// Adds a file of the folder with its hash.
     pub(super) fn add_file(&mut self, name: &str, bytes: &[u8]) {
         self.files.insert(name.to_owned(), Fnv::of(bytes).hex());
     }
@@ -144,14 +144,14 @@ impl Manifest {
         text.into_bytes()
     }
 
-    /// Where a file or member lies now.
+    /// The present path of a file or member.
     pub(super) fn place(&self, folder: &Path, name: &str) -> PathBuf {
         let staged = self.staged.as_ref().map(|staging| folder.join(staging).join(name));
         staged.filter(|path| path.exists()).unwrap_or_else(|| folder.join(name))
     }
 }
 
-/// Whether the text is the name of something in a folder, and leads nowhere else.
+/// Whether the text is a plain name within a folder, without a path.
 fn is_name(text: &str) -> bool {
     let mut parts = Path::new(text).components();
     matches!((parts.next(), parts.next()), (Some(Component::Normal(name)), None) if name == text)

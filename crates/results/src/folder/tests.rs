@@ -1,4 +1,4 @@
-//! Tests of result folders: what is replaced, by whom, and what a process leaves that dies at any moment.
+//! Tests of result folders: what is replaced, by which command, and what a process leaves when it dies at any moment.
 
 use super::claim::Folder;
 use super::disk::faults::{killed_after, refused_after};
@@ -30,7 +30,7 @@ fn members(seeds: &[u64], inputs: &Inputs) -> Vec<Member> {
     seeds.iter().enumerate().map(member).collect()
 }
 
-/// Runs what is not there yet of a sweep over these seeds; tells how many were, and what was removed.
+/// Runs the missing members of a sweep over these seeds. Returns how many were there, and what was removed.
 fn sweep(path: &Path, seeds: &[u64], inputs: &Inputs) -> Result<(usize, Vec<String>), ResultError> {
     let mut folder = Folder::claim(path)?;
     folder.begin(Origin::Sweep, members(seeds, inputs))?;
@@ -348,7 +348,7 @@ fn an_interrupted_sweep_shows_what_came_and_not_what_lay_in_its_way() {
 fn a_member_that_another_command_wrote_is_told() {
     let place = tempfile::tempdir().unwrap();
     sweep(place.path(), &[1, 2], &Inputs::Nothing).unwrap();
-    // By hand, as wane refuses to.
+    // Done by hand, since wane refuses it.
     let other = tempfile::tempdir().unwrap();
     single(&other.path().join("1"), &test_run(3), None);
     fs::remove_dir_all(place.path().join("1")).unwrap();
@@ -406,7 +406,7 @@ fn a_full_disk_and_a_limit_are_named_and_change_nothing() {
         (io::ErrorKind::FileTooLarge, "it is larger than files may be here"),
     ];
     for (kind, sentence) in sentences {
-        // Both come from writing, which the first changes after the staging folder are.
+        // Both errors come from writing, which the first changes after creating the staging folder do.
         for change in 1..9 {
             let place = tempfile::tempdir().unwrap();
             single(place.path(), &test_run(1), None);
@@ -423,9 +423,9 @@ fn a_full_disk_and_a_limit_are_named_and_change_nothing() {
     }
 }
 
-/// Does `work` in a copy of what `prepare` leaves, killed after the first change, the second, and so on to the last;
-/// after each, `check` looks at what a reader finds, and again when the next claim was killed likewise, where it finishes
-/// the move of the killed one, and when one was made that was not killed.
+/// Does `work` in a copy of what `prepare` leaves, killed after the first change, the second, and so on to the last.
+/// `check` looks at what a reader finds: after each kill, after the next claim was also killed at any of its changes while it
+/// finished the move, and after a claim that was not killed.
 fn killed_at_every_change(prepare: &dyn Fn(&Path), work: &dyn Fn(&Path), check: &dyn Fn(&str, &Path)) {
     for change in 0.. {
         let mut claims = 0;

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What a scenario resolves to resolves to the same; anything else is a sentence of one line.
+/// Checks that a resolved scenario resolves to itself, or that the error is a sentence of one line.
 fn check_total(result: Result<Scenario, ScenarioError>, context: &str) -> bool {
     match result {
         Ok(scenario) => {

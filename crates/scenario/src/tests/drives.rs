@@ -1,4 +1,4 @@
-//! Drives: what presets, sizes and shares of spare come to, and what their preconditioning is.
+//! Drives: the sizes that presets, capacities and spare factors resolve to, and their preconditioning.
 
 use wane_nand::CellKind;
 
@@ -54,7 +54,7 @@ fn every_preset_resolves_and_says_what_it_is() {
     }
 }
 
-/// Drives that one would buy are named by kind and capacity, and each of their keys says where its value comes from.
+/// Presets of typical drives are named by kind and capacity, and each of their keys says where its value comes from.
 #[test]
 fn presets_of_drives_on_sale_are_what_their_names_say() {
     let bought: Vec<_> =
@@ -182,7 +182,7 @@ fn preconditioning_fills_once_unless_it_says_otherwise() {
     }
 }
 
-/// Whoever writes one of the two has the drive, the plain data and the hash of whoever writes the other; layers displace both alike.
+/// Either key gives the same drive, plain data and hash as the other, and layers displace both alike.
 #[test]
 fn over_provisioning_is_the_spare_factor_in_other_words() {
     let table = [

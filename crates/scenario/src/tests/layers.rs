@@ -1,4 +1,4 @@
-//! Layers: preset, file and `--set` over each other, and which of them decides.
+//! Layers: how preset, file and `--set` are merged, and which of them decides.
 
 use super::*;
 
@@ -65,7 +65,7 @@ fn phases_are_numbered_from_0() {
     assert_eq!(resolve(EXAMPLE, &[replaced]).unwrap().phases[0].until.requests, Some(3));
 }
 
-/// A resolved scenario writes `frontiers`, whichever key was given: a layer above it may give the other one.
+/// A resolved scenario writes `frontiers`, whichever key was given; a layer on top may give the other key.
 #[test]
 fn of_two_layers_the_upper_one_chooses_the_streams() {
     let frontiers = |file: &str, set: &[&str]| {

@@ -1,4 +1,4 @@
-//! Refusals: what is no scenario is told in one sentence that points at its place.
+//! Refusals: an invalid scenario gives one sentence that points at the place of the error.
 
 use super::*;
 
@@ -15,7 +15,7 @@ fn an_error_points_at_its_place() {
     assert_eq!(error.key, "ftl.wear-leveling.threshold");
 }
 
-/// Resolves each text, to which an end is added where it has none, and looks for a part of the sentence.
+/// Resolves each text, with an end added if it has none, and checks that the error contains the given part.
 fn check_refusals(table: &[(&str, &str)]) {
     for (text, want) in table {
         let ends = text.contains("until") || text.contains("phase");
@@ -80,7 +80,7 @@ fn a_drive_that_cannot_be_is_refused_in_one_sentence() {
     ]);
 }
 
-/// The values that the sentence allows are taken, and a unit more or a hundredth of a percent less is not.
+/// The values that the sentence allows are accepted; a unit more or a hundredth of a percent less is not.
 #[test]
 fn a_drive_without_room_is_told_what_takes_its_blocks_and_what_fits() {
     let stripes = "[ftl]\ndomain = 'die'\ngc-reserve = 2\nredundancy = { policy = 'stripes', data-pages = 3 }";
@@ -153,7 +153,7 @@ fn a_schedule_that_cannot_be_is_refused_in_one_sentence() {
         ),
         (
             "[ftl]\ngc = { policy = 'd-choices', schedule = [['70 %', 8], ['7 %', 2]] }",
-            "`schedule`: found 7 % after 70 %, and wear only rises",
+            "`schedule`: found 7 % after 70 %, but wear must rise",
         ),
         (
             "[ftl]\ngc = { policy = 'd-choices', schedule = [['7', 2]] }",

@@ -1,4 +1,4 @@
-//! Resolved scenarios: text that resolves to itself, with the hash of what it came from.
+//! Resolved scenarios: text that resolves to itself, with the hash of the original scenario.
 
 use super::*;
 use crate::timed_tests::OWN_CHIP;
@@ -109,7 +109,7 @@ fn a_resolved_scenario_that_is_run_again_has_the_same_hash() {
     assert!(!other.to_toml().contains("trace-name"), "the name goes with its trace");
 }
 
-/// A key of the drive that changes what it is stands in the resolved text and counts in the hash.
+/// Every key that changes the drive is in the resolved text and in the hash.
 #[test]
 fn no_key_of_the_drive_is_lost_in_the_resolved_text() {
     let text = format!(

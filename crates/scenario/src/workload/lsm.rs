@@ -1,4 +1,4 @@
-//! A key-value store as plain data: what a scenario says of it, and the store that this makes on a drive.
+//! A key-value store as plain data: its keys in a scenario, and the store that they make on a drive.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,14 +10,14 @@ use crate::error::Refusal;
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
-/// The mixture that a scenario writes itself.
+/// The value of `lsm` by which a scenario writes its own shares of operations.
 const MIXED: &str = "mixed";
 const SIZE_MAX: Bytes = Bytes(1 << 40);
 
-/// Keys that only `mixed` takes, which another choice does not take over.
+/// Keys that only `mixed` has. Another value of `lsm` does not take them over.
 pub(super) const MIXED_KEYS: [&str; 5] = ["gets", "scans", "read-modify-writes", "scan-records", "skew"];
 
-/// A key-value store and what its clients ask for.
+/// A key-value store and its operations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LsmSpec {
     pub(super) settings: LsmSettings,
@@ -25,58 +25,58 @@ pub struct LsmSpec {
     pub operations: Operations,
 }
 
-/// What is said of a key-value store.
+/// The keys of a key-value store.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub(super) struct LsmSettings {
-    /// A key-value store on an LSM-tree with leveled compaction, by what its clients do: a core workload of YCSB, or `mixed` with the
-    /// shares below.
+    /// A key-value store on an LSM-tree with leveled compaction. The value says what its clients do: a core workload of YCSB, or `mixed` with
+    /// the shares below.
     #[schemars(extend("x-default" = "none", "enum" = names()))]
     lsm: String,
-    /// Share of the logical capacity that all records take, each once. The rest is for older versions, logs and compaction.
+    /// Share of the logical capacity that one version of all records takes. The rest is for older versions, logs and compaction.
     data: Ratio,
-    /// A key and its value. YCSB's records have ten fields of 100 bytes.
+    /// Size of a record: a key and its value. YCSB's records have ten fields of 100 bytes.
     #[schemars(extend("x-least" = Bytes(1), "x-most" = SIZE_MAX))]
     record_size: Bytes,
-    /// Puts that are gathered in memory before a flush (RocksDB: `write_buffer_size`).
+    /// Size of the puts that are gathered in memory before a flush (RocksDB: `write_buffer_size`).
     #[schemars(extend("x-least" = Bytes(1), "x-most" = SIZE_MAX))]
     memtable: Bytes,
-    /// Most of a table (RocksDB: `target_file_size_base`).
+    /// Largest size of a table (RocksDB: `target_file_size_base`).
     #[schemars(extend("x-least" = Bytes(1), "x-most" = SIZE_MAX))]
     table_size: Bytes,
-    /// Most of level 1 (RocksDB: `max_bytes_for_level_base`). The last level holds all records, each level above it a part of the next
-    /// one by the fan-out.
+    /// Largest size of level 1 (RocksDB: `max_bytes_for_level_base`). The last level holds all records; each level above it is smaller than the
+    /// next one by the fan-out.
     #[schemars(extend("x-least" = Bytes(1), "x-most" = SIZE_MAX))]
     level_base: Bytes,
-    /// How many times as large as a level the next one is (RocksDB: `max_bytes_for_level_multiplier`).
+    /// Size of a level divided by the size of the one above it (RocksDB: `max_bytes_for_level_multiplier`).
     #[schemars(range(min = 2, max = 100))]
     fan_out: u32,
-    /// Flushed tables at which they are merged into level 1 (RocksDB: `level0_file_num_compaction_trigger`).
+    /// Number of flushed tables at which they are merged into level 1 (RocksDB: `level0_file_num_compaction_trigger`).
     #[schemars(range(min = 1, max = 100))]
     level0_tables: u32,
-    /// What a lookup reads of a table (RocksDB: `block_size`).
+    /// Size of the block that a lookup reads from a table (RocksDB: `block_size`).
     #[schemars(extend("x-least" = Bytes(1), "x-most" = SIZE_MAX))]
     block_size: Bytes,
-    /// How often a table's filter lets a lookup pass whose key it does not hold: ten bits a key.
+    /// Share of the lookups that a table's filter lets pass although the table does not hold the key; 1 % is that of ten bits a key.
     false_positives: Ratio,
-    /// How often a block is found in memory; less than 100 %. A guess of yours: the store knows no cache.
+    /// Share of the blocks that are found in memory; less than 100 %. The store does not simulate a cache, so you must guess this.
     cache_hits: Ratio,
-    /// Operations at a time.
+    /// Number of clients, each with one operation at a time.
     #[schemars(range(min = 1, max = 1024))]
     clients: u32,
-    /// What becomes of the log of puts.
+    /// How the log of puts is written.
     log: Log,
     /// Where new files lie.
     extents: Files,
-    /// When units of files that are gone are trimmed.
+    /// When the units of deleted files are trimmed.
     discard: Discard,
-    /// How the tables come to the drive before the first operation.
+    /// How the tables get onto the drive before the first operation.
     load: Load,
-    /// `mixed`: share of the operations that look a key up. What is left of the shares is puts.
+    /// `mixed`: share of the operations that look a key up. The rest of all shares is puts.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "0 %"))]
     gets: Option<Ratio>,
-    /// `mixed`: share of the operations that read records from a key on.
+    /// `mixed`: share of the operations that read successive records from a key on.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "0 %"))]
     scans: Option<Ratio>,
@@ -84,11 +84,11 @@ pub(super) struct LsmSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "0 %"))]
     read_modify_writes: Option<Ratio>,
-    /// `mixed`: longest scan.
+    /// `mixed`: records of the longest scan.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1_000_000), extend("x-default" = 100))]
     scan_records: Option<u32>,
-    /// `mixed`: the exponent of Zipf's law by which keys are asked for; 0 is uniform.
+    /// `mixed`: the exponent of Zipf's law by which keys are chosen; 0 is uniform.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 10.0), extend("x-default" = 0.99))]
     skew: Option<f64>,
@@ -127,15 +127,15 @@ fn names() -> Vec<&'static str> {
     Operations::YCSB.into_iter().chain([MIXED]).collect()
 }
 
-/// What becomes of the log of puts.
+/// How the log of puts is written.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Log {
-    /// Written in pieces of 1 MiB for which nobody waits, as RocksDB does by default.
+    /// In pieces of 1 MiB that no client waits for, as RocksDB does by default.
     Buffered,
     /// Each put writes the units of its record and flushes them.
     Synced,
-    /// There is none.
+    /// There is no log.
     Off,
 }
 
@@ -145,37 +145,37 @@ enum Log {
 enum Files {
     /// In the lowest free extent that holds them.
     Lowest,
-    /// In the next free extent after the file before, around the whole space, as a log-structured file system does. What is not
-    /// trimmed fills the drive then.
+    /// In the next free extent after the last file, around the whole space, as a log-structured file system does. Units that are not
+    /// trimmed then fill the drive.
     Around,
 }
 
-/// When units of files that are gone are trimmed.
+/// When the units of deleted files are trimmed.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Discard {
     /// At once.
     Now,
-    /// After the second flush from then on, unless they are written again before.
+    /// After the second flush that follows, unless they are written again before.
     Delayed,
-    /// An extent an operation while nothing is flushed or compacted, unless they are written again before.
+    /// One extent per operation while nothing is flushed or compacted, unless they are written again before.
     Idle,
     /// Never.
     Never,
 }
 
-/// How the tables come to the drive before the first operation.
+/// How the tables get onto the drive before the first operation.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Load {
-    /// The drive is trimmed whole and the tables are written, as requests of the run.
+    /// Requests of the run trim the whole drive and write the tables.
     Write,
-    /// They count as written: for a drive that preconditioning has filled.
+    /// The tables count as written, for a drive that preconditioning has filled.
     Assumed,
 }
 
 impl LsmSpec {
-    /// The store that the settings describe, if there is room for it.
+    /// Makes the store that the settings describe, if there is room for it.
     pub(super) fn new(settings: LsmSettings, space: Space) -> Result<Self, Refusal> {
         let operations = settings.operations()?;
         let spec = Self { settings, operations };
@@ -184,7 +184,7 @@ impl LsmSpec {
         Ok(spec)
     }
 
-    /// The store on a drive of so many units.
+    /// The store's config on a drive of `logical_units` units of `unit` bytes.
     pub fn config(&self, logical_units: u32, unit: Bytes) -> LsmConfig {
         let settings = &self.settings;
         LsmConfig {
@@ -224,8 +224,8 @@ impl LsmSpec {
         }
     }
 
-    /// Makes memtable, tables and level 1 smaller with the drive, so that the tree keeps its levels. Where units become too coarse for
-    /// them, the data shrink until they fit.
+    /// Scales memtable, tables and level 1 by `share`, so that the tree keeps its levels. If they then fill too few units for the store to fit,
+    /// the data shrink until it fits.
     pub(crate) fn scale(&mut self, share: f64, logical_units: u32, unit: Bytes) {
         let settings = &mut self.settings;
         let least = unit.max(settings.record_size);
@@ -233,7 +233,7 @@ impl LsmSpec {
             *size = Bytes((size.0 as f64 * share).round() as u64).max(least);
         }
         settings.block_size = settings.block_size.min(settings.table_size);
-        // A hundred steps of a tenth are less than any data.
+        // A hundred steps, each a tenth less, bring any data to almost nothing.
         for _ in 0..100 {
             let config = self.config(logical_units, unit);
             if !matches!(config.check(), Err(lsm::LsmError::Space { .. })) {
@@ -244,7 +244,7 @@ impl LsmSpec {
         }
     }
 
-    /// What is wrong, with what would be right.
+    /// The message of an error, with what would fit.
     fn told(&self, error: &lsm::LsmError, config: &LsmConfig) -> String {
         let lsm::LsmError::Space { needed, found, .. } = error else { return error.to_string() };
         let fits = |percent: &u32| {

@@ -1,4 +1,4 @@
-//! The records of a drive in their order, and how its counters grew.
+//! The records of a drive in order, and how its counters grew.
 
 use std::collections::BTreeMap;
 
@@ -11,15 +11,15 @@ use crate::reading::{Reading, Source};
 use crate::time::{DAY_SECONDS, iso_day};
 use crate::{Quantity, Quantity as Q};
 
-/// What tells how much time lies between records.
+/// How the time between records is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Clock {
-    /// The times of the records.
+    /// By the times of the records.
     Calendar,
-    /// Hours under power: no times were told, or one for all.
+    /// By hours under power: the records have no times, or all the same.
     PowerOn,
-    /// Nothing, as with one record.
+    /// Not at all, as with one record.
     None,
 }
 
@@ -28,19 +28,20 @@ pub enum Clock {
 pub struct Rate {
     /// From the first record to the last.
     pub increase: f64,
-    /// A day, if the time between them is known.
+    /// A day, if the time between the two is known.
     pub per_day: Option<f64>,
 }
 
-/// The share by which a counter may fall: some drives tell a count of a moment before. One told 508,341 GiB of reads and a second later 508,340.
+/// The share by which a counter may fall, since some drives report an older count: one reported 508,341 GiB of reads and a second
+/// later 508,340.
 const WOBBLE: f64 = 1e-3;
 
-/// Records from the earliest to the latest; never none.
+/// Records from the earliest to the latest; at least one.
 pub(super) struct History {
     readings: Vec<Reading>,
-    /// The last record, with what only earlier ones told.
+    /// The last record, completed with quantities that only earlier ones report.
     state: Reading,
-    /// What only earlier ones told.
+    /// Quantities that only earlier records report.
     earlier: Vec<Quantity>,
     pub(super) clock: Clock,
 }
@@ -50,7 +51,7 @@ impl History {
         let mut readings = with_pages(given);
         same(&readings, "serial numbers", |reading| reading.serial.as_deref())?;
         same(&readings, "models", |reading| reading.model.as_deref())?;
-        // The latest is given first; what has no time keeps that order.
+        // The latest record is given first; records without a time keep that order.
         readings.reverse();
         let timed = readings.iter().all(|reading| reading.unix_seconds.is_some());
         let counted = readings.iter().all(|reading| reading.get(Q::PowerOnHours).is_some());
@@ -88,12 +89,12 @@ impl History {
         &self.readings[self.readings.len() - 1]
     }
 
-    /// How the drive stands: as the last record says, and where that is silent, a record that was cut off for one, as was told before.
+    /// The state of the drive: the last record, and what it lacks, for instance because it was cut off, from earlier records.
     pub(super) fn state(&self) -> &Reading {
         &self.state
     }
 
-    /// What the last record did not tell, and the day of the last that did.
+    /// Quantities that the last record does not report, and the day of the last record that did.
     pub(super) fn earlier(&self) -> impl Iterator<Item = (Quantity, Option<String>)> + '_ {
         let told = |quantity| self.readings.iter().rev().find(move |reading| reading.get(quantity).is_some());
         let day = move |quantity| told(quantity)?.unix_seconds.map(iso_day);
@@ -120,7 +121,7 @@ impl History {
         Records { count: self.readings.len(), first, last, days: self.days(), clock: self.clock }
     }
 
-    /// How a counter grew from the first record that tells it to the last; none of one record, or where it fell.
+    /// How a counter grew from the first record that reports it to the last. `None` for one record, or if it fell.
     pub(super) fn rate(&self, quantity: Quantity) -> Option<Rate> {
         let mut telling = self.readings.iter().filter(|reading| reading.get(quantity).is_some());
         let (first, last) = (telling.next()?, telling.next_back()?);
@@ -135,7 +136,7 @@ impl History {
         counters.filter_map(|quantity| Some((*quantity, self.rate(*quantity)?))).collect()
     }
 
-    /// Counters that fell by more than [`WOBBLE`], with what they fell from and to.
+    /// Counters that fell by more than [`WOBBLE`], with their values before and after.
     pub(super) fn fallen(&self) -> Vec<(Quantity, f64, f64)> {
         let mut fallen = Vec::new();
         for quantity in Quantity::ALL.iter().filter(|quantity| quantity.kind() == Kind::Counter) {
@@ -147,7 +148,7 @@ impl History {
     }
 }
 
-/// The last record, with the quantities and attributes that only earlier ones tell, and which quantities these are.
+/// The last record, completed with the quantities and attributes that only earlier ones report, and the list of these quantities.
 fn state(readings: &[Reading]) -> (Reading, Vec<Quantity>) {
     let mut state = readings[readings.len() - 1].clone();
     let mut earlier = Vec::new();
@@ -167,7 +168,7 @@ fn state(readings: &[Reading]) -> (Reading, Vec<Quantity>) {
     (state, earlier)
 }
 
-/// Pages of OCP, which have neither time nor hours, put into the record that they were given behind.
+/// Merges pages of OCP, which have neither time nor hours, into the record after which they were given.
 fn with_pages(given: Vec<Reading>) -> Vec<Reading> {
     let (mut readings, mut early): (Vec<Reading>, Vec<Reading>) = (Vec::new(), Vec::new());
     for reading in given {
@@ -191,7 +192,7 @@ fn add(reading: &mut Reading, page: Reading) {
     reading.not_understood.extend(page.not_understood);
 }
 
-/// Refuses records that differ in a name.
+/// Checks that all records have the same name.
 fn same(readings: &[Reading], what: &'static str, name: impl Fn(&Reading) -> Option<&str>) -> Result<(), DoctorError> {
     let mut names = readings.iter().filter_map(&name);
     let Some(one) = names.next() else { return Ok(()) };

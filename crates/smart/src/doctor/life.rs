@@ -1,8 +1,9 @@
-//! How much of its rated wear a drive has used, and when the rest will be.
+//! How much of its rated wear a drive has used, and when the rest will be used.
 //!
-//! The forecast takes the wear's growth itself, and no write amplification: whatever wears the drive, host, relocation or read disturb, is in it.
-//! It goes on as between the records. Its interval holds what the counter's rounding leaves open, and, where the growth is at least eight steps
-//! of the counter, the slowest and the fastest quarter of the time.
+//! The forecast uses the growth of the wear itself and no write amplification, so that it includes everything that wears the
+//! drive: host, relocation and read disturb. It assumes that the wear grows as between the records. Its interval covers the
+//! counter's rounding and, if the growth is at least eight steps of the counter, also the slowest and the fastest quarter of the
+//! time.
 
 use serde::Serialize;
 use wane_aging::{LogEntry, forecast};
@@ -13,7 +14,7 @@ use crate::reading::Reading;
 use crate::time::{DAY_SECONDS, iso_day};
 use crate::{Quantity, Quantity as Q};
 
-/// Steps of the counter from which quarters of the time are told apart.
+/// Steps of the counter from which quarters of the time are distinguished.
 const QUARTERS_STEPS_MIN: f64 = 8.0;
 
 /// Days beyond which no end is forecast: a hundred years.
@@ -21,14 +22,14 @@ const DAYS_MAX: f64 = 36_525.0;
 
 const RATED: f64 = 100.0;
 
-/// An interval with the value that is expected; what is not bounded, or not expected, is none.
+/// An interval with its expected value. A bound or value that is not known is `None`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Between<T> {
-    /// At the earliest, or the least.
+    /// The earliest, or the least.
     pub earliest: Option<T>,
-    /// If it goes on as it did.
+    /// The value if the wear grows as before.
     pub expected: Option<T>,
-    /// At the latest, or the most.
+    /// The latest, or the most.
     pub latest: Option<T>,
 }
 
@@ -37,18 +38,18 @@ pub struct Between<T> {
 pub struct Life {
     /// Percent of the rated wear that is used.
     pub wear_percent: Option<f64>,
-    /// By which the counter of wear goes up, in percent; 0 of a simulated drive.
+    /// Step of the wear counter, in percent; 0 for a simulated drive.
     pub wear_step_percent: Option<f64>,
-    /// Percent a year that it grew by between the records.
+    /// Growth between the records, in percent a year.
     pub wear_percent_per_year: Option<f64>,
-    /// The day on which the rated wear will be used, in UTC; of two records or more with times.
+    /// Day on which the rated wear will be used, in UTC; needs two records or more with times.
     pub end: Option<Between<String>>,
-    /// Hours under power until then; of one record at the mean rate of its life.
+    /// Hours under power until then. For one record they assume the mean rate of its life.
     pub power_on_hours_left: Option<Between<f64>>,
-    /// Terabytes (10^12) that the host can still write until the rated wear is used: of records between which the wear grew twice or more, if
-    /// nothing but the host wears the drive, and under the workload of the later half of them.
+    /// Terabytes (10^12) that the host can still write until the rated wear is used. This needs records between which the wear
+    /// grew twice or more, and that only the host wears the drive; it assumes the workload of the later half of them.
     pub host_terabytes_left: Option<Between<f64>>,
-    /// What the end stands on, or why there is none.
+    /// How the end is forecast, or why it is not.
     pub basis: String,
 }
 
@@ -66,13 +67,13 @@ impl Life {
             basis: String::new(),
         };
         let Some(wear) = life.wear_percent else {
-            life.basis = "the drive does not tell its wear".to_owned();
+            life.basis = "the drive does not report its wear".to_owned();
             return life;
         };
         let rate = history.rate_of_gauge(Q::PercentageUsed);
         life.wear_percent_per_year = rate.map(|per_day| per_day * 365.25);
         if wear >= RATED {
-            life.basis = "past its rating: how long a drive outlives it, no rating tells".to_owned();
+            life.basis = "past its rating, which does not say how long a drive outlives it".to_owned();
             return life;
         }
         life.host_terabytes_left = (!writes.is_own(history)).then(|| host_terabytes_left(history)).flatten();
@@ -83,10 +84,10 @@ impl Life {
         life
     }
 
-    /// At the mean rate of the life, which began unworn.
+    /// Forecasts at the mean rate of the life, which began unworn.
     fn by_one(&mut self, last: &Reading, wear: f64, step: f64) {
         let Some(hours) = last.get(Q::PowerOnHours).filter(|hours| *hours > 0.0) else {
-            self.basis = "one moment tells no rate; give an earlier record".to_owned();
+            self.basis = "one record gives no rate; add an earlier one".to_owned();
             return;
         };
         let days = between(wear, step, &Rates::rounded(wear, step, hours / 24.0));
@@ -96,13 +97,13 @@ impl Life {
             latest: days.latest.map(|days| days * 24.0),
         });
         self.basis =
-            "one moment: the mean rate of its hours under power so far; an earlier record tells the present rate"
+            "one record: the mean rate over its hours under power so far; an earlier record would give the present rate"
                 .to_owned();
     }
 
     fn by_many(&mut self, history: &History, wear: f64, step: f64) {
         let Some(rates) = Rates::of(history, step) else {
-            self.basis = "the wear is told by one record alone, or fell".to_owned();
+            self.basis = "only one record reports the wear, or the wear fell".to_owned();
             return;
         };
         let days = between(wear, step, &rates);
@@ -122,13 +123,13 @@ impl Life {
 }
 
 impl History {
-    /// A day, of a gauge that all records with a time tell; none where it fell.
+    /// Growth a day of a gauge over all records with a time that report it. `None` if it fell.
     fn rate_of_gauge(&self, quantity: Quantity) -> Option<f64> {
         self.rate(quantity)?.per_day
     }
 }
 
-/// By the line through the records at which the wear turned (dissertation 000, section 3.5.2).
+/// Forecasts by the line through the records at which the wear turned (dissertation 000, section 3.5.2).
 fn host_terabytes_left(history: &History) -> Option<Between<f64>> {
     let entry = |reading: &Reading| {
         let (written, used) = (reading.get(Q::HostWritten)?, reading.get(Q::PercentageUsed)?);
@@ -141,7 +142,7 @@ fn host_terabytes_left(history: &History) -> Option<Between<f64>> {
     Some(Between { earliest, expected: terabytes(found.bytes_left), latest })
 }
 
-/// By how much the counter of wear goes up at once.
+/// Step of the wear counter.
 fn step(reading: &Reading) -> f64 {
     if reading.simulated.is_some() {
         return 0.0;
@@ -152,17 +153,17 @@ fn step(reading: &Reading) -> f64 {
     }
 }
 
-/// Percent a day.
+/// Growth of the wear in percent a day.
 struct Rates {
     low: f64,
-    /// None where the counter did not go up by a whole step.
+    /// `None` if the counter did not grow by a whole step.
     mean: Option<f64>,
     high: f64,
     has_quarters: bool,
 }
 
 impl Rates {
-    /// Of a growth that is known up to a step.
+    /// Rates from a growth that is known up to a step.
     fn rounded(growth: f64, step: f64, days: f64) -> Self {
         let mean = (growth >= step && growth > 0.0).then_some(growth / days);
         Self { low: (growth - step).max(0.0) / days, mean, high: (growth + step) / days, has_quarters: false }

@@ -1,7 +1,8 @@
-//! Judges a drive by what was told of it: one record, or several of different days.
+//! Judges a drive by its records: one, or several of different days.
 //!
-//! Each [`Finding`] is one rule's verdict with its reason and the rule's source. Counts of errors are judged by whether they grow: a drive that
-//! lost a sector three years ago is not ill for ever. What was not told gives no finding, and is never taken for zero.
+//! Each [`Finding`] is one rule's verdict with its reason and the rule's source. Counts of errors are judged by whether they
+//! grow: a sector lost three years ago does not make a drive ill for ever. A value that was not reported gives no finding, and is
+//! never taken for zero.
 
 mod history;
 mod life;
@@ -20,14 +21,14 @@ pub use history::{Clock, Rate};
 pub use life::{Between, Life};
 pub use writes::{Amplification, Writes};
 
-/// The version of [`Judgement`] as JSON: it changes when a key changes its meaning or goes.
+/// Version of [`Judgement`] as JSON. It changes when a key changes its meaning or is removed.
 pub const FORMAT: u32 = 1;
 
-/// How a drive is, or one side of it; the worse the greater.
+/// The condition of a drive, or one aspect of it; the worse the greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// Nothing that a rule asks for was told.
+    /// Nothing was reported that a rule needs.
     Unknown,
     /// As it should be.
     Good,
@@ -40,10 +41,10 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// All of them, the best last but one.
+    /// All verdicts; the best is the second.
     pub const ALL: [Self; 5] = [Self::Unknown, Self::Good, Self::Notice, Self::Warning, Self::Failing];
 
-    /// Its word.
+    /// Its name in JSON and text.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Unknown => "unknown",
@@ -68,7 +69,7 @@ pub struct Finding {
     pub source: &'static str,
 }
 
-/// Which drive.
+/// Identity of the drive.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Drive {
     /// Its model.
@@ -77,7 +78,7 @@ pub struct Drive {
     pub serial: Option<String>,
     /// Its firmware.
     pub firmware: Option<String>,
-    /// How it is spoken to.
+    /// Its protocol.
     pub protocol: Option<Protocol>,
     /// The family by whose table its attributes were understood.
     pub family: Option<&'static str>,
@@ -88,30 +89,30 @@ pub struct Drive {
 /// The records that were judged.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Records {
-    /// How many.
+    /// Number of records.
     pub count: usize,
-    /// Day of the first, in UTC, if told.
+    /// Day of the first, in UTC, if reported.
     pub first: Option<String>,
     /// Day of the last.
     pub last: Option<String>,
-    /// Days between them, by the calendar, or by the hours under power where no time was told.
+    /// Days between them: by the calendar, or by the hours under power if no time was reported.
     pub days: Option<f64>,
-    /// What these days are counted by.
+    /// How these days were counted.
     pub clock: Clock,
 }
 
-/// All that can be said of a drive. As JSON it is what `wane doctor --json` prints.
+/// The judgement of a drive. As JSON it is what `wane doctor --json` prints.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Judgement {
     /// [`FORMAT`].
     pub format: u32,
-    /// Which drive.
+    /// Identity of the drive.
     pub drive: Drive,
-    /// Of which records.
+    /// The records that were judged.
     pub records: Records,
     /// The worst of the findings.
     pub verdict: Verdict,
-    /// What the rules found.
+    /// Findings of the rules.
     pub findings: Vec<Finding>,
     /// Writes of host and flash.
     pub writes: Writes,
@@ -119,9 +120,9 @@ pub struct Judgement {
     pub life: Life,
     /// How counters grew from the first record to the last.
     pub rates: BTreeMap<Quantity, Rate>,
-    /// What the last record told.
+    /// Quantities that the last record reports.
     pub known: BTreeMap<Quantity, Known>,
-    /// What was told and is not understood.
+    /// Values that were reported and are not understood.
     pub not_understood: Vec<String>,
 }
 
@@ -129,27 +130,27 @@ pub struct Judgement {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DoctorError {
-    /// None was given.
+    /// No record was given.
     #[error("no record of a drive is given, at least one is needed")]
     None,
-    /// Of more drives than one.
+    /// The records are of more than one drive.
     #[error("the records are of two drives, {what} \"{one}\" and \"{other}\"; give those of one")]
     TwoDrives {
-        /// What tells them apart.
+        /// The name in which they differ.
         what: &'static str,
-        /// The one's.
+        /// Its value in one record.
         one: String,
-        /// The other's.
+        /// Its value in the other.
         other: String,
     },
 }
 
 /// Judges the records of one drive, in any order.
 ///
-/// A page of OCP has no time: it belongs to the record before it, or to the first.
+/// A page of OCP has no time: it belongs to the record before it, or otherwise to the first.
 ///
 /// # Errors
-/// There is none, or they are of more than one drive.
+/// There is no record, or they are of more than one drive.
 pub fn judge(readings: Vec<Reading>) -> Result<Judgement, DoctorError> {
     let history = History::of(readings)?;
     let last = history.last();

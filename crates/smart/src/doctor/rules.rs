@@ -1,4 +1,4 @@
-//! The rules: each finds at most one thing, or nothing where what it asks for was not told.
+//! The rules. Each gives at most one finding, and none if the values that it needs were not reported.
 
 use super::history::{Clock, History};
 use super::life::Life;
@@ -16,18 +16,18 @@ const OWN: &str = "wane: a count that stands still is history, one that grows is
 const WEAR: &str = "the rating, as NVMe's Percentage Used has it: 100 is no failure; notice from 80 by wane";
 const HEAT: &str = "the drive's own limits; else wane: data sheets allow 70 degrees, of disks 60";
 
-/// Percent of the rated wear from which a replacement is worth planning.
+/// Percent of the rated wear from which on a replacement should be planned.
 const WEAR_NOTICE: f64 = 80.0;
 const WEAR_RATED: f64 = 100.0;
 
-/// Days before the end of the rated life from which on it is worth knowing, and on which another drive should be there.
+/// Days before the end of the rated life: for a notice, and for a warning that another drive should be there.
 const NEAR_DAYS: i64 = 365;
 const SOON_DAYS: i64 = 30;
 
-/// Points of spare above the threshold from which on there is nothing to say.
+/// Points of spare above the threshold from which on there is no warning.
 const SPARE_MARGIN: f64 = 10.0;
 
-/// Degrees that data sheets allow a drive, and a disk.
+/// Degrees that data sheets allow for a drive, and for a disk.
 const CELSIUS_MAX: f64 = 70.0;
 const CELSIUS_MAX_DISK: f64 = 60.0;
 
@@ -41,11 +41,11 @@ const WARNINGS: [(u8, Verdict, &str); 6] = [
     (5, Verdict::Warning, "the persistent memory region is unreliable"),
 ];
 
-/// What counts one kind of trouble.
+/// Counters of one kind of trouble.
 struct Counters {
     rule: &'static str,
     of: &'static [(Q, &'static str)],
-    /// The verdict where one grows.
+    /// The verdict if one of them grows.
     grows: Verdict,
 }
 
@@ -77,7 +77,7 @@ const COUNTERS: [Counters; 4] = [
     Counters { rule: "link", of: &[(Q::LinkErrors, "link errors")], grows: Verdict::Notice },
 ];
 
-/// What all rules find, in their order.
+/// Findings of all rules, sorted by verdict.
 pub(super) fn findings(history: &History, writes: &Writes, life: &Life) -> Vec<Finding> {
     let single = [
         assessment(history),
@@ -96,7 +96,7 @@ pub(super) fn findings(history: &History, writes: &Writes, life: &Life) -> Vec<F
     ];
     let counted = COUNTERS.iter().filter_map(|counters| counted(history, counters));
     let mut findings: Vec<Finding> = single.into_iter().flatten().chain(counted).collect();
-    // The worst first; of the same verdict, in the rules' order.
+    // The worst first; equal verdicts in the rules' order.
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.verdict));
     findings
 }
@@ -128,7 +128,7 @@ fn assessment(history: &History) -> Option<Finding> {
             finding("assessment", Verdict::Good, reason, source)
         }
         (None, None) => {
-            finding("assessment", Verdict::Unknown, "no assessment of the drive's own was told".to_owned(), source)
+            finding("assessment", Verdict::Unknown, "no assessment by the drive was reported".to_owned(), source)
         }
     }
 }
@@ -150,7 +150,7 @@ fn thresholds(history: &History) -> Option<Finding> {
         return finding("thresholds", Verdict::Warning, format!("at its threshold of age: attribute {aged}"), ACS);
     }
     if !past.is_empty() {
-        let reason = format!("at its threshold once, and no more: attribute {past}");
+        let reason = format!("once at its threshold, but no longer: attribute {past}");
         return finding("thresholds", Verdict::Notice, reason, ACS);
     }
     let all = format!("none of {} attributes is at its threshold", attributes.len());
@@ -177,7 +177,8 @@ fn wear(history: &History, life: &Life) -> Option<Finding> {
 
 const END: &str = "wane: linear growth of the wear; notice from a year before, warning from 30 days before";
 
-/// How near the end of the rated wear is, in days. A growth of one step of the counter, which any moment may bring, bounds no end.
+/// The verdict on the end of the rated wear, in days. The growth by one step of the counter, which may come at any time, bounds
+/// no end.
 fn nearness(expected: Option<i64>, earliest: Option<i64>, is_bounded: bool) -> Verdict {
     if !is_bounded {
         Verdict::Good
@@ -190,7 +191,7 @@ fn nearness(expected: Option<i64>, earliest: Option<i64>, is_bounded: bool) -> V
     }
 }
 
-/// The end in hours under power, where no day can be told; nothing while it is far. A new drive's first percent bounds nothing.
+/// The end in hours under power, if no day is known; `None` while it is far. A new drive's first percent bounds nothing.
 fn end_in_hours(life: &Life) -> Option<Finding> {
     let left = life.power_on_hours_left.as_ref()?;
     let (earliest, expected, latest) = (left.earliest?, left.expected?, left.latest?);
@@ -211,7 +212,7 @@ fn end(history: &History, life: &Life) -> Option<Finding> {
             format!("the rated wear is used on {expected}, between {earliest} and {latest}")
         }
         (Some(expected), None) => format!("the rated wear is used on {expected}, not before {earliest}"),
-        (None, _) => format!("the rated wear is not used before {earliest}; it grew too little to tell more"),
+        (None, _) => format!("the rated wear is not used before {earliest}; it grew too little to say more"),
     };
     let now = history.last().unix_seconds.map(|seconds| seconds / DAY_SECONDS);
     let days_to = |day: Option<&str>| Some(day.and_then(parse_iso_day)? - now?);
@@ -250,7 +251,7 @@ fn pending(history: &History) -> Option<Finding> {
 fn dies(history: &History) -> Option<Finding> {
     let lost = history.state().get(Q::DiesOffline)?;
     let (verdict, reason) = if lost > 0.0 {
-        (Verdict::Warning, format!("dies that are lost: {}", count(lost)))
+        (Verdict::Warning, format!("lost dies: {}", count(lost)))
     } else {
         (Verdict::Good, "no die is lost".to_owned())
     };
@@ -288,7 +289,7 @@ fn amplification(writes: &Writes) -> Option<Finding> {
     let amplification = &writes.amplification;
     let three = |value: f64| format!("{value:.3}");
     let Some(life) = amplification.life else {
-        // What is not told is not nothing.
+        // A missing value is not zero.
         writes.flash_terabytes.and(writes.host_terabytes)?;
         let why = amplification.why_none.as_deref().unwrap_or("the host wrote nothing");
         return finding("write-amplification", Verdict::Notice, format!("none: {why}"), SOURCE);
@@ -299,7 +300,7 @@ fn amplification(writes: &Writes) -> Option<Finding> {
     }
     match (amplification.window, amplification.why_none.as_deref()) {
         (Some(window), _) => reason += &format!(", {} between the records", three(window)),
-        (None, Some(why)) => reason += &format!("; none of the time between: {why}"),
+        (None, Some(why)) => reason += &format!("; none between the records: {why}"),
         (None, None) => {}
     }
     let verdict = if life < 1.0 { Verdict::Notice } else { Verdict::Good };
@@ -340,21 +341,21 @@ fn fallen(history: &History) -> Option<Finding> {
     finding("counters", Verdict::Notice, reason, "wane: counts of a life never fall")
 }
 
-/// What a drive told, and does not tell any more: it is judged as it was.
+/// Quantities that a drive reported once and no longer reports: it is judged by the old values.
 fn earlier(history: &History) -> Option<Finding> {
-    // A warning of before says nothing beside an assessment of the last record.
+    // An old warning does not count beside an assessment in the last record.
     let has_assessment = history.last().is_passed.is_some();
     let lacking = || history.earlier().filter(|(quantity, _)| !has_assessment || *quantity != Q::CriticalWarning);
     let weighty = [Q::PercentageUsed, Q::Spare, Q::CriticalWarning];
     let (quantity, day) = lacking().find(|(quantity, _)| weighty.contains(quantity))?;
     let others = lacking().count() - 1;
     let (more, judged) = match others {
-        0 => (String::new(), "it is judged as it was told last"),
-        _ => (format!(" and {others} more"), "they are judged as they were told last"),
+        0 => (String::new(), "it is judged by its last report"),
+        _ => (format!(" and {others} more"), "they are judged by their last report"),
     };
     let day = day.map_or_else(String::new, |day| format!(", on {day}"));
-    let reason = format!("the last record does not tell {}{more}: {judged}{day}", quantity.key());
-    finding("told-less", Verdict::Notice, reason, "wane: what a drive told once it goes on to tell")
+    let reason = format!("the last record does not report {}{more}: {judged}{day}", quantity.key());
+    finding("told-less", Verdict::Notice, reason, "wane: a drive that reported a value once reports it always")
 }
 
 /// The time between the records, in words.
@@ -377,7 +378,7 @@ fn counted(history: &History, counters: &Counters) -> Option<Finding> {
             _ if total == 0.0 => (Verdict::Good, format!("no {words}")),
             None => (
                 Verdict::Notice,
-                format!("{words}: {} over the life; an earlier record tells whether they grow", count(total)),
+                format!("{words}: {} over the life; an earlier record shows whether they grow", count(total)),
             ),
             Some(rate) if rate.increase == 0.0 => {
                 (Verdict::Good, format!("{words}: {} over the life, none of them {}", count(total), since(history)))
@@ -390,7 +391,7 @@ fn counted(history: &History, counters: &Counters) -> Option<Finding> {
                     since(history),
                     count(total)
                 );
-                // Disks that begin to replace sectors go on; flash retires blocks as it ages.
+                // Disks that begin to replace sectors continue to do so; flash retires blocks as it ages.
                 let is_disk = *quantity == Q::Reallocated && last.is_rotating == Some(true);
                 (if is_disk { Verdict::Warning } else { counters.grows }, grown + faster(history, *quantity))
             }
@@ -399,12 +400,12 @@ fn counted(history: &History, counters: &Counters) -> Option<Finding> {
         reasons.push((verdict, reason));
     }
     let worst = worst?;
-    // What is well needs no words beside what is not.
+    // Only the reasons of the worst verdict are listed.
     let told = reasons.into_iter().filter(|(verdict, _)| *verdict == worst).map(|(_, reason)| reason);
     finding(counters.rule, worst, told.collect::<Vec<_>>().join("; "), OWN)
 }
 
-/// Whether the second half of the time has at least twice as many as the first, and three.
+/// Whether the second half of the time has at least twice as many as the first, and at least three.
 fn faster(history: &History, quantity: Q) -> &'static str {
     let told: Vec<(f64, f64)> =
         history.readings().iter().filter_map(|reading| Some((history.day(reading)?, reading.get(quantity)?))).collect();

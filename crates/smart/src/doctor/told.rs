@@ -1,4 +1,4 @@
-//! A judgement in words, as Prometheus's text, and as commands for Ceph.
+//! A judgement as text, as Prometheus metrics, and as commands for Ceph.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ const NAME_COLUMNS: usize = 20;
 /// Days within which Ceph's own predictor expects a drive that it calls bad to fail (`diskprediction_local`).
 const CEPH_BAD_DAYS: i64 = 14;
 
-/// A count with its thousands parted.
+/// A count with commas between thousands.
 pub(super) fn count(value: f64) -> String {
     let digits = format!("{:.0}", value.abs());
     let mut text = String::new();
@@ -26,7 +26,7 @@ pub(super) fn count(value: f64) -> String {
     text
 }
 
-/// Rounded down, as pages tell percentages; 0.4 is told as it is.
+/// Rounded down, as pages report percentages; below 10 with one digit if it is not whole.
 pub(super) fn whole(value: f64) -> String {
     if value.fract() == 0.0 || value >= 10.0 { format!("{}", value.floor()) } else { format!("{value:.1}") }
 }
@@ -35,19 +35,22 @@ pub(super) fn one_digit(value: f64) -> String {
     format!("{value:.1}")
 }
 
-/// Text of a file without what a terminal would obey.
+/// Text from a file without control characters, which a terminal might obey.
 fn clean(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect()
 }
 
 impl Judgement {
-    /// For people.
+    /// The judgement for people.
     pub fn text(&self) -> String {
         let drive = &self.drive;
         let name = |name: &Option<String>, none: &str| name.as_deref().map_or_else(|| none.to_owned(), clean);
         let mut text = name(&drive.model, "a drive without a name");
-        text +=
-            &format!(", serial {}, firmware {}\n", name(&drive.serial, "not told"), name(&drive.firmware, "not told"));
+        text += &format!(
+            ", serial {}, firmware {}\n",
+            name(&drive.serial, "not reported"),
+            name(&drive.firmware, "not reported")
+        );
         if drive.is_simulated {
             text += "simulated by wane\n";
         }
@@ -62,9 +65,9 @@ impl Judgement {
             );
             let _ = writeln!(text, "{:<VERDICT_COLUMNS$} {:<NAME_COLUMNS$}   by {}", "", "", finding.source);
         }
-        text += if self.findings.is_empty() { "no rule finds what it asks for\n\n" } else { "\n" };
+        text += if self.findings.is_empty() { "no rule has the values that it needs\n\n" } else { "\n" };
         let mut line = |name: &str, value: Option<String>| {
-            let _ = writeln!(text, "{name:<NAME_COLUMNS$} {}", value.as_deref().unwrap_or("not told"));
+            let _ = writeln!(text, "{name:<NAME_COLUMNS$} {}", value.as_deref().unwrap_or("not reported"));
         };
         line("written by host", self.writes.host_terabytes.map(|terabytes| format!("{terabytes:.3} TB")));
         line("written to flash", self.writes.flash_terabytes.map(|terabytes| format!("{terabytes:.3} TB")));
@@ -83,13 +86,13 @@ impl Judgement {
 
     fn records_in_words(&self) -> String {
         let records = &self.records;
-        let on = |day: &Option<String>| day.as_deref().map_or_else(|| "no day told".to_owned(), str::to_owned);
+        let on = |day: &Option<String>| day.as_deref().map_or_else(|| "no day reported".to_owned(), str::to_owned);
         match (records.count, records.days) {
             (1, _) => format!("one record, of {}", on(&records.last)),
             (many, Some(days)) => {
                 format!("{many} records, {} to {} ({} days)", on(&records.first), on(&records.last), one_digit(days))
             }
-            (many, None) => format!("{many} records, and nothing tells the time between them"),
+            (many, None) => format!("{many} records, with no known time between them"),
         }
     }
 
@@ -115,7 +118,7 @@ impl Judgement {
         format!("none: {}", self.life.basis)
     }
 
-    /// In Prometheus's text format.
+    /// The judgement in Prometheus's text format.
     pub fn prometheus(&self) -> String {
         let name = |name: &Option<String>| {
             let name = name.as_deref().map(clean).unwrap_or_default();
@@ -162,22 +165,22 @@ impl Judgement {
                 Kind::Gauge => ("gauge", ""),
             };
             let name = format!("wane_drive_{}{end}", quantity.key());
-            metric(&name, kind, "As the drive told it.", vec![(String::new(), known.value)]);
+            metric(&name, kind, "As the drive reported it.", vec![(String::new(), known.value)]);
         }
         text
     }
 
-    /// One line: `ceph device set-life-expectancy DEVICE FROM [TO]`, or a comment that says why there is none. The device is named as Ceph
-    /// names it, by model and serial number.
+    /// One line: `ceph device set-life-expectancy DEVICE FROM [TO]`, or a comment with the reason for having none. The device has
+    /// the name that Ceph gives it, from model and serial number.
     pub fn ceph(&self) -> String {
-        // The names come from a file, and the line is made for a shell.
+        // The names come from a file, and the line is meant for a shell.
         let part = |name: &Option<String>| {
             let name = name.as_deref()?.split_whitespace().collect::<Vec<_>>().join("_");
             let safe = |letter: char| letter.is_ascii_alphanumeric() || "_-.:".contains(letter);
             Some(name.chars().map(|letter| if safe(letter) { letter } else { '_' }).collect::<String>())
         };
         let (Some(model), Some(serial)) = (part(&self.drive.model), part(&self.drive.serial)) else {
-            return "# no device: model or serial number is not told\n".to_owned();
+            return "# no device: model or serial number is not reported\n".to_owned();
         };
         let device = format!("{model}_{serial}");
         let today = self.records.last.as_deref();
@@ -188,7 +191,7 @@ impl Judgement {
         match self.life.end.as_ref().map(|end| (end.earliest.as_deref(), end.latest.as_deref())) {
             Some((Some(from), Some(to))) => format!("ceph device set-life-expectancy {device} {from} {to}\n"),
             Some((Some(from), None)) => {
-                format!("# {device}: not before {from}; the wear grew too little between the records to tell more\n")
+                format!("# {device}: not before {from}; the wear grew too little between the records to say more\n")
             }
             Some((None, _)) => format!("# {device}: more than a hundred years\n"),
             None => format!("# {device}: {}\n", self.life.basis),

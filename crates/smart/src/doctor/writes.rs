@@ -5,21 +5,21 @@ use serde::Serialize;
 use super::history::History;
 use crate::Quantity as Q;
 
-/// The most that a drive may write by itself, of all that its flash took, for the ratio of flash to host to count as amplification.
+/// Largest share of the flash's writes that a drive may write by itself for the ratio of flash to host to count as amplification.
 const OWN_SHARE_MAX: f64 = 0.1;
 
 pub(super) const TERABYTE: f64 = 1e12;
 
-/// Bytes programmed for each that the host wrote.
+/// Bytes programmed for each byte that the host wrote.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Amplification {
-    /// Over the life, by the last record; none where that is no amplification.
+    /// Over the life, by the last record; `None` if the ratio is no amplification.
     pub life: Option<f64>,
     /// Over the life until the first record.
     pub life_at_first: Option<f64>,
-    /// Between the first record and the last; none where the host wrote nothing, or the drive much by itself.
+    /// Between the first record and the last; `None` if the host wrote nothing, or the drive wrote much by itself.
     pub window: Option<f64>,
-    /// Why one of them is none.
+    /// Why one of them is `None`.
     pub why_none: Option<String>,
 }
 
@@ -28,17 +28,17 @@ pub struct Amplification {
 pub struct Writes {
     /// Terabytes (10^12) that the host wrote in the drive's life.
     pub host_terabytes: Option<f64>,
-    /// Terabytes that its flash took.
+    /// Terabytes written to its flash.
     pub flash_terabytes: Option<f64>,
     /// Write amplification.
     pub amplification: Amplification,
-    /// Terabytes that the flash took between records during which the host wrote nothing.
+    /// Terabytes written to the flash between records between which the host wrote nothing.
     pub own_terabytes: Option<f64>,
-    /// Terabytes that the host read meanwhile.
+    /// Terabytes that the host read in that time.
     pub read_meanwhile_terabytes: Option<f64>,
-    /// Bytes of it for each that the host read meanwhile.
+    /// Bytes of `own_terabytes` for each byte that the host read in that time.
     pub own_per_byte_read: Option<f64>,
-    /// The share of it among all that the flash took in the life.
+    /// Share of `own_terabytes` in everything written to the flash.
     pub own_share: Option<f64>,
 }
 
@@ -54,7 +54,7 @@ impl Writes {
         let (own, read) = own(history);
         let (Some(host), Some(flash)) = (host, flash) else {
             if host.is_some() {
-                writes.amplification.why_none = Some("the drive does not tell what its flash took".to_owned());
+                writes.amplification.why_none = Some("the drive does not report the writes to its flash".to_owned());
             }
             return writes;
         };
@@ -68,7 +68,7 @@ impl Writes {
         writes
     }
 
-    /// Whether much of what the flash took between the records was written by the drive itself, while its host wrote nothing.
+    /// Whether the drive itself made much of the flash's writes between the records, while its host wrote nothing.
     pub(super) fn is_own(&self, history: &History) -> bool {
         let grown = history.rate(Q::FlashWritten).map_or(0.0, |rate| rate.increase / TERABYTE);
         self.own_terabytes.is_some_and(|own| own > OWN_SHARE_MAX * grown)
@@ -92,7 +92,7 @@ fn amplification(history: &History, host: f64, flash: f64, own: f64) -> Amplific
         ));
     }
     let life = ratio(flash, host).filter(|_| !is_own);
-    // Of the same records: those that tell both.
+    // Both from the same records: those that report both.
     let told: Vec<(f64, f64)> = history
         .readings()
         .iter()
@@ -112,7 +112,7 @@ fn amplification(history: &History, host: f64, flash: f64, own: f64) -> Amplific
     Amplification { life, life_at_first, window, why_none }
 }
 
-/// Bytes that the flash took between records during which the host wrote nothing, and those that the host read meanwhile.
+/// Bytes written to the flash between records between which the host wrote nothing, and bytes that the host read in that time.
 fn own(history: &History) -> (f64, Option<f64>) {
     let (mut own, mut read) = (0.0, None);
     for pair in history.readings().windows(2) {

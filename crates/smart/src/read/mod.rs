@@ -1,4 +1,4 @@
-//! Reads what other tools say of a drive. What kind of input it is, its content tells.
+//! Reads other tools' output about a drive. The kind of input is recognized by its content.
 
 mod nvme_json;
 mod ocp_json;
@@ -16,14 +16,14 @@ use wane_units::Bytes;
 use crate::reading::Source;
 use crate::{LogError, PAGE_BYTES, Reading};
 
-/// Why an input is no reading of a drive.
+/// Why an input cannot be read as a drive's record.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// Nothing in it.
+    /// It is empty.
     #[error("is empty; allowed are {ALLOWED}")]
     Empty,
-    /// It begins as JSON and is none.
+    /// It begins like JSON and is not JSON.
     #[error("is no whole JSON: {0}; allowed are {ALLOWED}")]
     Json(serde_json::Error),
     /// JSON of something else.
@@ -32,32 +32,32 @@ pub enum ReadError {
          of `nvme ocp smart-add-log`)"
     )]
     OtherJson,
-    /// smartctl found no drive, or could not ask it.
+    /// smartctl found no drive, or could not query it.
     #[error("smartctl could not ask the drive: {0}")]
     Smartctl(String),
     /// A page that is no OCP page.
     #[error("{0}")]
     Page(#[from] LogError),
-    /// What gzip packed is cut off or damaged.
+    /// The gzip data are cut off or damaged.
     #[error("is cut off or damaged: {0}")]
     Packed(std::io::Error),
-    /// Too much is packed.
+    /// It is too large when unpacked.
     #[error("has more than {most} when it is unpacked, allowed are at most {most} of records", most = Bytes(UNPACKED_MAX))]
     Large,
-    /// Nothing that is known.
+    /// It is in no known format.
     #[error("is not of a drive; allowed are {ALLOWED}")]
     Unknown,
 }
 
 const ALLOWED: &str = "smartctl's JSON or text, the JSON of `nvme smart-log` and `nvme ocp smart-add-log`, and the 512 bytes of OCP's log page C0h";
 
-/// Most bytes that come of what is packed: as much as an input may have.
+/// Most bytes of unpacked data: as much as an input may have.
 const UNPACKED_MAX: u64 = 64 << 20;
 
-/// The readings in these bytes, in their order, at least one: a text may hold many, and gzip may have packed it.
+/// The readings in these bytes, in their order, at least one. A text may hold many readings, and may be packed by gzip.
 ///
 /// # Errors
-/// They are none of what is read here, or cut off.
+/// The bytes are in none of the known formats, or cut off.
 pub fn read(bytes: &[u8]) -> Result<Vec<Reading>, ReadError> {
     if bytes.starts_with(&[0x1F, 0x8B]) {
         let mut unpacked = Vec::new();
@@ -68,7 +68,7 @@ pub fn read(bytes: &[u8]) -> Result<Vec<Reading>, ReadError> {
 }
 
 fn read_plain(bytes: &[u8]) -> Result<Vec<Reading>, ReadError> {
-    // A page begins with a count, which may be any bytes: its length and its GUID tell it.
+    // A page begins with a count, which may be any bytes, so it is recognized by its length and its GUID.
     if bytes.len() == PAGE_BYTES && !looks_like_text(bytes) {
         return Ok(vec![pages::ocp(bytes)?]);
     }
@@ -81,7 +81,8 @@ fn read_plain(bytes: &[u8]) -> Result<Vec<Reading>, ReadError> {
     }
 }
 
-/// The text of bytes: UTF-8, or UTF-16 with its mark, as shells of Windows redirect what a program prints. What is no letter becomes a sign of that.
+/// The text of bytes: UTF-8, or UTF-16 with its mark, as Windows shells redirect a program's output. Invalid letters become the
+/// replacement character.
 fn text_of(bytes: &[u8]) -> Cow<'_, str> {
     let units = |bytes: &[u8], unit: fn([u8; 2]) -> u16| {
         let units = bytes.as_chunks().0.iter().map(|pair| unit(*pair));
@@ -98,7 +99,7 @@ fn looks_like_text(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace())
 }
 
-/// JSON: one reading, or several behind each other or in a list.
+/// JSON: one reading, or several in sequence or in a list.
 fn json(text: &str) -> Result<Vec<Reading>, ReadError> {
     let mut readings = Vec::new();
     for value in serde_json::Deserializer::from_str(text).into_iter::<Value>() {
@@ -127,7 +128,7 @@ fn object(value: &Value) -> Result<Reading, ReadError> {
     Err(ReadError::OtherJson)
 }
 
-/// A number of JSON, also one that is written as text, as large counts are.
+/// A number of JSON, which may be written as text, as large counts are.
 fn number(value: &Value) -> Option<f64> {
     match value {
         Value::Number(number) => number.as_f64(),
@@ -146,20 +147,21 @@ fn leading_number(text: &str) -> Option<f64> {
         let end = digits.find(|letter: char| !letter.is_ascii_hexdigit()).unwrap_or(digits.len());
         return u64::from_str_radix(&digits[..end], 16).ok().map(|value| value as f64);
     }
-    // Groups of thousands are parted by commas, points, spaces or apostrophes, as the locale has it.
+    // Thousands are separated by commas, points, spaces or apostrophes, depending on the locale.
     let of_number = |letter: char| {
         letter.is_ascii_digit() || matches!(letter, ',' | '.' | '\'' | '\u{202f}' | '\u{a0}' | '\u{2019}')
     };
     let end = text.find(|letter: char| !of_number(letter)).unwrap_or(text.len());
     let number = text[..end].trim_end_matches('.');
-    // A point parts thousands where three digits follow each; smartctl's text has no number with three decimals.
+    // A point separates thousands if three digits follow each; smartctl's text has no number with three decimals.
     let (whole, groups) = number.split_once('.').map_or((number, ""), |(whole, groups)| (whole, groups));
     let is_parted = !groups.is_empty() && groups.split('.').all(|group| group.len() == 3);
     let kept = if is_parted { number } else { whole };
     kept.chars().filter(char::is_ascii_digit).collect::<String>().parse().ok()
 }
 
-/// Readings of a file, the latest of which comes last, with the latest first. An OCP page stays behind the record that it belongs to.
+/// Reverses the readings of a file, in which the latest comes last, so that it comes first. An OCP page stays after the record
+/// that it belongs to.
 pub fn latest_first(readings: Vec<Reading>) -> Vec<Reading> {
     let mut records: Vec<Vec<Reading>> = Vec::new();
     for reading in readings {

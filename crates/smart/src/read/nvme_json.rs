@@ -1,4 +1,4 @@
-//! What `nvme smart-log -o json` prints: nvme-cli 1 and 2, whose keys differ.
+//! Output of `nvme smart-log -o json`, of nvme-cli 1 and 2, whose keys differ.
 
 use serde_json::Value;
 
@@ -9,12 +9,12 @@ use crate::{Quantity as Q, Reading};
 /// Bytes of NVMe's data unit.
 const DATA_UNIT_BYTES: f64 = 512_000.0;
 
-/// Above it a temperature is in Kelvin, as the log has it: no drive works at 200 degrees Celsius.
+/// A temperature above this is in Kelvin, as in the log: no drive works at 200 degrees Celsius.
 const CELSIUS_MAX: f64 = 200.0;
 
 const ZERO_CELSIUS_KELVIN: f64 = 273.0;
 
-/// A quantity, the keys that it had, and its unit.
+/// A quantity, its keys in different versions, and its unit.
 const KEYS: [(Q, &[&str], f64); 15] = [
     (Q::Spare, &["avail_spare", "available_spare"], 1.0),
     (Q::SpareThreshold, &["spare_thresh", "available_spare_threshold"], 1.0),
@@ -66,7 +66,7 @@ pub(super) fn reading(value: &Value) -> Reading {
     reading
 }
 
-/// A number, or an object with the number as `value`, or one flag for each bit.
+/// The critical warning: a number, an object with the number as `value`, or one flag for each bit.
 fn critical_warning(value: &Value) -> Option<f64> {
     if let Some(bits) = number(value) {
         return Some(bits);

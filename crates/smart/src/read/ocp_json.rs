@@ -1,4 +1,5 @@
-//! OCP's log page C0h as `nvme ocp smart-add-log -o json` prints it: made into the page's bytes, and read as these are.
+//! OCP's log page C0h as printed by `nvme ocp smart-add-log -o json`. It is converted to the page's bytes and then read like
+//! these.
 
 use serde_json::Value;
 
@@ -6,7 +7,7 @@ use super::pages::reading_of;
 use crate::page::Guid;
 use crate::{LogError, OCP_GUID, OcpLog, PAGE_BYTES, Reading};
 
-/// The keys of nvme-cli's first and second form (`--output-format-version`), and the field of the page.
+/// Keys in the first and second form of nvme-cli's output (`--output-format-version`), and the field of the page.
 const FIELDS: [(&str, &str, &str); 20] = [
     ("Physical media units written", "physical_media_units_written", "physical_media_units_written"),
     ("Physical media units read", "physical_media_units_read", "physical_media_units_read"),
@@ -39,12 +40,12 @@ pub(super) fn is_one(value: &Value) -> bool {
 }
 
 /// # Errors
-/// The page has another GUID than OCP's, and so other fields.
+/// The page has another GUID than OCP's, and therefore other fields.
 pub(super) fn reading(value: &Value) -> Result<Reading, LogError> {
     if let Some(found) = GUID_KEYS.iter().find_map(|key| guid(value.get(key)?)).filter(|found| !is_ocp(*found)) {
         return Err(LogError::Guid { found: Guid(found), want: OCP_GUID });
     }
-    // All ones is what the page says of a field that is not told.
+    // All ones mark a field that is not reported.
     let mut page = [0xFF; PAGE_BYTES];
     let mut strange = Vec::new();
     let mut put = |field: &str, number: u128| -> bool {
@@ -69,7 +70,7 @@ pub(super) fn reading(value: &Value) -> Result<Reading, LogError> {
     Ok(reading)
 }
 
-/// A GUID as nvme-cli prints it: as a text in hexadecimal digits; as a number of 53 exact bits in old versions.
+/// A GUID as nvme-cli prints it: a text of hexadecimal digits, or in old versions a number with 53 exact bits.
 fn guid(value: &Value) -> Option<u128> {
     match value {
         Value::String(text) => u128::from_str_radix(text.trim().trim_start_matches("0x"), 16).ok(),

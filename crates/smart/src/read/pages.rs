@@ -3,7 +3,8 @@
 use crate::reading::{Protocol, Source};
 use crate::{LogError, OcpLog, Quantity as Q, Reading};
 
-/// A field that a drive does not tell is all ones: OCP Datacenter NVMe SSD Specification 2.7, section 4.8.6.
+/// A field's value; `None` if it is all ones, which mark a field that is not reported: OCP Datacenter NVMe SSD Specification 2.7,
+/// section 4.8.6.
 fn told(value: u128, bytes: u32) -> Option<f64> {
     debug_assert!((1..=16).contains(&bytes), "a number takes 1 to 16 bytes of its page");
     let ones = u128::MAX >> (128 - 8 * bytes);
@@ -35,7 +36,7 @@ pub(super) fn reading_of(log: &OcpLog) -> Reading {
         (Q::CapacitorHealth, "capacitor_health", told(log.capacitor_health.into(), 2)),
     ];
     let endurance = Some(log.endurance_estimate).filter(|estimate| *estimate > 0);
-    // Fields with the version of the page that they came with: on older ones they are reserved, and zero.
+    // Fields with the page version that introduced them. On older pages they are reserved, and zero.
     let later: [(u16, Q, &str, Option<f64>); 5] = [
         (2, Q::EnduranceEstimate, "endurance_estimate", endurance.and_then(|estimate| told(estimate, 16))),
         (3, Q::Resets, "pcie_link_retraining_count", told(log.pcie_link_retraining_count.into(), 8)),

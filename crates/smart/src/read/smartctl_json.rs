@@ -1,4 +1,4 @@
-//! What `smartctl --json` prints of ATA, NVMe and SCSI drives: smartctl 7.0 to 7.4.
+//! Output of `smartctl --json` for ATA, NVMe and SCSI drives: smartctl 7.0 to 7.4.
 
 use serde_json::Value;
 use wane_units::excerpt;
@@ -15,7 +15,7 @@ const DATA_UNIT_BYTES: f64 = 512_000.0;
 /// SCSI's gigabytes are of 10^9 bytes.
 const GIGABYTE: f64 = 1e9;
 
-/// Keys of log 02h, what they tell, and its unit.
+/// Keys of log 02h, their quantities and units.
 const NVME: [(&str, Q, f64); 16] = [
     ("critical_warning", Q::CriticalWarning, 1.0),
     ("temperature", Q::Temperature, 1.0),
@@ -54,7 +54,7 @@ pub(super) fn reading(value: &Value) -> Result<Reading, ReadError> {
     identify(&mut reading, value);
     if let Some(record) = value.pointer("/wane/record") {
         match serde_json::from_value::<HealthRecord>(record.clone()) {
-            // What the drive knows of itself goes before what its pages round.
+            // The simulated drive's own record takes precedence over its rounded pages.
             Ok(record) => reading.know_all_of(&record),
             Err(error) => reading.not_understood.push(format!("wane.record ({error})")),
         }
@@ -74,7 +74,7 @@ pub(super) fn reading(value: &Value) -> Result<Reading, ReadError> {
         let messages = value.pointer("/smartctl/messages").and_then(Value::as_array);
         let said = messages.into_iter().flatten().filter_map(|message| message.get("string")?.as_str());
         let said = said.collect::<Vec<_>>().join("; ");
-        let nothing = "it tells nothing of the drive's health; run it with -x".to_owned();
+        let nothing = "it reports nothing about the drive's health; run it with -x".to_owned();
         return Err(ReadError::Smartctl(if said.is_empty() { nothing } else { excerpt(&said).to_string() }));
     }
     Ok(reading)
@@ -142,7 +142,7 @@ fn device_statistics(reading: &mut Reading, value: &Value) {
     }
 }
 
-/// A row of the table of attributes; none where it is not one.
+/// A row of the table of attributes; `None` if it is not one.
 fn attribute(row: &Value) -> Option<Attribute> {
     let small = |key: &str| row.get(key).and_then(Value::as_u64).and_then(|value| u8::try_from(value).ok());
     let text = |path: &str| row.pointer(path).and_then(Value::as_str).map(str::to_owned);

@@ -1,4 +1,5 @@
-//! What smartctl prints for people: `-a` and `-x` of SATA and NVMe drives, one time or many, also as `grep` prints many files.
+//! smartctl's output for people: `-a` and `-x` of SATA and NVMe drives, once or repeated, also as printed by `grep` over many
+//! files.
 
 use wane_units::excerpt;
 
@@ -12,10 +13,10 @@ use crate::{Quantity as Q, Reading};
 /// Bytes of NVMe's data unit.
 const DATA_UNIT_BYTES: f64 = 512_000.0;
 
-/// Bytes of a logical sector, where nothing else is told.
+/// Bytes of a logical sector, unless the text gives another size.
 const SECTOR_BYTES: f64 = 512.0;
 
-/// Lines of the NVMe log, what they tell, and its unit.
+/// Lines of the NVMe log, their quantities and units.
 const NVME: [(&str, Q, f64); 18] = [
     ("Critical Warning", Q::CriticalWarning, 1.0),
     ("Temperature", Q::Temperature, 1.0),
@@ -37,7 +38,7 @@ const NVME: [(&str, Q, f64); 18] = [
     ("Critical Comp. Temp. Threshold", Q::TemperatureCritical, 1.0),
 ];
 
-/// Where a drive's text begins: its heading, and its model where the heading was cut off.
+/// Start of a drive's text: its heading, or its model if the heading was cut off.
 const HEADING: &str = "=== START OF INFORMATION SECTION ===";
 const MODELS: [&str; 3] = ["Device Model:", "Model Number:", "Product:"];
 
@@ -46,7 +47,7 @@ pub(super) fn readings(text: &str) -> Result<Vec<Reading>, ReadError> {
     let mut cut = false;
     for line in text.lines().map(without_file) {
         let is_model = MODELS.iter().any(|start| line.starts_with(start));
-        // Some grep output has the model's line without the heading, or twice the same heading.
+        // Some grep output has the model's line without the heading, or the same heading twice.
         if line.starts_with(HEADING) || (is_model && !cut) {
             parts.push(Vec::new());
         }
@@ -61,24 +62,24 @@ pub(super) fn readings(text: &str) -> Result<Vec<Reading>, ReadError> {
     let readings: Vec<Reading> = parts.iter().map(|lines| reading(lines)).collect();
     let told: Vec<Reading> = readings.into_iter().filter(tells).collect();
     if told.is_empty() {
-        Err(ReadError::Smartctl("it tells nothing of the drive's health; run it with -x".to_owned()))
+        Err(ReadError::Smartctl("it reports nothing about the drive's health; run it with -x".to_owned()))
     } else {
         Ok(told)
     }
 }
 
-/// A part that says no more than "PASSED" was cut off, or is of a drive without SMART data.
+/// Whether a reading has health data. A part with only "PASSED" was cut off, or its drive has no SMART data.
 fn tells(reading: &Reading) -> bool {
     !reading.attributes.is_empty() || reading.known.keys().any(|quantity| *quantity != Q::Capacity)
 }
 
-/// What is wrong with a text in which no drive is.
+/// The error for a text without a drive.
 fn refused(text: &str) -> ReadError {
-    // "smartctl 7.4 2023-08-01", "smartctl pre-7.5", and "smartctl version 5.38" of old ones.
+    // "smartctl 7.4 2023-08-01", "smartctl pre-7.5", and in old versions "smartctl version 5.38".
     let follows = |rest: &str| {
         rest.starts_with(|first: char| first.is_ascii_digit()) || rest.starts_with("pre") || rest.starts_with("version")
     };
-    // A log may have lines of its own before: the time, the machine's name.
+    // A log may have its own lines before: the time, the machine's name.
     let mut lines = text.lines().map(str::trim);
     if !lines.any(|line| line.strip_prefix("smartctl ").is_some_and(follows)) {
         return ReadError::Unknown;
@@ -88,7 +89,7 @@ fn refused(text: &str) -> ReadError {
     ReadError::Smartctl(excerpt(&said.take(2).collect::<Vec<_>>().join("; ")).to_string())
 }
 
-/// A line without the file that `grep` puts before it: "log_06.txt-", or "log_06.txt:" of the line that matched.
+/// A line without the file name that `grep` puts before it: "log_06.txt-", or "log_06.txt:" for a matching line.
 fn without_file(line: &str) -> &str {
     let Some(at) = line.find(".txt").filter(|at| !line[..*at].contains(' ')) else { return line };
     line[at + 4..].strip_prefix(['-', ':']).unwrap_or(line)
@@ -112,7 +113,7 @@ fn reading(lines: &[&str]) -> Reading {
     reading
 }
 
-/// A line of a name and a value.
+/// Reads a line of a name and a value.
 fn named(reading: &mut Reading, name: &str, value: &str, sector_bytes: &mut f64) {
     let text = || (!value.is_empty() && value.chars().any(|letter| letter != '-')).then(|| value.to_owned());
     match name {
@@ -120,7 +121,7 @@ fn named(reading: &mut Reading, name: &str, value: &str, sector_bytes: &mut f64)
         "Model Number" => (reading.model, reading.protocol) = (text(), Some(Protocol::Nvme)),
         "Product" => (reading.model, reading.protocol) = (text(), Some(Protocol::Scsi)),
         "Model Family" => reading.family = text(),
-        // A later run of the same log, which had no drive to ask.
+        // A later run in the same log, which had no drive to query.
         _ if name.starts_with("Smartctl open device") => {
             reading.not_understood.push(excerpt(&format!("{name}: {value}")).to_string());
         }
@@ -152,7 +153,8 @@ fn named(reading: &mut Reading, name: &str, value: &str, sector_bytes: &mut f64)
     }
 }
 
-/// A row of the table of attributes, as `-a` prints it (flags in hex, with type and when it was updated) or `-x` (flags as letters).
+/// A row of the table of attributes, as printed by `-a` (flags in hex, with the type and the time of update) or `-x` (flags as
+/// letters).
 fn attribute(line: &str) -> Option<Attribute> {
     let mut words = line.split_whitespace();
     let id = words.next()?.parse().ok()?;
@@ -191,7 +193,7 @@ fn attribute(line: &str) -> Option<Attribute> {
     })
 }
 
-/// A row of the device statistics: page, offset, size, value, flags, description. A value of "-" is not told.
+/// A row of the device statistics: page, offset, size, value, flags, description. A value of "-" is not reported.
 fn statistic(line: &str) -> Option<Statistic> {
     let mut words = line.split_whitespace();
     let mut hex = || u64::from_str_radix(words.next()?.strip_prefix("0x")?, 16).ok();

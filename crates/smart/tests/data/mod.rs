@@ -1,11 +1,11 @@
-//! Real drives' data, where `WANE_TEST_DATA` names a folder of them.
+//! Data of real drives, if `WANE_TEST_DATA` names a folder with them.
 
 #![allow(clippy::unwrap_used, dead_code, reason = "not every test uses all of it")]
 
 use std::io::Read as _;
 use std::path::Path;
 
-/// A file of the folder; a word that it was skipped where there is none.
+/// A file of the folder. Without the folder it reports that the test is skipped.
 pub(crate) fn file(name: &str) -> Option<Vec<u8>> {
     let Some(folder) = std::env::var_os("WANE_TEST_DATA") else {
         wane_testkit::skipped("WANE_TEST_DATA, a folder with smartctl's output of real drives, is not set");

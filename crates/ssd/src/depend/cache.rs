@@ -1,8 +1,8 @@
 //! The write cache, and flushes and barriers.
 //!
-//! A write is acknowledged a fixed time after it is admitted; it is admitted, in turn, when its bytes fit. Programs that
-//! end make room: those of a command free what it brought, together with what earlier writes left behind that filled no
-//! page and made no program.
+//! A write is admitted, in turn, when its bytes fit, and acknowledged a fixed time later. Programs that end make room. The
+//! programs of a command free the bytes that it brought, and also the bytes of earlier writes that filled no page and so made no
+//! program.
 
 use std::collections::VecDeque;
 
@@ -31,13 +31,13 @@ impl Cache {
     }
 }
 
-/// Programs between flushes and barriers; another one of these counts erases, for barriers alone.
+/// Programs between flushes and barriers. A second one of these counts erases, for barriers only.
 #[derive(Clone, Debug)]
 pub(super) struct Flushes {
-    /// The last span, which nothing waits for yet, and how many went before it.
+    /// The last span, which nothing waits for yet, and the number of spans before it.
     last: Span,
     before: u32,
-    /// Those before it, from the oldest flush or barrier that waits on.
+    /// The spans before the last, from the oldest flush or barrier that still waits.
     spans: VecDeque<(Span, Behind)>,
     /// Programs whose end is not known.
     pending: u64,
@@ -48,7 +48,7 @@ pub(super) struct Flushes {
 /// Programs between two flushes or barriers.
 #[derive(Clone, Copy, Debug)]
 struct Span {
-    /// Those whose end is not known, and the latest end of the others.
+    /// Programs whose end is not known, and the latest end of the others.
     left: u32,
     end: u64,
 }
@@ -79,7 +79,7 @@ impl Flushes {
         self.before
     }
 
-    /// Something waits for all so far: returns their latest end where that is known of all.
+    /// Makes `behind` wait for all programs so far. Returns their latest end if all ends are known.
     fn wait(&mut self, behind: Behind) -> Option<u64> {
         if self.pending == 0 {
             debug_assert!(self.spans.is_empty(), "what waited for programs that have all ended went on");
@@ -90,7 +90,7 @@ impl Flushes {
         None
     }
 
-    /// The end is known of one that was counted.
+    /// Records the end of a counted program.
     #[inline]
     fn leave(&mut self, span: u32, end: u64) {
         self.pending -= 1;
@@ -105,7 +105,7 @@ impl Flushes {
         span.end = span.end.max(end);
     }
 
-    /// What waits for nothing any more, in order, and until when it did.
+    /// The next flush or barrier that waits for nothing any more, in order, and the time until which it waited.
     #[inline]
     fn next_behind(&mut self) -> Option<(Behind, u64)> {
         let (Span { left, end }, behind) = *self.spans.front()?;
@@ -125,7 +125,7 @@ impl Graph {
         self.cache.is_some() && self.parts[command].is_write()
     }
 
-    /// A host program of a write needs data that are not here before the write is admitted.
+    /// Makes a host program wait until its write is admitted to the cache, as its data are not here before.
     #[inline]
     pub(super) fn wait_for_admission(&mut self, id: u32, command: u32) {
         if self.is_cached(command) {
@@ -157,9 +157,9 @@ impl Graph {
         }
     }
 
-    /// Programs of a command take what lies loose in the cache along.
-    /// Pages that the drive fills up on its own account take along what lies loose in the cache, unless a write waits there: it came before
-    /// them, and is not to wait for them.
+    /// Lets the programs of a command take along the bytes in the cache that no program has taken.
+    /// Pages that the drive fills up on its own account do so too, unless a write waits for the cache: it came before them and
+    /// must not wait for them.
     pub(super) fn take_along(&mut self, command: u32) {
         if self.cache.as_ref().is_some_and(|cache| cache.waiting.is_empty()) {
             self.take_loose(command);
@@ -176,7 +176,7 @@ impl Graph {
         }
     }
 
-    /// Admits writes in turn. One that does not fit is admitted all the same when no program is left that could make room.
+    /// Admits writes in turn. A write that does not fit is admitted too if no program is left that could make room.
     fn admit(&mut self, now: u64) {
         while let Some(cache) = &mut self.cache
             && let Some(command) = cache.waiting.front().copied()
@@ -201,7 +201,7 @@ impl Graph {
         }
     }
 
-    /// A program of a command ends at `end` and makes room then; until then the command keeps its slot.
+    /// Lets a program of a command make room when it ends at `end`. Until then the command keeps its slot.
     #[inline]
     pub(super) fn leave_cache(&mut self, now: u64, command: u32, bytes: u32, end: u64) {
         if self.cache.is_none() || !self.parts[command].is_leaving {
@@ -237,7 +237,7 @@ impl Graph {
         self.admit(now);
     }
 
-    /// A flush waits for every program so far.
+    /// Makes a flush wait for every program so far.
     pub(super) fn submit_flush(&mut self, command: u32) {
         self.take_loose(command);
         let Some(latest) = self.flushes.wait(Behind::Flush(command)) else {
@@ -250,7 +250,7 @@ impl Graph {
         }
     }
 
-    /// The programs that a flush waits for end at `end`.
+    /// Completes a flush, whose programs end at `end`.
     fn flushed(&mut self, command: u32, end: u64) {
         let parts = &mut self.parts[command];
         if end >= parts.end {
@@ -260,7 +260,7 @@ impl Graph {
         }
     }
 
-    /// The end of a program is known; flushes end in order.
+    /// Records the end of a program; flushes end in order.
     #[inline]
     pub(super) fn leave_flush(&mut self, span: u32, end: u64) {
         self.flushes.leave(span, end);
@@ -269,7 +269,7 @@ impl Graph {
         }
     }
 
-    /// The same of an erase.
+    /// Records the end of an erase.
     pub(super) fn leave_erases(&mut self, span: u32, end: u64) {
         self.erases.leave(span, end);
         while let Some((behind, latest)) = self.erases.next_behind() {
@@ -277,7 +277,7 @@ impl Graph {
         }
     }
 
-    /// What waited for all before it until `latest` goes on.
+    /// Lets the flush or operation go on that waited until `latest` for all before it.
     fn go_on(&mut self, behind: Behind, latest: u64) {
         match behind {
             Behind::Barrier(id) => self.satisfy(id, latest),
@@ -291,13 +291,13 @@ impl Graph {
         }
     }
 
-    /// The next program or erase waits for more than it would by itself, and for what other barriers before it say.
+    /// Makes the next program or erase wait at `barrier`, in addition to its own waits and to other barriers before it.
     pub(crate) fn set_barrier(&mut self, barrier: Barrier) {
         let is_another = self.barrier.is_some_and(|before| before != barrier);
         self.barrier = Some(if is_another { Barrier::Changes } else { barrier });
     }
 
-    /// A program or an erase waits for all that its barrier names.
+    /// Makes a program or an erase wait for all that its barrier names.
     #[cold]
     pub(super) fn wait_at_barrier(&mut self, id: u32, barrier: Barrier) {
         let links = &mut self.links[id];

@@ -1,4 +1,4 @@
-//! How far programs and erases are: what a power cut needs to know.
+//! How far programs and erases are, which a power cut needs to know.
 
 use std::collections::VecDeque;
 
@@ -8,9 +8,9 @@ use crate::calendar::NEVER;
 /// How far a program or an erase is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// Its flash has not begun; its data may have been moved.
+    /// The flash has not begun it; its data may have been moved.
     NotBegun,
-    /// Its flash is at work, or was interrupted in it.
+    /// The flash is at work on it, or was interrupted.
     Begun,
     /// It is done.
     Done,
@@ -19,11 +19,11 @@ pub enum Progress {
 /// Programs and erases in the order in which they came, from the first one that is not done.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Changes {
-    /// Those before, all of them done.
+    /// Number of changes before these, all of them done.
     first: u64,
     /// When the flash began and ended, as far as that is known.
     times: VecDeque<(u64, u64)>,
-    /// By operation, its place among all.
+    /// By operation, its place among all changes.
     places: Vec<u64>,
 }
 
@@ -48,18 +48,18 @@ impl Changes {
 }
 
 impl Graph {
-    /// Keeps account of programs and erases from now on: none is outstanding.
+    /// Tracks programs and erases from now on. Requires that none is outstanding.
     pub(crate) fn track_changes(&mut self) {
         self.changes = Some(Box::default());
     }
 
-    /// Whether it does.
+    /// Whether programs and erases are tracked.
     #[inline]
     pub(crate) fn tracks_changes(&self) -> bool {
         self.changes.is_some()
     }
 
-    /// The flash begins a program or an erase at `at`, now or later.
+    /// Records that the flash begins a program or an erase at `at`, now or later.
     pub(crate) fn change_begins(&mut self, id: u32, at: u64) {
         if let Some(changes) = &mut self.changes {
             let (begun, _) = changes.times_of(id);
@@ -69,14 +69,14 @@ impl Graph {
         }
     }
 
-    /// So many programs and erases were not submitted, and are done.
+    /// Counts `count` programs and erases as done that were not submitted.
     pub(crate) fn skip_changes(&mut self, count: usize) {
         if let Some(changes) = &mut self.changes {
             changes.times.extend(std::iter::repeat_n((0, 0), count));
         }
     }
 
-    /// Forgets those that are done, up to the first one that is not. Returns how many are forgotten of all that came.
+    /// Forgets the changes that are done, up to the first one that is not. Returns the number of all that are forgotten.
     pub(crate) fn settle_changes(&mut self, now: u64) -> u64 {
         let Some(changes) = &mut self.changes else { return 0 };
         while changes.times.front().is_some_and(|(_, end)| *end <= now) {
@@ -86,12 +86,12 @@ impl Graph {
         changes.first
     }
 
-    /// All that came.
+    /// Number of changes that came so far.
     pub(crate) fn changes_seen(&self) -> u64 {
         self.changes.as_ref().map_or(0, |changes| changes.first + changes.times.len() as u64)
     }
 
-    /// How far those are that were not forgotten, in order.
+    /// How far the changes are that were not forgotten, in order.
     pub(crate) fn progress(&self, now: u64) -> Vec<Progress> {
         let times = self.changes.iter().flat_map(|changes| &changes.times);
         let progress = |(begun, end): &(u64, u64)| match () {

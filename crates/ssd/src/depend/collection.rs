@@ -1,10 +1,10 @@
 //! Garbage-collection jobs that hold other operations back.
 //!
 //! A job is the part of one command's list from the first relocation after an erase to the next erases, or to the end of the list.
-//! It holds back only operations that are submitted after its last one, so that a job never waits for what waits for it. In the
-//! foreground what comes after it waits for the whole of it, on the dies that it reads or erases. In the background the
-//! scheduler holds back what waits in its queues once a job has begun on a die; here it is only counted what it still does there. Where
-//! jobs take turns ([`super::turns`]), no operation of one may queue before it is its turn.
+//! A job holds back only operations that are submitted after its last one, so that it never waits for anything that waits for it.
+//! In the foreground, what comes after a job waits for the whole job, on the dies that it reads or erases. In the background, the
+//! scheduler holds back what waits in its queues once a job has begun on a die; this file only counts what the job still does
+//! there. Where jobs take turns ([`super::turns`]), no operation of a job may queue before its turn.
 
 use wane_nand::{FlashOp, OpKind, Task};
 
@@ -16,24 +16,24 @@ use crate::slab::NONE;
 /// One victim's operations.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Job {
-    /// Those whose end is not known, and the latest end of the others.
+    /// Operations whose end is not known, and the latest end of the others.
     left: u32,
     pub(super) end: u64,
     /// Sequence number of the last one.
     last: u64,
     is_erasing: bool,
-    /// Dies that it holds, each with the operations there whose end is not known as long as it is in the background.
+    /// Dies that the job holds. In the background, each with the number of operations there whose end is not known.
     pub(super) dies: Vec<(u32, u32)>,
-    /// Dies that still list it.
+    /// Number of dies that still list the job.
     listed: u32,
-    /// Where jobs take turns: its group of dies, whether its turn is still to come, and what waits for it.
+    /// Where jobs take turns: the job's group of dies, whether its turn is still to come, and what waits for it.
     pub(super) group: Option<u32>,
     pub(super) waits: bool,
     pub(super) waiting: Vec<u32>,
 }
 
 impl Graph {
-    /// Counts an operation to the present job.
+    /// Adds an operation to the open job.
     #[inline(always)]
     pub(super) fn join_job(&mut self, id: u32, kind: Kind, die: u32, sequence: u64) {
         // Parity empties no victim.
@@ -95,7 +95,7 @@ impl Graph {
         id
     }
 
-    /// The present job is complete: from now on it holds others back.
+    /// Closes the open job: from now on it holds others back.
     #[inline]
     pub(super) fn close_job(&mut self) {
         if self.open_job != NONE {
@@ -116,8 +116,8 @@ impl Graph {
         }
     }
 
-    /// An operation that comes after foreground collections on its die waits for them, one of a later collection too: it
-    /// must not go before those that wait since earlier.
+    /// Makes an operation that comes after foreground collections on its die wait for them. This includes operations of later
+    /// collections, which must not overtake those that wait already.
     #[inline]
     pub(super) fn hold(&mut self, now: u64, id: u32, die: u32) {
         let die = &mut self.dies[die as usize];
@@ -133,7 +133,7 @@ impl Graph {
         }
     }
 
-    /// An operation of a job ends at `end`.
+    /// Records that an operation of a job ends at `end`.
     #[inline(always)]
     pub(super) fn leave_job(&mut self, id: u32, end: u64) {
         let Links { job: number, die, kind, .. } = self.links[id];
@@ -161,7 +161,7 @@ impl Graph {
         }
     }
 
-    /// All ends of a foreground job are known: each die forgets it as soon as those of the jobs before it are, too.
+    /// Called when all ends of a foreground job are known. A die forgets the job once it has forgotten those before it.
     #[inline(always)]
     fn leave_dies(&mut self, id: u32) {
         if self.jobs[id].listed == 0 {
@@ -192,7 +192,7 @@ impl Graph {
         }
     }
 
-    /// The job of an operation; none where it belongs to none.
+    /// The job of an operation; [`NONE`] if it belongs to none.
     #[inline]
     pub(crate) fn job_of(&self, id: u32) -> u32 {
         self.links[id].job
@@ -203,7 +203,7 @@ impl Graph {
         self.jobs[job].last
     }
 
-    /// A collection of the background holds back an operation that had queued.
+    /// Marks an operation in a queue as held back by a background collection.
     pub(crate) fn mark_held(&mut self, id: u32) {
         self.links[id].is_held = true;
     }

@@ -4,13 +4,14 @@ use super::{Graph, News};
 use crate::command::{Breakdown, Command, CommandKind};
 use crate::slab::NONE;
 
-/// What a command has come to.
+/// Progress of a command.
 #[derive(Clone, Debug)]
 pub(super) struct Parts {
     kind: CommandKind,
     pub(super) bytes: u64,
     pub(super) submitted_at: u64,
-    /// Host operations whose end is not known, the flush it waits for, and its programs that have not made room in the cache.
+    /// Number of things that the command still waits for: host operations whose end is not known, the flush, and its programs
+    /// that have not made room in the cache.
     pub(super) left: u32,
     /// Host programs that are not done.
     pub(super) programs: u32,
@@ -22,7 +23,7 @@ pub(super) struct Parts {
     pub(super) admission: u32,
     /// Transfers of its pages from the controller's buffer.
     handed_ns: u64,
-    /// Its end if that is known, else the latest known end of what it waits for.
+    /// The command's end if it is known, otherwise the latest known end of what it waits for.
     pub(super) end: u64,
     /// Whether its own end is known.
     pub(super) is_done: bool,
@@ -62,13 +63,13 @@ impl Parts {
 }
 
 impl Graph {
-    /// A command comes; its operations follow.
+    /// Adds a command, whose operations follow.
     #[inline]
     pub(crate) fn begin(&mut self, now: u64, number: u32, command: &Command) {
         self.parts.put(number, Parts::new(command.kind, command.bytes, now));
     }
 
-    /// When a page that comes from the controller's buffer has come: those of one command come one after the other.
+    /// When a page from the controller's buffer has come. The pages of one command come one after the other.
     pub(crate) fn hand_out(&mut self, command: u32, transfer_ns: u64) -> u64 {
         if command == NONE {
             return transfer_ns;
@@ -78,12 +79,12 @@ impl Graph {
         parts.handed_ns
     }
 
-    /// All operations of a command were added.
+    /// Closes a command: all of its operations were added.
     #[inline(always)]
     pub(crate) fn close(&mut self, now: u64, command: u32) {
         self.close_job();
         let parts = &self.parts[command];
-        // Of most commands their operations say the rest; these are the others.
+        // The operations of most commands say the rest; these are the others.
         if self.cache.is_some() || parts.left == 0 || !(parts.is_read() || parts.is_write()) {
             self.close_any(now, command);
         }
@@ -100,13 +101,13 @@ impl Graph {
         }
     }
 
-    /// The end of a command that [`News`] told of, and where its time went.
+    /// The end of a command that [`News`] reported, and where its time went.
     #[inline]
     pub(crate) fn end_of(&self, command: u32) -> (u64, Breakdown) {
         (self.parts[command].end, self.breakdowns[command])
     }
 
-    /// A command waits for nothing any more.
+    /// Called when a command no longer waits for anything.
     #[inline]
     pub(super) fn none_left(&mut self, command: u32) {
         debug_assert_eq!(self.parts[command].left, 0, "a command that is over has nothing left");
@@ -123,14 +124,14 @@ impl Graph {
         self.news.push(News::Done { command, is_over });
     }
 
-    /// The cache acknowledges a command at `end`.
+    /// Lets the cache acknowledge a command at `end`.
     pub(super) fn acknowledge(&mut self, command: u32, end: u64) {
         let cache_ns = end - self.parts[command].submitted_at;
         let is_over = self.set_end(command, end, Breakdown { cache_ns, ..Breakdown::default() });
         self.news.push(News::Acknowledged { command, is_over });
     }
 
-    /// Whether none of its operations is left.
+    /// Sets a command's end. Returns whether none of its operations is left.
     fn set_end(&mut self, command: u32, end: u64, breakdown: Breakdown) -> bool {
         let parts = &mut self.parts[command];
         debug_assert!(!parts.is_done, "a command is done once");

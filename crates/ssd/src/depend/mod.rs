@@ -1,12 +1,12 @@
-//! What flash operations wait for before they may queue, and who waits for them: the one account that both schedulers keep.
+//! What flash operations wait for before they may queue, and what waits for them. Both schedulers use this graph.
 //!
-//! A scheduler tells of each operation when its list is submitted ([`Graph::add`]), and of its end as soon as that is known
-//! ([`Graph::ended`]): the timeline ahead of time, the event scheduler when it comes. It then takes up what follows: operations
-//! that may queue ([`Graph::next_ready`]) and other [`News`]. When an operation gets a processor, its die and
-//! its channel is the scheduler's own affair, and so is which operations a collection of the background keeps from its dies.
+//! A scheduler reports each operation when its list is submitted ([`Graph::add`]), and its end as soon as the end is known
+//! ([`Graph::ended`]): the timeline ahead of time, the event scheduler when the end comes. The scheduler then takes up what
+//! follows: operations that may queue ([`Graph::next_ready`]) and other [`News`]. The scheduler itself decides when an operation
+//! gets a processor, its die and its channel, and which operations a background collection keeps from its dies.
 //!
-//! Because ends may lie ahead, an operation waits for a number of ends that are not known, and until the latest of those that
-//! are.
+//! Ends may lie ahead. So an operation keeps the number of ends that it waits for and that are not known, and the latest of those
+//! that are known.
 
 mod cache;
 mod changes;
@@ -37,7 +37,7 @@ use turns::Turns;
 pub(crate) struct Graph {
     links: Beside<Links>,
     parts: Beside<Parts>,
-    /// Where the time of commands went until their ends in `parts`, if anything that they waited for ends ahead.
+    /// Where the time of commands went until their ends in `parts`, if an end that they waited for lies ahead.
     breakdowns: Beside<Breakdown>,
     groups: Slab<Group>,
     epochs: Slab<Epoch>,
@@ -48,41 +48,41 @@ pub(crate) struct Graph {
     cache: Option<Cache>,
     flushes: Flushes,
     erases: Flushes,
-    /// What the next program or erase waits for besides.
+    /// What the next program or erase waits for in addition.
     barrier: Option<Barrier>,
-    /// How far programs and erases are; `None` where nobody asks.
+    /// How far programs and erases are; `None` if they are not tracked.
     changes: Option<Box<Changes>>,
     collection: Collection,
     /// Collections that take turns.
     turns: Option<Turns>,
-    /// Reads that went to other dies, as theirs collected.
+    /// Number of reads that went to other dies because their own die collected.
     reads_around: u64,
-    /// The queue of each task's programs. One of a lower number may overtake.
+    /// The queue of each task's programs. A program in a lower queue may overtake.
     ranks: [u8; CLASSES],
     /// The last read that was not for recovery, while its end is not known.
     last_read: u32,
-    /// Epoch of each task that is still filling.
+    /// Each task's epoch that still fills.
     filling: [u32; CLASSES],
-    /// Number of each task's present collection, which ends with an erase. No two are alike.
+    /// Number of each task's present collection, which ends with an erase. Each collection has another number.
     collections: [u64; CLASSES],
-    /// Collection that the present list is in.
+    /// The collection to which the present list belongs.
     open_job: u32,
-    /// First and last of the operations that wait for nothing any more and were not taken up.
+    /// First and last of the operations that wait for nothing any more and were not taken up yet.
     ready: (u32, u32),
-    /// What else followed from the last calls, in order. Whoever takes it up clears it.
+    /// What else followed from the last calls, in order. The scheduler that takes it up clears it.
     pub(crate) news: Vec<News>,
 }
 
 /// What a scheduler has to take up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum News {
-    /// The end of a command is known, as [`Graph::end_of`] says. `is_over`: none of its operations is left.
+    /// The end of a command is known: see [`Graph::end_of`]. `is_over`: none of its operations is left.
     Done { command: u32, is_over: bool },
-    /// The same of one that the write cache acknowledges.
+    /// The same for a command that the write cache acknowledges.
     Acknowledged { command: u32, is_over: bool },
-    /// None of its operations is left of a command whose end was known before.
+    /// The end of this command was known before, and now none of its operations is left.
     Over(u32),
-    /// A program that ends at `end`, which is still to come, makes room in the write cache then: the time for
+    /// A program ends at `end`, which is still to come. It then makes room in the write cache: the time to call
     /// [`Graph::make_room`].
     Room { command: u32, bytes: u32, end: u64 },
     /// A collection of the background has nothing left to do on a die.
@@ -94,22 +94,23 @@ pub(crate) struct New<'a> {
     pub(crate) op: &'a FlashOp,
     /// As [`Graph::kind_of`] says.
     pub(crate) kind: Kind,
-    /// The host's command; none where the operation is not the host's.
+    /// The host's command; [`NONE`] if the operation is not the host's.
     pub(crate) command: u32,
     pub(crate) die: u32,
     /// Place in the history of the drive.
     pub(crate) sequence: u64,
 }
 
-/// Who waits for an operation and what it waits for. One line of the cache.
+/// What an operation waits for, and what waits for it. One line of the cache.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Links {
-    /// When it may queue, once it waits for nothing: the latest end of what it waited for, and no earlier than it came.
+    /// When the operation may queue, once it waits for nothing: the latest end of what it waited for, and no earlier than it
+    /// came.
     until: u64,
-    /// Events that it still waits for.
+    /// Number of events that it still waits for.
     waits: u32,
-    /// Next of those that wait for the same event, or that wait for nothing any more.
+    /// Next operation that waits for the same event, or that also waits for nothing any more.
     next_waiter: u32,
     /// Next program or erase of its block.
     follower: u32,
@@ -121,19 +122,19 @@ struct Links {
     job: u32,
     /// Recovery reads that wait for it.
     recoveries: u32,
-    /// What its recovery has cost so far.
+    /// Recovery of a failed read: its cost so far.
     recovery: u32,
-    /// Programs are counted by the flush or the barrier that waits for them, erases by the barrier.
+    /// Number of the span in which flushes or barriers count the program. For an erase, only barriers do.
     flush: u32,
     bytes: u32,
-    /// Block that it changes, or whose erase waits for it; none of a read of flash that no erase waits for.
+    /// Block that it changes, or whose erase waits for it. [`NONE`] for a flash read that no erase waits for.
     block: u32,
     die: u32,
     command: u32,
     kind: Kind,
     task: Task,
     follow: Follow,
-    /// A collection held it back: what it waited for outside the queues counts as garbage collection's.
+    /// A collection held it back. Its waiting outside the queues counts as waiting for garbage collection.
     is_held: bool,
 }
 
@@ -146,7 +147,7 @@ enum Follow {
     Done,
 }
 
-/// What time needs to know of a block.
+/// What the graph needs to know of a block.
 #[derive(Clone, Debug)]
 struct Block {
     /// Last program or erase whose end is not known, and the end of the last one before.
@@ -154,18 +155,18 @@ struct Block {
     last_end: u64,
     /// Pages programmed in the world of state.
     issued: u32,
-    /// Programs that are not done: the block's programs end in order, so these are its last ones.
+    /// Number of programs that are not done. The block's programs end in order, so these are its last ones.
     pending: u32,
-    /// Reads that an erase must wait for and whose end is not known, and the latest end of the others.
+    /// Number of reads that an erase must wait for and whose end is not known, and the latest end of the others.
     reads: u32,
     reads_end: u64,
-    /// Erase that waits for them.
+    /// Erase that waits for these reads.
     eraser: u32,
     /// Relocation reads that the next program waits for.
     group: u32,
-    /// Their latest end, where that is known of all of them.
+    /// Latest end of these reads, if all ends are known.
     gathered: u64,
-    /// Collection that last read data for the next program, by the number that `collections` had; 0: none did.
+    /// Number, from `collections`, of the collection that last read data for the next program; 0: none did.
     relocates: u64,
 }
 
@@ -174,20 +175,21 @@ struct Block {
 struct Die {
     /// Programs that are not done.
     programs_pending: u32,
-    /// Ends and blocks of those whose end is known ahead, in order, as far as they were not looked at since they ended.
+    /// Ends and blocks of programs whose end is known ahead, in order. Programs that have ended stay until the next look.
     programs: VecDeque<(u64, u32)>,
-    /// Foreground collections that later operations wait for, in order; how many have gone, and when the last of these ends.
+    /// Foreground collections that later operations wait for, in order; the number of those that have gone, and the end of the
+    /// last of these.
     jobs: VecDeque<u32>,
     jobs_gone: u64,
     jobs_end: u64,
-    /// Operations that these hold back, in order, each with how many collections must have gone before it.
+    /// Operations that these collections hold back, in order, each with the number of collections that must have gone before it.
     held: VecDeque<(u32, u64)>,
-    /// Collections of the background that may be at work here and are not through.
+    /// Number of background collections that may be at work on the die and are not done there.
     collecting: u32,
 }
 
 impl Graph {
-    /// For flash of this shape, where programs of each task queue in the order of `ranks`.
+    /// Makes the graph for flash of this geometry. Programs of each task queue in the order of `ranks`.
     pub(crate) fn new(geometry: &Geometry, config: &SchedulerConfig, ranks: [u8; CLASSES]) -> Self {
         Self {
             links: Beside::new(),
@@ -217,7 +219,7 @@ impl Graph {
         }
     }
 
-    /// What an operation of a list is: a page whose program is not done is read from the controller's buffer.
+    /// Kind of an operation. A page whose program is not done is read from the controller's buffer.
     #[inline]
     pub(crate) fn kind_of(&mut self, now: u64, op: &FlashOp, die: u32) -> Kind {
         match op.kind {
@@ -243,14 +245,14 @@ impl Graph {
         !is_held && (state.programs_pending == 0 || !self.is_in_flight(now, op, die))
     }
 
-    /// Whether a collection keeps a die from what comes now.
+    /// Whether a collection blocks a die for what comes now.
     fn collects(&self, now: u64, die: u32) -> bool {
         let die = &self.dies[die as usize];
         die.collecting > 0 || !die.jobs.is_empty() || die.jobs_end > now
     }
 
-    /// What is done next of a list, and the rest of it. Where a die collects, a read there leaves its place to those that go around it,
-    /// unless one of their dies collects, too.
+    /// The next operation of a list, and the rest of the list. If a read's die collects, the reads that go around it take its
+    /// place, unless one of their dies collects too.
     #[inline(always)]
     pub(crate) fn next_of<'a>(
         &mut self,
@@ -267,7 +269,7 @@ impl Graph {
         (if self.goes_around(now, geometry, &next[0], around) { around } else { next }, rest)
     }
 
-    /// Whether those of its stripe are read in place of an operation.
+    /// Whether the reads of its stripe replace an operation.
     #[cold]
     fn goes_around(&mut self, now: u64, geometry: &Geometry, op: &FlashOp, around: &[FlashOp]) -> bool {
         let die_of = |op: &FlashOp| geometry.die_of(op.block).0;
@@ -279,7 +281,7 @@ impl Graph {
         goes_around
     }
 
-    /// Reads that went to other dies, as theirs collected.
+    /// Number of reads that went to other dies because their own die collected.
     pub(crate) fn reads_around(&self) -> u64 {
         self.reads_around
     }
@@ -290,7 +292,7 @@ impl Graph {
         self.blocks[op.block.index()].pending > 0 && self.is_pending(now, op, die)
     }
 
-    /// The same, where programs of its block are not done.
+    /// As [`Self::is_in_flight`], if programs of the page's block are not done.
     fn is_pending(&mut self, now: u64, op: &FlashOp, die: u32) -> bool {
         self.settle(now, die);
         let block = &self.blocks[op.block.index()];
@@ -310,7 +312,8 @@ impl Graph {
         }
     }
 
-    /// Takes one operation of a command's list. Whether it waits for nothing and may queue now, or from [`Self::until`] on.
+    /// Takes one operation of a command's list. Returns whether it waits for nothing and may queue, now or from [`Self::until`]
+    /// on.
     #[inline(always)]
     pub(crate) fn add(&mut self, now: u64, id: u32, new: &New<'_>) -> bool {
         let New { op, kind, command, die, sequence } = *new;
@@ -337,7 +340,7 @@ impl Graph {
     #[inline]
     fn add_read(&mut self, now: u64, id: u32, new: &New<'_>, purpose: Purpose) {
         if new.kind == Kind::Read {
-            // A block that is about to be erased holds nothing; who reads it all the same is not waited for.
+            // A block that is about to be erased holds nothing. The erase does not wait for reads that come now.
             let block = &mut self.blocks[new.op.block.index()];
             if block.eraser == NONE {
                 block.reads += 1;
@@ -386,7 +389,7 @@ impl Graph {
         self.hold(now, id, new.die);
     }
 
-    /// A program or an erase comes.
+    /// Adds a program or an erase.
     #[inline(always)]
     fn add_change(&mut self, id: u32, new: &New<'_>) {
         if let Some(changes) = &mut self.changes {
@@ -398,7 +401,7 @@ impl Graph {
         self.follow_last(id, new);
     }
 
-    /// A block is erased outside time: its pages are programmed from the first one on again.
+    /// Erases a block outside time: its pages are programmed from the first one on again.
     pub(crate) fn skip_erase(&mut self, block: BlockId) {
         self.blocks[block.index()].issued = 0;
     }
@@ -420,8 +423,8 @@ impl Graph {
         self.hold(now, id, new.die);
     }
 
-    /// Programs and erases of a block keep their order. Where the queue keeps it, a program may queue as soon as the one before
-    /// it does.
+    /// Makes an operation wait for the one before it on its block, so that programs and erases of a block keep their order. Where
+    /// the die's queue keeps the order, a program may queue as soon as the one before it does.
     #[inline(always)]
     fn follow_last(&mut self, id: u32, new: &New<'_>) {
         let block = &mut self.blocks[new.op.block.index()];
@@ -445,7 +448,7 @@ impl Graph {
         self.links[id].waits += 1;
     }
 
-    /// One thing less to wait for: it ends at `end`.
+    /// Removes one thing that an operation waits for, which ends at `end`.
     #[inline(always)]
     fn satisfy(&mut self, id: u32, end: u64) {
         let links = &mut self.links[id];
@@ -457,7 +460,7 @@ impl Graph {
         }
     }
 
-    /// An operation may queue, and behind it the next programs of its block.
+    /// Lets an operation queue, and after it the next programs of its block.
     fn enter(&mut self, mut id: u32) {
         loop {
             debug_assert_eq!(self.links[id].waits, 0, "what may queue waits for nothing any more");
@@ -487,7 +490,7 @@ impl Graph {
         self.ready.0 != NONE || !self.news.is_empty()
     }
 
-    /// The next operation, in order, that waits for nothing any more: it may queue from [`Self::until`] on.
+    /// The next operation, in order, that waits for nothing any more. It may queue from [`Self::until`] on.
     #[inline]
     pub(crate) fn next_ready(&mut self) -> Option<u32> {
         let first = self.ready.0;
@@ -501,15 +504,15 @@ impl Graph {
         Some(first)
     }
 
-    /// When an operation that waits for nothing may queue, or could. Before anyone gets a processor: what it spends there is not
-    /// in it.
+    /// When an operation that waits for nothing may queue, or could have queued. This is before processors: time spent there is
+    /// not included.
     #[inline]
     pub(crate) fn until(&self, id: u32) -> u64 {
         self.links[id].until
     }
 
-    /// A read that went without being added is in some queue, and an erase of its block is to wait for it. Its command was told
-    /// of by [`Self::begin`].
+    /// Adds a read that is already in a queue without being known here, so that an erase of its block waits for it. Its command
+    /// was added by [`Self::begin`].
     pub(crate) fn take_up(&mut self, entered: u64, id: u32, command: u32, block: u32, die: u32) {
         let (kind, task, until) = (Kind::Read, Task::Host, entered);
         self.links.put(id, Links { until, block, die, command, kind, task, ..Links::NEW });
@@ -517,28 +520,28 @@ impl Graph {
         self.blocks[block as usize].reads += 1;
     }
 
-    /// A read that went without being added ends at `end`: an erase of its block is to wait for it.
+    /// Records that a read which was never added here ends at `end`, so that an erase of its block waits for it.
     pub(crate) fn read_until(&mut self, block: u32, end: u64) {
         let block = &mut self.blocks[block as usize];
         block.reads_end = block.reads_end.max(end);
     }
 
-    /// An operation on a block is at work: its end will be told soon.
+    /// Prefetches the records of an operation at work on `block`, whose end will be reported soon.
     #[inline(always)]
     pub(crate) fn prefetch(&self, id: u32, block: BlockId) {
         self.links.prefetch(id);
         self.prefetch_block(block);
     }
 
-    /// An operation on a block will come soon.
+    /// Prefetches the record of a block, on which an operation will come soon.
     #[inline(always)]
     pub(crate) fn prefetch_block(&self, block: BlockId) {
         prefetch(&self.blocks, block.index());
     }
 
-    /// An operation ends at `end`, now or later. `known` is what it spent in queues, on its die, on its channel and, since the time
-    /// that it is called with, at the processors. Returns the command that is done with it and of which nothing is left; none
-    /// else.
+    /// Records that an operation ends at `end`, now or later. `known` returns the time it spent in queues, on its die, on its
+    /// channel and at the processors; its argument is the time since when processors count. Returns the command that ends with
+    /// this operation and of which nothing is left, or [`NONE`].
     #[inline]
     #[must_use]
     pub(crate) fn ended(&mut self, now: u64, id: u32, end: u64, known: impl Fn(u64) -> Breakdown) -> u32 {
@@ -562,7 +565,7 @@ impl Graph {
         if command == NONE { NONE } else { self.part_ended(now, id, command, end, known) }
     }
 
-    /// An operation of a command ends at `end`.
+    /// Records that an operation of a command ends at `end`.
     #[inline(always)]
     fn part_ended(&mut self, now: u64, id: u32, command: u32, end: u64, known: impl Fn(u64) -> Breakdown) -> u32 {
         let parts = &mut self.parts[command];
@@ -574,7 +577,7 @@ impl Graph {
             return NONE;
         }
         if parts.left > 0 {
-            // An end that has come is not the latest one while another is to come.
+            // An end that has already come is not the latest while another is still to come.
             if end > now && end >= parts.end {
                 parts.end = end;
                 let breakdown = self.breakdown(id, end, known);
@@ -589,8 +592,8 @@ impl Graph {
         command
     }
 
-    /// The end of a command that [`Self::ended`] returned for this operation, and where its time went. Where ends have come when
-    /// they are told, it is this one and [`Self::breakdown`] says the rest.
+    /// The end of a command that [`Self::ended`] returned for this operation, and where its time went. If ends are reported when
+    /// they come, it is this operation's end and [`Self::breakdown`].
     #[inline]
     pub(crate) fn end_with(
         &self,
@@ -623,7 +626,7 @@ impl Graph {
         }
     }
 
-    /// A program or an erase.
+    /// Records the end of a program or an erase.
     #[inline(always)]
     fn change_ended(&mut self, now: u64, id: u32, end: u64) {
         let Links { kind, die, block: number, follower, follow, command, bytes, flush, .. } = self.links[id];
@@ -678,7 +681,7 @@ impl Graph {
         breakdown
     }
 
-    /// Records that were ever alive at once.
+    /// Number of records that were ever alive at once.
     pub(crate) fn slots(&self) -> usize {
         self.groups.slots()
             + self.epochs.slots()
@@ -687,7 +690,7 @@ impl Graph {
             + self.dies.iter().map(|die| die.programs.len()).sum::<usize>()
     }
 
-    /// Records that are alive, of each kind but the epochs, of which each task keeps one.
+    /// Number of records that are alive, of each kind but epochs, of which each task keeps one.
     #[cfg(test)]
     pub(crate) fn live(&self) -> [usize; 3] {
         [self.groups.live(), self.recoveries.live(), self.jobs.live()]

@@ -1,6 +1,7 @@
 //! Relocations, and recoveries of reads that failed.
 //!
-//! A program waits for the relocation reads into its page, an erase for the relocations of its task since the erases before.
+//! A program waits for the relocation reads into its page. An erase waits for the relocations of its task since the erases
+//! before.
 
 use wane_nand::Task;
 
@@ -8,7 +9,7 @@ use super::Graph;
 use crate::command::Breakdown;
 use crate::slab::NONE;
 
-/// Relocation reads into one page: those whose end is not known, and the latest end of the others.
+/// Relocation reads into one page: the number whose end is not known, and the latest end of the others.
 #[derive(Clone, Debug)]
 pub(super) struct Group {
     pending: u32,
@@ -17,7 +18,7 @@ pub(super) struct Group {
     end: u64,
 }
 
-/// Relocations up to the erases that they allow: those whose end is not known, and the latest end of the others.
+/// Relocations up to the erases that they allow: the number whose end is not known, and the latest end of the others.
 #[derive(Clone, Debug)]
 pub(super) struct Epoch {
     pending: u32,
@@ -26,7 +27,7 @@ pub(super) struct Epoch {
     end: u64,
 }
 
-/// A read that failed and what it had cost when it did.
+/// A read that failed, and where its time had gone by then.
 #[derive(Clone, Debug)]
 pub(super) struct Recovery {
     failed: Breakdown,
@@ -35,7 +36,7 @@ pub(super) struct Recovery {
 }
 
 impl Graph {
-    /// The next program of `target` waits for a relocation read.
+    /// Makes the next program of `target` wait for a relocation read.
     pub(super) fn join_group(&mut self, id: u32, task: Task, target: u32) {
         let mut group = self.blocks[target as usize].group;
         if group == NONE {
@@ -67,7 +68,7 @@ impl Graph {
         }
     }
 
-    /// The next erases of its task wait for a relocation.
+    /// Makes the next erases of its task wait for a relocation.
     #[inline(always)]
     pub(super) fn join_epoch(&mut self, id: u32, task: Task) {
         debug_assert_eq!(self.links[id].epoch, NONE, "a relocation is waited for by the erases of one epoch");
@@ -88,7 +89,7 @@ impl Graph {
         self.links[id].epoch = *filling;
     }
 
-    /// An erase waits for the relocations of its task so far.
+    /// Makes an erase wait for the relocations of its task so far.
     pub(super) fn wait_for_epoch(&mut self, id: u32, task: Task) {
         let epoch = self.filling[task as usize];
         if epoch == NONE {
@@ -123,7 +124,7 @@ impl Graph {
         }
     }
 
-    /// A recovery read waits for the read that failed. What waits for the failed read waits for its recovery reads too.
+    /// Makes a recovery read wait for the read that failed. What waits for the failed read also waits for its recovery reads.
     pub(super) fn add_recovery(&mut self, id: u32, task: Task) {
         let failed = self.last_read;
         if failed == NONE {
@@ -148,7 +149,7 @@ impl Graph {
         }
     }
 
-    /// A read that fails, so that its recovery reads may go, or one of these ends at `end`.
+    /// Records that at `end` a read fails, so that its recovery reads may start, or that one of these ends.
     #[cold]
     pub(super) fn recovery_ended(&mut self, id: u32, end: u64, known: impl Fn(u64) -> Breakdown) {
         let links = &self.links[id];
@@ -157,7 +158,7 @@ impl Graph {
             let recovery = &mut self.recoveries[number];
             recovery.left -= 1;
             if recovery.left == 0 {
-                // What it says stays until the next one comes: the end of the command may still be told by it.
+                // The record stays until the next recovery: the command's end may still be reported from it.
                 self.recoveries.release(number);
             }
             return;

@@ -1,7 +1,7 @@
 //! Collections that take turns: in each group of dies one at a time, in the order in which they came.
 //!
-//! A group is what a stripe lies on, so that reads can go around the one die of it that collects. A job waits for jobs that came before it
-//! only, and these wait for nothing of it.
+//! A group of dies holds a stripe, so that reads can go around the one die in it that collects. A job waits only for jobs that
+//! came before it, and these never wait for it.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use wane_units::Geometry;
 
 use super::Graph;
 
-/// The jobs of each group that are not over: the first one has its turn.
+/// The jobs of each group that are not over. The first one has its turn.
 #[derive(Clone, Debug)]
 pub(super) struct Turns {
     group_dies: u32,
@@ -24,7 +24,7 @@ impl Turns {
 }
 
 impl Graph {
-    /// Whether a job is still to have its turn. Its first operation on a die says in which group.
+    /// Whether a job must still wait for its turn. The die of its first operation determines the group.
     pub(super) fn waits_for_turn(&mut self, number: u32, die: u32) -> bool {
         let (Some(turns), job) = (&mut self.turns, &mut self.jobs[number]) else { return false };
         if job.group.is_none() && (die as usize) < self.dies.len() {
@@ -37,7 +37,7 @@ impl Graph {
         job.waits
     }
 
-    /// A job is over: the next one of its group has its turn.
+    /// Ends a job's turn: the next job of its group has its turn.
     pub(super) fn end_turn(&mut self, number: u32) {
         let (Some(turns), Some(group)) = (&mut self.turns, self.jobs[number].group) else { return };
         let queue = &mut turns.groups[group as usize];

@@ -1,4 +1,4 @@
-//! Data of a drive that keeps them: bytes on their way to units and back.
+//! Contents of a drive that keeps bytes: how they are written to units and read back.
 
 use wane_ftl::{Origin, Outcome, ZEROS};
 use wane_units::{BlockId, Lpn};
@@ -7,12 +7,12 @@ use super::{Drive, Firmware, MOVING};
 use crate::payload::Injected;
 
 impl Drive {
-    /// Whether it keeps the bytes that it is given.
+    /// Whether the drive keeps the bytes that are written to it.
     pub fn keeps_bytes(&self) -> bool {
         self.payload.is_some()
     }
 
-    /// Keeps bytes from now on. What it holds so far is zeros.
+    /// Keeps bytes from now on. Everything that the drive holds so far becomes zeros.
     ///
     /// # Errors
     /// The kernel refuses the address space.
@@ -23,15 +23,15 @@ impl Drive {
         Ok(())
     }
 
-    /// Memory that its bytes take.
+    /// Memory that the kept bytes take.
     pub fn payload_memory(&self) -> u64 {
         self.payload.as_ref().map_or(0, crate::payload::Payload::memory)
     }
 
-    /// As [`Drive::write_batch`], with the bytes of each unit, one after the other. A drive that keeps none forgets them.
+    /// As [`Drive::write_batch`], with the bytes of all units in one slice. A drive that keeps no bytes drops them.
     ///
     /// # Panics
-    /// There are not as many bytes as the units have.
+    /// The number of bytes is not that of the units.
     #[must_use = "a batch may end before all of it is written"]
     pub fn write_bytes(&mut self, units: &[Lpn], bytes: &[u8]) -> (usize, Outcome) {
         assert_eq!(bytes.len(), units.len() * self.unit_bytes() as usize, "each unit has its bytes");
@@ -42,10 +42,11 @@ impl Drive {
         self.write_once(Origin::Host, units, &handles)
     }
 
-    /// What a unit holds; zeros where it holds nothing, or the drive keeps no bytes. No read: nothing is counted, and nothing errs.
+    /// Copies the contents of a unit; zeros if it holds nothing or the drive keeps no bytes. This is no read: nothing is counted,
+    /// and nothing errs.
     ///
     /// # Panics
-    /// `out` has not the length of a unit.
+    /// `out` does not have the length of a unit.
     pub fn peek(&self, unit: Lpn, out: &mut [u8]) {
         assert_eq!(out.len(), self.unit_bytes() as usize, "a unit is seen whole");
         let handle = over_either!(&self.firmware, ftl => ftl.payload(unit));
@@ -55,8 +56,8 @@ impl Drive {
         }
     }
 
-    /// As [`Drive::peek`], as a read brings it: with the bits flipped that were flipped on purpose, and those that the present request
-    /// read wrong.
+    /// As [`Drive::peek`], but with the bits that a read brings: those that were flipped on purpose and those that the present
+    /// request read wrong are flipped.
     pub(crate) fn see(&self, unit: Lpn, out: &mut [u8]) {
         self.peek(unit, out);
         let injected = self.injected(unit).map_or(&[][..], |injected| &injected.flipped);
@@ -64,19 +65,20 @@ impl Drive {
         injected.iter().chain(misread).for_each(|bit| out[*bit as usize / 8] ^= 1 << (bit % 8));
     }
 
-    /// What was done on purpose to what a unit holds; `None` where nothing was, or it was written since.
+    /// What was done on purpose to the contents of a unit; `None` if nothing was, or the unit was written since.
     pub fn injected(&self, unit: Lpn) -> Option<&Injected> {
         let handle = over_either!(&self.firmware, ftl => ftl.payload(unit));
         self.payload.as_ref().and_then(|payload| payload.injected(handle))
     }
 
-    /// Whether the last request read a unit wrong, and said nothing.
+    /// Whether the last request read a unit wrong without an error.
     pub fn misread(&self, unit: Lpn) -> bool {
         self.misread.iter().any(|(misread, _)| *misread == unit)
     }
 
-    /// Flips bits of what a unit holds, counted from its first: from now on reads bring them flipped and say nothing. They go where
-    /// the data go, until these are written. Bits that are flipped are flipped back. Whether it holds anything.
+    /// Flips bits in the contents of a unit, counted from its first bit: from now on reads return them flipped without an error.
+    /// The flips move with the data, until the unit is written. A bit that is flipped already is flipped back. Returns whether
+    /// the unit holds anything.
     ///
     /// # Panics
     /// The drive keeps no bytes, or a bit lies beyond the unit.
@@ -92,8 +94,8 @@ impl Drive {
         })
     }
 
-    /// Makes what a unit holds unreadable, as [`Drive::write_uncorrectable`] does, and remembers that it was done on purpose. Whether it
-    /// holds anything.
+    /// Makes the contents of a unit unreadable, as [`Drive::write_uncorrectable`] does, and remembers that it was done on
+    /// purpose. Returns whether the unit holds anything.
     ///
     /// # Panics
     /// The drive keeps no bytes, or does not export the unit.
@@ -105,7 +107,7 @@ impl Drive {
         is_there
     }
 
-    /// Gives a unit bytes of its own, the same, and does something to them.
+    /// Gives a unit its own copy of its bytes and applies `change` to what was done to them.
     fn inject(&mut self, unit: Lpn, change: impl FnOnce(&mut Injected)) -> bool {
         assert!(self.keeps_bytes(), "only a drive that keeps bytes has something to do it to");
         let mut injected = self.injected(unit).cloned().unwrap_or_default();
@@ -122,8 +124,8 @@ impl Drive {
         is_there
     }
 
-    /// A handle to bytes that were written back with others of the unit that had been read wrong: `seen` is what they are, and
-    /// `pristine` what they should be.
+    /// A handle to bytes of which a part had been read wrong and was written back with the rest of the unit. `seen` are the bytes
+    /// as they are, and `pristine` as they should be.
     pub(crate) fn keep_misread(&mut self, pristine: &[u8], seen: &[u8]) -> u32 {
         let handle = self.keep(pristine);
         let differs = |bit: &u32| (pristine[*bit as usize / 8] ^ seen[*bit as usize / 8]) >> (bit % 8) & 1 == 1;
@@ -134,8 +136,8 @@ impl Drive {
         handle
     }
 
-    /// Of units that a read could not correct, those that are a medium error. The others come with wrong bits, where the drive's error
-    /// correction does not notice.
+    /// Returns those of the uncorrectable units that are a medium error. The others are read with wrong bits, because the drive's
+    /// error correction does not notice.
     pub(crate) fn unnoticed(&mut self, unread: Vec<Lpn>) -> Vec<Lpn> {
         if !self.flips_bits {
             return unread;
@@ -164,12 +166,12 @@ impl Drive {
         noticed
     }
 
-    /// Whether a page is there: what was lost with a die or a wordline is noticed.
+    /// Whether a page is still there. A loss with a die or a wordline is noticed.
     fn faults_spare(&self, block: BlockId, page: u32) -> bool {
         self.flash().and_then(|flash| flash.faults()).is_none_or(|faults| !faults.page_lost(block, page))
     }
 
-    /// Writes to a unit what another one holds, as a file system that moves its data does.
+    /// Copies the contents of a unit to another one, as a file system that moves its data does.
     #[must_use = "the drive may pause, or want capacity back"]
     pub fn copy_unit(&mut self, from: Lpn, to: Lpn) -> (usize, Outcome) {
         if self.payload.is_none() {
@@ -179,7 +181,7 @@ impl Drive {
         self.write_once(Origin::FileSystemMove, &[to], &[handle])
     }
 
-    /// Writes units that keep what they hold: what aging does to data. Their host has them, and writes them as they were.
+    /// Writes units again with their present contents, as aging does. Their host has the data and writes them unchanged.
     pub(super) fn rewrite(&mut self, origin: Origin, units: &[Lpn]) -> (usize, Outcome) {
         let injures = self.payload.as_ref().is_some_and(crate::payload::Payload::injures);
         let mut whole = Vec::new();
@@ -195,7 +197,7 @@ impl Drive {
         self.write_once(origin, units, &handles)
     }
 
-    /// Writes without time, as [`Drive::write_batch`] does. Handles of units that were not written are given up.
+    /// Writes without time, as [`Drive::write_batch`] does, and frees the handles of units that were not written.
     fn write_once(&mut self, origin: Origin, units: &[Lpn], handles: &[u32]) -> (usize, Outcome) {
         let write = |drive: &mut Self| drive.write_handles(origin, None, units, handles);
         let is_resting = self.keeps_detail || !self.is_awake() || self.rest();
@@ -204,7 +206,7 @@ impl Drive {
         (done, outcome)
     }
 
-    /// One more handle to what a unit holds.
+    /// One more handle to the contents of a unit.
     fn shared(&mut self, unit: Lpn) -> u32 {
         over_either!(&mut self.firmware, ftl => {
             let handle = ftl.payload(unit);
@@ -221,12 +223,12 @@ impl Drive {
         handle
     }
 
-    /// Nobody holds what these handles name.
+    /// Frees handles that no unit refers to.
     pub(crate) fn give_up(&mut self, handles: &[u32]) {
         over_either!(&mut self.firmware, ftl => handles.iter().for_each(|handle| ftl.drop_payload(*handle)));
     }
 
-    /// Writes units that hold what the handles name. Those of units that were not written are still the caller's.
+    /// Writes units with the contents that the handles name. Handles of units that were not written remain the caller's.
     pub(crate) fn write_handles(
         &mut self,
         origin: Origin,

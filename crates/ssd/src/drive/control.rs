@@ -1,4 +1,4 @@
-//! What a host sets while the drive lives: power, capacity, mode, thresholds, and where data lie.
+//! What a host controls while the drive lives: power, capacity, mode, thresholds, and where data lie.
 
 use wane_ftl::policies::Mode;
 use wane_ftl::policies::mode::ModeView;
@@ -9,7 +9,7 @@ use wane_units::{Lpn, Sectors, SuperblockId, Trigger};
 use super::{Drive, Firmware, MOVING};
 
 impl Drive {
-    /// Lets it lie for so many days without power: as [`Drive::set_day`], and they are no hours of service.
+    /// Lets the drive lie for `days` days without power: as [`Drive::set_day`], but they are no hours of service.
     ///
     /// # Panics
     /// The days are negative or no finite number.
@@ -30,27 +30,27 @@ impl Drive {
         }
     }
 
-    /// The time in days that data know, which is that of [`Drive::day`] but for what they lay warmer or colder than usual. Differences of it are the
-    /// age of data.
+    /// The age clock of data, in days. It is [`Drive::day`], corrected for the time that the drive lay warmer or colder than
+    /// usual. Its differences are the age of data.
     pub fn data_days(&self) -> f64 {
         self.flash().map_or(self.day(), wane_nand::Flash::data_days)
     }
 
-    /// Days that it lay without power, and how often it did.
+    /// Days that the drive lay without power, and how often it did.
     pub fn unpowered(&self) -> (f64, u64) {
         self.unpowered
     }
 
-    /// Lowers the exported capacity, in mapping units. The host has trimmed every unit at or above it.
+    /// Lowers the exported capacity, in mapping units. The host must have trimmed every unit at or above it.
     ///
     /// # Panics
-    /// It would grow.
+    /// The capacity would grow.
     pub fn shrink_to(&mut self, exported: u32) {
         over_either!(&mut self.firmware, ftl => ftl.shrink_to(exported));
         self.front.capacity = self.front.capacity.min(Sectors(self.front.unit.0 * u64::from(exported)));
     }
 
-    /// Switches wear leveling on or off; a new drive's is off.
+    /// Switches wear leveling on or off. It is off in a new drive.
     pub fn set_leveling(&mut self, on: bool) {
         over_either!(&mut self.firmware, ftl => ftl.set_leveling(on));
     }
@@ -71,12 +71,12 @@ impl Drive {
         over_either!(&mut self.firmware, ftl => ftl.remap(to, from, to_units, from_units))
     }
 
-    /// How policies that focus wear treat its blocks.
+    /// The mode, in which policies that focus wear treat the drive's blocks.
     pub fn mode(&self) -> Mode {
         over_either!(&self.firmware, ftl => ftl.mode())
     }
 
-    /// What made the drive degraded; none while it is normal.
+    /// What made the drive degraded; `None` while it is normal.
     pub fn trigger(&self) -> Option<Trigger> {
         over_either!(&self.firmware, ftl => ftl.trigger())
     }
@@ -86,12 +86,12 @@ impl Drive {
         over_either!(&self.firmware, ftl => ftl.judges_mode())
     }
 
-    /// What decides on the mode. It counts the valid units of every block.
+    /// The facts by which the mode is decided. This counts the valid units of every block.
     pub fn mode_view(&self) -> ModeView {
         over_either!(&self.firmware, ftl => ftl.mode_view())
     }
 
-    /// Sets the mode, as a host does whose file system could not shrink.
+    /// Sets the mode, as a host does if its file system could not shrink.
     pub fn set_mode(&mut self, mode: Mode) {
         over_either!(&mut self.firmware, ftl => ftl.set_mode(mode));
     }
@@ -101,11 +101,12 @@ impl Drive {
         over_either!(&mut self.firmware, ftl => ftl.set_retirement_threshold(threshold))
     }
 
-    /// Takes wear that was predicted instead of simulated: see [`wane_ftl::Ftl::project_wear`]. Counters of what was done stay as they are,
-    /// and [`Drive::check`] holds before and after. A drive that does not keep its detail goes to rest first.
+    /// Applies wear that was predicted instead of simulated: see [`wane_ftl::Ftl::project_wear`]. Counters of what was done are
+    /// not changed, and [`Drive::check`] holds before and after. A drive that does not keep its detail goes to rest first.
     ///
     /// # Errors
-    /// The counts are not of this drive or take erases back, or the drive keeps more of its wear than counts. Nothing was done.
+    /// The counts are not of this drive or take erases back, or the drive keeps more of its wear than counts. Nothing was
+    /// changed.
     pub fn project_wear(
         &mut self,
         erase_counts: &[u32],
@@ -121,7 +122,7 @@ impl Drive {
         }
     }
 
-    /// Limits the re-reads of each host read, as NVMe's read recovery level does; `None`: as many as error correction allows.
+    /// Limits the re-reads of each host read, as NVMe's read recovery level does. `None`: as many as error correction allows.
     pub fn set_read_recovery(&mut self, rereads_max: Option<u32>) {
         over_either!(&mut self.firmware, ftl => ftl.set_read_recovery(rereads_max));
     }

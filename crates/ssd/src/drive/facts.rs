@@ -1,4 +1,4 @@
-//! What a drive is and how it fares.
+//! Properties and counters of a drive.
 
 use wane_ftl::policies::capacity::CapacityPolicy;
 use wane_ftl::{BlockState, Counters, Layout};
@@ -12,7 +12,7 @@ impl Drive {
         self.front.sector.0 * Sectors::SIZE.0
     }
 
-    /// Reads of requests that brought wrong bits and no word of it ([`wane_nand::Uncorrectable::FlippedBits`]).
+    /// Number of requests' reads that returned wrong bits without an error ([`wane_nand::Uncorrectable::FlippedBits`]).
     pub fn reads_misread(&self) -> u64 {
         self.reads_misread
     }
@@ -74,17 +74,17 @@ impl Drive {
         over_either!(&self.firmware, ftl => ftl.retired_blocks())
     }
 
-    /// Mapping units of the blocks in service, beside the reserve.
+    /// Mapping units of the blocks in service, without the reserve.
     pub fn service_units(&self) -> u64 {
         over_either!(&self.firmware, ftl => ftl.service_units())
     }
 
-    /// How much of its rated wear is used; none where no block ever retires.
+    /// Share of the rated wear that is used; `None` if no block ever retires.
     pub fn life_used(&self) -> Option<f64> {
         over_either!(&self.firmware, ftl => ftl.life_used())
     }
 
-    /// Erases up to which a block serves; none where no block ever retires.
+    /// Erases up to which a block serves; `None` if no block ever retires.
     pub fn rated_cycles(&self) -> Option<u32> {
         over_either!(&self.firmware, ftl => ftl.rated_cycles())
     }
@@ -94,7 +94,7 @@ impl Drive {
         over_either!(&self.firmware, ftl => ftl.valid(block))
     }
 
-    /// Where a firmware block stands.
+    /// State of a firmware block.
     pub fn state(&self, block: SuperblockId) -> BlockState {
         over_either!(&self.firmware, ftl => ftl.state(block))
     }
@@ -114,7 +114,7 @@ impl Drive {
         over_either!(&self.firmware, ftl => ftl.is_lost(unit))
     }
 
-    /// The policy that answers retired blocks.
+    /// The policy that responds to retired blocks.
     pub fn capacity_policy(&self) -> &dyn CapacityPolicy {
         over_either!(&self.firmware, ftl => ftl.capacity_policy())
     }

@@ -1,4 +1,4 @@
-//! A drive on its way to a file, or back.
+//! Saving a drive to a file, and opening it.
 
 use std::sync::atomic::AtomicBool;
 
@@ -12,11 +12,11 @@ use super::{Asleep, Drive, Firmware, GO, MOVING};
 /// The medium that the firmware was over when the drive was saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Over {
-    /// The counting one, and errors have not begun.
+    /// The counting medium, and errors have not begun.
     Counting,
-    /// The counting one; what flash knows beside its wear was kept.
+    /// The counting medium; what the flash knows in addition to its wear was kept.
     Resting,
-    /// The detailed one.
+    /// The detailed medium.
     Detailed,
 }
 
@@ -25,14 +25,14 @@ impl Over {
 }
 
 impl Drive {
-    /// The drive's state, to a file or back into a new drive of the same configuration, which then goes on as if it had never
-    /// stopped. A drive is saved at rest: what is under way on its flash ends first, and time passes for it. The schedule of a drive
-    /// with a clock begins anew.
+    /// Saves the drive's state, or reads it into a new drive of the same configuration, which then continues as if it had never
+    /// stopped. A drive is saved at rest: what is under way on its flash ends first, and time passes for it. The schedule of a
+    /// drive with a clock begins anew.
     ///
-    /// Where this fails while it reads, the drive is half of each and not to be used.
+    /// If reading fails, the drive's state is a mix and must not be used.
     ///
     /// # Errors
-    /// As of [`Archive`]; requests are outstanding, or a policy from outside cannot be saved.
+    /// As of [`Archive`]; or requests are outstanding, or a policy from outside cannot be saved.
     pub fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
         if !archive.is_reading() {
             self.come_to_rest(&GO)?;
@@ -64,7 +64,7 @@ impl Drive {
         self.archive_front(archive)
     }
 
-    /// Lets everything end that the flash does, and goes to the counting medium where that is possible.
+    /// Lets the flash finish, and goes to the counting medium where that is possible.
     fn come_to_rest(&mut self, stop: &AtomicBool) -> Result<(), ArchiveError> {
         let waiting = self.front.pending.len() + self.front.done.len();
         let outstanding = self.clock.as_ref().map_or(0, |clock| clock.scheduler().outstanding());
@@ -94,7 +94,7 @@ impl Drive {
         }
     }
 
-    /// Brings a new drive over the medium that the saved one was over.
+    /// Brings a new drive to the medium on which the saved one was.
     fn come_over(&mut self, over: Option<Over>) -> Result<(), ArchiveError> {
         if matches!(over, Some(Over::Resting | Over::Detailed)) {
             self.wake();

@@ -1,4 +1,4 @@
-//! A drive that loses its power, and comes back.
+//! Power cuts of a drive, and its recovery.
 
 use wane_ftl::{BuildError, Fate, Ftl, FtlConfig, PowerCut, Recovery};
 use wane_nand::{Array, Flash};
@@ -7,10 +7,10 @@ use wane_units::{Nanos, Sectors, SimTime};
 use super::{Drive, DriveError, Firmware, MOVING};
 use crate::{ClockSpec, Command, CommandKind, Progress};
 
-/// A drive without power. [`Drive::recover`] makes it one again.
+/// A drive without power. [`Drive::recover`] brings it back.
 #[derive(Clone)]
 pub struct PoweredOff {
-    /// What has no memory to lose, with no firmware in it.
+    /// The parts that survive without power, with no firmware in them.
     drive: Drive,
     left: Left,
     levels: bool,
@@ -24,17 +24,17 @@ enum Left {
 }
 
 impl Drive {
-    /// Power fails now. Of the programs and erases that the flash is at work on, `fate` says what became of each, in the order in which they
-    /// came; those that have not begun never were. A drive without a clock has nothing in flight. Requests whose completion has not come
-    /// never complete.
+    /// Cuts the power now. `fate` decides what became of each program and erase that the flash is at work on, in the order in
+    /// which they came; those that have not begun never happened. A drive without a clock has nothing in flight. Requests that
+    /// have not completed never complete.
     ///
-    /// What was done and not committed was not begun, and what was done without time is done.
+    /// Operations that were done but not committed have not begun. Operations that were done without time are done.
     ///
     /// # Errors
-    /// The drive keeps no out-of-band data ([`BuildError::NothingKept`]); it is gone all the same.
+    /// The drive keeps no out-of-band data ([`BuildError::NothingKept`]); it is lost even so.
     pub fn power_cut(mut self, mut fate: impl FnMut() -> Fate) -> Result<PoweredOff, DriveError> {
         if self.clock_spec.is_some() {
-            // The time of its recovery is wanted.
+            // The time of the recovery is wanted.
             self.wake();
         }
         let (first, progress) =
@@ -62,11 +62,11 @@ impl Drive {
         Ok(PoweredOff { drive: self, left, levels })
     }
 
-    /// Power comes back at once: the drive finds what is left, and takes requests again. `ftl` is the configuration of its firmware. Returns what the
-    /// recovery did, and on a drive with a clock how long it took: its reads as fast as dies and channels allow, and what it programmed and
-    /// erased. Requests come no earlier than that.
+    /// Brings power back at once: the drive finds what is left, and takes requests again. `ftl` is the configuration of its
+    /// firmware. Returns what the recovery did and, on a drive with a clock, how long it took: its reads as fast as dies and
+    /// channels allow, and its programs and erases. Requests come no earlier than that.
     ///
-    /// A limit of re-reads, a retirement threshold that the host set, and what policies remembered are gone.
+    /// The limit of re-reads, a retirement threshold that the host set, and what policies remembered are lost.
     ///
     /// # Errors
     /// The configuration is that of another drive, or memory is short.
@@ -95,7 +95,7 @@ impl Drive {
         Ok((drive, report, took))
     }
 
-    /// How long the flash works on what a recovery did. The clock goes on after that.
+    /// Time that the flash needs for the operations of a recovery. The clock continues after it.
     fn time_recovery(&mut self, spec: &ClockSpec) -> Option<Nanos> {
         let Firmware::Detailed(ftl) = &mut self.firmware else { return None };
         let mut scheduler = spec.scheduler(&self.geometry).expect("the clock was checked when the drive was built");

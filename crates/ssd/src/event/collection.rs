@@ -1,12 +1,12 @@
-//! Collections of the background: once a job has begun on a die, what was submitted after its last operation is kept out of
-//! the queues there, until the job has nothing left to do on the die.
+//! Collections in the background. Once a job has begun on a die, operations submitted after its last one are kept out of the
+//! queues there, until the job has nothing left to do on the die.
 
 use super::EventScheduler;
 use crate::config::Collection;
 use crate::slab::NONE;
 
 impl EventScheduler {
-    /// Operations that start on a die may begin a job of the background there.
+    /// Begins the background jobs on a die whose operations start there.
     #[inline]
     pub(super) fn begin_jobs(&mut self, index: usize, first: u32) {
         if !matches!(self.config.collection, Collection::Background | Collection::Rotating) {
@@ -23,7 +23,7 @@ impl EventScheduler {
         }
     }
 
-    /// Takes out of the queues what comes after a job that has begun.
+    /// Takes out of the queues all operations that come after a job that has begun.
     fn close_gate(&mut self, index: usize) {
         let die = &mut self.dies[index];
         die.gate = die.begun.iter().map(|job| self.graph.job_last(*job)).min().unwrap_or(u64::MAX);
@@ -38,7 +38,7 @@ impl EventScheduler {
         }
     }
 
-    /// A job has ended on a die: what it held back and may go on returns to the queues, at its old place.
+    /// Ends a job on a die: what it held back returns to the queues, at its old place, if nothing else holds it.
     pub(super) fn open_gate(&mut self, index: usize, job: u32) {
         let die = &mut self.dies[index];
         let before = die.begun.len();

@@ -1,4 +1,4 @@
-//! What follows when an operation is done, and what its command hears.
+//! What happens when an operation is done, and what it means for its command.
 
 use super::{Done, EventScheduler, Later};
 use crate::command::{Breakdown, CommandKind};
@@ -7,7 +7,7 @@ use crate::node::Kind;
 use crate::slab::NONE;
 
 impl EventScheduler {
-    /// An operation is done.
+    /// Ends an operation.
     pub(super) fn complete(&mut self, id: u32) {
         #[cfg(test)]
         self.log_operation(id);
@@ -27,7 +27,7 @@ impl EventScheduler {
         self.nodes.release(id);
     }
 
-    /// Takes up what follows from what the graph was told.
+    /// Takes up what followed in the graph from the last calls.
     #[inline(always)]
     pub(super) fn take_news(&mut self) {
         if self.graph.has_news() {
@@ -64,20 +64,21 @@ impl EventScheduler {
         self.graph.news.clear();
     }
 
-    /// The end of a command, which the graph knew, has come.
+    /// Completes a command whose end, which the graph knew, has come.
     pub(super) fn finish_known(&mut self, command: u32) {
         let (end, breakdown) = self.graph.end_of(command);
         debug_assert_eq!(end, self.now, "a command is done when its end has come");
         self.finish(command, breakdown);
     }
 
-    /// The drive is done with a command. It is done for the host once it has crossed the link, where there is one.
+    /// The drive is done with a command. For the host it is done once it has crossed the link, if there is one.
     #[inline]
     fn finish(&mut self, command: u32, breakdown: Breakdown) {
         if self.link.is_none() { self.hand_over(command, breakdown) } else { self.cross(command, breakdown) }
     }
 
-    /// A command waits its turn on the link. Trims do not need it: what the firmware does for nobody is one.
+    /// Makes a command wait for its turn on the link. Trims do not cross it, and what the firmware does on its own account is a
+    /// trim.
     fn cross(&mut self, command: u32, breakdown: Breakdown) {
         let what = &self.commands[command].completion;
         let link = self.link.as_mut().filter(|_| what.kind != CommandKind::Trim);
@@ -95,7 +96,7 @@ impl EventScheduler {
         self.hand_over(command, breakdown);
     }
 
-    /// A command is done for the host. Its slot stays until it was handed out and its operations are done.
+    /// Completes a command for the host. Its slot stays until it was handed out and its operations are done.
     #[inline]
     fn hand_over(&mut self, command: u32, breakdown: Breakdown) {
         self.count_outstanding();
@@ -114,7 +115,7 @@ impl EventScheduler {
         }
     }
 
-    /// Among those that are done at the same time.
+    /// Inserts a command among those that are done at the same time.
     #[cold]
     fn insert_done(&mut self, done: Done) {
         let later = self.done.iter().rev().take_while(|other| other.at == done.at && other.number > done.number);

@@ -1,4 +1,4 @@
-//! How operations come in and go to their queues.
+//! How operations come in and enter their queues.
 
 use wane_nand::{FlashOp, OpKind, Task};
 
@@ -50,7 +50,7 @@ impl EventScheduler {
         (id, sequence)
     }
 
-    /// An operation waits for nothing any more.
+    /// Queues an operation that waits for nothing any more.
     #[inline(always)]
     pub(super) fn queue_up(&mut self, id: u32) {
         let node = &mut self.nodes[id];

@@ -1,4 +1,4 @@
-//! Who gets processors, dies and channels, and what happens when their work ends.
+//! Granting of processors, dies and channels, and what happens when their work ends.
 
 use wane_nand::Task;
 use wane_units::BlockId;
@@ -10,7 +10,7 @@ use crate::slab::NONE;
 use crate::thermal::stretched;
 
 impl EventScheduler {
-    /// Hands out everything that is free. Dies before channels: who gets a die now may want a channel now.
+    /// Grants everything that is free: dies before channels, because an operation that gets a die now may want a channel now.
     #[inline]
     pub(super) fn grant(&mut self) {
         if self.firmware.is_some() {
@@ -38,7 +38,7 @@ impl EventScheduler {
         }
     }
 
-    /// An operation has passed its processor.
+    /// Moves on an operation that has passed its processor.
     pub(super) fn processor_done(&mut self, id: u32) {
         if let Some(firmware) = &mut self.firmware {
             firmware.free += 1;
@@ -86,7 +86,7 @@ impl EventScheduler {
         self.start(index, first);
     }
 
-    /// While an operation is suspended only host reads run.
+    /// The next operation of a die. While an operation is suspended, only host reads run.
     fn next_at_die(&self, index: usize) -> u32 {
         let die = &self.dies[index];
         if die.suspended == NONE {
@@ -96,7 +96,7 @@ impl EventScheduler {
         }
     }
 
-    /// An operation that has left its queue starts on its die.
+    /// Starts an operation, which has left its queue, on its die.
     #[inline]
     fn start(&mut self, index: usize, first: u32) {
         debug_assert_eq!(self.dies[index].phase, Phase::Idle, "a die runs one batch at a time");
@@ -139,7 +139,7 @@ impl EventScheduler {
         self.begin_jobs(index, first);
     }
 
-    /// A die begins to work, which warms the drive; one that is too warm takes longer.
+    /// Warms the drive, as a die begins to work. If the drive is too warm, the operation takes longer.
     #[inline(never)]
     fn warm_up(&mut self, first: u32) {
         let array_ns = self.array_of(first);
@@ -154,7 +154,7 @@ impl EventScheduler {
         }
     }
 
-    /// The flash is at work on programs or erases that run as one.
+    /// Records that the flash begins programs or erases that run as one.
     #[inline]
     fn note_begun(&mut self, first: u32) {
         let mut id = first;
@@ -164,7 +164,7 @@ impl EventScheduler {
         }
     }
 
-    /// Adds the next operations of the queue while they are of the same kind and on other planes.
+    /// Adds the next operations of the queue to a batch while they are of the same kind and on other planes.
     fn join_planes(&mut self, index: usize, first: u32) {
         let plane = |this: &Self, id: u32| 1u64 << (this.geometry.plane_of(BlockId(this.nodes[id].block)).0 % 64);
         let mut planes = plane(self, first);
@@ -182,7 +182,7 @@ impl EventScheduler {
         }
     }
 
-    /// The longest time of operations that run as one.
+    /// The longest array time of operations that run as one.
     fn array_of(&self, first: u32) -> u64 {
         let (mut id, mut longest) = (first, 0);
         while id != NONE {
@@ -192,7 +192,7 @@ impl EventScheduler {
         longest
     }
 
-    /// The die is held until the channel has moved every page of the batch.
+    /// Holds the die until the channel has moved every page of the batch.
     fn transfer_batch(&mut self, index: usize, phase: Phase) {
         let die = &mut self.dies[index];
         debug_assert_eq!(die.left, 0, "a batch moves its data once");

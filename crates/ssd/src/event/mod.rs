@@ -57,9 +57,9 @@ pub struct EventScheduler {
     graph: Graph,
     dies: Vec<Die>,
     channels: Vec<Channel>,
-    /// One slot a die: its array works, or one of its pages is on the channel, never both. Events are numbered: first the ends of
-    /// dies, of array operations and interruptions, then those of channels. Ends of one instant go by number; which command
-    /// crosses the link first depends on it, and which page of a command counts as its last.
+    /// One slot a die: its array works, or one of its pages is on the channel, never both. Events are numbered: first the ends on
+    /// dies (of array operations and interruptions), then those on channels. Ends at the same instant are handled by number,
+    /// which decides which command crosses the link first and which page of a command counts as its last.
     calendar: Calendar,
     /// What happens outside dies and channels.
     later: BinaryHeap<Reverse<(u64, u64, Later)>>,
@@ -70,9 +70,9 @@ pub struct EventScheduler {
     dirty_dies: Vec<u32>,
     dirty_channels: Vec<u32>,
     scratch: Vec<u32>,
-    /// Done and not handed out, by time and then by submission.
+    /// Commands that are done and not handed out, by time and then by submission.
     done: VecDeque<Done>,
-    /// When the last one that was handed out was done.
+    /// When the last command was done that was handed out.
     handed_at: u64,
     /// Operations of each task that are not done.
     alive: [u64; CLASSES],
@@ -83,7 +83,7 @@ pub struct EventScheduler {
 /// A host command that was not handed out, or whose operations are not done.
 #[derive(Clone, Debug)]
 struct Entry {
-    /// What its submission says of it, and its end from when that has come.
+    /// What the submission says of it. Its end is added once that has come.
     completion: Completion,
     number: u64,
     /// None of its operations is left.
@@ -91,7 +91,7 @@ struct Entry {
     is_handed: bool,
 }
 
-/// A command that is done: when, which submission it was, and its slot.
+/// A command that is done: its time, the number of its submission, and its slot.
 #[derive(Clone, Copy, Debug)]
 struct Done {
     at: u64,
@@ -119,19 +119,19 @@ struct Die {
     dirty: bool,
     /// First operation that runs; those that run with it follow by [`Node::next_in_batch`].
     batch: u32,
-    /// Transfers of it to come.
+    /// Number of the batch's transfers still to come.
     left: u32,
     ends: u64,
     /// First operation that was interrupted.
     suspended: u32,
-    /// What is left of it.
+    /// Time that the interrupted operation still needs.
     remaining: u64,
     usage: Usage,
     queues: ClassQueues,
     /// Operations with a higher sequence number wait for a collection that has begun.
     gate: u64,
     begun: Vec<u32>,
-    /// Operations that it holds back, in order.
+    /// Operations that the collection holds back, in order.
     held: VecDeque<u32>,
 }
 
@@ -152,15 +152,15 @@ struct FirmwareQueue {
     queues: ClassQueues,
 }
 
-/// Commands that the drive is done with and that cross the link one after the other.
+/// Commands that the drive is done with. They cross the link one after the other.
 #[derive(Clone, Debug)]
 struct LinkQueue {
     config: Link,
     /// When the last of them has crossed it.
     free_at: u64,
-    /// Of all commands that are not done, the time on the link.
+    /// Time on the link of all commands that are not done.
     owed_ns: u64,
-    /// Those that the drive is done with, in order.
+    /// Commands that the drive is done with, in order.
     crossing: VecDeque<(u32, Breakdown)>,
 }
 
@@ -183,7 +183,7 @@ enum Later {
 }
 
 impl EventScheduler {
-    /// A scheduler for flash of this shape.
+    /// Makes a scheduler for flash of this geometry.
     ///
     /// # Errors
     /// A time or count is out of range.
@@ -231,7 +231,7 @@ impl EventScheduler {
         })
     }
 
-    /// The same with heat of its own.
+    /// The same scheduler with heat.
     pub fn with_thermal(self, thermal: Thermal) -> Self {
         Self { heat: Some(Box::new(Heat::new(thermal))), ..self }
     }
@@ -244,13 +244,13 @@ impl EventScheduler {
         self.heat.as_deref_mut()
     }
 
-    /// It is as warm as another scheduler's drive.
+    /// Sets the heat to that of another scheduler's drive.
     pub(crate) fn set_heat(&mut self, heat: Heat) {
         self.heat = Some(Box::new(heat));
     }
 
-    /// Takes a command and the flash operations that state made of it. Calls come in the order of `at`, which is no
-    /// earlier than the last completion handed out.
+    /// Takes a command and its flash operations. Calls come in the order of `at`, which must be no earlier than the last
+    /// completion handed out.
     pub fn submit(&mut self, at: u64, command: Command, ops: &[FlashOp]) {
         assert!(at >= self.now, "a command is submitted at {at} ns, before {} ns", self.now);
         self.run(at);
@@ -284,12 +284,12 @@ impl EventScheduler {
         self.grant();
     }
 
-    /// The next command that is done at or before `until`, in the order of time, ties in the order of submission. Runs
-    /// the drive up to `until` if there is none.
+    /// The next command that is done at or before `until`, in the order of time; ties go in the order of submission. If there is
+    /// none, the drive runs up to `until`.
     pub fn next_completion(&mut self, until: u64) -> Option<&Completion> {
         loop {
             let next = self.next_event();
-            // Nothing that is still to happen at that instant may come before it.
+            // Nothing that still happens at that instant may come before it.
             if let Some(Done { at, command, .. }) = self.done.front().copied()
                 && at < next
             {
@@ -309,7 +309,7 @@ impl EventScheduler {
         }
     }
 
-    /// A command that is done goes to the caller.
+    /// Hands out a command that is done.
     #[inline]
     fn deliver(&mut self, at: u64, command: u32) -> &Completion {
         debug_assert!(self.handed_at <= at, "completions come in the order of time");
@@ -363,7 +363,7 @@ impl EventScheduler {
         self.outstanding
     }
 
-    /// The integral of the commands that were not done over the time so far, in ns: by Little's law the sum of all
+    /// The integral over time, in ns, of the number of commands that were not done. By Little's law it is the sum of all
     /// latencies once every command is done.
     pub fn outstanding_time_ns(&self) -> u128 {
         self.outstanding_time + u128::from(self.outstanding) * u128::from(self.now - self.outstanding_since)
@@ -374,12 +374,12 @@ impl EventScheduler {
         self.operations
     }
 
-    /// Flash operations that are not done, those served from the buffer among them.
+    /// Number of flash operations that are not done, including those served from the buffer.
     pub fn operations_pending(&self) -> u64 {
         self.nodes.live() as u64
     }
 
-    /// For how long the link is needed until this command and all that are not done have crossed it, ns.
+    /// Time, in ns, that the link needs until this command and all that are not done have crossed it.
     pub(crate) fn link_ns(&self, command: &Command) -> u64 {
         self.link.as_ref().map_or(0, |link| link.owed_ns.saturating_add(link.time_of(command.kind, command.bytes)))
     }
@@ -395,12 +395,12 @@ impl EventScheduler {
         &self.graph
     }
 
-    /// The same, to keep account of it.
+    /// The same, to track changes in it.
     pub(crate) fn graph_mut(&mut self) -> &mut Graph {
         &mut self.graph
     }
 
-    /// Reads of the host that went to the rest of their stripe, as their die collected.
+    /// Number of host reads that went to the rest of their stripe because their die collected.
     pub fn reads_around(&self) -> u64 {
         self.graph.reads_around()
     }
@@ -410,7 +410,7 @@ impl EventScheduler {
         self.buffered_reads
     }
 
-    /// For how long dies and channels were held so far, and for whom.
+    /// How long dies and channels were held so far, and for which task.
     pub fn utilization(&self) -> Utilization {
         Utilization::of(
             self.now,
@@ -419,7 +419,7 @@ impl EventScheduler {
         )
     }
 
-    /// Records that were ever alive at once: what memory grows with.
+    /// Number of records that were ever alive at once, with which memory grows.
     pub fn slots(&self) -> usize {
         self.nodes.slots() + self.commands.slots() + self.graph.slots()
     }
@@ -448,7 +448,7 @@ impl EventScheduler {
         }
     }
 
-    /// Everything that ends at `now`, then the grants.
+    /// Handles everything that ends at `now`, then grants.
     fn step(&mut self, now: u64) {
         debug_assert!(now >= self.now, "events happen in the order of time");
         self.now = now;
@@ -458,7 +458,7 @@ impl EventScheduler {
                 None => self.die_ends(event),
                 Some(channel) => self.transfer_ends(channel),
             }
-            // Who handles an end clears the slot or sets it anew.
+            // The function that handles an end clears the slot or sets it anew.
             debug_assert!(self.calendar.earliest() != now || self.calendar.first() != event, "an end is handled once");
         }
         while let Some(Reverse((time, _, event))) = self.later.peek()
@@ -502,7 +502,7 @@ impl Die {
     }
 }
 
-/// The queues of each task, for its reads and for the rest. Host reads have a queue of their own, for they may overtake or
+/// The queues of each task: for its reads, and for the rest. Host reads have a queue of their own because they may overtake or
 /// suspend.
 fn ranks(config: &SchedulerConfig) -> [[u8; 2]; CLASSES] {
     Task::ALL.map(|task| match (task, config.order) {

@@ -1,5 +1,5 @@
-//! Random drives: nothing stalls, every dependency holds, dies do one thing at a time, and collections hold back what
-//! they say. The rules are read off the lists by brute force, not off the scheduler.
+//! Random drives: nothing stalls, every dependency holds, dies do one thing at a time, and collections hold back what they
+//! should. The rules are derived by brute force from the lists, not from the scheduler.
 
 use proptest::prelude::*;
 use wane_nand::{OpKind, Purpose};
@@ -18,7 +18,7 @@ pub(super) struct Logged {
     kind: Kind,
     die: u32,
     plane: u32,
-    /// Meaningless for what is served from the buffer.
+    /// Meaningless for reads served from the buffer.
     start: u64,
     end: u64,
 }
@@ -47,7 +47,7 @@ pub(crate) fn geometry() -> Geometry {
 
 #[derive(Clone, Copy)]
 enum Began {
-    /// A read of one page of this block and nothing else: an erase of the block.
+    /// A read of one page of this block. Only an erase of the block may follow.
     Read(u32),
     /// Relocation reads into a page of this block: its program, for the same task.
     Page(Task, u32),
@@ -57,7 +57,7 @@ enum Began {
 pub(crate) struct Firmware {
     stream: Stream,
     fill: Vec<u32>,
-    /// What a command began and a later one goes on with.
+    /// What one command began and a later one continues.
     began: Option<Began>,
     pub(crate) ops: Vec<FlashOp>,
 }
@@ -135,7 +135,7 @@ impl Firmware {
         }
     }
 
-    /// Reads that a later command's program waits for.
+    /// Relocation reads, for which a later command's program waits.
     fn gather(&mut self) {
         let Some(target) = self.block(|fill| fill < PAGES) else { return };
         let task = Task::ALL[1 + self.below(3) as usize];
@@ -341,7 +341,7 @@ fn check_dependencies(history: &History, log: &[Logged]) {
                 .filter(same)
                 .find(|other| history[*other].0.kind == OpKind::Program && history[*other].0.page == op.page);
             let program = program.expect("it was programmed");
-            // Within a list nothing ends, not even what takes no time.
+            // Nothing ends within a list, not even an operation that takes no time.
             let flying = log[program].end > at || history[program].2 == list;
             assert_eq!(entry.kind == Kind::Buffered, flying, "{index} {op:?}");
         }
@@ -484,7 +484,7 @@ fn check(seed: u64, config: SchedulerConfig) {
 fn waits_by_class(order: Order, rates: [f64; CLASSES], reads: u64) -> [(f64, f64); CLASSES] {
     const SENSE: u64 = 50_000;
     let config = SchedulerConfig { order, collection: Collection::Preemptible, ..SchedulerConfig::default() };
-    // The class of a read is told by its page type.
+    // The page type tells the class of a read.
     let read_ns = vec![SENSE, 2 * SENSE, 3 * SENSE, SENSE / 2];
     let timing = Timing { read_ns, program_ns: vec![1], erase_ns: 1, channel_bytes_per_second: None };
     let shape = Geometry::new(1, 1, 1, 1, 4, Bytes(4096)).unwrap();

@@ -1,4 +1,4 @@
-//! Dies and channels: who is next, and when it ends.
+//! Dies and channels: the next operation, and when it ends.
 
 use std::collections::VecDeque;
 use std::hint::select_unpredictable;
@@ -14,7 +14,7 @@ use crate::timeline::entry::Op;
 #[derive(Clone, Debug)]
 pub(super) struct Die {
     pub(super) channel: u32,
-    /// The operation that is chosen but not placed, when it starts, and whom it waited for.
+    /// The operation that is chosen but not placed, when it starts, and what it waited behind.
     pub(super) current: u32,
     start: u64,
     waited: [u64; CLASSES],
@@ -35,7 +35,7 @@ pub(super) struct Channel {
     pub(super) history: History,
 }
 
-/// Who held a die or channel, as far back as anyone waits.
+/// The classes that held a die or channel, as far back as any operation waits.
 #[derive(Clone, Debug)]
 pub(super) struct History {
     /// Start, end and class of the last time without a pause or another class.
@@ -50,7 +50,7 @@ impl History {
         Self { last: (0, 0, 0), earlier: VecDeque::new(), usage: Usage::new() }
     }
 
-    /// Nobody will ask about the time before `time`, at which who holds it next enters.
+    /// Forgets the time before `time`, at which the next holder enters: nobody will ask about it.
     #[inline]
     fn forget(&mut self, time: u64) {
         while let Some((_, end, _)) = self.earlier.front()
@@ -69,7 +69,7 @@ impl History {
         if class != task {
             self.change(start);
         }
-        // Whether there was a pause is not to be foreseen: no branch.
+        // A pause is unpredictable, so this is without a branch.
         let goes_on = last_end == start && class == task;
         self.last = (select_unpredictable(goes_on, last_start, start), end, task);
     }
@@ -81,7 +81,7 @@ impl History {
         }
     }
 
-    /// Adds for how long each class held it from `from` to `to`.
+    /// Adds the time that each class held it from `from` to `to`.
     #[inline]
     fn add_held(&self, from: u64, to: u64, held: &mut [u64; CLASSES]) {
         let (start, end, class) = self.last;
@@ -140,8 +140,8 @@ impl Die {
         }
     }
 
-    /// A die without a chosen operation chooses the first one, if nothing can come before it any more. Its next moment: of the
-    /// operation that it chose, or when it looks again; never where none waits.
+    /// Lets a die without a chosen operation choose the first one, if nothing can come before it any more. Returns the die's next
+    /// event: when the chosen operation asks for its channel, or when the die looks again; [`NEVER`] if nothing waits.
     #[inline]
     fn look_for_next(&mut self, ops: &Slab<Op>, now: u64, asks_after_sensing: bool) -> u64 {
         if self.head == NONE {
@@ -151,7 +151,7 @@ impl Die {
         if entered <= now { self.choose(ops, asks_after_sensing) } else { entered.max(self.free_at) }
     }
 
-    /// Chooses the first operation that waits; returns when it asks for the channel.
+    /// Chooses the first operation that waits. Returns when it asks for the channel.
     #[inline]
     fn choose(&mut self, ops: &Slab<Op>, asks_after_sensing: bool) -> u64 {
         debug_assert_eq!(self.current, NONE, "a die chooses when the operation before is placed");
@@ -163,11 +163,12 @@ impl Die {
             self.waited = [0; CLASSES];
             self.history.add_held(op.entered, self.start, &mut self.waited);
         }
-        // A program loads its data first; without a channel nothing is moved, and the end is as good as known.
+        // A program loads its data first. Without a channel nothing is moved, and the end is as good as known.
         self.start + if op.kind == Kind::Read && asks_after_sensing { op.times.array_ns } else { 0 }
     }
 
-    /// Into the middle: what enters later, because it waits for something that is still to end, may already be there.
+    /// Inserts an operation into the middle of the queue. Operations that enter later, because they wait for an end still to
+    /// come, may already be there.
     fn insert(&mut self, ops: &mut Slab<Op>, id: u32) {
         let (mut before, mut after) = (NONE, self.head);
         while came_before(&ops[after], &ops[id]) {
@@ -198,8 +199,8 @@ impl Timeline {
         }
     }
 
-    /// Dies that were idle when something entered their queues look at these. Only now: what enters at the same instant goes by
-    /// sequence number.
+    /// Lets idle dies look at operations that have entered their queues. Only now, because operations that enter at the same
+    /// instant go by sequence number.
     #[inline]
     pub(super) fn wake_dies(&mut self) {
         while let Some(number) = self.idle_dies.pop() {
@@ -211,7 +212,7 @@ impl Timeline {
         }
     }
 
-    /// The moment of a die has come.
+    /// Handles the event of a die that is due.
     #[inline]
     pub(super) fn step_die(&mut self, number: usize) {
         let first = self.first_to_ask(number);
@@ -223,7 +224,7 @@ impl Timeline {
         self.place(first);
     }
 
-    /// Of the dies of a channel whose moment is now, one that still has to choose, else the one whose operation has the
+    /// Of the dies of a channel that are due now: one that still has to choose, or otherwise the one whose operation has the
     /// lowest sequence number.
     #[inline]
     fn first_to_ask(&self, number: usize) -> usize {
@@ -243,7 +244,7 @@ impl Timeline {
         due.min_by_key(sequence).expect("the first die of the calendar is due")
     }
 
-    /// The operation of a die asks for its channel now: its end is known.
+    /// Places the operation of a die, which asks for its channel now, so that its end is known.
     #[inline]
     fn place(&mut self, number: usize) {
         let die = &mut self.dies[number];
@@ -274,7 +275,7 @@ impl Timeline {
             self.calendar.set_or_clear(number, now, time);
             return self.ended_alone(id, command, end, breakdown);
         }
-        // The die counts as taken until everyone has heard of the end.
+        // The die counts as taken until every waiter knows the end.
         let waited = die.waited;
         self.ended(id, end, &waited);
         let die = &mut self.dies[number];

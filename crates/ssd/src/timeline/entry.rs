@@ -26,15 +26,14 @@ pub(super) struct Op {
     pub(super) command: u32,
     pub(super) kind: Kind,
     pub(super) task: Task,
-    /// The only operation of a read, on which nothing depends and which depends on nothing: the graph knows neither it nor its
-    /// command.
+    /// The only operation of a read, with no dependencies in either direction. The graph knows neither it nor its command.
     pub(super) is_alone: bool,
 }
 
 /// A host command that was not handed out, or whose operations are not placed.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
-    /// What its submission says of it, and its end from when that is known.
+    /// What the submission says of it. Its end is added once that is known.
     pub(super) completion: Completion,
     pub(super) number: u32,
     /// All of its operations are placed.
@@ -44,7 +43,7 @@ pub(super) struct Entry {
 }
 
 impl Timeline {
-    /// A read of one page on which nothing depends and which depends on nothing. Whether it is one.
+    /// Adds a read of one page, if it has no dependencies in either direction. Returns whether it was added.
     #[inline]
     pub(super) fn add_alone(&mut self, command: u32, op: &FlashOp) -> bool {
         if op.kind != OpKind::Read(Purpose::Serve) || op.task != Task::Host || self.processors.is_some() {
@@ -61,7 +60,7 @@ impl Timeline {
         true
     }
 
-    /// Such a read ends at `end`.
+    /// Records that such a read ends at `end`.
     #[inline]
     pub(super) fn ended_alone(&mut self, id: u32, command: u32, end: u64, breakdown: Breakdown) {
         let host = Task::Host as usize;
@@ -72,7 +71,7 @@ impl Timeline {
         self.finish(command, end, breakdown);
     }
 
-    /// An erase is to wait for the reads of its block that are on their way alone.
+    /// Makes an erase wait for the reads of its block that were added alone.
     fn take_up_alone(&mut self, op: &FlashOp, number: u32) {
         let die = &self.dies[number as usize];
         if die.last_read.0 == op.block.0 {
@@ -139,7 +138,7 @@ impl Timeline {
         })
     }
 
-    /// An operation waits for nothing any more.
+    /// Queues an operation that waits for nothing any more.
     #[inline]
     fn queue_up(&mut self, id: u32) {
         let entered = self.graph.until(id);
@@ -156,7 +155,7 @@ impl Timeline {
         }
     }
 
-    /// The end of an operation is known.
+    /// Records the end of an operation, now that it is known.
     #[inline]
     pub(super) fn ended(&mut self, id: u32, end: u64, waited: &[u64; CLASSES]) {
         let op = &self.ops[id];
@@ -176,7 +175,7 @@ impl Timeline {
         self.take_news();
     }
 
-    /// The graph knows the end of a command.
+    /// Finishes a command whose end the graph knows.
     #[inline]
     fn finish_known(&mut self, command: u32, is_over: bool) {
         let (end, breakdown) = self.graph.end_of(command);
@@ -184,7 +183,7 @@ impl Timeline {
         self.finish(command, end, breakdown);
     }
 
-    /// Takes up what follows from what the graph was told.
+    /// Takes up what followed in the graph from the last calls.
     #[inline]
     pub(super) fn take_news(&mut self) {
         if self.graph.has_news() {

@@ -1,4 +1,4 @@
-//! The timeline says what the event scheduler says, whatever firmware does.
+//! The timeline gives the same results as the event scheduler, whatever the firmware does.
 
 use wane_nand::{OpKind, Purpose};
 use wane_sim::Streams;
@@ -11,7 +11,7 @@ use crate::event::tests::{Firmware, geometry};
 
 const COMMANDS: u64 = 60;
 
-/// What both schedulers make of the same lists. Times are such that two operations hardly ever end together by chance.
+/// The completions of both schedulers for the same lists. With these times, two operations hardly ever end together by chance.
 fn completions(seed: u64, config: SchedulerConfig) -> [Vec<Completion>; 2] {
     let mut stream = Streams::new(seed).stream("run");
     let mut times = |bound: u64| (0..1 + stream.below(3)).map(|_| 1 + stream.below(bound)).collect::<Vec<_>>();
@@ -61,7 +61,7 @@ fn every_command_ends_as_by_events() {
             waits += event.iter().filter(|one| one.breakdown.gc_ns > 0).count();
             apart += event.iter().zip(&timeline).filter(|(one, other)| one != other).count();
         }
-        // Of two pages of a command that end in the same nanosecond either may be the last.
+        // If two pages of a command end in the same nanosecond, either may be the last.
         assert!(apart <= 10 && waits > 500, "{config:?}: {apart} told apart, {waits} behind collections");
     }
 }

@@ -1,5 +1,5 @@
-//! Edge cases that every device meets once: empty ranges, ends of the device and of numbers, capacity that falls while
-//! requests are outstanding, time that goes back.
+//! Edge cases for every device: empty ranges, ends of the device and of numbers, capacity that falls while requests are
+//! outstanding, time that goes back.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -8,7 +8,7 @@ use wane_units::{Lba, Sectors, SimTime};
 
 use super::Make;
 
-/// Checks all of them, each on a fresh device.
+/// Checks all edge cases, each on a fresh device.
 pub(super) fn check(make: Make<'_>) -> Result<(), String> {
     features_fit(make().as_ref())?;
     ranges(make)?;
@@ -29,7 +29,7 @@ fn features_fit(device: &dyn BlockDevice) -> Result<(), String> {
     Ok(())
 }
 
-/// Submits one request and runs to its end; its completion, and the instant to which the device ran.
+/// Submits one request and runs to its end. Returns its completion, and the time to which the device ran.
 fn one(device: &mut dyn BlockDevice, at: SimTime, request: &Request) -> Result<(Completion, SimTime), String> {
     let id = device.submit(at, request.clone());
     let mut out = Vec::new();
@@ -66,7 +66,7 @@ fn ranges(make: Make<'_>) -> Result<(), String> {
                 Kind::Trim => Request::trim(range),
                 Kind::Flush | Kind::Remap => continue,
             };
-            // Reads of any length are fine where no bytes are carried.
+            // Reads of any length are allowed if no bytes are carried.
             let too_long = kind == Kind::Read && features.keeps_bytes && range.count > Request::TRANSFER_MAX;
             let want = if too_long { Some(Status::Unsupported(Unsupported::Length)) } else { refusal.clone() };
             let status = one(make().as_mut(), SimTime::ZERO, &request)?.0.status;
@@ -79,7 +79,7 @@ fn ranges(make: Make<'_>) -> Result<(), String> {
     misfits(make)
 }
 
-/// Requests that contradict themselves are refused and have no effect.
+/// Checks that inconsistent requests are refused and have no effect.
 fn misfits(make: Make<'_>) -> Result<(), String> {
     let features = make().features();
     let unit = features.sector.0;
@@ -115,7 +115,7 @@ fn misfits(make: Make<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// What was submitted before the capacity fell ends as it would have; what comes after is out of range.
+/// Checks that requests submitted before the capacity fell are not affected, and that later ones are out of range.
 fn falling_capacity(make: Make<'_>) -> Result<(), String> {
     let mut device = make();
     let (unit, end) = (device.features().sector.0, device.capacity().0);
@@ -136,7 +136,7 @@ fn falling_capacity(make: Make<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// A device panics when time goes back, whichever call does it.
+/// Checks that a device panics when time goes back, in every call.
 fn time_goes_on(make: Make<'_>) -> Result<(), String> {
     type Call = fn(&mut dyn BlockDevice, SimTime);
     let submit: Call = |device, at| {

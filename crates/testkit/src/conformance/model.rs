@@ -1,4 +1,4 @@
-//! The plain model: what each sector may hold, and what must be known of it.
+//! The plain model: what each sector may hold, and what the device must report of it.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use wane_units::{Lba, Sectors};
 
 const SECTOR_BYTES: usize = Sectors::SIZE.0 as usize;
 
-/// What a sector holds.
+/// Contents of a sector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Content {
     Zeros,
@@ -18,7 +18,7 @@ pub(super) enum Content {
     },
 }
 
-/// Bytes that tell which write they come from, and which sector of it they are.
+/// Bytes that identify the write they come from, and each sector within it.
 pub(super) fn pattern(tag: u64, count: Sectors) -> Vec<u8> {
     (0..count.0).flat_map(|index| sector_pattern(tag, index)).collect()
 }
@@ -48,7 +48,7 @@ impl Content {
 struct Sector {
     /// What a read may return.
     may_hold: Vec<Content>,
-    /// Whether it must not be told as a hole.
+    /// Whether it must not be reported as a hole.
     allocated: bool,
 }
 
@@ -58,7 +58,7 @@ impl Sector {
     }
 }
 
-/// Contents as the rules demand them.
+/// Contents according to the rules.
 #[derive(Debug)]
 pub(super) struct Model {
     features: Features,
@@ -75,7 +75,7 @@ impl Model {
         self.sectors.get(&lba).cloned().unwrap_or_else(Sector::fresh)
     }
 
-    /// Carries out a request that ended as `completion` says; checks the bytes of reads.
+    /// Applies a request that ended with `completion`, and checks the bytes of reads.
     pub(super) fn apply(&mut self, request: &Request, tag: u64, completion: &Completion) -> Result<(), String> {
         let failed = completion.status.failed();
         check_failed(request, completion)?;
@@ -130,10 +130,10 @@ impl Model {
         }
     }
 
-    /// What lies at or above `capacity` is lost.
+    /// Removes everything at or above `capacity`.
     pub(super) fn shrink(&mut self, capacity: Sectors) {
         let lost = self.sectors.split_off(&capacity.0);
-        // A drive may keep what it lost, as it may with trimmed sectors, until they come back.
+        // A device may keep the lost contents until the capacity rises, as it may with trimmed sectors.
         if !self.features.trim_reads_zeros {
             for (lba, mut sector) in lost {
                 sector.may_hold.push(Content::Zeros);
@@ -169,7 +169,7 @@ impl Model {
                 let start = &found[..16];
                 return Err(format!("sector {lba} reads as {start:?}.., it may hold {:?}", sector.may_hold));
             };
-            // What a trimmed sector read as, it reads as until it is written.
+            // A trimmed sector reads the same until it is written.
             sector.may_hold = vec![content];
             if self.sectors.contains_key(&lba) {
                 self.sectors.insert(lba, sector);
@@ -178,7 +178,7 @@ impl Model {
         Ok(())
     }
 
-    /// Whether a device may tell this state of a sector.
+    /// Checks that a device may report this state of a sector.
     pub(super) fn check_state(&self, lba: u64, state: ExtentState) -> Result<(), String> {
         let sector = self.sector(lba);
         let zeros = sector.may_hold.contains(&Content::Zeros);
@@ -187,11 +187,11 @@ impl Model {
             ExtentState::Zeroes => zeros,
             ExtentState::Hole => !sector.allocated && (zeros || !self.features.trim_reads_zeros),
         };
-        if fine { Ok(()) } else { Err(format!("sector {lba} is told as {state:?}, the model has {sector:?}")) }
+        if fine { Ok(()) } else { Err(format!("sector {lba} is reported as {state:?}, the model has {sector:?}")) }
     }
 }
 
-/// Whether the ranges of a status keep their rules.
+/// Checks the ranges of a status.
 fn check_failed(request: &Request, completion: &Completion) -> Result<(), String> {
     let failed = completion.status.failed();
     let wrong = |what: &str| Err(format!("{what}: {request:?} ended as {:?}", completion.status));

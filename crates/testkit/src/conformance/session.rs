@@ -1,4 +1,4 @@
-//! One device under one sequence of steps: everything that can be seen from outside, and the rules that hold at each call.
+//! One device under one sequence of steps: everything that is visible from outside, and the rules that hold at each call.
 
 use std::collections::BTreeMap;
 
@@ -11,15 +11,15 @@ use wane_units::{Lba, Sectors, SimTime};
 use super::model::Model;
 use super::steps::{Step, WINDOW};
 
-/// Calls of `complete` in which a device must come to rest.
+/// Most calls of `complete` until a device must come to rest.
 const CALLS_MAX: u32 = 1_000_000;
 
 /// How the time between steps is cut into calls of `complete`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cut {
-    /// Where the sequence says so.
+    /// Where the sequence has `Complete` steps.
     AsGiven,
-    /// Not before all is submitted.
+    /// Only after everything is submitted.
     Never,
     /// Before each step, in several pieces.
     Finely,
@@ -33,12 +33,12 @@ enum Event {
     Capacity(Sectors),
 }
 
-/// A device, and what was seen of it.
+/// A device, and everything observed of it.
 pub(super) struct Session {
     device: Box<dyn BlockDevice>,
     features: Features,
     now: SimTime,
-    /// The last instant to which completions were asked for.
+    /// The last time up to which completions were asked for.
     reached: SimTime,
     events: Vec<Event>,
     completions: Vec<Completion>,
@@ -159,7 +159,7 @@ impl Session {
         Ok(())
     }
 
-    /// The bound, asked twice.
+    /// The bound. It is asked for twice, to check that the call changes nothing.
     fn ask_bound(&self) -> Result<Option<SimTime>, String> {
         let (bound, again) = (self.device.next_event_at(), self.device.next_event_at());
         if bound != again {
@@ -208,10 +208,10 @@ impl Session {
         self.device.notices(&mut self.notices);
         let told = self.notices.len();
         self.device.notices(&mut self.notices);
-        if self.notices.len() == told { Ok(()) } else { Err("a notice is told twice".to_owned()) }
+        if self.notices.len() == told { Ok(()) } else { Err("a notice is given twice".to_owned()) }
     }
 
-    /// Reads whatever the steps may have touched, and asks for its extents.
+    /// Reads everything that the steps may have touched, and checks its extents.
     fn read_back(&mut self, start: Sectors) -> Result<(), String> {
         let capacity = self.device.capacity();
         let sector = self.features.sector.0;
@@ -235,7 +235,7 @@ impl Session {
         Err(format!("{} requests are still outstanding after {CALLS_MAX} calls of complete", self.outstanding))
     }
 
-    /// Changes of capacity are told in order of time, if at all, and say what it then was.
+    /// Checks that notices of changes of capacity, if there are any, come in order of time and give the right capacity.
     fn check_notices(&self) -> Result<(), String> {
         if self.notices.windows(2).any(|pair| pair[0].at > pair[1].at) {
             return Err(format!("notices are out of order: {:?}", self.notices));
@@ -251,10 +251,10 @@ impl Session {
         if told == self.capacities {
             return Ok(());
         }
-        Err(format!("the capacity changed {:?}, notices tell {told:?}", self.capacities))
+        Err(format!("the capacity changed {:?}, notices give {told:?}", self.capacities))
     }
 
-    /// Holds the whole run against the model.
+    /// Compares the whole run with the model.
     pub(super) fn check_contents(&self) -> Result<(), String> {
         let by_id: BTreeMap<RequestId, &Completion> = self.completions.iter().map(|one| (one.id, one)).collect();
         if by_id.len() != self.completions.len() {
@@ -312,7 +312,7 @@ impl Session {
         if reached == end { Ok(()) } else { Err(format!("extents end at {reached} instead of {end}")) }
     }
 
-    /// Whether another run of the same steps looks the same.
+    /// Checks that another run of the same steps gives the same result.
     pub(super) fn check_equal(&self, again: &Self, cut: Cut) -> Result<(), String> {
         if let Some((a, b)) = self.completions.iter().zip(&again.completions).find(|(a, b)| a != b) {
             return Err(format!("with the time cut {cut:?}, {a:?} becomes {b:?}"));
@@ -327,7 +327,7 @@ impl Session {
     }
 }
 
-/// How the rules refuse a request: written a second time, so that a mistake in `Request::check` shows.
+/// The refusal of a request by the rules. It is written a second time, so that a mistake in `Request::check` shows.
 fn expected_refusal(request: &Request, features: &Features, capacity: Sectors) -> Option<Status> {
     let refuse = |why| Some(Status::Unsupported(why));
     let (kind, range, source) = (request.kind, request.range, request.source);

@@ -6,21 +6,21 @@ use wane_units::{Lba, Nanos, Sectors};
 
 use super::model::pattern;
 
-/// Sectors at the start of the device in which most requests lie, so that they meet.
+/// Sectors at the start of the device in which most requests lie, so that they overlap.
 pub(super) const WINDOW: u64 = 96;
 
-/// One thing that a host does.
+/// One action of a host.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
     /// Submits a request after a while.
     Submit { wait: Wait, ask: Ask },
     /// Lets time run.
     Complete { wait: Wait },
-    /// Asks for another capacity: this many of 16 parts of the capacity at the start.
+    /// Asks for another capacity: `parts` sixteenths of the capacity at the start.
     SetCapacity { wait: Wait, parts: u64 },
 }
 
-/// Time that passes: 0, or a power of two in nanoseconds, to meet devices of any speed.
+/// Time that passes: 0, or a power of two in nanoseconds, for devices of any speed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wait(u32);
 
@@ -39,7 +39,7 @@ pub(super) struct Ask {
     source: u64,
     source_count: u64,
     flags: u8,
-    /// Of ten asks, one is not rounded to what the device demands.
+    /// Whether it is rounded to what the device demands; nine of ten are.
     rounded: bool,
 }
 
@@ -86,7 +86,7 @@ fn ask() -> impl Strategy<Value = Ask> {
 }
 
 impl Ask {
-    /// The request for a device of these features; `tag` marks its bytes.
+    /// Makes the request for a device with these features. `tag` marks its bytes.
     pub(super) fn request(&self, features: &Features, capacity_at_start: Sectors, tag: u64) -> Request {
         let remap = self.kind == Kind::Remap;
         let unit = match (self.rounded, remap) {
@@ -95,7 +95,7 @@ impl Ask {
             (false, _) => 1,
         };
         let down = |sector: u64| sector - sector % unit;
-        // Counts are rounded up to reach whole units even where these are long.
+        // Counts are rounded up, so that they reach whole units even if these are long.
         let up = |count: u64| count.div_ceil(unit) * unit;
         let start = match self.place {
             Place::Window(start) => start,

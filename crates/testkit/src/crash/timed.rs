@@ -1,8 +1,8 @@
-//! The same with a clock: power fails at any instant, in the midst of what the flash works on.
+//! The crash explorer with a clock: power fails at any time, while the flash is at work.
 //!
-//! A host keeps a few commands outstanding on a random small drive; their operations take time on random dies and channels. At random
-//! instants a copy loses its power, with each choice, or many, of what became of the operations that the flash was at work on. A command
-//! counts as acknowledged when its completion came.
+//! A host keeps a few commands outstanding on a random small drive, whose operations take time on random dies and channels. At
+//! random times a copy of the drive loses its power. For the operations that the flash was at work on, each combination of
+//! outcomes is tried, or many of them. A command counts as acknowledged when its completion came.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::atomic::AtomicBool;
@@ -21,21 +21,21 @@ use super::{
 };
 use crate::{Content, FailingMedia};
 
-/// Of so many commands, cuts are looked at after one.
+/// Cuts are examined after 1 of this number of commands.
 const LOOKED_AT: u64 = 4;
-/// Instants at which power fails, after such a command.
+/// Number of times at which power fails, after such a command.
 const INSTANTS: usize = 3;
-/// Operations at work on the flash of which every choice is looked at.
+/// Most operations at work for which every combination of outcomes is tried.
 const EACH_OF: usize = 4;
-/// Choices that are looked at where there are more.
+/// Number of combinations that are tried if there are more.
 const SOME: usize = 40;
-/// After one command of so many the run goes on with a drive that lost its power.
+/// After 1 of `ADOPTED` commands the run continues with a drive that lost its power.
 const ADOPTED: u64 = 12;
 
 /// Never true.
 static GO: AtomicBool = AtomicBool::new(false);
 
-/// What was explored.
+/// Numbers of explored cuts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimedTally {
     /// Power cuts that the drive came back from.
@@ -44,11 +44,11 @@ pub struct TimedTally {
     pub in_flight: u64,
     /// Of these, cuts that tore something.
     pub torn: u64,
-    /// Of these, cuts in which something was done that came after something undone.
+    /// Of these, cuts in which an operation was done that came after one that was undone.
     pub out_of_order: u64,
     /// Of these, cuts in which an erase was not done.
     pub erases: u64,
-    /// Of the first, cuts during a recovery.
+    /// Of all cuts, those during a recovery.
     pub twice: u64,
     /// Cuts of drives with pages that cannot be read.
     pub unreadable: u64,
@@ -66,7 +66,7 @@ impl std::ops::AddAssign for TimedTally {
     }
 }
 
-/// Times of the flash and who goes first, whatever the scheduler can do.
+/// Random times of the flash, and a random configuration of either scheduler.
 fn clock(stream: &mut Stream) -> ClockSpec {
     let by_events = stream.chance(0.6);
     let mut config = SchedulerConfig {
@@ -104,12 +104,12 @@ fn drive(stream: &mut Stream) -> (Geometry, FtlConfig, u32) {
     drive_of(stream, shape, group, pooling)
 }
 
-/// What each unit may hold: by the number of the command that made it so, from the last one on that is durable.
+/// Possible contents of each unit, with the number of the command that wrote them, from the last durable one on.
 #[derive(Clone, Debug, Default)]
 struct Oracle {
     units: BTreeMap<u32, Vec<(u64, Held)>>,
     written: u64,
-    /// Units of which a page that may count could not be read at some time, so that they may be told as lost from then on.
+    /// Units that may be reported as lost from then on, because at some time a page that may count for them could not be read.
     lossy: BTreeSet<u32>,
 }
 
@@ -129,7 +129,7 @@ impl Oracle {
         }
     }
 
-    /// What the commands up to this one made of a unit is durable.
+    /// Makes durable what the commands up to `number` did to a unit.
     fn durable(&mut self, unit: u32, number: u64) {
         let Some(history) = self.units.get_mut(&unit) else { return };
         let kept = history.iter().rposition(|(of, _)| *of <= number).unwrap_or(0);
@@ -137,7 +137,7 @@ impl Oracle {
     }
 }
 
-/// What is durable once a completion comes.
+/// What becomes durable when a completion comes.
 #[derive(Clone, Debug)]
 enum Awaited {
     /// These units.
@@ -158,21 +158,22 @@ struct Run {
     clock: Clock,
     oracle: Oracle,
     awaited: BTreeMap<u64, Awaited>,
-    /// The next token. A command has the number of its first one, so that what came before it has a lower one.
+    /// The next token. A command's number is its first token, so that earlier commands have lower numbers.
     tokens: u64,
     /// Number of the present command.
     number: u64,
-    /// Programs and erases that landed, as the clock counts them.
+    /// Number of programs and erases that are done, as the clock counts them.
     landed: u64,
-    /// Of those after these, whether each is an erase.
+    /// For each later change, whether it is an erase.
     is_erase: VecDeque<bool>,
-    /// What was remapped last: from where, to where, and what.
+    /// The last remaps: from where, to where, and which version.
     remapped: Vec<(u32, u32, u64)>,
     /// Whether pages become uncorrectable.
     wears_out: bool,
 }
 
-/// Explores one run of so many commands on a drive with a clock; with chance 1 in `twice` the cuts in the recovery after a cut.
+/// Explores one run of `commands` commands on a drive with a clock, and with chance 1 in `twice` the cuts in the recovery after a
+/// cut.
 ///
 /// # Errors
 /// The first cut after which the drive was not as its host may expect.
@@ -209,7 +210,7 @@ pub fn explore_timed(seed: u64, commands: usize, twice: u64) -> Result<TimedTall
 }
 
 impl Run {
-    /// A random drive, and how many commands its host keeps outstanding.
+    /// A random drive, and the number of commands that its host keeps outstanding.
     fn new(stream: &mut Stream) -> (Self, u64) {
         let (geometry, mut config, most) = drive(stream);
         let spec = clock(stream);
@@ -238,7 +239,7 @@ impl Run {
         (run, depth)
     }
 
-    /// A clock at time 0, and nothing in flight.
+    /// Starts a clock at time 0, with nothing in flight.
     fn start(&mut self) {
         self.clock = Clock::new(&self.spec, &self.geometry).expect("times and schedule were chosen to fit");
         self.clock.track_changes();
@@ -248,7 +249,7 @@ impl Run {
         self.awaited.clear();
     }
 
-    /// A programmed page becomes uncorrectable, while nothing is in flight.
+    /// Makes a programmed page uncorrectable, if nothing is in flight.
     fn wear_out(&mut self, stream: &mut Stream) {
         if !self.is_erase.is_empty() {
             return;
@@ -258,7 +259,7 @@ impl Run {
         let held: Vec<Content> =
             (0..self.config.units_per_page).filter_map(|unit| media.tag(block, row, unit)).collect();
         for Content { unit, version } in held {
-            // A unit that was remapped lies where it did.
+            // A remapped unit still lies in its old place.
             let holds = |history: &[(u64, Held)]| history.iter().any(|(_, held)| *held == Some(version));
             let holders = self.oracle.units.iter().filter(|(_, history)| holds(history)).map(|(unit, _)| *unit);
             let holders: Vec<u32> = holders.chain([unit.0]).collect();
@@ -268,7 +269,7 @@ impl Run {
         self.ftl.media_mut().worn.insert(page);
     }
 
-    /// Time runs until the next command comes.
+    /// Lets time run until the next command comes.
     fn arrive(&mut self, depth: u64, stream: &mut Stream) {
         if stream.below(8) == 0 {
             return self.pass(stream.below(8_000_000));
@@ -279,7 +280,7 @@ impl Run {
         assert!(self.clock.scheduler().outstanding() < depth, "every command is done some time");
     }
 
-    /// Time runs.
+    /// Lets time run.
     fn pass(&mut self, ns: u64) {
         let mut done = Vec::new();
         let at = self.clock.now_ns() + ns;
@@ -287,7 +288,7 @@ impl Run {
         self.acknowledged(&done);
     }
 
-    /// Completions came.
+    /// Takes completions into account.
     fn acknowledged(&mut self, tokens: &[u64]) {
         for token in tokens {
             let units = match self.awaited.remove(token) {
@@ -303,7 +304,7 @@ impl Run {
         self.ftl.landed(landed);
     }
 
-    /// Makes a command of what the drive did.
+    /// Submits what the drive did as a command.
     fn submit(&mut self, kind: CommandKind, awaited: Awaited) {
         let ops: Vec<FlashOp> = self.ftl.media_mut().media.ops.replace(Vec::new()).unwrap_or_default();
         let changes = ops.iter().filter(|op| matches!(op.kind, OpKind::Program | OpKind::Erase));
@@ -398,7 +399,7 @@ impl Run {
         let held: Vec<Held> = (from..from + from_units).map(|unit| self.oracle.now(unit)).collect();
         self.remapped.clear();
         for (offset, version) in (0..).zip(&held) {
-            // Where the source may hold something else, nothing can be said of the pair.
+            // If the source may hold something else, nothing can be said of the pair.
             let is_durable = self.oracle.units.get(&(from + offset)).is_some_and(|history| history.len() == 1);
             if let Some(version) = version
                 && is_durable
@@ -415,7 +416,7 @@ impl Run {
         }
     }
 
-    /// Answers demands as a host that keeps nothing above what is exported, and goes on after pauses.
+    /// Answers demands like a host that keeps nothing above what is exported, and continues after pauses.
     fn settle(&mut self, mut outcome: Outcome) {
         loop {
             outcome = match outcome {
@@ -435,7 +436,7 @@ impl Run {
         }
     }
 
-    /// Power fails now, with each choice of what became of the operations that the flash was at work on, or with some.
+    /// Cuts the power now, with each combination of outcomes of the operations at work, or with some.
     fn look(&self, stream: &mut Stream, twice: u64, tally: &mut TimedTally) -> Result<(), String> {
         let progress = self.clock.progress();
         let begun: Vec<usize> = (0..progress.len()).filter(|at| progress[*at] == Progress::Begun).collect();
@@ -500,7 +501,7 @@ impl Run {
         Ok(())
     }
 
-    /// Power fails now, and the run goes on with the drive that came back.
+    /// Cuts the power now, and continues the run with the recovered drive.
     fn adopt(&mut self, stream: &mut Stream, tally: &mut TimedTally) -> Result<(), String> {
         let fate = |progress: &Progress| match progress {
             Progress::Done => Fate::Done,
@@ -572,7 +573,7 @@ impl Run {
     }
 }
 
-/// The fates of programs and, in capitals, of erases: done, torn, undone.
+/// The fates of programs and, in capitals, of erases, as letters: done, torn, undone.
 fn told(fates: &[Fate], is_erase: &VecDeque<bool>) -> String {
     let letter = |(fate, is_erase): (&Fate, &bool)| {
         let letter = match fate {

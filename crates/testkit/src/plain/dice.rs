@@ -1,11 +1,11 @@
-//! Dice of the plain drive: SplitMix64 (Steele, Lea and Flood, 2014), another generator than the engine's.
+//! Random numbers of the plain drive: SplitMix64 (Steele, Lea and Flood, 2014), another generator than the engine's.
 
 /// A source of random numbers, the same for the same seed.
 #[derive(Clone, Debug)]
 pub struct Dice(u64);
 
 impl Dice {
-    /// Dice of this seed.
+    /// Makes dice with this seed.
     pub const fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x2545_f491_4f6c_dd1d))
     }

@@ -1,7 +1,7 @@
-//! When the plain drive moves cold data into worn blocks: each rule as a scan of all blocks.
+//! When the plain drive moves cold data into worn blocks. Each rule is a scan of all blocks.
 //!
-//! Wear leveling moves a block's valid pages to the same places of another block. Erases that it causes wear blocks, but are
-//! not among the drive's erases that the rules count, as in the released FTLSim.
+//! Wear leveling moves a block's valid pages to the same places of another block. Its erases wear blocks, but they are not among
+//! the drive's erases that the rules count, as in the released FTLSim.
 
 use super::{Death, Drive, Use};
 
@@ -10,13 +10,13 @@ use super::{Death, Drive, Use};
 pub enum Leveler {
     /// None.
     None,
-    /// Exchanges the data of the most and the least worn closed block where they lie further apart than this.
+    /// Exchanges the data of the most and the least worn closed block if their erase counts differ by more than this.
     Swap(u32),
     /// Old block protection.
     Obp {
-        /// Erases that a block must lie above the least worn.
+        /// Erases by which a block must exceed the least worn one.
         threshold: u32,
-        /// Erases of the drive for which a block is then left alone.
+        /// Number of the drive's erases for which such a block is then left alone.
         protection: u64,
     },
     /// Dual pool, with its threshold.
@@ -26,17 +26,17 @@ pub enum Leveler {
         /// In percent.
         percent: u32,
     },
-    /// Moves the least worn block's data where Jain's index of the erase counts is at most this.
+    /// Moves the least worn block's data if Jain's index of the erase counts is at most this.
     Variance(f64),
 }
 
 impl Drive {
-    /// The least worn closed block, the lower id of equals.
+    /// The least worn closed block; of equals, the one with the lower id.
     fn coldest(&self) -> Option<usize> {
         self.closed().min_by_key(|id| self.blocks[*id].erases)
     }
 
-    /// What follows an erase by garbage collection. `erased` is the last of the free queue.
+    /// Levels wear after an erase by garbage collection. `erased` is the last block of the free queue.
     pub(super) fn level_after_erase(&mut self, erased: usize) -> Result<(), Death> {
         match self.setup.leveler {
             Leveler::None | Leveler::DualPool(_) => Ok(()),
@@ -60,7 +60,7 @@ impl Drive {
         }
     }
 
-    /// The threshold of progressive wear leveling: from `percent` of the endurance above the mean down to the mean itself when
+    /// The threshold of progressive wear leveling. It starts `percent` of the endurance above the mean and falls to the mean when
     /// that reaches the endurance. All divisions are whole.
     fn threshold(&self, percent: u32) -> i64 {
         let endurance = i64::from(self.setup.endurance);
@@ -74,14 +74,14 @@ impl Drive {
         self.erase(id)
     }
 
-    /// Moves a closed block's data into a free one; the emptied block is the last of the free queue.
+    /// Moves a closed block's data into a free one. The emptied block becomes the last of the free queue.
     fn move_into(&mut self, from: usize, to: usize) -> Result<(), Death> {
         self.free.retain(|id| *id != to);
         self.counts.leveled += self.move_data(from, to);
         self.erase_leveling(from).map(|_| ())
     }
 
-    /// Hot-cold swap: the old block's data go to a spare block, the young block's into the old one.
+    /// Hot-cold swap: the old block's data go to a spare block, and the young block's data into the old one.
     fn swap_extremes(&mut self, threshold: u32) -> Result<(), Death> {
         let Some(young) = self.coldest() else { return Ok(()) };
         let most = self.closed().map(|id| self.blocks[id].erases).max().expect("a block is closed");
@@ -92,12 +92,12 @@ impl Drive {
         self.exchange(old, young)
     }
 
-    /// The data of `old` go to the next free block, those of `young` into `old`; `young` becomes free.
+    /// Moves the data of `old` to the next free block and those of `young` into `old`. `young` becomes free.
     fn exchange(&mut self, old: usize, young: usize) -> Result<(), Death> {
         let spare = self.take_free().expect("the caller looked for two free blocks");
         self.counts.leveled += self.move_data(old, spare);
         if !self.erase_leveling(old)? {
-            // Worn out by this very erase: the young block keeps its data.
+            // This very erase wore the block out: the young block keeps its data.
             return Ok(());
         }
         self.free.retain(|id| *id != old);
@@ -120,7 +120,7 @@ impl Drive {
             let Some(cold) = self.coldest() else { break };
             let worn = self.free.iter().copied().max_by_key(|id| (self.blocks[*id].erases, usize::MAX - id));
             let Some(worn) = worn.filter(|_| self.free.len() > 1) else { break };
-            // The specification is silent here: a move that brings no data, or none into a more worn block, evens nothing out.
+            // The specification is silent here. A move without data, or into a block that is not more worn, evens nothing out.
             if self.blocks[cold].valid == 0 || self.blocks[cold].erases >= self.blocks[worn].erases {
                 break;
             }
@@ -129,7 +129,7 @@ impl Drive {
         Ok(())
     }
 
-    /// What follows each host write: dual pool's three steps, each at most once.
+    /// Levels wear after each host write: dual pool's three steps, each at most once.
     pub(super) fn level_after_write(&mut self) -> Result<(), Death> {
         let Leveler::DualPool(threshold) = self.setup.leveler else { return Ok(()) };
         // Nothing that the steps look at changes between two closings or erases, and they are slow.
@@ -143,7 +143,7 @@ impl Drive {
         Ok(())
     }
 
-    /// The most worn hot block and the least worn cold one change pools and data.
+    /// Lets the most worn hot block and the least worn cold one change pools and data.
     fn swap_pools(&mut self, threshold: u32) -> Result<bool, Death> {
         let hot = |id: &usize| self.blocks[*id].hot;
         let worn = self.closed().filter(hot).max_by_key(|id| (self.blocks[*id].erases, usize::MAX - id));
@@ -159,7 +159,7 @@ impl Drive {
         Ok(true)
     }
 
-    /// The cold block that was erased most since it changed pools becomes hot.
+    /// Makes the cold block hot that was erased most since it changed pools.
     fn resize_cold(&mut self, threshold: u32) -> bool {
         let effective = |id: &usize| self.blocks[*id].effective;
         let most = self.pool(false).max_by_key(|id| (effective(id), usize::MAX - id));
@@ -170,7 +170,7 @@ impl Drive {
         moves
     }
 
-    /// The least worn hot block becomes cold.
+    /// Makes the least worn hot block cold.
     fn resize_hot(&mut self, threshold: u32) -> bool {
         let most = self.pool(true).map(|id| self.blocks[id].erases).max();
         let least = self.pool(true).min_by_key(|id| self.blocks[*id].erases);
@@ -180,7 +180,7 @@ impl Drive {
         moves
     }
 
-    /// The blocks of a pool that are in service, whatever they are used for.
+    /// The blocks of a pool that are in service, in any use.
     fn pool(&self, hot: bool) -> impl Iterator<Item = usize> {
         (0..self.blocks.len()).filter(move |id| self.blocks[*id].hot == hot && self.blocks[*id].used != Use::Retired)
     }
@@ -191,7 +191,8 @@ mod tests {
     use super::*;
     use crate::plain::Setup;
 
-    /// Block 0 is closed with 3 valid pages and `cold` erases, block 1 was just erased for the `erased`-th time.
+    /// A drive whose block 0 is closed with 3 valid pages and `cold` erases, and whose block 1 was just erased for the
+    /// `erased`-th time.
     fn drive(leveler: Leveler, cold: u32, erased: u32) -> Drive {
         let mut drive = Drive::new(Setup { leveler, rated_blocks: 100, ..Setup::new(8, 4, 50) });
         let block = &mut drive.blocks[0];

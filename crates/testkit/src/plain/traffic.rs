@@ -1,8 +1,8 @@
-//! Writes of a hot and a cold part: what the plain drive's host does.
+//! Writes with a hot and a cold part: the traffic of the plain drive's host.
 
 use super::Dice;
 
-/// A share r of the writes goes to the first share h of the footprint, the rest to the rest, each uniform.
+/// A share r of the writes goes to the first share h of the footprint, the other writes to the rest, each uniformly.
 #[derive(Clone, Copy, Debug)]
 pub struct HotCold {
     hot_share: f64,
@@ -11,9 +11,9 @@ pub struct HotCold {
 }
 
 impl HotCold {
-    /// Writes to the first `footprint` of so many logical pages. The shares are between 0 and 1.
+    /// Makes writes to the first `footprint` of `logical_pages` pages. The shares are between 0 and 1.
     pub fn new(logical_pages: usize, hot_share: f64, hot_part: f64, footprint: f64) -> Self {
-        // A product such as 0.1 x 20 must not fall below the whole number that it means.
+        // A product such as 0.1 x 20 must not fall below the whole number that is meant.
         let part = |share: f64, of: f64| (share * of + 1e-9) as u64;
         let footprint = part(footprint, logical_pages as f64);
         Self { hot_share, hot: part(hot_part, footprint as f64), footprint }

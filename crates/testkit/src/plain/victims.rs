@@ -1,37 +1,37 @@
-//! Which closed block the plain drive empties next: each rule as a scan of all closed blocks.
+//! How the plain drive chooses the closed block that it empties next. Each rule is a scan of all closed blocks.
 
 use super::{Drive, NONE};
 
-/// Which of equally empty blocks greedy takes.
+/// Which of several equally empty blocks greedy takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tie {
-    /// The one that came to its valid count first.
+    /// The one that reached its valid count first.
     Oldest,
-    /// The one that came to it last.
+    /// The one that reached it last.
     Newest,
 }
 
 /// The garbage collector's rule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Victim {
-    /// The fewest valid pages.
+    /// The block with the fewest valid pages.
     Greedy(Tie),
     /// Any closed block.
     Random,
-    /// The fewest valid pages among so many drawn blocks; a fraction draws one more so often.
+    /// The block with the fewest valid pages among this number of drawn blocks. The fraction is the chance to draw one more.
     Choices(f64),
     /// The block that closed first.
     Fifo,
-    /// The fewest valid pages among so many blocks that closed first.
+    /// The block with the fewest valid pages among this number of blocks that closed first.
     Windowed(usize),
-    /// The most (1 - u) age / (1 + u), of the log-structured file system.
+    /// The block with the largest (1 - u) age / (1 + u), of the log-structured file system.
     Lfs,
-    /// The least u / ((1 - u) age), by Kawaguchi.
+    /// The block with the least u / ((1 - u) age), by Kawaguchi.
     Kawaguchi,
 }
 
 impl Drive {
-    /// The victim, `None` where no closed block holds an invalid page.
+    /// Chooses the victim; `None` if no closed block holds an invalid page.
     pub(super) fn choose(&mut self) -> Option<usize> {
         let pages = self.setup.pages;
         if self.closed().all(|id| self.blocks[id].valid == pages) {
@@ -45,7 +45,7 @@ impl Drive {
             }
             Victim::Fifo => self.closed().min_by_key(|id| self.blocks[*id].closed),
             Victim::Windowed(size) => self.in_window(size),
-            // Utilization as valid pages of all pages, so that both are ratios of whole numbers.
+            // Utilization as valid pages over all pages, so that both are ratios of whole numbers.
             Victim::Lfs => self.best(|valid, age| ((pages - valid) as u128 * age, (pages + valid) as u128)),
             Victim::Kawaguchi => self.best(|valid, age| ((pages - valid) as u128 * age, valid as u128)),
             Victim::Random => self.drawn(1),
@@ -57,7 +57,8 @@ impl Drive {
         }
     }
 
-    /// Blocks that closed first join the window until it is full, and come to their valid count among its blocks by that.
+    /// Chooses from a window. Blocks join it in the order in which they closed, until it is full. Joining counts as reaching
+    /// their valid count.
     fn in_window(&mut self, size: usize) -> Option<usize> {
         let mut waiting: Vec<usize> = self.closed().filter(|id| !self.blocks[*id].in_window).collect();
         waiting.sort_by_key(|id| self.blocks[*id].closed);
@@ -75,8 +76,8 @@ impl Drive {
         window().min_by_key(|id| (self.blocks[*id].valid, self.blocks[*id].entered))
     }
 
-    /// The closed block with the largest ratio that a rule makes of valid pages and age; the lower id of equals. An empty block
-    /// goes first, of several the oldest; a full one is never chosen.
+    /// The closed block for which the rule's ratio of valid pages and age is largest; of equals, the one with the lower id. An
+    /// empty block goes first, of several the oldest; a full one is never chosen.
     fn best(&self, rule: impl Fn(usize, u128) -> (u128, u128)) -> Option<usize> {
         let empty = self.closed().filter(|id| self.blocks[*id].valid == 0);
         if let Some(id) = empty.min_by_key(|id| (self.blocks[*id].written_at, *id)) {
@@ -95,7 +96,7 @@ impl Drive {
         (best.1 != NONE).then_some(best.1)
     }
 
-    /// The emptiest of so many closed blocks, drawn without putting back; the first drawn of equals.
+    /// The emptiest of `count` closed blocks, drawn without putting back; of equals, the first drawn.
     fn drawn(&mut self, count: usize) -> Option<usize> {
         let mut left: Vec<usize> = self.closed().collect();
         let mut best: Option<usize> = None;
@@ -114,7 +115,7 @@ mod tests {
     use super::*;
     use crate::plain::{Setup, Use};
 
-    /// Blocks 0 to 3 with 3, 1, 1 and 2 valid pages of 4, closed in that order and in that order come to their counts.
+    /// A drive with blocks 0 to 3, which have 3, 1, 1 and 2 valid pages of 4. They closed and reached their counts in that order.
     fn closed(victim: Victim) -> Drive {
         let mut drive = Drive::new(Setup { victim, ..Setup::new(8, 4, 50) });
         for (id, valid) in [3, 1, 1, 2].into_iter().enumerate() {
@@ -132,7 +133,7 @@ mod tests {
             (Victim::Greedy(Tie::Oldest), 1),
             (Victim::Greedy(Tie::Newest), 2),
             (Victim::Fifo, 0),
-            // A window with one invalid page leaves the choice to the oldest block outside.
+            // A window with one invalid page: the choice is as that of the oldest block outside.
             (Victim::Windowed(1), 1),
             (Victim::Windowed(2), 1),
             (Victim::Windowed(3), 1),
@@ -152,7 +153,7 @@ mod tests {
         }
     }
 
-    /// Sampling from blocks of 64 pages that are valid by the toss of a coin: the mean of the specification's table, within 1 %.
+    /// Sampling from blocks of 64 pages, each valid with chance 1/2: the mean of the specification's table, within 1 %.
     #[test]
     fn choices_cost_what_the_specification_says() {
         for (choices, want) in [(1.0, 32.0), (1.5, 30.874), (2.0, 29.748), (5.0, 27.359)] {

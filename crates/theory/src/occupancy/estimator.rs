@@ -1,13 +1,13 @@
-//! Transition rates as a run or a trace shows them.
+//! Transition rates estimated from a run or a trace.
 
 use super::Rates;
 use crate::error::TheoryError;
 
-/// Estimates [`Rates`] from the moves of single blocks: the mean over requests of \[a block moved i to j\] / n_i (003,
-/// equation 8), times the blocks. Constant work a request.
+/// Estimates [`Rates`] from the moves of single blocks: the mean over requests of \[a block moved i to j\] / n_i (003, equation
+/// 8), times the number of blocks. Constant work a request.
 ///
-/// A request that comes while no block is in state i says nothing of the moves from there, where the paper's fraction is 0 / 0. The
-/// mean leaves it out; counting it as 0 would make rare states look slower than they are.
+/// A request that comes while no block is in state i says nothing about moves from there: the paper's fraction is 0 / 0. The mean
+/// leaves such requests out; counting them as 0 would make rare states look slower than they are.
 ///
 /// A request is one page programmed or one invalidated, so a host write that replaces data is two.
 #[derive(Clone, Debug)]
@@ -17,15 +17,15 @@ pub struct RateEstimator {
     up: Vec<f64>,
     down: Vec<f64>,
     requests: u64,
-    /// For each state, the sum over requests of the blocks in it, up to the request in `summed`.
+    /// For each state, the sum over requests of the number of blocks in it, up to the request in `summed`.
     seen: Vec<f64>,
-    /// The same of requests that came while a block was in the state.
+    /// For each state, the number of those requests that came while a block was in it.
     occupied: Vec<u64>,
     summed: Vec<u64>,
 }
 
 impl RateEstimator {
-    /// Of blocks of k pages, of which `blocks[i]` hold i valid pages now, i = 0 to k.
+    /// Makes an estimator for blocks of k pages, of which `blocks[i]` now hold i valid pages, i = 0 to k.
     ///
     /// # Errors
     /// Fewer than two states, or no block.
@@ -47,9 +47,9 @@ impl RateEstimator {
         })
     }
 
-    /// A request programmed a page of a block that held so many valid pages.
+    /// Records that a request programmed a page of a block that held `valid` valid pages.
     ///
-    /// Panics where no block held so many, or where that were all.
+    /// Panics if no block held `valid` pages, or if `valid` is all of them.
     pub fn programmed(&mut self, valid: u32) {
         let from = valid as usize;
         self.up[from] += 1.0 / self.blocks[from] as f64;
@@ -57,9 +57,9 @@ impl RateEstimator {
         self.requests += 1;
     }
 
-    /// A request invalidated a page of a block that held so many valid pages.
+    /// Records that a request invalidated a page of a block that held `valid` valid pages.
     ///
-    /// Panics where no block held so many, or where that were none.
+    /// Panics if no block held `valid` pages, or if `valid` is 0.
     pub fn invalidated(&mut self, valid: u32) {
         let from = valid as usize;
         self.down[from - 1] += 1.0 / self.blocks[from] as f64;
@@ -67,9 +67,10 @@ impl RateEstimator {
         self.requests += 1;
     }
 
-    /// Between two requests a block went from so many valid pages to as many: garbage collection, which is no request.
+    /// Records that between two requests a block went from `from` to `to` valid pages. This is garbage collection, which is no
+    /// request.
     ///
-    /// Panics where no block held so many.
+    /// Panics if no block held `from` pages.
     pub fn collected(&mut self, from: u32, to: u32) {
         self.move_after(from as usize, to as usize, self.requests);
     }
@@ -78,7 +79,7 @@ impl RateEstimator {
         self.move_after(from, to, self.requests + 1);
     }
 
-    /// Moves a block after so many requests have seen it where it was.
+    /// Moves a block after the first `requests` requests have seen it in its old state.
     fn move_after(&mut self, from: usize, to: usize, requests: u64) {
         assert!(self.blocks[from] > 0, "a block that moves from {from} valid pages held as many");
         for state in [from, to] {
@@ -125,7 +126,7 @@ impl RateEstimator {
         Rates::new(scaled(&self.up, 0), scaled(&self.down, 1))
     }
 
-    /// Shares of the blocks by valid pages, 0 to k, on the mean as requests came.
+    /// Shares of the blocks by valid pages, 0 to k, averaged over the requests.
     ///
     /// # Errors
     /// No request was seen.
@@ -133,7 +134,7 @@ impl RateEstimator {
         crate::error::within("requests that shares are estimated from", self.requests as f64, 1.0, f64::MAX)?;
         let all = self.blocks.iter().sum::<u64>() as f64 * self.requests as f64;
         let states = self.seen.iter().zip(&self.blocks).zip(&self.summed);
-        // What was summed up counts the request that moved the block; the state after the last one has not been asked yet.
+        // The sums include the request that moved the block. The state after the last request has not been seen by any request.
         let seen =
             states.map(|((seen, blocks), summed)| seen + *blocks as f64 * (self.requests as f64 - *summed as f64));
         Ok(seen.map(|seen| seen / all).collect())
@@ -162,7 +163,7 @@ mod tests {
         let want = [3.0 / 12.0, 4.0 / 12.0, 5.0 / 12.0];
         let found = estimator.occupancy().unwrap();
         assert!(found.iter().zip(want).all(|(found, want)| (found - want).abs() < 1e-15), "{found:?}");
-        // Collection is no request: the next one sees what it left.
+        // Collection is no request: the next request sees its result.
         estimator.collected(0, 1);
         estimator.invalidated(1);
         assert_eq!((estimator.requests(), estimator.blocks()), (5, [1u64, 0, 2].as_slice()));

@@ -1,27 +1,27 @@
-//! Reads of a die that also programs and collects: how long they take, on average and at percentiles.
+//! Read latency of a die that also programs and collects: the mean and percentiles.
 //!
-//! Reads arrive as a Poisson process. Every so many pages that the drive programs one is of this die, so that these come more
-//! regularly; with `turns = 1` they are Poisson, too. What the two leave waiting, V, has no closed form; its distribution is
-//! stepped through time on a grid until it repeats itself.
+//! Reads arrive as a Poisson process. One of every `turns` pages that the drive programs is on this die, so that its programs
+//! come more regularly than reads; with `turns = 1` they are Poisson, too. V, the work that reads and programs leave waiting, has
+//! no closed form. Its distribution is stepped through time on a grid until it repeats itself.
 //!
-//! A victim that is collected as a whole is a batch of work, and the page whose program it made room for comes right behind it.
-//! The next one comes when the room that it left is written full: the fuller a victim, the longer it takes and the sooner
-//! another follows. Between them the die works off what is left at the pace that other work leaves it. As in Pollaczek and
-//! Khinchine's formula for two kinds of work (R. W. Wolff, "Stochastic Modeling and the Theory of Queues", 1989, chapters 8
-//! and 10) a read finds V, or with the chance that a batch is not worked off V + V' + R, where R is what is left of batches.
+//! A victim that is collected as a whole is a batch of work, followed at once by the page whose program it made room for. The
+//! next batch comes when the freed room is written full: the fuller a victim, the longer it takes and the sooner another follows.
+//! Between batches the die works off the rest with the time that other work leaves. As in Pollaczek and Khinchine's formula for
+//! two kinds of work (R. W. Wolff, "Stochastic Modeling and the Theory of Queues", 1989, chapters 8 and 10), a read finds V, or,
+//! with the chance that a batch is not worked off, V + V' + R, where R is what is left of batches.
 //!
-//! Where collection can be interrupted between operations, a read waits for the one that runs, and for no other of them
-//! (A. Cobham, "Priority assignment in waiting line problems", 1954).
+//! If collection can be interrupted between operations, a read waits only for the operation that runs (A. Cobham, "Priority
+//! assignment in waiting line problems", 1954).
 
 use crate::error::{TheoryError, within};
 
-/// Busiest die that is predicted.
+/// Highest load of a die for which reads are predicted.
 pub const LOAD_MAX: f64 = 0.7;
 
-/// Who goes first on a die.
+/// The order of operations on a die.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precedence {
-    /// Who came first; a victim is collected as a whole.
+    /// First come, first served; a victim is collected as a whole.
     FirstCome,
     /// Host reads before host programs before each operation of a collection.
     Reads,
@@ -30,49 +30,49 @@ pub enum Precedence {
 /// What a die does. Times are in any one unit, rates in its inverse.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Die {
-    /// Host reads.
+    /// Rate of host reads.
     pub reads: f64,
-    /// Time that one holds the die, its transfer included.
+    /// Time that a read holds the die, including its transfer.
     pub read: f64,
-    /// Host programs.
+    /// Rate of host programs.
     pub programs: f64,
-    /// Time that one holds the die.
+    /// Time that a program holds the die.
     pub program: f64,
-    /// Host writes for each program of this die: requests of a page's fill, times the dies that take turns; 1 or more.
+    /// Host writes for each program of this die: requests that fill a page, times the dies that take turns; 1 or more.
     pub turns: u32,
-    /// What relocation does, if anything is collected.
+    /// Garbage collection, if there is any.
     pub collection: Option<Collection>,
-    /// Who goes first.
+    /// The order of operations.
     pub precedence: Precedence,
 }
 
-/// Garbage collection of a die, of as many victims as make room for its programs. Times as [`Die`]'s.
+/// Garbage collection of a die, with as many victims as make room for its programs. Times are as in [`Die`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Collection {
-    /// Chance that a victim has 0 to k mapping units to relocate.
+    /// Chances that a victim has 0 to k mapping units to relocate.
     pub valid: Vec<f64>,
     /// Mapping units of a page.
     pub units_per_page: u32,
-    /// Sensing a page.
+    /// Time to sense a page.
     pub sense: f64,
-    /// Moving a unit that was read.
+    /// Time to move a unit that was read.
     pub transfer: f64,
-    /// Programming a page, its transfer included.
+    /// Time to program a page, including its transfer.
     pub program: f64,
-    /// Erasing the victim.
+    /// Time to erase the victim.
     pub erase: f64,
 }
 
-/// How long reads take from their arrival until they have left the die.
+/// Latency of reads, from their arrival until they have left the die.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadTimes {
     /// Share of the time that the die is busy.
     pub load: f64,
-    /// Mean.
+    /// Mean latency.
     pub mean: f64,
-    /// What a read may find, each with its chance.
+    /// The waits that a read may find, each with its chance.
     waits: Vec<Wait>,
-    /// What every read takes besides.
+    /// Time that every read takes in addition.
     service: f64,
 }
 
@@ -91,7 +91,7 @@ struct Grid {
     chances: Vec<f64>,
 }
 
-/// What is left of work in progress, seen at random: chances of more than 0, 1, ... steps of time.
+/// The rest of work in progress, seen at a random time: chances that more than 0, 1, ... steps of time are left.
 #[derive(Clone, Debug, PartialEq)]
 struct Rest {
     step: f64,
@@ -99,7 +99,7 @@ struct Rest {
 }
 
 impl Collection {
-    /// Pages that are read and programmed for so many mapping units, which lie anywhere in the victim.
+    /// Pages that are read and pages that are programmed for `valid` mapping units, which lie anywhere in the victim.
     fn pages(&self, valid: f64) -> (f64, f64) {
         let (units, of_block) = (f64::from(self.units_per_page), (self.valid.len() - 1).max(1) as f64);
         let touched = of_block / units * (1.0 - libm::pow(1.0 - valid / of_block, units));
@@ -115,7 +115,7 @@ impl Collection {
         self.valid.iter().enumerate().map(|(valid, chance)| chance * of(valid as f64)).sum()
     }
 
-    /// Victims a unit of time that make room for so many programs.
+    /// Victims a unit of time that make room for `programs` programs a unit of time.
     fn victims(&self, programs: f64) -> f64 {
         let gained = self.valid.len() as f64 - 1.0 - self.mean(|valid| valid);
         debug_assert!(gained > 0.0, "a victim makes room");
@@ -136,12 +136,12 @@ impl Collection {
         vec![(read, reads), (self.program, programs), (self.erase, victims)]
     }
 
-    /// What is left of victims and of the program behind each, in a die that other work leaves this share of its time; and the chance
-    /// that anything is.
+    /// The chance that a batch is left to work off, and how much: victims, each with its program. `free` is the share of its time
+    /// that other work leaves the die.
     fn backlog(&self, die: &Die, free: f64) -> (f64, Rest) {
         let of_block = self.valid.len() as f64 - 1.0;
         let room = |valid: f64| (of_block - valid) / f64::from(self.units_per_page) / die.programs;
-        // Chance, work, and time until the next one; neighbors together where there are many.
+        // Chance, work, and time until the next victim, for each kind. Neighboring kinds are put together if there are many.
         let together = self.valid.len().div_ceil(KINDS_MAX);
         let of_kind = |(number, chances): (usize, &[f64])| {
             let chance: f64 = chances.iter().sum();
@@ -152,7 +152,7 @@ impl Collection {
         let kinds: Vec<(f64, f64, f64)> = self.valid.chunks(together).enumerate().filter_map(of_kind).collect();
         let longest = kinds.iter().map(|kind| kind.1).fold(0.0, f64::max);
         let step = longest / BATCH_STEPS;
-        // What is left when the next batch comes.
+        // The work that is left when the next batch comes.
         let mut left = vec![0.0; (BATCHES_DEEP * BATCH_STEPS) as usize];
         left[0] = 1.0;
         for _ in 0..ROUNDS_MAX {
@@ -169,7 +169,7 @@ impl Collection {
             }
         }
         let cycle: f64 = kinds.iter().map(|(chance, _, done)| chance * done).sum();
-        // From the level at which a batch begins it falls evenly until the next one comes or nothing is left.
+        // From the level at which a batch begins, the work falls evenly until the next batch comes or nothing is left.
         let mut above = vec![0.0; left.len() + BATCH_STEPS as usize + 1];
         for (place, at) in left.iter().enumerate().filter(|(_, at)| **at > 1e-12) {
             for (chance, work, done) in &kinds {
@@ -188,10 +188,10 @@ impl Collection {
 /// Steps of the longest batch, and the most batches that may wait.
 const BATCH_STEPS: f64 = 128.0;
 const BATCHES_DEEP: f64 = 12.0;
-/// Kinds of victims that are told apart.
+/// Most kinds of victims that are distinguished.
 const KINDS_MAX: usize = 257;
 
-/// Adds a chance between two places.
+/// Adds a chance at a fractional place, divided between its two neighbors.
 fn put(places: &mut [f64], at: f64, chance: f64) {
     let last = places.len() - 1;
     let (whole, part) = (at as usize, at - libm::floor(at));
@@ -200,7 +200,7 @@ fn put(places: &mut [f64], at: f64, chance: f64) {
 }
 
 impl Rest {
-    /// Of operations with their rates, of which one runs.
+    /// The rest of the running operation, for operations with their rates.
     fn of(works: &[(f64, f64)]) -> Self {
         let longest = works.iter().map(|(work, _)| *work).fold(0.0, f64::max);
         let load: f64 = works.iter().map(|(work, rate)| work * rate).sum();
@@ -217,7 +217,7 @@ impl Rest {
         self.step * (self.above.iter().sum::<f64>() - self.above[0] / 2.0)
     }
 
-    /// Chance of more than `time`.
+    /// Chance that more than `time` is left.
     fn above(&self, time: f64) -> f64 {
         let at = time.max(0.0) / self.step;
         let (whole, part) = (at as usize, at - libm::floor(at));
@@ -229,7 +229,7 @@ impl Rest {
 /// Predicts the reads of a die.
 ///
 /// # Errors
-/// A time, a rate or a chance is none, or the die is busier than [`LOAD_MAX`].
+/// A time, a rate or a chance is out of range, or the die is busier than [`LOAD_MAX`].
 pub fn reads(die: &Die) -> Result<ReadTimes, TheoryError> {
     let positive = |what, value: f64| within(what, value, f64::MIN_POSITIVE, f64::MAX);
     positive("reads", die.reads)?;
@@ -252,7 +252,7 @@ pub fn reads(die: &Die) -> Result<ReadTimes, TheoryError> {
     }
     let (programs, rest) = match (die.precedence, collection) {
         (Precedence::FirstCome, Some(collection)) => {
-            // One program of so many comes behind a victim, and is told there.
+            // One program follows each victim, and is counted with it.
             let programs = (die.programs - collection.victims(die.programs)).max(0.0);
             let free = 1.0 - own - programs * die.program;
             (programs, Some(collection.backlog(die, free)))
@@ -278,7 +278,7 @@ pub fn reads(die: &Die) -> Result<ReadTimes, TheoryError> {
 }
 
 impl ReadTimes {
-    /// The time that a share of the reads, above 0 and below 1, is done in.
+    /// The time within which `share` of the reads, above 0 and below 1, are done.
     pub fn quantile(&self, share: f64) -> f64 {
         debug_assert!(0.0 < share && share < 1.0, "a share of {share} has no last one");
         let (mut low, mut high) = (0.0, self.service.max(self.mean));
@@ -312,7 +312,7 @@ impl Grid {
         self.step * self.chances.iter().enumerate().map(|(steps, chance)| steps as f64 * chance).sum::<f64>()
     }
 
-    /// The sum of two that are independent.
+    /// The sum of two independent waits with these chances.
     fn twice(&self) -> Self {
         let mut chances = vec![0.0; 2 * self.chances.len() - 1];
         for (first, chance) in self.chances.iter().enumerate().filter(|(_, chance)| **chance > 1e-12) {
@@ -327,17 +327,17 @@ impl Grid {
 /// Steps of the grid in the shorter of a read and a program, and the most in the longer one.
 const STEPS: f64 = 16.0;
 const STEPS_MAX: f64 = 1024.0;
-/// The longest wait that is looked at, in programs or reads, whichever are longer.
+/// The longest wait that is considered, in programs or reads, whichever are longer.
 const DEEPEST: f64 = 24.0;
-/// Beyond so many turns programs come as if by a clock.
+/// From this many turns on programs come as regularly as by a clock.
 const TURNS_MAX: u32 = 8;
-/// What the mean may still change in a round.
+/// Largest change of the mean in the last round.
 const AT_REST: f64 = 1e-4;
 const ROUNDS_MAX: u32 = 10_000;
 /// Time after which nothing is left of a program, in programs or reads.
 const WHILE: f64 = 32.0;
 
-/// What reads, and so many programs, leave waiting in the order in which they come.
+/// The work that reads and `programs` programs a unit of time leave waiting, in the order in which they come.
 fn waiting(die: &Die, programs: f64) -> Grid {
     let (shorter, longer) =
         if programs > 0.0 { (die.read.min(die.program), die.read.max(die.program)) } else { (die.read, die.read) };
@@ -352,7 +352,7 @@ fn waiting(die: &Die, programs: f64) -> Grid {
     };
     let by_clock = die.turns >= TURNS_MAX && programs > 0.0;
     let phases = if by_clock || programs == 0.0 { 1 } else { die.turns as usize };
-    // After a while nothing is left of a program: from then on a long time between two of them is like what was seen last.
+    // After a while nothing is left of a program: from then on, the time until the next one looks like the last step.
     let between = if programs > 0.0 { 1.0 / (programs * step) } else { f64::INFINITY };
     let round = between.round().clamp(1.0, WHILE * longer / step) as usize;
     let rest = if by_clock { (between - round as f64).max(0.0) } else { 0.0 };
@@ -392,7 +392,7 @@ fn waiting(die: &Die, programs: f64) -> Grid {
 }
 
 impl Grid {
-    /// Who comes in a step finds on average half a step of it worked off.
+    /// An operation that comes within a step finds on average half of the step worked off.
     fn at_mid_step(mut self) -> Self {
         let size = self.chances.len();
         for steps in 1..size {
@@ -404,7 +404,7 @@ impl Grid {
     }
 }
 
-/// A stream of `states.len()` phases goes on to the next with this chance; from the last one a program comes.
+/// Moves each of the `states.len()` phases to the next one with this chance; leaving the last phase brings a program.
 fn advance(states: &mut [Vec<f64>], of_program: &Added, chance: f64, size: usize) {
     debug_assert!((0.0..=1.0).contains(&chance), "a phase ends with a chance, found {chance}");
     let last = states.len() - 1;
@@ -419,13 +419,13 @@ fn advance(states: &mut [Vec<f64>], of_program: &Added, chance: f64, size: usize
     join(&mut states[0], &of_program.to(&leaving, &[0.0, 1.0, 0.0], size));
 }
 
-/// Adds chances of the same places.
+/// Adds chances, place by place.
 fn join(state: &mut Vec<f64>, more: &[f64]) {
     state.resize(state.len().max(more.len()), 0.0);
     state.iter_mut().zip(more).for_each(|(state, more)| *state += more);
 }
 
-/// Work that adds a number of steps with a fraction.
+/// Work that adds a whole number of steps and a fraction.
 struct Added {
     whole: usize,
     part: f64,
@@ -436,7 +436,7 @@ impl Added {
         Self { whole: steps as usize, part: steps - libm::floor(steps) }
     }
 
-    /// The state once none, one or two of it came with these chances; what is beyond `size` places stays at the last.
+    /// The state after none, one or two of this work came with these chances. Work beyond `size` places stays at the last place.
     fn to(&self, state: &[f64], chances: &[f64; 3], size: usize) -> Vec<f64> {
         let mut after: Vec<f64> = state.iter().map(|chance| chance * chances[0]).collect();
         after.resize((state.len() + 2 * self.whole + 4).min(size), 0.0);
@@ -498,7 +498,7 @@ mod tests {
         let by = |turns| wait(&die(0.2, 0.4 / 8.0, turns));
         let (chance, few, clock) = (by(1), by(4), by(8));
         assert!(chance > few && few > clock, "{chance} {few} {clock}");
-        // With reads alone beside it a clock's program finds little: about its residual.
+        // With only reads beside it, a program that comes by a clock finds little more than their residual.
         assert!(clock > 0.4 * 8.0 / 2.0);
     }
 
@@ -508,7 +508,7 @@ mod tests {
         let collection =
             Collection { valid, units_per_page: 1, sense: 0.75, transfer: 0.25, program: 8.0, erase: 30.0 };
         let die = Die { collection: Some(collection), precedence: Precedence::Reads, ..die(0.2, 0.01, 8) };
-        // Two and a half programs for a victim, which gives one and a half pages to move.
+        // Two and a half programs need a victim, which has one and a half pages to move.
         let victims = 0.01 / 2.5;
         let classes = [
             Class::fixed(0.2, 1.0),
@@ -520,7 +520,7 @@ mod tests {
         assert!((found / want - 1.0).abs() < 0.02, "{found} for {want}");
     }
 
-    /// Empty victims of ten pages, that take 1,000; programs take next to nothing.
+    /// Empty victims of ten pages, each of which takes 1,000; programs take almost no time.
     fn collecting(programs: f64) -> Die {
         let valid = [1.0].into_iter().chain([0.0; 10]).collect();
         let collection =
@@ -530,31 +530,33 @@ mod tests {
 
     #[test]
     fn one_in_so_many_reads_finds_a_collection() {
-        // A batch every 10,000 that keeps the die busy for a tenth of the time, and hardly anything else.
+        // A batch every 10,000 keeps the die busy for a tenth of the time; there is hardly any other work.
         let times = reads(&collecting(0.001)).unwrap();
         assert!((times.mean - 1.0 - 50.0).abs() < 1.0, "{}", times.mean);
-        // Of ten reads one waits, evenly from 0 to 1,000: nine of ten of these wait less than 900.
+        // One read of ten waits, evenly from 0 to 1,000: nine of ten of these wait less than 900.
         assert!((times.quantile(0.99) - 901.0).abs() < 5.0, "{}", times.quantile(0.99));
         assert!(times.quantile(0.5) < 1.2);
     }
 
     #[test]
     fn victims_that_follow_each_other_are_waited_for_together() {
-        // Half of the victims are full, so that another follows at once: the longest wait is that of two, of three in turn.
+        // Half of the victims are full, so that another follows at once: the longest wait is that of two or three victims in
+        // turn.
         let mut twice = collecting(0.0005);
         if let Some(collection) = &mut twice.collection {
             collection.valid[0] = 0.5;
             collection.valid[10] = 0.5;
         }
         let (once, twice) = (reads(&collecting(0.001)).unwrap(), reads(&twice).unwrap());
-        // As many victims in a time, and runs of them with a chance of 1/2 for each further one: their mean square is 3 times as much.
+        // The same number of victims, but in runs with a chance of 1/2 for each further one: their mean square is 3 times as
+        // large.
         assert!((once.load - twice.load).abs() < 1e-3);
         assert!(((twice.mean - 1.0) / (once.mean - 1.0) / 3.0 - 1.0).abs() < 0.03, "{} {}", twice.mean, once.mean);
     }
 
     #[test]
     fn rare_programs_and_large_blocks_take_no_longer() {
-        // A program in 10^9 reads' times, and blocks of 65,536 units.
+        // One program in 10^9 times of a read, and blocks of 65,536 units.
         let rare = Die { turns: 64, ..die(0.4, 1e-9, 64) };
         assert!((wait(&rare) / md1_wait(0.4, 1.0) - 1.0).abs() < 0.03);
         let mut valid = vec![0.0; 65_537];

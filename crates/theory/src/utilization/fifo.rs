@@ -3,7 +3,7 @@
 use crate::error::{TheoryError, distribution, within};
 use crate::roots::falling_root;
 
-/// Pages that are written alike.
+/// Pages with the same write rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Class {
     /// Share of the logical pages.
@@ -12,23 +12,23 @@ pub struct Class {
     pub writes: f64,
 }
 
-/// Write amplification of FIFO cleaning at a spare factor under independent writes of any popularity. Exact for many blocks, of
-/// any number of pages.
+/// Write amplification of FIFO cleaning at a spare factor under independent writes of any popularity. Exact for many blocks, with
+/// any number of pages a block.
 ///
-/// A page comes round after a fixed number t of host writes and is copied if it was not written meanwhile. One that takes a share r of
-/// the writes is so programmed at a rate of r / (1 - e^(-r t)); t is where all pages programmed in one round are the physical ones. Under
-/// uniform writes this is alpha / (alpha + W0(-alpha e^-alpha)). Source: Desnoyers, "Analytic Models of SSD Write Performance",
-/// 2014, for two classes; any number is the same sum.
+/// A page comes round after a fixed number t of host writes and is copied if it was not written meanwhile. So a page with a share
+/// r of the writes is programmed at a rate of r / (1 - e^(-r t)). t follows from the sum: all pages programmed in one round are
+/// the physical pages. Under uniform writes this is alpha / (alpha + W0(-alpha e^-alpha)). Source: Desnoyers, "Analytic Models of
+/// SSD Write Performance", 2014, for two classes; any number is the same sum.
 ///
 /// # Errors
-/// The spare factor is outside of 0.001 to 0.999, or shares of pages or of writes do not add up to 1.
+/// The spare factor is outside 0.001 to 0.999, or shares of pages or of writes do not add up to 1.
 pub fn fifo(spare_factor: f64, classes: &[Class]) -> Result<f64, TheoryError> {
     within("the spare factor", spare_factor, 0.001, 0.999)?;
     let padded = |of: fn(&Class) -> f64| classes.iter().map(of).chain([0.0, 0.0]).collect::<Vec<f64>>();
     distribution("shares of the pages", &padded(|class| class.pages))?;
     distribution("shares of the writes", &padded(|class| class.writes))?;
     let alpha = 1.0 / (1.0 - spare_factor);
-    // Pages programmed in a round of z host writes a logical page, in logical pages.
+    // Pages programmed in a round of z host writes for each logical page, in logical pages.
     let programmed = |class: &Class, z: f64| {
         if class.pages == 0.0 {
             return 0.0;
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn data_that_is_never_written_is_carried_round() {
-        // Half of the pages rest: each round copies them, and the rest has what is left of the flash.
+        // Half of the pages rest: each round copies them, and the others have the rest of the flash.
         let classes = [Class { pages: 0.5, writes: 1.0 }, Class { pages: 0.5, writes: 0.0 }];
         let found = fifo(0.1, &classes).unwrap();
         let hot = 1.0 / 0.9 / 0.5 - 1.0;

@@ -1,11 +1,11 @@
 //! Two temperatures in one open block: the mean-field model whose blocks have two counts, of hot and of cold valid pages.
 //!
-//! A block closes with k pages, h of them hot, by a distribution q; then it only loses pages, hot ones at a rate and cold ones at another,
-//! until it is the victim. Its valid pages go on with host pages behind them, which are hot with the chance of the mix: that
-//! makes q again. Two things are unknown: q, and how many host pages a victim gains, which sets both rates. For a given q one
-//! falling sweep over the states balances them, and the gain is where the valid pages add up, hot and cold; q is iterated to
-//! rest with Anderson's acceleration. Source: Van Houdt, "Performance of garbage collection algorithms for flash-based solid state drives
-//! with hot/cold data", 2013.
+//! A block closes with k pages, h of them hot, by a distribution q. Then it only loses pages, hot ones at one rate and cold ones
+//! at another, until it is the victim. The victim's valid pages and then host pages, which are hot with the chance of the mix,
+//! fill the next block: this gives q again. Two things are unknown: q, and the number of host pages that a victim gains, which
+//! sets both rates. For a given q, one falling sweep over the states balances them, and the gain follows from the sums of the hot
+//! and cold valid pages. q is iterated to rest with Anderson's acceleration. Source: Van Houdt, "Performance of garbage
+//! collection algorithms for flash-based solid state drives with hot/cold data", 2013.
 
 use super::{AllOf, Blocks, SteadyState, Victims};
 use crate::error::{TheoryError, between, within};
@@ -31,23 +31,24 @@ impl Mix {
     }
 }
 
-/// Most pages of a block: there are half as many states as their square.
+/// Most pages of a block: the number of states is half of their square.
 pub const HOT_COLD_PAGES_MAX: u32 = 1024;
-/// Share of the writes that each temperature has at least.
+/// Least share of the writes of each temperature.
 const WRITES_MIN: f64 = 0.001;
-/// Rounds of the iteration, and how far q may move in the last.
+/// Most rounds of the iteration. `MOVED_MAX`: the most that q may move in the last round.
 const ROUNDS_MAX: usize = 2000;
 const ACCELERATED: usize = 200;
 const MOVED_MAX: f64 = 1e-9;
 
 /// The steady state under two temperatures, hot and cold data mixed in the open block. Writes to each are uniform.
 ///
-/// Exact in the limit of many blocks and of much time: a drive comes to rest after its cold pages were written a few times, so the
-/// colder temperature has at least a thousandth of the writes. For pages that are never written see [`Blocks::beside_rest`].
+/// Exact in the limit of many blocks and of much time. A drive comes to rest after its cold pages were written a few times, so
+/// the colder temperature must have at least a thousandth of the writes. For pages that are never written see
+/// [`Blocks::beside_rest`].
 ///
 /// # Errors
-/// More than 1,024 pages a block or fewer than 2, a spare factor outside of 0.001 to 0.999, shares that are none, d below 1, or an iteration
-/// that does not come to rest.
+/// More than 1,024 pages a block or fewer than 2, a spare factor outside 0.001 to 0.999, shares out of range, d below 1, or an
+/// iteration that does not come to rest.
 pub fn hot_cold(victims: Victims, blocks: Blocks, mix: Mix) -> Result<SteadyState, TheoryError> {
     blocks.check(HOT_COLD_PAGES_MAX)?;
     within("pages of a block", f64::from(blocks.pages), 2.0, f64::from(HOT_COLD_PAGES_MAX))?;
@@ -64,7 +65,7 @@ pub fn hot_cold(victims: Victims, blocks: Blocks, mix: Mix) -> Result<SteadyStat
     Model::new(choice, blocks, mix).solve()
 }
 
-/// Who is the victim, by the number of valid pages.
+/// How the victim is chosen by the number of valid pages.
 #[derive(Clone, Copy, Debug)]
 enum Choice {
     Of(AllOf),
@@ -74,35 +75,35 @@ enum Choice {
 struct Model {
     choice: Choice,
     pages: usize,
-    /// Valid pages of a block on the mean, hot and cold.
+    /// Mean valid pages of a block, hot and cold.
     valid: [f64; 2],
     /// Chance that a host page is hot.
     hot: f64,
-    /// Chance of so many hot ones among n host pages, row by row.
+    /// Chances of 0 to n hot pages among n host pages, row by row.
     binomial: Vec<f64>,
 }
 
-/// Where the row of n begins in a triangle of rows of n + 1 numbers.
+/// Start of row n in a triangle of rows of n + 1 numbers.
 fn row(n: usize) -> usize {
     n * (n + 1) / 2
 }
 
-/// What is found for a given q.
+/// The unknowns for a given q.
 #[derive(Clone, Copy, Debug)]
 struct Balance {
-    /// Logarithm of the host pages that a victim gains.
+    /// Logarithm of the number of host pages that a victim gains.
     log_gain: f64,
     /// q is weighted by e^(tilt x hot pages).
     tilt: f64,
 }
 
-/// One falling sweep.
+/// Result of one falling sweep.
 struct Swept {
-    /// Share of the blocks with so many valid pages.
+    /// Shares of the blocks with 0 to k valid pages.
     shares: Vec<f64>,
-    /// Chance that a victim has n valid pages, i of them hot; a triangle.
+    /// Chances that a victim has n valid pages, i of them hot; a triangle.
     victims: Vec<f64>,
-    /// Valid pages of a block on the mean, hot and cold.
+    /// Mean valid pages of a block, hot and cold.
     valid: [f64; 2],
 }
 
@@ -128,12 +129,12 @@ impl Model {
 
     fn solve(&self) -> Result<SteadyState, TheoryError> {
         let all = self.valid[0] + self.valid[1];
-        // Closed blocks begin with the shares of the data.
+        // Closed blocks start with the shares of the data.
         let mut q: Vec<f64> = (0..=self.pages).map(|hot| pmf(self.pages, hot, self.valid[0] / all)).collect();
         let mut anderson = Anderson::new();
-        // All valid pages add up first; Newton's steps go on from there.
+        // First all valid pages together add up; Newton's steps continue from there.
         let excess = |log_gain: f64| self.sweep(Balance { log_gain, tilt: 0.0 }, &q).valid.iter().sum::<f64>() - all;
-        // A victim gains no more than a block's pages, but for rounding where it holds none.
+        // A victim gains no more than a block's pages, up to rounding if it holds none.
         let top = libm::log(self.pages as f64) + 0.1;
         let log_gain = falling_root_within(excess, top - 12.0, top, 1e-6);
         let mut balance = Balance { log_gain, tilt: 0.0 };
@@ -147,16 +148,18 @@ impl Model {
             if moved.max(balance.tilt.abs()).max(off) < MOVED_MAX {
                 return Ok(self.steady(swept));
             }
-            // Where few pages are copied plain steps come to rest at once, and mixing them may circle.
+            // If few pages are copied, plain steps come to rest at once, while mixing them may circle.
             q = if round < ACCELERATED { anderson.next(&q, next) } else { next };
         }
         Err(TheoryError::NoFixedPoint { reason: format!("{ROUNDS_MAX} rounds did not bring the open blocks to rest") })
     }
 
-    /// The gain and the tilt of q with which hot and cold valid pages add up, by Newton's method, the sweep there, and by which shares they are off.
+    /// Finds, by Newton's method, the gain and the tilt of q with which hot and cold valid pages add up. Returns them with their
+    /// sweep and the remaining relative error.
     ///
-    /// Without the tilt only all valid pages would add up in each round, and hot and cold ones find their shares as slowly as
-    /// cold pages are written. It ends at 0, for once q is at rest as much hot data comes to the blocks as leaves them.
+    /// Without the tilt only the sum of all valid pages would be right in each round, and hot and cold pages would find their
+    /// shares as slowly as cold pages are written. The tilt ends at 0, because once q is at rest as many hot pages enter the
+    /// blocks as leave them.
     fn balanced(&self, start: Balance, q: &[f64], enough: f64) -> (Balance, Swept, f64) {
         const DELTA: f64 = 1e-6;
         let excess = |swept: &Swept| [swept.valid[0] / self.valid[0] - 1.0, swept.valid[1] / self.valid[1] - 1.0];
@@ -176,7 +179,7 @@ impl Model {
             if !step[0].is_finite() || !step[1].is_finite() {
                 break;
             }
-            // Where a step leads away, a shorter one does not.
+            // If a step leads away, a shorter one does not.
             for _ in 0..12 {
                 let next = Balance {
                     log_gain: at.log_gain - step[0].clamp(-0.5, 0.5),
@@ -197,11 +200,11 @@ impl Model {
         (at, swept, off)
     }
 
-    /// Balances all states for a gain of host pages a victim and a tilted distribution of hot pages at closing.
+    /// Balances all states for a victim's gain of host pages and a tilted distribution of hot pages at closing.
     fn sweep(&self, balance: Balance, q: &[f64]) -> Swept {
         let pages = self.pages;
         let gain = libm::exp(balance.log_gain);
-        // Invalidations of one page between two victims, times the blocks.
+        // Rate at which one page is invalidated between two victims, times the number of blocks.
         let rates = [gain * self.hot / self.valid[0], gain * (1.0 - self.hot) / self.valid[1]];
         let mut swept = Swept { shares: vec![0.0; pages + 1], victims: vec![0.0; row(pages + 1)], valid: [0.0; 2] };
         let mut inflow = tilted(q, balance.tilt);
@@ -238,7 +241,7 @@ impl Model {
         swept
     }
 
-    /// Hot pages of the blocks that close, made of victims and of host pages behind them.
+    /// Distribution of hot pages in the blocks that close, which are filled by victims' pages and then host pages.
     fn closing(&self, swept: &Swept) -> Vec<f64> {
         let mut q = vec![0.0; self.pages + 1];
         for level in 0..=self.pages {
@@ -276,22 +279,23 @@ fn tilted(q: &[f64], tilt: f64) -> Vec<f64> {
     weighted
 }
 
-/// Share of blocks at a level and the rate at which they are victims, for the emptiest of some drawn: the share m solves
-/// m = sum inflow / (falling + leaving(m)), where leaving(m) = ((above + m)^d - above^d) / m.
+/// Share of blocks at a level and the rate at which they are victims, for the emptiest of several drawn. The share m solves m =
+/// sum inflow / (falling + leaving(m)), where leaving(m) = ((above + m)^d - above^d) / m.
 fn drawn(all_of: AllOf, inflow: &[f64], falling: &impl Fn(usize) -> f64, above: f64) -> (f64, f64) {
     let (base, slope) = all_of.at(above);
     let leaving = |share: f64| {
         if share < 1e-12 { slope } else { (all_of.at((above + share).min(1.0)).0 - base) / share }
     };
     let held = |leaving: f64| stay(inflow, falling, leaving);
-    // More blocks leave faster: none leaving is the most that there are, and as many leaving as from the most the least.
+    // The more blocks there are, the faster they leave. None leaving gives the upper bound, and the rate at that bound gives the
+    // lower one.
     let most = held(0.0).min(1.0 - above).max(0.0);
     let least = held(leaving(most)).min(most);
     let share = falling_root_within(|share| held(leaving(share)) - share, least, most, 1e-14 + 1e-13 * most);
     (share, leaving(share))
 }
 
-/// The same for the emptiest of all: nobody leaves as long as the levels above do not hold all blocks.
+/// The same for the emptiest of all: no block leaves while the levels above do not hold all blocks.
 fn emptiest(inflow: &[f64], falling: &impl Fn(usize) -> f64, above: f64) -> (f64, f64) {
     let rest = 1.0 - above;
     if rest <= 1e-14 {
@@ -301,12 +305,12 @@ fn emptiest(inflow: &[f64], falling: &impl Fn(usize) -> f64, above: f64) -> (f64
     if most <= rest {
         return (most, 0.0);
     }
-    // In the logarithm: a rate of any size.
+    // In the logarithm, because the rate may have any size.
     let leaving = libm::exp(falling_root(|log| stay(inflow, falling, libm::exp(log)) - rest, -40.0, 40.0));
     (rest, leaving)
 }
 
-/// Blocks at a level, where each stays until it falls or leaves.
+/// Share of blocks at a level, where each stays until it falls or leaves.
 fn stay(inflow: &[f64], falling: &impl Fn(usize) -> f64, leaving: f64) -> f64 {
     inflow
         .iter()

@@ -1,12 +1,13 @@
-//! Any popularity as two temperatures.
+//! Two temperatures that approximate any popularity.
 
 use super::{Class, Mix, fifo};
 use crate::error::TheoryError;
 
-/// The two temperatures that stand for a popularity: the hottest pages and the others, each alike, parted where FIFO's write
-/// amplification, which is known exactly for any popularity, changes least. `classes` come with the hottest first.
+/// The two temperatures that approximate a popularity: the hottest pages and the others, each with uniform writes. They are
+/// separated where FIFO's write amplification, which is known exactly for any popularity, changes least. `classes` are sorted,
+/// the hottest first.
 ///
-/// A reduction: what it does to other policies is measured, not known. None where all pages are alike.
+/// This is a reduction: its effect on other policies is measured, not known. Returns `None` if all pages are alike.
 ///
 /// # Errors
 /// As [`fifo`].

@@ -6,18 +6,18 @@ use crate::error::{TheoryError, between};
 /// A drive that keeps hot and cold data apart.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Separated {
-    /// Pages programmed for a page of the host, from 1 on.
+    /// Pages programmed for each page of the host, from 1 on.
     pub write_amplification: f64,
-    /// That of the hot data alone.
+    /// Write amplification of the hot data alone.
     pub hot: f64,
-    /// That of the cold data alone.
+    /// Write amplification of the cold data alone.
     pub cold: f64,
-    /// Share of the spare pages that the hot data have.
+    /// Share of the spare pages that the hot data get.
     pub hot_spare: f64,
 }
 
-/// Two pools, each written uniformly, that share the spare pages: the hot data have `hot_spare` of them, above 0 and below 1. Source:
-/// Desnoyers, "Analytic Models of SSD Write Performance", 2014, §6.
+/// Two pools, each written uniformly, that divide the spare pages: the hot data get `hot_spare` of them, above 0 and below 1.
+/// Source: Desnoyers, "Analytic Models of SSD Write Performance", 2014, §6.
 ///
 /// # Errors
 /// As [`super::uniform`] for each pool, or shares that are not above 0 and below 1.
@@ -36,7 +36,7 @@ pub fn separated(victims: Victims, blocks: Blocks, mix: Mix, hot_spare: f64) -> 
     Ok(Separated { write_amplification, hot, cold, hot_spare })
 }
 
-/// [`separated`] with the spare pages shared so that the write amplification is least, by golden sections.
+/// [`separated`] with the division of the spare pages that gives the least write amplification, by golden sections.
 ///
 /// # Errors
 /// As [`separated`].

@@ -1,4 +1,4 @@
-//! Failures come at their rates, and together as Alibaba's tickets have it.
+//! Failures come at their rates, and together as often as in Alibaba's tickets.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
@@ -11,7 +11,7 @@ fn fleet(set: &[&str]) -> Fleet {
     Fleet::read(None, &set.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>()).unwrap()
 }
 
-/// Of drives that share a place, the share with another failure within so many minutes, and of those at places with more than one.
+/// Share of failures with another failure at the same place within `minutes`, and share of failures at places with more than one.
 fn near(fleet: &Fleet, place: impl Fn(&Slot) -> u32, minutes: f64) -> (f64, f64) {
     let mut at: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
     for (slot, fate) in fleet.slots().iter().zip(fleet.fates()) {

@@ -1,4 +1,4 @@
-//! What is expected of a drive's errors against flash that errs page by page, and what wear does.
+//! Expected errors of a drive compared with flash that errs page by page, and the effect of wear.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 

@@ -1,25 +1,25 @@
-//! What the clients of a key-value store ask for.
+//! The operations of a key-value store's clients.
 
 use super::LsmError;
 
-/// Which keys are asked for.
+/// Which keys are chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Keys {
-    /// All alike.
+    /// All equally often.
     Uniform,
-    /// By Zipf's law. The order of popularity has nothing to do with the order of keys.
+    /// By Zipf's law. The order of popularity is unrelated to the order of keys.
     Zipf {
         /// Theta, more than 0.
         exponent: f64,
     },
-    /// What is read was put lately: the record put k puts before the last one by Zipf's law. Puts are of new records.
+    /// Recent records: the record that was put k puts before the last one is read by Zipf's law over k. Puts are of new records.
     Latest {
         /// Theta, more than 0.
         exponent: f64,
     },
 }
 
-/// A mixture of operations. What is left of the shares is puts.
+/// A mixture of operations. The rest of the shares is puts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Operations {
     /// Share of lookups of a key.
@@ -28,13 +28,13 @@ pub struct Operations {
     pub scans: f64,
     /// Share of lookups that are followed by a put of the same key.
     pub read_modify_writes: f64,
-    /// Records of a scan: uniform from 1 to this.
+    /// Most records of a scan. The number is uniform from 1 to this.
     pub scan_records: u32,
     /// Which keys.
     pub keys: Keys,
 }
 
-/// YCSB's constant of Zipf's law.
+/// YCSB's exponent of Zipf's law.
 const YCSB_EXPONENT: f64 = 0.99;
 /// Longest scan of YCSB's workload E.
 const YCSB_SCAN: u32 = 100;
@@ -43,7 +43,7 @@ impl Operations {
     /// The names of YCSB's core workloads.
     pub const YCSB: [&'static str; 6] = ["ycsb-a", "ycsb-b", "ycsb-c", "ycsb-d", "ycsb-e", "ycsb-f"];
 
-    /// A core workload of YCSB by its name.
+    /// The core workload of YCSB called `name`.
     pub fn ycsb(name: &str) -> Option<Self> {
         let zipf = Self {
             gets: 0.0,

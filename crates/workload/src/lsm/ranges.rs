@@ -1,10 +1,10 @@
-//! Stretches of the logical space: which are free, and which were freed and are not discarded yet.
+//! Sets of extents in the logical space: free ones, and freed ones that are not discarded yet.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Units in a row.
+/// A range of units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Extent {
     pub(super) start: u32,
@@ -17,15 +17,15 @@ impl Extent {
     }
 }
 
-/// A set of units, kept as extents that do not touch.
+/// A set of units, stored as extents that do not touch.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Ranges {
-    /// Units of each extent, by its start.
+    /// Number of units of each extent, by its start.
     extents: BTreeMap<u32, u32>,
 }
 
 impl Ranges {
-    /// Adds units that are not in it.
+    /// Adds units, none of which may be in the set.
     pub(super) fn insert(&mut self, extent: Extent) {
         let Extent { mut start, mut units } = extent;
         if units == 0 {
@@ -47,7 +47,7 @@ impl Ranges {
         self.extents.insert(start, units);
     }
 
-    /// Takes away those of these units that are in it.
+    /// Removes those of these units that are in the set.
     pub(super) fn remove(&mut self, extent: Extent) {
         let first = self.extents.range(..extent.start).next_back().map_or(extent.start, |(at, _)| *at);
         let hit: Vec<Extent> = self
@@ -66,8 +66,8 @@ impl Ranges {
         }
     }
 
-    /// Takes so many units: the first extent that holds them all, or else pieces from the lowest on. None, and nothing is taken, where
-    /// there are not as many.
+    /// Takes `units` units from the first extent that holds them all, otherwise in pieces from the lowest on. Returns `None` and takes nothing if
+    /// there are fewer.
     pub(super) fn take(&mut self, units: u32) -> Option<Vec<Extent>> {
         let fits = self.extents.iter().find(|(_, length)| **length >= units).map(|(start, _)| *start);
         if let Some(start) = fits {
@@ -86,8 +86,8 @@ impl Ranges {
         Some(taken)
     }
 
-    /// The same from a unit on: the first extent from there that holds them all, which may be the rest of the one that it lies in; from the
-    /// lowest on where there is none.
+    /// The same from unit `from` on: takes the first extent from there that holds them all, which may be the rest of the extent at `from`. If there is
+    /// none, it searches from the lowest on.
     pub(super) fn take_from(&mut self, from: u32, units: u32) -> Option<Vec<Extent>> {
         let cut = self.extents.range(..from).next_back().map(|(start, length)| (*start, start + length));
         let rest = cut.filter(|(_, end)| *end > from && end - from >= units).map(|_| from);
@@ -104,7 +104,7 @@ impl Ranges {
         self.extents.iter().map(|(start, units)| Extent { start: *start, units: *units })
     }
 
-    /// Takes the lowest extent, at most so many units of it.
+    /// Takes the lowest extent, or at most `units_max` units of it.
     pub(super) fn pop_first(&mut self, units_max: u32) -> Option<Extent> {
         if units_max == 0 {
             return None;

@@ -1,31 +1,32 @@
-//! How large the levels of a tree are, and how old what lies in them.
+//! The sizes of a tree's levels, and the ages of the versions in them.
 //!
-//! A level holds the newest versions of those keys that were last put within a certain time, counted in puts: the memtable the last
-//! ones, level 0 those before, and so on. If key k is put with chance p(k), then of T puts D(T) = sum of 1 - (1 - p(k))^T keys are
-//! different, and a share D'(T) of all puts is of keys that were not put for T puts before. Both are taken with e^(-p T). Where a
-//! level ends follows from D and its size; how much of what enters a level is new to it, from D' at both its ends. It is Che's
-//! approximation of a cache (Che, Tung and Wang, 2002), with levels for caches.
+//! A level holds the newest versions of the keys whose last put was within a certain time, counted in puts: the memtable has the last
+//! ones, level 0 those before, and so on. If key k is put with chance p(k), then T puts have D(T) = sum of 1 - (1 - p(k))^T different
+//! keys, and a share D'(T) of all puts is of keys that were not put in the T puts before. Both are computed with e^(-p T). The end of a
+//! level follows from D and its size. The share of what enters a level that is new to it follows from D' at both its ends. This is Che's
+//! approximation of a cache (Che, Tung and Wang, 2002), with levels as caches.
 
 use super::LsmConfig;
 
-/// How often keys are put.
+/// The popularity of keys for puts.
 #[derive(Clone, Debug)]
 pub(super) struct Popularity {
-    /// Keys, and the chance that a put is of one of them.
+    /// Groups of keys: their number, and the chance that a put is of one key of the group.
     parts: Vec<(f64, f64)>,
 }
 
-/// Ranks are taken one by one up to this one, and then in parts that each end this factor further on.
+/// Ranks below this are not grouped.
 const RANKS_APART: f64 = 64.0;
+/// First rank after a group of higher ranks, divided by the first rank in it.
 const PART_GROWTH: f64 = 1.05;
 
 impl Popularity {
-    /// All keys alike.
+    /// All keys equally often.
     pub(super) fn uniform(keys: f64) -> Self {
         Self { parts: vec![(keys, 1.0 / keys)] }
     }
 
-    /// Zipf's law.
+    /// By Zipf's law.
     pub(super) fn zipf(keys: f64, exponent: f64) -> Self {
         let (mut parts, mut from) = (Vec::new(), 1.0_f64);
         while from <= keys {
@@ -40,22 +41,22 @@ impl Popularity {
         Self { parts }
     }
 
-    /// The chance of a put for the key of this rank, from 0, where Zipf's law holds.
+    /// The chance that a put is of the key of this rank, from 0, under Zipf's law.
     pub(super) fn chance(&self, rank: u32, exponent: f64) -> f64 {
         self.parts[0].1 * libm::exp(-exponent * libm::log(f64::from(rank) + 1.0))
     }
 
-    /// Different keys of so many puts.
+    /// Number of different keys in `puts` puts.
     pub(super) fn distinct(&self, puts: f64) -> f64 {
         self.parts.iter().map(|(count, chance)| -count * libm::expm1(-chance * puts)).sum()
     }
 
-    /// The share of puts whose key was not put for so many puts before.
+    /// Share of the puts whose key was not put in the `puts` puts before.
     pub(super) fn fresh(&self, puts: f64) -> f64 {
         self.parts.iter().map(|(count, chance)| count * chance * libm::exp(-chance * puts)).sum()
     }
 
-    /// The puts of which so many keys are different: fewer than all keys.
+    /// Number of puts with `distinct` different keys, which must be fewer than all keys.
     pub(super) fn puts_for(&self, distinct: f64) -> f64 {
         let (mut low, mut high) = (0.0, distinct.max(1.0));
         for _ in 0..1000 {
@@ -77,13 +78,13 @@ impl Popularity {
 pub(super) struct Shape {
     /// Records of a full memtable.
     pub(super) memtable_records: u64,
-    /// Bytes that each level holds, from level 1 on; the last one holds every record.
+    /// Bytes of each level, from level 1 on. The last level holds every record.
     pub(super) targets: Vec<u64>,
-    /// Puts back to which each level but the last reaches beyond level 0.
+    /// For each level but the last, how many puts beyond level 0 it reaches back.
     pub(super) reaches: Vec<f64>,
-    /// Share of a full memtable that a flush writes: its different keys.
+    /// Share of a full memtable that a flush writes, since its keys repeat.
     pub(super) flushed: f64,
-    /// Share of what enters a level, from level 1 on, whose key it does not hold.
+    /// For each level from level 1 on, the share of what enters it whose key it does not hold.
     pub(super) kept: Vec<f64>,
 }
 
@@ -97,7 +98,7 @@ impl Shape {
         }
         let memtable = memtable_records as f64;
         let flushed = (popularity.distinct(memtable) / memtable).min(1.0);
-        // Half a memtable, and level 0 between empty and full.
+        // On average the memtable is half full, and level 0 as well.
         let before = memtable * (0.5 + 0.5 * f64::from(config.level0_tables));
         let (mut reaches, mut kept, mut flow, mut above) = (Vec::new(), Vec::new(), flushed, 0.0);
         for target in &targets[..targets.len() - 1] {
@@ -112,9 +113,9 @@ impl Shape {
         Self { memtable_records, targets, reaches, flushed, kept }
     }
 
-    /// Bytes written to tables for each byte put, by flushes and into each level from level 1 on, by the formula for leveled
-    /// compaction: what leaves a level is merged with so many times as much of the next as that is larger. `density` is how full the
-    /// next level is, against what leaves, where they meet: 1 where keys leave in no order.
+    /// Bytes written to tables for each byte put, by flushes and into each level from level 1 on. By the formula for leveled
+    /// compaction, data that leave a level are merged with data of the next level in the ratio of their sizes. `density` is the density of the
+    /// next level relative to the leaving data where they meet; it is 1 if keys leave in no order.
     pub(super) fn written(&self, config: &LsmConfig, density: f64) -> Vec<f64> {
         let of_level0 = self.flushed * f64::from(config.level0_tables) * config.memtable_bytes as f64;
         let mut written =

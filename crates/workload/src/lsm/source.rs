@@ -1,4 +1,4 @@
-//! The requests of a key-value store: of its clients, and of flushes and merges behind them.
+//! The requests of a key-value store: those of its clients, and those of flushes and merges in the background.
 
 use std::collections::VecDeque;
 
@@ -21,7 +21,7 @@ const WRITE_BYTES: u64 = 1 << 20;
 const READ_BYTES: u64 = 2 << 20;
 /// Most units of a trim.
 const TRIM_UNITS: u32 = 1 << 18;
-/// How much faster flushes and merges go than puts make work for them on average. A guess.
+/// Speed of flushes and merges divided by the average speed at which puts make work for them. A guess.
 const HEADROOM: f64 = 1.25;
 
 /// A store as a source. It never ends.
@@ -34,7 +34,7 @@ pub struct LsmSource {
     pub(super) stream: Stream,
     pub(super) tree: Tree,
     space: Space,
-    /// Records of the memtable.
+    /// Number of records in the memtable.
     memtable: u64,
     log: LogFile,
     pub(super) clients: Vec<VecDeque<Step>>,
@@ -43,31 +43,31 @@ pub struct LsmSource {
     flushing: Option<(Table, LogFile)>,
     merge: VecDeque<Step>,
     merging: Option<(Merge, Vec<Table>)>,
-    /// Bytes that flushes and merges may still move before the next put, and how many each byte put adds.
+    /// Bytes that flushes and merges may still move before the next put, and the bytes that each byte put adds.
     credit: f64,
     rate: f64,
-    /// Requests in the order in which they come, and where operations begin and end among them.
+    /// Requests in their order, with the beginnings and ends of operations among them.
     pub(super) ready: VecDeque<Queued>,
-    /// The first of them was begun in the batch before.
+    /// Whether the first of them was begun in the last batch.
     is_begun: bool,
     has_loaded: bool,
-    /// Requests that were given out.
+    /// Number of requests that were given out.
     given: u64,
-    /// The last request of each asker, counted from 1; 0 for none.
+    /// Number of the last request of each requester, from 1; 0 for none.
     last: Vec<u64>,
-    /// Requests that were given out when each client's operation began.
+    /// Number of requests that were given out when each client's operation began.
     begun: Vec<u64>,
     pub(super) written: Written,
 }
 
-/// Where files lie.
+/// The space of the files.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Space {
     free: Ranges,
-    /// Where the file before ends.
+    /// End of the last file.
     #[serde(default)]
     end: u32,
-    /// What was freed since the last flush, and before it, as far as it is to be trimmed and was not.
+    /// Extents freed since the last flush, and before it, that are still to be trimmed.
     waiting: Ranges,
     due: Ranges,
 }
@@ -80,26 +80,26 @@ struct LogFile {
     written: u64,
 }
 
-/// What a client or the store does next.
+/// The next step of a client or of the store.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Step {
     Io(Io),
     Put,
-    /// All that a client's operation asks for was asked.
+    /// A client's operation has made all of its requests.
     End(OperationKind),
-    /// A flush is through.
+    /// A flush has ended.
     Flushed,
-    /// A merge is through.
+    /// A merge has ended.
     Merged,
 }
 
-/// What comes next.
+/// An entry of the queue.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) enum Queued {
     Io(Io),
     /// A client's operation begins.
     Begins(u32),
-    /// It has asked for everything, and waits for its own last request and for the last one of another asker.
+    /// It has made all of its requests, and waits for the last of them and for the last one of another requester.
     Ends(u32, OperationKind, Option<Who>),
 }
 
@@ -111,8 +111,8 @@ pub(super) struct Io {
     pub(super) who: Who,
 }
 
-/// Who asks. A request of a client waits for the client's one before; a flush for the log that it replaces; what a merge writes for
-/// what it read last.
+/// The requester. A client's request waits for its previous one, a flush for the log that it replaces, and a write of a merge for
+/// the last read of the merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Who {
     Log,
@@ -136,7 +136,7 @@ impl Who {
         }
     }
 
-    /// Whose last request it waits for.
+    /// The requester whose last request it waits for.
     fn waits_for(self) -> Option<Self> {
         match self {
             Self::Client(_) => Some(self),
@@ -153,16 +153,16 @@ pub(super) struct Written {
     pub(super) puts: u64,
     pub(super) log: u64,
     pub(super) flushes: u64,
-    /// Into each level, from level 1 on.
+    /// Bytes merged into each level, from level 1 on.
     pub(super) merged: Vec<u64>,
     pub(super) merge_reads: u64,
 }
 
 impl LsmSource {
-    /// The store, drawing from `stream`.
+    /// Makes the store, which draws from `stream`.
     ///
     /// # Panics
-    /// [`LsmConfig::check`] refuses the config; whoever builds one asks it first.
+    /// [`LsmConfig::check`] refuses the config. Callers must check it first.
     pub fn new(config: LsmConfig, stream: Stream) -> Self {
         if let Err(refusal) = config.check() {
             panic!("{refusal}");
@@ -223,7 +223,7 @@ impl LsmSource {
         self.log = self.new_log().expect("the check left room for the log");
     }
 
-    /// The first requests: the space is trimmed and the tables are written, the last level first.
+    /// Queues the first requests: they trim the space and write the tables, the last level first.
     fn load(&mut self) {
         self.has_loaded = true;
         if self.config.load == Load::Assumed {
@@ -237,7 +237,7 @@ impl LsmSource {
         }
     }
 
-    /// One more step of the clients.
+    /// Does one more step of the clients.
     pub(super) fn advance(&mut self) -> Result<(), SourceError> {
         if !self.has_loaded {
             self.load();
@@ -267,7 +267,7 @@ impl LsmSource {
         Ok(())
     }
 
-    /// Tells that a client's operation asks for nothing more, if that is so and was not told.
+    /// Queues the end of a client's operation, if it has no more requests and its end is not queued yet.
     fn end_operation(&mut self, client: usize, waits_for: Option<Who>) {
         if let Some(Step::End(kind)) = self.clients[client].front() {
             self.ready.push_back(Queued::Ends(client as u32, *kind, waits_for));
@@ -302,7 +302,7 @@ impl LsmSource {
         self.clients[client].push_back(Step::End(kind));
     }
 
-    /// A place in the order of keys, and how many puts ago the key was put.
+    /// Draws a place in the order of keys, and how many puts ago the key was put.
     fn draw_key(&mut self) -> (u64, f64) {
         match self.config.operations.keys {
             Keys::Uniform => {
@@ -320,7 +320,7 @@ impl LsmSource {
         }
     }
 
-    /// A lookup: down from the newest tables to the one that holds the key, reading a block where a filter lets it pass.
+    /// Plans a lookup. It goes from the newest tables down to the one that holds the key, and reads a block of each table whose filter lets it pass.
     pub(super) fn get(&mut self, client: usize) {
         let (place, puts_ago) = self.draw_key();
         let full = self.shape.memtable_records as f64;
@@ -354,12 +354,12 @@ impl LsmSource {
         }
     }
 
-    /// Whether a block must be read: the filter lets the lookup pass, and the block is not in memory.
+    /// Draws whether a block must be read: the filter lets the lookup pass, and the block is not in memory.
     fn passes(&mut self, is_there: bool) -> bool {
         (is_there || self.stream.chance(self.config.false_positive)) && !self.stream.chance(self.config.cache_hits)
     }
 
-    /// A scan: each table and level that has the first key gives its share of the records. It ends with these tables.
+    /// Plans a scan. Each table and level with the first key gives its share of the records. The scan ends with these tables.
     fn scan(&mut self, client: usize) {
         let (place, _) = self.draw_key();
         let records = 1 + self.stream.below(u64::from(self.config.operations.scan_records));
@@ -378,7 +378,7 @@ impl LsmSource {
         }
     }
 
-    /// Reads of blocks of a table, from the one that holds a place on.
+    /// Reads of `blocks` blocks of a table, starting with the one that holds `place`.
     fn block(&self, table: &Table, place: u64, blocks: u64, client: usize) -> Vec<Step> {
         let LsmConfig { block_bytes, unit_bytes, .. } = self.config;
         let all = table.bytes.div_ceil(block_bytes);
@@ -390,7 +390,7 @@ impl LsmSource {
         within(&table.extents, units).map(|at| Step::Io(Io { op: Op::Read, at, who })).collect()
     }
 
-    /// A record goes to the log and the memtable; flushes and merges go on as far as it lets them.
+    /// Puts a record into the log and the memtable, and lets flushes and merges work in proportion.
     pub(super) fn put(&mut self, client: usize) -> Result<(), SourceError> {
         let record = self.config.record_bytes;
         self.memtable += 1;
@@ -421,7 +421,7 @@ impl LsmSource {
         if self.memtable >= self.shape.memtable_records { self.switch_memtable(client) } else { Ok(()) }
     }
 
-    /// Writes the log's units up to this byte.
+    /// Writes the log's units up to byte `until`.
     fn write_log(&mut self, who: Who, until: u64) {
         let unit = self.config.unit_bytes;
         let units = self.log.written / unit..until.div_ceil(unit);
@@ -430,7 +430,7 @@ impl LsmSource {
         self.ready.extend(within(&self.log.extents, units).map(|at| Queued::Io(Io { op: Op::Write, at, who })));
     }
 
-    /// A step of a flush, or else of a merge. The bytes that it moved; none where there is nothing to do.
+    /// Does a step of a flush, otherwise of a merge. Returns the bytes that it moved; `None` if there is nothing to do.
     fn work(&mut self) -> Result<Option<u64>, SourceError> {
         let Some(step) = self.flush.pop_front().or_else(|| self.merge.pop_front()) else { return Ok(None) };
         let mut moved = 0;
@@ -455,8 +455,8 @@ impl LsmSource {
         Ok(Some(moved))
     }
 
-    /// The memtable is full: it is flushed, after the flush before it. Puts wait meanwhile, and while level 0 is too full. The client whose
-    /// put filled it waits in their place.
+    /// Flushes the full memtable, after the previous flush. Puts wait meanwhile, and while level 0 is too full. In the model
+    /// only the client whose put filled it waits.
     fn switch_memtable(&mut self, client: usize) -> Result<(), SourceError> {
         while !self.flush.is_empty() {
             self.work()?;
@@ -505,7 +505,7 @@ impl LsmSource {
         let Some(merge) = self.tree.next_merge(&self.shape.targets, self.config.level0_tables) else { return Ok(()) };
         let inputs: Vec<Table> = self.tree.inputs(&merge).cloned().collect();
         if merge.from > 0 && merge.lower.is_empty() {
-            // Nothing to merge with: the table is moved by name.
+            // There is nothing to merge with, so the table is only renamed.
             self.merging = Some((merge, inputs));
             self.merge.push_back(Step::Merged);
             return Ok(());
@@ -532,7 +532,7 @@ impl LsmSource {
         if is_move {
             return;
         }
-        // Lookups under way keep the tables that they go through.
+        // Lookups in progress keep the tables that they use.
         for client in 0..self.clients.len() {
             while let Some(Step::Io(io)) = self.clients[client].front().cloned() {
                 self.clients[client].pop_front();
@@ -543,7 +543,7 @@ impl LsmSource {
         gone.into_iter().for_each(|table| self.free(table.extents));
     }
 
-    /// Room for a file.
+    /// Allocates room for a file.
     fn allocate(&mut self, bytes: u64) -> Result<Vec<Extent>, SourceError> {
         let units = self.config.units_of(bytes);
         let found = match self.config.files {
@@ -562,7 +562,7 @@ impl LsmSource {
         Ok(extents)
     }
 
-    /// A file is gone.
+    /// Frees the extents of a deleted file.
     fn free(&mut self, extents: Vec<Extent>) {
         let mut freed = Ranges::default();
         for extent in extents {
@@ -582,7 +582,7 @@ impl LsmSource {
         }
     }
 
-    /// The next request, with what begins and ends before it.
+    /// The next request, with the operations that begin and end before it.
     fn upcoming(&mut self, milestones: &mut Vec<Milestone>) -> Result<Io, SourceError> {
         loop {
             match self.ready.front().copied() {
@@ -601,7 +601,7 @@ impl LsmSource {
         }
     }
 
-    /// The end of an operation. What it waits for the client's next request waits for too.
+    /// Makes the end of an operation. The client's next request also waits for everything that the operation waits for.
     fn ended(&mut self, client: u32, kind: OperationKind, other: Option<Who>) -> Milestone {
         let back = |number: u64| if number == 0 { 0 } else { self.given + 1 - number };
         let own = self.last[Who::Client(client).index()];
@@ -615,7 +615,7 @@ impl LsmSource {
 
 #[cfg(test)]
 impl LsmSource {
-    /// Files and free space fill the space, and nothing lies in two of them.
+    /// Checks that files and free space fill the space without overlaps.
     pub(super) fn check(&self) {
         let mut seen = Ranges::default();
         self.files().chain(self.space.free.iter()).for_each(|extent| seen.insert(extent));
@@ -638,13 +638,13 @@ impl LsmSource {
 }
 
 impl LsmConfig {
-    /// Units of a file.
+    /// Number of units of a file of `bytes`.
     fn units_of(&self, bytes: u64) -> u32 {
         u32::try_from(bytes.div_ceil(self.unit_bytes).max(1)).unwrap_or(u32::MAX)
     }
 }
 
-/// The place of a rank in the order of keys: SplitMix64's mixing, so that neighbors in one are none in the other.
+/// The place of a rank in the order of keys, by SplitMix64's mixing, so that neighboring ranks are not neighbors in the order.
 fn place_of(rank: u32) -> u64 {
     let mut mixed = (u64::from(rank) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -652,7 +652,7 @@ fn place_of(rank: u32) -> u64 {
     (mixed ^ (mixed >> 31)) >> 32
 }
 
-/// Extents of a file from its beginning on, in requests of at most so many units.
+/// Requests for the extents of a file in order, each of at most `units_max` units.
 fn pieces(extents: &[Extent], units_max: u32, op: Op, who: Who) -> impl Iterator<Item = Io> {
     extents.iter().flat_map(move |extent| {
         let starts = (extent.start..extent.start + extent.units).step_by(units_max as usize);
@@ -672,7 +672,7 @@ fn within(extents: &[Extent], units: std::ops::Range<u64>) -> impl Iterator<Item
     })
 }
 
-/// The requests of a merge: after each read what can be written of it.
+/// The requests of a merge. Each read is followed by the writes that it makes possible.
 fn interleaved(config: &LsmConfig, inputs: &[Table], outputs: &[Table]) -> VecDeque<Step> {
     let of = |tables: &[Table], bytes, op, who| -> Vec<Io> {
         tables.iter().flat_map(|table| pieces(&table.extents, config.units_of(bytes), op, who)).collect()
@@ -711,7 +711,7 @@ impl Source for LsmSource {
             batch.op = io.op;
             if !self.is_begun {
                 let last = io.who.waits_for().map_or(0, |who| self.last[who.index()]);
-                // Of several requests each would have one of its own.
+                // Several requests would each have their own.
                 batch.after = if is_first && last > 0 { self.given + 1 - last } else { 0 };
             }
             let fits = io.at.units.min(u32::try_from(pages_max - batch.pages.len()).unwrap_or(u32::MAX));

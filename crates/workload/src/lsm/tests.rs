@@ -1,4 +1,4 @@
-//! A store against a drive that remembers what was written, and against formulas.
+//! Checks a store with a drive that remembers what was written, and against formulas.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,14 +43,15 @@ fn source(config: LsmConfig) -> LsmSource {
     LsmSource::new(config, Streams::new(5).stream("workload"))
 }
 
-/// What a drive knows of the store's requests.
+/// A drive that records the store's requests.
 #[derive(Default)]
 struct Drive {
     mapped: BTreeSet<u32>,
     /// Reads of units that hold nothing.
     misses: u64,
-    /// Units read, written and trimmed, and of the writes those of units that held something.
+    /// Units read, written and trimmed.
     units: [u64; 3],
+    /// Units written that held something.
     rewritten: u64,
     flushes: u64,
 }
@@ -74,7 +75,7 @@ impl Drive {
     }
 }
 
-/// Serves until so many bytes were put. The most bytes that all files had.
+/// Serves requests until `puts` bytes were put. Returns the most bytes that all files had.
 fn serve(source: &mut LsmSource, drive: &mut Drive, puts: u64) -> u64 {
     let (mut batch, mut most, mut look) = (Batch::default(), 0, 0);
     while source.written.puts < puts {
@@ -103,8 +104,8 @@ fn the_stores_own_write_amplification_is_that_of_leveled_compaction() {
         assert!((share(source.written.log, before.log) - 1.0).abs() < 0.01);
         let mut found = vec![share(source.written.flushes, before.flushes)];
         found.extend(source.written.merged.iter().zip(&before.merged).map(|(now, then)| share(*now, *then)));
-        // What leaves a level leaves it where the level is fullest, as tables take turns: it meets down to half as much of the next
-        // one as the formula says, and one table more at the edge of its keys. Tables end with a unit.
+        // Tables take turns, so data leave a level where it is fullest. They meet down to half as much of the next level
+        // as the formula says, and one more table at the edge of their keys. Tables end with a unit.
         let formula = source.shape.written(&config, 1.0);
         let fullest = source.shape.written(&config, 0.5);
         for (level, found) in found.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Tables and levels: where a key lies, and what is merged next.
+//! Tables and levels: the table of a key, and the next merge.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -29,7 +29,7 @@ pub(super) struct Level {
 }
 
 impl Level {
-    /// Those that have keys in common with these.
+    /// The tables that have keys in common with `keys`.
     fn overlap(&self, keys: &Range<u64>) -> Range<usize> {
         let from = self.tables.partition_point(|table| table.keys.end <= keys.start);
         let until = self.tables.partition_point(|table| table.keys.start < keys.end);
@@ -41,7 +41,7 @@ impl Level {
         self.tables.get(self.overlap(&(place..place + 1)).start).filter(|table| table.keys.contains(&place))
     }
 
-    /// Puts tables in the place of others and returns those.
+    /// Replaces tables by others and returns the replaced ones.
     pub(super) fn replace(&mut self, old: Range<usize>, new: Vec<Table>) -> Vec<Table> {
         let new_bytes: u64 = new.iter().map(|table| table.bytes).sum();
         let old: Vec<Table> = self.tables.splice(old, new).collect();
@@ -56,28 +56,28 @@ impl Level {
 pub(super) struct Tree {
     /// Flushed tables, which may hold any key, the oldest first.
     pub(super) level0: VecDeque<Table>,
-    /// From level 1 on.
+    /// The levels from level 1 on.
     pub(super) levels: Vec<Level>,
 }
 
-/// Tables that are merged into the next level. Until it is done, nothing else changes but that tables come to level 0.
+/// A merge of tables into the next level. Until it is done, the tree changes only by new tables in level 0.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Merge {
-    /// The level that it leaves.
+    /// The level that the tables leave.
     pub(super) from: usize,
     /// Its tables there.
     pub(super) upper: Range<usize>,
-    /// Those of the next level.
+    /// The tables of the next level.
     pub(super) lower: Range<usize>,
 }
 
 impl Tree {
-    /// What is to be merged next: out of the level that is fullest against its target, if one is above it. Within a level the tables
-    /// take turns by their keys.
+    /// The next merge: out of the level that is fullest relative to its target, if one is above its target. Within a level the tables
+    /// take turns in the order of their keys.
     pub(super) fn next_merge(&mut self, targets: &[u64], level0_tables: u32) -> Option<Merge> {
         let level0 = self.level0.len() as f64 / f64::from(level0_tables);
         let score = |level: &Level, target: u64| level.bytes as f64 / target as f64;
-        // Of level 0 as soon as it is full, of others above their target; the last level goes nowhere.
+        // Level 0 is merged as soon as it is full, other levels if they are above their target, the last level never.
         let inner = &self.levels[..self.levels.len() - 1];
         let full = inner.iter().zip(targets).map(|(level, target)| score(level, *target)).enumerate();
         let fullest =
@@ -107,7 +107,7 @@ impl Tree {
         level0.into_iter().flatten().chain(upper.into_iter().flatten()).chain(lower)
     }
 
-    /// Takes the results of a merge in, and gives back its inputs.
+    /// Puts the results of a merge into the tree and returns its inputs.
     pub(super) fn merged(&mut self, merge: &Merge, outputs: Vec<Table>) -> Vec<Table> {
         let mut gone: Vec<Table> = match merge.from {
             0 => self.level0.drain(merge.upper.clone()).collect(),
@@ -124,7 +124,7 @@ impl Tree {
     }
 }
 
-/// Cuts a stretch of keys into equal parts, as few as hold the bytes.
+/// Cuts a range of keys into the fewest equal parts that hold the bytes.
 pub(super) fn cut(keys: &Range<u64>, bytes: u64, table_bytes: u64) -> Vec<(Range<u64>, u64)> {
     let parts = bytes.div_ceil(table_bytes).clamp(1, (keys.end - keys.start).max(1));
     let at = |part: u64, whole: u64| (u128::from(whole) * u128::from(part) / u128::from(parts)) as u64;

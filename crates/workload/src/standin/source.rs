@@ -1,4 +1,4 @@
-//! What draws the requests of a stand-in.
+//! Draws the requests of a stand-in.
 
 use std::sync::Arc;
 
@@ -14,19 +14,19 @@ pub struct StandinSource {
     stream: Stream,
     op: Op,
     page_bytes: u64,
-    /// Pages of the footprint, the first `bottom` of them from address 0 on.
+    /// Number of pages of the footprint. The first `bottom` of them lie from address 0 on.
     footprint: u32,
     bottom: u32,
     logical: u32,
     draws: Draws,
-    /// How a scattered footprint lies; `None`: packed.
+    /// The extents of a scattered footprint; `None` if it is packed.
     extents: Option<Extents>,
     sequential_share: f64,
-    /// ln of the chance that a request goes on for another page.
+    /// ln of the chance that a request continues for another page.
     log_more: f64,
-    /// Where the last request ended: the next sequential one starts there.
+    /// End of the last request, where the next sequential one starts.
     cursor: u32,
-    /// First and end of the stretch that the run stays in.
+    /// First page and end of the range that the run stays in.
     stretch: (u32, u32),
     /// The rest of a request that did not fit a batch.
     rest: Option<(u32, u32)>,
@@ -41,16 +41,16 @@ enum Draws {
     Looped(Loop),
 }
 
-/// A finite uniform trace. It is drawn anew in every loop, from the same stream, so that it need not be kept.
+/// A finite uniform trace. It is drawn again in every loop, from the same stream, so that it need not be stored.
 ///
-/// Uniform writes of a finite amount leave pages of their range out. The footprint is what they touch; its pages lie
-/// beside each other, in the order of the range, so that a run in the range is one in the footprint.
+/// A finite number of uniform writes leaves out some pages of their range. The footprint is the touched pages. They are
+/// contiguous, in the order of the range, so that a run in the range is also a run in the footprint.
 #[derive(Clone, Debug)]
 struct Loop {
-    /// Pages that are drawn from, the first `split` of them at the bottom of the address space.
+    /// Number of pages that are drawn from. The first `split` of them are at the bottom of the address space.
     range: u32,
     split: u32,
-    /// Pages of one loop, and how many of them are left.
+    /// Number of pages of one loop, and how many of them are left.
     pages: u64,
     left: u64,
     /// The stream at the start of a loop.
@@ -58,12 +58,12 @@ struct Loop {
     touched: Arc<Touched>,
 }
 
-/// Which pages of a range a loop touches.
+/// The pages of a range that a loop touches.
 #[derive(Debug, Default)]
 struct Touched {
     /// One bit a page.
     words: Vec<u64>,
-    /// Pages touched before each word.
+    /// Number of touched pages before each word.
     before: Vec<u32>,
 }
 
@@ -78,7 +78,7 @@ impl Touched {
         }
     }
 
-    /// Makes [`Self::rank`] answer for what was marked.
+    /// Prepares [`Self::rank`] after pages were marked.
     fn count(&mut self) {
         let mut sum = 0;
         let before = |word: &u64| {
@@ -89,7 +89,7 @@ impl Touched {
         self.before = self.words.iter().map(before).collect();
     }
 
-    /// Pages touched below `page`.
+    /// Number of touched pages below `page`.
     fn rank(&self, page: u32) -> u32 {
         let (word, bit) = (page as usize / 64, page % 64);
         self.before[word] + (self.words[word] & ((1 << bit) - 1)).count_ones()
@@ -100,9 +100,9 @@ impl Touched {
 #[derive(Clone, Copy, Debug)]
 struct Extents {
     pages: u32,
-    /// Gaps between extents, one less than there are extents.
+    /// Number of gaps between extents, one less than the number of extents.
     gaps: u32,
-    /// Pages of the address space outside the footprint.
+    /// Number of pages of the address space outside the footprint.
     free: u32,
 }
 
@@ -111,15 +111,15 @@ impl Extents {
         Self { pages, gaps: footprint.div_ceil(pages) - 1, free: logical - footprint }
     }
 
-    /// The address of a page of the footprint: its extent follows that share of the free space.
+    /// The address of a page of the footprint. The free space is divided evenly among the gaps before its extent.
     fn address(self, index: u32) -> u32 {
         let gaps_before = u64::from(index / self.pages);
         index + (u64::from(self.free) * gaps_before).checked_div(u64::from(self.gaps)).unwrap_or(0) as u32
     }
 }
 
-/// The share of a range's pages that uniform writes leave out if they write `writes_per_page` (above 1) pages for each
-/// page that they touch: exp(-k), where k, the writes a page of the range, solves k / (1 - exp(-k)) = `writes_per_page`.
+/// Share of a range's pages that uniform writes leave out if they write `writes_per_page` (above 1) pages for each
+/// page that they touch. It is exp(-k), where k, the writes per page of the range, solves k / (1 - exp(-k)) = `writes_per_page`.
 fn left_out(writes_per_page: f64) -> f64 {
     // The right side's slope is below 1 everywhere, so that the iteration converges.
     let mut each = writes_per_page;
@@ -132,11 +132,11 @@ fn left_out(writes_per_page: f64) -> f64 {
 }
 
 impl StandinSource {
-    /// The stand-in, packed, on a drive of `logical` pages of `page_bytes`. From 65,536 pages on it measures back to its
-    /// published figures; on smaller drives some footprints are shorter than a run.
+    /// Makes the packed stand-in on a drive of `logical` pages of `page_bytes`. From 65,536 pages on its measured figures are the
+    /// published ones; on smaller drives some footprints are shorter than a run.
     ///
     /// # Panics
-    /// The drive has less than [`PAGES_MIN`] pages; whoever builds one asks first.
+    /// The drive has fewer than [`PAGES_MIN`] pages. Callers must check it first.
     pub fn new(standin: &Standin, logical: u32, page_bytes: u64, stream: Stream) -> Self {
         let scale = f64::from(logical) / DRIVE_GIB;
         let footprint = (standin.footprint_gib * scale).round() as u32;
@@ -155,7 +155,7 @@ impl StandinSource {
         source
     }
 
-    /// The stand-in with another layout.
+    /// Makes the stand-in with another layout.
     ///
     /// # Panics
     /// As [`Self::new`].
@@ -168,7 +168,7 @@ impl StandinSource {
         source
     }
 
-    /// The reads or the writes of a stand-in with both, on a drive of `logical` pages of `page_bytes`.
+    /// Makes the reads or the writes of a stand-in with both, on a drive of `logical` pages of `page_bytes`.
     pub(super) fn traffic(standin: &TrafficStandin, op: Op, logical: u32, page_bytes: u64, stream: Stream) -> Self {
         let traffic = if op == Op::Read { &standin.read } else { &standin.write };
         let footprint = (traffic.footprint_gib / TRAFFIC_GIB * f64::from(logical)).round() as u32;
@@ -180,7 +180,7 @@ impl StandinSource {
         source
     }
 
-    /// Jumps without a run that all go to the one part that there is, the whole footprint.
+    /// Makes a source without runs and with a single part, the whole footprint.
     fn unspread(op: Op, footprint: u32, logical: u32, page_bytes: u64, mean_pages: f64, stream: Stream) -> Self {
         assert!(logical >= PAGES_MIN, "a stand-in needs at least {PAGES_MIN} pages");
         let footprint = footprint.clamp(2, logical);
@@ -207,11 +207,11 @@ impl StandinSource {
         self.stretch = (0, hot);
     }
 
-    /// Becomes a loop of so many writes for each page of the footprint, about `tail` of which lie at the top.
+    /// Turns it into a loop of `writes_per_page` writes for each page of the footprint. About `tail` of its pages are at the top.
     fn repeat(&mut self, writes_per_page: f64, tail: u32) {
         let wanted = f64::from(self.footprint);
         let pages = ((writes_per_page * wanted) as u64).max(1);
-        // The drive may have less than the range that leaves the published footprint: 1.3 % less for LM-TBE.
+        // The drive may be smaller than the range that gives the published footprint: 1.3 % for LM-TBE.
         let range = ((wanted / (1.0 - left_out(writes_per_page))).round() as u32).clamp(2, self.logical);
         let split = range - ((f64::from(tail) / wanted * f64::from(range)) as u32).clamp(1, range / 2);
         let first = self.stream.clone();
@@ -232,19 +232,19 @@ impl StandinSource {
         self.draws = Draws::Looped(Loop { range, split, pages, left: pages, first, touched: Arc::new(touched) });
     }
 
-    /// Pages that the stand-in touches.
+    /// Number of pages that the stand-in touches.
     pub fn footprint_pages(&self) -> u32 {
         self.footprint
     }
 
-    /// A geometric number of pages, at least 1.
+    /// Draws a geometric number of pages, at least 1.
     fn size(&mut self) -> u32 {
         let draw = 1.0 - self.stream.unit();
         let more = libm::floor(libm::log(draw) / self.log_more);
         1 + more.clamp(0.0, 1e6) as u32
     }
 
-    /// The next request as an index into the footprint and a count.
+    /// Draws the next request as an index into the footprint and a count.
     fn draw(&mut self) -> (u32, u32) {
         let Draws::Looped(turn) = &mut self.draws else { return self.place() };
         if turn.left == 0 {
@@ -257,12 +257,12 @@ impl StandinSource {
         (turn.touched.rank(start), size)
     }
 
-    /// The next request, in the pages that are drawn from.
+    /// Draws the next request within the pages that are drawn from.
     fn place(&mut self) -> (u32, u32) {
         let size = self.size();
         let start = if self.stream.chance(self.sequential_share) {
             let (first, end) = self.stretch;
-            // A run that reaches the end of its stretch starts over there, so that the parts keep their shares.
+            // A run that reaches the end of its range starts over in it, so that the parts keep their shares.
             if self.cursor.saturating_add(size) <= end { self.cursor } else { first }
         } else {
             self.jump()
@@ -277,8 +277,8 @@ impl StandinSource {
         (start, size)
     }
 
-    /// A page of the hot part with chance r, else of the cold one, or any page of a loop's range. Never where the last
-    /// request ended: in a part of few pages that would add to the sequential share.
+    /// Draws a page of the hot part with chance r, otherwise of the cold part, or any page of a loop's range. It is never the page where the last
+    /// request ended, which in a small part would add to the sequential share.
     fn jump(&mut self) -> u32 {
         let (first, end) = match self.draws {
             Draws::Mixture { hot, r } => {
@@ -295,8 +295,8 @@ impl StandinSource {
         start + u32::from(barred && start >= self.cursor)
     }
 
-    /// First and end of the contiguous stretch of one part that holds `index`. The hot part, less than half of the
-    /// footprint, lies at the bottom; the cold one fills the rest of the bottom and the tail.
+    /// First page and end of the contiguous range of one part that holds `index`. The hot part, less than half of the
+    /// footprint, is at the bottom; the cold one fills the rest of the bottom and the tail.
     fn stretch_of(&self, index: u32) -> (u32, u32) {
         match self.draws {
             Draws::Mixture { hot, .. } if index < hot => (0, hot),
@@ -317,7 +317,7 @@ impl StandinSource {
         }
     }
 
-    /// How many pages of the footprint from `index` on certainly lie beside each other, for a request that starts there.
+    /// Number of pages of the footprint from `index` on that are certainly contiguous, for a request that starts there.
     fn contiguous_from(&self, index: u32) -> u32 {
         self.extents.map_or(u32::MAX, |extents| extents.pages - index % extents.pages)
     }

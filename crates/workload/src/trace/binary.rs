@@ -6,7 +6,7 @@ use super::text::scsi;
 use super::{Arrival, PLACE, SECTOR, has_place};
 use crate::{Op, Request};
 
-/// What a record holds: as `text::Line`, but a bad one says why and ends the trace.
+/// The content of a record, like `text::Line`. A bad record says why, and ends the trace.
 pub(super) enum Record {
     Request(Arrival),
     Ignored,
@@ -15,7 +15,7 @@ pub(super) enum Record {
     End,
 }
 
-/// Where a vSCSI record keeps its fields.
+/// The offsets of the fields in a vSCSI record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Vscsi {
     bytes: usize,
@@ -45,7 +45,7 @@ const TC_NOTIFY: u32 = 1 << 10;
 const TC_DISCARD: u32 = 1 << 13;
 const TA_QUEUE: u32 = 1;
 const TA_ISSUE: u32 = 7;
-/// The bits of the action proper; the one above says that the payload names a control group.
+/// The bits of the action itself. The next higher bit says that the payload names a control group.
 const TA_BITS: u32 = 0xff;
 
 fn word(bytes: &[u8], at: usize) -> u32 {
@@ -74,7 +74,7 @@ pub(super) fn blktrace_event(head: &[u8]) -> bool {
     false
 }
 
-/// The layout in which nearly all opcodes are known.
+/// The layout with which nearly all opcodes are known.
 pub(super) fn vscsi_layout(head: &[u8]) -> Option<Vscsi> {
     [VSCSI_1, VSCSI_2].into_iter().find(|layout| {
         let records = head.chunks_exact(layout.bytes).take(64);
@@ -118,7 +118,7 @@ fn checked(at: u64, device: u64, op: Op, sector: u64, length: u64) -> Record {
     }
 }
 
-/// One vSCSI record.
+/// Reads one vSCSI record.
 pub(super) fn vscsi(bytes: &mut dyn BufRead, layout: Vscsi) -> std::io::Result<Record> {
     let mut space = [0; VSCSI_2.bytes];
     let record = &mut space[..layout.bytes];
@@ -133,7 +133,7 @@ pub(super) fn vscsi(bytes: &mut dyn BufRead, layout: Vscsi) -> std::io::Result<R
     })
 }
 
-/// One blktrace event; the one that counts is `event`.
+/// Reads one blktrace event. Only events of type `event` count.
 pub(super) fn blktrace(bytes: &mut dyn BufRead, event: u8) -> std::io::Result<Record> {
     let mut record = [0; BLKTRACE_BYTES];
     filled!(bytes, &mut record);

@@ -1,9 +1,9 @@
-//! wane's compact form: a few bytes a request.
+//! wane's compact format: a few bytes for each request.
 //!
 //! The file is the magic `WANETRC1`, then records, then a byte 0xff, the number of records as 8 bytes and the FNV-1a hash
 //! of everything before it as 8 bytes, both little-endian. A record is a byte with the op (0 read, 1 write, 2 trim, 3
-//! flush), then as LEB128 varints the time since the last record in nanoseconds, and, but for flushes, the offset as a
-//! zigzag difference from the end of the last request and the length, both in bytes.
+//! flush), then as LEB128 varints the time since the last record in nanoseconds and, except for flushes, the offset as a
+//! zigzag difference from the end of the last request, and the length, both in bytes.
 
 use std::io::{self, BufRead, Write};
 
@@ -15,7 +15,7 @@ use crate::{Op, Request};
 /// The first bytes of a file.
 pub(super) const MAGIC: &[u8; 8] = b"WANETRC1";
 
-/// The byte behind the last record.
+/// The byte after the last record.
 const END: u8 = 0xff;
 
 const OPS: [Op; 4] = [Op::Read, Op::Write, Op::Trim, Op::Flush];
@@ -83,12 +83,12 @@ fn varint(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// What comes next.
+/// The next item of the file.
 pub(super) enum Next {
     Request(Request),
-    /// The end record stands here and is right.
+    /// The end record, which is right.
     End,
-    /// The bytes end here, without an end record.
+    /// The end of the bytes, without an end record.
     Nothing,
     Bad(&'static str),
 }

@@ -1,4 +1,4 @@
-//! Traces written: as fio iolog, or in the compact form.
+//! Writes traces as fio iolog or in the compact format.
 
 use std::io::Write;
 
@@ -6,10 +6,10 @@ use super::compact::Encoder;
 use super::{Reader, TraceError};
 use crate::{Op, Request};
 
-/// What is written.
+/// The format that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// fio iolog: version 3 where requests have times, else version 2.
+    /// fio iolog: version 3 if requests have times, otherwise version 2.
     FioIolog,
     /// wane's compact form.
     Compact,
@@ -18,19 +18,19 @@ pub enum Target {
 /// What was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Converted {
-    /// Requests, flushes included.
+    /// Number of requests, including flushes.
     pub requests: u64,
 }
 
-/// The file that an iolog's requests go to.
+/// The file name of the requests in an iolog.
 const DEVICE: &str = "wane";
 
-/// Writes a trace in another form.
+/// Writes a trace in another format.
 ///
 /// # Errors
 /// The trace does not parse, or the output cannot be written.
 pub fn convert(reader: Reader, out: &mut dyn Write, target: Target) -> Result<Converted, TraceError> {
-    // What the format cannot say is known before the first request.
+    // If the format has no times, that is known before the first request.
     let timed = reader.format().is_timeless().then_some(false);
     write(reader, out, target, timed)
 }
@@ -47,7 +47,7 @@ pub fn write_requests(
     write(requests, out, target, None)
 }
 
-/// `known`: whether requests have times, if that is known.
+/// Writes requests. `known` says whether they have times, if that is known.
 fn write(
     requests: impl Iterator<Item = Result<Request, TraceError>>,
     out: &mut dyn Write,
@@ -61,7 +61,7 @@ fn write(
     if target == Target::Compact {
         encoder.start(&mut out).map_err(TraceError::Unwritable)?;
     }
-    // The version is known once a request says whether there are times; until then requests wait at time 0.
+    // The version is known once a request shows whether there are times. Until then requests at time 0 wait.
     let mut waiting = Vec::new();
     for request in requests {
         let request = request?;
@@ -93,10 +93,10 @@ fn write(
     Ok(converted)
 }
 
-/// So many requests wait for a time; beyond, version 3 is right either way.
+/// Most requests that wait for one with a time. With more, version 3 is right either way.
 const WAITING_MAX: usize = 4096;
 
-/// Writes the head and what waited; gives `timed` back.
+/// Writes the head and the waiting requests. Returns `timed`.
 fn start_iolog(waiting: &mut Vec<Request>, timed: bool, out: &mut dyn Write) -> Result<bool, TraceError> {
     let (version, prefix) = if timed { (3, "0 ") } else { (2, "") };
     let head = write!(out, "fio version {version} iolog\n{prefix}{DEVICE} add\n{prefix}{DEVICE} open\n");

@@ -1,18 +1,18 @@
-//! Which format a trace has, by its first bytes.
+//! Detects the format of a trace by its first bytes.
 
 use super::binary::{blktrace_event, looks_like_blktrace, vscsi_layout};
 use super::compact::MAGIC;
 use super::text::{Line, Rules, blkparse_action};
 use super::{Assume, Format};
 
-/// Lines that are tried.
+/// Number of lines that are tried.
 const LINES_TRIED: usize = 50;
 
-/// Some editors put it before the first line.
+/// The mark that some editors put before the first line.
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Formats of lines that are found by trying, the more particular before the more general. Not among them are iologs, which
-/// say what they are, and SSDsim, whose columns are MQSim's.
+/// Line formats that are found by trying, the more specific before the more general. Iologs are not among them, since they
+/// name their format, nor is SSDsim, whose columns are MQSim's.
 const TEXTS: &[Format] = &[
     Format::Blkparse,
     Format::CloudphysicsCsv,
@@ -25,7 +25,7 @@ const TEXTS: &[Format] = &[
     Format::Lis,
 ];
 
-/// The format of a trace that starts with `head`.
+/// Detects the format of a trace that starts with `head`.
 pub(super) fn detect(head: &[u8]) -> Option<Format> {
     let text = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
     match () {
@@ -41,7 +41,7 @@ pub(super) fn detect(head: &[u8]) -> Option<Format> {
     vscsi_layout(head).map(|_| Format::Vscsi)
 }
 
-/// Whether the head's lines are of a format: some hold requests, and none is bad.
+/// Whether the head's lines fit a format: some hold requests, and none is bad.
 fn fits(format: Format, head: &[u8]) -> bool {
     let rules = Rules { format, assume: Assume::default(), event: event(format, head) };
     let mut requests = 0;
@@ -49,7 +49,7 @@ fn fits(format: Format, head: &[u8]) -> bool {
         match rules.parse(line, number) {
             Line::Request(_) => requests += 1,
             Line::Ignored | Line::Command => {}
-            // One line may be damaged; a format is not rejected for what `skip_bad_lines` is there for.
+            // A line may be damaged. That must not reject the format, since `skip_bad_lines` may skip the line.
             Line::Bad | Line::Beyond if requests > 10 => {}
             Line::Bad | Line::Beyond => return false,
         }
@@ -59,14 +59,14 @@ fn fits(format: Format, head: &[u8]) -> bool {
     requests > 0 || events
 }
 
-/// Whole lines of the head; a single one may be cut.
+/// Whole lines of the head. If there is a single one, it may be cut.
 fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
     let head = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
     let end = head.iter().rposition(|byte| *byte == b'\n').unwrap_or(head.len());
     head[..end].split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty())
 }
 
-/// The event that counts: issue (`D`), or queue (`Q`) where the head has no issue.
+/// The event that counts: issue (`D`), or queue (`Q`) if the head has no issue.
 pub(super) fn event(format: Format, head: &[u8]) -> u8 {
     let issued = match format {
         Format::Blkparse => lines(head).any(|line| blkparse_action(line) == Some(b'D')),

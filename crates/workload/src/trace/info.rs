@@ -10,10 +10,10 @@ use super::spans::Spans;
 use super::{Reader, TraceError};
 use crate::{Op, Request};
 
-/// Bytes of the pages in which footprint and hotness are counted.
+/// Bytes of a page. Footprint and hotness are counted in pages.
 const PAGE: u64 = 4096;
 
-/// Pages of a chunk, which keeps its counts together: few, for a trace may touch one page here and there.
+/// Pages of a chunk, whose counts are stored together. It is small, since a trace may touch single pages.
 const CHUNK_PAGES: u64 = 64;
 
 /// The figures of a trace, as `wane trace info --json` prints them.
@@ -24,11 +24,11 @@ pub struct Info {
     /// The figures.
     #[serde(flatten)]
     pub figures: Figures,
-    /// What was assumed, and what was odd.
+    /// What was assumed, and what was unusual.
     pub notes: Vec<String>,
 }
 
-/// What requests add up to.
+/// The figures of a trace's requests.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Figures {
     /// Reads, writes and trims.
@@ -49,21 +49,21 @@ pub struct Figures {
     pub footprint_bytes: u64,
     /// Bytes of the pages that are written.
     pub footprint_written_bytes: u64,
-    /// Mean bytes of a read or write; null without any.
+    /// Mean bytes of a read or write; null if there are none.
     pub request_bytes_mean: Option<f64>,
-    /// How skewed the writes are, or the reads of a trace without writes; null without either.
+    /// Skew of the writes, or of the reads in a trace without writes; null if there are neither.
     pub hotness: Option<Hotness>,
     /// Share of the reads and writes that start where the previous one of the same kind ended.
     pub sequential_share: Option<f64>,
-    /// Mean time between requests; null where the trace has no times.
+    /// Mean time between requests; null if the trace has no times.
     pub interarrival_ns_mean: Option<f64>,
-    /// Nanoseconds from the start to the last request; null where the trace has no times.
+    /// Nanoseconds from the start to the last request; null if the trace has no times.
     pub duration_ns: Option<u64>,
-    /// Bytes written in a day at this pace; null likewise.
+    /// Bytes written per day at this pace; null if the trace has no times.
     pub bytes_written_per_day: Option<f64>,
 }
 
-/// The point where the hottest share h of the pages touched receives the share r = 1 - h of the accesses.
+/// The point at which the hottest share h of the touched pages receives a share r = 1 - h of the accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Hotness {
     /// Share of the accesses.
@@ -75,7 +75,7 @@ pub struct Hotness {
 /// Counts of reads and of writes of the pages of a chunk.
 #[derive(Clone, Debug)]
 enum Counts {
-    /// The same for each page: large requests cover chunks whole.
+    /// The same for each page, since large requests cover whole chunks.
     Alike([u32; 2]),
     /// Page by page.
     Each(Box<[[u32; 2]; CHUNK_PAGES as usize]>),
@@ -113,7 +113,7 @@ impl Counts {
 #[derive(Clone, Debug, Default)]
 struct Heat(Spans<Counts>);
 
-/// Adds requests up. Memory grows with the footprint, and with the number of requests where that is less.
+/// Sums up requests. Memory grows with the footprint or with the number of requests, whichever is smaller.
 #[derive(Clone, Debug, Default)]
 pub struct Measure {
     counts: [u64; 4],
@@ -172,7 +172,7 @@ impl Heat {
     fn touch(&mut self, request: &Request, kind: usize) {
         let first = request.offset / PAGE;
         let end = request.offset.saturating_add(request.length).div_ceil(PAGE);
-        // Chunks that are covered whole lie from `whole` up to `tail`.
+        // Chunks that are covered whole are from `whole` up to `tail`.
         let (whole, tail) = (first.div_ceil(CHUNK_PAGES), end / CHUNK_PAGES);
         if whole > tail {
             return self.touch_part(tail, first..end, kind);
@@ -195,7 +195,7 @@ impl Heat {
         });
     }
 
-    /// Counts of pages that are touched, each with the number of pages that have them.
+    /// The counts of touched pages, each with the number of pages that have it.
     fn counts(&self) -> impl Iterator<Item = ([u32; 2], u64)> {
         let of_stretch = |(_, chunks, counts): (u64, u64, &Counts)| {
             let (alike, each) = match counts {
@@ -230,7 +230,7 @@ impl Heat {
             };
             let is_there = |more: u64| at(more).r + at(more).h >= 1.0;
             if is_there(pages) {
-                // Both shares grow with each page, so the first page that reaches the point is found by halving.
+                // Both shares grow with each page, so the first page that reaches the point is found by bisection.
                 let (mut least, mut most) = (1, pages);
                 while least < most {
                     let middle = least + (most - least) / 2;
@@ -247,7 +247,7 @@ impl Heat {
     }
 }
 
-/// Reads a trace to its end and adds it up.
+/// Reads a trace to its end and computes its figures.
 ///
 /// # Errors
 /// The first thing in it that does not parse.
@@ -268,7 +268,7 @@ pub fn info(mut reader: Reader) -> Result<Info, TraceError> {
 mod tests {
     use super::*;
 
-    /// Footprint, footprint written and hotness as a table with a row a page gives them.
+    /// Footprint, footprint written and hotness, computed from a table with one row for each page.
     fn by_page(requests: &[Request]) -> (u64, u64, Option<Hotness>) {
         let mut table = BTreeMap::<u64, [u32; 2]>::new();
         for request in requests {

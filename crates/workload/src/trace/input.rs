@@ -1,4 +1,4 @@
-//! Bytes of a trace: from a file, a pipe or stdin, unpacked.
+//! Reads the bytes of a trace from a file, a pipe or stdin, and unpacks them.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Read};
@@ -13,19 +13,19 @@ use wane_units::excerpt_path;
 
 use super::TraceError;
 
-/// Bytes looked at to find compression and format.
+/// Number of bytes that are inspected to find compression and format.
 pub(super) const HEAD_BYTES: usize = 64 << 10;
 
-/// A trace's unpacked bytes, with the first of them at hand.
+/// A trace's unpacked bytes, with the first of them read in advance.
 pub(super) struct Input {
     pub(super) name: String,
     pub(super) head: Vec<u8>,
     pub(super) bytes: Box<dyn BufRead + Send>,
-    /// How far the file is read; `None` of a pipe.
+    /// How far the file is read; `None` for a pipe.
     pub(super) read: Option<Arc<FileRead>>,
 }
 
-/// How much of a file is read, packed as it lies there.
+/// How much of a file is read, in packed bytes.
 #[derive(Debug)]
 pub(super) struct FileRead {
     read: AtomicU64,
@@ -39,7 +39,7 @@ impl FileRead {
     }
 }
 
-/// A file that counts what is read of it.
+/// A file that counts the bytes read from it.
 struct Counted {
     file: File,
     read: Arc<FileRead>,
@@ -54,7 +54,7 @@ impl Read for Counted {
 }
 
 impl Input {
-    /// The file at `path`; `-` is stdin. Once `stop` is true, no bytes are waited for.
+    /// Opens the file at `path`; `-` is stdin. Once `stop` is true, it no longer waits for bytes.
     pub(super) fn open(path: &Path, stop: &Arc<AtomicBool>) -> Result<Self, TraceError> {
         if path == Path::new("-") {
             return Self::awaited("stdin", || Ok(Box::new(io::stdin())), stop);
@@ -70,7 +70,7 @@ impl Input {
         Self::awaited(&name, move || Ok(Box::new(File::open(path)?)), stop)
     }
 
-    /// Bytes whose source may let its reader wait, in `open` or in any read.
+    /// Opens bytes whose source may make its reader wait, in `open` or in any read.
     pub(super) fn awaited(
         name: &str,
         open: impl FnOnce() -> io::Result<Box<dyn Read>> + Send + 'static,
@@ -97,18 +97,18 @@ impl Input {
     }
 }
 
-/// The first bytes, fewer than asked at the end.
+/// Reads the first `count` bytes, or fewer at the end.
 fn take_head(bytes: &mut dyn Read, count: usize) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
     bytes.take(count as u64).read_to_end(&mut head)?;
     Ok(head)
 }
 
-/// How often a reader that waits for bytes looks whether it is to stop.
+/// Interval at which a waiting reader checks the stop flag.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Bytes that a thread of their own reads. The system cannot be told to give up opening or reading a pipe to which nobody
-/// writes, so the thread waits there, and the reader waits for the thread. A thread that waits for ever ends with the process.
+/// Bytes that a separate thread reads. The system cannot interrupt opening or reading a pipe without a
+/// writer, so the thread waits there, and the reader waits for the thread. A thread that waits for ever ends with the process.
 struct Awaited {
     pieces: Receiver<io::Result<Vec<u8>>>,
     piece: Cursor<Vec<u8>>,
@@ -131,13 +131,13 @@ impl Awaited {
         Ok(Self { pieces, piece: Cursor::default(), is_over: false, stop: Arc::clone(stop) })
     }
 
-    /// The next bytes; none at the end.
+    /// The next bytes; empty at the end.
     fn next_piece(&self) -> io::Result<Vec<u8>> {
         loop {
             match self.pieces.recv_timeout(LOOK) {
                 Ok(piece) => return piece,
                 Err(RecvTimeoutError::Timeout) if self.stop.load(Ordering::Relaxed) => {
-                    // Not `Interrupted`: whoever reads to an end would try again.
+                    // Not `Interrupted`, since `read_to_end` would try again.
                     return Err(io::Error::other("reading was interrupted"));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
@@ -157,7 +157,7 @@ impl Read for Awaited {
     }
 }
 
-/// Sends bytes as they come, then an empty piece, or the error that ended them. Ends early where nobody receives.
+/// Sends bytes as they are read, then an empty piece or the error that ended them. Ends early if the receiver is gone.
 fn send_pieces(open: impl FnOnce() -> io::Result<Box<dyn Read>>, sender: &SyncSender<io::Result<Vec<u8>>>) {
     let mut bytes = match open() {
         Ok(bytes) => bytes,
@@ -201,7 +201,7 @@ mod tests {
     fn waiting_for_bytes_ends_once_the_flag_is_set() {
         let stop = stopped(Duration::from_millis(200));
         let options = Options::default();
-        // Nothing comes at all; then part of the first line, or requests that are more than the head holds.
+        // No bytes at all; part of the first line; or more requests than the head holds.
         let lines: String = (0..20_000).map(|number| format!("{number} 0 {} 8 0\n", 8 * number)).collect();
         for text in ["", "1 0 1", &lines] {
             let (pipe, mut writer) = io::pipe().unwrap();

@@ -1,6 +1,6 @@
-//! Block traces: read in any common format, measured, converted, replayed.
+//! Block traces: reads any common format, measures, converts and replays traces.
 //!
-//! Formats are found by content. Memory is bounded by the footprint of a trace, never by its length; a stretch that is
+//! Formats are found by content. Memory grows with the footprint of a trace, not with its length; a range that is
 //! accessed at once counts as one.
 
 mod binary;
@@ -30,11 +30,11 @@ pub use replay::{CHUNK_BYTES, Replay, TraceSource, pace};
 /// Bytes of a sector.
 pub(crate) const SECTOR: u64 = 512;
 
-/// Bytes that one read or write may have. No interface moves more at once, and a damaged length would touch pages
-/// without end; trims may be longer.
+/// Most bytes of one read or write. No interface moves more at once, and a damaged length would touch too many
+/// pages. Trims may be longer.
 pub(crate) const MOVED_BYTES_MAX: u64 = 4 << 30;
 
-/// What a request must be to have a place on any drive.
+/// Requirement for a request to fit on any drive, as the end of a message.
 pub(crate) const PLACE: &str = "at most 4 GiB read or written at once, below 2^64";
 
 /// Whether a request moves a believable number of bytes and stays within 64-bit addresses.
@@ -42,12 +42,12 @@ pub(crate) fn has_place(op: Op, offset: u64, length: u64) -> bool {
     offset.checked_add(length).is_some() && (length <= MOVED_BYTES_MAX || !matches!(op, Op::Read | Op::Write))
 }
 
-/// A request as a file has it.
+/// A request as recorded in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Arrival {
-    /// Nanoseconds since whatever the format counts from; `None` where it has no time.
+    /// Nanoseconds since the format's own start of time; `None` if it has no times.
     pub(crate) at: Option<u64>,
-    /// Tells one device from another; 0 where the format has none.
+    /// Number that distinguishes devices; 0 if the format has none.
     pub(crate) device: u64,
     /// The request; its time is not set yet.
     pub(crate) request: Request,
@@ -134,7 +134,7 @@ impl Format {
         }
     }
 
-    /// What a line or record looks like.
+    /// The form of a line or record.
     pub const fn summary(self) -> &'static str {
         match self {
             Self::Compact => "wane's compact binary form",
@@ -161,7 +161,7 @@ impl fmt::Display for Format {
     }
 }
 
-/// A name that is no format's.
+/// An unknown format name.
 #[derive(Debug, thiserror::Error)]
 #[error("there is no trace format \"{}\"", excerpt(.0))]
 pub struct UnknownFormat(String);
@@ -174,7 +174,7 @@ impl FromStr for Format {
     }
 }
 
-/// What is assumed of a trace that does not say.
+/// Assumptions about a trace without direction or unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Assume {
     /// Direction.
@@ -192,15 +192,15 @@ impl Default for Assume {
 /// How a trace is read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
-    /// Its format; `None`: by content.
+    /// Its format; `None`: found from its content.
     pub format: Option<Format>,
-    /// What is assumed where it does not say.
+    /// Assumptions if the format has no direction or unit.
     pub assume: Assume,
-    /// Count lines that do not parse instead of stopping at the first.
+    /// Whether lines that do not parse are counted instead of stopping at the first.
     pub skip_bad_lines: bool,
 }
 
-/// Why a trace cannot be read. Each is one sentence with the file.
+/// Reasons why a trace cannot be read. Each is one sentence with the file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceError {
@@ -227,12 +227,12 @@ pub enum TraceError {
         name: String,
         /// From 1.
         line: u64,
-        /// What stands there, shortened.
+        /// What was found, shortened.
         found: String,
-        /// What should.
+        /// What was expected.
         expected: &'static str,
     },
-    /// A binary record makes no sense or is cut off.
+    /// A binary record is invalid or cut off.
     #[error("{name}, record {record}: {reason}")]
     Record {
         /// The file.
@@ -242,7 +242,7 @@ pub enum TraceError {
         /// What is wrong.
         reason: String,
     },
-    /// Whoever reads the trace was asked to stop, see [`Reader::stopped_by`].
+    /// Reading was stopped, see [`Reader::stopped_by`].
     #[error("{name}: reading was interrupted")]
     Interrupted {
         /// The file.
@@ -262,7 +262,7 @@ pub enum TraceError {
 }
 
 impl TraceError {
-    /// The error of a reader that may have been stopped: then what it could not read is no fault of the file.
+    /// Turns the error into [`TraceError::Interrupted`] if the reader was stopped, since it is then no fault of the file.
     fn unless_stopped(self, stop: &AtomicBool) -> Self {
         match self {
             Self::Unreadable { name, .. } if stop.load(Ordering::Relaxed) => Self::Interrupted { name },
@@ -271,7 +271,7 @@ impl TraceError {
     }
 }
 
-/// Reads any bytes as a trace, to its end or first error: what the fuzzer calls. Returns the requests read.
+/// Reads any bytes as a trace, to its end or first error, for the fuzzer. Returns the number of requests read.
 #[doc(hidden)]
 pub fn read_all(bytes: &[u8], format: Option<Format>) -> Result<u64, TraceError> {
     let options = Options { format, ..Options::default() };

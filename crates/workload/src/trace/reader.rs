@@ -1,4 +1,4 @@
-//! Requests of a trace, one by one.
+//! Reads the requests of a trace one by one.
 
 use std::io::{BufRead, Read};
 use std::path::Path;
@@ -14,16 +14,16 @@ use super::{Arrival, Format, Options, PLACE, TraceError};
 use crate::{Op, Request};
 use wane_units::Nanos;
 
-/// Times in steps of less than this, 1 ms, are fine enough for latencies.
+/// Times in steps of less than 1 ms are fine enough for latencies.
 const FINE_NS: u64 = 1_000_000;
 
-/// From this share of requests on that have the time of the one before, coarse times are told.
+/// Share of requests with the time of the one before, above which coarse times are reported.
 const SHARED_MIN: f64 = 0.01;
 
-/// A line longer than this is no line of a trace.
+/// Longest line of a trace.
 const LINE_BYTES_MAX: usize = 1 << 20;
 
-/// A time this far ahead of the last one is taken for a fault of the recorder: 30 days.
+/// Longest gap between two times: 30 days. A longer one is taken for a fault of the recorder.
 const GAP_MAX: u64 = 30 * 86_400 * 1_000_000_000;
 
 /// Reads a trace. Iterates over its requests; the first error ends it.
@@ -35,7 +35,7 @@ pub struct Reader {
     vscsi: Vscsi,
     skip_bad_lines: bool,
     line: Vec<u8>,
-    /// Lines or records read.
+    /// Number of lines or records read.
     number: u64,
     state: State,
     clock: Clock,
@@ -51,17 +51,17 @@ struct Counts {
     bad_lines: u64,
     commands: u64,
     empty: u64,
-    /// Requests of another device than the first one's.
+    /// Number of requests to other devices than the first one's.
     elsewhere: u64,
 }
 
 /// Turns a recorder's times into times since the first request that never run backwards.
 #[derive(Clone, Copy, Debug, Default)]
 struct Clock {
-    /// What reads as `last`: a recorder's time and ours.
+    /// A recorder's time and ours at the same moment.
     base: Option<(u64, u64)>,
     last: u64,
-    /// The time before, if it was far off: one such is a fault, two in a row are a new count.
+    /// The time before, if it was far off. A single such time is a fault; two in a row start a new count.
     far: Option<u64>,
     odd: u64,
 }
@@ -88,14 +88,14 @@ impl Clock {
     }
 }
 
-/// How fine the times of requests are.
+/// The resolution of the times of requests.
 #[derive(Clone, Copy, Debug, Default)]
 struct Steps {
-    /// The greatest step that all times are multiples of; 0 where all are the same.
+    /// The greatest step of which all times are multiples; 0 if all are the same.
     step_ns: u64,
     last_ns: u64,
     requests: u64,
-    /// Requests with the time of the one before.
+    /// Number of requests with the time of the one before.
     shared: u64,
 }
 
@@ -104,7 +104,7 @@ impl Steps {
         self.shared += u64::from(self.requests > 0 && at == self.last_ns);
         self.requests += 1;
         self.last_ns = at;
-        // Euclid; nearly always the step holds, and one division shows it.
+        // Euclid's algorithm. Nearly always the step stays the same, which one division shows.
         let (mut step, mut rest) = (at, self.step_ns);
         while rest > 0 {
             (step, rest) = (rest, step % rest);
@@ -112,7 +112,7 @@ impl Steps {
         self.step_ns = step;
     }
 
-    /// The step and how many requests share a time, in a sentence, where latencies would be those of the rounding.
+    /// A sentence with the step and the number of requests that share a time, if rounding would decide the latencies.
     fn told(&self) -> Option<String> {
         let is_coarse = self.step_ns >= FINE_NS && self.shared as f64 > SHARED_MIN * self.requests as f64;
         is_coarse.then(|| {
@@ -130,7 +130,7 @@ impl Steps {
 }
 
 impl Reader {
-    /// The trace at `path`; `-` is stdin.
+    /// Opens the trace at `path`; `-` is stdin.
     ///
     /// # Errors
     /// It cannot be read, or no format fits.
@@ -138,7 +138,7 @@ impl Reader {
         Self::open_stopped_by(path, options, Arc::default())
     }
 
-    /// As [`Reader::open`], with the flag of [`Reader::stopped_by`]. It also ends waiting for the first bytes.
+    /// As [`Reader::open`], with the flag of [`Reader::stopped_by`], which also stops waiting for the first bytes.
     ///
     /// # Errors
     /// As [`Reader::open`].
@@ -146,7 +146,7 @@ impl Reader {
         Self::new(Input::open(path, &stop)?, options, stop)
     }
 
-    /// A trace from any bytes, called `name` in messages.
+    /// Reads a trace from any bytes. Messages call it `name`.
     ///
     /// # Errors
     /// As [`Reader::open`].
@@ -193,13 +193,13 @@ impl Reader {
         })
     }
 
-    /// Gives the reader a flag. Once it is true, the trace ends with [`TraceError::Interrupted`].
+    /// Sets a stop flag. Once it is true, the trace ends with [`TraceError::Interrupted`].
     #[must_use]
     pub fn stopped_by(self, stop: Arc<AtomicBool>) -> Self {
         Self { stop, ..self }
     }
 
-    /// What it is called and that its requests have no time of arrival, in a sentence; `None` where they have.
+    /// A sentence that names it and says that its requests have no time of arrival; `None` if they have.
     pub fn timeless(&self) -> Option<String> {
         let format = self.format();
         format.is_timeless().then(|| format!("{}: requests of format {format} have no time of arrival", self.name))
@@ -210,7 +210,7 @@ impl Reader {
         self.rules.format
     }
 
-    /// How much of its file is read, between 0 and 1; `None` where that is not known.
+    /// The share of its file that is read, between 0 and 1; `None` if that is not known.
     pub fn share_read(&self) -> Option<f64> {
         self.read.as_ref().map(|read| read.share())
     }
@@ -220,7 +220,7 @@ impl Reader {
         &self.name
     }
 
-    /// What was assumed, and what was odd so far, in sentences.
+    /// What was assumed, and what was unusual so far, in sentences.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.rules.format == Format::Lis {
@@ -250,7 +250,7 @@ impl Reader {
         notes
     }
 
-    /// That the times so far are too coarse to be replayed, in a sentence; `None` where they are not.
+    /// A sentence that the times so far are too coarse to be replayed; `None` if they are not.
     pub fn coarse_times(&self) -> Option<String> {
         self.steps.told()
     }
@@ -258,7 +258,7 @@ impl Reader {
     /// The next request, `None` at the end.
     fn read(&mut self) -> Result<Option<Request>, TraceError> {
         loop {
-            // Here, for lines that hold no request may follow each other for gigabytes.
+            // Checked here, since there may be gigabytes of lines without a request.
             if self.stop.load(Ordering::Relaxed) {
                 return Err(TraceError::Interrupted { name: self.name.clone() });
             }

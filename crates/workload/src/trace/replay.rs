@@ -1,4 +1,4 @@
-//! A trace as a drive's work: pages instead of bytes, looped if wanted.
+//! Replays a trace on a drive: in pages instead of bytes, and looped if wanted.
 
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::sync::{Arc, Mutex};
@@ -12,33 +12,33 @@ use super::spans::Spans;
 use super::{Reader, TraceError};
 use crate::{Batch, Op, Pace, Progress, Request, Source, SourceError};
 
-/// A decoded trace stays in memory up to here and goes to a temporary file beyond.
+/// Largest decoded trace that stays in memory. Larger ones go to a temporary file.
 const SPOOL_BYTES: usize = 64 << 20;
 
-/// Most requests of a decoded trace that are held as the drive takes them, 32 bytes each; longer ones are decoded again each time.
+/// Most requests of a decoded trace that are held in the drive's pages, 32 bytes each. Longer traces are decoded again in each round.
 const HELD_MAX: u64 = 1 << 20;
 
-/// How a trace meets a drive.
+/// How a trace is replayed on a drive.
 #[derive(Clone, Copy, Debug)]
 pub struct Replay {
     /// Bytes of a logical page.
     pub page_bytes: u64,
     /// Logical pages of the drive.
     pub logical_pages: u32,
-    /// Rank among the touched pages, in address order; else the page modulo the logical pages.
+    /// Whether a page becomes its rank among the touched pages, in address order, instead of its number modulo the logical pages.
     pub compact: bool,
-    /// Start over at the end.
+    /// Whether it starts over at the end.
     pub looped: bool,
-    /// Of the addresses, one chunk of [`CHUNK_BYTES`] in so many is kept, at least 1; what is left moves together.
+    /// One in `sample` chunks of [`CHUNK_BYTES`] of the addresses is kept, and the kept ones are moved together. At least 1.
     pub sample: u32,
 }
 
-/// A stretch of addresses that sampling keeps or leaves out as one: long enough for the requests of most traces, short enough
+/// Size of the chunks of addresses that sampling keeps or leaves out: large enough for the requests of most traces, small enough
 /// that even a small footprint has many.
 pub const CHUNK_BYTES: u64 = 64 << 10;
 
 impl Replay {
-    /// How many pages of those below `page` are kept.
+    /// Number of kept pages below `page`.
     fn kept_below(&self, page: u64) -> u64 {
         if self.sample <= 1 {
             return page;
@@ -48,21 +48,21 @@ impl Replay {
         page / round * chunk + (page % round).min(chunk)
     }
 
-    /// The pages of a request: all that reads and writes touch, all that trims cover whole; of those, what is kept.
+    /// The kept pages of a request: all that a read or write touches, or all that a trim covers whole.
     fn pages(&self, request: &Request) -> (u64, u64) {
         let (first, end) = pages(request, self.page_bytes);
         debug_assert!(first <= end, "a request ends no earlier than it begins");
         (self.kept_below(first), self.kept_below(end))
     }
 
-    /// Whether a request is left out whole.
+    /// Whether the whole request is left out.
     fn leaves_out(&self, request: &Request) -> bool {
         let (first, end) = self.pages(request);
         self.sample > 1 && first == end && request.op != Op::Flush
     }
 }
 
-/// Adds up how fast a trace writes.
+/// Sums up the pace of a trace.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     pages: u64,
@@ -85,7 +85,7 @@ impl Tally {
     }
 }
 
-/// How fast a trace writes on a drive, by its own times; `None` where it has none, or all of it comes at once.
+/// The pace at which a trace writes on a drive, by its own times; `None` if it has no times, or all are the same.
 ///
 /// # Errors
 /// The trace does not parse.
@@ -103,38 +103,38 @@ pub struct TraceSource {
     replay: Replay,
     requests: Requests,
     ranks: Option<Arc<Ranks>>,
-    /// What is left of the request that is being handed out, with its time of arrival.
+    /// The rest of the request that is being given out, with its time of arrival.
     rest: Option<Met>,
-    /// Arrival of the last request, and what is added to those of the present round.
+    /// Arrival of the last request, and the time that is added to those of the present round.
     last_at: u64,
     round_at: u64,
-    /// Requests of the present round that were taken.
+    /// Number of requests taken in the present round.
     met: u64,
     name: String,
     /// Whether there was a read or write yet.
     moved: bool,
-    /// Decoded whole, it holds no write.
+    /// Whether the trace is decoded whole and holds no write.
     writeless: bool,
-    /// That its format has no times, in a sentence.
+    /// A sentence that its format has no times.
     timeless: Option<String>,
-    /// What the reader noted of a trace that is decoded whole.
+    /// Notes of the reader on a trace that is decoded whole.
     notes: Vec<String>,
-    /// What it noted of the times of such a trace.
+    /// The reader's note on the times of such a trace.
     coarse_times: Option<String>,
-    /// Of the whole trace where it is decoded, else of what was read so far.
+    /// The tally of the whole trace if it is decoded, otherwise of what was read so far.
     tally: Tally,
 }
 
 enum Requests {
-    /// Straight from the file: read once.
+    /// Read once, directly from the file.
     Once(Box<Reader>),
-    /// Decoded once, replayed from there.
+    /// Decoded once, and replayed from the decoded copy.
     Spooled { bytes: Box<BufReader<Cursor>>, state: State },
-    /// The same, of a short one.
+    /// Decoded once, and held in the drive's pages, for a short trace.
     Held { all: Arc<[Met]>, next: usize },
 }
 
-/// A request as it meets the drive: its time in the trace, and its pages from `first` up to `end`, modulo not yet taken.
+/// A request for the drive: its time in the trace, and its pages from `first` up to `end`, before the modulo.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Met {
     at: u64,
@@ -143,7 +143,7 @@ struct Met {
     end: u64,
 }
 
-/// A place in a decoded trace, which is shared by all sources of it.
+/// A place in a decoded trace. All sources of the trace share the decoded copy.
 struct Cursor {
     spool: Arc<Mutex<SpooledTempFile>>,
     at: u64,
@@ -178,7 +178,7 @@ impl Seek for Cursor {
 }
 
 impl TraceSource {
-    /// The trace of `reader` on a drive.
+    /// Makes the source that replays the trace of `reader` on a drive.
     ///
     /// # Errors
     /// The trace does not parse, holds no read or write, or touches more pages than the drive has.
@@ -186,7 +186,7 @@ impl TraceSource {
         Self::holding(reader, replay, HELD_MAX)
     }
 
-    /// The same, where a decoded trace of up to so many requests is held.
+    /// The same, with decoded traces of up to `held_max` requests held.
     pub(super) fn holding(reader: Reader, replay: Replay, held_max: u64) -> Result<Self, TraceError> {
         let name = reader.name().to_owned();
         let timeless = reader.timeless();
@@ -221,7 +221,10 @@ impl TraceSource {
             }
         }
         if moved == 0 && replay.sample > 1 && tally.last_at > 0 {
-            return Err(unusable(format!("of its addresses no read or write is left, one chunk in {}", replay.sample)));
+            return Err(unusable(format!(
+                "no read or write is left of its addresses, of which one chunk in {} is kept",
+                replay.sample
+            )));
         }
         if moved == 0 {
             return Err(unusable(NOTHING.to_owned()));
@@ -258,7 +261,7 @@ impl TraceSource {
         source.held(kept as usize).map_err(|error| TraceError::Unusable { name, reason: error.to_string() })
     }
 
-    /// The same source with all its requests as they meet the drive. They are decoded here, once for all rounds.
+    /// The same source with all requests held in the drive's pages. They are decoded here, once for all rounds.
     fn held(mut self, count: usize) -> Result<Self, SourceError> {
         let mut all = Vec::with_capacity(count);
         for _ in 0..count {
@@ -268,7 +271,7 @@ impl TraceSource {
         Ok(self)
     }
 
-    /// A trace that is read once, straight from its file.
+    /// Makes a source that reads a trace once, directly from its file.
     fn once(reader: Reader, replay: Replay) -> Self {
         Self {
             name: reader.name().to_owned(),
@@ -288,8 +291,8 @@ impl TraceSource {
         }
     }
 
-    /// Another source of the same trace, from its start on; `None` of one that is read straight from its file. Both use
-    /// one decoded copy.
+    /// Makes another source of the same trace, from its start on; `None` if it is read directly from its file. Both use
+    /// the same decoded copy.
     pub fn restarted(&self) -> Option<Self> {
         let requests = match &self.requests {
             Requests::Once(_) => return None,
@@ -301,7 +304,7 @@ impl TraceSource {
         Some(Self { rest: None, last_at: 0, round_at: 0, met: 0, moved: true, ..self.with(requests) })
     }
 
-    /// The same source with these requests before it.
+    /// A copy of the source, with `requests` in place of its own.
     fn with(&self, requests: Requests) -> Self {
         Self {
             replay: self.replay,
@@ -321,20 +324,20 @@ impl TraceSource {
         }
     }
 
-    /// Times of the next round come after those of this one.
+    /// Begins the next round, with times after those of this one.
     fn begin_round(&mut self) {
-        // What a sample leaves out still takes its time.
+        // Requests that a sample leaves out still take their time.
         let whole = self.round_at.saturating_add(self.tally.last_at);
         self.round_at = if self.replay.sample > 1 { whole } else { self.last_at };
         self.met = 0;
     }
 
-    /// The next request of a trace that is not held, those that are left out among them.
+    /// The next request of a trace that is not held, including those that are left out.
     fn next_request(&mut self) -> Result<Option<Request>, SourceError> {
         let (bytes, state) = match &mut self.requests {
             Requests::Once(reader) => {
                 return match reader.next().transpose() {
-                    // Whoever set the flag ends the run and asks no further.
+                    // The caller that set the flag ends the run and needs no more requests.
                     Err(TraceError::Interrupted { .. }) => {
                         self.moved = true;
                         Ok(None)
@@ -369,7 +372,7 @@ impl TraceSource {
         SourceError(format!("{}: its decoded copy is damaged: {reason}", self.name))
     }
 
-    /// The next request that meets the drive.
+    /// The next request for the drive.
     fn next_met(&mut self) -> Result<Option<Met>, SourceError> {
         if let Requests::Held { all, next } = &mut self.requests {
             if let Some(met) = all.get(*next) {
@@ -395,9 +398,9 @@ impl TraceSource {
         };
         let (first, end) = self.replay.pages(&request);
         let (first, end) = match &self.ranks {
-            // Ranks are in address order, so that what is touched of a stretch is a stretch.
+            // Ranks are in address order, so that the touched pages of a range are a range of ranks.
             Some(ranks) => (ranks.below(first), ranks.below(end)),
-            // Pages that come up again in one trim are gone already.
+            // Pages that occur again in one trim are trimmed already.
             None if request.op == Op::Trim => (first, end.min(first.saturating_add(self.logical()))),
             None => (first, end),
         };
@@ -410,7 +413,7 @@ impl TraceSource {
         }
         let Some(met) = self.next_met()? else { return Ok(None) };
         self.met += 1;
-        // An odd timestamp that goes back counts as the one before it.
+        // A timestamp that goes back counts as the one before it.
         let at = self.round_at.saturating_add(met.at).max(self.last_at);
         self.last_at = at;
         self.moved |= matches!(met.op, Op::Read | Op::Write);
@@ -422,8 +425,8 @@ impl TraceSource {
     }
 }
 
-/// Adds the pages from `first` up to `end`, each modulo the logical pages. A trim may have millions of them, so that a division
-/// a page would take longer than the drive does: one divides once for each stretch that does not wrap.
+/// Adds the pages from `first` up to `end`, each modulo the logical pages. A trim may have millions of pages, for which a division
+/// each would take longer than the drive itself. It therefore divides once for each range that does not wrap.
 fn add_modulo(pages: &mut Vec<u32>, first: u64, end: u64, logical: u32) {
     let mut next = first;
     while next < end {
@@ -435,10 +438,10 @@ fn add_modulo(pages: &mut Vec<u32>, first: u64, end: u64, logical: u32) {
     }
 }
 
-/// What is wrong with a trace that gives a drive nothing to do.
+/// The message about a trace without work for a drive.
 const NOTHING: &str = "it holds no read or write";
 
-/// Pages of a request: all that reads and writes touch, all that trims cover whole.
+/// The pages of a request: all that a read or write touches, or all that a trim covers whole.
 fn pages(request: &Request, page_bytes: u64) -> (u64, u64) {
     let end = request.offset + request.length;
     match request.op {
@@ -486,7 +489,7 @@ impl Source for TraceSource {
         let mut met = self.met;
         archive.field("trace.met", &mut met)?;
         if archive.is_reading() {
-            // A round that begins anew sets it to 0.
+            // A new round sets it to 0.
             self.met = met;
             for number in 0..met {
                 let next = self.next_met().map_err(|error| ArchiveError::Unsaved(error.to_string()))?;
@@ -558,13 +561,13 @@ impl Source for TraceSource {
     }
 }
 
-/// Which pages are touched: a bit each, by words of 64 pages.
+/// The touched pages: one bit each, in words of 64 pages.
 #[derive(Debug, Default)]
 struct Touched(Spans<u64>);
 
 impl Touched {
     fn add(&mut self, first: u64, end: u64) {
-        // Words that are covered whole lie from `whole` up to `tail`.
+        // Words that are covered whole are from `whole` up to `tail`.
         let (whole, tail) = (first.div_ceil(64), end / 64);
         if whole > tail {
             return self.add_part(tail, first % 64, end % 64);
@@ -596,17 +599,17 @@ impl Touched {
     }
 }
 
-/// Words in a row whose pages are touched alike.
+/// Successive words with the same touched pages.
 #[derive(Debug)]
 struct WordRun {
     first: u64,
     words: u64,
     bits: u64,
-    /// Touched pages below the first word.
+    /// Number of touched pages below the first word.
     before: u64,
 }
 
-/// How many touched pages lie below any page.
+/// Ranks of pages: the number of touched pages below any page.
 #[derive(Debug)]
 struct Ranks {
     runs: Vec<WordRun>,

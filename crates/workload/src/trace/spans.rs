@@ -1,11 +1,11 @@
-//! A value for every cell of an endless row, where neighbors that are alike share one entry.
+//! A value for every cell of an endless row. Neighbors with equal values share one entry.
 //!
-//! Memory grows with the number of changes and never beyond one entry a cell, so that a request of gigabytes costs as
-//! much as one of a page.
+//! Memory grows with the number of changes, up to one entry for each cell, so that a request of gigabytes costs the
+//! same as one of a page.
 
 use std::collections::BTreeMap;
 
-/// Values of cells that were changed; the others have none. Each entry is the first cell with the end of its stretch.
+/// Values of cells that were changed; other cells have none. Each entry is the first cell of a stretch, with its end and value.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Spans<T>(BTreeMap<u64, (u64, T)>);
 
@@ -20,7 +20,7 @@ impl<T: Clone + Default> Spans<T> {
             && let Some((start, (stop, value))) = self.0.range_mut(..=first).next_back()
             && (*start, *stop) == (first, end)
         {
-            // The common case of small requests: one search.
+            // The common case of small requests needs one search.
             return change(value);
         }
         self.split(first);
@@ -44,7 +44,7 @@ impl<T: Clone + Default> Spans<T> {
         }
     }
 
-    /// Makes a stretch begin at `at`, if one lies across it.
+    /// Splits the stretch that contains `at`, if any, so that one begins there.
     fn split(&mut self, at: u64) {
         if let Some((_, (end, value))) = self.0.range_mut(..at).next_back()
             && *end > at
@@ -60,7 +60,7 @@ impl<T: Clone + Default> Spans<T> {
         self.0.iter().map(|(first, (end, value))| (*first, end - first, value))
     }
 
-    /// Number of stretches: what memory grows with.
+    /// Number of stretches, with which memory grows.
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }

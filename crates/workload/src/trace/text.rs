@@ -1,11 +1,11 @@
-//! Formats of lines. Parsing works on bytes and allocates nothing.
+//! Line formats. Parsing works on bytes and allocates nothing.
 
 use wane_units::Fnv;
 
 use super::{Arrival, Assume, Format, SECTOR, has_place};
 use crate::{Op, Request};
 
-/// What a line holds.
+/// The content of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Line {
     /// A request.
@@ -14,9 +14,9 @@ pub(super) enum Line {
     Ignored,
     /// A SCSI command that neither moves nor frees data.
     Command,
-    /// A request that no drive has a place for.
+    /// A request that does not fit on any drive.
     Beyond,
-    /// It should parse and does not.
+    /// A line that should parse but does not.
     Bad,
 }
 
@@ -25,12 +25,12 @@ pub(super) enum Line {
 pub(super) struct Rules {
     pub(super) format: Format,
     pub(super) assume: Assume,
-    /// The event of blkparse that counts: `D`, or `Q` where there are none.
+    /// The event of blkparse that counts: `D`, or `Q` if there are none.
     pub(super) event: u8,
 }
 
 impl Rules {
-    /// Reads one line, without its end.
+    /// Parses one line, without its line end.
     pub(super) fn parse(&self, line: &[u8], number: u64) -> Line {
         let line = line.trim_ascii();
         if line.is_empty() {
@@ -45,7 +45,7 @@ impl Rules {
             Format::Lis => lis(line, self.assume),
             Format::FioIolog2 => return fio(line, Timed::No),
             Format::FioIolog3 => return fio(line, Timed::Yes),
-            // A header line is common in published copies of these.
+            // Published copies of these often have a header line.
             Format::Msr | Format::Spc | Format::Alibaba | Format::Tencent if number == 1 && is_header(line) => {
                 return Line::Ignored;
             }
@@ -59,7 +59,7 @@ impl Rules {
     }
 }
 
-/// A request of `offset` and `length` times `unit` bytes.
+/// Makes a request of `offset` and `length` times `unit` bytes.
 fn request(at: Option<u64>, device: u64, op: Op, unit: u64, [offset, length]: [u64; 2]) -> Line {
     match (offset.checked_mul(unit), length.checked_mul(unit)) {
         (Some(offset), Some(length)) if has_place(op, offset, length) => {
@@ -112,7 +112,7 @@ fn whole(text: &[u8]) -> Option<u64> {
     })
 }
 
-/// Seconds with a fraction, in nanoseconds; digits beyond them are dropped.
+/// Parses seconds with a fraction into nanoseconds. Further digits are dropped.
 fn seconds(text: &[u8]) -> Option<u64> {
     let (whole_part, fraction) = match text.iter().position(|byte| *byte == b'.') {
         Some(point) => (&text[..point], &text[point + 1..]),
@@ -156,7 +156,7 @@ pub(super) fn scsi(opcode: u32) -> Option<Op> {
 
 fn cloudphysics(line: &[u8]) -> Option<Line> {
     let mut cells = cells(line);
-    // Of vSCSI, whose records these are. It also tells the format from others of five numbers.
+    // The version of vSCSI, whose records these are. It also distinguishes the format from others of five numbers.
     matches!(whole(cells.next()?)?, 1 | 2).then_some(())?;
     let at = seconds(cells.next()?)?;
     let opcode = u8::from_str_radix(std::str::from_utf8(cells.next()?).ok()?, 16).ok()?;
@@ -169,7 +169,7 @@ fn cloudphysics(line: &[u8]) -> Option<Line> {
 }
 
 fn blkparse(line: &[u8], event: u8) -> Line {
-    // What is no event at all belongs to the summary behind the events.
+    // A line that is no event belongs to the summary after the events.
     let mut words = Words(line);
     let Some(name) = words.next().filter(|word| is_device(word)) else { return Line::Ignored };
     let device = device(name);
@@ -198,7 +198,7 @@ fn blkparse(line: &[u8], event: u8) -> Line {
         };
         match words.next()? {
             b"+" => Some(request(Some(at), device, op, SECTOR, [sector, whole(words.next()?)?])),
-            // A command that was passed through: its bytes stand where the extent would.
+            // A pass-through command, which has its bytes in place of the extent.
             [b'(' | b'[', ..] => Some(Line::Ignored),
             _ => None,
         }

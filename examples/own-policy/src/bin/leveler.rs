@@ -1,7 +1,7 @@
 //! A wear leveler from outside the tree: cold data move under worn blocks.
 //!
-//! When garbage collection has just freed a block that is much more worn than the least worn closed block, the data of
-//! that one move into it. Run it with `cargo run --release -p own-policy --bin leveler`.
+//! When garbage collection has just freed a block that is much more worn than the least worn closed block, the data of the least
+//! worn block move into it. Run it with `cargo run --release -p own-policy --bin leveler`.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use wane_units::SuperblockId;
 struct ColdUnderWorn {
     /// Erases by which the freed block must be ahead.
     lead: u32,
-    /// The closed blocks by erase count, kept from what the policy hears: no ask scans the drive.
+    /// The closed blocks by erase count, updated from events, so that no decision scans the drive.
     closed: BTreeSet<(u32, SuperblockId)>,
 }
 
@@ -33,7 +33,7 @@ impl WearLevelPolicy for ColdUnderWorn {
             BlockEvent::Closed => {
                 self.closed.insert((erase_count, block));
             }
-            // The count is the one after the erase; the block closed with one less.
+            // The count is the one after the erase; the block was closed with one less.
             BlockEvent::Erased(_) => {
                 self.closed.remove(&(erase_count - 1, block));
             }
@@ -43,7 +43,7 @@ impl WearLevelPolicy for ColdUnderWorn {
 }
 // ANCHOR_END: policy
 
-/// Four fifths of the data are written once and then lie still, in blocks that nothing else would ever erase.
+/// Four fifths of the data are written once and then stay, in blocks that nothing else would ever erase.
 const SCENARIO: &str = "
 [drive]
 preset = 'tiny'

@@ -1,4 +1,4 @@
-//! A placement and an allocation policy from outside the tree: data that are rewritten soon and data that stay get blocks of
+//! A placement and an allocation policy from outside the tree. Data that are rewritten soon and data that stay get blocks of
 //! their own, and data that stay get the most worn ones.
 //!
 //! Run it with `cargo run --release -p own-policy --bin placement`.
@@ -16,7 +16,7 @@ const SOON: StreamId = StreamId(0);
 const LATE: StreamId = StreamId(1);
 
 // ANCHOR: policy
-/// Tells data that are overwritten soon from the rest by when their unit was last written.
+/// Separates data that are overwritten soon from the rest by the time since their unit was last written.
 #[derive(Clone)]
 struct ByInterval {
     /// Host units within which a unit counts as overwritten soon.
@@ -40,7 +40,7 @@ impl PlacementPolicy for ByInterval {
         if last > 0 && write.now + 1 - last <= self.soon { SOON } else { LATE }
     }
 
-    /// What garbage collection still finds valid was not overwritten soon.
+    /// Data that garbage collection still finds valid were not overwritten soon.
     fn relocated(&mut self, _run: &RelocatedRun) -> StreamId {
         LATE
     }
@@ -49,7 +49,7 @@ impl PlacementPolicy for ByInterval {
         LATE
     }
 
-    /// Its answers differ from request to request, so each is to be asked about.
+    /// Its answers differ from request to request, so it must be asked for each.
     fn needs(&self) -> Needs {
         Needs { requests: true, ..Needs::default() }
     }

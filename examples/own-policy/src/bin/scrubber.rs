@@ -16,7 +16,7 @@ struct AfterRereads {
 
 impl ScrubPolicy for AfterRereads {
     fn next(&mut self, view: &ScrubView<'_>) -> Option<Action> {
-        // Only a read brings re-reads, so the blocks that were read since the last ask are all that can be due.
+        // Only reads cause re-reads, so that only blocks read since the last call can be due.
         view.touched()
             .find(|block| view.health(*block).rereads >= self.rereads && view.valid(*block).is_some())
             .map(Action::Relocate)
@@ -24,7 +24,7 @@ impl ScrubPolicy for AfterRereads {
 }
 // ANCHOR_END: policy
 
-/// Worn flash whose data are months old: they need re-reads, fresh data hardly.
+/// Worn flash whose data are months old and need re-reads; fresh data hardly do.
 const SCENARIO: &str = "
 [drive]
 preset = 'tiny'

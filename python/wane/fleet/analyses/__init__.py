@@ -1,9 +1,9 @@
-"""What 002 found out of its fleets (chapters 4 and 7), as functions on anybody's.
+"""The analyses of 002 (chapters 4 and 7), as functions on the records of any fleet.
 
-Each takes a ``pandas.DataFrame`` with a row a drive and day (or hour), sorted by ``serial`` and then by ``date`` (or ``time``), with ``model``,
-``failure`` (true on the last record of a drive that failed) and attributes as numeric columns; NaN is missing. Each answers with a frozen
-dataclass: ``table()`` is a ``pandas.DataFrame``, ``plot()`` draws on Matplotlib, ``to_dict()`` is what JSON takes. What a fleet cannot
-answer is an ``AnalysisError``.
+Each takes a ``pandas.DataFrame`` with a row for each drive and day (or hour), sorted by ``serial`` and then by ``date`` (or ``time``), with
+``model``, ``failure`` (true on the last record of a drive that failed) and attributes as numeric columns; NaN is missing. Each returns a frozen
+dataclass: ``table()`` is a ``pandas.DataFrame``, ``plot()`` draws with Matplotlib, ``to_dict()`` gives plain data for JSON. If a fleet has no
+answer, that is an ``AnalysisError``.
 
     >>> from wane.fleet import analyses
     >>> found = analyses.transitions(records, attributes=["smart_173_raw", "smart_233_raw"])

@@ -1,4 +1,4 @@
-"""K-means and its elbow: how many groups points fall into, numbered in an order that does not depend on the draw."""
+"""K-means and its elbow: finds the number of groups of points, and numbers groups in an order that does not depend on the draw."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from wane.plot import COLORS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Starts of k-means, of which the best is kept.
+#: Number of starts of k-means, of which the best is kept.
 RESTARTS = 20
 
-#: Clusters are fitted to so many points at most, drawn without regard to drives; all points are then told their cluster.
+#: Most points to which clusters are fitted, drawn without regard to drives; then every point gets its cluster.
 FITTED_MAX = 20_000
 
-#: The elbow is looked for up to so many clusters.
+#: Most clusters among which the elbow is searched.
 CLUSTERS_MAX = 10
 
 
 @dataclass(frozen=True, eq=False)
 class Elbow(Analysis):
-    """What more clusters gain (002, figures 4.6 and 4.7).
+    """Gain from more clusters (002, figures 4.6 and 4.7).
 
     Attributes:
         clusters: Numbers of clusters, from 1 on.
         distortions: The mean Euclidean distance of a point to its centroid, in scaled units.
-        chosen: Where the curve lies farthest below the chord from its first to its last point (Satopää et al., "Finding a 'Kneedle' in a Haystack",
-            2011).
-        bend: Where its second difference is largest. On states in a row that is 2, however many there are: the first cut gains most.
+        chosen: The number at which the curve lies farthest below the chord from its first to its last point (Satopää et al., "Finding a 'Kneedle' in
+        a Haystack", 2011).
+        bend: The number with the largest second difference. For states in a row it is always 2, since the first cut gains most.
     """
 
     clusters: tuple[int, ...]
@@ -43,7 +43,7 @@ class Elbow(Analysis):
     bend: int
 
     def table(self) -> Frame:
-        """A row a number of clusters: clusters, distortion."""
+        """A row for each number of clusters: clusters, distortion."""
         return library("pandas").DataFrame({"clusters": self.clusters, "distortion": self.distortions})
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -61,8 +61,8 @@ class Clusters:
     """Clusters of points.
 
     Attributes:
-        labels: Of each point, its cluster.
-        centroids: Shape (clusters, dimensions), the one nearest to the origin's corner first: by the sum over dimensions.
+        labels: The cluster of each point.
+        centroids: Centroids of shape (clusters, dimensions), ordered by the sum over dimensions, the least first.
         distortion: The mean Euclidean distance of a point to its centroid.
     """
 
@@ -75,8 +75,8 @@ def clusters_of(points: Numbers, count: int, seed: int, name: str) -> Clusters:
     """Groups points by k-means with k-means++ starts.
 
     Args:
-        points: Shape (points, dimensions), scaled.
-        count: How many clusters, at most the number of different points.
+        points: Scaled points of shape (points, dimensions).
+        count: Number of clusters, at most the number of different points.
         seed: The seed.
         name: The stream's name.
     """
@@ -94,13 +94,13 @@ def clusters_of(points: Numbers, count: int, seed: int, name: str) -> Clusters:
 
 
 def nearest(points: Numbers, centroids: Numbers) -> Counts:
-    """Of each point the cluster whose centroid is nearest."""
+    """The cluster of each point: that of the nearest centroid."""
     found: Counts = library("scipy.spatial").KDTree(centroids).query(points)[1].astype(np.int64)
     return found
 
 
 def elbow_of(points: Numbers, seed: int, name: str, user: str) -> Elbow:
-    """Looks for the number of clusters beyond which more gain little.
+    """Finds the number of clusters beyond which more clusters gain little.
 
     Raises:
         AnalysisError: There are fewer than 4 different points.

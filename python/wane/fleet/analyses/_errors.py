@@ -1,4 +1,4 @@
-"""What the analyses refuse."""
+"""The error of the analyses."""
 
 from wane._errors import FleetError
 

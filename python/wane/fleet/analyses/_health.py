@@ -1,4 +1,4 @@
-"""Health values: attributes on one scale, on which low is bad (002, section 7.3; the scale of the Backblaze variant is section 7.5's)."""
+"""Health values: attributes on one scale, on which low is bad (002, section 7.3; section 7.5 for the scale of the Backblaze variant)."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ Spread: TypeAlias = Literal["linear", "log"]
 #: The ends of the study's scale.
 BOUNDS = (-1.0, 1.0)
 
-#: Attributes that tell failures apart, as far as records have them: RSC, RUE, SUT, HFW, USC, SDEC and pending sectors (002, sections 7.2 and 7.5).
-#: Power-on hours are none of them: clusters by age are no types of failure.
+#: Attributes that distinguish failures, if records have them: RSC, RUE, SUT, HFW, USC, SDEC and pending sectors (002, sections 7.2 and 7.5).
+#: Power-on hours are not among them, because clusters by age are no types of failure.
 DISK_ATTRIBUTES = (5, 187, 3, 189, 198, 183, 197)
 
 
-#: An attribute is chosen where this share of the drives has it: vendors and models differ, and who lacks one is left out.
+#: Share of the drives that must have an attribute for it to be chosen: vendors and models differ, and drives without a chosen one are left out.
 KNOWN_MIN = 0.5
 
 
 @dataclass(frozen=True)
 class Scale:
-    """Makes health values of attributes: linear, from the worst value of the fitted records to the best.
+    """Turns attributes into health values, linearly from the worst value of the fitted records to the best.
 
     Attributes:
         attributes: The columns.
-        least: Their least values in the records that it was fitted to.
+        least: Their least values in the records to which the scale was fitted.
         most: Their greatest values.
-        falling: The columns whose low values are bad; of the others the high ones are.
-        low: The health value of the worst.
-        high: The health value of the best.
-        spread: ``"log"`` takes the logarithm of 1 + the value before: raw counts go over decades.
+        falling: The columns whose low values are bad; in the others high values are.
+        low: The health value of the worst value.
+        high: The health value of the best value.
+        spread: ``"log"`` first takes the logarithm of 1 + the value, because raw counts span decades.
     """
 
     attributes: tuple[str, ...]
@@ -51,7 +51,7 @@ class Scale:
     spread: Spread
 
     def __call__(self, frame: Frame) -> Numbers:
-        """Health values of shape (records, attributes). A record beyond the fitted ones is beyond the scale's ends."""
+        """Health values of shape (records, attributes). Values beyond those of the fitted records lie beyond the scale's ends."""
         values = _spread(frame[list(self.attributes)].to_numpy(dtype=float), self.spread)
         shares = (values - np.array(self.least)) / (np.array(self.most) - np.array(self.least))
         good = np.where([name in self.falling for name in self.attributes], shares, 1 - shares)
@@ -78,7 +78,7 @@ def scale_of(
     """Fits the scale to records.
 
     Raises:
-        AnalysisError: An attribute is constant, the ends are not in order, or a logarithm is asked of negative values.
+        AnalysisError: An attribute is constant, the ends are not in order, or values for a logarithm are negative.
     """
     if spread not in ("linear", "log"):
         raise AnalysisError(f"{user}: spread is {spread!r}; it is 'linear' or 'log'")
@@ -123,15 +123,15 @@ def disk_records(
     failed_min: int,
     drives_min: int = 2,
 ) -> tuple[Records, int]:
-    """Checks the records of disks and chooses attributes: those asked for, or those of ``DISK_ATTRIBUTES`` that vary, normalized where they are.
+    """Checks the records of disks and chooses attributes: those asked for, or those of ``DISK_ATTRIBUTES`` that vary, normalized if available.
 
     Drives whose last record lacks one of the attributes are left out.
 
     Returns:
-        The records, and how many drives were left out.
+        The records, and the number of drives that were left out.
 
     Raises:
-        AnalysisError: The records are not what the analysis needs.
+        AnalysisError: The records do not suit the analysis.
     """
     names = list(attributes) if attributes is not None and not isinstance(attributes, str) else attributes
     if names is None:
@@ -149,7 +149,7 @@ def disk_records(
 
 
 def _chosen(frame: Frame, user: str, model: str | None) -> list[str]:
-    """Of each attribute the normalized column if it varies, else the raw one, where half of the drives or more have it in their last record."""
+    """For each attribute the normalized column if it varies, otherwise the raw one, if half of the drives or more have it in their last record."""
     records = records_of(frame, user, model=model)
     known = dict(zip(records.attributes, 1 - np.isnan(records.values()[records.last]).mean(axis=0), strict=True))
     varying = {name for name in records.attributes if known[name] >= KNOWN_MIN and records.frame[name].nunique() > 1}
@@ -164,7 +164,7 @@ def _chosen(frame: Frame, user: str, model: str | None) -> list[str]:
 
 
 def held_out(drives: int, share: float, seed: int, user: str) -> Flags:
-    """Which drives are held out: a share of them, drawn by drive, at least one, and not all.
+    """Draws the drives to hold out: a share of them, at least one, and not all.
 
     Raises:
         AnalysisError: The share is not between 0 and 1, or there are fewer than 2 drives.

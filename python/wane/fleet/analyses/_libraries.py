@@ -1,4 +1,4 @@
-"""The packages that do the mathematics, imported where they are used. All come with the extra ``fleet``; none has types that mypy reads."""
+"""The packages for the mathematics, imported on use. All come with the extra ``fleet``; none has types that mypy reads."""
 
 from __future__ import annotations
 
@@ -35,27 +35,27 @@ def library(module: str) -> ModuleType:
 
 
 def stream(seed: int, name: str) -> np.random.Generator:
-    """A random stream of its own for each use: the same seed and name give the same draws, whatever else is drawn."""
+    """Makes a separate random stream for each use: the same seed and name give the same draws, whatever else is drawn."""
     return np.random.default_rng([seed, crc32(name.encode())])
 
 
 def state(seed: int, name: str) -> int:
-    """The seed that scikit-learn takes for one named use."""
+    """The seed for one named use of scikit-learn."""
     return int(stream(seed, name).integers(2**31))
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Keeps libraries to one thread: sums over threads depend on their order, and so would the last digits of a result."""
+    """Limits libraries to one thread, because sums over threads, and so the last digits of a result, depend on the order of threads."""
     with library("threadpoolctl").threadpool_limits(limits=1):
         yield
 
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Silences libraries that warn of fits which do not converge; callers judge the fit by what it forecasts.
+    """Silences libraries' warnings about fits that do not converge; callers judge a fit by its forecasts.
 
-    Import them before: some set filters of their own as they are imported.
+    Import the libraries before: some set their own filters on import.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -1,7 +1,7 @@
-"""What attributes are called: columns of a fleet's records, the study's abbreviations, units.
+"""Names of attributes: columns of a fleet's records, the study's abbreviations, units.
 
 Columns are Backblaze's: ``smart_5_raw`` and ``smart_5_normalized``; ``smart_5`` is taken as raw. The names and abbreviations are those of 002,
-chapters 3, 4 and 7. Other columns may be used in every analysis, under the names they have.
+chapters 3, 4 and 7. Other columns may be used in every analysis, under their own names.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from wane.fleet.analyses._errors import AnalysisError
 
 
 class Attribute(NamedTuple):
-    """What a SMART attribute counts.
+    """A SMART attribute.
 
     Attributes:
         short: Its abbreviation in 002.
@@ -71,19 +71,19 @@ _COLUMN = re.compile(r"smart_(\d+)(?:_(raw|normalized))?$")
 
 
 def id_of(column: str) -> int | None:
-    """The attribute's id, ``None`` of a column that is named otherwise."""
+    """The attribute's id; ``None`` for a column with another name."""
     found = _COLUMN.match(column)
     return int(found[1]) if found else None
 
 
 def short(column: str) -> str:
-    """The study's abbreviation of a column's attribute, such as ``RSC``; the column's own name where there is none."""
+    """The study's abbreviation of a column's attribute, such as ``RSC``; the column's own name if there is none."""
     attribute = ATTRIBUTES.get(id_of(column) or 0)
     return attribute.short if attribute else column
 
 
 def label(column: str) -> str:
-    """What an axis says of a column: its name and its unit."""
+    """The label of an axis for a column: its name and its unit."""
     found = _COLUMN.match(column)
     attribute = ATTRIBUTES.get(int(found[1])) if found else None
     if found is None or attribute is None:
@@ -94,12 +94,12 @@ def label(column: str) -> str:
 
 
 def falls_with_harm(column: str) -> bool:
-    """Whether low values are the bad ones: so it is of what vendors normalize, while raw values count harm."""
+    """Whether low values are bad: they are in normalized columns, while raw values count harm."""
     return column.endswith("_normalized")
 
 
 def candidates(number: int) -> tuple[str, str, str]:
-    """The columns in which an attribute may lie, the raw value first."""
+    """The columns that may hold an attribute, the raw value first."""
     return (f"smart_{number}_raw", f"smart_{number}", f"smart_{number}_normalized")
 
 
@@ -107,7 +107,7 @@ def column_of(columns: Sequence[str], number: int, user: str) -> str:
     """The column with the raw value of an attribute.
 
     Raises:
-        AnalysisError: The records have none.
+        AnalysisError: The records have no such column.
     """
     raw, plain, _ = candidates(number)
     for name in (raw, plain):
@@ -120,7 +120,7 @@ def column_of(columns: Sequence[str], number: int, user: str) -> str:
 
 
 def listed(names: Sequence[str], most: int = 12) -> str:
-    """Names for a sentence, the first ``most`` of them."""
+    """Lists names for a message, the first ``most`` of them."""
     if not names:
         return "none"
     more = f" and {len(names) - most} more" if len(names) > most else ""

@@ -1,8 +1,8 @@
-"""A fleet's records, checked once: what each analysis needs of them and refuses.
+"""A fleet's records, checked once for all analyses.
 
-A frame has a row a drive and day, or hour, sorted by ``serial`` and then by ``date`` (or ``time``), with ``model``, ``failure`` (true on the last
-record of a drive that failed) and attributes as numbers, of which NaN is missing. Records after a drive's failure are left out: 002 has the failure
-record as a drive's last.
+A frame has a row for each drive and day, or hour, sorted by ``serial`` and then by ``date`` (or ``time``), with ``model``, ``failure`` (true on the
+last record of a drive that failed) and attributes as numbers; NaN is missing. Records after a drive's failure are left out, since in 002 the failure
+record is a drive's last.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from wane.fleet.analyses._errors import AnalysisError
 from wane.fleet.analyses._libraries import Counts, Flags, Frame, Numbers, library
 from wane.fleet.analyses._names import listed
 
-#: Columns that are no attributes.
+#: Columns that are not attributes.
 RESERVED = ("serial", "model", "failure", "date", "time", "capacity_bytes")
 
 HOUR_NS = 3_600_000_000_000
@@ -31,10 +31,10 @@ class Records:
         frame: The records, numbered from 0.
         attributes: The columns to analyze.
         models: The drives' models, sorted.
-        hours: Of each record, hours since its drive's first record.
-        first: Of each drive, the number of its first record; the drives lie in the records' order.
-        last: Of each drive, the number of its last one, which is its failure record where it failed.
-        failed: Of each drive, whether it failed.
+        hours: Hours of each record since its drive's first record.
+        first: Number of each drive's first record; drives are in the records' order.
+        last: Number of each drive's last record, which is the failure record of a failed drive.
+        failed: Whether each drive failed.
     """
 
     frame: Frame
@@ -52,7 +52,7 @@ class Records:
 
     @property
     def drive(self) -> Counts:
-        """Of each record, the number of its drive."""
+        """The number of each record's drive."""
         return np.repeat(np.arange(self.first.size), self.last - self.first + 1)
 
     def values(self, columns: Sequence[str] | None = None) -> Numbers:
@@ -61,7 +61,7 @@ class Records:
         return found
 
     def of(self, drives: Flags) -> Records:
-        """The records of some drives alone, by a flag for each."""
+        """The records of only some drives, chosen by a flag for each drive."""
         rows = np.repeat(drives, self.last - self.first + 1)
         lengths = (self.last - self.first + 1)[drives]
         last = np.cumsum(lengths) - 1
@@ -89,14 +89,14 @@ def records_of(
 
     Args:
         frame: The records.
-        user: The analysis, for sentences.
-        attributes: The columns to analyze; all numeric ones otherwise.
-        model: The only model to look at; all of them otherwise.
-        drives_min: How many drives the analysis needs.
-        failed_min: How many of them must have failed.
+        user: The analysis, for messages.
+        attributes: The columns to analyze; by default all numeric ones.
+        model: The only model to analyze; by default all models.
+        drives_min: Least number of drives that the analysis needs.
+        failed_min: Least number of failed drives among them.
 
     Raises:
-        AnalysisError: The records are not what the analysis needs.
+        AnalysisError: The records do not suit the analysis.
     """
     time = _check_columns(frame, user)
     kept = frame if model is None else frame[frame["model"] == model]
@@ -142,7 +142,7 @@ def _are(count: int, thing: str) -> str:
 
 
 def _check_columns(frame: Any, user: str) -> str:
-    """Checks that the needed columns are there; the one that says when."""
+    """Checks that the needed columns are there; returns the name of the column of time."""
     pandas = library("pandas")
     if not isinstance(frame, pandas.DataFrame):
         raise AnalysisError(f"{user}: records are a pandas.DataFrame, not {type(frame).__name__}")
@@ -186,13 +186,13 @@ def _attributes(frame: Frame, user: str, asked: Sequence[str] | None) -> tuple[s
 
 
 def _as_floats(frame: Frame, names: Sequence[str]) -> Frame:
-    """Brings columns of pandas' own kinds to NumPy's, in which NaN is the only missing value."""
+    """Converts columns of pandas' own types to NumPy's, in which NaN is the only missing value."""
     kinds = library("pandas").api.types
     return frame.astype({name: float for name in names if kinds.is_extension_array_dtype(frame[name])})
 
 
 def _times(frame: Frame, time: str, user: str) -> Counts:
-    """When each record was taken, in nanoseconds since 1970."""
+    """The time of each record, in nanoseconds since 1970."""
     pandas = library("pandas")
     column = frame[time]
     if pandas.api.types.is_numeric_dtype(column):
@@ -224,7 +224,7 @@ def _failures(frame: Frame, user: str) -> Flags:
 
 
 def _begins(frame: Frame, time: str, nanoseconds: Counts, user: str) -> Flags:
-    """Which records are a drive's first; each drive's must lie together, in order of time, and be of one model."""
+    """Marks the records that are a drive's first. Checks that each drive's records lie together, in order of time, and have one model."""
     serials, models = frame["serial"].to_numpy(), frame["model"].to_numpy()
     begins: Flags = np.r_[True, serials[1:] != serials[:-1]]
     firsts = serials[begins]
@@ -248,7 +248,7 @@ def _begins(frame: Frame, time: str, nanoseconds: Counts, user: str) -> Flags:
 
 
 def _until_failure(begins: Flags, failure: Flags) -> Flags:
-    """Which records are not after their drive's first failure."""
+    """Marks the records that are not after their drive's first failure."""
     before: Counts = np.cumsum(failure) - failure
     alive: Flags = before == np.maximum.accumulate(np.where(begins, before, 0))
     return alive

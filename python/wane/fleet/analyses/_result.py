@@ -1,4 +1,4 @@
-"""What all analyses answer with: a table, a picture, and plain data for JSON."""
+"""The form of all analyses' answers: a table, a picture, and plain data for JSON."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from wane.plot import SIZE, STYLE
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Marks a field that goes by the records and stays out of ``to_dict``: it would be as long as the fleet's data.
+#: Marks a field with a value for each record, which ``to_dict`` leaves out because it would be as long as the fleet's data.
 HERE: dict[str, bool] = {"plain": False}
 
 
@@ -30,21 +30,21 @@ class Analysis(ABC):
 
     @abstractmethod
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draws the answer, into ``ax`` or a figure of its own.
+        """Draws the answer, into ``ax`` or a new figure.
 
         Raises:
             MissingExtraError: Matplotlib is not installed.
         """
 
     def to_dict(self) -> dict[str, Any]:
-        """The answer as plain data: numbers as numbers, what is missing or undefined as ``None``, tables as lists of rows."""
+        """The answer as plain data: numbers as numbers, missing or undefined values as ``None``, tables as lists of rows."""
         fields = dataclasses.fields(self)  # type: ignore[arg-type] # of every answer
         kept = {field.name: getattr(self, field.name) for field in fields if field.metadata.get("plain", True)}
         return {"analysis": type(self).__name__} | {name: plain(value) for name, value in kept.items()}
 
 
 def plain(value: Any) -> Any:
-    """A value as ``json`` writes it."""
+    """Converts a value for ``json``."""
     if isinstance(value, Analysis):
         return value.to_dict()
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -83,7 +83,7 @@ def _counted(index: Any) -> bool:
 
 @contextmanager
 def drawing(ax: Axes | None) -> Iterator[Axes]:
-    """Where to draw: the axes given, or those of a new figure of a column's width, in the style of ``wane.plot``."""
+    """Gives the axes to draw into: the given ones, or those of a new figure of a column's width, in the style of ``wane.plot``."""
     matplotlib = library("matplotlib")
     if ax is not None:
         yield ax

@@ -16,7 +16,7 @@ from wane.plot import COLORS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: What to do about drives whose only sign is one that software makes (002, section 7.4.2).
+#: Advice for drives whose only sign is one that software causes (002, section 7.4.2).
 REMEDIES = {
     "SUT": "keep it: spread its load so that it has no idle time, or keep it spinning (power management)",
     "HFW": "keep it: spread accesses over tracks, or move the head from its track while the reading is abnormal",
@@ -24,7 +24,7 @@ REMEDIES = {
 
 REMEDY_SOURCE = "002, section 7.4.2"
 
-#: What to do about the others (002, sections 7.4.1 and 7.5).
+#: Advice for the other drives (002, sections 7.4.1 and 7.5).
 REPLACE = "copy its data and replace it"
 REPLACE_AT_ONCE = "copy its data at once and replace it: this type leaves no time for a copy"
 
@@ -37,19 +37,19 @@ class Advice(Analysis):
 
     Attributes:
         starts: The thresholds.
-        rows: A row a drive whose last record is at or below one: serial, model, failed, signs (types of failure), health and threshold (of the sign
-            that lies deepest below its own), advice, source.
+        rows: A row for each drive whose last record is at or below a threshold: serial, model, failed, signs (types of failure), health and
+        threshold (of the sign that lies deepest below its threshold), advice, source.
     """
 
     starts: Starts
     rows: Frame
 
     def table(self) -> Frame:
-        """A row a drive."""
+        """A row for each drive."""
         return self.rows
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """A bar a piece of advice."""
+        """A bar for each piece of advice."""
         with drawing(ax) as axes:
             counts = Counter(str(text).partition(":")[0] for text in self.rows["advice"])
             axes.barh(list(counts), list(counts.values()), color=COLORS[0])
@@ -65,19 +65,19 @@ def advice(
     copy_hours: float = COPY_HOURS,
     **options: Unpack[DiskOptions],
 ) -> Advice:
-    """Says of each drive that shows signs of a failure what to do. Source: 002, sections 7.4.1, 7.4.2 and 7.5.
+    """Advises on each drive that shows signs of a failure. Source: 002, sections 7.4.1, 7.4.2 and 7.5.
 
     A drive whose only signs are spin-up time or high-fly writes has a logical failure: it need not be replaced. Any other sign is one of wear or
     damage. Types that leave no time for a copy after their threshold are to be watched from the first change on.
 
     Args:
         frame: The records.
-        rule: How thresholds are found, as in ``starts``.
+        rule: The rule for thresholds, as in ``starts``.
         copy_hours: The time that a copy of the drive takes.
-        options: Those of ``DiskOptions``.
+        options: Options of ``DiskOptions``.
 
     Raises:
-        AnalysisError: As of ``starts``.
+        AnalysisError: As for ``starts``.
     """
     study = study_of(frame, "advice", **options)
     found = starts_in(study, rule, copy_hours, "advice")

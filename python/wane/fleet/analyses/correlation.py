@@ -1,4 +1,4 @@
-"""Which attributes rise together: Spearman's rank correlation with its significance (002, section 4.3, figures 4.1 and 4.2)."""
+"""Correlation of attributes: Spearman's rank correlation with its significance (002, section 4.3, figures 4.1 and 4.2)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from wane.fleet.analyses._result import Analysis, drawing
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Drives that must have both attributes of a pair: of three, one in three orders of ranks is perfect.
+#: Least number of drives with both attributes of a pair: with three drives, one in three orders of ranks is perfect.
 DRIVES_MIN = 4
 
 
@@ -27,15 +27,15 @@ class Correlation(Analysis):
 
     Attributes:
         models: The drives' models.
-        drives: How many drives there are.
-        records: How many records were ranked.
+        drives: Number of drives.
+        records: Number of records that were ranked.
         confidence: The confidence at which a pair is significant.
         strong_above: The absolute coefficient above which a significant pair is strong.
-        coefficients: A row and a column an attribute, -1 to 1; NaN where two attributes have no records in common.
+        coefficients: A row and a column for each attribute, -1 to 1; NaN if two attributes have no records in common.
         p_values: The chance of a coefficient at least as far from 0 if the two were unrelated, with each drive counted once; NaN below 4 drives in
-            common.
-        drives_in_common: How many drives have both attributes, as whole numbers in the shape of ``coefficients``.
-        dropped: The attributes that are constant, which nothing is correlated with.
+        common.
+        drives_in_common: Number of drives with both attributes, in the shape of ``coefficients``.
+        dropped: Constant attributes, which have no correlation.
     """
 
     models: tuple[str, ...]
@@ -49,7 +49,7 @@ class Correlation(Analysis):
     dropped: tuple[str, ...]
 
     def table(self) -> Frame:
-        """A row a pair, the strongest first: attribute, other, drives (that have both), coefficient, p_value, significant, strong."""
+        """A row for each pair, the strongest first: attribute, other, drives (that have both), coefficient, p_value, significant, strong."""
         names = list(self.coefficients.columns)
         one, other = np.triu_indices(len(names), 1)
         coefficient, p_value = self.coefficients.to_numpy()[one, other], self.p_values.to_numpy()[one, other]
@@ -69,7 +69,7 @@ class Correlation(Analysis):
         return pairs.iloc[order].reset_index(drop=True)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """The heat map of figures 4.1 and 4.2: what is not significant stays empty."""
+        """The heat map of figures 4.1 and 4.2; cells that are not significant are empty."""
         with drawing(ax) as axes:
             names = [short(name) for name in self.coefficients.columns]
             shown = np.where(self.p_values.to_numpy() < 1 - self.confidence, self.coefficients.to_numpy(), np.nan)
@@ -94,16 +94,16 @@ def correlation(
 ) -> Correlation:
     """Correlates every pair of attributes by rank. Source: 002, section 4.3.
 
-    The study ranks all records. A drive's records repeat each other, so that their number says nothing of significance: the test here counts each
-    drive once (Student's t with the number of drives less 2), which is careful. A pair that fewer than 4 drives have both of is not significant.
+    The study ranks all records. A drive's records repeat each other, so that their number says nothing about significance. The test here counts each
+    drive once (Student's t with the number of drives less 2), which is conservative. A pair with fewer than 4 drives in common is not significant.
 
     Args:
         frame: The records, of shape (drive-days or drive-hours, columns).
-        attributes: The columns to correlate; all numeric ones otherwise.
-        model: The only model to look at: vendors give an id different meanings.
+        attributes: The columns to correlate; by default all numeric ones.
+        model: The only model to analyze, because vendors give an id different meanings.
         of: Whether all records are ranked, as in the study, or each drive's last one.
         confidence: The confidence of significance, between 0 and 1.
-        strong_above: The absolute coefficient above which a pair is strong, 0 to 1; the study has 0.9 for SSDs and 0.75 for disks.
+        strong_above: The absolute coefficient above which a pair is strong, 0 to 1; the study uses 0.9 for SSDs and 0.75 for disks.
 
     Raises:
         AnalysisError: There are fewer than 4 drives, or fewer than two attributes vary.
@@ -137,10 +137,10 @@ def correlation(
 
 
 def _drives_in_common(records: Records, ranked: Frame, names: Sequence[str]) -> Counts:
-    """How many drives have each two attributes in one of the ranked records, of shape (attributes, attributes)."""
+    """Number of drives that have both attributes in one of the ranked records, of shape (attributes, attributes)."""
     told = (~np.isnan(ranked[list(names)].to_numpy(dtype=float))).astype(float)
     drive = records.drive[ranked.index.to_numpy()]
-    # A drive that has two attributes in different records only adds nothing to their coefficient.
+    # A drive that has two attributes only in different records adds nothing to their coefficient.
     found: Counts = sum(
         (each.T @ each > 0).astype(np.int64) for each in np.split(told, np.flatnonzero(np.diff(drive)) + 1)
     )

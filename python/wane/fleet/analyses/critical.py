@@ -1,4 +1,4 @@
-"""Which attributes go with the others as drives fail (002, section 7.2.1, figure 7.1)."""
+"""Attributes that correlate with the others as drives fail (002, section 7.2.1, figure 7.1)."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from wane.plot import COLORS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Others that figure 7.1 shows of an attribute.
+#: Number of other attributes that figure 7.1 shows for an attribute.
 SHOWN = 8
 
-#: So many records must a drive have for its own correlation.
+#: Least records of a drive for its own correlation.
 RECORDS_MIN = 10
 
 
 @dataclass(frozen=True, eq=False)
 class CriticalAttributes(Analysis):
-    """Attributes ranked by how often they go with the others within a drive.
+    """Attributes ranked by how often they correlate with the others within a drive.
 
     Attributes:
         models: The drives' models.
-        drives: How many drives were correlated.
-        drives_left_out: How many have fewer than 10 records.
+        drives: Number of drives that were correlated.
+        drives_left_out: Number of drives with fewer than 10 records.
         above: The absolute coefficient that counts.
-        shares: A row and a column an attribute: the percentage of the drives in which the two are correlated above the limit.
-            002 has 28.8 % for RSC with RUE and 41.7 % for RUE with RSC: two shares of the same disks would be one. Perhaps they are shares of the
-            disks in which the first of the two moves; those are ``moving``.
-        moving: Of each attribute, the percentage of the drives in which it moves.
-        critical: The attributes, the one first whose shares with the others are largest on average.
-        fluctuation: Of each attribute, the median of the drives' share of its way that led back: 0 of a counter, near 1 of a reading. NaN if it
-            never moves.
+        shares: A row and a column for each attribute: the percentage of the drives in which the two are correlated above the limit.
+        002 has 28.8 % for RSC with RUE and 41.7 % for RUE with RSC, although shares of the same disks would be equal. Perhaps they are shares of
+        the disks in which the first of the two moves; those are ``moving``.
+        moving: For each attribute, the percentage of the drives in which it moves.
+        critical: The attributes, ordered by the mean of their shares with the others, the largest first.
+        fluctuation: For each attribute, the median over drives of the share of its way that led back: 0 for a counter, near 1 for a reading. NaN
+        if it never moves.
         dropped: The attributes that fluctuate too much, or never move.
     """
 
@@ -55,7 +55,7 @@ class CriticalAttributes(Analysis):
     dropped: tuple[str, ...]
 
     def table(self) -> Frame:
-        """A row an attribute, the critical ones first: attribute, mean_percent (with the others), moving, fluctuation, dropped."""
+        """A row for each attribute, the critical ones first: attribute, mean_percent (with the others), moving, fluctuation, dropped."""
         names = [*self.critical, *self.dropped]
         count = max(len(self.critical) - 1, 1)
         means = [float(self.shares[name].sum()) / count if name in self.critical else float("nan") for name in names]
@@ -70,7 +70,7 @@ class CriticalAttributes(Analysis):
         )
 
     def plot(self, ax: Axes | None = None, *, attribute: str | None = None) -> Axes:
-        """Figure 7.1: in how many drives an attribute, the most critical one otherwise, goes with others."""
+        """Figure 7.1: the share of drives in which an attribute, by default the most critical one, correlates with others."""
         chosen = self.critical[0] if attribute is None else attribute
         if chosen not in self.critical:
             raise AnalysisError(
@@ -93,16 +93,16 @@ def critical_attributes(
     above: float = 0.75,
     fluctuation_max: float = 0.5,
 ) -> CriticalAttributes:
-    """Correlates attributes within each drive and counts the drives in which they go together. Source: 002, section 7.2.1, figure 7.1.
+    """Correlates attributes within each drive, and counts the drives in which they correlate. Source: 002, section 7.2.1, figure 7.1.
 
-    Attributes that do not accumulate are dropped: where more than ``fluctuation_max`` of an attribute's way in the median drive led back, it is a
-    reading, such as a read error rate, and keeps no history. Counters that only grow with time go with each other in every drive, ill or not.
+    Attributes that do not accumulate are dropped: if more than ``fluctuation_max`` of an attribute's way in the median drive led back, it is a
+    reading, such as a read error rate, without history. Counters that only grow with time correlate in every drive, failing or not.
 
     Args:
         frame: The records.
-        attributes: The columns; all numeric ones otherwise.
-        model: The only model to look at.
-        drives: Whether drives that failed are looked at, as in the study, or all.
+        attributes: The columns; by default all numeric ones.
+        model: The only model to analyze.
+        drives: Whether failed drives are analyzed, as in the study, or all.
         above: The absolute Spearman coefficient that counts, 0 to 1.
         fluctuation_max: The largest share of a way that may lead back, 0 to 1.
 
@@ -149,7 +149,7 @@ def critical_attributes(
 
 
 def _fluctuation(records: Records) -> tuple[dict[str, float], dict[str, float]]:
-    """Of each attribute, the median over drives of the share of its way that led back, 1 - |end - start| / way; and in how many percent it moves."""
+    """For each attribute, the drives' median share of its way that led back, 1 - |end - start| / way, and the percentage in which it moves."""
     found, moving = {}, {}
     for name in records.attributes:
         column = records.frame[name].to_numpy(dtype=float)
@@ -166,7 +166,7 @@ def _fluctuation(records: Records) -> tuple[dict[str, float], dict[str, float]]:
 
 
 def _shares(records: Records, names: Sequence[str], above: float) -> Numbers:
-    """In which share of the drives two attributes are correlated; a drive in which one never moves counts as one in which they are not."""
+    """Share of the drives in which two attributes are correlated; a drive in which one never moves counts as not correlated."""
     counts = np.zeros((len(names), len(names)))
     with quietly():
         for first, last in zip(records.first, records.last, strict=True):

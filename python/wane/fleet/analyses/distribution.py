@@ -1,4 +1,4 @@
-"""How attributes are spread over the drives of each model: the boxes of 002, figures 4.4 and 4.5."""
+"""Distributions of attributes over the drives of each model: the boxes of 002, figures 4.4 and 4.5."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from wane.fleet.analyses._result import Analysis, drawing
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Quartiles' distances to which the whiskers reach (002, section 4.3.3).
+#: Reach of the whiskers, in distances of the quartiles (002, section 4.3.3).
 WHISKER = 1.5
 
-#: So many outliers are kept at most, evenly over the sorted ones.
+#: Most outliers that are kept, picked evenly from the sorted ones.
 OUTLIERS_MAX = 1_000
 
 
@@ -29,8 +29,8 @@ class Distribution(Analysis):
     """Boxes of attributes by model.
 
     Attributes:
-        boxes: A row an attribute and model: attribute, model, values (how many), missing, mean, minimum, whisker_low, q1, median, q3,
-            whisker_high, maximum, outliers (how many). Whiskers end at the last value within 1.5 quartile distances of the box.
+        boxes: A row for each attribute and model: attribute, model, values (their number), missing, mean, minimum, whisker_low, q1, median, q3,
+        whisker_high, maximum, outliers (their number). Whiskers end at the last value within 1.5 quartile distances of the box.
         outliers: The values beyond the whiskers by (attribute, model), at most 1,000 of each, sorted.
     """
 
@@ -48,11 +48,11 @@ class Distribution(Analysis):
         attribute: str | None = None,
         outliers: Literal["shown", "hidden"] = "hidden",
     ) -> Axes:
-        """Boxes of one attribute, one a model; a dashed line is the mean. With outliers it is figure 4.4, without them figure 4.5.
+        """Boxes of one attribute, one for each model; a dashed line is the mean. With outliers it is figure 4.4, without them figure 4.5.
 
         Args:
             ax: Where to draw.
-            attribute: Which; the first otherwise.
+            attribute: The attribute; by default the first.
             outliers: Whether values beyond the whiskers are drawn.
         """
         known = list(dict.fromkeys(self.boxes["attribute"]))
@@ -90,9 +90,9 @@ def distribution(
 
     Args:
         frame: The records.
-        attributes: The columns to look at; all numeric ones otherwise.
-        model: The only model to look at.
-        of: Whether each drive's last record counts, or all records.
+        attributes: The columns to analyze; by default all numeric ones.
+        model: The only model to analyze.
+        of: Whether only each drive's last record counts, or all records.
 
     Raises:
         AnalysisError: The records cannot be read, or no drive has a value.
@@ -120,7 +120,7 @@ def distribution(
 
 
 def _box(values: Numbers) -> tuple[dict[str, float | int], Numbers]:
-    """The box of sorted values, and what lies beyond its whiskers."""
+    """The box of sorted values, and the values beyond its whiskers."""
     q1, median, q3 = np.percentile(values, [25, 50, 75])
     reach = WHISKER * (q3 - q1)
     inside = values[(values >= q1 - reach) & (values <= q3 + reach)]

@@ -1,4 +1,4 @@
-"""By what a drive will fail, told from a window of its records some time before (002, section 7.4)."""
+"""Predicts a drive's type of failure from a window of its records some time before (002, section 7.4)."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from wane.plot import COLORS, DASHES, MARKERS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: What working drives with signs of a failure are called where they are judged; nobody learns from them.
+#: Name of working drives with signs of a failure among the judged drives; models do not learn from them.
 DEGRADING = "degrading"
 
-#: So many healthy drives are learned from for each failed one, at most; all that are held out are judged.
+#: Most healthy drives to learn from for each failed one; all held-out drives are judged.
 HEALTHY_PER_FAILED = 20
 
 
 @dataclass(frozen=True, eq=False)
 class FailureTypes(Analysis):
-    """Types of failure as told ahead of it, of drives that nothing was learned from.
+    """Types of failure, predicted ahead of the failure, of drives that were not learned from.
 
     Attributes:
         window_hours: The length of the window.
-        leads: How many hours before a drive's last record its windows end.
-        drives_learned: How many drives were learned from.
-        rows: A row a lead and type: lead_hours, name, drives, told_percent (told as this type), failing_percent (told as any type but healthy),
-            right_percent (of the drives told as this type, those that were; working drives with signs count as wrong).
-        confusion: A row a lead and pair: lead_hours, actual, told, drives.
-        accuracy: By lead, the mean of ``told_percent`` over types; without any knowledge it is 100 divided by their number.
-        left_out: By lead, how many drives have fewer than two records in the window.
+        leads: Hours before a drive's last record at which its windows end.
+        drives_learned: Number of drives that were learned from.
+        rows: A row for each lead and type: lead_hours, name, drives, told_percent (predicted as this type), failing_percent (predicted as any type
+        but healthy), right_percent (of the drives predicted as this type, those that were; working drives with signs count as wrong).
+        confusion: A row for each lead and pair: lead_hours, actual, told (predicted), drives.
+        accuracy: By lead, the mean of ``told_percent`` over types; guessing gives 100 divided by their number.
+        left_out: By lead, the number of drives with fewer than two records in the window.
     """
 
     window_hours: float
@@ -49,11 +49,11 @@ class FailureTypes(Analysis):
     left_out: dict[float, int]
 
     def table(self) -> Frame:
-        """A row a lead and type."""
+        """A row for each lead and type."""
         return self.rows
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """How many drives of each type are told, by lead."""
+        """Share of drives of each type that are predicted, by lead."""
         with drawing(ax) as axes:
             for number, (name, own) in enumerate(self.rows.groupby("name", sort=False)):
                 look = {"color": COLORS[number % len(COLORS)], "linestyle": DASHES[number % len(DASHES)]}
@@ -65,7 +65,7 @@ class FailureTypes(Analysis):
 
 
 class Windows(NamedTuple):
-    """Windows of drives: features of shape (drives, 3 x attributes), and which drives have one."""
+    """Windows of drives: features of shape (drives, 3 x attributes), and flags of the drives that have one."""
 
     features: Numbers
     told: Flags
@@ -80,21 +80,21 @@ def failure_types(
     test_share: float = 0.3,
     **options: Unpack[DiskOptions],
 ) -> FailureTypes:
-    """Tells by which type drives will fail, from windows of records that end some time before. Source: 002, section 7.4.
+    """Predicts the type by which drives will fail, from windows of records that end some time before. Source: 002, section 7.4.
 
-    The study speaks of an ensemble of predictors and names none. Here three vote with their probabilities: logistic regression, a random forest and
-    gradient boosting. Of each attribute they know its last value, its least and its change in the window. Drives are split by type; learned from are
-    windows at all leads. Types are those of the failure records, which no window reaches.
+    The study mentions an ensemble of predictors without naming them. Here three vote with their probabilities: logistic regression, a random forest
+    and gradient boosting. For each attribute they know its last value, its least and its change in the window. Drives are split by type; models learn
+    from windows at all leads. Types are those of the failure records, which no window reaches.
 
     Args:
         frame: The records.
         window_hours: The length of the window.
-        leads: How many hours before the last record a window ends, each above 0.
-        test_share: The share of drives that nothing is learned from.
-        options: Those of ``DiskOptions``.
+        leads: Hours before the last record at which windows end, each above 0.
+        test_share: The share of drives that are not learned from.
+        options: Options of ``DiskOptions``.
 
     Raises:
-        AnalysisError: As of ``working_groups``; or no type of failure has drives with records in the window.
+        AnalysisError: As for ``working_groups``, or no type of failure has drives with records in the window.
     """
     user = "failure_types"
     if not leads or min(leads) <= 0 or window_hours <= 0:
@@ -143,7 +143,7 @@ def failure_types(
 
 
 def _split(actual: Any, share: float, seed: int, user: str) -> Flags:
-    """Which drives are held out: a share of each type."""
+    """Draws the drives to hold out: a share of each type."""
     out = np.zeros(actual.size, dtype=bool)
     for name in sorted(set(actual)):
         own = np.flatnonzero(actual == name)
@@ -153,7 +153,7 @@ def _split(actual: Any, share: float, seed: int, user: str) -> Flags:
 
 
 def _learned(actual: Any, out: Flags, seed: int) -> Flags:
-    """Which drives are learned from: all that failed and are not held out, and as many healthy ones as do not drown them."""
+    """Chooses the drives to learn from: all failed ones that are not held out, and a limited number of healthy ones."""
     learned: Flags = ~out & (actual != DEGRADING)
     healthy = np.flatnonzero(learned & (actual == HEALTHY))
     most = HEALTHY_PER_FAILED * max(int((learned & (actual != HEALTHY)).sum()), 1)
@@ -163,7 +163,7 @@ def _learned(actual: Any, out: Flags, seed: int) -> Flags:
 
 
 def _windows(study: Study, health: Numbers, lead: float, length: float) -> Windows:
-    """Of each drive what its attributes did in a window that ends ``lead`` hours before its last record: the last value, the least, the change."""
+    """For each drive the last value, the least value and the change of its attributes in a window that ends ``lead`` hours before its last record."""
     records = study.records
     features = np.full((records.first.size, 3 * health.shape[1]), np.nan)
     for drive, (first, last) in enumerate(zip(records.first, records.last, strict=True)):

@@ -1,4 +1,4 @@
-"""When a degrading drive will fail: its degradation carried forward by linear regression or ARIMA (002, section 7.4.1, figures 7.8 and 7.9)."""
+"""Forecasts of drives' failures: extrapolates degradation by linear regression or ARIMA (002, section 7.4.1, figures 7.8 and 7.9)."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 Method = Literal["linear", "arima"]
 
-#: The degradation at which a drive counts as failed; 0 is the failure record's.
+#: The degradation at which a drive counts as failed; that of the failure record is 0.
 FAILED_AT = 0.1
 
-#: Forecasts reach so many times the monitored time beyond it.
+#: Reach of forecasts beyond the monitored time, in multiples of it.
 REACH = 10.0
 
-#: Records that each method needs.
+#: Least records for each method.
 RECORDS_MIN = {"linear": 3, "arima": 12}
 
-#: ARIMA's orders p and q go up to this, and series are brought to so many points at most.
+#: Largest orders p and q of ARIMA, and most points of a series.
 ORDER_MAX, POINTS_MAX = 3, 400
 
 #: The level of the unit-root test that chooses ARIMA's d.
@@ -40,7 +40,7 @@ UNIT_ROOT_LEVEL = 0.05
 
 
 class Job(NamedTuple):
-    """One drive's forecast, which needs nothing else: the hours and degradations monitored, and how to go on."""
+    """All that one drive's forecast needs: the monitored hours and degradations, and the method."""
 
     hours: Numbers
     degradation: Numbers
@@ -58,19 +58,19 @@ class Ahead(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Forecasts(Analysis):
-    """Forecast failures of drives that no signature was fitted to.
+    """Forecast failures of drives to which no signature was fitted.
 
     Attributes:
-        monitored: The share of the time from the start of degradation to the last record that was seen, or the hours after the start.
+        monitored: The monitored share of the time from the start of degradation to the last record, or the monitored hours after the start.
         failed_at: The degradation that counts as failure.
         copy_hours: The time that a copy of the drive takes.
-        rows: A row a drive: serial, name, method, failed, start_hours, seen_hours (the last record monitored), end_hours (the failure, or a working
-            drive's last record), forecast_hours (NaN: no failure in reach), error_hours (forecast less failure), lead_hours (from the last record
-            monitored to the forecast failure), left_hours (to the end); hours count from the drive's first record.
-        summary: A row a type: name, method, drives (failed, with a forecast or not), never_started (their values never stayed below the threshold),
-            too_short (too few records seen, or it failed before the hours had passed), forecast (with a failure in reach), error_median, error_max
-            (absolute, hours), error_published (hours, the study's largest), lead_median, usable_percent (lead and time left are a copy's or more),
-            working (drives with signs that live on), working_wrong (of them, how many were to fail before their last record, and did not).
+        rows: A row for each drive: serial, name, method, failed, start_hours, seen_hours (the last monitored record), end_hours (the failure, or a
+        working drive's last record), forecast_hours (NaN: no failure in reach), error_hours (forecast less failure), lead_hours (from the last
+        monitored record to the forecast failure), left_hours (to the end); hours count from the drive's first record.
+        summary: A row for each type: name, method, drives (failed, with a forecast or not), never_started (their values never stayed below the
+        threshold), too_short (too few monitored records, or failed before the hours had passed), forecast (with a failure in reach),
+        error_median, error_max (absolute, hours), error_published (hours, the study's largest), lead_median, usable_percent (lead and time left
+        suffice for a copy), working (drives with signs that live on), working_wrong (those of them forecast to fail before their last record).
         series: By serial: the hours and degradations by the signature, and the forecast ones.
     """
 
@@ -82,7 +82,7 @@ class Forecasts(Analysis):
     series: dict[str, tuple[Numbers, Numbers, Ahead]] = field(metadata=HERE, repr=False)
 
     def table(self) -> Frame:
-        """A row a type."""
+        """A row for each type."""
         return self.summary
 
     def plot(self, ax: Axes | None = None, *, serial: str | None = None) -> Axes:
@@ -97,7 +97,7 @@ class Forecasts(Analysis):
         hours, degradation, ahead = self.series[chosen]
         with drawing(ax) as axes:
             axes.plot(hours, degradation, color=COLORS[0], linestyle=DASHES[0], label="by the signature")
-            # What lies far beyond the drive's end would flatten the rest.
+            # Points far beyond the drive's end would flatten the rest.
             shown = ahead.hours <= max(hours[-1] * 1.2, ahead.failure if np.isfinite(ahead.failure) else 0)
             axes.plot(
                 ahead.hours[shown], ahead.degradation[shown], color=COLORS[1], linestyle=DASHES[1], label="forecast"
@@ -122,29 +122,30 @@ def forecasts(
     over: Callable[[Callable[[Job], Ahead], Sequence[Job]], Iterable[Ahead]] = map,
     **options: Unpack[DiskOptions],
 ) -> Forecasts:
-    """Forecasts when drives fail, and how long that leaves for a copy. Source: 002, section 7.4.1, figures 7.8 and 7.9.
+    """Forecasts when drives fail, and the time that remains for a copy. Source: 002, section 7.4.1, figures 7.8 and 7.9.
 
-    Signatures and thresholds are fitted to 70 % of the failed drives; the others' degradation is monitored from its start and carried forward until
-    it comes to ``failed_at``. The study monitors the first half of each degradation: that takes the failure to be known, which in service it is not.
-    ``monitored_hours`` monitors so many hours after the start instead, which can be done in service.
+    Signatures and thresholds are fitted to 70 % of the failed drives. The others' degradation is monitored from its start and extrapolated until it
+    reaches ``failed_at``. The study monitors the first half of each degradation, for which the time of failure must be known; in service it is not.
+    ``monitored_hours`` instead monitors a number of hours after the start, which is possible in service.
 
-    ARIMA's orders, which the study does not tell: d is 1 unless the augmented Dickey-Fuller test rejects a unit root at 5 %, p and q up to 3 by
-    Akaike's criterion; with d = 1 there is a drift, without which a forecast comes to rest. Series are brought to even steps, at most 400.
+    The study does not give ARIMA's orders. Here d is 1 unless the augmented Dickey-Fuller test rejects a unit root at 5 %, and p and q are up to 3 by
+    Akaike's criterion. With d = 1 there is a drift, without which a forecast would become constant. Series have even steps, at most 400.
 
     Args:
         frame: The records.
-        methods: The method by type's name; ``"arima"`` of RSC, which goes in steps, and ``"linear"`` of others otherwise.
-        monitored: The share of the time from the start to the last record that is seen, between 0 and 1.
-        monitored_hours: The hours after the start that are seen, in place of a share.
+        methods: The method by type's name; by default ``"arima"`` for RSC, which moves in steps, and ``"linear"`` for others.
+        monitored: The monitored share of the time from the start to the last record, between 0 and 1.
+        monitored_hours: The monitored hours after the start, instead of a share.
         failed_at: The degradation that counts as failure, above 0.
         copy_hours: The time that a copy of the drive takes.
-        degradation: A column with the degradation that signatures are fitted to, where it is known.
-        test_share: The share of each type's failed drives that no signature is fitted to, and that are forecast.
-        over: What applies a function to a list, such as the ``map`` of a pool of processes: drives are independent, and the numbers the same by any.
-        options: Those of ``DiskOptions``.
+        degradation: A column with the degradation to which signatures are fitted, if it is known.
+        test_share: The share of each type's failed drives to which no signature is fitted, and which are forecast.
+        over: A function that applies a function to a list, such as the ``map`` of a pool of processes: drives are independent, so any gives the
+        same numbers.
+        options: Options of ``DiskOptions``.
 
     Raises:
-        AnalysisError: As of ``signatures``.
+        AnalysisError: As for ``signatures``.
     """
     user = "forecasts"
     if not 0 < monitored < 1:
@@ -178,7 +179,7 @@ def _jobs(
     monitored_hours: float | None,
     failed_at: float,
 ) -> list[tuple[dict[str, Any], tuple[Numbers, Numbers], Job | None]]:
-    """Of each drive to be forecast what is known of it, its series, and its job; no job if it never began or too little was seen."""
+    """For each drive to forecast its known facts, its series, and its job; no job if degradation never began or too little was monitored."""
     asked: list[tuple[dict[str, Any], tuple[Numbers, Numbers], Job | None]] = []
     for name, signature in found.signatures.items():
         method = methods.get(name, "arima" if short(signature.attribute) == "RSC" else "linear")
@@ -210,7 +211,7 @@ def _until(begin: float, end: float, monitored: float, monitored_hours: float | 
 
 
 def _threshold(study: Study, name: str, signature: Signature, out: Any) -> float:
-    """Where degradation starts, by drives that are not held out, on the signature's scale."""
+    """The threshold at which degradation starts, from drives that are not held out, on the signature's scale."""
     at = signature.scale.attributes.index(signature.attribute)
     health = signature.scale(study.records.frame.iloc[study.records.last])[:, at]
     sick = (study.drives(name, of="failed") & ~out) | study.drives(name, of="degrading")
@@ -256,7 +257,7 @@ def _summary(rows: Frame, copy_hours: float) -> Frame:
 
 
 def carried_forward(job: Job) -> Ahead:
-    """Carries one drive's degradation forward until it comes to failure, or out of reach."""
+    """Extrapolates one drive's degradation until failure, or to the end of the reach."""
     span = float(job.hours[-1] - job.hours[0])
     hours, values = _linear(job, span) if job.method == "linear" else _arima(job, span)
     failed = np.flatnonzero(values <= job.failed_at)
@@ -267,7 +268,7 @@ def _linear(job: Job, span: float) -> tuple[Numbers, Numbers]:
     fitted = library("scipy.stats").linregress(job.hours, job.degradation)
     reach = span * REACH
     if fitted.slope < 0:
-        # The line's own end, so that the hour of failure is exact.
+        # The exact end of the line, so that the hour of failure is exact.
         reach = min(reach, max((job.failed_at - fitted.intercept) / fitted.slope - job.hours[-1], 0))
     hours: Numbers = job.hours[-1] + np.linspace(0, reach, 100)
     values: Numbers = fitted.intercept + fitted.slope * hours
@@ -279,7 +280,7 @@ def _linear(job: Job, span: float) -> tuple[Numbers, Numbers]:
 def _arima(job: Job, span: float) -> tuple[Numbers, Numbers]:
     step = max(float(np.median(np.diff(job.hours))), span / POINTS_MAX)
     grid = job.hours[-1] - step * np.arange(int(span / step) + 1)[::-1]
-    # Between two records the earlier one holds.
+    # Between two records the value of the earlier one holds.
     series = job.degradation[np.searchsorted(job.hours, grid + 1e-9, side="right") - 1]
     ahead = job.hours[-1] + step * np.arange(1, int(REACH * grid.size) + 1)
     if np.ptp(series) == 0:

@@ -1,4 +1,4 @@
-"""Types of failure, and working drives that show their signs (002, sections 7.2.2 and 7.3.1, figures 7.2 to 7.5 and 7.10 to 7.12)."""
+"""Types of failure, and working drives with signs of them (002, sections 7.2.2 and 7.3.1, figures 7.2 to 7.5 and 7.10 to 7.12)."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ from wane.plot import COLORS, DASHES, MARKERS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: A group of failures whose readings are those of working drives.
+#: Name of a group of failures whose readings are those of working drives.
 LOGICAL = "logical"
 
-#: The working drives that show no signs.
+#: Name of the working drives without signs.
 HEALTHY = "healthy"
 
-#: A group has a sign where its median lies so far below the working drives' first decile, as a share of the scale.
+#: Distance of a group's median below the working drives' first decile from which it is a sign, as a share of the scale.
 APART = 0.05
 
 
 class DiskOptions(TypedDict, total=False):
-    """What all analyses of failures can be told.
+    """Options of all analyses of failures.
 
     Attributes:
-        attributes: The columns; otherwise those of RSC, RUE, SUT, HFW, USC, SDEC and pending sectors that half of the drives have,
-            normalized where that varies.
-        model: The only model to look at.
-        groups: How many groups of failures there are; found by the elbow otherwise. The study has 5, of Backblaze's drives 6.
-        working_groups: How many groups of working drives there are; one more than of failures otherwise, as in the study.
-        falling: Columns whose low values are bad, beside those that end in ``_normalized``.
+        attributes: The columns; by default those of RSC, RUE, SUT, HFW, USC, SDEC and pending sectors that half of the drives have,
+        normalized if that column varies.
+        model: The only model to analyze.
+        groups: Number of groups of failures; by default found by the elbow. The study has 5, for Backblaze's drives 6.
+        working_groups: Number of groups of working drives; by default one more than of failures, as in the study.
+        falling: Columns whose low values are bad, in addition to those that end in ``_normalized``.
         bounds: The health values of the worst and the best record: -1 and 1, in the study's Backblaze variant 0 and 100.
-        spread: ``"log"`` scales the logarithm of counts, which go over decades; the study's is ``"linear"``.
+        spread: ``"log"`` scales the logarithm of counts, which span decades; the study uses ``"linear"``.
         seed: The seed of k-means' starts, of splits and of models.
     """
 
@@ -57,7 +57,7 @@ class DiskOptions(TypedDict, total=False):
     seed: int
 
 
-#: What holds where an option is not given.
+#: Defaults of the options.
 DEFAULTS: DiskOptions = {
     "attributes": None,
     "model": None,
@@ -73,7 +73,7 @@ Asked = TypeVar("Asked", bound=Callable[..., Any])
 
 
 def takes_disk_options(function: Asked) -> Asked:
-    """Writes ``DiskOptions`` into a function's signature, for help and for whoever asks a function what it takes."""
+    """Writes ``DiskOptions`` into a function's signature, for help and for code that inspects it."""
     own = inspect.signature(function)
     named = [each for each in own.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
     kinds = DiskOptions.__annotations__
@@ -91,16 +91,16 @@ class FailureGroups(Analysis):
 
     Attributes:
         models: The drives' models.
-        drives: How many drives there are.
-        failed: How many of them failed.
-        drives_left_out: How many more lack one of the attributes in their last record.
-        scale: What makes health values of attributes.
-        elbow: How the number of groups was found; ``None`` where it was given.
-        groups: A row a group, the sickest first: group, name, attribute (the one that lies deepest below the working drives, empty of ``logical``),
-            drives, percent (of the failed).
-        deciles: A row a group, attribute and decile (10 to 90) of its failure records: group, name, attribute, decile, health.
-        members: Of each failed drive its group's name, by serial.
-        labels: Of each failed drive its group.
+        drives: Number of drives.
+        failed: Number of failed drives.
+        drives_left_out: Number of further drives that lack one of the attributes in their last record.
+        scale: The scale that turns attributes into health values.
+        elbow: The elbow by which the number of groups was found; ``None`` if it was given.
+        groups: A row for each group, the sickest first: group, name, attribute (the one that lies deepest below the working drives, empty for
+        ``logical``), drives, percent (of the failed).
+        deciles: A row for each group, attribute and decile (10 to 90) of its failure records: group, name, attribute, decile, health.
+        members: Name of each failed drive's group, by serial.
+        labels: Group of each failed drive.
         points: The health values of the failure records, of shape (failed drives, attributes).
     """
 
@@ -117,11 +117,11 @@ class FailureGroups(Analysis):
     points: Numbers = field(metadata=HERE, repr=False)
 
     def table(self) -> Frame:
-        """A row a group."""
+        """A row for each group."""
         return self.groups
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Figure 7.2: the failure records in the plane in which they differ most."""
+        """Figure 7.2: the failure records in the plane of their largest differences."""
         with drawing(ax) as axes:
             flat = self.points
             if self.points.shape[1] > 2:
@@ -146,14 +146,14 @@ class FailureGroups(Analysis):
 
 @dataclass(frozen=True, eq=False)
 class WorkingGroups(Analysis):
-    """Working drives by the signs that they show.
+    """Working drives, grouped by their signs.
 
     Attributes:
-        working: How many drives work.
-        groups: A row a cluster: cluster, match (the failure group whose deciles it has, or ``healthy``), distance (to them, as a share of the scale),
-            distance_healthy (to the largest cluster's), drives, percent.
-        degrading: Of each working drive with signs the failure group, by serial.
-        labels: Of each working drive its cluster.
+        working: Number of working drives.
+        groups: A row for each cluster: cluster, match (the failure group with the nearest deciles, or ``healthy``), distance (to them, as a share of
+        the scale), distance_healthy (to the largest cluster's), drives, percent.
+        degrading: The failure group of each working drive with signs, by serial.
+        labels: Cluster of each working drive.
     """
 
     working: int
@@ -162,11 +162,11 @@ class WorkingGroups(Analysis):
     labels: Counts = field(metadata=HERE, repr=False)
 
     def table(self) -> Frame:
-        """A row a cluster."""
+        """A row for each cluster."""
         return self.groups
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """A bar a cluster."""
+        """A bar for each cluster."""
         with drawing(ax) as axes:
             names = [f"{row.cluster}: {row.match}" for row in self.groups.itertuples(index=False)]
             axes.barh(names, self.groups["percent"], color=COLORS[0])
@@ -177,14 +177,14 @@ class WorkingGroups(Analysis):
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """What the analyses of failures stand on.
+    """Common basis of the analyses of failures.
 
     Attributes:
         records: The records.
         scale: The scale, fitted to all of them.
         health: The health values of each drive's last record, of shape (drives, attributes).
         failures: Types of failure.
-        group: Of each drive the failure group's name that it failed by or shows signs of, or ``healthy``.
+        group: For each drive the name of the failure group by which it failed or of which it shows signs, or ``healthy``.
         working: Working drives.
         seed: The seed.
     """
@@ -198,13 +198,13 @@ class Study:
     seed: int
 
     def drives(self, name: str, *, of: Literal["failed", "degrading"]) -> Flags:
-        """The drives that failed by a group, or work and show its signs."""
+        """Flags of the drives that failed by a group, or that work and show its signs."""
         failed = self.records.failed if of == "failed" else ~self.records.failed
         return np.array([each == name for each in self.group]) & failed
 
     @property
     def healthy(self) -> Flags:
-        """The working drives without signs."""
+        """Flags of the working drives without signs."""
         return np.array([each == HEALTHY for each in self.group])
 
     @property
@@ -218,12 +218,12 @@ class Study:
 def failure_groups(frame: Frame, **options: Unpack[DiskOptions]) -> FailureGroups:
     """Groups failed drives by their failure records, with k-means. Source: 002, section 7.2.2, figure 7.2.
 
-    A group is named by the attribute in which its median lies deepest below the first decile of the working drives; by less than 5 % of the scale in
-    every attribute, the group is ``logical``: these drives read as working ones do.
+    A group is named by the attribute in which its median lies deepest below the first decile of the working drives. If that is less than 5 % of the
+    scale in every attribute, the group is ``logical``: the values of these drives are like those of working drives.
 
     Args:
         frame: The records.
-        options: Those of ``DiskOptions``.
+        options: Options of ``DiskOptions``.
 
     Raises:
         AnalysisError: Too few drives failed, none works, or an attribute is missing or constant.
@@ -235,15 +235,15 @@ def failure_groups(frame: Frame, **options: Unpack[DiskOptions]) -> FailureGroup
 def working_groups(frame: Frame, **options: Unpack[DiskOptions]) -> WorkingGroups:
     """Groups working drives by their last records and matches them to types of failure by deciles. Source: 002, section 7.3.1.
 
-    The largest cluster is the healthy one. Each other has the failure group whose deciles are nearest to its own, unless the healthy one's are.
-    ``logical`` failures match nothing: they have no signs.
+    The largest cluster is the healthy one. Each other cluster matches the failure group whose deciles are nearest to its own, unless those of the
+    healthy cluster are nearer. ``logical`` failures match nothing, because they have no signs.
 
     Args:
         frame: The records.
-        options: Those of ``DiskOptions``.
+        options: Options of ``DiskOptions``.
 
     Raises:
-        AnalysisError: As of ``failure_groups``; or fewer drives work than there are groups.
+        AnalysisError: As for ``failure_groups``, or fewer drives work than there are groups.
     """
     return study_of(frame, "working_groups", **options).working
 
@@ -335,7 +335,7 @@ def _failures(
 
 
 def _numbered(names: Sequence[str]) -> list[str]:
-    """Names of which none comes twice: a second "RUE" is "RUE 2"."""
+    """Makes names unique: a second "RUE" becomes "RUE 2"."""
     seen: Counter[str] = Counter()
     found = []
     for name in names:
@@ -402,12 +402,12 @@ def _apart(one: Numbers, other: Numbers) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Deciles(Analysis):
-    """Deciles of health values of drives that failed by a type, that work and show its signs, and that are healthy.
+    """Deciles of health values of drives that failed by a type, of working drives with its signs, and of healthy drives.
 
     Attributes:
-        scale: What makes health values of attributes.
-        counts: A row a type of failure: name, attribute, failed, degrading, healthy (drives).
-        rows: A row a type, attribute and decile (10 to 90): name, attribute, decile, failed, degrading, healthy; NaN where there is no such drive.
+        scale: The scale that turns attributes into health values.
+        counts: A row for each type of failure: name, attribute, failed, degrading, healthy (drives).
+        rows: A row for each type, attribute and decile (10 to 90): name, attribute, decile, failed, degrading, healthy; NaN without such drives.
     """
 
     scale: Scale
@@ -419,7 +419,7 @@ class Deciles(Analysis):
         return self.rows
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, attribute: str | None = None) -> Axes:
-        """Figures 7.3 to 7.5 and 7.10 to 7.12: the deciles of one type, the first otherwise, in its own attribute or another."""
+        """Figures 7.3 to 7.5 and 7.10 to 7.12: the deciles of one type, by default the first, in its own attribute or another."""
         known = list(self.counts["name"])
         chosen = known[0] if name is None else name
         if chosen not in known:
@@ -440,16 +440,16 @@ class Deciles(Analysis):
 
 @takes_disk_options
 def deciles(frame: Frame, **options: Unpack[DiskOptions]) -> Deciles:
-    """Sets failed, degrading and healthy drives beside each other. Source: 002, figures 7.3 to 7.5 and 7.10 to 7.12.
+    """Compares failed, degrading and healthy drives. Source: 002, figures 7.3 to 7.5 and 7.10 to 7.12.
 
     Each drive counts once, by its last record.
 
     Args:
         frame: The records.
-        options: Those of ``DiskOptions``.
+        options: Options of ``DiskOptions``.
 
     Raises:
-        AnalysisError: As of ``working_groups``.
+        AnalysisError: As for ``working_groups``.
     """
     return deciles_in(study_of(frame, "deciles", **options))
 

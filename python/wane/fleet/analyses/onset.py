@@ -1,4 +1,4 @@
-"""Where degradation begins: thresholds between sick and healthy drives (002, sections 7.3.1 and 7.4.2)."""
+"""Start of degradation: thresholds between sick and healthy drives (002, sections 7.3.1 and 7.4.2)."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from wane.plot import COLORS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: How a threshold is found.
+#: Rules for finding a threshold.
 Rule = Literal["hyperplane", "upper bound"]
 
-#: Hours that it takes to copy 4 TB at 150 MB/s (002, section 7.4.1, whose "Mbps" is a slip: it comes to eight hours only in bytes).
+#: Hours to copy 4 TB at 150 MB/s (002, section 7.4.1, whose "Mbps" is a slip: only bytes give eight hours).
 COPY_HOURS = 4e12 / 150e6 / 3600
 
 
 @dataclass(frozen=True, eq=False)
 class Starts(Analysis):
-    """Thresholds of health values at which drives begin to degrade, and how long they then have.
+    """Thresholds of health values at which drives begin to degrade, and the time that they then have.
 
     Attributes:
-        scale: What makes health values of attributes.
-        rule: How thresholds were found.
+        scale: The scale that turns attributes into health values.
+        rule: The rule by which thresholds were found.
         copy_hours: The time that a copy of the drive takes.
-        rows: A row a type of failure: name, attribute, threshold (health value; at or below it a drive degrades), value (the attribute's there),
-            published (the study's threshold on its own drives, brought to this scale), accuracy (the mean of the shares of sick and of healthy drives
-            on their side), healthy_below_percent, drives (that failed by it and were seen to begin), hours_q1, hours_median, hours_q3 (from the start
-            to the failure), abrupt (whether the median leaves no time for a copy).
+        rows: A row for each type of failure: name, attribute, threshold (health value; at or below it a drive degrades), value (the attribute's
+        there), published (the study's threshold on its own drives, converted to this scale), accuracy (the mean of the shares of sick and of
+        healthy drives on their side), healthy_below_percent, drives (that failed by it and whose start was seen), hours_q1, hours_median,
+        hours_q3 (from the start to the failure), abrupt (whether the median leaves no time for a copy).
     """
 
     scale: Scale
@@ -47,11 +47,11 @@ class Starts(Analysis):
     rows: Frame
 
     def table(self) -> Frame:
-        """A row a type of failure."""
+        """A row for each type of failure."""
         return self.rows
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """How long drives have from the start to the failure, beside the time that a copy takes."""
+        """The time from the start to the failure, compared with the time that a copy takes."""
         with drawing(ax) as axes:
             at = np.arange(len(self.rows))
             low, middle, high = (
@@ -76,18 +76,18 @@ def starts(
 ) -> Starts:
     """Finds the health value at which degradation begins, for each type of failure that has a sign. Source: 002, sections 7.3.1 and 7.4.2.
 
-    Sick are the failure records of the type and the last records of working drives that show its signs; healthy are the last records of the others. A
-    drive's degradation starts where its value falls to the threshold and stays there until the failure.
+    Sick are the failure records of the type and the last records of working drives with its signs; healthy are the last records of the others. A
+    drive's degradation starts when its value falls to the threshold and stays at or below it until the failure.
 
     Args:
         frame: The records.
         rule: ``"hyperplane"`` separates sick from healthy with the fewest errors, both counting the same; ``"upper bound"`` is the ninth decile of
-            the sick. The study has the one for RSC, the other for RUE.
+        the sick. The study uses the first for RSC and the second for RUE.
         copy_hours: The time that a copy of the drive takes.
-        options: Those of ``DiskOptions``.
+        options: Options of ``DiskOptions``.
 
     Raises:
-        AnalysisError: As of ``working_groups``; or no type of failure has a sign.
+        AnalysisError: As for ``working_groups``, or no type of failure has a sign.
     """
     return starts_in(study_of(frame, "starts", **options), rule, copy_hours, "starts")
 
@@ -133,12 +133,12 @@ def starts_in(study: Study, rule: Rule, copy_hours: float, user: str) -> Starts:
 
 
 def _on(scale: Scale, published: float) -> float:
-    """A published health value, -1 to 1, on another scale."""
+    """Converts a published health value, -1 to 1, to another scale."""
     return scale.low + (scale.high - scale.low) * (published + 1) / 2
 
 
 def threshold_of(bad: Numbers, good: Numbers, rule: Rule) -> float:
-    """The health value that parts bad from good; NaN if nothing does."""
+    """The health value that separates bad from good; NaN if none does."""
     if rule == "upper bound":
         return float(np.percentile(bad, 90))
     values, sick = np.r_[bad, good], np.r_[np.ones(bad.size, dtype=bool), np.zeros(good.size, dtype=bool)]
@@ -149,8 +149,8 @@ def threshold_of(bad: Numbers, good: Numbers, rule: Rule) -> float:
 
 
 def start_rows(records: Records, health: Numbers, threshold: float) -> Counts:
-    """Of each drive the record from which on its health values stay at or below a threshold; -1 of a drive whose last one does not."""
-    # A missing value says nothing against it.
+    """For each drive the record from which on its health values stay at or below a threshold; -1 if its last value does not."""
+    # A missing value does not interrupt that.
     above = health > threshold
     found = np.full(records.first.size, -1, dtype=np.int64)
     for drive, (first, last) in enumerate(zip(records.first, records.last, strict=True)):

@@ -1,4 +1,4 @@
-"""How much of one counter goes with how much of another: write amplification, and sectors a flash page (002, section 4.3.2, figure 4.3)."""
+"""Proportion of two counters: write amplification, and sectors for each flash page (002, section 4.3.2, figure 4.3)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from wane.plot import COLORS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: So many records are drawn at most.
+#: Most records that are drawn in the picture.
 DRAWN_MAX = 5_000
 
 
@@ -26,24 +26,24 @@ DRAWN_MAX = 5_000
 class Proportion(Analysis):
     """One counter against another, over all records of a fleet.
 
-    The slope is the study's figure. It compares drives of different age; what drives did while they were watched is ``growth``. The two differ where
+    The slope is the study's figure. It compares drives of different ages; ``growth`` is what drives did while they were watched. The two differ if
     the past was unlike the present.
 
     Attributes:
-        name: What the proportion is, such as "write amplification".
+        name: Name of the proportion, such as "write amplification".
         over: The counters on the vertical axis, which are summed.
         under: The counter on the horizontal axis.
         models: The drives' models.
-        drives: How many drives have both.
-        records: How many records have both.
+        drives: Number of drives that have both.
+        records: Number of records that have both.
         slope: Growth of the one for each of the other, by least squares over all records.
-        slope_interval: Its 95 % interval, in which a drive's records count as repeating each other.
-        intercept: What the line has at 0, in the vertical axis's unit.
+        slope_interval: Its 95 % interval, which allows for a drive's records repeating each other.
+        intercept: Value of the line at 0, in the vertical axis's unit.
         r2: The share of the variance that the line explains.
-        total: The sum of the one over the sum of the other, of the drives' last records.
-        growth: The same of what grew while the drives were watched; NaN if nothing did.
+        total: The sum of the one over the sum of the other, in the drives' last records.
+        growth: The same for the growth while the drives were watched; NaN if nothing grew.
         growth_quartiles: The quartiles of the drives' own growths; NaN if nothing grew.
-        drives_reset: How many drives have a counter that goes back; they are not in ``growth``.
+        drives_reset: Number of drives with a counter that goes back; they are not in ``growth``.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Proportion(Analysis):
     points: Numbers = field(metadata=HERE, repr=False)
 
     def table(self) -> Frame:
-        """A row a figure: quantity, value."""
+        """A row for each figure: quantity, value."""
         rows = {
             "slope": self.slope,
             "slope, 95 % from": self.slope_interval[0],
@@ -97,13 +97,13 @@ def write_amplification(
     host: str | None = None,
     model: str | None = None,
 ) -> Proportion:
-    """Write amplification by regression of what went to flash on what the host wrote. Source: 002, section 4.3.2, figure 4.3 (a).
+    """Write amplification by regression of flash writes on host writes. Source: 002, section 4.3.2, figure 4.3 (a).
 
     Args:
         frame: The records.
-        flash: What was written to flash, in ``host``'s unit; several columns are summed. Otherwise attribute 233 (GB), or 247 and 248 (pages).
-        host: What the host wrote. Otherwise attribute 241 (GB), or 247 (pages).
-        model: The only model to look at: the unit of an attribute differs between vendors.
+        flash: Flash writes, in ``host``'s unit; several columns are summed. By default attribute 233 (GB), or 247 and 248 (pages).
+        host: Host writes. By default attribute 241 (GB), or 247 (pages).
+        model: The only model to analyze, because the unit of an attribute differs between vendors.
 
     Raises:
         AnalysisError: A counter is missing or constant, or fewer than 2 drives have both.
@@ -112,7 +112,7 @@ def write_amplification(
     if (flash is None) != (host is None):
         raise AnalysisError(f"{user}: flash and host are given together, in one unit")
     if flash is None or host is None:
-        # A fleet of several models has columns that this one does not tell.
+        # A fleet of several models has columns that this model does not report.
         chosen = frame if model is None or "model" not in frame else frame[frame["model"] == model]
         told = chosen.notna().any() if len(chosen) else None
         names = [str(name) for name in getattr(frame, "columns", ()) if told is None or told[name]]
@@ -133,9 +133,9 @@ def sectors_per_page(
 
     Args:
         frame: The records.
-        sectors: Sectors that the host wrote; attribute 246 otherwise.
-        pages: Flash pages written for the host; attribute 247 otherwise.
-        model: The only model to look at.
+        sectors: Sectors that the host wrote; by default attribute 246.
+        pages: Flash pages written for the host; by default attribute 247.
+        model: The only model to analyze.
 
     Raises:
         AnalysisError: A counter is missing or constant, or fewer than 2 drives have both.
@@ -192,7 +192,7 @@ def _proportion(
 
 
 def _growths(records: Records, drive: Numbers, x: Numbers, y: Numbers) -> tuple[Numbers, int, float]:
-    """Each drive's growth of the one over that of the other, how many drives' counters go back, and the growth of the rest together."""
+    """Each drive's growth of the one over that of the other, the number of drives with counters that go back, and the joint growth of the rest."""
     same = np.diff(drive) == 0
     back = same & ((np.diff(x) < 0) | (np.diff(y) < 0))
     reset = np.zeros(records.first.size, dtype=bool)

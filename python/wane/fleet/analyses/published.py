@@ -1,4 +1,4 @@
-"""What the study found on its own fleets, which nobody else may see (002, chapters 4 and 7). Imported, not reproduced."""
+"""The study's results on its own fleets, which are not public (002, chapters 4 and 7). Imported, not reproduced."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ class PublishedSignature(NamedTuple):
     """A degradation signature: a polynomial of scaled health values (-1 to 1, low is worse) that is about 2 when healthy and 0 at failure.
 
     Attributes:
-        attribute: The abbreviation of the attribute whose powers it has.
+        attribute: The abbreviation of the attribute whose powers it contains.
         constant: Its constant.
         powers: The coefficients of the attribute's first, second and third power.
         others: Coefficients of other attributes, by abbreviation.
         r2: Its coefficient of determination.
         rmse: Its root mean square error, in units of degradation.
-        gain_over_tree: By which share the error lies below the regression tree's.
+        gain_over_tree: Share by which its error is below the regression tree's.
     """
 
     attribute: str
@@ -38,7 +38,7 @@ TRANSITIONS_A = MappingProxyType(
     {"0": 10.7, "1": 0.0, "2": 1.3, "3": 2.0, "4": 2.0, "1→4": 27.3, "3→1": 18.0, "3→1→4": 38.0, "3→1→4→0": 0.7}
 )
 
-#: Those of model B (002, table 4.2).
+#: Health states of model B and their transitions (002, table 4.2).
 TRANSITIONS_B = MappingProxyType(
     {
         "0": 19.8,
@@ -66,13 +66,13 @@ LOGICAL_TYPES = MappingProxyType({"SUT": 8.6, "HFW": 4.3})
 #: Scaled health values at or below which a drive degrades (002, sections 7.3.1 and 7.4.2).
 THRESHOLDS = MappingProxyType({"RUE": 0.37, "RSC": 0.03, "SUT": 0.26, "HFW": 0.27})
 
-#: In percent, how many drives that fail by RUE have an RSC that changes with it (002, section 7.3.2).
+#: Percentage of the drives that fail by RUE whose RSC changes with it (002, section 7.3.2).
 COUPLING_RUE_RSC = 84.6
 
-#: In percent, how many disks have two attributes correlated above 0.75 (002, section 7.2.1); the two of RSC and RUE contradict each other.
+#: Percentage of disks with two attributes correlated above 0.75 (002, section 7.2.1); the two figures of RSC and RUE contradict each other.
 CORRELATED = MappingProxyType({("RSC", "RUE"): 28.8, ("RSC", "POH"): 25.2, ("RUE", "RSC"): 41.7, ("POH", "RSC"): 41.2})
 
-#: Equations 1 and 2 (002, section 7.3.2); what they gain over the tree is from section 7.4.1.
+#: Equations 1 and 2 (002, section 7.3.2); their gain over the tree is from section 7.4.1.
 SIGNATURES = MappingProxyType(
     {
         "RUE": PublishedSignature(

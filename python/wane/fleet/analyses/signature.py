@@ -1,4 +1,4 @@
-"""Degradation signatures: how far from its failure a drive is, as a polynomial of health values (002, section 7.3.2, figures 7.6 and 7.7)."""
+"""Degradation signatures: a drive's distance from its failure, as a polynomial of health values (002, section 7.3.2, figures 7.6 and 7.7)."""
 
 from __future__ import annotations
 
@@ -21,43 +21,44 @@ from wane.plot import COLORS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Degradation of the record that lies farthest from its drive's failure record; the failure record's is 0.
+#: Degradation of the record farthest from its drive's failure record; that of the failure record is 0.
 FARTHEST = 2.0
 
 #: The highest power (002, equations 1 and 2).
 POWER_MAX = 3
 
-#: Attributes that go with the signature's own in so many drives are part of it, with this absolute coefficient (002, sections 7.2.1 and 7.3.2).
+#: Share of drives in which an attribute must correlate with the signature's own to be part of it, and the absolute coefficient for that (002,
+#: sections 7.2.1 and 7.3.2).
 COUPLED_SHARE, COUPLED_ABOVE = 0.5, 0.75
 
-#: A signature needs so many failed drives.
+#: Least failed drives for a signature.
 DRIVES_MIN = 4
 
-#: So many records are drawn at most.
+#: Most records that are drawn in the picture.
 DRAWN_MAX = 5_000
 
 
 @dataclass(frozen=True, eq=False)
 class Signature(Analysis):
-    """The degradation of drives that fail by one type: about 2 far from the failure, 0 at it.
+    """The degradation of drives that fail by one type: about 2 far from the failure, 0 at the failure.
 
     Attributes:
         name: The type of failure.
-        attribute: The column whose powers it has.
-        others: Columns that it has besides, by the share of drives in which they change with ``attribute``.
-        scale: What makes health values of attributes, fitted without the drives held out.
+        attribute: The column whose powers it contains.
+        others: Further columns that it contains, with the share of drives in which they change with ``attribute``.
+        scale: The scale that turns attributes into health values, fitted without the held-out drives.
         coefficients: The constant, the attribute's powers from the first on, and the others, each with its standard error: term, coefficient, error.
-            Errors take a drive's records as repeating each other; with few drives they come out too small.
-        distance_unit: The distance of health values that is 1 degradation; NaN where the degradation was given.
-        drives: How many drives it was fitted to.
-        drives_held_out: How many it was judged by.
+        Errors allow for a drive's records repeating each other; with few drives they are too small.
+        distance_unit: The distance of health values that is 1 degradation; NaN if the degradation was given.
+        drives: Number of drives to which it was fitted.
+        drives_held_out: Number of drives by which it was judged.
         r2: The share of the held-out drives' variance that it explains; it can be negative.
         rmse: Its root mean square error on the held-out drives, in units of degradation.
-        rmse_fitted: The same on the drives that it was fitted to.
-        rmse_tree: A regression tree's on the held-out drives, of the same inputs.
-        gain_over_tree: By which percentage its error lies below the tree's; negative where it lies above.
-        published: The study's R² and root mean square error for this type on its own drives; ``None`` where it has none.
-        held_out: The serials held out.
+        rmse_fitted: Its root mean square error on the drives to which it was fitted.
+        rmse_tree: The error of a regression tree with the same inputs on the held-out drives.
+        gain_over_tree: Percentage by which its error is below the tree's; negative if it is above.
+        published: The study's R² and root mean square error for this type on its own drives; ``None`` if it has none.
+        held_out: The serials of the held-out drives.
     """
 
     name: str
@@ -78,7 +79,7 @@ class Signature(Analysis):
     points: Numbers = field(metadata=HERE, repr=False)
 
     def degradation(self, frame: Frame) -> Numbers:
-        """The degradation of records, of shape (records,); NaN where an attribute is missing."""
+        """The degradation of records, of shape (records,); NaN if an attribute is missing."""
         found: Numbers = self._terms(self.scale(frame)) @ self.coefficients["coefficient"].to_numpy()
         return found
 
@@ -87,11 +88,11 @@ class Signature(Analysis):
         return terms_of(health, self.scale.attributes, self.attribute, powers, list(self.others))
 
     def table(self) -> Frame:
-        """A row a term: term, coefficient, error."""
+        """A row for each term: term, coefficient, error."""
         return self.coefficients
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Figures 7.6 and 7.7: records of the held-out drives, and what the signature tells of them."""
+        """Figures 7.6 and 7.7: records of the held-out drives, and the signature's values for them."""
         with drawing(ax) as axes:
             health, degradation = self.points[:, :-1], self.points[:, -1]
             at = self.scale.attributes.index(self.attribute)
@@ -100,7 +101,7 @@ class Signature(Analysis):
             )
             told = self._terms(health) @ self.coefficients["coefficient"].to_numpy()
             order = np.argsort(health[:, at], kind="stable")
-            # With other attributes in it, the signature is no line over one.
+            # With several attributes, the signature is no line over one of them.
             look: dict[str, Any] = (
                 {"marker": ".", "markersize": 2, "linestyle": "none"} if self.others else {"linestyle": "-"}
             )
@@ -117,14 +118,14 @@ class Signatures(Analysis):
 
     Attributes:
         signatures: The signatures by the type's name.
-        left_out: Types without one, and why.
+        left_out: Types without a signature, and why.
     """
 
     signatures: dict[str, Signature]
     left_out: dict[str, str]
 
     def table(self) -> Frame:
-        """A row a signature: name, formula, drives, drives_held_out, r2, rmse, rmse_tree, gain_over_tree, r2_published, rmse_published."""
+        """A row for each signature: name, formula, drives, drives_held_out, r2, rmse, rmse_tree, gain_over_tree, r2_published, rmse_published."""
         rows = [
             {
                 "name": each.name,
@@ -143,7 +144,7 @@ class Signatures(Analysis):
         return library("pandas").DataFrame(rows)
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None) -> Axes:
-        """One signature, the first otherwise."""
+        """One signature, by default the first."""
         chosen = next(iter(self.signatures)) if name is None else name
         if chosen not in self.signatures:
             raise AnalysisError(f"signatures: there is none of {chosen!r}; there are: {listed(list(self.signatures))}")
@@ -171,21 +172,21 @@ def signatures(
 ) -> Signatures:
     """Fits a degradation signature to each type of failure. Source: 002, section 7.3.2, equations 1 and 2.
 
-    Of each failed drive the degradation of a record is its Euclidean distance from the drive's failure record, over all health values, made linear to
-    0 to 2. The signature is a polynomial of third degree of the type's attribute, with the attributes that change with it in half of the drives or
-    more, fitted by least squares to 70 % of the drives and judged by the rest; so is a regression tree. The scale is fitted without the drives held
-    out.
+    For each failed drive, the degradation of a record is its Euclidean distance from the drive's failure record, over all health values, scaled to 0
+    to 2. The signature is a polynomial of third degree of the type's attribute, with the attributes that change with it in half of the drives or
+    more. It is fitted by least squares to 70 % of the drives and judged by the rest, as is a regression tree. The scale is fitted without the
+    held-out drives.
 
     Args:
         frame: The records.
-        degradation: A column with the degradation, where it is known (a simulated fleet's); the distance otherwise.
+        degradation: A column with the degradation, if it is known, as in a simulated fleet; by default the distance.
         test_share: The share of each type's drives that is held out.
-        options: Those of ``DiskOptions``.
+        options: Options of ``DiskOptions``.
 
     Raises:
-        AnalysisError: As of ``working_groups``; or no type of failure has a sign and 4 drives.
-    """
-    # The degradation is what is to be explained: it is no attribute.
+        AnalysisError: As for ``working_groups``, or no type of failure has a sign and 4 drives.
+        """
+        # The degradation is to be explained, so it is no attribute.
     if degradation is not None and degradation not in getattr(frame, "columns", ()):
         raise AnalysisError(f"signatures: the records have no column {degradation!r}")
     return signatures_in(study_of(frame, "signatures", **options), degradation, test_share, "signatures")
@@ -267,7 +268,7 @@ def terms_of(health: Numbers, names: Sequence[str], attribute: str, powers: int,
 
 
 def _degradations(records: Records, scale: Scale, column: str | None) -> tuple[Numbers, Any, Numbers, Numbers]:
-    """Of the complete records: health values, drives, distances from the drive's failure record, and the known degradation (empty without one)."""
+    """For the complete records: health values, drives, distances from the drive's failure record, and the known degradation (empty without one)."""
     health = scale(records.frame)
     ends = np.repeat(health[records.last], records.last - records.first + 1, axis=0)
     distance = np.linalg.norm(health - ends, axis=1)
@@ -277,7 +278,7 @@ def _degradations(records: Records, scale: Scale, column: str | None) -> tuple[N
 
 
 def _coupled(health: Numbers, drive: Any, names: Sequence[str], attribute: str) -> dict[str, float]:
-    """Attributes that change with one in half of the drives or more, with that share (002, section 7.3.2: RSC with RUE in 84.6 % of the drives)."""
+    """Attributes that change with ``attribute`` in half of the drives or more, with the share (002, section 7.3.2: RSC with RUE in 84.6 %)."""
     frame = library("pandas").DataFrame(health, columns=list(names))
     counts = dict.fromkeys([name for name in names if name != attribute], 0)
     drives = 0
@@ -291,7 +292,7 @@ def _coupled(health: Numbers, drive: Any, names: Sequence[str], attribute: str) 
 
 
 def _tree(inputs: Numbers, y: Numbers, drive: Any, seed: int) -> Any:
-    """The baseline of 002's earlier work: a regression tree, whose depth is chosen by cross-validation by drive."""
+    """The baseline of 002's earlier work: a regression tree whose depth is chosen by cross-validation over drives."""
     selection = library("sklearn.model_selection")
     tree = library("sklearn.tree").DecisionTreeRegressor(random_state=state(seed, "regression tree"))
     folds = selection.GroupKFold(min(5, np.unique(drive).size))

@@ -19,32 +19,32 @@ from wane.plot import COLORS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: An attribute that is not asked for is clustered by where this share of the records has it.
+#: Share of the records that must have an attribute for it to be used by default.
 KNOWN_MIN = 0.5
 
-#: More states than this are no states.
+#: Most states.
 STATES_MAX = 50
 
-#: A column, or several that are scaled each and then averaged to one.
+#: A column, or several that are each scaled and then averaged to one.
 Feature: TypeAlias = str | Sequence[str]
 
 
 @dataclass(frozen=True, eq=False)
 class HealthStates(Analysis):
-    """The states that records fall into. State 0 has the lowest values, the last the highest.
+    """Health states of records. State 0 has the lowest values, the last state the highest.
 
     Attributes:
         models: The drives' models.
-        drives: How many drives there are.
-        records: How many records have all the attributes.
-        records_left_out: How many lack one.
-        features: What was clustered.
-        states: How many states there are.
-        distortion: The mean Euclidean distance of a record to its centroid, where each feature goes from 0 to 1.
-        elbow: How the number of states was found; ``None`` where it was given.
-        centroids: A row a state and a column a feature, 0 to 1.
-        shares: A row a state: state, records (how many), drives (that end in it), percent (of the drives).
-        labels: Of each record its state, -1 where an attribute is missing; in the frame's order, without records after a failure.
+        drives: Number of drives.
+        records: Number of records that have all the attributes.
+        records_left_out: Number of records that lack one.
+        features: The clustered features.
+        states: Number of states.
+        distortion: The mean Euclidean distance of a record to its centroid, with each feature scaled to 0 to 1.
+        elbow: The elbow by which the number of states was found; ``None`` if it was given.
+        centroids: A row for each state and a column for each feature, 0 to 1.
+        shares: A row for each state: state, records (their number), drives (that end in it), percent (of the drives).
+        labels: State of each record, -1 if an attribute is missing; in the frame's order, without records after a failure.
     """
 
     models: tuple[str, ...]
@@ -60,7 +60,7 @@ class HealthStates(Analysis):
     labels: Counts = field(metadata=HERE, repr=False)
 
     def table(self) -> Frame:
-        """A row a state: its shares, and its centroid, 0 to 1."""
+        """A row for each state: its shares, and its centroid, 0 to 1."""
         return library("pandas").concat([self.shares, self.centroids], axis=1)
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -81,13 +81,13 @@ class HealthStates(Analysis):
 
 @dataclass(frozen=True, eq=False)
 class Scaled:
-    """Records as k-means takes them.
+    """Records prepared for k-means.
 
     Attributes:
         records: The records.
         columns: The columns of each feature.
-        complete: Which records have all attributes.
-        points: Of these, the features, 0 to 1.
+        complete: Flags of the records that have all attributes.
+        points: The features of these records, 0 to 1.
     """
 
     records: Records
@@ -97,7 +97,7 @@ class Scaled:
 
     @property
     def drive(self) -> Counts:
-        """Of each point, its drive."""
+        """The drive of each point."""
         return self.records.drive[self.complete]
 
 
@@ -111,14 +111,15 @@ def health_states(
 ) -> HealthStates:
     """Groups records into health states by k-means. Source: 002, section 4.4.
 
-    Each attribute is scaled to 0 to 1 over all records; starts are k-means++'s, 20 of them, the best of which is kept.
+    Each attribute is scaled to 0 to 1 over all records. There are 20 starts by k-means++, of which the best is kept.
 
     Args:
         frame: The records.
-        attributes: What to cluster by; otherwise all numeric columns that vary and that half of the records have. Several columns in a list count as
-            one: their mean once scaled. The study has 168, 173, 230, 233 and 241 of its model A, and 173 with 248 and 246 with 247 of model B.
-        states: How many there are; found by the elbow otherwise. The study has 5.
-        model: The only model to look at.
+        attributes: The attributes to cluster by; by default all numeric columns that vary and that half of the records have. Several columns in a
+        list count as one: the mean of their scaled values. The study uses 168, 173, 230, 233 and 241 for its model A, and 173 with 248 and 246
+        with 247 for model B.
+        states: Number of states; by default found by the elbow. The study has 5.
+        model: The only model to analyze.
         seed: The seed of the starts.
 
     Raises:
@@ -131,7 +132,7 @@ def health_states(
 
 
 def check_states(states: int | None, user: str) -> None:
-    """Refuses a number of states that there cannot be."""
+    """Refuses an impossible number of states."""
     if states is not None and not isinstance(states, int | np.integer):
         raise AnalysisError(f"{user}: {states!r} states were asked for; it is a whole number, 2 to {STATES_MAX}")
     if states is not None and not 2 <= states <= STATES_MAX:
@@ -170,7 +171,7 @@ def scale(frame: Frame, user: str, attributes: Sequence[Feature] | None, model: 
 
 
 def _varying(records: Records, user: str) -> list[str]:
-    """The attributes that half of the records have, and that vary where all of these are known."""
+    """The attributes that half of the records have, and that vary among the records that have all of them."""
     values = records.values()
     known = (1 - np.isnan(values).mean(axis=0)) >= KNOWN_MIN
     complete = ~np.isnan(values[:, known]).any(axis=1)
@@ -183,13 +184,13 @@ def _varying(records: Records, user: str) -> list[str]:
 
 
 def features_of(records: Records, columns: Sequence[Sequence[str]], values: Numbers) -> Numbers:
-    """Means of scaled attributes, a column a feature."""
+    """Means of scaled attributes, a column for each feature."""
     places = {name: at for at, name in enumerate(records.attributes)}
     return np.stack([values[:, [places[name] for name in each]].mean(axis=1) for each in columns], axis=1)
 
 
 def cluster(scaled: Scaled, states: int | None, seed: int, user: str) -> tuple[Clusters, Elbow | None]:
-    """The clusters, and the elbow where their number was not given."""
+    """The clusters, and the elbow if their number was not given."""
     different = np.unique(scaled.points, axis=0).shape[0]
     if states is not None and different < states:
         raise AnalysisError(f"{user}: there are {different} different records, fewer than the {states} states")
@@ -224,7 +225,7 @@ def answer(scaled: Scaled, found: Clusters, elbow: Elbow | None) -> HealthStates
         states=count,
         distortion=found.distortion,
         elbow=elbow,
-        # Rounding in k-means leaves -1e-17 where it is 0.
+        # Rounding in k-means leaves -1e-17 instead of 0.
         centroids=pandas.DataFrame(found.centroids.round(12) + 0.0, columns=features),
         shares=shares,
         labels=labels,

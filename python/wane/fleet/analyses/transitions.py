@@ -1,8 +1,9 @@
-"""Changes of health state, and how many of them age alone explains (002, section 4.4, tables 4.1 and 4.2).
+"""Changes of health state, and the share of them that age alone explains (002, section 4.4, tables 4.1 and 4.2).
 
-The study calls a change of state *reliability degradation*. But its states are levels of counters that only grow, and whoever grows far enough
-crosses a border. So the same clustering runs on two more versions of the records: counters that grow at each drive's own constant rate, which know
-nothing of a drive's health; and the rates themselves, which do not grow with age, beside the same with each drive's steps in a drawn order.
+The study calls a change of state *reliability degradation*. But its states are levels of counters that only grow, and a counter that grows far
+enough crosses a border. So the same clustering also runs on two other versions of the records. In one, counters grow at each drive's own constant
+rate, which is independent of the drive's health. The other has the rates themselves, which do not grow with age, also with each drive's steps in
+random order.
 """
 
 from __future__ import annotations
@@ -24,20 +25,21 @@ from wane.plot import COLORS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Patterns that are drawn at most.
+#: Most patterns in the picture.
 DRAWN_MAX = 12
 
 
 @dataclass(frozen=True, eq=False)
 class Patterns(Analysis):
-    """Which states drives pass through.
+    """Sequences of states through which drives pass.
 
     Attributes:
-        drives: How many drives were followed.
-        changing: The percentage that changes state.
+        drives: Number of drives that were followed.
+        changing: Percentage of the drives that change state.
         transitions_max: The most changes of one drive.
-        rows: A row a pattern: category ("state" or "transition"), pattern, drives, percent. "3→1" went once, "3↔1" to and fro. Percents sum to 100.
-        changes: Of each drive, how many changes it made; NaN where it was not followed.
+        rows: A row for each pattern: category ("state" or "transition"), pattern, drives, percent. "3→1" changed once, "3↔1" back and forth. Percents
+        sum to 100.
+        changes: Number of changes of each drive; NaN if it was not followed.
     """
 
     drives: int
@@ -51,7 +53,7 @@ class Patterns(Analysis):
         return self.rows
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """A bar a pattern, the most frequent ones."""
+        """A bar for each of the most frequent patterns."""
         with drawing(ax) as axes:
             shown = self.rows[self.rows["drives"] > 0].nlargest(DRAWN_MAX, "percent")
             axes.barh(range(len(shown)), shown["percent"], color=COLORS[0])
@@ -63,17 +65,17 @@ class Patterns(Analysis):
 
 @dataclass(frozen=True, eq=False)
 class Transitions(Analysis):
-    """Changes of state beside those that no illness made.
+    """Changes of state, compared with changes that have nothing to do with health.
 
     Attributes:
         states: The states.
         observed: Patterns of the records.
         constant_rate: Patterns of counters that grow from each drive's first to its last value at a constant rate, clustered the same way.
-        rates: Patterns of the drives' rates of growth, each life cut into equal spans, clustered the same way.
-        rates_shuffled: Patterns of the same rates in the same clusters, with each drive's steps in a drawn order: what changes here is noise. Where
-            all drives' rates are alike, clusters cut through it.
-        age_alone: Of the drives that change state, the percentage whose rates stay in one state: they did what they always did, for longer. It is a
-            floor, as far as ``rates_shuffled`` changes too. NaN where none was followed.
+        rates: Patterns of the drives' rates of growth, with each life cut into equal spans, clustered the same way.
+        rates_shuffled: Patterns of the same rates in the same clusters, with each drive's steps in random order: changes here are noise. If all
+        drives have similar rates, clusters cut through the noise.
+        age_alone: Percentage of the drives that change state whose rates stay in one state: they did what they always did, for longer. It is a
+        lower bound, as far as ``rates_shuffled`` also changes. NaN if none was followed.
     """
 
     states: HealthStates
@@ -84,7 +86,7 @@ class Transitions(Analysis):
     age_alone: float
 
     def table(self) -> Frame:
-        """A row a pattern: category, pattern, drives, percent, and the percent of drives at constant rate; both columns sum to 100."""
+        """A row for each pattern: category, pattern, drives, percent, and the percent of drives at constant rate; both columns sum to 100."""
         null = self.constant_rate.rows[["category", "pattern", "percent"]].rename(
             columns={"percent": "percent_constant_rate"}
         )
@@ -95,7 +97,7 @@ class Transitions(Analysis):
         return both.iloc[key].reset_index(drop=True)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """The drives that change state: as observed, at constant rate, by their rates, and by rates in a drawn order."""
+        """The drives that change state: as observed, at constant rate, by their rates, and by rates in random order."""
         with drawing(ax) as axes:
             names = ["observed", "constant\nrate", "rates", "rates,\nshuffled"]
             each = (self.observed, self.constant_rate, self.rates, self.rates_shuffled)
@@ -114,14 +116,14 @@ def transitions(
     spans: int = 4,
     seed: int = 0,
 ) -> Transitions:
-    """Follows drives through health states, beside what age alone comes to. Source: 002, section 4.4; the nulls are ours.
+    """Follows drives through health states, and compares the changes with those of age alone. Source: 002, section 4.4; the null models are ours.
 
     Args:
         frame: The records.
-        attributes: What to cluster by, as in ``health_states``.
-        states: How many states there are; ``None`` goes by the elbow.
-        model: The only model to look at.
-        spans: Into how many spans of equal many records a life is cut for its rates, from 2 on.
+        attributes: The attributes to cluster by, as in ``health_states``.
+        states: Number of states; ``None``: found by the elbow.
+        model: The only model to analyze.
+        spans: Number of spans, with equally many records, into which a life is cut for its rates; from 2 on.
         seed: The seed of the starts.
 
     Raises:
@@ -152,7 +154,7 @@ def transitions(
 
 
 def _patterns(labels: Counts, drive: Counts, states: int, drives: int) -> Patterns:
-    """Patterns of labels, whose drives lie together."""
+    """Patterns of labels; each drive's labels lie together."""
     kept = np.r_[True, (np.diff(labels) != 0) | (np.diff(drive) != 0)]
     ways: dict[int, list[int]] = {}
     for who, where in zip(drive[kept].tolist(), labels[kept].tolist(), strict=True):
@@ -177,14 +179,14 @@ def _patterns(labels: Counts, drive: Counts, states: int, drives: int) -> Patter
 
 
 def _named(way: list[int]) -> str:
-    """A way through states as tables 4.1 and 4.2 write it: a drive that goes to and fro between two states is "3↔0"."""
+    """Formats a sequence of states as in tables 4.1 and 4.2: a drive that goes back and forth between two states is "3↔0"."""
     if len(way) > 2 and len(set(way)) == 2:
         return f"{way[0]}↔{way[1]}"
     return "→".join(str(each) for each in way)
 
 
 def _even(scaled: Scaled) -> Numbers:
-    """The points, had each drive gone from its first to its last at a constant rate. Scaling is linear, so that it may come before."""
+    """The points if each drive had gone from its first to its last value at a constant rate. Scaling is linear, so it can be done before."""
     drive, hours = scaled.drive, scaled.records.hours[scaled.complete]
     begins = np.flatnonzero(np.r_[True, np.diff(drive) != 0])
     lengths = np.diff(np.r_[begins, drive.size])
@@ -192,12 +194,12 @@ def _even(scaled: Scaled) -> Numbers:
     span = hours[last] - hours[first]
     share = np.where(span > 0, (hours - hours[first]) / np.where(span > 0, span, 1), 0)[:, None]
     found: Numbers = scaled.points[first] * (1 - share) + scaled.points[last] * share
-    # Rounding must not make points of a drive that stays where it is differ.
+    # Rounding must not make the points of a constant drive differ.
     return np.where(scaled.points[first] == scaled.points[last], scaled.points[first], found)
 
 
 def _rates(scaled: Scaled, spans: int, seed: int, user: str) -> tuple[Numbers, Numbers, Counts]:
-    """Rates of growth of the features in each span of each life, from 0 to 1; the same with each drive's steps in a drawn order; and their drives."""
+    """Rates of growth of the features in each span of each life, from 0 to 1; the same with each drive's steps in random order; and their drives."""
     values = scaled.records.values()[scaled.complete]
     hours, drive = scaled.records.hours[scaled.complete], scaled.drive
     begins = np.flatnonzero(np.r_[True, np.diff(drive) != 0])
@@ -212,7 +214,7 @@ def _rates(scaled: Scaled, spans: int, seed: int, user: str) -> tuple[Numbers, N
     observed = _growth(values, hours, edges)
     shuffled = _growth(*_shuffled(values, hours, begins, lengths, seed), edges)
     least, most = observed.min(axis=0), observed.max(axis=0)
-    # Rates that differ by rounding alone are the same.
+    # Rates that differ only by rounding are the same.
     width = most - least
     same = width <= 1e-9 * np.maximum(np.abs(least), np.abs(most))
     points, others = (
@@ -225,14 +227,14 @@ def _rates(scaled: Scaled, spans: int, seed: int, user: str) -> tuple[Numbers, N
 
 
 def _growth(values: Numbers, hours: Numbers, edges: Counts) -> Numbers:
-    """Growth an hour between each two edges, of shape (drives x spans, attributes)."""
+    """Growth for each hour between consecutive edges, of shape (drives x spans, attributes)."""
     grown = values[edges[:, 1:]] - values[edges[:, :-1]]
     rates: Numbers = grown / (hours[edges[:, 1:]] - hours[edges[:, :-1]])[:, :, None]
     return rates.reshape(-1, values.shape[1])
 
 
 def _shuffled(values: Numbers, hours: Numbers, begins: Counts, lengths: Counts, seed: int) -> tuple[Numbers, Numbers]:
-    """The records, had each drive made its steps in another order: as much growth and as much noise, and no time at which anything changed."""
+    """The records if each drive had made its steps in another order: with the same growth and noise, but no moment of change."""
     random = stream(seed, "order of steps")
     rows, times = values.copy(), hours.copy()
     for begin, length in zip(begins, lengths, strict=True):

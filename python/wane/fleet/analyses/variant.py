@@ -1,4 +1,4 @@
-"""The method on Backblaze's drives: other attributes, another scale, and which types leave time (002, section 7.5, figures 7.12 to 7.14)."""
+"""The method for Backblaze's drives: other attributes, another scale, and the types that leave time (002, section 7.5, figures 7.12 to 7.14)."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ SCALE = (0.0, 100.0)
 
 @dataclass(frozen=True, eq=False)
 class Variant(Analysis):
-    """What the method finds on a fleet with Backblaze's attributes.
+    """Results of the method on a fleet with Backblaze's attributes.
 
     Attributes:
         failures: Types of failure; the study has six.
         deciles: Their deciles (figure 7.12).
-        starts: Their thresholds, and which are abrupt.
+        starts: Their thresholds, and the abrupt types.
         signatures: Their signatures; ``None`` if no type has enough drives.
-        why: Why there are none; empty otherwise.
+        why: Why there are no signatures; empty otherwise.
     """
 
     failures: FailureGroups
@@ -40,7 +40,7 @@ class Variant(Analysis):
     why: str
 
     def table(self) -> Frame:
-        """A row a type of failure: name, attribute, drives, percent, threshold, abrupt, r2, rmse, rmse_published."""
+        """A row for each type of failure: name, attribute, drives, percent, threshold, abrupt, r2, rmse, rmse_published."""
         rows = self.failures.groups.drop(columns="group")
         rows = rows.merge(self.starts.rows[["name", "threshold", "abrupt"]], on="name", how="left")
         fitted = self.signatures.signatures if self.signatures is not None else {}
@@ -51,7 +51,7 @@ class Variant(Analysis):
         return rows
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None) -> Axes:
-        """Figure 7.12: the deciles of one type, the first otherwise."""
+        """Figure 7.12: the deciles of one type, by default the first."""
         return self.deciles.plot(ax, name=name)
 
 
@@ -65,17 +65,17 @@ def backblaze_variant(
 ) -> Variant:
     """Runs the method on health values from 0 to 100. Source: 002, section 7.5, figures 7.12 to 7.14; its drives are of one model, ST4000DM000 (3.1).
 
-    The study's errors there (0.1839 for RUE, 0.1624 for HFW) name neither the unit of the degradation nor the regression: here they are those of
-    ``signatures``, degradation from 0 to 2, so that the two need not agree even on the same drives.
+    The study's errors there (0.1839 for RUE, 0.1624 for HFW) come without the unit of the degradation and without the regression. Here they are those
+    of ``signatures``, with degradation from 0 to 2, so that the two need not agree even on the same drives.
 
     Args:
         frame: The records.
-        copy_hours: The time that a copy of the drive takes: types whose median drive has less from start to failure are abrupt.
-        test_share: The share of each type's drives that is held out of its signature.
-        options: Those of ``DiskOptions``; ``bounds`` are 0 and 100 unless given.
+        copy_hours: The time that a copy of the drive takes; types whose median drive has less from start to failure are abrupt.
+        test_share: The share of each type's drives that is held out from its signature.
+        options: Options of ``DiskOptions``; ``bounds`` are 0 and 100 by default.
 
     Raises:
-        AnalysisError: As of ``starts``.
+        AnalysisError: As for ``starts``.
     """
     user = "backblaze_variant"
     chosen: DiskOptions = {"bounds": SCALE, **options}

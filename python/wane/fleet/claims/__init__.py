@@ -1,6 +1,6 @@
 """Published claims that this package measures, for ``wane reproduce``.
 
-Their texts and the page are the command's, which asks here for what they come to.
+The command has their texts and the page; it asks this package for the results.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from wane.fleet.claims._record import Finding, Measured, Reading
 
 __all__ = ["CLAIMS", "Finding", "Measured", "Reading", "measure"]
 
-#: What measures a claim, by its name.
+#: Functions that measure claims, by the claims' names.
 CLAIMS: dict[str, Callable[[], Measured]] = {"DC7": dc7.measure, "DC8": dc8.measure}
 
 
 def measure(names: Sequence[str]) -> dict[str, Measured]:
-    """What claims come to, by name; the same each time.
+    """Measures claims, by name; the results are the same each time.
 
     Args:
-        names: Which of `CLAIMS`.
+        names: Names in `CLAIMS`.
 
     Raises:
-        FleetError: There is none of a name.
+        FleetError: There is no claim of a name.
     """
     for name in names:
         if name not in CLAIMS:

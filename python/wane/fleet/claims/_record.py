@@ -1,4 +1,4 @@
-"""What a claim comes to, as `wane reproduce` takes it."""
+"""Results of a claim, in the form that `wane reproduce` reads."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Finding:
-    """What an experiment found.
+    """Result of an experiment.
 
     Attributes:
         ours: Our number.
         verdict: ``agrees``, ``differs`` or ``not run``.
-        note: What one should know; the reason where it differs.
+        note: Remark; the reason if the verdict is ``differs``.
         table: The figures behind it as a Markdown table, or nothing.
     """
 
@@ -26,12 +26,12 @@ class Finding:
 
 @dataclass(frozen=True)
 class Reading:
-    """What another reading of a claim comes to.
+    """Result of another reading of a claim.
 
     Attributes:
-        what: How it differs.
+        what: How the reading differs.
         changes: ``choice``, ``scale`` or ``seed``.
-        ours: Our number under it.
+        ours: Our number under this reading.
         verdict: Whether that agrees.
     """
 
@@ -43,18 +43,18 @@ class Reading:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a claim comes to.
+    """Results of a claim.
 
     Attributes:
-        seeds: By seed, the claim's own first.
-        others: Under other readings.
+        seeds: Results by seed, that of the claim's own seed first.
+        others: Results under other readings.
     """
 
     seeds: list[tuple[int, Finding]]
     others: list[Reading] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The results as plain data for JSON."""
         return {
             "seeds": [{"seed": seed, **vars(finding)} for seed, finding in self.seeds],
             "others": [vars(other) for other in self.others],

@@ -1,7 +1,7 @@
-"""DC7: how the study's failed disks part into types (002, section 7.2): what its figures say of each other, and what other fleets have.
+"""DC7: the types of the study's failed disks (002, section 7.2): whether its figures agree with each other, and the figures of other fleets.
 
-The arithmetic is of what is printed; the drives are the study's own. Beside it stand the same analyses of a simulated fleet, whose truth is known,
-and of half of Backblaze's drives of April and May 2013.
+The arithmetic uses the printed figures, since the drives are the study's own. For comparison there are the same analyses of a simulated fleet, whose
+truth is known, and of half of Backblaze's drives of April and May 2013.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from wane.fleet.analyses import critical_attributes, failure_groups, published, 
 from wane.fleet.claims._record import Finding, Measured, markdown
 from wane.fleet.store import Fleet
 
-#: Drives with logical failures (002, section 7.2.2), the one count that is printed.
+#: Drives with logical failures (002, section 7.2.2), the only count that is printed.
 LOGICAL_DRIVES = 258
 
 #: Two models of 200 drives over 180 days, one rated so low that some wear out, and enough failures.
@@ -31,16 +31,16 @@ FLEET: dict[str, Any] = {
     "hazards": {"random": "10 %"},
 }
 
-#: Sectors and uncorrectable errors, raw, which go over decades.
+#: Raw sectors and uncorrectable errors, which span decades.
 RSC, RUE = "smart_5_raw", "smart_187_raw"
 
-#: The same of half of Backblaze's drives of April and May 2013, 75 of which failed: ``groups=2`` by sectors alone, as it tells nothing of RUE. A test
-#: holds them to the data where they are.
+#: The same for half of Backblaze's drives of April and May 2013, 75 of which failed: ``groups=2`` by sectors alone, since these drives do not report
+#: RUE. If the data are there, a test compares them.
 HALF = {"logical": 53.3, "RSC": 46.7, "threshold RSC": 0.34, "coupled": 33}
 
 
 def measure() -> Measured:
-    """What the claim comes to."""
+    """Measures the claim."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         _simulate.simulate(FLEET, place / "twin")
@@ -52,7 +52,7 @@ def measure() -> Measured:
 
 
 def finding(records: Any, causes: dict[str, str]) -> Finding:
-    """What is printed held against itself, and the same analyses of simulated drives."""
+    """Compares the printed figures with each other, and runs the same analyses on simulated drives."""
     odd, total = odd_shares(), sum(published.FAILURE_TYPES.values())
     agrees = abs(total - 100) < 0.05 and not odd
     chosen: dict[str, Any] = {"attributes": [RSC, RUE], "groups": 3, "spread": "log"}
@@ -107,20 +107,20 @@ def _one(found: dict[str, float], name: str, digits: int = 1) -> str:
 
 
 def is_share(percent: float, drives: int) -> bool:
-    """Whether a percentage of one digit, rounded or cut, is that of a whole number of drives."""
+    """Whether a percentage with one decimal, rounded or truncated, is that of a whole number of drives."""
     exact = (100 * count / drives for count in range(drives + 1))
     return any(-0.05 - 1e-9 <= percent - each <= 0.05 + 1e-9 or 0 <= each - percent < 0.1 for each in exact)
 
 
 def failed_drives() -> int:
-    """The only number of failed drives of which the logical ones are their printed share."""
+    """The only number of failed drives for which the logical ones have their printed share."""
     total = [n for n in range(LOGICAL_DRIVES, 1000) if round(100 * LOGICAL_DRIVES / n, 1) == 59.6]
     (found,) = total
     return found
 
 
 def odd_shares() -> list[tuple[str, float, int]]:
-    """Printed shares that no whole number of drives has: of what, the percentage, and of how many drives."""
+    """Printed shares that no whole number of drives has: their name, the percentage, and the number of all drives."""
     total = failed_drives()
     heads = round(published.FAILURE_TYPES["RUE"] / 100 * total)
     asked = [(name, percent, total) for name, percent in published.FAILURE_TYPES.items()]
@@ -130,12 +130,12 @@ def odd_shares() -> list[tuple[str, float, int]]:
 
 
 def _nearest(percent: float, drives: int) -> str:
-    """The count of drives nearest to a given one of which a percentage is a share, with how many."""
+    """The number of drives, nearest to ``drives``, of which a percentage is a whole share, and that share."""
     near = min((n for n in range(1, 2 * drives) if is_share(percent, n)), key=lambda n: (abs(n - drives), n))
     return f"{round(percent / 100 * near)} of {near}"
 
 
 def coupling(records: Any) -> float:
-    """In percent of the failed drives in which uncorrectable errors move, in how many sectors go with them."""
+    """Percentage of the failed drives with moving uncorrectable errors in which sectors correlate with them."""
     found = critical_attributes(records, attributes=[RSC, RUE], fluctuation_max=1.0)
     return 100 * float(found.shares.loc[RUE, RSC]) / found.moving[RUE]

@@ -1,7 +1,7 @@
-"""DC8: signatures and forecasts on series that are made of the study's own two equations (002, sections 7.3.2 and 7.4.1).
+"""DC8: signatures and forecasts on series made from the study's own two equations (002, sections 7.3.2 and 7.4.1).
 
-The study's records are private. These have its equations as their truth, with its errors as noise, so that what the method finds of them can be told.
-The study does not print how long drives take to fail, how their values fall, and when one counts as failed; hours of error follow from that.
+The study's records are private. These series have its equations as their truth and its errors as noise, so that what the method finds can be checked.
+The study does not print how long drives take to fail, how their values fall, and when one counts as failed; the hours of error depend on that.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from wane.fleet.analyses.forecast import Method
 from wane.fleet.analyses.published import COUPLING_RUE_RSC, FORECAST_ERRORS_H, SIGNATURES
 from wane.fleet.claims._record import Finding, Measured, Reading, markdown
 
-#: The columns of the two types' attributes, as vendors normalize them: whole numbers from 100, the best, to 1.
+#: The columns of the two types' attributes, normalized as by vendors: whole numbers from 100, the best, to 1.
 COLUMNS = {"RUE": "smart_187_normalized", "RSC": "smart_5_normalized"}
 
-#: Drives that fail by each type, and drives that live on.
+#: Numbers of drives that fail by each type, and of drives that live on.
 FAILED, HEALTHY = 20, 100
 
 #: Hours of health before the fall.
 WELL_HOURS = 72
 
-#: A faithful pipeline errs at most so many times the noise.
+#: Largest error of a faithful pipeline, in multiples of the noise.
 NOISE_TIMES_MAX = 1.2
 
 
@@ -36,11 +36,11 @@ class Series:
     """How series are made.
 
     Attributes:
-        hours: How long drives take from the first loss to the failure, least and most; drawn evenly.
-        coupled: The share of drives that fail by RUE in which RSC falls along.
-        evenly: What falls at an even rate: ``health`` values, or the ``degradation`` that they come to.
-        steps: In how many steps RSC falls.
-        method: By what failures by RSC are forecast.
+        hours: Hours from the first loss to the failure, least and most; drawn evenly.
+        coupled: The share of drives that fail by RUE in which RSC also falls.
+        evenly: What falls at an even rate: ``health`` values, or the ``degradation`` that follows from them.
+        steps: Number of steps in which RSC falls.
+        method: The method by which failures by RSC are forecast.
         failed_at: The degradation that counts as failure.
     """
 
@@ -52,7 +52,7 @@ class Series:
     failed_at: float = 0.1
 
 
-#: Other readings: what they change, and how the series are then made.
+#: Other readings: what they change, and the series under them.
 OTHERS = (
     ("degradation falls evenly, not health values", Series(evenly="degradation")),
     (f"RSC falls along in {COUPLING_RUE_RSC} % of the drives that fail by RUE", Series(coupled=COUPLING_RUE_RSC / 100)),
@@ -79,7 +79,7 @@ SEEDS = (1, 2, 3, 4, 5)
 
 
 def measure() -> Measured:
-    """What the claim comes to, by seed, and under other readings."""
+    """Measures the claim, by seed and under other readings."""
     found = [(seed, finding(made(Series(), seed), Series())) for seed in SEEDS]
     others = []
     for what, series in OTHERS:
@@ -89,7 +89,7 @@ def measure() -> Measured:
 
 
 def made(series: Series, seed: int) -> Frame:
-    """The records of a fleet, hourly, with ``degradation`` as the equations have it plus noise."""
+    """Makes the hourly records of a fleet, with ``degradation`` by the equations plus noise."""
     random = np.random.default_rng([seed, crc32(b"DC8")])
     drives = [(name, True) for name in COLUMNS for _ in range(FAILED)] + [("healthy", False)] * HEALTHY
     parts = [_drive(random, series, number, kind, fails) for number, (kind, fails) in enumerate(drives)]
@@ -124,7 +124,7 @@ def _drive(random: np.random.Generator, series: Series, number: int, kind: str, 
 
 
 def _fallen(kind: str, along: bool, even: Numbers) -> Numbers:
-    """How far values have fallen, 0 to 1, where the degradation goes evenly from its highest to its end."""
+    """How far values have fallen, 0 to 1, if the degradation goes evenly from its highest value to its end."""
     losses = np.linspace(0, 1, 2001)
     health = 1 - 2 * losses
     equation: Any = SIGNATURES[kind]
@@ -136,7 +136,7 @@ def _fallen(kind: str, along: bool, even: Numbers) -> Numbers:
 
 
 def finding(frame: Frame, series: Series) -> Finding:
-    """The pipeline on these records: signatures fitted to 70 % of the drives and judged by the others, whose failures are forecast."""
+    """Runs the pipeline on these records: signatures are fitted to 70 % of the drives and judged by the others, whose failures are forecast."""
     chosen: dict[str, Any] = {"attributes": list(COLUMNS.values()), "groups": 2, "working_groups": 1}
     fitted = signatures(frame, degradation="degradation", **chosen).signatures
     ahead = forecasts(

@@ -1,4 +1,4 @@
-"""Which drives will fail soon, tried as it would be in production: see `protocol` for how, `audit` for what is refused, `survival` for lives."""
+"""Prediction of failures, tested as in production: see `protocol` for the method, `audit` for what is refused, `survival` for lives."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from wane.fleet.store import Fleet
 
 __all__ = ["Costs", "Prediction", "Protocol", "predict", "rule_by_drive"]
 
-#: Days of data below which nothing is said beyond their time.
+#: Days of data below which a note says that results hold only for their time.
 QUARTER_DAYS = 92
 
 
 @dataclass
 class Prediction:
-    """What the models come to on a fleet.
+    """Results of the models on a fleet.
 
     Attributes:
-        drive_days: All that were given.
-        drives: Distinct drives.
-        failures: Drives that failed.
-        protocol: How it was tried.
-        attributes: What the features are made of.
-        rule: What "any reallocated or pending sector" finds, by drive: on the last day without the flag, and by any earlier day.
-        splits: By ``drive`` and ``batch``: the counts of the test, and each model's rates; empty where there is too little. Of simulated drives
-            ``causes`` too: what alarmed drives died of (see `causes.by_cause`), at the largest budget.
-        too_few: Whether there is too little to say anything.
-        notes: What was left out, and what the numbers cannot tell.
+        drive_days: Number of drive-days that were given.
+        drives: Number of distinct drives.
+        failures: Number of drives that failed.
+        protocol: The protocol of the test.
+        attributes: The attributes of the features.
+        rule: What the rule "any reallocated or pending sector" finds, by drive: on the last day without the flag, and by any earlier day.
+        splits: By ``drive`` and ``batch``: the counts of the test, and each model's rates; empty if there are too few data. For simulated drives
+        also ``causes``: what alarmed drives died of (see `causes.by_cause`), at the largest budget.
+        too_few: Whether there are too few data for a result.
+        notes: What was left out, and what the numbers cannot show.
     """
 
     drive_days: int
@@ -54,12 +54,12 @@ class Prediction:
     notes: list[str] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it; counts are numbers, and what is not known is ``None``."""
+        """The results as plain data for JSON; counts are numbers, and unknown values are ``None``."""
         told: dict[str, Any] = plain(vars(self) | {"protocol": vars(self.protocol)})
         return told
 
     def table(self) -> Any:
-        """A row a split, model and budget, as a ``pandas.DataFrame``; rates with the ends of their intervals."""
+        """A row for each split, model and budget, as a ``pandas.DataFrame``; rates have the ends of their intervals."""
         rows = []
         for split, told in self.splits.items():
             for model, measured in told["models"].items():
@@ -78,7 +78,7 @@ class Prediction:
 
 
 def rule_by_drive(frame: Any) -> dict[str, dict[str, int]]:
-    """What "any reallocated or pending sector" finds, drive by drive, without the days of failures.
+    """Applies the rule "any reallocated or pending sector" drive by drive, without the days of failures.
 
     Args:
         frame: Drive-days sorted by serial and date.
@@ -114,25 +114,25 @@ def predict(
     client: Any = None,
     truth: Any = None,
 ) -> Prediction:
-    """Tries models on a fleet as they would be used: learned before a day, tried after it, on drives that they never saw.
+    """Tests models on a fleet as they would be used: trained before a day, tested after it, on drives that they never saw.
 
     Args:
-        fleet: A fleet, or a data frame of drive-days as `Fleet.days` gives it.
-        protocol: How; by default seven days ahead, from the middle of the fleet's days on.
-        models: Of which drives' models; of all without.
-        attributes: What features are made of; without, what the fleet tells and means the same for every vendor.
-        costs: With them, an alarm threshold is chosen on the days before the test, and its cost counted in it.
-        make: Makes other features of drive-days: a data frame of the same index. They are tried for leaks first.
-        learning: Which models learn: ``logistic``, ``boosting`` or both; ``chance`` and ``rule`` stand beside.
+        fleet: A fleet, or a data frame of drive-days from `Fleet.days`.
+        protocol: The protocol; by default seven days ahead, from the middle of the fleet's days on.
+        models: Models of the drives; by default all.
+        attributes: Attributes for the features; by default those of the fleet that mean the same for every vendor.
+        costs: With costs, an alarm threshold is chosen on the days before the test, and its cost is counted in the test.
+        make: Function that makes other features from drive-days: a data frame of the same index. They are first tested for leaks.
+        learning: The models that learn: ``logistic``, ``boosting`` or both; ``chance`` and ``rule`` are always included.
         client: A ``dask.distributed.Client`` whose cluster fits the models of all splits and makes the bootstrap draws; the numbers are the same.
-        truth: What became of drives, where it is known, as a simulated fleet's view ``truth`` has it; of a `Fleet` its own without.
+        truth: What became of drives, if it is known, in the form of a simulated fleet's view ``truth``; by default that of a `Fleet`.
 
     Returns:
-        What each model comes to.
+        The results of each model.
 
     Raises:
-        FleetError: The fleet has no failures or not the attributes, the days do not fit, or features leak.
-        WaneError: The client is none of Dask's.
+        FleetError: The fleet has no failures or lacks the attributes, the days do not fit, or features leak.
+        WaneError: The client is no Dask client.
     """
     protocol, over = protocol or Protocol(), over_cluster(client)
     for name in learning:
@@ -162,7 +162,7 @@ def predict(
         return told
     make = make or partial(features, attributes=chosen)
     audit.features_see_no_more_than_they_may(frame[["serial", "model", "date", "failure", *_values(frame)]], make)
-    # Made of all days, the failure's too: no feature of another day sees it, which was tried.
+    # Made from all days, including that of the failure: the audit has shown that features of other days do not see it.
     made = make(frame).loc[labeled.rows.index].to_numpy(dtype=np.float64)
     ways = ["drive", "batch"]
     if labeled.rows["batch"].nunique() < 2:
@@ -178,7 +178,7 @@ def predict(
 
 
 def _drive_days(fleet: Fleet | Any, models: Sequence[str] | None, attributes: Sequence[str] | None) -> Any:
-    """Sorted drive-days with what is needed of them."""
+    """Sorted drive-days with the needed columns."""
     if isinstance(fleet, Fleet):
         from wane.fleet.prediction.features import SHARED  # noqa: PLC0415
 
@@ -203,7 +203,7 @@ def _values(frame: Any) -> list[str]:
 
 
 class Parts(NamedTuple):
-    """Masks of training by fold, and the fold of each row; -1 of rows that no model judges."""
+    """Masks of training by fold, and the fold of each row; -1 for rows that no model judges."""
 
     trains: list[NDArray[np.bool_]]
     fold: NDArray[np.int64]
@@ -219,7 +219,7 @@ class Try(NamedTuple):
 
 def _parted(labeled: Labeled, by: str, protocol: Protocol) -> Parts:
     parts = list(splits(labeled, by, protocol))
-    # Rows before the test are judged too, by models that saw neither them nor their drives: a threshold by cost is chosen on them.
+    # Rows before the test are also judged, by models that saw neither them nor their drives: a threshold by cost is chosen on them.
     return Parts([train for train, _ in parts], _fold_of(labeled, parts))
 
 
@@ -282,13 +282,13 @@ def _tried(
 
 
 def _fold_of(labeled: Labeled, parts: list[tuple[NDArray[np.bool_], NDArray[np.bool_]]]) -> NDArray[np.int64]:
-    """The fold of each row whose drive is in the test; -1 of others, which no model judges."""
+    """The fold of each row whose drive is in the test; -1 for others, which no model judges."""
     fold = dict[str, int]()
     for number, (_, test) in enumerate(parts):
         fold |= dict.fromkeys(labeled.rows.loc[test, "serial"].unique(), number)
     mapped = labeled.rows["serial"].map(fold)
     missing = labeled.rows.loc[mapped.isna(), "serial"].unique()
-    # Drives that ended before the test: of a fold none of whose models learned of them.
+    # Drives that ended before the test: in a fold whose models did not learn from them.
     for number, (train, _) in enumerate(parts):
         seen = set(labeled.rows.loc[train, "serial"].unique())
         fold |= {name: number for name in missing if name not in seen and name not in fold}
@@ -296,7 +296,7 @@ def _fold_of(labeled: Labeled, parts: list[tuple[NDArray[np.bool_], NDArray[np.b
 
 
 def _unseen(labeled: Labeled) -> int:
-    """Drives that failed in the test's time and have no day of it before: nobody could have foretold them there."""
+    """Number of drives that failed in the test's time without an earlier day in it, so that no prediction was possible."""
     rows = labeled.rows
     rows = rows[rows["fails_in"].notna()]
     fails_on = rows["date"] + library("pandas").to_timedelta(rows["fails_in"], unit="D")
@@ -305,7 +305,7 @@ def _unseen(labeled: Labeled) -> int:
 
 
 def _better(models: dict[str, Any], protocol: Protocol) -> list[dict[str, str]]:
-    """Pairs of models of which one finds more at the largest budget, where the intervals do not overlap."""
+    """Pairs of models of which one finds more at the largest budget, with intervals that do not overlap."""
     budget = f"{max(protocol.budgets):g}"
     rates = {name: models[name]["budgets"][budget]["detection_rate"] for name in MODELS if name in models}
     return [
@@ -330,7 +330,7 @@ def _costs(
 
 
 def in_words(told: Prediction) -> str:
-    """A prediction for people."""
+    """Formats a prediction for people."""
     lines = [f"{told.drive_days:,} drive-days, {told.drives:,} drives, {told.failures:,} failures", ""]
     for name, words in (("last_day", "on the last day without the failure flag"), ("any_day", "by any earlier day")):
         at = told.rule[name]

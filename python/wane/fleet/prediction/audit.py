@@ -1,7 +1,7 @@
-"""Refuses what would make a prediction look better than it is: each of these leaks was found in published work.
+"""Refuses leaks, which make a prediction look better than it is. Each of these leaks was found in published work.
 
-Features are tried, not read: they are made again of drive-days that were changed in a way which must not matter (later days gone, other drives gone,
-failures hidden, drives and models renamed) and must come out the same. Parts are held against each other row by row.
+Features are tested by their values, not by their code. They are made again from drive-days with changes that must not matter (later days removed,
+other drives removed, failures hidden, drives and models renamed), and must be the same. Training and test are compared row by row.
 
 Source: the pitfalls that studies of disk failures name (Lu et al., FAST 2020; Han et al., StreamDFP, 2022), gathered for this project.
 """
@@ -16,15 +16,15 @@ import numpy as np
 from wane._errors import FleetError
 from wane.fleet._plain import counted, library
 
-#: Makes features of drive-days: a data frame of the same index.
+#: Function that makes features from drive-days: a data frame of the same index.
 Features = Callable[[Any], Any]
 
-#: Drives on which features are tried, half of them failed ones where there are as many.
+#: Number of drives on which features are tested, half of them failed if there are enough.
 DRIVES = 40
 
 
 def features_see_no_more_than_they_may(frame: Any, make: Features) -> None:
-    """Tries a maker of features on some drives.
+    """Tests a maker of features on some drives.
 
     Args:
         frame: Drive-days sorted by serial and date.
@@ -61,7 +61,7 @@ def features_see_no_more_than_they_may(frame: Any, make: Features) -> None:
 
 
 def _sample(frame: Any) -> Any:
-    """The days of some drives, failed ones among them; of the same drives whenever it is asked."""
+    """The days of some drives, including failed ones; the same drives in every call."""
     failed = frame.loc[frame["failure"], "serial"].unique()[: DRIVES // 2]
     others = frame["serial"].unique()
     step = max(1, len(others) // DRIVES)
@@ -79,13 +79,13 @@ def _same(one: Any, other: Any, what: str) -> None:
 
 
 def _is_constant_of_model(feature: Any, model: Any) -> bool:
-    """Whether a feature has one value a model, and differs between models."""
+    """Whether a feature has one value for each model, and differs between models."""
     spread = feature.groupby(model).agg(["nunique", "min"])
     return len(spread) > 1 and bool((spread["nunique"] == 1).all()) and spread["min"].nunique() == len(spread)
 
 
 def parts_are_apart(train: Any, test: Any, horizon_days: int) -> None:
-    """Holds the rows of training and test against each other.
+    """Checks that the rows of training and test are apart.
 
     Args:
         train: Rows with ``serial``, ``batch``, ``date``, ``failure``.
@@ -93,7 +93,7 @@ def parts_are_apart(train: Any, test: Any, horizon_days: int) -> None:
         horizon_days: Days that a label looks ahead.
 
     Raises:
-        FleetError: A drive is in both, a row of training has a label that lies in the test's time, or a day of a failure is among them.
+        FleetError: A drive is in both, a training row has a label from the test's time, or one of them has the day of a failure.
     """
     both = np.intersect1d(train["serial"].unique(), test["serial"].unique())
     if len(both):
@@ -113,7 +113,7 @@ def parts_are_apart(train: Any, test: Any, horizon_days: int) -> None:
 
 
 def batches_are_apart(train: Any, test: Any) -> None:
-    """Holds the batches of both parts against each other.
+    """Checks that no batch is in both parts.
 
     Raises:
         FleetError: A batch is in both.
@@ -124,7 +124,7 @@ def batches_are_apart(train: Any, test: Any) -> None:
 
 
 def test_is_whole(test: Any, every: Any) -> None:
-    """Whether the test has every drive-day of its time, as precision depends on how rare failures are.
+    """Checks that the test has every drive-day of its time, since precision depends on how rare failures are.
 
     Args:
         test: Rows of the test, of all folds.

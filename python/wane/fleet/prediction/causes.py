@@ -1,7 +1,7 @@
-"""What drives that models alarmed did die of, which only simulated fleets tell.
+"""Causes of death of the drives that models alarmed, which only simulated fleets have.
 
-A hazard that shows no sign cannot be foreseen: of those drives a model finds what lots would. So drives are told apart by the cause of their death,
-and by whether they showed signs of it on a day before. Wear-out has none but the wear itself.
+A hazard without a sign cannot be foreseen: among those drives a model is as good as chance. So drives are distinguished by the cause of their death,
+and by whether they showed signs of it on a day before. Wear-out has no sign but the wear itself.
 """
 
 from __future__ import annotations
@@ -14,39 +14,39 @@ from wane._errors import FleetError
 from wane.fleet._plain import library
 from wane.fleet.prediction.scores import Flags, Numbers, Trial
 
-#: The row of drives that did not die in the records.
+#: Name of the row of drives that did not die in the records.
 LIVED = "none: it lives"
 
 #: Columns of the truth.
 COLUMNS = ("serial", "failed", "cause", "time", "signs_since")
 
-#: The truth tells seconds since 1970; a record at midnight is of the day that ends.
+#: The truth has seconds since 1970; a record at midnight belongs to the day that ends.
 DAY_SECONDS = 86_400
 
-#: What an interval covers.
+#: Confidence of an interval.
 LEVEL = 0.95
 
 
 def truth_of(fleet: Any) -> Any:
-    """The truth about the drives of a fleet, ``None`` of one that has none."""
+    """The truth about the drives of a fleet; ``None`` if it has none."""
     truth = fleet.query(f"SELECT {', '.join(COLUMNS)} FROM truth").to_pandas()
     return truth if len(truth) else None
 
 
 def by_cause(trial: Trial, scores: dict[str, Numbers], budget: float, truth: Any) -> list[dict[str, Any]]:
-    """What became of drives, by cause and signs, and how many of them each model alarmed.
+    """Counts what became of drives, by cause and signs, and how many of them each model alarmed.
 
     Args:
         trial: The test.
-        scores: By model, its scores of the test's rows.
+        scores: Each model's scores of the test's rows.
         budget: The share of the drives that is alarmed on a day.
-        truth: A row a drive: ``serial``, ``failed``, ``cause``, and in seconds since 1970 ``time`` (of the failure) and ``signs_since``;
-            missing where there is none.
+        truth: A row for each drive: ``serial``, ``failed``, ``cause``, and in seconds since 1970 ``time`` (of the failure) and ``signs_since``;
+        missing if there is none.
 
     Returns:
-        Rows: ``cause``, ``signs`` (whether it showed any on a day before the failure), ``drives``, and by model ``alarmed`` (ever in the test),
+        Rows: ``cause``, ``signs`` (whether there were any on a day before the failure), ``drives``, and by model ``alarmed`` (ever in the test),
         ``found`` (within the horizon before the failure) and ``found_share`` with the ends of its exact 95 % interval; the last two are ``None``
-        of drives that live. Drives of which there is no truth are left out.
+        for drives that live. Drives without truth are left out.
 
     Raises:
         FleetError: The truth lacks a column.
@@ -82,7 +82,7 @@ def _counts(alarmed: Flags, found: Flags | None, drives: int) -> dict[str, Any]:
 
 
 def in_words(rows: list[dict[str, Any]], budget: float) -> list[str]:
-    """The rows for people."""
+    """Formats the rows for people."""
     models = list(rows[0]["models"])
     lines = [
         f"causes of death, and how many drives were alarmed within the horizon before, at {100 * budget:g} % a day (exact intervals, %):",

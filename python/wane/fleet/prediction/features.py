@@ -1,7 +1,7 @@
-"""What a model may see of a drive on a day: its attributes then and how they changed over the week before, and nothing else.
+"""Features of a drive on a day, which are all that a model sees: its attributes on that day, and how they changed over the week before.
 
-A feature of a day is made of that day and earlier ones of the same drive alone. Missing stays missing: an attribute that a model of drive does
-not tell gives no feature of it. Where a counter goes back it was reset or wrapped, and its increase is not known.
+A feature of a day is made only from that day and earlier days of the same drive. Missing values stay missing: an attribute that a drive model does
+not report gives no features. If a counter goes back, it was reset or has wrapped, and its increase is unknown.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from wane._errors import FleetError
 from wane.fleet._plain import excerpt, library
 
-#: Attributes that mean the same whoever made the drive (4.5 of the vendors' tables that `wane doctor` stands on), and whether they count.
+#: Attributes that mean the same for every vendor (4.5 of the vendors' tables on which `wane doctor` is based), and whether they are counters.
 SHARED = {
     "smart_5_raw": True,
     "smart_9_raw": True,
@@ -41,10 +41,10 @@ SHARED = {
 #: Days over which changes are taken.
 WEEK = 7
 
-#: Share of the drives that must tell an attribute: where fewer do, that it is missing tells the model, and the model the failures.
+#: Share of the drives that must report an attribute: if fewer do, its absence reveals the drive model, and the drive model the failures.
 TOLD_MIN = 0.9
 
-#: First letters of a model's name and who makes it.
+#: First letters of models' names, and their vendors.
 VENDORS = (
     ("ST", "Seagate"),
     ("SEAGATE", "Seagate"),
@@ -64,7 +64,7 @@ VENDORS = (
 
 
 def vendor(model: str) -> str:
-    """Who makes a model, by its name; its first word where that is not known."""
+    """The vendor of a model, by its name; the name's first word if the vendor is unknown."""
     for start, name in VENDORS:
         if model.upper().startswith(start):
             return name
@@ -72,10 +72,10 @@ def vendor(model: str) -> str:
 
 
 def attributes_of(columns: Sequence[str], models: Sequence[str], wanted: Sequence[str] | None) -> list[str]:
-    """The attributes that are used: those asked for, or all that the fleet tells and that mean the same for every vendor.
+    """The attributes to use: those asked for, or all of the fleet that mean the same for every vendor.
 
     Raises:
-        FleetError: One asked for is not there, is no attribute, or means something else from vendor to vendor.
+        FleetError: One that was asked for is not there, is no attribute, or has different meanings between vendors.
     """
     if wanted is None:
         return [name for name in SHARED if name in columns]
@@ -96,7 +96,7 @@ def attributes_of(columns: Sequence[str], models: Sequence[str], wanted: Sequenc
 
 
 def told_enough(frame: Any, attributes: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The attributes that at least 90 % of the drives tell, and a note for each of the others."""
+    """The attributes that at least 90 % of the drives report, and a note for each of the others."""
     kept, notes = [], []
     for name in attributes:
         share = float(frame[name].notna().groupby(frame["serial"], sort=False).any().mean()) if len(frame) else 0.0
@@ -114,11 +114,11 @@ def features(frame: Any, attributes: Sequence[str]) -> Any:
 
     Args:
         frame: Drive-days sorted by ``serial`` and ``date``, with the attributes as columns.
-        attributes: Which.
+        attributes: The attributes.
 
     Returns:
-        A ``pandas.DataFrame`` of the same index: of each attribute its value, its change in one day and in seven, and the most of seven days;
-        NaN where that is not known.
+        A ``pandas.DataFrame`` of the same index: for each attribute its value, its change in one day and in seven, and its maximum of seven days;
+        NaN if unknown.
     """
     pandas = library("pandas")
     serial = pandas.factorize(frame["serial"])[0]
@@ -135,7 +135,7 @@ def features(frame: Any, attributes: Sequence[str]) -> Any:
         most = value.copy()
         for days in range(1, WEEK):
             most = np.fmax(most, _before(value, serial, day, days))
-        # What is not told today is not known today.
+        # A value that is not reported today is unknown today.
         columns[f"{name}_max_{WEEK}d"] = np.where(np.isnan(value), np.nan, most)
     return pandas.DataFrame(columns, index=frame.index)
 
@@ -143,9 +143,9 @@ def features(frame: Any, attributes: Sequence[str]) -> Any:
 def _before(
     value: NDArray[np.float64], serial: NDArray[np.int64], day: NDArray[np.int64], days: int
 ) -> NDArray[np.float64]:
-    """The value of the same drive exactly so many days before; NaN where no day of then is there."""
+    """The value of the same drive exactly ``days`` days before; NaN if there is no row of that day."""
     found = np.full_like(value, np.nan)
-    # A drive has one row a day, so that the row of then is at most so many rows up; gaps bring it nearer.
+    # A drive has one row a day, so that the row of that day is at most ``days`` rows up; gaps bring it nearer.
     for rows in range(1, days + 1):
         if rows >= len(value):
             break

@@ -1,8 +1,8 @@
-"""The models that are tried: two that learn, and two that do not.
+"""The models that are tested: two that learn, and two that do not.
 
-``chance`` draws lots each day. ``rule`` is the sum of reallocated and pending sectors, above zero or not: what any model must beat. ``logistic`` is a
-regression on signed logarithms, with what is missing put at the median of training. ``boosting`` is trees by gradient boosting, which take what is
-missing as such. What a model takes of the data (medians, scales) it takes of training rows alone, as it is given no others.
+``chance`` draws lots each day. ``rule`` is the sum of reallocated and pending sectors, above zero or not, which any model must beat. ``logistic`` is
+a regression on signed logarithms, with missing values set to the median of training. ``boosting`` is trees by gradient boosting, which handle
+missing values themselves. Medians and scales come only from training rows, since a model is given no others.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from wane.fleet._plain import library
 MODELS = ("chance", "rule", "logistic", "boosting")
 LEARNING = ("logistic", "boosting")
 
-#: What the rule adds up, of it what the fleet tells.
+#: Attributes that the rule adds up, as far as the fleet has them.
 RULE = ("smart_5_raw", "smart_197_raw", "reallocated_sectors", "pending_sectors")
 
-#: Rows of training below which one thread is enough.
+#: Training rows below which one thread is enough.
 ROWS_OF_A_THREAD = 50_000
 
 Numbers = NDArray[np.float64]
 
 
 def rule_score(frame: Any) -> Numbers:
-    """Reallocated and pending sectors together; what is missing adds nothing."""
+    """Sum of reallocated and pending sectors; missing values count as 0."""
     total = np.zeros(len(frame))
     for name in RULE:
         if name in frame.columns:
@@ -37,14 +37,14 @@ def rule_score(frame: Any) -> Numbers:
 
 
 class Fit(NamedTuple):
-    """A model to be fitted, and what it is to judge: all that another process needs.
+    """A model to fit and the rows to judge: all that another process needs.
 
     Attributes:
         name: One of ``LEARNING``.
-        train: Features of the rows of training, shape (rows, features).
-        labels: 1 where the drive fails within the horizon, shape (rows,).
+        train: Features of the training rows, shape (rows, features).
+        labels: 1 if the drive fails within the horizon, shape (rows,).
         others: Features of the rows to judge.
-        seed: Of what is drawn.
+        seed: Seed of all draws.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Fit(NamedTuple):
 
 
 def fit_and_score(job: Fit) -> Numbers:
-    """Learns of some rows and gives the chance of a failure within the horizon for others.
+    """Trains a model on some rows, and returns the chance of a failure within the horizon for others.
 
     Returns:
         Probabilities, shape (other rows,); all 0 where training has no failure.
@@ -63,7 +63,7 @@ def fit_and_score(job: Fit) -> Numbers:
     name, train, labels, others, seed = job
     if not labels.any() or not len(others):
         return np.zeros(len(others))
-    # Threads that wait for each other cost more than they bring where there is little to do.
+    # With little to do, threads that wait for each other cost more than they gain.
     threads = 1 if len(train) < ROWS_OF_A_THREAD else None
     with library("threadpoolctl").threadpool_limits(threads):
         found: Numbers = _model(name, seed).fit(train, labels).predict_proba(others)[:, 1]
@@ -73,7 +73,7 @@ def fit_and_score(job: Fit) -> Numbers:
 def _model(name: str, seed: int) -> Any:
     ensemble, linear = library("sklearn.ensemble"), library("sklearn.linear_model")
     if name == "boosting":
-        # Shallow trees and large leaves: a few hundred drive-days before failures are all that there is to learn of.
+        # Shallow trees and large leaves: there are only a few hundred drive-days before failures to learn from.
         return ensemble.HistGradientBoostingClassifier(
             max_iter=60,
             max_leaf_nodes=8,

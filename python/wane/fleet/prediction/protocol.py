@@ -1,9 +1,9 @@
-"""How a prediction is tried, so that it would hold in production.
+"""The protocol of a test, under which results hold in production.
 
-The unit is the drive. Models learn of days before a date, and are tried on days from it on; a drive is in one of the two. With the drives in
-folds, each fold is tried by models that never saw a drive of it, so that all failures of the time count. By ``batch`` the folds keep drives of one
-model and first month together. A label says whether the drive fails within the horizon; where its time was not watched to the end there is none.
-The day of the failure is in neither part.
+The unit is the drive. Models are trained on days before a date, and tested on days from it on; a drive is in only one of the two parts. Drives are in
+folds, and each fold is tested by models that never saw its drives, so that all failures of the time count. By ``batch`` the folds keep drives of one
+model and first month together. A label says whether the drive fails within the horizon; there is none if the drive was not watched to the end of the
+horizon. The day of the failure is in neither part.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from wane._errors import FleetError
 from wane.fleet._plain import counted, library
 from wane.fleet.prediction import audit
 
-#: Below so many drive-days nothing is said.
+#: Least drive-days for a test of models.
 DRIVE_DAYS_MIN = 250_000
 
 #: The largest seed that scikit-learn takes.
 SEED_MAX = (1 << 32) - 1
 
 
-#: Days ahead that a failure may be foretold: no record is so long.
+#: Most days ahead of a predicted failure; no records are that long.
 HORIZON_DAYS_MAX = 3650
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """What is asked of the models.
+    """Settings of a test.
 
     Attributes:
-        horizon_days: A failure within so many days is to be foretold, 1 to 3,650.
-        test_from: The first day of the test; the middle of the fleet's days without.
+        horizon_days: Days within which a failure is to be predicted, 1 to 3,650.
+        test_from: The first day of the test; by default the middle of the fleet's days.
         budgets: Shares of the drives that may be alarmed on a day, above 0 and below 1.
-        folds: Parts of the drives, at least 2.
-        draws: Bootstrap draws of drives.
-        seed: Of the folds, the ties and the draws, 0 to 2^32 - 1.
+        folds: Number of folds of the drives, at least 2.
+        draws: Number of bootstrap draws of drives.
+        seed: Seed of the folds, the ties and the draws, 0 to 2^32 - 1.
     """
 
     horizon_days: int = 7
@@ -68,13 +68,13 @@ class Protocol:
 
 @dataclass
 class Labeled:
-    """Drive-days with their labels; the days of failures are gone.
+    """Drive-days with their labels, without the days of failures.
 
     Attributes:
-        rows: ``serial``, ``model``, ``date``, ``failure``, ``batch``, ``fails_in`` (days, NaN where it does not), ``label`` (1, 0, or NaN
-            where it is not known), and the attributes.
+        rows: ``serial``, ``model``, ``date``, ``failure``, ``batch``, ``fails_in`` (days, NaN if it does not), ``label`` (1, 0, or NaN if
+        unknown), and the attributes.
         test_from: The first day of the test.
-        failures: Drives that failed.
+        failures: Number of drives that failed.
         notes: What was left out.
     """
 
@@ -85,7 +85,7 @@ class Labeled:
 
     @property
     def in_test(self) -> NDArray[np.bool_]:
-        """Which rows are of the test's time."""
+        """Mask of the rows of the test's time."""
         found: NDArray[np.bool_] = (self.rows["date"] >= self.test_from).to_numpy()
         return found
 
@@ -98,7 +98,7 @@ def label(frame: Any, protocol: Protocol) -> Labeled:
         protocol: The horizon and the first day of the test.
 
     Raises:
-        FleetError: There are no failures, or no days before or after the test's first.
+        FleetError: There are no failures, or no days before or after the test's first day.
     """
     pandas = library("pandas")
     if not frame["failure"].any():
@@ -127,7 +127,7 @@ def label(frame: Any, protocol: Protocol) -> Labeled:
     test_from = pandas.Timestamp(protocol.test_from) if protocol.test_from else pandas.Timestamp(days[len(days) // 2])
     before = pandas.Timestamp(days[0]) + timedelta(days=protocol.horizon_days)
     if protocol.test_from is None and not before < test_from:
-        # The middle is nobody's choice: what does not fit is the horizon.
+        # The user did not choose the middle, so it is the horizon that does not fit.
         most, all_days = (test_from - pandas.Timestamp(days[0])).days - 1, (days[-1] - days[0]).days + 1
         allowed = f"allowed are 1 to {most}" if most >= 1 else "which are too few for any"
         raise FleetError(
@@ -148,7 +148,7 @@ def folds(labeled: Labeled, by: str, protocol: Protocol) -> NDArray[np.int64]:
         names = labeled.rows["serial"].unique()
         fold = {name: _hash(protocol.seed, name) % protocol.folds for name in names}
         return np.asarray(labeled.rows["serial"].map(fold), dtype=np.int64)
-    # The largest first, each to the fold with the fewest drives: batches differ much in size.
+    # The largest batch first, each to the fold with the fewest drives, because batches differ much in size.
     sizes = labeled.rows.groupby("batch")["serial"].nunique()
     drives = [0] * protocol.folds
     chosen: dict[str, int] = {}
@@ -164,9 +164,9 @@ def _hash(seed: int, name: str) -> int:
 
 
 def splits(labeled: Labeled, by: str, protocol: Protocol) -> Iterator[tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
-    """Rows of training and of test, for each fold: masks over the labeled rows.
+    """Training and test rows for each fold: masks over the labeled rows.
 
-    Training rows have labels that were known before the test began: a horizon lies between them and it.
+    The labels of training rows were known before the test began: a horizon lies between them and the test.
 
     Raises:
         FleetError: The parts are not apart.

@@ -1,8 +1,8 @@
-"""What alarms come to: drives found and drives alarmed for nothing, the time they leave, and how sure all of it is.
+"""Scores of alarms: failures found, false alarms, the time that alarms leave, and intervals of all of these.
 
-Alarms are given by a budget: each day the drives with the highest scores, ties by lot. A failed drive is found if it has an alarm within the horizon
-before its failure; a healthy drive is a false alarm if it ever has one. Lead time is counted from the first alarm that stays on until the end.
-Intervals are the 2.5 and 97.5 percentiles over draws of whole drives.
+Alarms are given by a budget: each day to the drives with the highest scores, ties by lot. A failed drive is found if it has an alarm within the
+horizon before its failure; a healthy drive is a false alarm if it ever has one. Lead time is counted from the first alarm that stays on until the
+end. Intervals are the 2.5 and 97.5 percentiles over draws of whole drives.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Numbers = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Indices = NDArray[np.int64]
 
-#: Edges of the reliability table: failures are rare.
+#: Edges of the reliability table, which are small because failures are rare.
 RELIABILITY = (0.0, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 
 #: Bootstrap draws that one worker of a cluster makes at a time.
@@ -32,12 +32,12 @@ DRAWS_OF_A_JOB = 50
 
 @dataclass(frozen=True)
 class Costs:
-    """What an alarm and a missed failure cost, in one currency.
+    """Costs of an alarm and of a missed failure, in one currency.
 
     Attributes:
-        drive: A drive.
-        rebuild: Copying a drive's data, planned or not.
-        lost_data: What is lost on the mean where a drive fails without an alarm.
+        drive: Cost of a drive.
+        rebuild: Cost of copying a drive's data, planned or not.
+        lost_data: Mean loss if a drive fails without an alarm.
     """
 
     drive: float
@@ -50,7 +50,7 @@ class Costs:
                 raise FleetError(f"costs: {name} is {value}, allowed is 0 or more")
 
     def of(self, alarmed_healthy: float, found: float, missed: float) -> float:
-        """The sum: an alarmed drive is replaced and its data copied; one that fails without an alarm loses data besides."""
+        """The total cost: an alarmed drive is replaced and its data copied; one that fails without an alarm also loses data."""
         replaced = self.drive + self.rebuild
         return (alarmed_healthy + found + missed) * replaced + missed * self.lost_data
 
@@ -60,9 +60,9 @@ class Trial:
 
     Attributes:
         serials: The drives.
-        drives: How many they are.
-        failed: Which of them failed, after a day that was scored.
-        healthy: Which did not fail at all.
+        drives: Number of drives.
+        failed: Flags of the drives that failed after a day that was scored.
+        healthy: Flags of the drives that did not fail at all.
     """
 
     def __init__(self, rows: Any, horizon_days: int, seed: int) -> None:
@@ -81,7 +81,7 @@ class Trial:
         self.daily_lot = _stream(seed, "chance").random(len(rows))
 
     def by_budget(self, score: Numbers, budget: float) -> Flags:
-        """The alarms of each day: a share of the drives of the day, at least one, those with the highest scores."""
+        """The alarms of each day: those of the day's drives with the highest scores, a share of them, at least one."""
         order = np.lexsort((self.lot, -score, self.day))
         starts = np.flatnonzero(np.diff(self.day[order], prepend=-1))
         rank = np.arange(len(score)) - np.repeat(starts, np.diff(starts, append=len(score)))
@@ -91,7 +91,7 @@ class Trial:
         return alarms
 
     def outcome(self, alarms: Flags) -> Outcome:
-        """What alarms come to, drive by drive."""
+        """Outcome of alarms, drive by drive."""
         ever = np.bincount(self.code[alarms], minlength=self.drives) > 0
         found = np.bincount(self.code[alarms & self.soon], minlength=self.drives) > 0
         known = ~np.isnan(self.label)
@@ -105,7 +105,7 @@ class Trial:
         )
 
     def _leads(self, alarms: Flags) -> Numbers:
-        """Days from the first alarm that stays on to the failure; NaN where none does."""
+        """Days from the first alarm that stays on to the failure; NaN if none does."""
         leads = np.full(self.drives, np.nan)
         for drive in np.flatnonzero(self.failed):
             rows = np.flatnonzero(self.code == drive)
@@ -118,7 +118,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What alarms come to, by drive: flags and counts of shape (drives,)."""
+    """Outcome of alarms, by drive: flags and counts of shape (drives,)."""
 
     trial: Trial
     ever: Flags
@@ -128,7 +128,7 @@ class Outcome:
     leads: Numbers
 
     def counts(self) -> dict[str, int]:
-        """The counts as they are."""
+        """The counts without weights."""
         trial = self.trial
         return {
             "failed": int(trial.failed.sum()),
@@ -141,7 +141,7 @@ class Outcome:
         }
 
     def rates(self, weight: Numbers) -> dict[str, float]:
-        """The rates where drive i counts ``weight[i]`` times."""
+        """The rates if drive i counts ``weight[i]`` times."""
         trial = self.trial
         led = self.found & ~np.isnan(self.leads)
         leads = np.repeat(self.leads[led], weight[led].astype(int))
@@ -154,13 +154,13 @@ class Outcome:
 
 
 class Ranked:
-    """The scores of rows whose label is known, in order: for PR-AUC and the Brier score under any weights."""
+    """The sorted scores of rows with a known label, for PR-AUC and the Brier score under any weights."""
 
     def __init__(self, trial: Trial, score: Numbers) -> None:
         known = np.flatnonzero(~np.isnan(trial.label))
         order = known[np.argsort(-score[known], kind="stable")]
         self.code, self.label, self.score = trial.code[order], trial.label[order], score[order]
-        # Rows of one score are taken together.
+        # Rows with the same score are taken together.
         self.ends = (
             np.flatnonzero(np.append(np.diff(self.score) != 0, True)) if len(order) else np.zeros(0, dtype=np.int64)
         )
@@ -176,17 +176,17 @@ class Ranked:
         return float(np.sum(np.diff(right, prepend=0) * precision) / right[-1])
 
     def brier(self, weight: Numbers) -> float:
-        """Mean squared difference between the chance that was told and what came."""
+        """Mean squared difference between the predicted chance and the outcome."""
         of_row = weight[self.code]
         return _ratio(float(np.sum(of_row * (self.score - self.label) ** 2)), float(of_row.sum()))
 
     def expected(self, weight: Numbers) -> float:
-        """Drive-days before failures that were expected, for each that came: 1 is calibrated."""
+        """Ratio of expected to actual drive-days before failures: 1 is calibrated."""
         of_row = weight[self.code]
         return _ratio(float(np.sum(of_row * self.score)), float(np.sum(of_row * self.label)))
 
     def reliability(self) -> list[dict[str, float]]:
-        """What was told beside what came, by ranges of the chance that was told."""
+        """Predicted and actual shares, by ranges of the predicted chance."""
         rows = []
         for low, high in pairwise(RELIABILITY):
             inside = (self.score >= low) & ((self.score < high) | (high == 1.0))
@@ -198,7 +198,7 @@ class Ranked:
 
 
 class Draws(NamedTuple):
-    """Some bootstrap draws of drives, from ``first`` up to ``end``, which is not among them; the one of number 0 is the drives as they are."""
+    """Some bootstrap draws of drives, from ``first`` to ``end``, which is excluded; draw 0 is the drives themselves."""
 
     trial: Trial
     outcomes: dict[str, Outcome]
@@ -209,18 +209,18 @@ class Draws(NamedTuple):
     end: int
 
 
-#: What a bootstrap measures: the budget's name, empty over all thresholds; and the rate's.
+#: Name of a measure of the bootstrap: the budget's name, empty for all thresholds; and the rate's name.
 Measures = dict[tuple[str, str], list[float]]
 
 
 def drawn(draws: Draws) -> Measures:
-    """The rates of each draw. Needs nothing else, so that another process may do it, and the numbers are the same however draws are parted."""
+    """The rates of each draw. It needs nothing else, so that another process may do it, and the numbers do not depend on how draws are divided."""
     trial, ranked = draws.trial, draws.ranked
     whole = {"pr_auc": ranked.pr_auc}
     if draws.is_probability:
         whole |= {"brier": ranked.brier, "expected_for_each": ranked.expected}
     random = _stream(draws.seed, "bootstrap")
-    # The stream is one: what earlier draws take of it is taken.
+    # All draws use one stream, so the numbers of earlier draws are skipped.
     for _ in range(1, draws.first):
         random.integers(0, trial.drives, trial.drives)
     found: Measures = {}
@@ -236,7 +236,7 @@ def drawn(draws: Draws) -> Measures:
     return found
 
 
-#: Applies a function to jobs, in their order: ``map``, or a cluster's.
+#: Function that applies a function to jobs, in their order: ``map``, or that of a cluster.
 Over = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
 
@@ -248,7 +248,7 @@ def evaluate(
     alarms: Flags | None = None,
     over: Over = map,
 ) -> dict[str, Any]:
-    """What a score comes to: by budget, or by alarms that are given, and over all thresholds.
+    """Evaluates a score: by budget, or by given alarms, and over all thresholds.
 
     Returns:
         Counts as numbers; each rate as ``{"value", "low", "high"}``.
@@ -285,18 +285,18 @@ def interval(values: list[float]) -> dict[str, float]:
 
 
 def overlap(one: dict[str, float], other: dict[str, float]) -> bool:
-    """Whether two intervals share a value; where one is not known they do."""
+    """Whether two intervals overlap; unknown ones count as overlapping."""
     ends = (one["low"], one["high"], other["low"], other["high"])
     return any(np.isnan(end) for end in ends) or (one["low"] <= other["high"] and other["low"] <= one["high"])
 
 
 def cheapest(trial: Trial, score: Numbers, costs: Costs) -> float:
-    """The threshold of least cost on these rows; infinite where no alarm is cheaper."""
+    """The threshold of least cost on these rows; infinite if no alarms are cheaper."""
     most = np.full(trial.drives, -np.inf)
     relevant = trial.healthy[trial.code] | trial.soon
     np.maximum.at(most, trial.code[relevant], score[relevant])
     best, least = np.inf, costs.of(0, 0, float(trial.failed.sum()))
-    # The cost changes only where a failed drive is found: between two of them fewer alarms are cheaper.
+    # Only thresholds at which a failed drive is found are candidates: between two of them fewer alarms are cheaper.
     for threshold in sorted(set(most[trial.failed & np.isfinite(most)].tolist()), reverse=True):
         over = most >= threshold
         found = int((over & trial.failed).sum())
@@ -307,7 +307,7 @@ def cheapest(trial: Trial, score: Numbers, costs: Costs) -> float:
 
 
 def _stream(seed: int, name: str) -> np.random.Generator:
-    """A stream of random numbers of its own name."""
+    """Makes a stream of random numbers by its name."""
     digest = hashlib.sha256(f"{seed} {name}".encode()).digest()
     return np.random.Generator(np.random.PCG64(int.from_bytes(digest[:16], "little")))
 

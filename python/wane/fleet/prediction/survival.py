@@ -1,10 +1,10 @@
-"""How long drives serve: lives with left truncation, yearly failure rates with their intervals, and what drives die of.
+"""Lives of drives: survival with left truncation, yearly failure rates with their intervals, and causes of death.
 
-Time is a drive's age in days under power. A drive that entered the data old is at risk from its age then on (left truncation), and one that went
-without failing is censored: it did not fail. Drive models are ranked only where the intervals of their rates do not overlap; beside each rate stands
-what it comes to when models are taken as draws of one distribution (partial pooling), which draws rates of few failures to the mean.
+Time is a drive's age in days under power. A drive that entered the data old is at risk from that age on (left truncation). A drive that left without
+failing is censored. Drive models are ranked only if the intervals of their rates do not overlap. Each rate is also given under the assumption that
+models are draws from one distribution (partial pooling), which pulls rates from few failures to the mean.
 
-Sources: Kaplan and Meier (1958) and Nelson and Aalen as lifelines has them; Garwood (1936) for the Poisson interval; Graf et al. (1999) for the
+Sources: Kaplan and Meier (1958) and Nelson and Aalen, in the library lifelines; Garwood (1936) for the Poisson interval; Graf et al. (1999) for the
 Brier score under censoring.
 """
 
@@ -33,25 +33,25 @@ CURVE_FAILURES_MIN = 5
 
 YEAR_DAYS = 365.0
 
-#: Attributes that tell the age, with what makes days of them.
+#: Attributes with the age, and the factors that convert them to days.
 AGES = {"smart_9_raw": 1 / 24, "power_on_hours": 1 / 24}
 
-#: What a drive died of, as its last days tell it.
+#: Causes of death, from the last days of a drive.
 CAUSES = ("infant", "interface", "wear-out", "no sign")
 
 
 @dataclass(frozen=True)
 class Survival:
-    """How long the drives of a fleet serve.
+    """Lives of a fleet's drives.
 
     Attributes:
-        rates: A drive model a row: drive-days, failures, failures in a hundred drive-years with the interval, and pooled.
+        rates: A row for each drive model: drive-days, failures, failures in a hundred drive-years with the interval, and the pooled rate.
         ranked: Pairs of drive models whose intervals do not overlap, the better first.
-        weibull: Shape and scale (days) with intervals, of all drives; ``None`` where too few failed.
+        weibull: Shape and scale (days) with intervals, for all drives; ``None`` if too few failed.
         causes: Failures by cause.
-        brier: Brier score at ``horizon_days`` of each curve, on drives that it was not fitted to.
+        brier: Brier score at ``horizon_days`` of each curve, on drives to which it was not fitted.
         curves: ``age_days``, ``survival`` with its interval, ``cumulative_hazard``, and each cause's cumulative incidence.
-        horizon_days: Of the Brier score.
+        horizon_days: Horizon of the Brier score.
         notes: What was left out.
     """
 
@@ -65,7 +65,7 @@ class Survival:
     notes: list[str]
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The results as plain data for JSON."""
         told: dict[str, Any] = plain(vars(self))
         return told
 
@@ -75,14 +75,14 @@ class Survival:
 
 
 def survival(frame: Any, horizon_days: float = 30) -> Survival:
-    """How long the drives of a fleet serve.
+    """Estimates the lives of a fleet's drives.
 
     Args:
-        frame: Drive-days as `Fleet.days` gives them, with ``smart_9_raw`` or ``power_on_hours``.
-        horizon_days: Over which the Brier score looks ahead from a drive's first day, above 0.
+        frame: Drive-days from `Fleet.days`, with ``smart_9_raw`` or ``power_on_hours``.
+        horizon_days: Days for which the Brier score looks ahead from a drive's first day, above 0.
 
     Raises:
-        FleetError: No age is told, there are no drive-days, or they do not tell whether a drive failed.
+        FleetError: There are no ages or no drive-days, or these do not say whether a drive failed.
     """
     if not len(frame):
         raise FleetError("drive-days: found none")
@@ -119,7 +119,7 @@ def survival(frame: Any, horizon_days: float = 30) -> Survival:
 
 
 def untold_models(frame: Any) -> list[str]:
-    """The models of whose drives a fleet's drive-days never tell whether they failed: a rate of none would be made up."""
+    """The models for which no drive-day says whether a drive failed: a rate of 0 for them would be made up."""
     return list(frame.attrs.get("failures_untold", ()))
 
 
@@ -152,10 +152,10 @@ def yearly_rates(frame: Any) -> list[dict[str, Any]]:
 
 
 def _pooled(failures: Numbers, years: Numbers) -> list[tuple[float, float, float]]:
-    """Rates a year under one gamma distribution of the models' rates, fitted by its marginal likelihood, with intervals of 95 %."""
+    """Yearly rates under one gamma distribution of the models' rates, fitted by its marginal likelihood, with intervals of 95 %."""
     special, optimize, stats = library("scipy.special"), library("scipy.optimize"), library("scipy.stats")
     if not failures.sum():
-        # Nothing says how much the models differ: they are taken for one.
+        # The data do not show that models differ, so they are taken as one.
         most = float(stats.chi2.ppf(0.975, 2)) / 2 / float(years.sum())
         return [(0.0, 0.0, most)] * len(failures)
     mean = failures.sum() / years.sum()
@@ -174,10 +174,10 @@ def _pooled(failures: Numbers, years: Numbers) -> list[tuple[float, float, float
 
 
 def lives_of(frame: Any) -> tuple[Any, list[str]]:
-    """A row a drive: ``serial``, ``model``, ``entry`` and ``exit`` (age in days), ``failed``, ``cause``; and what was left out.
+    """A row for each drive: ``serial``, ``model``, ``entry`` and ``exit`` (age in days), ``failed``, ``cause``; and notes on what was left out.
 
     Raises:
-        FleetError: No age is told.
+        FleetError: There are no ages.
     """
     age = next((name for name in AGES if name in frame.columns), None)
     if age is None:
@@ -214,7 +214,7 @@ def lives_of(frame: Any) -> tuple[Any, list[str]]:
 
 
 def weibull(lives: Any) -> dict[str, float] | None:
-    """Shape and scale in days, with intervals of 95 %; a shape above 1 means that drives wear out. ``None`` where no fit holds."""
+    """Shape and scale in days, with intervals of 95 %; a shape above 1 means that drives wear out. ``None`` if no fit holds."""
     lifelines = library("lifelines")
     kinds = lifelines.exceptions
     try:
@@ -269,9 +269,10 @@ def _incidence(lives: Any, ages: Numbers) -> dict[str, list[float]]:
 
 
 def brier_scores(lives: Any, horizon_days: float) -> dict[str, float]:
-    """Brier scores of the chance to serve ``horizon_days`` more, weighted by the inverse of the chance to be still watched.
+    """Brier scores of the chance to live ``horizon_days`` longer, weighted by the inverse of the chance to be still watched.
 
-    A half of the drives fits the curves, the other is judged: ``weibull``, ``exponential`` (age does not matter), and ``always`` (nobody fails).
+    Curves are fitted to half of the drives and judged by the other half: ``weibull``, ``exponential`` (age does not matter), and ``always`` (no drive
+    fails).
     """
     lifelines = library("lifelines")
     first = np.array([hashlib.sha256(f"survival {name}".encode()).digest()[0] < 128 for name in lives["serial"]])
@@ -281,7 +282,7 @@ def brier_scores(lives: Any, horizon_days: float) -> dict[str, float]:
     watched = (judged["exit"] - judged["entry"]).to_numpy(dtype=float)
     failed = judged["failed"].to_numpy(dtype=bool)
     left = lifelines.KaplanMeierFitter().fit(watched, ~failed)
-    # Just before: a drive that fails on a day was watched until then.
+    # Just before the day, since a drive that fails on it was watched until then.
     until = np.minimum(watched, horizon_days)
     chance = np.maximum(left.survival_function_at_times(until - 1e-9).to_numpy(dtype=float), 1e-6)
     weight = np.where((watched > horizon_days) | failed, 1 / chance, 0.0)

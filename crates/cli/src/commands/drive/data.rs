@@ -1,4 +1,4 @@
-//! `wane drive read`, `write`, `trim` and `power-cut`: what a drive holds, and what it is left with.
+//! `wane drive read`, `write`, `trim` and `power-cut`: access to a drive's data, and power cuts.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -18,7 +18,7 @@ use crate::args::drive::{PowerCutArguments, ReadArguments, TrimArguments, WriteA
 use crate::output::{Failure, Others, check_writable, line, print, print_json, unwritable, write_file};
 use crate::{DIFFERS, DONE};
 
-/// A size or a place that can be given back as it is printed: whole in its unit.
+/// Formats a size or place in a unit of which it is a whole number, so that the text can be given as an option.
 pub(super) fn exact(bytes: u64) -> String {
     let units = [(1u64 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     match units.into_iter().find(|(unit, _)| bytes > 0 && bytes.is_multiple_of(*unit)) {
@@ -30,10 +30,10 @@ pub(super) fn exact(bytes: u64) -> String {
 /// Bytes of one request.
 const REQUEST: u64 = 1 << 20;
 
-/// Sectors that could not be read or written, told at most.
+/// Most failed ranges that are listed.
 const TOLD: usize = 8;
 
-/// A drive whose addresses are its own.
+/// Opens a drive with fixed addresses, one whose capacity does not shrink.
 pub(super) fn addressed(path: &Path) -> Result<Kept, Failure> {
     let kept = open(path)?;
     if kept.drive().capacity_policy().may_shrink() {
@@ -42,7 +42,8 @@ pub(super) fn addressed(path: &Path) -> Result<Kept, Failure> {
     Ok(kept)
 }
 
-/// A range of bytes, which lies on the drive and consists of parts of so many bytes with this name.
+/// Checks that a range of bytes lies on the drive and is a whole number of parts. `part` is a part's size in bytes, `parts` its name in
+/// messages.
 pub(super) fn check_range(
     kept: &Kept,
     at: Bytes,
@@ -53,7 +54,7 @@ pub(super) fn check_range(
     for (name, bytes) in [("--at", at), ("length", length)] {
         if !bytes.0.is_multiple_of(part) {
             return Err(Failure::wrong(format!(
-                "{name} {bytes}: the drive's {parts} have {}, of which it is no multiple",
+                "{name} {bytes}: is no multiple of the drive's {parts} of {}",
                 Bytes(part)
             )));
         }
@@ -64,20 +65,20 @@ pub(super) fn check_range(
             Err(Failure::wrong(format!("--at {at}: lies beyond the {} that the drive exports", Bytes(capacity))))
         }
         _ => Err(Failure::wrong(format!(
-            "{length} from {at} on go beyond the {} that the drive exports",
+            "{length} from {at} on end beyond the {} that the drive exports",
             Bytes(capacity)
         ))),
     }
 }
 
-/// The sectors of a range of bytes.
+/// Returns the sectors of a range of bytes.
 fn sectors(kept: &Kept, at: Bytes, length: Bytes) -> Result<SectorRange, Failure> {
     let sector = kept.drive().features().sector.0 * Sectors::SIZE.0;
     let range = check_range(kept, at, length, (sector, "sectors"))?;
     Ok(SectorRange::between(Lba(range.start / 512), Lba(range.end / 512)))
 }
 
-/// The requests that a range is cut in.
+/// Cuts a range into requests.
 fn pieces(range: SectorRange) -> impl Iterator<Item = SectorRange> {
     let end = range.start.0 + range.count.0;
     let each = REQUEST / 512;
@@ -87,7 +88,7 @@ fn pieces(range: SectorRange) -> impl Iterator<Item = SectorRange> {
         .map(move |start| SectorRange::between(Lba(start), Lba(end.min(start + each))))
 }
 
-/// What failed, in a line for each of the first few ranges.
+/// Lists the failed ranges, with a line for each of the first few.
 fn failures(failed: &[SectorRange], what: &str) -> String {
     let mut text = String::new();
     for range in failed.iter().take(TOLD) {
@@ -111,7 +112,7 @@ fn print_facts(drive: &Path, did: &str, range: SectorRange, failed: &[SectorRang
 pub(super) fn write(arguments: &WriteArguments) -> Result<i32, Failure> {
     let WriteArguments { drive, file, at, json } = arguments;
     let unreadable = |error: std::io::Error| Failure::wrong(format!("{}: cannot be read: {error}", excerpt_path(file)));
-    // Before it is opened: a pipe would be waited for.
+    // Checked before opening, since opening a pipe would wait.
     if !std::fs::metadata(file).map_err(unreadable)?.is_file() {
         return Err(Failure::wrong(format!("{}: only a plain file's bytes can be written", excerpt_path(file))));
     }
@@ -132,7 +133,7 @@ pub(super) fn write(arguments: &WriteArguments) -> Result<i32, Failure> {
         if bytes.len() < piece.len_bytes()
             && let Err(last) = fill_up(&mut device, piece, sector, &mut bytes)
         {
-            // What its rest holds is not lost by what is written before it.
+            // The bytes before the unreadable sector are still written.
             failed.push(last);
             piece = SectorRange::between(piece.start, last.start);
         }
@@ -155,7 +156,7 @@ pub(super) fn write(arguments: &WriteArguments) -> Result<i32, Failure> {
     Ok(if failed.is_empty() { DONE } else { DIFFERS })
 }
 
-/// What became of a request, for its answer and for the drive's history: "4 KiB trimmed from 1 MiB on", but for as much as failed.
+/// Says what became of a request, for the answer and for the drive's history: "4 KiB trimmed from 1 MiB on", and how much failed.
 fn done(did: &str, what: &str, at: Bytes, range: SectorRange, failed: &[SectorRange]) -> String {
     let place = exact(at.0);
     match failed.iter().map(|range| range.count.0).sum() {
@@ -165,8 +166,8 @@ fn done(did: &str, what: &str, at: Bytes, range: SectorRange, failed: &[SectorRa
     }
 }
 
-/// A file that ends within a sector leaves the rest of it as it is. Where that cannot be read, its bytes of this sector are left out, and
-/// the sector is the error.
+/// Fills up the last sector of a file that ends within it with the bytes that the drive holds there. If these cannot be read, drops the
+/// file's bytes of this sector, and returns the sector as the error.
 fn fill_up(
     device: &mut Blocking<&mut Drive>,
     piece: SectorRange,
@@ -189,11 +190,11 @@ fn fill_up(
     Ok(())
 }
 
-/// Refuses what belongs to a drive's folder.
+/// Refuses a file in a drive's folder.
 pub(super) fn check_no_drives(out: &Path) -> Result<(), Failure> {
     let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if folder.join("drive.json").exists() && folder.join("lock").exists() {
-        let sentence = "lies in a drive's folder, which wane alone writes into";
+        let sentence = "lies in a drive's folder, into which only wane writes";
         return Err(Failure::wrong(format!("{}: {sentence}", excerpt_path(out))));
     }
     Ok(())
@@ -222,7 +223,7 @@ pub(super) fn read(arguments: &ReadArguments) -> Result<i32, Failure> {
         }
         Ok(())
     })?;
-    // Reads disturb, and count.
+    // Saved, since reads are counted and disturb the data.
     let (length, place) = (exact(length.0), exact(at.0));
     kept.save(format!("{length} read from {place} on"))?;
     if *json {
@@ -285,7 +286,7 @@ pub(super) fn power_cut(arguments: &PowerCutArguments) -> Result<i32, Failure> {
     let mut text = String::new();
     line(
         &mut text,
-        "read for that",
+        "recovery read",
         &format!(
             "{} pages of summaries, {} of the journal, {} of data; {} unreadable",
             report.summary_pages_read, report.journal_pages_read, report.data_pages_read, report.pages_unreadable

@@ -1,4 +1,4 @@
-//! `wane drive retire`, `inject` and `check --data`: faults on purpose, and what became of data.
+//! `wane drive retire`, `inject` and `check --data`: injected faults, and what became of data.
 
 use std::ops::Range;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::args::drive::{CheckArguments, Fault, InjectArguments, RetireArguments
 use crate::output::{Failure, line, print, print_json};
 use crate::{DIFFERS, DONE};
 
-/// Ranges of bytes that are told in words, at most, and blocks.
+/// Most ranges of bytes, and most blocks, that are listed in words.
 const TOLD: usize = 4;
 const BLOCKS_TOLD: usize = 8;
 
@@ -52,7 +52,7 @@ pub(super) fn retire(arguments: &RetireArguments) -> Result<i32, Failure> {
     Ok(if retired.len() < wanted || kept.cause().is_some() { DIFFERS } else { DONE })
 }
 
-/// The first few blocks by their numbers.
+/// Lists the numbers of the first few blocks.
 fn numbers(blocks: &[(u32, u32)]) -> String {
     let told: Vec<String> = blocks.iter().take(BLOCKS_TOLD).map(|(block, _)| block.to_string()).collect();
     match blocks.len() {
@@ -75,7 +75,7 @@ pub(super) fn inject(arguments: &InjectArguments) -> Result<i32, Failure> {
     let injection = match fault {
         Fault::MediumError if bits.is_some() || seed.is_some() => {
             let given = if bits.is_some() { "--bits" } else { "--seed" };
-            return Err(Failure::wrong(format!("{given}: means something with --fault flipped-bits alone")));
+            return Err(Failure::wrong(format!("{given}: is allowed only with --fault flipped-bits")));
         }
         Fault::MediumError => Injection::MediumError,
         Fault::FlippedBits => Injection::FlippedBits(bits.unwrap_or(1)),
@@ -84,7 +84,7 @@ pub(super) fn inject(arguments: &InjectArguments) -> Result<i32, Failure> {
     let (place, wanted) = (exact(at.0), exact(length.0));
     if found == 0 {
         let path = excerpt_path(drive);
-        let sentence = "nothing is stored there, so that there is nothing to injure";
+        let sentence = "no data are stored there, so that there is nothing to damage";
         return Err(Failure::wrong(format!("{path}: {wanted} from {place} on: {sentence}")));
     }
     let size = exact(u64::from(found) * unit);
@@ -130,15 +130,15 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<i32, Failure> {
     Ok(if checked.is_ok() && is_whole { DONE } else { DIFFERS })
 }
 
-/// What was found that is not as it was written: a name for machines, words for people.
+/// Findings of data that do not read as written: a name for machines, words for people, and the ranges.
 fn findings(data: &DataCheck) -> [(&'static str, &'static str, &[Range<u32>]); 6] {
     [
         ("unreadable", "medium errors by wear", &data.unreadable),
         ("lost", "lost when relocated", &data.lost),
         ("injected_errors", "unreadable on purpose", &data.injected_errors),
         ("injected_flips", "flipped on purpose", &data.injected_flips),
-        ("misread", "flipped by wear, untold", &data.misread),
-        ("unexplained", "wrong, a fault of wane", &data.unexplained),
+        ("misread", "flipped by wear, without an error", &data.misread),
+        ("unexplained", "wrong, by a bug of wane", &data.unexplained),
     ]
 }
 

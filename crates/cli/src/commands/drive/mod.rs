@@ -1,4 +1,4 @@
-//! `wane drive`: drives that are kept.
+//! `wane drive`: drives that are kept in folders.
 
 mod data;
 mod faults;
@@ -56,16 +56,16 @@ impl From<KeptError> for Failure {
     }
 }
 
-/// What the reserve makes of over-provisioning is told from here on.
+/// Factor by which the reserve must raise over-provisioning to be reported.
 const RESERVE_TOLD: f64 = 1.25;
 
-/// Requests of the scenario of a drive that ages: it ends by what it is aged to.
+/// Requests in the scenario of a drive that ages. They do not count: aging ends at its target.
 const UNCOUNTED: u64 = 1;
 
 fn create(arguments: &CreateArguments) -> Result<i32, Failure> {
     if arguments.scenario.is_none() && arguments.preset.is_none() && arguments.set.is_empty() {
         let sentence = "create needs a drive, such as `wane drive create d.wane --preset tiny`, a scenario file, or keys \
-                        that say all of one; `wane presets` lists the drives to start from";
+                        that define one; `wane presets` lists the drives to start from";
         return Err(Failure::wrong(sentence));
     }
     let file = arguments.scenario.as_deref().map(read_text).transpose()?;
@@ -91,7 +91,7 @@ fn create(arguments: &CreateArguments) -> Result<i32, Failure> {
     if let Some(size) = &arguments.capacity {
         tell_reserve(&scenario, size);
     }
-    // What only a clock gives an effect may get one from `drive probe`.
+    // Keys that have an effect only with a clock may get one from `drive probe`.
     let of_clock = |told: &str| told.starts_with("time.") || told.starts_with("drive.timing ");
     for told in scenario.without_effect().iter().filter(|told| !of_clock(told)) {
         tell(&format!("wane: {told}"));
@@ -103,7 +103,7 @@ fn create(arguments: &CreateArguments) -> Result<i32, Failure> {
             let how = Aging { target, trim_all_but: None, as_json: arguments.json, is_quiet: arguments.quiet };
             let aged = age_to(&mut kept, &arguments.drive, &how, &stop);
             if aged.is_err() {
-                // Half of what was asked for is not left behind.
+                // A drive that was not aged as asked is not left behind.
                 drop(kept);
                 let _ = std::fs::remove_dir_all(&arguments.drive);
             }
@@ -116,7 +116,7 @@ fn create(arguments: &CreateArguments) -> Result<i32, Failure> {
     }
 }
 
-/// A reserve of blocks that was made for a large drive may be most of a small one's flash.
+/// Warns if the reserve of blocks, made for a large drive, is a large part of a small drive's flash.
 fn tell_reserve(scenario: &Scenario, size: &str) {
     let (all, beside) = (scenario.device.over_provisioning(), over_provisioning_of(scenario.device.spare_factor));
     if all > RESERVE_TOLD * beside {
@@ -130,7 +130,7 @@ fn tell_reserve(scenario: &Scenario, size: &str) {
     }
 }
 
-/// The scenario of a drive under another workload, where one is given.
+/// Returns the drive's scenario, with another workload if one is given.
 fn reworked(
     scenario: &Scenario,
     workload: Option<&str>,
@@ -154,7 +154,7 @@ fn reworked(
     Ok(reworked)
 }
 
-/// The workload that a name or a file stands for, and the folder that its traces are relative to.
+/// Returns the workload that a name or a file stands for, and the folder to which its traces are relative.
 pub(crate) fn workload_table(given: &str) -> Result<(Table, Option<std::path::PathBuf>), Failure> {
     let one = |key: &str, value: &str| Table::from_iter([(key.to_owned(), Value::from(value))]);
     let path = Path::new(given);
@@ -163,7 +163,7 @@ pub(crate) fn workload_table(given: &str) -> Result<(Table, Option<std::path::Pa
         let whole: Table =
             text.parse().map_err(|error: toml::de::Error| Failure::wrong(format!("{name}: {}", error.message())))?;
         let Some(Value::Table(workload)) = whole.get("workload") else {
-            return Err(Failure::wrong(format!("{name}: has no [workload] table, which is what ages the drive")));
+            return Err(Failure::wrong(format!("{name}: has no [workload] table, with which the drive would be aged")));
         };
         return Ok((workload.clone(), Some(folder_of(path))));
     }
@@ -207,13 +207,13 @@ fn age(arguments: &AgeArguments) -> Result<i32, Failure> {
 /// How a drive is aged.
 struct Aging {
     target: Target,
-    /// What is not among these units is trimmed afterwards.
+    /// Units that stay mapped; all others are trimmed afterwards.
     trim_all_but: Option<Vec<bool>>,
     as_json: bool,
     is_quiet: bool,
 }
 
-/// Ages an open drive, saves it, and says what became of it.
+/// Ages an open drive, saves it, and reports what became of it.
 fn age_to(kept: &mut Kept, path: &Path, how: &Aging, stop: &Arc<AtomicBool>) -> Result<i32, Failure> {
     let &Aging { target, as_json, is_quiet, .. } = how;
     let before = kept.drive_writes();
@@ -237,11 +237,11 @@ fn age_to(kept: &mut Kept, path: &Path, how: &Aging, stop: &Arc<AtomicBool>) -> 
     }
     let words = match reached {
         Reached::Target => "aged".to_owned(),
-        Reached::Already => "was as old as that already".to_owned(),
+        Reached::Already => "had reached that age already".to_owned(),
         Reached::Died(cause) if kept.drive_writes() > before => format!("died ({})", cause.name()),
         Reached::Died(cause) => format!("is dead ({}) and ages no more", cause.name()),
         Reached::WorkloadEnd => "aged until its workload ended".to_owned(),
-        Reached::Interrupted => "was stopped, and goes on from here the next time".to_owned(),
+        Reached::Interrupted => "was stopped; aging it again goes on from here".to_owned(),
     };
     answer(as_json, kept, path, &words)?;
     if !as_json && kept.drive_writes() > before {
@@ -259,7 +259,7 @@ fn age_to(kept: &mut Kept, path: &Path, how: &Aging, stop: &Arc<AtomicBool>) -> 
     })
 }
 
-/// What a command that changed a drive prints.
+/// Prints the answer of a command that changed a drive.
 fn answer(as_json: bool, kept: &Kept, path: &Path, words: &str) -> Result<(), Failure> {
     if as_json {
         return print_json(&show::facts(kept, path));

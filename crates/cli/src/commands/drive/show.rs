@@ -1,4 +1,4 @@
-//! How a kept drive stands, in words, as a picture, and as JSON.
+//! State of a kept drive, in words, as a picture, and as JSON.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -18,7 +18,7 @@ use crate::output::line;
 const ROWS: usize = 10;
 const BAR: usize = 40;
 
-/// What is told of a drive.
+/// Facts about a drive, as printed.
 #[derive(Debug, Serialize)]
 pub(super) struct Facts {
     drive: String,
@@ -47,7 +47,7 @@ pub(super) struct Facts {
 #[derive(Debug, Serialize)]
 struct Errors {
     chip: String,
-    /// Of what moves while the drive ages.
+    /// How errors of relocated data are handled while the drive ages.
     relocations: Relocations,
     uncorrectable: Uncorrectable,
 }
@@ -78,7 +78,7 @@ struct Blocks {
     retired: u32,
 }
 
-/// What a workload is, in a few words.
+/// Names a workload in a few words.
 pub(super) fn workload(scenario: &Scenario) -> String {
     fn named(workload: &Workload) -> String {
         match workload {
@@ -97,7 +97,7 @@ pub(super) fn workload(scenario: &Scenario) -> String {
     named(&scenario.phases[0].workload)
 }
 
-/// Everything that is told.
+/// Collects all facts about a drive.
 pub(super) fn facts(kept: &Kept, path: &Path) -> Facts {
     let (drive, scenario) = (kept.drive(), kept.scenario());
     let (counters, unit) = (drive.counters(), u64::from(drive.unit_bytes()));
@@ -158,7 +158,7 @@ pub(super) fn facts(kept: &Kept, path: &Path) -> Facts {
     }
 }
 
-/// The lines that matter most, after a command that changed the drive.
+/// Returns the most important lines, for after a command that changed the drive.
 pub(super) fn short(kept: &Kept) -> String {
     let mut text = String::new();
     let counters = kept.drive().counters();
@@ -198,7 +198,7 @@ fn exported(exported: u64, initial: u64) -> String {
     format!("{} exported of {} when new", Bytes(exported), Bytes(initial))
 }
 
-/// All of it, for people.
+/// Formats all facts for people.
 pub(super) fn words(kept: &Kept, facts: &Facts) -> String {
     let mut text = String::new();
     let mut say = |name: &str, value: String| line(&mut text, name, &value);
@@ -224,11 +224,11 @@ pub(super) fn words(kept: &Kept, facts: &Facts) -> String {
             Uncorrectable::MediumError => "a medium error",
             Uncorrectable::FlippedBits => "flipped bits",
         };
-        say("errors", format!("of {chip}, {relocations}; what cannot be corrected is {read}"));
+        say("errors", format!("of {chip}, {relocations}; uncorrectable data read as {read}"));
     }
     let Blocks { free, open, closed, retired } = facts.blocks;
     say("blocks", format!("{closed} full, {open} being written, {free} free, {retired} retired; mode {}", facts.mode));
-    say("workload", format!("{}, which goes on where it stands", facts.workload));
+    say("workload", format!("{}, which continues where it stopped", facts.workload));
     for (number, event) in facts.history.iter().enumerate() {
         say(if number == 0 { "history" } else { "" }, event.clone());
     }
@@ -236,7 +236,7 @@ pub(super) fn words(kept: &Kept, facts: &Facts) -> String {
     text
 }
 
-/// How many blocks were erased how often, as bars.
+/// Draws a histogram of blocks by erases, as bars.
 fn picture(kept: &Kept) -> String {
     let drive = kept.drive();
     let counts: Vec<u32> = drive

@@ -1,4 +1,4 @@
-//! `wane drive smart`: how healthy a drive is, in the words of those who read real ones.
+//! `wane drive smart`: a drive's health, in the form that tools print for real drives.
 
 use std::fmt::Write as _;
 
@@ -49,7 +49,7 @@ pub(super) fn smart(arguments: &SmartArguments) -> Result<i32, Failure> {
     Ok(DONE)
 }
 
-/// smartctl's table, under the drive's names.
+/// Returns smartctl's table, below a line with the drive's names.
 fn told(arguments: &SmartArguments, record: &HealthRecord, identity: &Identity) -> String {
     let drive = excerpt_path(&arguments.drive);
     format!("{drive}: {}, serial {}, day {:.1}\n\n{}", identity.model, identity.serial, record.day, table(record))

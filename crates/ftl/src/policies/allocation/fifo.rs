@@ -14,8 +14,8 @@ pub struct FreedFirst;
 
 /// The block that became free first.
 ///
-/// Blocks are opened in the order in which they became free, whatever their wear. Every block waits its turn, which spreads wear
-/// by itself as long as garbage collection reaches every block.
+/// Blocks are opened in the order in which they became free, whatever their wear. Every block waits its turn. This alone spreads
+/// wear as long as garbage collection reaches every block.
 ///
 /// Source: the released FTLSim (dissertation 000).
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]

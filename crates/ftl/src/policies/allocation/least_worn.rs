@@ -14,8 +14,8 @@ pub struct LeastWorn;
 
 /// The free block with the fewest erases.
 ///
-/// Dynamic wear leveling: new data go to the least worn block that is free, of equally worn ones to that with the lower id. It
-/// costs no copies and cannot reach blocks whose data lie still.
+/// Dynamic wear leveling: new data go to the least worn free block; of equally worn ones the one with the lower id. It costs
+/// no copies and cannot reach blocks whose data never change.
 ///
 /// Source: the dynamic wear leveling of L.-P. Chang, 2007, and of most textbooks.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]

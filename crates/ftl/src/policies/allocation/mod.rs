@@ -21,10 +21,10 @@ use crate::policies::state::remembers;
 
 /// Chooses the free block that is opened next.
 ///
-/// Asked whenever a stream needs a block, or wear leveling a spare one. A wear leveler that names a free block itself gets
-/// that one.
+/// The policy is asked whenever a stream needs a block or wear leveling needs a spare one. A wear leveler that names a free
+/// block itself gets that one.
 pub trait AllocationPolicy: Send + DynClone {
-    /// Hears once, before all else, of which domain of which drive it is.
+    /// Tells the policy its drive and domain; called once, before anything else.
     fn begin(&mut self, _setting: Setting) {}
 
     /// The order in which the mechanism keeps the free blocks for this policy.
@@ -32,10 +32,10 @@ pub trait AllocationPolicy: Send + DynClone {
         FreeOrder::default()
     }
 
-    /// The block to open, one of the free ones. The first of the order takes the place of an answer that is none.
+    /// Returns the block to open, one of the free ones. An answer that is not free is replaced by the first block of the order.
     fn choose(&mut self, view: &FreeView<'_>) -> SuperblockId;
 
-    /// What it needs to have any effect.
+    /// What the policy needs in order to have an effect.
     fn needs(&self) -> Needs {
         Needs::default()
     }
@@ -48,14 +48,14 @@ dyn_clone::clone_trait_object!(AllocationPolicy);
 /// An order of free blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FreeOrder {
-    /// The block that became free first comes first. A look at blocks between the ends costs a scan.
+    /// The block that became free first comes first. To look up a block between the ends costs a scan.
     #[default]
     Freed,
-    /// The block with the fewest erases comes first; of equally worn blocks the one with the lower id at both ends.
+    /// The block with the fewest erases comes first. Of equally worn blocks the one with the lower id is taken, at both ends.
     Wear,
 }
 
-/// What an allocation policy sees: the free blocks of its domain, one at least. A [`FreeTable`] gives one without a drive.
+/// What an allocation policy sees: the free blocks of its domain, at least one. A [`FreeTable`] makes a view without a drive.
 pub struct FreeView<'a> {
     pub(crate) free: &'a FreeList,
     pub(crate) erase_count: &'a [u32],
@@ -71,7 +71,7 @@ impl FreeView<'_> {
         self.mode
     }
 
-    /// The stream that the block is for; `None` where wear leveling takes a spare block.
+    /// The stream that the block is for; `None` if wear leveling takes a spare block.
     pub fn stream(&self) -> Option<StreamId> {
         self.stream
     }
@@ -81,7 +81,7 @@ impl FreeView<'_> {
         self.now
     }
 
-    /// Free blocks: one at least.
+    /// Number of free blocks: at least one.
     pub fn count(&self) -> u32 {
         self.free.len() as u32
     }
@@ -96,7 +96,7 @@ impl FreeView<'_> {
         self.free.last().expect("a policy is asked while a block is free")
     }
 
-    /// The free blocks in the declared order. A new drive has very many: look at few of them.
+    /// The free blocks in the declared order. A new drive has very many, so look at only a few.
     pub fn blocks(&self) -> impl Iterator<Item = SuperblockId> {
         self.free.iter()
     }
@@ -106,7 +106,7 @@ impl FreeView<'_> {
         block.index() < self.erase_count.len()
     }
 
-    /// Whether the block is one of the free ones. In the order of becoming free that is a look through them.
+    /// Whether the block is free. With [`FreeOrder::Freed`] this costs a scan of the free blocks.
     pub fn is_free(&self, block: SuperblockId) -> bool {
         self.has(block) && self.free.contains(block, self.erase_count(block))
     }

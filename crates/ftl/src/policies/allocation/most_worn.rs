@@ -14,8 +14,8 @@ pub struct MostWorn;
 
 /// The free block with the most erases.
 ///
-/// The opposite of `least-worn`: what a drive does that leaves worn blocks where they are, as a bound on how uneven wear can get.
-/// Of equally worn blocks the one with the lower id is opened.
+/// The opposite of `least-worn`: worn blocks wear on, which is a bound on how uneven wear can get. Of equally worn blocks the
+/// one with the lower id is opened.
 ///
 /// Source: ours, as a bound.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]

@@ -1,4 +1,4 @@
-//! Free blocks as a plain table, from which a view is made: so that an allocation policy can be asked without a drive.
+//! Free blocks as a plain table that makes a view, so that an allocation policy can be asked without a drive.
 
 use wane_units::SuperblockId;
 
@@ -10,11 +10,11 @@ use crate::free::FreeList;
 pub struct FreeBlock {
     /// Its erases.
     pub erase_count: u32,
-    /// Programs of it that failed.
+    /// Its failed programs.
     pub failures: u32,
 }
 
-/// Free blocks, in the order that a policy asks the mechanism to keep.
+/// Free blocks, in the order that the policy declares.
 ///
 /// ```
 /// use wane_ftl::policies::allocation::{FreeBlock, FreeOrder, FreeTable};
@@ -32,7 +32,7 @@ pub struct FreeTable {
 }
 
 impl FreeTable {
-    /// Blocks 0, 1, 2, ..., which became free in this order; `order` is what the policy declares.
+    /// Makes a table of blocks 0, 1, 2, ..., which became free in this order. `order` is the order that the policy declares.
     pub fn new(order: FreeOrder, blocks: &[FreeBlock]) -> Self {
         let mut free = FreeList::new(order);
         for (block, state) in (0..).map(SuperblockId).zip(blocks) {
@@ -42,12 +42,12 @@ impl FreeTable {
         Self { free, erase_count, failures: blocks.iter().map(|block| block.failures).collect() }
     }
 
-    /// What a policy sees of them when a stream needs a block and the host has written `now` units.
+    /// What a policy sees of the table when `stream` needs a block and the host has written `now` units.
     pub fn view(&self, stream: Option<StreamId>, now: u64) -> FreeView<'_> {
         self.view_in(Mode::Normal, stream, now)
     }
 
-    /// The same of a drive in a mode.
+    /// As [`FreeTable::view`], on a drive in this mode.
     pub fn view_in(&self, mode: Mode, stream: Option<StreamId>, now: u64) -> FreeView<'_> {
         FreeView { free: &self.free, erase_count: &self.erase_count, failures: &self.failures, stream, mode, now }
     }

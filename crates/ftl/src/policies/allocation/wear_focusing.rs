@@ -14,9 +14,9 @@ pub struct FocusedBlock;
 
 /// The most worn free block for host data, the least worn one for relocated data.
 ///
-/// The first stream, which is the host's, takes the free block with the most erases, so that wear gathers there, and every other stream the one with
-/// the fewest. A degraded drive does the reverse. Of equally worn blocks the one with the lower id is opened. With one stream for all
-/// (`placement = "one"`) it is the rule of the artifact of 001.
+/// The first stream, which is the host's, takes the free block with the most erases, so that wear gathers there. Every other stream
+/// takes the one with the fewest. A degraded drive does the reverse. Of equally worn blocks the one with the lower id is opened. With
+/// one stream for all data (`placement = "one"`) it is the rule of the artifact of 001.
 ///
 /// Source: the capacity-variant SSD (001, sections 3.2.3 and 3.2.4).
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]

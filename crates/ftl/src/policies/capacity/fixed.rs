@@ -1,4 +1,4 @@
-//! Fixed capacity: the drive is dead when it can no longer hold what it promised.
+//! Fixed capacity: the drive is dead when it can no longer hold its initial logical capacity.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

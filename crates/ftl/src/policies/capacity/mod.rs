@@ -1,4 +1,4 @@
-//! How much of its logical space a drive still exports when blocks have retired.
+//! How much logical space a drive still exports after blocks retired.
 
 mod fixed;
 mod variant;
@@ -12,25 +12,25 @@ use dyn_clone::DynClone;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Answers a retired block.
+/// Decides what a retired block means for the exported capacity.
 pub trait CapacityPolicy: Send + DynClone {
-    /// What the drive demands of its host now.
+    /// What the drive now demands of its host.
     fn demand(&mut self, view: &CapacityView) -> Demand;
 
     /// Whether the drive may shrink, so that the host must know which pages it uses.
     fn may_shrink(&self) -> bool;
 
-    /// How the host's file system gives space up.
+    /// How the host's file system gives up space.
     fn method(&self) -> ShrinkMethod {
         ShrinkMethod::default()
     }
 
-    /// Pages that the file system may relocate over the drive's life; `None`: as many as it takes.
+    /// Data that the file system may relocate over the drive's life; `None`: no limit.
     fn relocation_bound(&self) -> Option<wane_units::Bytes> {
         None
     }
 
-    /// What it needs to have any effect.
+    /// What the policy needs in order to have an effect.
     fn needs(&self) -> Needs {
         Needs::default()
     }
@@ -44,23 +44,23 @@ dyn_clone::clone_trait_object!(CapacityPolicy);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ShrinkMethod {
-    /// Data above the new end are read, and written below it.
+    /// The file system reads data above the new end and writes them below it.
     #[default]
     Relocate,
-    /// The drive gives data above the new end addresses below it: nothing is written.
+    /// The drive gives data above the new end addresses below it. Nothing is written.
     Remap,
-    /// Nothing moves: free space is marked as taken wherever it lies, and the space that is left lies scattered.
+    /// Nothing moves. Free space is marked as taken wherever it lies, and the remaining space is scattered.
     NonContiguous,
 }
 
-/// What a capacity policy sees after a block retired. Counts are of the drive; superblocks count as blocks.
+/// What a capacity policy sees after a block retired. Counts are of the whole drive; superblocks count as blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CapacityView {
     /// Blocks out of service.
     pub retired_blocks: u32,
-    /// T of the released FTLSim: physical blocks without the garbage collector's reserve.
+    /// Physical blocks without the garbage collector's reserve: T in the released FTLSim.
     pub rated_blocks: u32,
-    /// Physical blocks: T and the reserve.
+    /// Physical blocks: T plus the reserve.
     pub blocks: u32,
     /// Free blocks of the domain that lost the block.
     pub free: u32,
@@ -87,7 +87,7 @@ pub enum Demand {
     Keep,
     /// The end of life: the spare blocks are used up.
     EndOfLife,
-    /// Every logical page that the workload never wrote is given up, once.
+    /// Once: every logical page that the workload never wrote is given up.
     DropUnused,
     /// No more than this many logical units can be exported.
     ExportAtMost(u64),

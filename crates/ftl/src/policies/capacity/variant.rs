@@ -19,11 +19,11 @@ pub struct Variant {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Shrink {
-    /// Nothing happens until the spare blocks are used up (or one block is free), then every page that the workload never
+    /// Nothing happens until the spare blocks are used up or at most one block is free. Then every page that the workload never
     /// wrote is given up at once.
     #[default]
     Lazy,
-    /// Each retired block lowers the exported capacity, and a drive short of free blocks gives up what is unused.
+    /// Each retired block lowers the exported capacity, and a drive short of free blocks gives up all unused space.
     Graceful,
 }
 
@@ -36,14 +36,14 @@ pub enum Keep {
     OverProvisioning,
     /// Its capacity as long as spare blocks last.
     Capacity,
-    /// Its spare blocks: it exports less by as much as retired, as the host of 001 has it.
+    /// Its spare blocks: the exported capacity shrinks by the capacity of the retired blocks, as with the host of 001.
     Spare,
 }
 
 /// Gives up logical space instead of dying.
 ///
 /// As blocks retire the drive exports less, down to the pages that the workload uses. It dies when those no longer fit. Capacity
-/// never comes back: after a lazy drive gave up what was unused, a page that was never written fits only where another was trimmed.
+/// never comes back: after a lazy drive gave up its unused pages, a never written page fits only if another was trimmed.
 ///
 /// With `graceful`, used pages above the exported capacity are relocated by the file system into its lowest free pages;
 /// their writes count as `flash.pages_programmed.file_system`, not as host writes.
@@ -59,15 +59,15 @@ pub struct VariantParams {
     pub shrink: Shrink,
     /// What a graceful drive keeps as long as it can.
     pub keep: Keep,
-    /// Data that the file system may relocate out of the given-up space over the drive's life, with `graceful` only. Such a
-    /// drive keeps less over-provisioning where the bound stops it, and ends when its blocks hold no more than that capacity;
-    /// at `"0 B"` it is a fixed one.
+    /// Most data that the file system may relocate out of given-up space over the drive's life; `graceful` only. Once the bound
+    /// is reached, the capacity stays and over-provisioning shrinks. The drive ends when its blocks hold no more than that
+    /// capacity. With `"0 B"` the capacity is fixed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub relocation_bound: Option<Bytes>,
-    /// How a graceful drive's file system gives space up.
+    /// How a graceful drive's file system gives up space.
     pub method: ShrinkMethod,
-    /// Blocks that retire before a drive that keeps its spare blocks gives space up again; superblocks count as blocks. The artifact of 001
-    /// gives up whole GiB, 4 of its superblocks.
+    /// Number of retired blocks after which a drive with `keep = "spare"` gives up space again; superblocks count as blocks. The artifact
+    /// of 001 gives up whole GiB, which are 4 of its superblocks.
     #[schemars(range(min = 1, max = 1 << 20))]
     pub step: u32,
 }
@@ -121,13 +121,13 @@ impl Variant {
 
     fn graceful(&self, view: &CapacityView) -> Demand {
         if view.free <= 1 {
-            // Out of room before the rule sees it: what is not in use goes now.
+            // Out of room before the rule notices: all unused space is given up now.
             return Demand::ExportAtMost(0);
         }
         let service =
             u64::from(view.rated_blocks.saturating_sub(view.retired_blocks)) * u64::from(view.units_per_block);
         let rule = match self.params.keep {
-            // floor(service x U / T), U in units: the ratio of service to logical space stays as when new.
+            // floor(service x U / T), U in units: the ratio of service to logical space stays that of the new drive.
             Keep::OverProvisioning => {
                 let rated = u128::from(view.rated_blocks) * u128::from(view.units_per_block);
                 (u128::from(service) * u128::from(view.logical_initial) / rated) as u64
@@ -147,7 +147,7 @@ impl CapacityPolicy for Variant {
     remembered_by_serde!();
 
     fn demand(&mut self, view: &CapacityView) -> Demand {
-        // A file system that may move nothing cannot give up its top: the paper's bound of 0 is the fixed drive.
+        // A file system that may move nothing cannot give up the end of its space: the paper's bound of 0 is the fixed drive.
         if self.params.relocation_bound == Some(Bytes(0)) {
             return if view.spare_exhausted() { Demand::EndOfLife } else { Demand::Keep };
         }

@@ -13,7 +13,7 @@ pub struct HostOnly;
 
 /// The drive never becomes degraded by itself.
 ///
-/// The mode changes only where the host says so, as the artifact of 001 does with an admin command.
+/// Only the host changes the mode, as in the artifact of 001, which uses an admin command.
 ///
 /// Source: released code of 001.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]

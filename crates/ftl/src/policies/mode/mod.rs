@@ -1,4 +1,4 @@
-//! When a drive that focuses wear spares its worn blocks.
+//! When a drive with wear focusing starts to spare its worn blocks.
 
 mod host_only;
 mod over_provisioning;
@@ -13,7 +13,7 @@ pub use wane_units::Trigger;
 use super::{Builtin, Entry, Needs};
 use crate::policies::state::remembers;
 
-/// How a drive that focuses wear treats its blocks. Other policies take no notice.
+/// How a drive with wear focusing treats its blocks. Other policies ignore the mode.
 ///
 /// Source: the capacity-variant SSD (001, section 3.2.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -26,20 +26,20 @@ pub enum Mode {
     Degraded,
 }
 
-/// Says when the drive changes its mode.
+/// Decides when the drive changes its mode.
 ///
-/// Asked after a block retired, whenever the host has filled a block, before each victim, and after a trim or a remap. The host can change the mode
-/// besides.
+/// The policy is asked after a block retired, whenever the host has filled a block, before each victim, and after a trim or a remap. The host
+/// can change the mode too.
 pub trait ModePolicy: Send + DynClone {
-    /// What changes now, if anything does.
+    /// The change to make now, if any.
     fn judge(&mut self, view: &ModeView) -> Option<Change>;
 
-    /// Whether it ever changes anything. Where it does not, it is not asked.
+    /// Whether the policy ever changes the mode. If not, it is never asked.
     fn acts(&self) -> bool {
         true
     }
 
-    /// What it needs to have any effect.
+    /// What the policy needs in order to have an effect.
     fn needs(&self) -> Needs {
         Needs::default()
     }
@@ -71,21 +71,21 @@ pub struct ModeView {
     pub logical_initial: u64,
     /// Units that hold valid data.
     pub valid: u64,
-    /// Free blocks of the domain that has least.
+    /// Free blocks of the domain that has the fewest.
     pub free: u32,
     /// Whether a closed block is more than half invalid.
     pub has_half_invalid: bool,
-    /// The host has given data up, by a trim or a remap, since the policy was last asked.
+    /// Whether the host has given up data, by a trim or a remap, since the policy was last asked.
     pub has_freed: bool,
 }
 
 impl ModeView {
-    /// EOP: what the blocks in service hold beyond the data, over the data; infinite without data (001, section 3.2.4).
+    /// EOP: (capacity of the blocks in service - data) / data; infinite without data (001, section 3.2.4).
     pub fn effective_over_provisioning(&self) -> f64 {
         surplus(self.physical, self.valid)
     }
 
-    /// OP: the same of the new drive and all that it exports.
+    /// OP of the new drive: (capacity of its blocks - exported capacity) / exported capacity.
     pub fn over_provisioning(&self) -> f64 {
         surplus(self.physical_initial, self.logical_initial)
     }

@@ -8,7 +8,7 @@ use super::{Change, Mode, ModePolicy, ModeView, Trigger};
 use crate::policies::state::remembered_by_serde;
 use crate::policies::{Builtin, Needs};
 
-/// Most blocks whose data are counted whenever the policy is asked.
+/// Most blocks of a domain, since each question to the policy counts the data of all of them.
 const BLOCKS_MAX: u32 = 4096;
 
 /// See [`OverProvisioningParams`].
@@ -25,8 +25,9 @@ pub struct OverProvisioning {
 /// - the flash in service falls below `watermark`, or
 /// - fewer than `low-pool` blocks are free and no closed block is more than half invalid.
 ///
-/// It is normal again once the host has given data up, by a trim or a remap, and the effective over-provisioning is above that of the new drive by more than `hysteresis`, with the
-/// flash in service at or above the watermark. So is one that the host made degraded.
+/// It is normal again once the host has given up data, by a trim or a remap, the effective over-provisioning is more than `hysteresis`
+/// above that of the new drive, and the flash in service is at or above the watermark. This also holds for a drive that the host
+/// made degraded.
 ///
 /// Source: the capacity-variant SSD (001, section 3.2.4), which has no hysteresis; the low pool is that of its released code.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -34,9 +35,9 @@ pub struct OverProvisioning {
 pub struct OverProvisioningParams {
     /// Share of the new drive's flash below which the drive is degraded.
     pub watermark: Ratio,
-    /// Over-provisioning beyond that of the new drive at which the drive is normal again.
+    /// Effective over-provisioning, beyond that of the new drive, above which the drive is normal again.
     pub hysteresis: Ratio,
-    /// Free blocks of a domain below which a drive without a block more than half invalid is degraded.
+    /// Number of free blocks of a domain below which the drive is degraded, unless a closed block is more than half invalid.
     pub low_pool: u32,
 }
 

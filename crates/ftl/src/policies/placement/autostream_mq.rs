@@ -20,7 +20,7 @@ pub struct AutostreamMq {
     writes: Writes,
     filled: Filled,
     chunks: Vec<Chunk>,
-    /// One for each level. A chunk with a count of 0 is in none.
+    /// One queue for each level. A chunk with a count of 0 is in none.
     queues: Vec<Queue>,
     /// The chunk that was written most.
     hottest: u32,
@@ -31,7 +31,7 @@ pub struct AutostreamMq {
 /// A stretch of the logical space.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Chunk {
-    /// Writes, halved by each demotion: its logarithm is the level.
+    /// Number of writes, halved by each demotion. Its logarithm is the level.
     count: u32,
     /// All its writes, and the number of the first of them.
     writes: u32,
@@ -62,26 +62,27 @@ struct Queue {
     tail: u32,
 }
 
-/// A stream for each of several queues, through which chunks rise as they are written and fall as they are not.
+/// One stream per queue: chunks rise through the queues when they are written and fall when they are not.
 ///
-/// The drive finds the streams by itself, and hints of the host are not heeded. A write counts for the chunk in which it starts, and the
-/// chunk goes to the end of queue floor(log2 count), whose number is the stream. It may stay for as many writes as lie between two
-/// writes of the hottest chunk on average; the hottest is the one that was written most. With each write, the first chunk of each queue
-/// is looked at. One whose time is over falls one queue, its count is halved, and its time begins again; one that falls out of queue
-/// 0 begins from a count of 0. So a chunk that is written as often as the hottest comes to a count of 2 or 3, and all that are written
-/// much less often share stream 0: high streams fill only where a few chunks get most writes.
+/// The drive finds the streams by itself and ignores hints of the host. A write counts for the chunk in which it starts. The chunk
+/// then goes to the end of queue floor(log2 count), and the queue's number is the stream. A chunk may stay in its queue for the
+/// average number of writes between two writes of the hottest chunk, which is the one that was written most. Each write checks the
+/// first chunk of each queue: if its time is over, it falls one queue, its count is halved, and its time begins again. A chunk that
+/// falls out of queue 0 starts again from a count of 0. So a chunk that is written as often as the hottest reaches a count of 2 or 3,
+/// and chunks that are written much less often share stream 0. High streams fill only if a few chunks get most writes.
 ///
-/// Relocated data go to the stream that filled their block. A placement policy hears of blocks and never of pages, so this stands
-/// for the level that their chunks had when the host last wrote them; that a chunk has risen or fallen since shows at its next
-/// write. Data that wear leveling moved, and parity, count as stream 0. Memory: 32 bytes a chunk, 1 a block.
+/// Relocated data go to the stream that filled their block. A placement policy hears of blocks and never of pages, so that stream
+/// stands for the level that the chunks had when the host last wrote them. A later rise or fall of a chunk shows at its next write.
+/// Data that wear leveling moved, and parity, count as stream 0. Memory: 32 bytes a chunk, 1 a block.
 ///
-/// Source: Yang et al., SYSTOR 2017, as far as its abstract, talk and patent tell it, since the text could not be had; a rival in the
-/// capacity-variant SSD (001, section 4), whose code has no trace of it. Ours, as no source gives them: the chunk, 8 streams, that a fall
-/// halves the count (or the next write would undo it) and leads out of queue 0, that counts end below 2^`streams`, and what relocated data do.
+/// Source: Yang et al., SYSTOR 2017, as described in its abstract, talk and patent, since the text was not available; a rival in the
+/// capacity-variant SSD (001, section 4), whose code does not contain it. No source gives the following, so they are ours: the chunk,
+/// 8 streams, that a fall halves the count (otherwise the next write would undo it) and leads out of queue 0, that counts stay below
+/// 2^`streams`, and the stream of relocated data.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct AutostreamMqParams {
-    /// Streams, as many as queues; each keeps a block of each domain open, which takes spare space.
+    /// Number of streams and of queues. Each stream keeps a block of each domain open, which takes spare space.
     #[schemars(range(min = 2, max = STREAMS_MAX))]
     pub streams: u32,
     /// Mapping units whose writes are counted together: 1 MiB where a unit is 4 KiB.
@@ -113,7 +114,7 @@ impl Builtin for AutostreamMq {
 }
 
 impl AutostreamMq {
-    /// Counts a write for its chunk, which goes to the end of its queue, and gives its level.
+    /// Counts a write for its chunk, moves the chunk to the end of its queue, and returns its level.
     fn count(&mut self, number: u32) -> u32 {
         let now = self.writes.count();
         self.leave(number);
@@ -133,7 +134,7 @@ impl AutostreamMq {
         self.chunks[number as usize].level()
     }
 
-    /// The first chunk of each queue falls where its time is over.
+    /// Demotes the first chunk of each queue if its time is over.
     fn demote(&mut self) {
         let now = self.writes.count();
         for level in 0..self.queues.len() {
@@ -272,7 +273,7 @@ mod tests {
             // Chunk 7 stayed until write 8: it falls to a count of 2 and stays until 10.
             (8, 1, [&[], &[8, 7], &[]], 1),
             (9, 0, [&[9], &[8, 7], &[]], 1),
-            // Chunk 8 falls; of each queue only the first is looked at.
+            // Chunk 8 falls. Only the first chunk of each queue is checked.
             (10, 0, [&[9, 10, 8], &[7], &[]], 1),
         ];
         for (number, (chunk, stream, want, interval)) in table.into_iter().enumerate() {

@@ -22,38 +22,38 @@ pub struct AutostreamSfr {
 /// A stretch of the logical space.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Chunk {
-    /// Writes, each of which counts half as much after every decay.
+    /// Sum of the writes' weights. The weight of a write halves every `decay` writes.
     count: f64,
-    /// The number of the last of them.
+    /// Number of the chunk's last write.
     last: u64,
 }
 
-/// A stream for each power of two of how often a chunk was written lately.
+/// One stream per power of two of a chunk's recent write count.
 ///
-/// The drive finds the streams by itself, and hints of the host are not heeded. A write that starts where the one before ended goes to
-/// that one's stream. Any other write counts for the chunk in which it starts: the chunk's count is divided by 2^((now - last) /
-/// `decay`) and 1 is added, and the stream is floor(log2 count), at most the last one. Times are counted in host writes. A chunk
-/// that is written every x writes comes to a count of about 1.44 `decay` / x, so that streams tell chunks apart only where `decay`
-/// fits the drive: with 1,000,000 writes and chunks of 1 MiB, a drive of 128 GiB that is written evenly comes to a count of 11, one of
-/// 1 GiB to 1400, where all chunks share the last stream.
+/// The drive finds the streams by itself and ignores hints of the host. A write that starts where the previous one ended goes to the
+/// same stream. Any other write counts for the chunk in which it starts: the chunk's count is divided by 2^((now - last) / `decay`)
+/// and 1 is added. The stream is floor(log2 count), at most the last one. Times are counted in host writes. A chunk that is written
+/// every x writes reaches a count of about 1.44 `decay` / x, so streams tell chunks apart only if `decay` fits the drive. With
+/// 1,000,000 writes and chunks of 1 MiB, an evenly written drive of 128 GiB reaches a count of 11, and one of 1 GiB reaches 1400, so
+/// that all its chunks share the last stream.
 ///
-/// Relocated data go to the stream that filled their block. A placement policy hears of blocks and never of pages, so this stands
-/// for the level that their chunks had when the host last wrote them; that a chunk has become hotter or colder since shows at its
-/// next write. Data that wear leveling moved, and parity, count as stream 0. Memory: 16 bytes a chunk, 1 a block.
+/// Relocated data go to the stream that filled their block. A placement policy hears of blocks and never of pages, so that stream
+/// stands for the level that the chunks had when the host last wrote them. A chunk that became hotter or colder since then shows it
+/// at its next write. Data that wear leveling moved, and parity, count as stream 0. Memory: 16 bytes a chunk, 1 a block.
 ///
-/// Source: Yang et al., SYSTOR 2017, as far as its abstract, talk and patent tell it, since the text could not be had; a rival in the
-/// capacity-variant SSD (001, section 4), whose code has no trace of it. Ours, as no source gives them: the chunk, 8 streams, a decay
-/// of 1,000,000 writes, and what relocated data do.
+/// Source: Yang et al., SYSTOR 2017, as described in its abstract, talk and patent, since the text was not available; a rival in the
+/// capacity-variant SSD (001, section 4), whose code does not contain it. No source gives the following, so they are ours: the chunk,
+/// 8 streams, a decay of 1,000,000 writes, and the stream of relocated data.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct AutostreamSfrParams {
-    /// Streams; each keeps a block of each domain open, which takes spare space.
+    /// Number of streams. Each keeps a block of each domain open, which takes spare space.
     #[schemars(range(min = 2, max = STREAMS_MAX))]
     pub streams: u32,
     /// Mapping units whose writes are counted together: 1 MiB where a unit is 4 KiB.
     #[schemars(range(min = 1, max = 1 << 24), extend("x-unit" = "mapping units"))]
     pub chunk_units: u32,
-    /// Host writes after which an earlier one counts half.
+    /// Number of host writes after which an earlier write counts half.
     #[schemars(range(min = 1, max = 1_u64 << 40), extend("x-unit" = "host writes"))]
     pub decay: u64,
 }
@@ -74,7 +74,7 @@ impl Builtin for AutostreamSfr {
 }
 
 impl AutostreamSfr {
-    /// Counts a write for its chunk and gives its level.
+    /// Counts a write for its chunk and returns the chunk's level.
     fn level(&mut self, write: &HostWrite) -> StreamId {
         let now = self.writes.count();
         let chunk = &mut self.chunks[(write.first.0 / self.params.chunk_units) as usize];

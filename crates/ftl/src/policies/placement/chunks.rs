@@ -1,5 +1,5 @@
-//! What both AutoStream policies go by: the chunk in which a write starts, whether it goes on from the write before, and which
-//! stream filled a block. How chunks become hot is for the policies.
+//! The parts that both AutoStream policies share: the chunk in which a write starts, whether it continues the previous write, and
+//! which stream filled a block. The policies decide how chunks become hot.
 
 use serde::{Deserialize, Serialize};
 use wane_units::SuperblockId;
@@ -7,10 +7,10 @@ use wane_units::SuperblockId;
 use super::HostWrite;
 use crate::policies::{Setting, StreamId};
 
-/// The host's writes as they come.
+/// The host's writes: their number and the last one.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Writes {
-    /// How many there were.
+    /// Number of writes so far.
     count: u64,
     before: Option<Before>,
 }
@@ -25,24 +25,24 @@ struct Before {
     stream: u32,
 }
 
-/// What a write is to the one before.
+/// How a write relates to the previous one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Follows {
-    /// The rest of it, which the drive interrupted.
+    /// It is the rest of the previous write, which the drive interrupted.
     Rest(StreamId),
-    /// It starts where the one before ended.
+    /// It starts where the previous write ended.
     Sequential(StreamId),
     /// It starts elsewhere.
     Nothing,
 }
 
 impl Writes {
-    /// How many writes there were, the present one included.
+    /// Number of writes so far, the present one included.
     pub(super) fn count(&self) -> u64 {
         self.count
     }
 
-    /// Takes a write in, and says what it is to the one before. A rest is no write of its own.
+    /// Counts a write and returns how it relates to the previous one. The rest of a write is not counted.
     pub(super) fn next(&mut self, write: &HostWrite) -> Follows {
         let follows = self.before.map_or(Follows::Nothing, |before| before.follows(write));
         if !matches!(follows, Follows::Rest(_)) {
@@ -51,7 +51,7 @@ impl Writes {
         follows
     }
 
-    /// Keeps the stream of the write that was just taken in.
+    /// Notes the stream of the write that was just counted.
     pub(super) fn placed(&mut self, write: &HostWrite, stream: StreamId) {
         self.before = Some(Before { first: write.first.0, units: write.units, now: write.now, stream: stream.0 });
     }
@@ -62,7 +62,7 @@ impl Before {
         let end = |first: u32, units: u32| u64::from(first) + u64::from(units);
         let stream = StreamId(self.stream);
         let same_end = end(self.first, self.units) == end(write.first.0, write.units) && write.first.0 >= self.first;
-        // The whole of the write before would have moved the clock by its units.
+        // If the previous write had been completed, the clock would have advanced by all its units.
         if same_end && write.now < self.now + u64::from(self.units) {
             return Follows::Rest(stream);
         }
@@ -71,17 +71,17 @@ impl Before {
     }
 }
 
-/// Chunks that the logical units of a drive take: it exports no more of them than it has physical ones.
+/// Number of chunks that hold the logical units of a drive, of which it has at most as many as physical ones.
 pub(super) fn count(setting: &Setting, chunk_units: u32) -> usize {
     let units = u64::from(setting.blocks) * u64::from(setting.units_per_block);
     units.div_ceil(u64::from(chunk_units)) as usize
 }
 
-/// The stream that filled each block, as long as it holds data of that opening.
+/// The stream for which each block was last opened.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Filled {
     first: u32,
-    /// By block, counted from the first.
+    /// By block, counted from `first`.
     streams: Vec<u8>,
 }
 
@@ -91,7 +91,7 @@ impl Filled {
         Self { first: setting.first.0, streams: vec![0; setting.blocks as usize] }
     }
 
-    /// A block is opened. What wear leveling moves is data that lay still, as those of the first stream.
+    /// Notes that a block was opened. Data that wear leveling moves have not changed for long, so they count as the first stream's.
     pub(super) fn opened(&mut self, block: SuperblockId, stream: Option<StreamId>) {
         let number = stream.unwrap_or_default().0;
         self.streams[(block.0 - self.first) as usize] = u8::try_from(number).expect("a drive has few streams");

@@ -1,4 +1,4 @@
-//! Which of a drive's open streams takes what is written.
+//! Which of a drive's open streams takes the data to be written.
 
 mod autostream_mq;
 mod autostream_sfr;
@@ -23,34 +23,34 @@ use crate::policies::state::remembers;
 /// Most streams that a drive keeps open.
 pub const STREAMS_MAX: u32 = 16;
 
-/// Says which stream takes data. Each domain has a block open for each stream; data of one stream fill the same blocks.
+/// Decides which stream takes data. Each domain has a block open for each stream; data of one stream fill the same blocks.
 ///
 /// One policy serves the whole drive. It is asked once for each host request, or for the rest of one that the drive
-/// interrupted, and once for each run of units that the firmware relocates into one block. Data that wear leveling moves fill a
-/// block of their own each.
+/// interrupted, and once for each run of units that the firmware relocates into one block. Each move by wear leveling fills a
+/// block of its own.
 pub trait PlacementPolicy: Send + DynClone {
-    /// Hears once, before all else, of which drive it is.
+    /// Tells the policy its drive; called once, before anything else.
     fn begin(&mut self, _setting: Setting) {}
 
-    /// How many streams a drive keeps open where these tasks write: 1 to [`STREAMS_MAX`]. Each takes a block of each domain from
-    /// what the drive can export.
+    /// Number of streams that a drive keeps open if these tasks write: 1 to [`STREAMS_MAX`]. Each stream takes a block of each domain
+    /// from the capacity that the drive can export.
     fn streams(&self, tasks: &[Task]) -> u32;
 
-    /// The stream of a host request. Asked only where there are several; stream 0 takes the place of an answer that is none.
+    /// Returns the stream of a host request; called only if there are several streams. Stream 0 replaces an answer that does not exist.
     fn host(&mut self, write: &HostWrite) -> StreamId;
 
-    /// Hears that a block was opened: for a stream, or `None` where wear leveling moves data there. What is relocated from it later is
-    /// of that opening. Told of the blocks that a new drive opens too.
+    /// Tells the policy that a block was opened for `stream`, or for wear leveling (`None`). All data later relocated from the block
+    /// were written since then. The blocks that a new drive opens are reported too.
     fn opened(&mut self, _block: SuperblockId, _stream: Option<StreamId>) {}
 
-    /// The stream of relocated units. Asked only where there are several; stream 0 takes the place of an answer that is none.
+    /// Returns the stream of relocated units; called only if there are several streams. Stream 0 replaces an answer that does not exist.
     fn relocated(&mut self, run: &RelocatedRun) -> StreamId;
 
-    /// The stream of the parity of stripes that this task filled.
+    /// Returns the stream for the parity of stripes that this task filled.
     fn parity(&self, task: Task) -> StreamId;
 
-    /// What it needs to have any effect. A policy whose answers differ from one host request to another needs
-    /// [`Needs::requests`]: runs hand in many requests at once otherwise.
+    /// What the policy needs in order to have an effect. If its answers differ from one host request to the next, it needs
+    /// [`Needs::requests`]: otherwise runs hand in many requests at once.
     fn needs(&self) -> Needs {
         Needs::default()
     }
@@ -60,7 +60,7 @@ pub trait PlacementPolicy: Send + DynClone {
 
 dyn_clone::clone_trait_object!(PlacementPolicy);
 
-/// What a placement policy is told of a host request.
+/// A host request, as a placement policy sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostWrite {
     /// Its first logical unit.
@@ -69,24 +69,24 @@ pub struct HostWrite {
     pub units: u32,
     /// Who writes.
     pub origin: Origin,
-    /// The stream that the host suggests, if it has one in mind.
+    /// The stream that the host suggests, if any.
     pub hint: Option<u16>,
     /// Host units written before it.
     pub now: u64,
 }
 
-/// What a placement policy is told of units that are relocated together.
+/// Units that are relocated together, as a placement policy sees them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RelocatedRun {
     /// Who relocates: garbage collection or scrubbing.
     pub task: Task,
     /// The block that they come from.
     pub from: SuperblockId,
-    /// Its erases.
+    /// Erases of that block.
     pub erase_count: u32,
-    /// The clock when it was last written, in host units written.
+    /// The clock when that block was last written, in host units written.
     pub closed_at: u64,
-    /// Units that are still to be moved out of it.
+    /// Units that still have to be moved out of that block.
     pub units: u32,
     /// Host units written so far.
     pub now: u64,
@@ -105,7 +105,7 @@ pub(crate) mod tests {
     use super::*;
     use wane_sim::Streams;
 
-    /// What a policy is told of a drive of so many blocks of so many units.
+    /// The setting of a drive of `blocks` blocks of `units_per_block` units.
     pub(crate) fn setting(blocks: u32, units_per_block: u32) -> Setting {
         let stream = Streams::new(1).stream("placement");
         Setting { first: SuperblockId(0), blocks, units_per_block, endurance: None, rated_blocks: blocks, stream }

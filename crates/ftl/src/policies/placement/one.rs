@@ -14,7 +14,7 @@ pub struct OneStream;
 
 /// One stream takes all.
 ///
-/// Host writes and relocations fill the same block, so that hot and cold data mix. It is what `frontiers = "one"` chooses.
+/// Host writes and relocations fill the same block, so that hot and cold data mix. `frontiers = "one"` selects this policy.
 ///
 /// Source: the released FTLSim (dissertation 000).
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]

@@ -14,8 +14,8 @@ pub struct Separate;
 
 /// Relocated data fill blocks of their own.
 ///
-/// The host has one stream, garbage collection another, and scrubbing, where there is any, a third, which keeps hot and cold
-/// data apart. It is what `frontiers = "separate"` chooses.
+/// The host has one stream, garbage collection a second, and scrubbing, if there is any, a third. This keeps hot and cold data
+/// apart. `frontiers = "separate"` selects this policy.
 ///
 /// Source: Kim et al., FAST 2019 (004), whose drive keeps relocated pages apart.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -32,7 +32,7 @@ impl Builtin for Separate {
 }
 
 impl Separate {
-    /// Wear leveling fills blocks of its own; only parity of its data goes to a stream.
+    /// Returns the stream of a task. Wear leveling fills blocks of its own, so only the parity of its data goes to a stream.
     fn stream(task: Task) -> StreamId {
         match task {
             Task::Host => StreamId(0),

@@ -1,4 +1,4 @@
-//! A checkpoint and what was programmed since.
+//! Recovery from a checkpoint of the map and the pages programmed since.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,20 +14,20 @@ pub struct Checkpoint {
     params: CheckpointParams,
 }
 
-/// The drive writes its map to flash a page at a time, in turn, and after a power cut reads it and what was programmed since.
+/// The drive writes its map to flash one page at a time, and after a power cut it reads the map and what was programmed since.
 ///
-/// A page of the map holds a quarter as many entries as it has bytes: 1,024 in 4 KiB. The map is on flash once in `interval` times its pages
-/// programmed and a host's block filled; recovery reads at most that many pages beside the map, and one of each block that was open. The drive programs
-/// one page in `interval` more, and one for each page of its journal of trims.
+/// A map page holds an entry per 4 bytes: 1,024 in 4 KiB. Within N x `interval` programmed pages, and those until the host has filled a
+/// block, all N pages of the map are written once. Recovery reads the map, at most that many other pages, and one page of each block
+/// that was open. The drive programs one more page for every `interval` pages, and one for each page of its journal of trims.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct CheckpointParams {
-    /// Pages that are programmed for each page of the map.
+    /// Number of pages programmed between two pages of the map.
     #[schemars(range(min = 1))]
     pub interval: u32,
 }
 
-/// 1.6 % more programs.
+/// Default interval: 1.6 % more programs.
 const INTERVAL: u32 = 64;
 
 impl Default for CheckpointParams {

@@ -1,4 +1,4 @@
-//! All pages are read.
+//! Recovery by reading all pages.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,8 +14,8 @@ pub struct FullScan;
 
 /// After a power cut the drive reads the out-of-band data of every programmed page.
 ///
-/// The newest page of each logical unit counts. Trims are kept in a journal. A drive whose host trims nothing writes nothing for its
-/// recovery, which takes as long as reading the whole drive.
+/// The newest page of each logical unit counts. Trims are kept in a journal, so a drive whose host trims nothing writes nothing
+/// for its recovery. Recovery takes as long as reading the whole drive.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct FullScanParams {}

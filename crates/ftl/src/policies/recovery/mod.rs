@@ -1,4 +1,4 @@
-//! How a drive finds its data again after a power cut, and what it writes ahead for that.
+//! How a drive finds its data after a power cut, and what it writes in advance for that.
 
 mod checkpoint;
 mod full_scan;
@@ -15,22 +15,22 @@ pub use crate::persist::Summaries;
 use super::{Builtin, Entry, Needs};
 use crate::policies::state::remembers;
 
-/// Says what a drive writes so that it can recover.
+/// Decides what a drive writes so that it can recover.
 ///
-/// Asked whenever the host has filled a block, and at each flush.
+/// The policy is asked whenever the host has filled a block, and at each flush.
 pub trait RecoveryPolicy: Send + DynClone {
-    /// What summaries tell. A drive whose summaries tell its map reads only what was programmed since; any other one reads all pages.
+    /// What summaries contain. If they contain the map, recovery reads only the pages programmed since; otherwise it reads all pages.
     fn summaries(&self) -> Summaries;
 
-    /// Summaries to write now. The mechanism writes one besides for each page of the journal.
+    /// Number of summaries to write now. The mechanism writes one more for each page of the journal.
     fn due(&self, view: &RecoveryView) -> u32;
 
-    /// What it needs to have any effect.
+    /// What the policy needs in order to have an effect.
     fn needs(&self) -> Needs {
         Needs::default()
     }
 
-    /// Whether the drive can recover at all. Where it cannot, it keeps no out-of-band data.
+    /// Whether the drive can recover at all. If not, it keeps no out-of-band data.
     fn acts(&self) -> bool {
         true
     }
@@ -45,7 +45,7 @@ dyn_clone::clone_trait_object!(RecoveryPolicy);
 pub struct RecoveryView {
     /// Pages programmed since the last summary; a trim or a remap counts as one.
     pub programmed: u64,
-    /// Summaries that together tell of all logical units.
+    /// Number of summaries that together cover all logical units.
     pub summaries: u32,
 }
 

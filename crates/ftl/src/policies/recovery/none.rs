@@ -14,7 +14,7 @@ pub struct NoRecovery;
 
 /// The drive keeps no out-of-band data: its power is never cut.
 ///
-/// It programs nothing beside data and parity, and needs the least memory.
+/// The drive programs only data and parity, and needs the least memory.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct NoRecoveryParams {}

@@ -1,4 +1,4 @@
-//! Which pages are protected against the loss of others: redundancy inside the drive.
+//! Redundancy inside the drive: which pages are protected by parity.
 
 mod none;
 mod rain;
@@ -18,34 +18,34 @@ use crate::policies::state::remembers;
 
 /// Says which programmed pages join a stripe, and how large stripes are.
 pub trait RedundancyPolicy: Send + DynClone {
-    /// Data pages of a full stripe; one page of parity comes on top.
+    /// Number of data pages of a full stripe. One page of parity is added.
     fn data_pages(&self) -> u32;
 
-    /// Whether pages that this task programs are protected.
+    /// Whether pages programmed by `task` are protected.
     fn protects(&self, task: Task) -> bool;
 
-    /// Re-reads of a protected page before it is reconstructed instead; `None` leaves that to error correction.
+    /// Most re-reads of a protected page before it is reconstructed instead; `None`: as many as error correction allows.
     fn rereads_max(&self) -> Option<u32> {
         None
     }
 
-    /// Dies in a row, across channels first, that the pages of a stripe lie on; `None`: all dies of the drive. More than
-    /// [`Self::data_pages`].
+    /// Number of consecutive dies, counted across channels first, that hold the pages of a stripe; `None`: all dies of the drive.
+    /// It is more than [`Self::data_pages`].
     fn group_dies(&self) -> Option<u32> {
         None
     }
 
-    /// Whether a read of the host may go to the rest of its stripe while its die collects.
+    /// Whether a host read may be served by the rest of the page's stripe while the page's die collects garbage.
     fn reads_around(&self) -> bool {
         false
     }
 
-    /// What it needs to have any effect.
+    /// What the policy needs in order to have an effect.
     fn needs(&self) -> Needs {
         Needs::default()
     }
 
-    /// Whether it ever acts. Where it does not, the mechanism leaves out what would only serve it.
+    /// Whether the policy ever acts. If it does not, the mechanism skips the work that only serves it.
     fn acts(&self) -> bool {
         true
     }

@@ -14,7 +14,7 @@ pub struct NoRedundancy;
 
 /// No page protects another.
 ///
-/// A page that error correction gives up is uncorrectable.
+/// A page that error correction cannot correct is uncorrectable.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct NoRedundancyParams {}

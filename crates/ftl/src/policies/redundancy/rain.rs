@@ -1,4 +1,4 @@
-//! Stripes over groups of dies, which reads go around by: ttFlash.
+//! Stripes over groups of dies, so that reads can go around a busy die: ttFlash.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,20 +16,20 @@ pub struct Rain {
 
 /// Every page joins a stripe in its group of dies, and reads go around a die that collects.
 ///
-/// The dies of the drive form groups of `data-pages` + 1, across channels first, and each stripe lies in one group, with parity on
-/// the die that has no page of its data. While a die collects, a read of the host is served by the other pages of its stripe instead,
-/// as it would be if the page could not be corrected. With `time.gc = "rotating"` one die of a group collects at a time, so that
-/// there is always a way around; with `foreground` and `background` a read waits where two of them collect. Where nothing is timed
-/// it is `stripes`, confined to groups.
+/// The dies of the drive form groups of `data-pages` + 1 dies, across channels first. Each stripe lies in one group, with parity on
+/// the die that has none of its data pages. While a die collects garbage, a host read is served by the other pages of the stripe,
+/// as if the page could not be corrected. With `time.gc = "rotating"` one die of a group collects at a time, so that a read can
+/// always go around it; with `foreground` and `background` a read waits if two dies of its group collect. Without timing the
+/// policy is `stripes`, confined to groups.
 ///
-/// Reads that go around cost time on the other dies. Maps, counts of reads and errors are the same either way: what a drive's state
-/// says is that the page itself was read, and the others are taken to need as many re-reads. Every other rule is that of `stripes`.
+/// Reads that go around cost time on the other dies. Maps, read counts and errors do not change: the drive's state records that
+/// the page itself was read, and the other pages are assumed to need as many re-reads. All other rules are those of `stripes`.
 ///
 /// Source: ttFlash (Yan et al., FAST 2017) as 001 §5 compares with it: its redundancy, its reads and its rotating collection.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RainParams {
-    /// Data pages of a stripe; a group has one die more, and the drive whole groups.
+    /// Data pages of a stripe. A group has one die more, and the drive must consist of whole groups.
     #[schemars(range(min = 1, max = DATA_PAGES_MAX))]
     pub data_pages: u32,
 }

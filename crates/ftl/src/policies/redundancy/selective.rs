@@ -17,19 +17,19 @@ pub struct Selective {
 
 /// Only data that garbage collection or wear leveling moved join a stripe.
 ///
-/// Data are classed by who moved them last. What garbage collection or wear leveling moved is cold and joins a stripe, as with
-/// `stripes`; what the scrubber moved is read often, and what the host wrote will soon be overwritten, so neither is worth
-/// its parity. A protected page is re-read at most so many times and then reconstructed, since every re-read disturbs its
-/// neighbors; other pages are re-read as often as error correction allows.
+/// The last task that moved data decides their class. Data moved by garbage collection or wear leveling are cold and join a
+/// stripe, as with `stripes`. Data moved by the scrubber are read often, and data written by the host will soon be overwritten,
+/// so neither are worth parity. A protected page is re-read at most `rereads-max` times and then reconstructed, since every
+/// re-read disturbs its neighbors. Other pages are re-read as often as error correction allows.
 ///
-/// Source: Kim et al., FAST 2019 (004) §5; the limit of one is ours.
+/// Source: Kim et al., FAST 2019 (004) §5; the limit of one re-read is ours.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SelectiveParams {
-    /// Data pages of a stripe; one fewer than the dies at most.
+    /// Data pages of a stripe: at most one fewer than the drive has dies.
     #[schemars(range(min = 1, max = DATA_PAGES_MAX))]
     pub data_pages: u32,
-    /// Re-reads of a protected page before it is reconstructed.
+    /// Most re-reads of a protected page before it is reconstructed.
     pub rereads_max: u32,
 }
 

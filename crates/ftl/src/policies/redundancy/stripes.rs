@@ -16,22 +16,25 @@ pub struct Stripes {
 
 /// Every page joins a stripe with parity on another die.
 ///
-/// Pages on different dies form stripes in the order in which they are programmed, each with one page of parity on yet
-/// another die. A page that error correction gives up is reconstructed from the rest of its stripe. Freshly written, parity
-/// takes 1 / (data-pages + 1) of the flash, and more as data in stripes is overwritten: garbage collection feels it as less
-/// over-provisioning.
+/// Pages on different dies form stripes in the order in which they are programmed. Each stripe has one page of parity on yet
+/// another die. A page that error correction cannot correct is reconstructed from the rest of its stripe. On a freshly written
+/// drive parity takes 1 / (data-pages + 1) of the flash, and more as data in stripes are overwritten. To garbage collection
+/// this is less over-provisioning.
 ///
-/// The controller keeps the parity of a stripe that is still filling. Data that are overwritten stay in their stripe until
-/// their block is erased; erasing takes them out of it, which is taken to cost the controller nothing. The parity goes when the
-/// last valid page of its stripe does. Parity that is relocated gets none of its own; where it is lost it is made again from its
-/// data. A drive is at its end, as parity takes what collection frees, once garbage collection moves as much as 256 blocks hold
-/// for less than a thousandth of that written, or all its flash for less than a hundredth, and a million units at least.
+/// The controller keeps the parity of a stripe that is still filling. Overwritten data stay in their stripe until their block
+/// is erased. The erase takes them out of the stripe, which is assumed to cost the controller nothing. The parity becomes
+/// invalid with the last valid page of its stripe. Relocated parity gets no parity of its own; lost parity is computed again
+/// from its data.
+///
+/// A drive is at its end when parity takes all that garbage collection frees. That is so once garbage collection has moved as
+/// many units as 256 blocks hold while less than a thousandth of that was written, or as many as the whole flash holds while
+/// less than a hundredth of that was written. In both cases it must have moved at least 2^20 units.
 ///
 /// Source: Kim et al., FAST 2019 (004) §3.3, §4.2.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct StripesParams {
-    /// Data pages of a stripe; one fewer than the dies at most.
+    /// Data pages of a stripe: at most one fewer than the drive has dies.
     #[schemars(range(min = 1, max = DATA_PAGES_MAX))]
     pub data_pages: u32,
 }

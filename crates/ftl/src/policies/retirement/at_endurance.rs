@@ -13,7 +13,7 @@ pub struct AtEndurance;
 
 /// A block leaves service at its rated P/E cycles.
 ///
-/// A block leaves service at the erase that brings it to the rated endurance, or after a program of it failed.
+/// A block leaves service at the erase that brings it to the rated endurance, or after one of its programs failed.
 ///
 /// Source: dissertation (000) §4.4.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]

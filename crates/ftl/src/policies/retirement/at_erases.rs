@@ -15,10 +15,10 @@ pub struct AtErases {
 
 /// A block leaves service at a number of erases, before its rating.
 ///
-/// A block leaves service at the erase that brings it to `erases`, at the one that brings it to the rated endurance, or after a program of it
-/// failed. Blocks of a degraded drive serve up to the rated endurance.
+/// A block leaves service at the erase that brings it to `erases` or to the rated endurance, whichever comes first, or after one of its
+/// programs failed. Blocks of a degraded drive serve up to the rated endurance.
 ///
-/// On the chip of 001 data just programmed read with an RBER above 4, 5 and 6 % from 239, 267 and 293 erases on, of 300 rated ones.
+/// On the chip of 001, which is rated for 300 erases, just programmed data have an RBER above 4, 5 and 6 % from 239, 267 and 293 erases on.
 ///
 /// Source: the capacity-variant SSD (001, section 3.2.2), whose threshold is an RBER; its released code goes by erases.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

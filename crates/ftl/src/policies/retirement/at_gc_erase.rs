@@ -1,4 +1,4 @@
-//! As the released FTLSim: only the erases of garbage collection are checked.
+//! Retirement as in the released FTLSim: only erases by garbage collection are checked.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ pub struct AtGcErase;
 
 /// As at-endurance, but only erases by garbage collection are checked.
 ///
-/// As `at-endurance`, but only the erases of garbage collection are checked, as the released FTLSim does: a block that wear
+/// As `at-endurance`, but only erases by garbage collection are checked, as in the released FTLSim. So a block that wear
 /// leveling erases may outlive its rating.
 ///
 /// Source: released code of the dissertation (000).

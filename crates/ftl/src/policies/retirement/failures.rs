@@ -1,4 +1,4 @@
-//! A block leaves service when programs of it fail.
+//! A block leaves service when its programs fail.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,10 +13,10 @@ pub struct Failures {
     programs: u32,
 }
 
-/// A block leaves service when programs of it fail, whatever its wear.
+/// A block leaves service when its programs fail, whatever its wear.
 ///
-/// A block whose program failed is emptied at once; at its erase it leaves service if that was the last failure it was
-/// allowed. Wear alone retires nothing, so without `drive.faults` no block ever leaves service.
+/// A block whose program failed is emptied at once. At its erase it leaves service if `programs` of its programs have failed.
+/// Wear alone retires no block, so without `drive.faults` no block ever leaves service.
 ///
 /// Source: grown bad blocks as drives report them (002) §4.1.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

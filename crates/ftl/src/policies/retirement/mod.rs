@@ -19,12 +19,12 @@ use dyn_clone::DynClone;
 use super::{Builtin, Entry, EraseCause, Mode, Needs};
 use crate::policies::state::remembers;
 
-/// Says whether a block that was just erased leaves service. A block whose erase failed leaves it in any case.
+/// Decides whether a block that was just erased leaves service. A block whose erase failed leaves service in any case.
 pub trait RetirePolicy: Send + DynClone {
-    /// Whether it goes on.
+    /// Whether the block stays in service.
     fn verdict(&self, view: &RetireView) -> Verdict;
 
-    /// The erase count at which blocks leave service, where that is known; `rated` is the drive's endurance.
+    /// The erase count at which blocks leave service, if it is known. `rated` is the drive's endurance.
     fn retires_at(&self, rated: Option<u32>) -> Option<u32>;
 
     /// Whether blocks may leave service at all.
@@ -32,12 +32,12 @@ pub trait RetirePolicy: Send + DynClone {
         self.retires_at(rated).is_some()
     }
 
-    /// What it needs to have any effect.
+    /// What the policy needs in order to have an effect.
     fn needs(&self) -> Needs {
         Needs::default()
     }
 
-    /// Changes the threshold while the drive lives. Whether the policy has one of this kind.
+    /// Changes the threshold of a running drive. Returns whether the policy has a threshold of this kind.
     fn set_threshold(&mut self, _threshold: RetirementThreshold) -> bool {
         false
     }
@@ -47,19 +47,19 @@ pub trait RetirePolicy: Send + DynClone {
 
 dyn_clone::clone_trait_object!(RetirePolicy);
 
-/// Where a block leaves service.
+/// When a block leaves service.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RetirementThreshold {
-    /// At so many erases.
+    /// At this number of erases.
     Erases(u32),
     /// At this RBER of data just programmed.
     Rber(f64),
 }
 
-/// What becomes of a block.
+/// A policy's decision on a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It goes on.
+    /// It stays in service.
     Keep,
     /// It leaves service.
     Retire,
@@ -72,11 +72,11 @@ pub struct RetireView {
     pub erase_count: u32,
     /// Rated P/E cycles; `None` when the drive has no rating.
     pub endurance: Option<u32>,
-    /// Who erased it.
+    /// Why it was erased.
     pub cause: EraseCause,
     /// Its RBER just after a program; 0 on flash without errors.
     pub rber: f64,
-    /// Programs of it that failed so far.
+    /// Its failed programs so far.
     pub failures: u32,
     /// The drive's mode.
     pub mode: Mode,
@@ -87,7 +87,7 @@ impl RetireView {
         self.endurance.is_some_and(|endurance| self.erase_count >= endurance)
     }
 
-    /// Whether blocks serve up to the rated endurance, whatever their threshold: those of a degraded drive that has a rating do.
+    /// Whether blocks serve up to the rated endurance, whatever their threshold. They do on a degraded drive with a rating.
     fn serves_to_rating(&self) -> bool {
         self.mode == Mode::Degraded && self.endurance.is_some()
     }
@@ -128,7 +128,7 @@ mod tests {
         };
         let degraded = |view: RetireView| RetireView { mode: Mode::Degraded, ..view };
         let unrated = |view: RetireView| RetireView { endurance: None, ..view };
-        // View, then who retires: at-endurance, 90 erases, at-gc-erase, rber beyond 5 %, two failures, never.
+        // The view, then which policies retire the block: at-endurance, 90 erases, at-gc-erase, RBER of 5 %, two failures, never.
         let table = [
             (view(89, Gc, 0.04, 0), [false, false, false, false, false, false]),
             (view(90, Gc, 0.04, 0), [false, true, false, false, false, false]),

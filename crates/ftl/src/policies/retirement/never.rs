@@ -13,7 +13,7 @@ pub struct Never;
 
 /// Blocks stay in service, however worn.
 ///
-/// A block stays in service whatever its wear, its errors and its failures, but for one whose erase failed.
+/// A block stays in service whatever its wear, its errors and its failed programs. Only a failed erase ends its service.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct NeverParams {}

@@ -1,4 +1,4 @@
-//! A block leaves service when its raw bit errors grow too many.
+//! A block leaves service when it has too many raw bit errors.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,15 +15,15 @@ pub struct Rber {
 
 /// A block leaves service when its RBER reaches a threshold.
 ///
-/// A block leaves service at the erase after which a page just programmed would read with so many raw bit errors, or after a
-/// program of it failed. Blocks that wear faster than others leave earlier, and none leaves because of a rating, but that blocks of a degraded drive
-/// serve up to `drive.endurance`. It needs `drive.chip`.
+/// A block leaves service at the erase after which just programmed data would have an RBER of at least `threshold`, or after one
+/// of its programs failed. Blocks that wear faster leave earlier. The rating matters only on a degraded drive, whose blocks serve
+/// up to `drive.endurance`. The policy needs `drive.chip`.
 ///
 /// Source: capacity-variant SSDs (001), which map blocks out at an RBER of 5 %.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RberParams {
-    /// RBER of fresh data at which a block leaves service.
+    /// RBER of just programmed data at which a block leaves service.
     #[schemars(range(max = 1), extend("exclusiveMinimum" = 0))]
     pub threshold: f64,
 }

@@ -1,4 +1,4 @@
-//! Refresh: relocates data that have lain too long.
+//! Refresh: relocates data that were written too long ago.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,10 +14,10 @@ pub struct Age {
     round: Round,
 }
 
-/// Refresh: relocates data written so many days ago.
+/// Refresh: relocates data that reach a given age.
 ///
-/// Refresh: a block whose oldest page was programmed so many days ago is relocated, whatever its errors. Blocks are looked
-/// at eight at a time, in turn. It needs time to pass: a timed run, or `time.drive-writes-per-day`.
+/// A block is relocated once its oldest page was programmed `days` ago, whatever its errors. The policy checks blocks in turn,
+/// eight at a time. It needs time to pass: a timed run, or `time.drive-writes-per-day`.
 ///
 /// Source: Kim et al., FAST 2019 (004) §3.3, after Luo et al., MSST 2015.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

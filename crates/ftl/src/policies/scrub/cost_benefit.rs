@@ -1,4 +1,4 @@
-//! Cost-benefit scrubbing: relocates what was re-read often for the data it holds.
+//! Cost-benefit scrubbing: relocates blocks with many re-reads per valid unit.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,22 +12,22 @@ use crate::policies::{Builtin, Needs};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CostBenefit {
     score: f64,
-    /// Blocks beyond the score when they were last read.
+    /// Blocks whose score was above the threshold when they were last read.
     found: Vec<SuperblockId>,
 }
 
-/// Relocates what was re-read often for the data it holds.
+/// Relocates blocks with many re-reads per valid unit.
 ///
-/// The scrubber of holistic reliability management. A block's benefit is what relocation is likely to save, its re-reads
-/// since its erase; its cost is what relocation moves, its valid units. Beyond a benefit per cost of `score` the best block
-/// is relocated. Both are counters that a drive can keep.
+/// The scrubber of holistic reliability management. A block's benefit is the work that relocation is likely to save: its
+/// re-reads since its erase. Its cost is the data that relocation moves: its valid units. The block with the highest
+/// benefit / cost is relocated if that is above `score`. A drive can keep both counters.
 ///
-/// Source: Kim et al., FAST 2019 (004) §5; the paper names benefit and cost, that the score is their quotient and the
-/// threshold 1 is ours.
+/// Source: Kim et al., FAST 2019 (004) §5. The paper names benefit and cost; their quotient as the score and the threshold of
+/// 1 are ours.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct CostBenefitParams {
-    /// Re-reads per valid unit beyond which a block is relocated.
+    /// Re-reads per valid unit above which a block is relocated.
     #[schemars(range(min = 0))]
     pub score: f64,
 }

@@ -1,4 +1,4 @@
-//! Which blocks are relocated before their errors grow too many: scrubbing, read reclaim and refresh.
+//! Which blocks are relocated before they have too many errors: scrubbing, read reclaim and refresh.
 
 mod age;
 mod cost_benefit;
@@ -26,24 +26,24 @@ use crate::policies::state::remembers;
 
 /// Finds the next block to relocate.
 ///
-/// Asked once after each host request, or in a timed run whenever its last relocation is through; not during
-/// preconditioning. One policy serves the whole drive.
+/// The policy is asked once after each host request or, in a timed run, whenever its last relocation is done. It is not asked
+/// during preconditioning. One policy serves the whole drive.
 pub trait ScrubPolicy: Send + DynClone {
-    /// Hears once, before all else, of which drive it is.
+    /// Tells the policy its drive; called once, before anything else.
     fn begin(&mut self, _setting: Setting) {}
 
     /// What to do next, if anything.
     fn next(&mut self, view: &ScrubView<'_>) -> Option<Action>;
 
-    /// How the page of an [`Action::Check`] read: its re-reads, or `None` if it was uncorrectable.
+    /// Tells the policy the result of an [`Action::Check`]: the page's re-reads, or `None` if it was uncorrectable.
     fn checked(&mut self, _block: SuperblockId, _rereads: Option<u32>) {}
 
-    /// What it needs to have any effect.
+    /// What the policy needs in order to have an effect.
     fn needs(&self) -> Needs {
         Needs::default()
     }
 
-    /// Whether it ever acts. Where it does not, the mechanism leaves out what would only serve it.
+    /// Whether the policy ever acts. If it does not, the mechanism skips the work that only serves it.
     fn acts(&self) -> bool {
         true
     }
@@ -58,11 +58,11 @@ dyn_clone::clone_trait_object!(ScrubPolicy);
 pub enum Action {
     /// Copies the valid units of a block elsewhere, erases it and frees it.
     Relocate(SuperblockId),
-    /// Reads one valid page of a block, as a patrol does, and tells the policy how it read.
+    /// Reads one valid page of a block, as a patrol does, and tells the policy the result.
     Check(SuperblockId),
 }
 
-/// What a scrub policy sees. Superblocks count as blocks. A [`ScrubTable`] gives one without a drive.
+/// What a scrub policy sees. Superblocks count as blocks. A [`ScrubTable`] makes a view without a drive.
 pub struct ScrubView<'a> {
     pub(crate) blocks: u32,
     pub(crate) touched: &'a [SuperblockId],
@@ -70,7 +70,7 @@ pub struct ScrubView<'a> {
     pub(crate) now_days: f64,
 }
 
-/// Who knows the condition of the blocks.
+/// Source of the condition of the blocks.
 pub(crate) trait Condition {
     /// See [`ScrubView::valid`].
     fn relocatable(&self, block: SuperblockId) -> Option<u32>;
@@ -80,18 +80,18 @@ pub(crate) trait Condition {
 }
 
 impl ScrubView<'_> {
-    /// Blocks of the drive; they are numbered from 0.
+    /// Number of blocks of the drive. They are numbered from 0.
     pub fn blocks(&self) -> u32 {
         self.blocks
     }
 
-    /// Blocks that were read for the host since the last ask, reads of recovery included; some may come more than once.
+    /// Blocks that were read for the host since the policy was last asked, recovery reads included. A block may occur several times.
     pub fn touched(&self) -> impl Iterator<Item = SuperblockId> + '_ {
         self.touched.iter().copied()
     }
 
-    /// Valid units of a block that could be relocated: it holds some and is not being written, unless its data is a day old or
-    /// was read as often as the block has pages.
+    /// Valid units of a block that can be relocated; `None` for any other block. A block can be relocated if it holds valid units and
+    /// is closed. An open one can be if its data are a day old or were read as often as the block has pages.
     pub fn valid(&self, block: SuperblockId) -> Option<u32> {
         self.condition.relocatable(block)
     }
@@ -107,14 +107,14 @@ impl ScrubView<'_> {
     }
 }
 
-/// Walks over all blocks, a few at each ask, so that time's work is found as well as that of reads.
+/// Walks over all blocks, a few at each question to the policy, so that it also finds blocks that only age.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Round {
     next: u32,
 }
 
 impl Round {
-    /// Blocks looked at in each ask: a drive of 65,536 blocks is seen whole within 8,192 asks.
+    /// Blocks that the policy checks each time it is asked. 8,192 times cover a drive of 65,536 blocks.
     const STEP: u32 = 8;
 
     fn step(&mut self, blocks: u32) -> impl Iterator<Item = SuperblockId> + use<> {
@@ -148,7 +148,7 @@ mod tests {
         Setting { first: SuperblockId(0), blocks: 4, units_per_block: 8, endurance: None, rated_blocks: 4, stream }
     }
 
-    /// A policy's answer where every block holds 8 valid units and is in the given condition.
+    /// A policy's answer if every block holds 8 valid units and is in the given condition.
     pub(super) fn ask(
         policy: &mut dyn ScrubPolicy,
         touched: &[u32],

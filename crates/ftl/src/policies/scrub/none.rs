@@ -13,7 +13,7 @@ pub struct NoScrub;
 
 /// No scrubbing.
 ///
-/// Errors are corrected when data are read, and nothing is relocated before.
+/// Errors are corrected when data are read. No data are relocated in advance.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct NoScrubParams {}

@@ -1,4 +1,4 @@
-//! The oracle: knows how many errors every block is to expect.
+//! The oracle: knows the expected number of errors of every block.
 
 use std::collections::BinaryHeap;
 
@@ -16,25 +16,26 @@ pub struct Oracle {
     threshold: f64,
     min_gain: f64,
     round: Round,
-    /// Blocks beyond the threshold when they were looked at, the worst on top; in a thousandth of an error.
+    /// Blocks beyond the threshold when they were checked, the worst on top. Unit: a thousandth of an error.
     found: BinaryHeap<(u64, u32)>,
     queued: Vec<bool>,
 }
 
-/// Relocates what is expected to err beyond a threshold, worst first.
+/// Relocates blocks with more expected errors than a threshold, worst first.
 ///
-/// Knows the bit errors to expect in a codeword of every block (codeword bits times RBER of its oldest page) and relocates
-/// blocks beyond the threshold, the worst first, until none is left. No real drive can know this: it bounds what scrubbing
-/// can gain. Blocks that were read are looked at on the next ask; the others eight at a time, for what only time does.
+/// The oracle knows the expected bit errors in a codeword of every block (codeword bits times RBER of its oldest page). It
+/// relocates blocks beyond the threshold, the worst first, until none is left. No real drive can know this, so the policy bounds
+/// what scrubbing can gain. Blocks that were read are checked the next time the policy is asked. All blocks are checked in
+/// turn, eight at a time, to find those that only age.
 ///
-/// A threshold below what freshly written data expect is never met, and the oracle relocates for ever, as published. With
-/// `min-gain` a block is left alone when writing it afresh would save fewer errors than that.
+/// If the threshold is below the expected errors of freshly written data, the oracle relocates forever, as published. With
+/// `min-gain` it leaves a block alone if rewriting it would save fewer errors than that.
 ///
 /// Source: Kim et al., FAST 2019 (004) §4.3; `min-gain` is ours.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct OracleParams {
-    /// Expected bit errors of a codeword beyond which its block is relocated.
+    /// Expected bit errors of a codeword above which its block is relocated.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub threshold: f64,
     /// Least expected errors that relocation must save.
@@ -64,7 +65,7 @@ impl Builtin for Oracle {
 }
 
 impl Oracle {
-    /// Expected errors of a block that is worth relocating.
+    /// Expected errors of a block, or `None` if it is not worth relocating.
     fn worth(&self, view: &ScrubView<'_>, block: SuperblockId) -> Option<f64> {
         view.valid(block)?;
         let health = view.health(block);

@@ -22,9 +22,9 @@ pub struct Patrol {
 
 /// Reads a page of every block in turn and relocates what reads badly.
 ///
-/// Walks over the drive once in a period, reads the first valid page of every closed block, and relocates the block when
-/// that page needed re-reads or was uncorrectable. The patrol's own reads take time and disturb. It needs time to pass: a
-/// timed run, or `time.drive-writes-per-day`.
+/// Once in each period the patrol reads the first valid page of every closed block. It relocates the block if that page needed
+/// at least `rereads` re-reads or was uncorrectable. The patrol's own reads take time and disturb. It needs time to pass: a timed
+/// run, or `time.drive-writes-per-day`.
 ///
 /// Source: Kim et al., FAST 2019 (004) §3.3, after Amvrosiadis et al., DSN 2012.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -33,7 +33,7 @@ pub struct PatrolParams {
     /// Period in which every block is visited once.
     #[schemars(extend("exclusiveMinimum" = 0, "x-unit" = "days"))]
     pub period_days: f64,
-    /// Re-reads of the page from which on its block is relocated.
+    /// Number of re-reads of the page at which its block is relocated.
     #[schemars(range(min = 1))]
     pub rereads: u32,
 }
@@ -63,7 +63,7 @@ impl ScrubPolicy for Patrol {
         let since = *self.since.get_or_insert(view.now_days());
         debug_assert!(since <= view.now_days(), "the patrol began in the past");
         let due = ((view.now_days() - since) / self.period_days * f64::from(view.blocks())) as u64;
-        // Blocks with nothing to read are passed by at once, a round of them at most.
+        // Blocks with nothing to read are skipped at once, at most all of the drive.
         for _ in 0..view.blocks() {
             if self.passed >= due {
                 return None;

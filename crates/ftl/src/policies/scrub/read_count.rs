@@ -1,4 +1,4 @@
-//! Read reclaim: relocates a block after so many reads.
+//! Read reclaim: relocates a block after a number of reads.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,16 +15,16 @@ pub struct ReadCount {
     due: Vec<SuperblockId>,
 }
 
-/// Relocates a block after so many reads.
+/// Relocates a block after a number of reads.
 ///
-/// Read reclaim: a block that was read so often since its erase, re-reads included, is relocated. The counter is one every
-/// drive can keep; it knows nothing of wear.
+/// Read reclaim: a block is relocated after `reads` reads since its erase, re-reads included. Every drive can keep such a
+/// counter. It ignores wear.
 ///
 /// Source: Kim et al., FAST 2019 (004) §3.3, after Ha et al., IEEE TCAD 35(7), 2016.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ReadCountParams {
-    /// Reads of a block at which it is relocated.
+    /// Number of reads of a block at which it is relocated.
     #[schemars(range(min = 1))]
     pub reads: u32,
 }
@@ -54,7 +54,7 @@ impl ScrubPolicy for ReadCount {
             }
         }
         while !self.due.is_empty() {
-            // Oldest first; the list is as long as what one relocation's time brings.
+            // Oldest first. The list is short: it grows only during one relocation.
             let block = self.due.remove(0);
             if view.valid(block).is_some() && view.health(block).reads >= self.reads {
                 return Some(Action::Relocate(block));

@@ -1,4 +1,4 @@
-//! A drive's blocks as a plain table, from which a view is made: so that a scrubber can be asked without a drive.
+//! A drive's blocks as a plain table that makes a view, so that a scrubber can be asked without a drive.
 
 use wane_nand::Health;
 use wane_units::SuperblockId;
@@ -18,14 +18,14 @@ use super::{Condition, ScrubView};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ScrubTable {
-    /// Of every block, its valid units where it could be relocated, and its condition.
+    /// For every block its valid units, `None` if it cannot be relocated, and its condition.
     pub blocks: Vec<(Option<u32>, Health)>,
-    /// Blocks that were read for the host since the last ask.
+    /// Blocks that were read for the host since the scrubber was last asked.
     pub touched: Vec<SuperblockId>,
 }
 
 impl ScrubTable {
-    /// What a scrubber sees of it so many days after the drive was new.
+    /// What a scrubber sees of the table `now_days` days after the drive was new.
     pub fn view(&self, now_days: f64) -> ScrubView<'_> {
         ScrubView { blocks: self.blocks.len() as u32, touched: &self.touched, condition: self, now_days }
     }

@@ -1,4 +1,4 @@
-//! Cost-benefit: space gained and the age of what stays, against the cost of moving it.
+//! Cost-benefit: weighs the space gained and the age of the valid data against the cost of moving them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,18 +27,18 @@ pub enum Form {
 
 /// Much invalid space and old data first.
 ///
-/// Weighs a block's invalid share against its age: old data is unlikely to become invalid soon, so moving it is worth
-/// more. u is the valid share, age the host pages written since the block closed (at least 1). Equal scores go to the
-/// lower block id; a block valid throughout is never taken.
+/// Weighs a block's invalid share and its age. Old data are unlikely to become invalid soon, so moving them is worth
+/// more. u is the valid share, age the host pages written since the block closed (at least 1). Of equal scores the lower
+/// block id is taken. A fully valid block is never taken.
 ///
-/// It needs the blocks of equal u in closing order and looks at one block for each u, so it costs more than greedy.
+/// The policy needs the blocks of equal u in closing order and looks at one block for each u, so it costs more than greedy.
 ///
 /// Source: M. Rosenblum and J. Ousterhout, "The Design and Implementation of a Log-Structured File System", 1992; A.
 /// Kawaguchi et al., "A Flash-Memory Based File System", 1995.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct CostBenefitParams {
-    /// The formula by which blocks are weighed.
+    /// The formula that scores blocks.
     pub form: Form,
 }
 
@@ -52,7 +52,7 @@ impl Builtin for CostBenefit {
 }
 
 impl CostBenefit {
-    /// The larger the better.
+    /// Score of a block: the larger, the better.
     fn score(&self, valid: u32, units: u32, age: u64) -> f64 {
         debug_assert!(valid <= units, "a block has no more valid units than units");
         let (valid, invalid, age) = (f64::from(valid), f64::from(units - valid), age.max(1) as f64);
@@ -71,8 +71,8 @@ impl VictimPolicy for CostBenefit {
         IndexSpec { order: Order::Closing, roster: Roster::ByAge, ..IndexSpec::default() }
     }
 
-    /// With equal u the oldest scores best, so the first of each bucket stands for all of it. A score falls as u rises, in floating
-    /// point too, so the search ends where not even the oldest block of the drive would win.
+    /// With equal u the oldest block scores best, so only the first of each bucket is scored. A score falls as u rises, in floating
+    /// point too, so the search ends at the first u where even the drive's oldest block would lose.
     fn choose(&mut self, view: &GcView<'_>) -> Option<SuperblockId> {
         if let Some(empty) = view.bucket_head(0) {
             return Some(empty);

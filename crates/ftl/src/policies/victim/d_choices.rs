@@ -13,13 +13,13 @@ use crate::policies::{BlockEvent, Builtin, Needs, ProjectedWear, Setting};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DChoices {
     params: DChoicesParams,
-    /// Erases of the domain's blocks, and as many as they are rated for. Only a schedule counts them.
+    /// Erases of the domain's blocks, and their rated erases. Counted only with a schedule.
     erases: u64,
     rated: Option<u64>,
     stream: Stream,
     #[serde(skip)]
     drawn: Vec<u32>,
-    /// The draw that each position was last in. Both serve one draw at a time, so they are not saved.
+    /// Number of the last draw that each position was in. Like `drawn` it serves one draw at a time, so neither is saved.
     #[serde(skip)]
     seen: Vec<u64>,
     #[serde(skip)]
@@ -28,35 +28,35 @@ pub struct DChoices {
 
 /// The fewest valid units among d blocks drawn at random.
 ///
-/// Draws `d` different closed blocks and reclaims the one with the fewest valid units; the first drawn of equals. With
-/// `d = 1` it is `random`, with `d` as large as the drive `greedy`: one number trades write amplification against even
-/// wear. It may follow the wear of the drive, and need not be the same in every draw.
+/// Draws `d` different closed blocks and reclaims the one with the fewest valid units; of equals the first one drawn. With
+/// `d = 1` the policy is `random`, with `d` as large as the drive it is `greedy`. So one number trades write amplification against
+/// even wear. `d` may change with the wear of the drive, and the number of blocks may vary from draw to draw.
 ///
 /// Source: mean-field study (003) §4 and §5 (RGA).
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct DChoicesParams {
-    /// Blocks drawn, on average.
+    /// Number of blocks drawn, on average.
     #[schemars(range(min = 1, max = D_MAX))]
     pub d: f64,
-    /// How many a single draw takes.
+    /// How the number of blocks varies from draw to draw.
     pub draw: Draw,
-    /// Pairs of wear and `d`, such as `[["0 %", 8], ["70 %", 2]]`: from so many erases on, as a share of the rated ones, `d` is another. The
-    /// wear rises from pair to pair. It needs `drive.endurance`.
+    /// Pairs of wear and `d`, such as `[["0 %", 8], ["70 %", 2]]`. Wear is a share of the rated erases; from there on the pair's `d` holds.
+    /// The wear must rise from pair to pair. A schedule needs `drive.endurance`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub schedule: Vec<(Ratio, f64)>,
 }
 
-/// How many blocks one draw takes, where `d` is their mean (003 §4.3).
+/// Distribution of the number of blocks in a draw; `d` is its mean (003 §4.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Draw {
-    /// `d`; a fraction mixes its neighbors: with `d = 2.5` half of the draws take 2 blocks, half 3.
+    /// `d` blocks. A fractional `d` mixes its neighbors: with `d = 2.5` half of the draws take 2 blocks, half 3.
     #[default]
     Neighbors,
-    /// From 1 to 2 d - 1, all alike.
+    /// From 1 to 2 d - 1 blocks, all numbers equally likely.
     Uniform,
-    /// 1 or more, each with a chance of 1 / d to be the last: mostly few, now and then many.
+    /// 1 or more blocks, each with a chance of 1 / d to be the last: mostly few, sometimes many.
     Geometric,
 }
 
@@ -66,7 +66,7 @@ impl Default for DChoicesParams {
     }
 }
 
-/// Above this a draw costs more than it tells.
+/// Largest `d`. A larger draw costs more than it gains.
 const D_MAX: u32 = 4096;
 
 impl Builtin for DChoices {
@@ -80,7 +80,7 @@ impl Builtin for DChoices {
                 return Err(format!("`schedule`: found d = {d}, allowed are 1 to {D_MAX}"));
             }
             if before.is_some_and(|before| *from <= before) {
-                return Err(format!("`schedule`: found {from} after {}, and wear only rises", before.unwrap_or(*from)));
+                return Err(format!("`schedule`: found {from} after {}, but wear must rise", before.unwrap_or(*from)));
             }
             before = Some(*from);
         }
@@ -101,14 +101,14 @@ impl Builtin for DChoices {
 }
 
 impl DChoices {
-    /// The mean at this wear.
+    /// Mean number of blocks in a draw at the present wear.
     fn d(&self) -> f64 {
         let reached = |from: &Ratio| self.rated.is_some_and(|rated| self.erases as f64 >= from.get() * rated as f64);
         let last = self.params.schedule.iter().rfind(|(from, _)| reached(from));
         last.map_or(self.params.d, |(_, d)| *d)
     }
 
-    /// How many blocks this draw takes.
+    /// Draws the number of blocks of the next draw.
     fn samples(&mut self) -> u32 {
         let d = self.d();
         if self.params.draw == Draw::Geometric && d > 1.0 {
@@ -124,12 +124,12 @@ impl DChoices {
         }
     }
 
-    /// Draws `samples` different positions below `population`, each order of them as likely as any other.
+    /// Draws `samples` different positions below `population`. Every sequence of them is equally likely.
     fn draw(&mut self, population: u32, samples: u32) {
         debug_assert!(samples <= population, "more positions than there are would be sought for ever");
         self.drawn.clear();
         if 2 * samples > population {
-            // Most positions are drawn: shuffle the first of all.
+            // More than half of the positions are drawn: shuffle all, and keep the first.
             self.drawn.extend(0..population);
             for place in 0..samples {
                 let other = place + self.stream.below(u64::from(population - place)) as u32;
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn draws_around_a_mean_keep_it_and_spread_as_they_should() {
-        // Variances: a mix of two neighbors; m (m - 1) / 3 of a uniform one around m, and of the mix besides; d (d - 1).
+        // Variances: of a mix of two neighbors; m (m - 1) / 3 for a uniform one around m, plus that of the mix; d (d - 1).
         for (draw, mean, variance) in [
             (Draw::Neighbors, 3.5, 0.25),
             (Draw::Uniform, 3.0, 2.0),

@@ -14,7 +14,7 @@ pub struct Fifo;
 
 /// The block that closed longest ago.
 ///
-/// Reclaims blocks in the order in which they closed, however much of them is valid: the log-structured circle. The
+/// Reclaims blocks in the order in which they closed, however much of them is valid, as a circular log does. The
 /// literature also calls it LRU cleaning. Under uniform writes its write amplification has a closed form,
 /// alpha / (alpha + W0(-alpha e^-alpha)), alpha = physical / logical pages.
 ///

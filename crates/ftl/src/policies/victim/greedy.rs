@@ -18,10 +18,10 @@ pub struct Greedy {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tie {
-    /// The one that came to its number of valid units first.
+    /// The one that reached its number of valid units first.
     #[default]
     Oldest,
-    /// The one that came last.
+    /// The one that reached it last.
     Newest,
     /// The one with the fewest erases, then the one with the lowest id.
     LeastWorn,
@@ -29,10 +29,10 @@ pub enum Tie {
 
 /// The block with the fewest valid units.
 ///
-/// Reclaims the closed block with the fewest valid units, so that each erase frees the most space. A block that is
-/// valid throughout is never taken.
+/// Reclaims the closed block with the fewest valid units, so that each erase frees the most space. A fully valid block is
+/// never taken.
 ///
-/// `tie = "newest"` is what the released FTLSim calls "cost-benefit", `tie = "least-worn"` the traditional drive of the artifact of 001.
+/// The released FTLSim calls `tie = "newest"` "cost-benefit". `tie = "least-worn"` is the traditional drive of the artifact of 001.
 ///
 /// Source: dissertation (000) ch. 4; the released FTLSim for the tie order.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]

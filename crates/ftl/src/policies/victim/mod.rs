@@ -28,21 +28,21 @@ use crate::policies::state::remembers;
 
 /// Chooses the block to reclaim.
 pub trait VictimPolicy: Send + DynClone {
-    /// Hears once, before all else, of which domain of which drive it is.
+    /// Tells the policy its drive and domain; called once, before anything else.
     fn begin(&mut self, _setting: Setting) {}
 
-    /// What the mechanism keeps for this policy.
+    /// What the mechanism must keep for this policy.
     fn index(&self) -> IndexSpec {
         IndexSpec::default()
     }
 
-    /// The victim, one of the closed blocks; `None` when none is worth reclaiming.
+    /// Returns the victim, one of the closed blocks; `None` if none is worth reclaiming.
     fn choose(&mut self, view: &GcView<'_>) -> Option<SuperblockId>;
 
-    /// Hears of a block. Its erase count is the one after the event.
+    /// Tells the policy of an event of a block. The erase count is the one after the event.
     fn heard(&mut self, _event: BlockEvent, _block: SuperblockId, _erase_count: u32) {}
 
-    /// What it needs to have any effect.
+    /// What the policy needs in order to have an effect.
     fn needs(&self) -> Needs {
         Needs::default()
     }
@@ -52,11 +52,11 @@ pub trait VictimPolicy: Send + DynClone {
 
 dyn_clone::clone_trait_object!(VictimPolicy);
 
-/// What a victim policy sees: the closed blocks of its domain. A [`GcTable`] gives one without a drive.
+/// What a victim policy sees: the closed blocks of its domain. A [`GcTable`] makes a view without a drive.
 pub struct GcView<'a> {
     pub(crate) index: &'a VictimIndex,
     pub(crate) erase_count: &'a [u32],
-    /// By block of the drive; empty where no policy asks for it.
+    /// By block of the drive; empty if no policy asks for it.
     pub(crate) host_reads: &'a [u32],
     pub(crate) mode: Mode,
     pub(crate) free: u32,
@@ -74,12 +74,12 @@ impl GcView<'_> {
         self.free
     }
 
-    /// Units that the host read of a block since its erase. Kept for [`IndexSpec::reads`] only, 0 without.
+    /// Units that the host read from a block since its erase; 0 without [`IndexSpec::reads`].
     pub fn host_reads(&self, block: SuperblockId) -> u32 {
         self.host_reads.get(block.index()).copied().unwrap_or_default()
     }
 
-    /// The most units that the host read of a block of this domain since its erase: a look at each of its blocks.
+    /// The most units that the host read from any block of this domain since the block's erase. It costs a scan of the blocks.
     pub fn host_reads_max(&self) -> u32 {
         let own = self.host_reads.get(self.index.superblocks()).unwrap_or_default();
         own.iter().copied().max().unwrap_or_default()
@@ -101,7 +101,7 @@ impl GcView<'_> {
         self.index.units_per_block()
     }
 
-    /// Whether the block is one of the policy's domain.
+    /// Whether the block belongs to the policy's domain.
     pub fn has(&self, block: SuperblockId) -> bool {
         self.index.superblocks().contains(&block.index())
     }
@@ -141,28 +141,28 @@ impl GcView<'_> {
         self.index.first(valid)
     }
 
-    /// The block that came last to the bucket. Kept for [`Order::Entry`] only.
+    /// The block that entered the bucket last. Kept for [`Order::Entry`] only.
     pub fn bucket_tail(&self, valid: u32) -> Option<SuperblockId> {
         self.index.last(valid)
     }
 
-    /// Closed blocks.
+    /// Number of closed blocks.
     pub fn closed_len(&self) -> u32 {
         self.index.closed_len()
     }
 
-    /// The closed block at a position of an arbitrary but repeatable order: for uniform draws. A scan of all blocks unless
-    /// [`IndexSpec::roster`] has positions.
+    /// The closed block at a position of an arbitrary but repeatable order, for uniform draws. It costs a scan of all blocks
+    /// unless [`IndexSpec::roster`] has positions.
     pub fn closed(&self, position: u32) -> SuperblockId {
         self.index.closed(position)
     }
 
-    /// The block that closed longest ago. A scan of all blocks unless [`IndexSpec::roster`] has ages.
+    /// The block that closed longest ago. It costs a scan of all blocks unless [`IndexSpec::roster`] has ages.
     pub fn oldest(&self) -> Option<SuperblockId> {
         self.index.oldest()
     }
 
-    /// Invalid units in the blocks of the window (of all closed blocks without one).
+    /// Invalid units in the blocks of the window, or in all closed blocks if there is no window.
     pub fn invalid_in_window(&self) -> u64 {
         self.index.invalid_in_window()
     }

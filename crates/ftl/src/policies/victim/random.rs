@@ -17,9 +17,8 @@ pub struct Random {
 
 /// Any closed block, with equal chances.
 ///
-/// Reclaims a closed block drawn uniformly. A block that is valid throughout may be drawn too; reclaiming it gains
-/// nothing but levels wear. Its write amplification is alpha / (alpha - 1) under any workload, alpha = physical / logical
-/// pages.
+/// Reclaims a closed block drawn uniformly. It may draw a fully valid block; reclaiming that gains no space but levels
+/// wear. The policy's write amplification is alpha / (alpha - 1) under any workload, alpha = physical / logical pages.
 ///
 /// Source: mean-field study (003) §2.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]

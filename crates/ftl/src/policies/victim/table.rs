@@ -1,11 +1,11 @@
-//! Closed blocks as a plain table, from which a view is made: so that a policy can be asked without a drive.
+//! Closed blocks as a plain table that makes a view, so that a policy can be asked without a drive.
 
 use wane_units::SuperblockId;
 
 use super::{GcView, IndexSpec, Mode};
 use crate::index::VictimIndex;
 
-/// Free blocks of a domain that nobody has said anything of.
+/// Free blocks of a domain by default.
 const FREE: u32 = 16;
 
 /// One closed block of a [`GcTable`].
@@ -17,11 +17,11 @@ pub struct ClosedBlock {
     pub erase_count: u32,
     /// The clock when it was last written, in host units written.
     pub closed_at: u64,
-    /// Units that the host read of it since its erase.
+    /// Units that the host read from it since its erase.
     pub host_reads: u32,
 }
 
-/// Closed blocks, with the index that a policy asks the mechanism to keep.
+/// Closed blocks, with the index that the policy declares.
 ///
 /// ```
 /// use wane_ftl::policies::Builtin;
@@ -42,7 +42,7 @@ pub struct GcTable {
 }
 
 impl GcTable {
-    /// Blocks 0, 1, 2, ... of so many units each, which closed in this order; `index` is what the policy declares.
+    /// Makes a table of blocks 0, 1, 2, ... of `units_per_block` units, which closed in this order. `index` is what the policy declares.
     ///
     /// # Errors
     /// The kernel gives no memory for the index.
@@ -61,7 +61,7 @@ impl GcTable {
         Ok(Self { index, erase_count, host_reads: closed.iter().map(|closed| closed.host_reads).collect() })
     }
 
-    /// One of a block's units becomes invalid.
+    /// Makes one of a block's units invalid.
     ///
     /// # Panics
     /// The block has no valid unit.
@@ -81,12 +81,12 @@ impl GcTable {
         self.index.fill_window();
     }
 
-    /// What a policy sees of them once the host has written `now` units, on a drive that is normal and has 16 free blocks.
+    /// What a policy sees of the table once the host has written `now` units, on a drive in normal mode with 16 free blocks.
     pub fn view(&self, now: u64) -> GcView<'_> {
         self.view_in(Mode::Normal, FREE, now)
     }
 
-    /// The same of a drive in a mode, with so many free blocks beside.
+    /// As [`GcTable::view`], on a drive in this mode with `free` free blocks.
     pub fn view_in(&self, mode: Mode, free: u32, now: u64) -> GcView<'_> {
         GcView { index: &self.index, erase_count: &self.erase_count, host_reads: &self.host_reads, mode, free, now }
     }

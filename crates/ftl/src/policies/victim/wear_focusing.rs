@@ -8,7 +8,7 @@ use super::{GcView, IndexSpec, Roster, VictimPolicy};
 use crate::policies::state::remembered_by_serde;
 use crate::policies::{Builtin, Mode, Needs, Setting};
 
-/// Most closed blocks that are looked at for each victim.
+/// Most blocks of a domain, since the policy looks at all closed ones for each victim.
 const BLOCKS_MAX: u32 = 4096;
 
 /// See [`WearFocusingParams`].
@@ -22,14 +22,14 @@ pub struct WearFocusing {
 /// Much invalid space, an aged block and much read data first.
 ///
 /// Reclaims the closed block with the highest score: `invalidity` x (invalid / all units) + `aging` x (erases / endurance) + `reads` x (units that the
-/// host read of it / the most that it read of a block). So worn blocks wear on, and data that are read often leave them. A degraded drive spares worn
-/// blocks: its score is `degraded-invalidity` x (invalid / all units) + `degraded-youth` x (1 - erases / endurance). A block that is valid
-/// throughout is never taken. Of equal scores the more worn block is taken, degraded the less worn one, then the lower id. While fewer than
-/// `low-pool` blocks are free, the least worn block of those more than half invalid is taken, if there is one. All closed blocks are looked at, so
-/// that a domain may have 4,096.
+/// host read from it / the most that it read from any block). So worn blocks wear on, and data that are read often leave them. A degraded drive
+/// spares worn blocks: its score is `degraded-invalidity` x (invalid / all units) + `degraded-youth` x (1 - erases / endurance). A fully valid
+/// block is never taken. Of equal scores the more worn block is taken, or the less worn one on a degraded drive; then the lower id. While fewer
+/// than `low-pool` blocks are free, the least worn of the blocks that are more than half invalid is taken, if there is one. The policy looks at
+/// all closed blocks, so a domain may have at most 4,096.
 ///
-/// Source: the capacity-variant SSD (001, section 3.2.3, equation 1) and, for the low pool, its released code; the degraded weights are ours: the paper's first two
-/// terms over their sum.
+/// Source: the capacity-variant SSD (001, section 3.2.3, equation 1) and, for the low pool, its released code. The degraded weights are ours:
+/// the paper's first two weights over their sum.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct WearFocusingParams {
@@ -41,9 +41,9 @@ pub struct WearFocusingParams {
     pub reads: Ratio,
     /// Weight of the share of invalid units on a degraded drive.
     pub degraded_invalidity: Ratio,
-    /// Weight of the wear that is left on a degraded drive.
+    /// Weight of the remaining endurance on a degraded drive.
     pub degraded_youth: Ratio,
-    /// Free blocks of a domain below which only space counts: of the blocks more than half invalid the least worn one is taken.
+    /// Number of free blocks of a domain below which the least worn of the blocks that are more than half invalid is taken.
     pub low_pool: u32,
 }
 
@@ -71,7 +71,7 @@ impl Builtin for WearFocusing {
 }
 
 impl WearFocusing {
-    /// The score of a block; the most that the host read of a block is `reads_max`.
+    /// Score of a block. `reads_max` is the most that the host read from any block.
     fn score(&self, view: &GcView<'_>, block: SuperblockId, reads_max: u32) -> f64 {
         let units = f64::from(view.units_per_block());
         let invalid = 1.0 - f64::from(view.valid(block)) / units;
@@ -120,7 +120,7 @@ impl VictimPolicy for WearFocusing {
     }
 }
 
-/// The least worn block of those more than half invalid; of several the one with the lowest id.
+/// The least worn of the blocks that are more than half invalid; of several the one with the lowest id.
 fn least_worn_half_invalid(view: &GcView<'_>) -> Option<SuperblockId> {
     let half_invalid = view.blocks().filter(|block| 2 * view.valid(*block) < view.units_per_block());
     half_invalid.min_by_key(|block| (view.erase_count(*block), *block))

@@ -17,14 +17,15 @@ pub struct WindowedGreedy {
 /// The fewest valid units among the oldest closed blocks.
 ///
 /// Greedy over a window of the blocks that closed longest ago; younger blocks wait. If the whole window holds at most one
-/// invalid unit, the oldest block outside it is reclaimed. That is the published rule, and a drive of hardly any spare may end
-/// by it where others go on: the last invalid unit of a window is never gained.
+/// invalid unit, the oldest block outside it is reclaimed. This is the published rule. It never gains the last invalid unit of
+/// a window, so a drive with hardly any spare may end earlier than with other policies.
 ///
 /// Source: X.-Y. Hu et al., "Write Amplification Analysis in Flash-Based Solid State Drives", 2009.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct WindowedGreedyParams {
-    /// Blocks in the window; as large as the drive, it is `greedy` but for ties, which go by when blocks came into the window.
+    /// Blocks in the window. With a window as large as the drive the policy is `greedy`, except for ties: a block's place among
+    /// equals counts from its entry into the window.
     #[schemars(range(min = 1))]
     pub window: u32,
 }

@@ -24,9 +24,9 @@ pub struct DualPool {
     hot: [CountOrder; 1],
     /// The blocks of the cold and the hot pool by effective erases.
     effective: [CountOrder; 2],
-    /// The pools are resized once for each host write since leveling began; the clock when that was last done.
+    /// The pools are resized once for each host write since leveling began. This is the clock of the last resize.
     resized_at: Option<u64>,
-    /// A swap was made, and the resizes that follow it have not been.
+    /// A swap was made, but not yet the resizes that follow it.
     swapped: bool,
 }
 
@@ -40,10 +40,10 @@ struct Block {
     effective: u32,
 }
 
-/// Where a block stands in a pair of orders, and its count there.
+/// Which of two orders holds a block, and the block's count there.
 type Entry = Option<(usize, u32)>;
 
-/// Where it stands in all three: closed, hot, effective.
+/// A block's entries in `closed`, `hot` and `effective`.
 fn entries(block: Block) -> [Entry; 3] {
     let pool = usize::from(block.hot);
     [
@@ -69,23 +69,23 @@ fn shift(orders: &mut [CountOrder], id: SuperblockId, before: Entry, after: Entr
 ///
 /// Every block belongs to the hot or the cold pool, at first by a fair coin. For each host write:
 ///
-/// 1. *Swap*: if the most worn closed block of the hot pool is worn more than `threshold` beyond the least worn closed block
+/// 1. *Swap*: if the most worn closed block of the hot pool has over `threshold` more erases than the least worn closed block
 ///    of the cold pool, the worn one takes the cold data, and both change pools.
-/// 2. *Resize the cold pool*: if the block of the cold pool with the most effective erases has more than `threshold` beyond
-///    the block of the hot pool with the fewest, it becomes hot.
+/// 2. *Resize the cold pool*: if the most effective erases of a block in the cold pool are over `threshold` more than the fewest
+///    in the hot pool, that cold block becomes hot.
 /// 3. *Resize the hot pool*: if the erases within the hot pool span more than 2 x `threshold`, its least worn block becomes
 ///    cold.
 ///
-/// Effective erases are garbage collection's since the block's last swap. Resizes move no data.
+/// Effective erases are the erases by garbage collection since the block's last swap. Resizes move no data.
 ///
-/// Since the mechanism asks after an erase, the host writes in between are made up for then. Conditions that a closing
-/// block alone would fulfill wait for the next erase. A swap needs two free blocks.
+/// The mechanism asks the policy only after an erase, so the steps of the host writes since then are made up for at that time.
+/// A condition that becomes true only because a block closed waits for the next erase. A swap needs two free blocks.
 ///
 /// Source: dissertation (000) §4.2.2 (DP); the released FTLSim; L.-P. Chang, 2007, for the idea.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct DualPoolParams {
-    /// Erases between the pools beyond which they trade.
+    /// Difference of erases between the pools above which they trade.
     #[schemars(extend("x-unit" = "erases"))]
     pub threshold: u32,
 }
@@ -125,7 +125,7 @@ impl DualPool {
         (mean(true), mean(false))
     }
 
-    /// Changes a block's entry and keeps the orders true.
+    /// Changes a block and updates the orders.
     fn change(&mut self, id: SuperblockId, change: impl FnOnce(&mut Block)) {
         let block = &mut self.blocks[(id.0 - self.first.0) as usize];
         let before = entries(*block);
@@ -146,7 +146,7 @@ impl DualPool {
         (most.saturating_sub(least) > self.threshold).then_some(Action::Exchange { hot, cold })
     }
 
-    /// One resize of each pool. The blocks that moved, the hotter first.
+    /// Resizes each pool once. Returns the block that became hot and the one that became cold.
     fn resize(&mut self) -> (Option<SuperblockId>, Option<SuperblockId>) {
         let heated = self.resize_cold();
         let cooled = self.resize_hot();
@@ -171,8 +171,8 @@ impl DualPool {
         Some(least)
     }
 
-    /// The resizes of one host write. False when they moved nothing, or one block there and back: then those of the
-    /// next writes would do the same.
+    /// Makes the resizes of one host write. Returns `false` if they moved no block, or one block there and back: the next
+    /// writes would do the same.
     fn round(&mut self) -> bool {
         let (heated, cooled) = self.resize();
         heated != cooled
@@ -194,8 +194,8 @@ impl WearLevelPolicy for DualPool {
         }
     }
 
-    /// Erase counts change at erases only, so the host writes in between are gone through at the next one: a swap if
-    /// it is due, then the resizes.
+    /// Erase counts change only at erases, so each erase makes up for the host writes before it: a swap if it is due, then
+    /// the resizes.
     fn plan(&mut self, view: &WearView<'_>) -> Option<Action> {
         let now = view.host_writes();
         let mut at = self.resized_at.unwrap_or(now.saturating_sub(1));
@@ -238,7 +238,7 @@ impl WearLevelPolicy for DualPool {
         Needs { free_blocks: 2, ..Needs::default() }
     }
 
-    /// Who projects wear does not say by whom blocks were erased, so effective erases stay.
+    /// A projection does not say what erased the blocks, so effective erases stay as they are.
     fn resync(&mut self, wear: &ProjectedWear<'_>) {
         for (id, erases, state) in wear.blocks() {
             self.change(id, |block| {

@@ -18,15 +18,15 @@ pub struct HotColdSwap {
 
 /// The most and the least worn block exchange their data.
 ///
-/// After an erase, when the erase counts of the closed blocks span more than the threshold, the most worn closed block
-/// takes the data of the least worn one. The worn block is not remembered, so it may be chosen again at once: the known
-/// flaw of the scheme, kept on purpose.
+/// After an erase, if the erase counts of the closed blocks span more than the threshold, the most worn closed block takes the
+/// data of the least worn one. The worn block is not remembered, so it may be chosen again at once. This is the known flaw of
+/// the scheme, kept on purpose.
 ///
 /// Source: dissertation (000) §4.2.2.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct HotColdSwapParams {
-    /// Erases between the most and the least worn closed block beyond which they swap.
+    /// Difference of erases between the most and the least worn closed block above which they swap.
     #[schemars(extend("x-unit" = "erases"))]
     pub threshold: u32,
 }
@@ -50,7 +50,7 @@ impl WearLevelPolicy for HotColdSwap {
     remembered_by_serde!();
 
     fn plan(&mut self, view: &WearView<'_>) -> Option<Action> {
-        // One swap an erase; the mechanism asks again before host writes, where this policy has nothing to add.
+        // One swap per erase. The mechanism asks again before host writes, but this policy acts only after an erase.
         view.erased().filter(|_| view.free() > 1)?;
         let ((hot, most), (cold, least)) = (self.closed.most()?, self.closed.least()?);
         (most - least > self.threshold).then_some(Action::Exchange { hot, cold })
@@ -69,7 +69,7 @@ impl WearLevelPolicy for HotColdSwap {
     }
 }
 
-/// Keeps the closed blocks in order of erase count. An erased block was closed just before.
+/// Keeps `closed` in order of erase count. An erased block was closed just before.
 pub(super) fn heard_closed(closed: &mut CountOrder, event: BlockEvent, block: SuperblockId, erase_count: u32) {
     match event {
         BlockEvent::Closed => closed.insert(block, erase_count),
@@ -81,7 +81,7 @@ pub(super) fn heard_closed(closed: &mut CountOrder, event: BlockEvent, block: Su
     }
 }
 
-/// The same order after erase counts were projected.
+/// Rebuilds that order after erase counts were projected.
 pub(super) fn resync_closed(closed: &mut CountOrder, wear: &ProjectedWear<'_>) {
     *closed = CountOrder::default();
     let blocks = wear.blocks().filter(|(_, _, state)| *state == BlockState::Closed);

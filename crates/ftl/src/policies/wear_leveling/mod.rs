@@ -1,4 +1,4 @@
-//! Which data moves so that blocks wear alike.
+//! Which data move so that blocks wear evenly.
 
 mod dual_pool;
 mod hot_cold_swap;
@@ -29,30 +29,30 @@ use crate::policies::state::remembers;
 
 /// Plans moves of data between blocks.
 ///
-/// Asked after an erase by garbage collection, and before a host write only while its last answer was an action. It
-/// is not asked during preconditioning, but hears every event from the first.
+/// The policy is asked after each erase by garbage collection. It is also asked before a host write if its last answer was an
+/// action. It is not asked during preconditioning, but hears of every event from the first.
 pub trait WearLevelPolicy: Send + DynClone {
-    /// Hears once, before all else, of which domain of which drive it is.
+    /// Tells the policy its drive and domain; called once, before anything else.
     fn begin(&mut self, _setting: Setting) {}
 
     /// The move to make now, if any.
     fn plan(&mut self, view: &WearView<'_>) -> Option<Action>;
 
-    /// Hears of a block. Its erase count is the one after the event.
+    /// Tells the policy of an event of a block. The erase count is the one after the event.
     fn heard(&mut self, _event: BlockEvent, _block: SuperblockId, _erase_count: u32) {}
 
-    /// Whether it is asked again as soon as a move of its own is done, until it plans none. Otherwise the next host write comes
-    /// between its moves.
+    /// Whether the policy is asked again after each of its moves until it plans none. Otherwise there is a host write between two
+    /// moves.
     fn tests_again(&self) -> bool {
         false
     }
 
-    /// What it needs to have any effect.
+    /// What the policy needs in order to have an effect.
     fn needs(&self) -> Needs {
         Needs::default()
     }
 
-    /// Whether it ever acts. Where it does not, the mechanism leaves out what would only serve it.
+    /// Whether the policy ever acts. If it does not, the mechanism skips the work that only serves it.
     fn acts(&self) -> bool {
         true
     }
@@ -62,7 +62,7 @@ pub trait WearLevelPolicy: Send + DynClone {
 
 dyn_clone::clone_trait_object!(WearLevelPolicy);
 
-/// A move of data. Copied units count as wear leveling's; so do the erases.
+/// A move of data. Its copied units and its erases count as wear leveling's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Copies the valid units of closed block `from` into free block `into`, closes `into`, erases `from` and frees it.
@@ -72,8 +72,8 @@ pub enum Action {
         /// A free block.
         into: SuperblockId,
     },
-    /// Copies `hot`'s data to the next free block and closes that, erases `hot`, copies `cold`'s data into it and
-    /// closes it, erases `cold` and frees it. Refused while no block is free.
+    /// Copies `hot`'s data to the next free block and closes that block. Then erases `hot`, copies `cold`'s data into it
+    /// and closes it. Then erases `cold` and frees it. Refused while no block is free.
     Exchange {
         /// A closed, much worn block.
         hot: SuperblockId,
@@ -82,7 +82,7 @@ pub enum Action {
     },
 }
 
-/// What a wear leveler sees. A [`WearTable`] gives one without a drive.
+/// What a wear leveler sees. A [`WearTable`] makes a view without a drive.
 pub struct WearView<'a> {
     pub(crate) first: SuperblockId,
     pub(crate) blocks: u32,
@@ -96,7 +96,7 @@ pub struct WearView<'a> {
     pub(crate) mode: Mode,
 }
 
-/// Who knows how many units of a block are valid.
+/// Source of the number of valid units of a block.
 pub(crate) trait ValidUnits {
     fn valid(&self, block: SuperblockId) -> u32;
 }
@@ -178,7 +178,7 @@ mod tests {
         Setting { first: SuperblockId(0), blocks, units_per_block: 4, endurance: None, rated_blocks: blocks, stream }
     }
 
-    /// A policy on a domain of so many blocks.
+    /// A policy that has begun on this domain.
     pub(super) fn begun<P: Builtin + WearLevelPolicy>(params: P::Params, setting: Setting) -> P {
         let mut policy = P::build(params);
         policy.begin(setting);

@@ -11,10 +11,10 @@ use crate::policies::state::remembered_by_serde;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct NoWearLeveling;
 
-/// No data moves for wear's sake.
+/// Moves no data to level wear.
 ///
-/// Moves nothing. Where free blocks are opened in the order in which they became free (`ftl.allocation = "fifo"`, the default), wear
-/// spreads by itself as long as garbage collection reaches every block.
+/// If free blocks are opened in the order in which they became free (`ftl.allocation = "fifo"`, the default), wear spreads without
+/// a leveler as long as garbage collection reaches every block.
 ///
 /// Source: dissertation (000) ch. 4 (NoWL).
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]

@@ -16,27 +16,27 @@ pub struct OldBlockProtection {
     params: OldBlockProtectionParams,
     first: SuperblockId,
     closed: CountOrder,
-    /// Garbage collection's erases when a block last took cold data.
+    /// By block: the number of erases by garbage collection when it last took cold data.
     last: Vec<u64>,
 }
 
 /// A worn block takes cold data and is protected for a while.
 ///
-/// Old block protection. When garbage collection erases a block that is worn more than `threshold` erases beyond the least
-/// worn closed block, the cold data of that one moves into it, unless the block took cold data within the last
-/// `protection` erases.
+/// Old block protection. When garbage collection erases a block that has over `threshold` more erases than the least worn
+/// closed block, the cold data of the latter move into it, unless the block took cold data within the last `protection`
+/// erases.
 ///
-/// `protection` counts the erases of the whole drive, not the block's own. On a large drive it is over in microseconds,
-/// which is the likely cause of the anomaly in the dissertation's Fig. 17; it is kept as published.
+/// `protection` counts the erases of the whole drive, not the block's own. On a large drive the protection is over in
+/// microseconds, which is the likely cause of the anomaly in the dissertation's Fig. 17. It is kept as published.
 ///
 /// Source: dissertation (000) §4.2.2; the rule of the released FTLSim.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct OldBlockProtectionParams {
-    /// Erases beyond the least worn closed block at which a block counts as old.
+    /// Difference of erases to the least worn closed block above which a block counts as old.
     #[schemars(extend("x-unit" = "erases"))]
     pub threshold: u32,
-    /// Erases of the whole drive by garbage collection during which a block that took cold data is left alone.
+    /// Number of the whole drive's erases by garbage collection for which a block that took cold data is left alone.
     #[schemars(range(max = i64::MAX as u64), extend("x-unit" = "erases"))]
     pub protection: u64,
 }

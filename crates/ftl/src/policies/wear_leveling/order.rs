@@ -1,14 +1,14 @@
-//! Blocks in the order of a count, for whoever asks for the least or the most worn.
+//! Blocks ordered by a count, to find the least or the most worn one.
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 use wane_units::SuperblockId;
 
-/// A set of blocks ordered by a count each. Of equal counts the lower block id comes first from both ends.
+/// A set of blocks, each with a count, ordered by that count. Of equal counts the lower block id comes first, from both ends.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct CountOrder {
-    /// Count above block in one word: compared at once.
+    /// The count in the upper and the block in the lower half of a word, so that one comparison orders them.
     by_count: BTreeSet<u64>,
 }
 
@@ -19,13 +19,13 @@ impl CountOrder {
         debug_assert!(new, "block {block} is added once");
     }
 
-    /// Takes a block out; `count` is the one it was added with.
+    /// Removes a block; `count` is the one it was added with.
     pub(crate) fn remove(&mut self, block: SuperblockId, count: u32) {
         let found = self.by_count.remove(&pack(count, block));
         debug_assert!(found, "block {block} is in the order with count {count}");
     }
 
-    /// Blocks in the order.
+    /// Number of blocks in the order.
     pub(crate) fn len(&self) -> usize {
         self.by_count.len()
     }

@@ -1,4 +1,4 @@
-//! Progressive wear leveling: nothing while the drive is young, more and more towards its rated end.
+//! Progressive wear leveling: none while the drive is young, more and more towards its rated end.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use super::{Action, WearLevelPolicy, WearView};
 use crate::policies::state::remembered_by_serde;
 use crate::policies::{BlockEvent, Builtin, Needs, ProjectedWear, Setting};
 
-/// Most blocks of a domain that are looked at after each erase.
+/// Most blocks of a domain for a policy that looks at all of them after each erase.
 const BLOCKS_MAX: u32 = 4096;
 
 /// See [`ProgressiveParams`].
@@ -25,7 +25,7 @@ pub struct Progressive {
     closed: CountOrder,
 }
 
-/// Erases that count in an average.
+/// Erases that count in the average.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Average {
@@ -34,14 +34,15 @@ pub enum Average {
     GcErases,
     /// All of them.
     AllErases,
-    /// Those of the blocks below the rated endurance, over their number; a look at each block, so that a domain may have 4,096.
+    /// Those of the blocks below the rated endurance, over the number of these blocks. The policy then looks at each block, so a
+    /// domain may have at most 4,096.
     InService,
 }
 
 /// Progressive: dormant while young, busier towards the rated end.
 ///
-/// Progressive wear leveling. When garbage collection erases a block worn beyond a threshold, the data of the least worn
-/// closed block moves into it. The threshold starts at a share of the rated endurance and falls with age:
+/// Progressive wear leveling. When garbage collection erases a block whose erases exceed a threshold, the data of the least
+/// worn closed block move into it. The threshold starts at a share of the rated endurance and approaches the average with age:
 ///
 /// ```text
 /// init = threshold x endurance
@@ -49,15 +50,15 @@ pub enum Average {
 /// thr  = avg x (endurance - init) / endurance + init
 /// ```
 ///
-/// thr - avg shrinks to nothing at avg = endurance and is negative beyond it, where every erase moves data.
+/// thr - avg shrinks to 0 at avg = endurance and is negative beyond it, so that then every erase moves data.
 ///
-/// It needs `drive.endurance`; without a rating it never acts.
+/// The policy needs `drive.endurance`; without a rating it never acts.
 ///
 /// Source: dissertation (000) §4.2.2 (PWL); the formula of the released FTLSim; `in-service` is the released code of 001.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ProgressiveParams {
-    /// Theta: the share of the endurance below which a new drive levels nothing.
+    /// Theta: the share of the endurance up to which a new drive's blocks are not leveled.
     pub threshold: Ratio,
     /// Which erases count in the average; the released code leaves out wear leveling's own.
     pub average: Average,
@@ -86,7 +87,7 @@ impl Builtin for Progressive {
 }
 
 impl Progressive {
-    /// The erase count beyond which a block takes cold data.
+    /// The erase count above which a block takes cold data.
     fn threshold(&self, endurance: u64, average: u64) -> u64 {
         debug_assert!(self.initial <= endurance, "theta is a share of the endurance");
         average * (endurance - self.initial) / endurance + self.initial
@@ -132,7 +133,7 @@ impl WearLevelPolicy for Progressive {
     }
 }
 
-/// Mean erases, rounded down, of the blocks with fewer than `endurance`; 0 where there is none.
+/// Mean erases, rounded down, of the blocks with fewer than `endurance` erases; 0 if there is none.
 fn average_below(view: &WearView<'_>, endurance: u64) -> u64 {
     let counts = view.blocks().map(|block| u64::from(view.erase_count(block)));
     let (blocks, erases) = counts

@@ -1,4 +1,4 @@
-//! Progressive wear leveling of a degraded drive's blocks that are about to retire, as the released code of 001 has it.
+//! Progressive wear leveling of a degraded drive's blocks that are about to retire, as in the released code of 001.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,35 +14,35 @@ use crate::policies::{BlockEvent, Builtin, Needs, ProjectedWear, Setting};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ProgressiveBand {
     leveler: Progressive,
-    /// The erases of a block that may take cold data, both ends left out.
+    /// Bounds of the erases of a block that may take cold data, both excluded.
     above: u32,
     below: u32,
 }
 
 /// Progressive wear leveling of a degraded drive, for blocks a few erases below retirement.
 ///
-/// While the drive is normal nothing is leveled. While it is degraded, a block that garbage collection erased takes the data of the
-/// least worn closed block if its erases lie in the band
+/// A normal drive is not leveled. On a degraded drive a block that garbage collection erased takes the data of the least worn closed
+/// block if its erases lie in the band
 ///
 /// ```text
 /// retired-at - width < erases < retired-at
 /// ```
 ///
-/// and beyond the threshold of `pwl` with `average = "in-service"`. So a block rests, under data that hardly change, before it
-/// would retire. Beyond the band blocks are used up to the rated endurance without leveling. The paper has no such rule.
+/// and above the threshold of `pwl` with `average = "in-service"`. So before a block would retire, it rests with data that hardly
+/// change. Above the band blocks are used up to the rated endurance without leveling. The paper has no such rule.
 ///
-/// It needs `drive.endurance`; without a rating it never acts.
+/// The policy needs `drive.endurance`; without a rating it never acts.
 ///
-/// Source: the released code of 001, whose text (section 3.2.4) says no more than that blocks are used more evenly.
+/// Source: the released code of 001. Its text (section 3.2.4) only says that blocks are used more evenly.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ProgressiveBandParams {
-    /// Erases at which a normal drive retires a block; the released code has 290 of 300.
+    /// Erases at which a normal drive retires a block; the released code uses 290 of 300.
     pub retired_at: u32,
-    /// How many erases below that the band begins.
+    /// Width of the band, in erases below `retired-at`.
     #[schemars(range(min = 2))]
     pub width: u32,
-    /// Theta of `pwl`: the share of the endurance below which a new drive levels nothing.
+    /// Theta of `pwl`: the share of the endurance up to which a new drive's blocks are not leveled.
     pub threshold: Ratio,
 }
 

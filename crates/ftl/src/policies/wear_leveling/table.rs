@@ -1,4 +1,4 @@
-//! A domain as a plain table, from which a view is made: so that a wear leveler can be asked without a drive.
+//! A domain as a plain table that makes a view, so that a wear leveler can be asked without a drive.
 
 use wane_units::SuperblockId;
 
@@ -19,7 +19,7 @@ use crate::policies::mode::Mode;
 pub struct WearTable {
     /// Erases of every block; the domain is blocks 0, 1, 2, ...
     pub erase_count: Vec<u32>,
-    /// Valid units of every block; those beyond the list have none.
+    /// Valid units of every block. Blocks beyond the end of the list have none.
     pub valid: Vec<u32>,
     /// Erases by garbage collection.
     pub gc_erases: u64,
@@ -34,7 +34,7 @@ pub struct WearTable {
 }
 
 impl WearTable {
-    /// What a leveler sees of it after garbage collection erased a block, or before a host write.
+    /// What a leveler sees of the table after garbage collection erased `erased`, or before a host write if that is `None`.
     pub fn view(&self, erased: Option<SuperblockId>) -> WearView<'_> {
         WearView {
             first: SuperblockId(0),

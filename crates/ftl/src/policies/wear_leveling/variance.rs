@@ -1,4 +1,4 @@
-//! Variance-based: moves cold data when the erase counts have become uneven.
+//! Variance-based: moves cold data when the erase counts are uneven.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,15 +24,15 @@ pub struct Variance {
 
 /// Moves cold data when erase counts are uneven.
 ///
-/// Watches how even the erase counts are, as Jain's index (sum)^2 / (N x sum of squares): 1 when all blocks are worn alike,
-/// 1/N when one block has all the wear. At or below the threshold, the data of the least worn closed block moves into the
-/// most worn free block.
+/// Measures how even the erase counts are by Jain's index (sum)^2 / (N x sum of squares). It is 1 when all blocks are equally
+/// worn, and 1/N when one block has all the wear. At or below the threshold, the data of the least worn closed block move into
+/// the most worn free block.
 ///
 /// Source: the static wear leveling of SimpleSSD 3 (dissertation 000, Table 1, names it variance-based).
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct VarianceParams {
-    /// Evenness at or below which data moves.
+    /// Evenness at or below which data move.
     pub threshold: Ratio,
 }
 
@@ -59,7 +59,7 @@ impl Builtin for Variance {
 }
 
 impl Variance {
-    /// Jain's index of the erase counts; 1 while none is erased.
+    /// Jain's index of the erase counts; 1 while no block was erased.
     fn evenness(&self) -> f64 {
         jain_index_of_sums(self.blocks, self.sum.into(), self.squares.into())
     }
@@ -84,7 +84,7 @@ impl WearLevelPolicy for Variance {
         (least < most && view.valid(from) > 0).then_some(Action::Refill { from, into })
     }
 
-    /// The evenness that a move brought decides whether another one follows.
+    /// The evenness after a move decides whether another one follows.
     fn tests_again(&self) -> bool {
         true
     }

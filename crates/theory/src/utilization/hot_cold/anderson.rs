@@ -1,10 +1,10 @@
-//! Anderson's acceleration of a fixed-point iteration of shares.
+//! Anderson's acceleration of a fixed-point iteration over shares.
 
-/// Steps that are remembered.
+/// Number of steps that are remembered.
 const DEPTH: usize = 6;
 
-/// Mixes the last steps so that the residual is least: D. G. Anderson, "Iterative procedures for nonlinear integral equations", 1965,
-/// in the form of differences, by normal equations.
+/// Mixes the last steps so that the residual is smallest: D. G. Anderson, "Iterative procedures for nonlinear integral
+/// equations", 1965, in the form of differences, by normal equations.
 pub(super) struct Anderson {
     /// Differences of residuals and of images of successive steps.
     residuals: Vec<Vec<f64>>,
@@ -25,7 +25,7 @@ impl Anderson {
         let residual: Vec<f64> = image.iter().zip(now).map(|(image, now)| image - now).collect();
         let size: f64 = residual.iter().map(|part| part * part).sum();
         if size > 4.0 * self.size {
-            // A step too far: begin anew.
+            // The step was too long: begin anew.
             self.residuals.clear();
             self.images.clear();
             self.last = None;
@@ -46,14 +46,14 @@ impl Anderson {
             next.iter_mut().zip(images).for_each(|(next, image)| *next -= weight * image);
         }
         self.last = Some((residual, image));
-        // Shares stay shares.
+        // Shares stay at least 0 and add up to 1.
         next.iter_mut().for_each(|share| *share = share.max(0.0));
         let sum: f64 = next.iter().sum();
         next.iter_mut().for_each(|share| *share /= sum);
         next
     }
 
-    /// Least squares of the residual by its differences, with pivots; differences that add nothing get no weight.
+    /// Weights for the least squares of the residual by its differences, with pivots. Differences that add nothing get no weight.
     fn weights(&self, residual: &[f64]) -> Vec<f64> {
         let count = self.residuals.len();
         let dot = |one: &[f64], other: &[f64]| one.iter().zip(other).map(|(one, other)| one * other).sum::<f64>();

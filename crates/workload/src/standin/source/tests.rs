@@ -1,10 +1,10 @@
-//! Stand-ins measured back to the published figures, and what a source writes.
+//! Measures stand-ins against the published figures, and checks what a source writes.
 
 use super::*;
 use crate::standin::*;
 use wane_sim::Streams;
 
-/// Footprint in pages, mean pages, r at h = 1 - r, sequential share, as Table 4 of the dissertation (000) means them.
+/// Footprint in pages, mean pages, r at h = 1 - r, and sequential share, as in Table 4 of the dissertation (000).
 fn measure(source: &mut StandinSource, logical: u32, requests: usize) -> (u32, f64, f64, f64) {
     let mut counts = vec![0u32; logical as usize];
     let (mut pages, mut sequential, mut end) = (0u64, 0u32, u64::MAX);
