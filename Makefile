@@ -4,13 +4,15 @@ CARGO ?= cargo
 PYTHON ?= python3
 RUST_MINIMUM := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 WANE := $(CARGO) run --release --locked -q -p wane-cli --bin wane --
-# Prints pages only, so the build of the tests will do.
-WANE_UNOPTIMIZED := $(CARGO) run --locked -q -p wane-cli --bin wane --
+# The command as `make test` builds it. A test among what is built gives third-party crates the features that they have in the tests (cargo unites
+# them over all that it builds), so that nothing is compiled twice; `endurance` is a small one.
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+DEVELOPMENT := $(CARGO) build --workspace --locked --bin wane --test endurance
+WANE_DEVELOPMENT := $(TARGET)/debug/wane
 MDBOOK_ROOT := target/tools
-SKIPPED := $(CURDIR)/target/skipped-tests
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-python torture docs-check lint fuzz bench claims validate doc book api install toolchain python
+.PHONY: help build demo test test-python torture docs-check lint fuzz bench claims validate doc book api install dist toolchain python
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1@/' | awk -F@ '{ printf "%-20s%s\n", $$1, $$2 }'
@@ -26,19 +28,15 @@ toolchain:
 python:
 	@command -v $(PYTHON) >/dev/null || { echo "make: python3 is missing; on Debian: apt-get install python3" >&2; exit 2; }
 
-demo: toolchain ## Build, age one drive three ways under a recorded trace, and say where the report lies
-	@$(CARGO) build --release --locked -p wane-cli --bin wane
-	@$(WANE) demo --out out/demo
+build: toolchain ## Build the command as the tests do: target/debug/wane
+	@$(DEVELOPMENT)
 
-test: toolchain python ## Run all tests, of Rust and of the Python package; WANE_TEST_DATA names a folder of real traces
+demo: build ## Build the command, age one drive three ways under a recorded trace, and say where the report lies
+	@$(WANE_DEVELOPMENT) demo --out out/demo
+
+test: toolchain python ## Run all tests, of Rust and of the Python package; WANE_TEST_DATA names a folder of real traces, BESIDE goals to make meanwhile
 	@[ -n "$$WANE_TEST_DATA" ] || echo "make: WANE_TEST_DATA is not set: the tests on real traces are skipped, and say so"
-	$(PYTHON) -m unittest discover tools
-	@mkdir -p target && rm -f $(SKIPPED)
-	@export WANE_SKIPPED=$(SKIPPED) PYTHON=$(PYTHON); \
-	  $(CARGO) test --workspace --locked; status=$$?; tools/test-python; python_status=$$?; \
-	  [ $$status = 0 ] || echo "make: Rust tests failed"; \
-	  [ $$python_status = 0 ] || { echo "make: Python tests failed"; status=$$python_status; }; \
-	  if [ -s $(SKIPPED) ]; then echo "make: $$(wc -l < $(SKIPPED)) tests skipped:"; sort $(SKIPPED); else echo "make: 0 tests skipped"; fi; exit $$status
+	@PYTHON=$(PYTHON) CARGO=$(CARGO) tools/test $(BESIDE)
 
 test-python: toolchain python ## Build the Python package into .venv and run its tests alone
 	@PYTHON=$(PYTHON) tools/test-python
@@ -82,14 +80,14 @@ fuzz: toolchain ## Compile the fuzz targets, on stable Rust; their files say how
 
 doc: book api ## Build the book into book/ and the API documentation into target/doc
 
-book: toolchain ## Build the book alone; installs mdbook into target/tools where it is missing
+book: build ## Build the book alone; installs mdbook into target/tools where it is missing
 	@command -v mdbook >/dev/null || [ -x $(MDBOOK_ROOT)/bin/mdbook ] || $(CARGO) install mdbook --locked --root $(MDBOOK_ROOT)
 	@[ -f docs/claims.md ] || { echo "make: docs/claims.md is missing; make claims writes it" >&2; exit 2; }
 	@[ -f docs/validation.md ] || { echo "make: docs/validation.md is missing; make validate writes it" >&2; exit 2; }
 	@mkdir -p docs/src/generated
-	$(WANE_UNOPTIMIZED) manual > docs/src/generated/manual.md
-	$(WANE_UNOPTIMIZED) manual --schema > docs/src/generated/scenario.schema.json
-	$(WANE_UNOPTIMIZED) policies --pages > docs/src/generated/policies.md
+	$(WANE_DEVELOPMENT) manual > docs/src/generated/manual.md
+	$(WANE_DEVELOPMENT) manual --schema > docs/src/generated/scenario.schema.json
+	$(WANE_DEVELOPMENT) policies --pages > docs/src/generated/policies.md
 	cp docs/claims.md docs/src/generated/claims.md
 	cp docs/validation.md docs/src/generated/validation.md
 	PATH="$$PATH:$(MDBOOK_ROOT)/bin" mdbook build docs
@@ -101,3 +99,6 @@ install: toolchain ## Install the wane command with cargo; tells how man pages a
 	$(CARGO) install --locked --path crates/cli
 	@echo "man pages:  wane man --out ~/.local/share/man/man1"
 	@echo "completion: echo 'source <(wane completions bash)' >> ~/.bashrc; wane completions --help has other shells"
+
+dist: toolchain python ## Make what a release consists of below dist/: a static binary, the Python wheel, the source, checksums
+	@PYTHON=$(PYTHON) CARGO=$(CARGO) tools/dist

@@ -203,7 +203,7 @@ fn a_dry_run_says_when_the_drive_is_going_to_die_and_which_probes_it_does_not_se
     let told = life(&[&dies[..], &probed].concat()).unwrap();
     assert!(told.ends_with("; the last 2 probes are not reached"), "{told}");
     let paced = life(&[&dies[..], &["--set", "time.drive-writes-per-day=0.1"]].concat()).unwrap();
-    assert!(paced.contains(" years, as wane estimate") || paced.contains(" days, as wane estimate"), "{paced}");
+    assert!(paced.contains(" years, by wane estimate") || paced.contains(" days, by wane estimate"), "{paced}");
 }
 
 #[test]

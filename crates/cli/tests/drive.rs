@@ -134,7 +134,7 @@ fn data_outlive_aging_a_power_cut_and_a_fork() {
     done(folder, "create small.wane --preset tiny --set ftl.capacity.policy=variant");
     let table = [
         ("read a.wane b.bin --length 4KiB", "b.bin: exists: give another name"),
-        ("read a.wane c.bin --at 3B --length 4KiB", "--at 3 B: the drive's sectors have 4 KiB"),
+        ("read a.wane c.bin --at 3B --length 4KiB", "--at 3 B: is no multiple of the drive's sectors of 4 KiB"),
         ("read a.wane c.bin --at 63MiB --length 8MiB", "8 MiB from 63 MiB on end beyond the 64 MiB"),
         ("read a.wane c.bin --at 1TiB", "--at 1 TiB: lies beyond the 64 MiB that the drive exports"),
         ("write a.wane absent.bin", "absent.bin: cannot be read"),

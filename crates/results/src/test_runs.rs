@@ -26,6 +26,8 @@ pub struct MadeUp {
 const UNITS_PER_BLOCK: u64 = 64;
 const PAGE: u64 = 4096;
 const ENDURANCE: u32 = 500;
+/// Blocks by which each row of a timeline is made up; those of a larger drive are like them. Tests make hundreds of such drives.
+const BLOCKS_OF_A_ROW: usize = 512;
 
 /// A small run that died.
 pub fn test_run(seed: u64) -> RunResult {
@@ -56,16 +58,16 @@ pub fn made_up(like: MadeUp) -> RunResult {
     let limit = if like.variant { blocks * 6 / 10 } else { blocks / 10 };
     let mut timeline = Timeline::new(1);
     let mut counters = Counters::default();
-    let (mut last_window, mut counts, mut states) = (Counters::default(), vec![], vec![]);
+    let mut last_window = Counters::default();
+    let one_in = speed.len().div_ceil(BLOCKS_OF_A_ROW);
+    let mean_at = |life: f64| 8.0 + life * f64::from(ENDURANCE) * if like.variant { 1.15 } else { 0.85 };
+    let count_at = |speed: &f64, mean: f64| ((speed * mean) as u32).min(ENDURANCE);
     for row in 0..rows {
         let life = row as f64 / (rows - 1) as f64;
-        let mean = 8.0 + life * f64::from(ENDURANCE) * if like.variant { 1.15 } else { 0.85 };
-        counts = speed.iter().map(|speed| ((speed * mean) as u32).min(ENDURANCE)).collect::<Vec<u32>>();
-        states = counts
-            .iter()
-            .map(|count| if *count >= ENDURANCE { BlockState::Retired } else { BlockState::Closed })
-            .collect();
-        let retired = (states.iter().filter(|state| **state == BlockState::Retired).count() as u32).min(limit);
+        let mean = mean_at(life);
+        let counts: Vec<u32> = speed.iter().step_by(one_in).map(|speed| count_at(speed, mean)).collect();
+        let worn_out = counts.iter().filter(|count| **count >= ENDURANCE).count() * one_in;
+        let retired = (worn_out as u32).min(limit);
         let gc = 2.2
             + 0.8 * (-life * 9.0).exp()
             + 1.6 * f64::from(retired) / f64::from(blocks)
@@ -88,6 +90,9 @@ pub fn made_up(like: MadeUp) -> RunResult {
             states: None,
         });
     }
+    let counts: Vec<u32> = speed.iter().map(|speed| count_at(speed, mean_at(1.0))).collect();
+    let state = |count: &u32| if *count >= ENDURANCE { BlockState::Retired } else { BlockState::Closed };
+    let states = counts.iter().map(state).collect();
     let snapshot = WearSnapshot::new(geometry, counts, vec![UNITS_PER_BLOCK as u32 / 2; blocks as usize], states);
     let timeline = timeline.into_rows();
     let summary = summarize(like, &timeline, &snapshot, &(counters - last_window), logical);

@@ -1,6 +1,6 @@
 //! Compares a published number with a run: first-in first-out cleaning under uniform writes has a closed form.
 //!
-//! Run it with `cargo run --release -p own-claim`; it exits with 1 if the number is not reproduced.
+//! Run it with `cargo run -p own-claim`; it exits with 1 if the number is not reproduced.
 
 use std::process::ExitCode;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! A drive as a library: built from Rust structs, aged, then measured for the time of a read.
 //!
-//! Run it with `cargo run --release -p own-drive`.
+//! Run it with `cargo run -p own-drive`.
 
 // ANCHOR: drive
 use wane_blockdev::{BlockDevice, Request, SectorRange, drain};

@@ -1,7 +1,7 @@
 //! A garbage-collection policy from outside the tree: youngest greedy.
 //!
 //! Of the blocks with the fewest valid units it takes the least worn, so that reclaiming also levels wear. The index keeps the
-//! buckets in that order because the policy asks for it. Run it with `cargo run --release -p own-policy`.
+//! buckets in that order because the policy asks for it. Run it with `cargo run -p own-policy`.
 
 use own_policy::life;
 use wane_ftl::policies::victim::{GcView, IndexSpec, Order, VictimPolicy};

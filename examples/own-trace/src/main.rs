@@ -1,7 +1,7 @@
 //! A trace format from outside the tree: lines of `MILLISECONDS get|put KEY`, as a key-value store would log them.
 //!
 //! Reads such a log from stdin and writes it to stdout in wane's compact form, which every scenario can replay. Run it with
-//! `cargo run --release -p own-trace < log > log.wane`.
+//! `cargo run -p own-trace < log > log.wane`.
 
 use std::io::BufRead;
 

@@ -1,7 +1,7 @@
 //! A wear leveler from outside the tree: cold data move under worn blocks.
 //!
 //! When garbage collection has just freed a block that is much more worn than the least worn closed block, the data of the least
-//! worn block move into it. Run it with `cargo run --release -p own-policy --bin leveler`.
+//! worn block move into it. Run it with `cargo run -p own-policy --bin leveler`.
 
 use std::collections::BTreeSet;
 

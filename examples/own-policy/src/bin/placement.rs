@@ -1,7 +1,7 @@
 //! A placement and an allocation policy from outside the tree. Data that are rewritten soon and data that stay get blocks of
 //! their own, and data that stay get the most worn ones.
 //!
-//! Run it with `cargo run --release -p own-policy --bin placement`.
+//! Run it with `cargo run -p own-policy --bin placement`.
 
 use own_policy::life;
 use wane_ftl::policies::allocation::{AllocationPolicy, FreeOrder, FreeView};

@@ -1,7 +1,7 @@
 //! A scrubber from outside the tree: a block whose pages needed re-reads is relocated.
 //!
 //! Re-reads are what a drive sees of its errors without knowing their model. Run it with
-//! `cargo run --release -p own-policy --bin scrubber`.
+//! `cargo run -p own-policy --bin scrubber`.
 
 use own_policy::life;
 use wane_ftl::policies::scrub::{Action, ScrubPolicy, ScrubView};
