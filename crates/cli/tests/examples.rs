@@ -10,7 +10,7 @@ use assert_cmd::Command;
 const TRACE: &str = "pgbench-ext4.iolog.zst";
 
 /// Each scenario, the settings that make it small, and how it then ends.
-const SMALL: [(&str, &[&str], &str); 15] = [
+const SMALL: [(&str, &[&str], &str); 16] = [
     (
         "aging",
         &["until.drive-writes=3", "probe.at-drive-writes=[0, 1, 2, 3]", "probe.until.requests=500"],
@@ -37,6 +37,7 @@ const SMALL: [(&str, &[&str], &str); 15] = [
     ("trim", &["until.drive-writes=0.2"], "drive-writes"),
     ("twice-speed", &["until.requests=2000"], "requests"),
     ("until-it-dies", &["drive.endurance=5"], "end-of-life"),
+    ("worn", &["until.drive-writes=0.05"], "drive-writes"),
     ("write-cache", &["until.requests=2000"], "requests"),
     (
         "years",
