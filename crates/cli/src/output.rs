@@ -11,7 +11,7 @@ use wane_units::{did_you_mean, excerpt, excerpt_path, why_unwritten};
 use wane_workload::trace::{Options, Reader};
 
 use crate::progress::RemovedAtExit;
-use crate::{DONE, WRONG};
+use crate::{DONE, INTERRUPTED, WRONG};
 
 /// Most characters of a file's name in its temporary file's name, whose length the system limits.
 const TEMPORARY_CHARS: usize = 40;
@@ -23,6 +23,8 @@ pub(crate) enum Failure {
     Wrong(String),
     /// A scenario is wrong, and where.
     Scenario(Box<ScenarioError>),
+    /// The user stopped the command before it had done anything.
+    Interrupted(String),
     /// The reader of the output has gone: nothing is wrong.
     ClosedPipe,
 }
@@ -38,6 +40,10 @@ impl Failure {
         match self {
             Self::ClosedPipe => return DONE,
             Self::Wrong(_) => tell(&format!("wane: {self}")),
+            Self::Interrupted(_) => {
+                tell(&format!("wane: {self}"));
+                return INTERRUPTED;
+            }
             Self::Scenario(error) => report_scenario(error),
         }
         WRONG
@@ -48,7 +54,7 @@ impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::ClosedPipe => write!(f, "the reader of the output has gone"),
-            Self::Wrong(sentence) => write!(f, "{}", escaped(sentence)),
+            Self::Wrong(sentence) | Self::Interrupted(sentence) => write!(f, "{}", escaped(sentence)),
             Self::Scenario(error) => write!(f, "{}", escaped(&error.to_string())),
         }
     }

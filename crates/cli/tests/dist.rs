@@ -65,6 +65,8 @@ fn an_archive_has_all_that_an_installation_needs_and_is_the_same_each_time() {
 fn what_cannot_be_packed_is_one_sentence() {
     let folder = tempfile::tempdir().unwrap();
     let refused = pack(&folder.path().join("nothing"), folder.path()).unwrap_err();
-    assert!(refused.starts_with("dist: --pack needs the path of a wane binary, found ") && refused.lines().count() == 1);
+    assert!(
+        refused.starts_with("dist: --pack needs the path of a wane binary, found ") && refused.lines().count() == 1
+    );
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }

@@ -107,6 +107,28 @@ fn a_dead_drive_says_that_nothing_was_written_and_keeps_no_other_record() {
 }
 
 #[test]
+fn trims_of_a_workload_leave_written_data_alone_and_say_so() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path();
+    let bytes: Vec<u8> = (0..16u32 << 20).map(|at| (at * 7 + at / 251) as u8).collect();
+    std::fs::write(folder.join("data.bin"), &bytes).unwrap();
+    done(folder, "create a.wane --preset tiny --set workload.trim-share=0.1");
+    done(folder, "write a.wane data.bin");
+    done(folder, "fork a.wane b.wane");
+    let (code, _, err) = drive(folder, "age a.wane --until drive-writes=2 --trim-after");
+    assert!(code == 0 && err.contains("of data that were written to the drive; they stay (--trim-data"), "{err}");
+    done(folder, "read a.wane a.bin --length 16MiB");
+    assert!(std::fs::read(folder.join("a.bin")).unwrap() == bytes);
+    assert!(done(folder, "show a.wane").contains("; they stay"), "it is recorded");
+    let (code, _, err) = drive(folder, "age b.wane --until drive-writes=2 --trim-data");
+    assert!(code == 0 && err.contains("of data that were written to the drive; they are gone"), "{err}");
+    done(folder, "read b.wane b.bin --length 16MiB");
+    assert!(std::fs::read(folder.join("b.bin")).unwrap() != bytes);
+    let (_, _, err) = drive(folder, "age b.wane --until drive-writes=2.1 --workload sequential");
+    assert_eq!(err, "", "a workload without trims has nothing to say");
+}
+
+#[test]
 fn data_outlive_aging_a_power_cut_and_a_fork() {
     let place = tempfile::tempdir().unwrap();
     let folder = place.path();

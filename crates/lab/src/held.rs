@@ -20,6 +20,7 @@ use wane_workload::SourceError;
 use crate::build::{self, PlanError, PolicyOverrides};
 use crate::calendar;
 use crate::progress::Stopwatch;
+pub use crate::run::WrittenBytes;
 use crate::run::{Budget, Phase, Progress, Run, Watch};
 use crate::session::{self, SessionError};
 use crate::sources::Opener;
@@ -201,6 +202,8 @@ pub struct Held {
     place: Vec<u8>,
     /// The contents of the workload's traces when it was opened.
     traces: Inputs,
+    /// See [`Held::written_trimmed`].
+    written_trimmed: u64,
 }
 
 /// The workload of a scenario that has one.
@@ -250,7 +253,17 @@ impl Held {
         workload(scenario)?;
         let run = Run::of_kept(build::bare_drive_with(scenario, &overrides)?, scenario.device.unit.0);
         let (scenario, place, traces) = (scenario.clone(), Vec::new(), Inputs::Nothing);
-        Ok(Self { scenario, overrides, run, workloads, per_day: None, since: (0.0, 0), place, traces })
+        Ok(Self {
+            scenario,
+            overrides,
+            run,
+            workloads,
+            per_day: None,
+            since: (0.0, 0),
+            place,
+            traces,
+            written_trimmed: 0,
+        })
     }
 
     /// Makes an independent copy.
@@ -275,6 +288,7 @@ impl Held {
             since: self.since,
             place: self.place.clone(),
             traces: self.traces.clone(),
+            written_trimmed: self.written_trimmed,
         })
     }
 
@@ -442,11 +456,30 @@ impl Held {
     }
 
     /// Ages it at the engine's full speed: no request takes time, and no read has errors. Days pass by
-    /// `time.drive-writes-per-day`, if the scenario has it. It stops only between two steps.
+    /// `time.drive-writes-per-day`, if the scenario has it. It stops only between two steps. `written` is the fate of bytes on the drive
+    /// that the workload trims; [`Held::written_trimmed`] counts its units.
     ///
     /// # Errors
     /// The target is impossible for the drive, or its trace cannot be read further.
     pub fn age(
+        &mut self,
+        target: Target,
+        written: WrittenBytes,
+        stop: &Arc<AtomicBool>,
+        each: &mut dyn FnMut(&Aged),
+    ) -> Result<Reached, KeptError> {
+        self.run.begin_aging(written);
+        let reached = self.age_to(target, stop, each);
+        self.written_trimmed = self.run.end_aging();
+        reached
+    }
+
+    /// Number of units with written bytes that the workload trimmed in the last [`Held::age`]. Its `written` says what became of them.
+    pub fn written_trimmed(&self) -> u64 {
+        self.written_trimmed
+    }
+
+    fn age_to(
         &mut self,
         target: Target,
         stop: &Arc<AtomicBool>,

@@ -18,7 +18,7 @@ pub use data::{DataCheck, Injection, Retire};
 
 use crate::build::PolicyOverrides;
 use crate::held::Held;
-pub use crate::held::{Aged, KeptError, Reached, Target};
+pub use crate::held::{Aged, KeptError, Reached, Target, WrittenBytes};
 use crate::run::Watch;
 
 /// See the head of this file.

@@ -17,6 +17,7 @@ mod kept;
 mod plan;
 mod record;
 
+pub use kept::WrittenBytes;
 pub use plan::{Phase, Plan, Precondition, Stretch};
 pub use record::Finished;
 
@@ -200,6 +201,8 @@ pub struct Run {
     end: Option<Ended>,
     slots: Vec<u32>,
     notes: Vec<String>,
+    /// While a workload ages the drive: the fate of written bytes that it trims, and the number of units that this concerned.
+    written_bytes: Option<(WrittenBytes, u64)>,
 }
 
 impl Run {
@@ -230,6 +233,7 @@ impl Run {
             end: None,
             slots: Vec::with_capacity(BATCH_PAGES),
             notes: Vec::new(),
+            written_bytes: None,
             drive,
         }
     }
@@ -305,6 +309,7 @@ impl Run {
             end: self.end,
             slots: self.slots.clone(),
             notes: self.notes.clone(),
+            written_bytes: self.written_bytes,
         })
     }
 
@@ -702,6 +707,7 @@ impl Run {
             }
             Op::Write => self.write(&batch.pages, done, budget, stop)?,
             Op::Trim => {
+                self.spare_written_bytes(&mut batch.pages);
                 self.host.release(&mut batch.pages);
                 self.drive.trim_batch(Lpn::slice(&batch.pages)).expect(EXPORTED);
             }
@@ -711,6 +717,16 @@ impl Run {
             }
         }
         Ok(())
+    }
+
+    /// Takes the pages out of a trim that it must leave alone.
+    fn spare_written_bytes(&mut self, pages: &mut Vec<u32>) {
+        let Some((fate, units)) = self.written_bytes.as_mut().filter(|_| self.drive.keeps_bytes()) else { return };
+        pages.retain(|page| {
+            let is_written = self.drive.holds_bytes(Lpn(*page));
+            *units += u64::from(is_written);
+            !is_written || *fate == WrittenBytes::AreTrimmed
+        });
     }
 
     #[inline(never)]

@@ -105,13 +105,18 @@ pub fn attended<T: Send>(
 ) -> T {
     let last: Mutex<Option<Step>> = Mutex::new(None);
     let lock = || last.lock().unwrap_or_else(PoisonError::into_inner);
+    let waiting = Mutex::new(Some(work));
+    let take =
+        || waiting.lock().unwrap_or_else(PoisonError::into_inner).take().expect("one thread alone takes the work");
     std::thread::scope(|scope| {
         let (ending, ended) = mpsc::channel::<()>();
-        let run = scope.spawn(move || {
+        let run = std::thread::Builder::new().spawn_scoped(scope, move || {
             // Dropped when the work ends in any way, by which the caller notices.
             let _ending = ending;
-            work(&mut |step: &Step| *lock() = Some(*step))
+            take()(&mut |step: &Step| *lock() = Some(*step))
         });
+        // A system that starts no thread: the work is done here, unattended.
+        let Ok(run) = run else { return take()(&mut |_| {}) };
         while ended.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
             let now = *lock();
             attend(now.as_ref());
@@ -571,24 +576,23 @@ pub fn execute_all(
     let workers = workers(scenarios);
     let next = AtomicUsize::new(0);
     let results: Vec<Mutex<Option<Outcome>>> = scenarios.iter().map(|_| Mutex::new(None)).collect();
-    std::thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                loop {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    let scenario = scenarios.get(number).filter(|_| !stop.load(Ordering::Relaxed));
-                    let Some(scenario) = scenario else { return };
-                    let (outcome, was_there) = execute_member(
-                        number,
-                        scenario,
-                        members,
-                        &mut Watch { step: &mut |now| step(number, now), stop },
-                    );
-                    each(number, &outcome, was_there);
-                    *results[number].lock().expect("no holder panics") = Some(outcome);
-                }
-            });
+    let work = || {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let scenario = scenarios.get(number).filter(|_| !stop.load(Ordering::Relaxed));
+            let Some(scenario) = scenario else { return };
+            let watch = &mut Watch { step: &mut |now| step(number, now), stop };
+            let (outcome, was_there) = execute_member(number, scenario, members, watch);
+            each(number, &outcome, was_there);
+            *results[number].lock().expect("no holder panics") = Some(outcome);
         }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..workers {
+            // If the system starts no thread, the others do its work; the caller's is always there.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, &work);
+        }
+        work();
     });
     results.into_iter().map(|result| result.into_inner().expect("no holder panics")).collect()
 }

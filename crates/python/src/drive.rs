@@ -8,7 +8,7 @@ use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pythonize::{depythonize, pythonize};
-use wane_lab::held::{Held, Reached, Target};
+use wane_lab::held::{Held, Reached, Target, WrittenBytes};
 use wane_lab::run::{Step, Watch};
 use wane_results::{Counters, EndCause, block_columns};
 
@@ -212,7 +212,7 @@ impl Drive {
                 _ => Target::EndOfLife,
             };
             let Watch { step, stop } = watch;
-            let reached = held.age(target, stop, &mut |aged| {
+            let reached = held.age(target, WrittenBytes::Stay, stop, &mut |aged| {
                 let (drive_writes, done, programmed) = (aged.drive_writes, aged.done, aged.programmed);
                 step(&Step { preconditioning: false, phase: 0, drive_writes, predicted: 0.0, done, programmed });
             });

@@ -4,12 +4,15 @@
 //! |---|---|
 //! | `drive.json` | the manifest: version, the drive's scenario, the valid state file, what was done to the drive |
 //! | `state.N` | the state of save N, an archive (`wane-archive`) |
-//! | `lock` | empty; held by the process that has the drive open |
+//! | `lock` | held by the process that has the drive open; holds the number of the last save |
 //!
 //! A save writes a new state file beside the old one, and then renames a new manifest into place. Before the rename the old drive
 //! is valid, after it the new one, even if the machine stops. State files never change once they are written. A fork is a folder
 //! with hard links to them. A save writes only the pieces of 256 KiB that are in no earlier state file; such files stay as long
-//! as they are needed.
+//! as they are needed. Only a save removes files: opening, reading and forking leave the folder as it is.
+//!
+//! A new drive is made in a hidden folder `.NAME.PID.part` beside its place. A process that is killed leaves that folder behind; the next
+//! drive that is made in the same place removes it.
 
 mod manifest;
 #[cfg(test)]
@@ -28,6 +31,8 @@ use manifest::{MANIFEST, ManifestError};
 pub use manifest::{Manifest, Stored, VERSION};
 
 const LOCK: &str = "lock";
+/// Digits of the number of the last save in the lock file: always as many, so that a note replaces the one before whole.
+const SAVE_DIGITS: usize = 20;
 /// Suffix of a file that is still being written.
 const UNFINISHED: &str = ".part";
 /// Most earlier state files to which a save refers.
@@ -90,6 +95,18 @@ pub enum ShelfError {
         /// The state file.
         file: String,
     },
+    /// Its manifest is older than its last save.
+    #[error(
+        "{path}/{MANIFEST} is of save {found}, but the drive was saved {saved} times: it is an older copy, whose state may be gone; put the newest one back"
+    )]
+    Older {
+        /// The folder.
+        path: String,
+        /// The save that the manifest names.
+        found: u64,
+        /// Saves so far.
+        saved: u64,
+    },
     /// It cannot be saved; the saved state is still there.
     #[error("{path} cannot be saved: {error}; the drive is as it was")]
     Unsaved {
@@ -118,7 +135,7 @@ pub struct DriveFolder {
     /// Where the pieces of the present state lie; empty before the state was read.
     pieces: Pieces,
     /// Held as long as the folder is open.
-    _lock: File,
+    lock: File,
 }
 
 fn shown(path: &Path) -> String {
@@ -147,7 +164,9 @@ impl DriveFolder {
         manifest.stored = stored;
         write_manifest(&staging.path, &manifest).map_err(system(path, "created"))?;
         staging.appear(path)?;
-        Ok(Self { pieces, ..Self::open(path)? })
+        let mut folder = Self { pieces, ..Self::open(path)? };
+        folder.note_save();
+        Ok(folder)
     }
 
     /// Opens the drive at `path`.
@@ -164,9 +183,17 @@ impl DriveFolder {
         let lock = lock(path)?;
         let text = fs::read(path.join(MANIFEST)).map_err(system(path, "read"))?;
         let manifest = Manifest::parse(&text).map_err(|error| ShelfError::Manifest(shown(path), error))?;
-        let folder = Self { path: path.to_owned(), manifest, pieces: Pieces::default(), _lock: lock };
-        folder.remove_leftovers();
-        Ok(folder)
+        let (found, saved) = (manifest.stored.number, last_save(&lock));
+        if found < saved {
+            return Err(ShelfError::Older { path: shown(path), found, saved });
+        }
+        Ok(Self { path: path.to_owned(), manifest, pieces: Pieces::default(), lock })
+    }
+
+    /// Notes the number of the present save, so that an older manifest is recognized. If the note cannot be written, only that is lost.
+    fn note_save(&mut self) {
+        let number = format!("{:0width$}\n", self.manifest.stored.number, width = SAVE_DIGITS);
+        let _ = self.lock.seek(SeekFrom::Start(0)).and_then(|_| self.lock.write_all(number.as_bytes()));
     }
 
     /// Path of the folder.
@@ -274,6 +301,7 @@ impl DriveFolder {
             return Err(ShelfError::Unsaved { path: shown(&self.path), error: error.into() });
         }
         (self.manifest, self.pieces) = (manifest, pieces);
+        self.note_save();
         self.remove_leftovers();
         Ok(())
     }
@@ -293,7 +321,7 @@ impl DriveFolder {
             let (from, to) = (self.path.join(file), staging.path.join(file));
             // Another file system cannot link to this one: the files are copied.
             if fs::hard_link(&from, &to).is_err() {
-                fs::copy(&from, &to).map_err(system(path, "forked"))?;
+                fs::copy(&from, &to).and_then(|_| File::open(&to)?.sync_all()).map_err(system(path, "forked"))?;
             }
         }
         let mut manifest = self.manifest.clone();
@@ -301,7 +329,9 @@ impl DriveFolder {
         assert!(manifest.states().eq(self.manifest.states()), "a fork has the state files of its parent");
         write_manifest(&staging.path, &manifest).map_err(system(path, "forked"))?;
         staging.appear(path)?;
-        Self::open(path)
+        let mut fork = Self::open(path)?;
+        fork.note_save();
+        Ok(fork)
     }
 
     /// Removes the leftovers of a save that was stopped, and the state before the present one.
@@ -353,6 +383,8 @@ impl Others for Files {
 struct Staging {
     path: PathBuf,
     is_done: bool,
+    /// Held while the folder is made; what nobody holds was left behind.
+    _lock: File,
 }
 
 impl Staging {
@@ -366,10 +398,24 @@ impl Staging {
         let mut hidden = std::ffi::OsString::from(".");
         hidden.push(name);
         hidden.push(format!(".{}{UNFINISHED}", std::process::id()));
-        let staging = Self { path: path.with_file_name(hidden), is_done: false };
-        assert_eq!(staging.path.parent(), path.parent(), "a folder gets its own name where it was made");
-        fs::create_dir(&staging.path).map_err(system(path, "created"))?;
-        Ok(staging)
+        let hidden = path.with_file_name(hidden);
+        assert_eq!(hidden.parent(), path.parent(), "a folder gets its own name where it was made");
+        Self::remove_abandoned(&hidden);
+        fs::create_dir(&hidden).map_err(system(path, "created"))?;
+        Ok(Self { _lock: lock(&hidden)?, path: hidden, is_done: false })
+    }
+
+    /// Removes the hidden folders beside `hidden` whose processes were killed: their locks are free.
+    fn remove_abandoned(hidden: &Path) {
+        let beside = hidden.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let Ok(entries) = fs::read_dir(beside) else { return };
+        for entry in entries.flatten().filter(|entry| is_staging(&entry.file_name().to_string_lossy())) {
+            // Without a lock it may be a folder that is just being made.
+            let held = OpenOptions::new().read(true).write(true).open(entry.path().join(LOCK));
+            if held.is_ok_and(|lock| lock.try_lock().is_ok()) {
+                let _ = fs::remove_dir_all(entry.path());
+            }
+        }
     }
 
     fn appear(mut self, path: &Path) -> Result<(), ShelfError> {
@@ -392,6 +438,21 @@ impl Drop for Staging {
             let _ = fs::remove_dir_all(&self.path);
         }
     }
+}
+
+/// Whether a name is that of a folder in which a drive is made: `.NAME.PID.part`.
+fn is_staging(name: &str) -> bool {
+    let parts =
+        name.strip_prefix('.').and_then(|name| name.strip_suffix(UNFINISHED)).and_then(|name| name.rsplit_once('.'));
+    parts
+        .is_some_and(|(name, pid)| !name.is_empty() && !pid.is_empty() && pid.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// The number of the last save that a lock notes; 0 if it notes none.
+fn last_save(mut lock: &File) -> u64 {
+    let mut note = [0; SAVE_DIGITS];
+    let read = lock.seek(SeekFrom::Start(0)).and_then(|_| lock.read_exact(&mut note));
+    read.ok().and_then(|()| std::str::from_utf8(&note).ok()?.parse().ok()).unwrap_or(0)
 }
 
 fn lock(path: &Path) -> Result<File, ShelfError> {

@@ -69,19 +69,66 @@ fn a_save_that_fails_leaves_the_drive_as_it_was() {
         (read(&mut folder).unwrap(), names(&path)),
         (7, vec!["drive.json".into(), "lock".into(), "state.1".into()])
     );
-    // A process that was killed leaves more, and the next one removes it.
+    // A process that was killed leaves more, and the next save removes it. To open and read changes nothing.
     fs::write(path.join("state.2"), "half").unwrap();
     fs::write(path.join("state.3.part"), "half").unwrap();
     fs::write(path.join("state.mine"), "another's").unwrap();
     drop(folder);
     let mut again = DriveFolder::open(&path).unwrap();
-    assert_eq!(
-        (read(&mut again).unwrap(), names(&path)[2..].to_vec()),
-        (7, vec!["state.1".to_owned(), "state.mine".to_owned()])
-    );
+    let before = ["state.1", "state.2", "state.3.part", "state.mine"].map(str::to_owned);
+    assert_eq!((read(&mut again).unwrap(), names(&path)[2..].to_vec()), (7, before.to_vec()));
+    again.save(again.manifest().clone(), write(8)).unwrap();
+    assert_eq!(names(&path)[2..], ["state.2".to_owned(), "state.mine".to_owned()]);
+    drop(again);
+    assert_eq!(read(&mut DriveFolder::open(&path).unwrap()).unwrap(), 8);
     let refused = DriveFolder::create(&place.path().join("b.wane"), Manifest::new(String::new()), full);
     assert!(refused.is_err());
     assert_eq!(names(place.path()), ["a.wane"]);
+}
+
+#[test]
+fn an_older_manifest_is_refused_and_nothing_is_removed() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("a.wane");
+    let mut folder = create(&path, 7);
+    folder.save(folder.manifest().clone(), write(8)).unwrap();
+    let older = fs::read(path.join(MANIFEST)).unwrap();
+    let older_state = fs::read(path.join("state.2")).unwrap();
+    folder.save(folder.manifest().clone(), write(9)).unwrap();
+    drop(folder);
+    let newest = fs::read(path.join(MANIFEST)).unwrap();
+    // The older state is there too, as after a partial restore.
+    fs::write(path.join("state.2"), older_state).unwrap();
+    fs::write(path.join(MANIFEST), older).unwrap();
+    let before = names(&path);
+    let refused = DriveFolder::open(&path).unwrap_err().to_string();
+    assert!(refused.contains("drive.json is of save 2, but the drive was saved 3 times"), "{refused}");
+    assert_eq!(names(&path), before);
+    fs::write(path.join(MANIFEST), newest).unwrap();
+    assert_eq!(read(&mut DriveFolder::open(&path).unwrap()).unwrap(), 9);
+    // A drive of a build that noted no save opens as before.
+    fs::write(path.join(LOCK), "").unwrap();
+    assert_eq!(read(&mut DriveFolder::open(&path).unwrap()).unwrap(), 9);
+}
+
+#[test]
+fn what_a_killed_process_left_beside_is_removed_and_nothing_else() {
+    let place = tempfile::tempdir().unwrap();
+    let left = |name: &str| {
+        let path = place.path().join(name);
+        fs::create_dir(&path).unwrap();
+        File::create(path.join(LOCK)).unwrap()
+    };
+    let at_work = left(".busy.wane.4711.part");
+    at_work.try_lock().unwrap();
+    for name in [".gone.wane.4712.part", ".kept.part", "plain.1.part", ".x.wane.12a.part"] {
+        left(name);
+    }
+    create(&place.path().join("new.wane"), 7);
+    assert_eq!(
+        names(place.path()),
+        [".busy.wane.4711.part", ".kept.part", ".x.wane.12a.part", "new.wane", "plain.1.part"].map(str::to_owned)
+    );
 }
 
 #[test]

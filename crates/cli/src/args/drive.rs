@@ -124,6 +124,9 @@ pub(crate) struct AgeArguments {
     /// Afterwards trim what only aging has written, so that the drive holds what it held before
     #[arg(long)]
     pub(crate) trim_after: bool,
+    /// Let the workload's trims also remove data that were written to the drive, as by `wane drive write`. By default these data stay
+    #[arg(long)]
+    pub(crate) trim_data: bool,
     /// Print as JSON
     #[arg(long)]
     pub(crate) json: bool,

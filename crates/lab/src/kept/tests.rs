@@ -2,6 +2,7 @@ use std::sync::atomic::Ordering;
 
 use wane_archive::Writer;
 use wane_scenario::{Scenario, Sources};
+use wane_units::Lpn;
 
 use super::*;
 use crate::build::PolicyOverrides;
@@ -23,7 +24,7 @@ fn bytes(kept: &mut Kept) -> Vec<u8> {
 }
 
 fn age(kept: &mut Kept, target: Target) -> Reached {
-    kept.age(target, &go(), &mut |_| {}).unwrap()
+    kept.age(target, WrittenBytes::Stay, &go(), &mut |_| {}).unwrap()
 }
 
 const LIVES: [&str; 5] = [
@@ -115,7 +116,7 @@ fn a_drive_ages_up_to_a_day_before_its_end() {
     assert!((kept.drive_writes() - writes - 0.5).abs() < 1e-3, "{} after {writes}", kept.drive_writes());
     assert!((kept.drive().day() - day - 1.0).abs() < 0.05, "{} after {day}", kept.drive().day());
     let mut paceless = Kept::create(&place.path().join("b.wane"), &scenario(LIVES[2]), &go()).unwrap();
-    let refused = paceless.age(Target::DaysLeft(1.0), &go(), &mut |_| {}).unwrap_err().to_string();
+    let refused = paceless.age(Target::DaysLeft(1.0), WrittenBytes::Stay, &go(), &mut |_| {}).unwrap_err().to_string();
     assert_eq!(refused, "a drive whose days are to be counted needs a pace; give time.drive-writes-per-day");
 }
 
@@ -156,7 +157,7 @@ fn aging_stops_between_two_steps_and_goes_on() {
     let mut whole = Kept::create(&path("b.wane"), &scenario(LIVES[0]), &go()).unwrap();
     let stop = go();
     let flag = Arc::clone(&stop);
-    let reached = stopped.age(Target::DriveWrites(3.0), &stop, &mut |aged| {
+    let reached = stopped.age(Target::DriveWrites(3.0), WrittenBytes::Stay, &stop, &mut |aged| {
         flag.store(aged.drive_writes > 1.2, Ordering::Relaxed);
     });
     assert_eq!(reached.unwrap(), Reached::Interrupted);
@@ -164,6 +165,32 @@ fn aging_stops_between_two_steps_and_goes_on() {
     age(&mut stopped, Target::DriveWrites(3.0));
     age(&mut whole, Target::DriveWrites(3.0));
     assert!(bytes(&mut stopped) == bytes(&mut whole));
+}
+
+#[test]
+fn trims_of_an_aging_workload_leave_written_bytes_alone_unless_they_may_remove_them() {
+    let place = tempfile::tempdir().unwrap();
+    let text = LIVES[0].replace("exponent = 0.9", "exponent = 0.9\ntrim-share = 0.1");
+    for (name, fate) in [("stay.wane", WrittenBytes::Stay), ("go.wane", WrittenBytes::AreTrimmed)] {
+        let mut kept = Kept::create(&place.path().join(name), &scenario(&text), &go()).unwrap();
+        kept.keep_bytes().unwrap();
+        let unit_bytes = kept.drive().unit_bytes() as usize;
+        let units: Vec<Lpn> = (0..4000).map(Lpn).collect();
+        let (done, _) = kept.run.drive_mut().write_bytes(&units, &vec![7; unit_bytes * units.len()]);
+        assert_eq!(done, units.len());
+        kept.age(Target::DriveWrites(2.0), fate, &go(), &mut |_| {}).unwrap();
+        kept.check().unwrap();
+        assert!(kept.written_trimmed() > 100, "{name}: the workload trims some of them");
+        let mut read = vec![0; unit_bytes];
+        let changed = units.iter().filter(|unit| {
+            kept.drive().peek(**unit, &mut read);
+            read.iter().any(|byte| *byte != 7)
+        });
+        assert_eq!(changed.count() == 0, fate == WrittenBytes::Stay, "{name}");
+        // What its user trims is trimmed, however the drive was aged.
+        kept.trim(&(0..4000).collect::<Vec<_>>(), &go());
+        assert!(units.iter().all(|unit| kept.drive().lookup(*unit).is_none()), "{name}");
+    }
 }
 
 #[test]

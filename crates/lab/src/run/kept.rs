@@ -14,6 +14,17 @@ use crate::host::Host;
 
 use super::{Budget, Ended, Phase, Plan, Precondition, Progress, Run, Stage, Stop, Watch};
 
+/// The fate of bytes that were written to a drive ([`Drive::write_bytes`]) when the workload that ages it trims them. Its writes never
+/// change them: they write the same bytes again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WrittenBytes {
+    /// The trim leaves them alone.
+    #[default]
+    Stay,
+    /// The trim removes them.
+    AreTrimmed,
+}
+
 impl Run {
     /// Makes the run of a kept drive, without a workload so far.
     pub(crate) fn of_kept(drive: Drive, unit_bytes: u64) -> Self {
@@ -25,6 +36,17 @@ impl Run {
         // No timeline, no window of the last drive write.
         (run.stage, run.row_due, run.window_due) = (Stage::Phase(0), u64::MAX, u64::MAX);
         run
+    }
+
+    /// From now on the workload ages the drive, and written bytes that it trims have this fate.
+    pub(crate) fn begin_aging(&mut self, written: WrittenBytes) {
+        self.written_bytes = Some((written, 0));
+    }
+
+    /// From now on requests are those of the drive's user, which trim what they name. Returns the number of units with written
+    /// bytes that the workload trimmed.
+    pub(crate) fn end_aging(&mut self) -> u64 {
+        self.written_bytes.take().map_or(0, |(_, units)| units)
     }
 
     /// Makes a run of this plan to look at a drive that is not kept afterwards. Its host gives nothing back.

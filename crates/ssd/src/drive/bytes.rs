@@ -23,6 +23,11 @@ impl Drive {
         Ok(())
     }
 
+    /// Whether a unit holds bytes that were written to it; false for zeros and for data without bytes.
+    pub fn holds_bytes(&self, unit: Lpn) -> bool {
+        self.payload.is_some() && over_either!(&self.firmware, ftl => ftl.payload(unit)) != ZEROS
+    }
+
     /// Memory that the kept bytes take.
     pub fn payload_memory(&self) -> u64 {
         self.payload.as_ref().map_or(0, crate::payload::Payload::memory)

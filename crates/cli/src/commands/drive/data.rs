@@ -15,7 +15,7 @@ use wane_units::{Bytes, Lba, Sectors, excerpt_path};
 
 use super::{answer, open};
 use crate::args::drive::{PowerCutArguments, ReadArguments, TrimArguments, WriteArguments};
-use crate::output::{Failure, Others, check_writable, line, print, print_json, unwritable, write_file};
+use crate::output::{Failure, Others, check_writable, line, print, print_json, tell, unwritable, write_file};
 use crate::{DIFFERS, DONE};
 
 /// Formats a size or place in a unit of which it is a whole number, so that the text can be given as an option.
@@ -223,9 +223,11 @@ pub(super) fn read(arguments: &ReadArguments) -> Result<i32, Failure> {
         }
         Ok(())
     })?;
-    // Saved, since reads are counted and disturb the data.
+    // Saved, since reads are counted and disturb the data. The bytes are out, whether or not the drive can note that.
     let (length, place) = (exact(length.0), exact(at.0));
-    kept.save(format!("{length} read from {place} on"))?;
+    if let Err(error) = kept.save(format!("{length} read from {place} on")) {
+        tell(&format!("warning: the drive does not count these reads: {error}"));
+    }
     if *json {
         print_facts(drive, "read", range, &failed)?;
     } else {

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::json;
 use toml::{Table, Value};
 use wane_ftl::policies::Mode;
-use wane_lab::kept::{Aged, Kept, KeptError, Reached, Target};
+use wane_lab::kept::{Aged, Kept, KeptError, Reached, Target, WrittenBytes};
 use wane_lab::progress::Stopwatch;
 use wane_lab::run::{Step, Watch};
 use wane_scenario::{Pattern, Scenario, Sources, endless, folder_of, over_provisioning_of};
@@ -51,6 +51,7 @@ impl From<KeptError> for Failure {
     fn from(error: KeptError) -> Self {
         match error {
             KeptError::Scenario(error) => error.into(),
+            KeptError::Interrupted => Self::Interrupted(KeptError::Interrupted.to_string()),
             other => Self::wrong(other),
         }
     }
@@ -100,7 +101,13 @@ fn create(arguments: &CreateArguments) -> Result<i32, Failure> {
     let mut kept = Kept::create(&arguments.drive, &scenario, &stop)?;
     match arguments.until {
         Some(target) => {
-            let how = Aging { target, trim_all_but: None, as_json: arguments.json, is_quiet: arguments.quiet };
+            let how = Aging {
+                target,
+                written: WrittenBytes::Stay,
+                trim_all_but: None,
+                as_json: arguments.json,
+                is_quiet: arguments.quiet,
+            };
             let aged = age_to(&mut kept, &arguments.drive, &how, &stop);
             if aged.is_err() {
                 // A drive that was not aged as asked is not left behind.
@@ -199,18 +206,42 @@ fn age(arguments: &AgeArguments) -> Result<i32, Failure> {
         kept.set_workload(scenario, &stop)?;
     }
     let before = if arguments.trim_after { Some(kept.mapped()?) } else { None };
-    let how =
-        Aging { target: arguments.until, trim_all_but: before, as_json: arguments.json, is_quiet: arguments.quiet };
+    let how = Aging {
+        target: arguments.until,
+        written: if arguments.trim_data { WrittenBytes::AreTrimmed } else { WrittenBytes::Stay },
+        trim_all_but: before,
+        as_json: arguments.json,
+        is_quiet: arguments.quiet,
+    };
     age_to(&mut kept, &arguments.drive, &how, &stop)
 }
 
 /// How a drive is aged.
 struct Aging {
     target: Target,
+    /// The fate of data on the drive that the workload trims.
+    written: WrittenBytes,
     /// Units that stay mapped; all others are trimmed afterwards.
     trim_all_but: Option<Vec<bool>>,
     as_json: bool,
     is_quiet: bool,
+}
+
+/// What became of written data that the workload trimmed, in words; `None` if it trimmed none.
+fn trimmed_data(kept: &Kept, written: WrittenBytes) -> Option<String> {
+    let bytes = kept.written_trimmed() * u64::from(kept.drive().unit_bytes());
+    let size = data::exact(bytes);
+    Some(match written {
+        _ if bytes == 0 => return None,
+        WrittenBytes::Stay => {
+            format!(
+                "the workload trimmed {size} of data that were written to the drive; they stay (--trim-data would trim them)"
+            )
+        }
+        WrittenBytes::AreTrimmed => {
+            format!("the workload trimmed {size} of data that were written to the drive; they are gone")
+        }
+    })
 }
 
 /// Ages an open drive, saves it, and reports what became of it.
@@ -219,7 +250,7 @@ fn age_to(kept: &mut Kept, path: &Path, how: &Aging, stop: &Arc<AtomicBool>) -> 
     let before = kept.drive_writes();
     let stopwatch = Stopwatch::start();
     let mut progress = Progress::new(&excerpt_path(path), is_quiet);
-    let reached = kept.age(target, stop, &mut |aged: &Aged| {
+    let reached = kept.age(target, how.written, stop, &mut |aged: &Aged| {
         let Aged { drive_writes, done, programmed } = *aged;
         progress.step(&Step { preconditioning: false, phase: 0, drive_writes, predicted: 0.0, done, programmed });
     });
@@ -233,7 +264,8 @@ fn age_to(kept: &mut Kept, path: &Path, how: &Aging, stop: &Arc<AtomicBool>) -> 
             kept.flush()?;
         }
         let but = if trimmed.is_some() { ", and trimmed what that alone had written" } else { "" };
-        kept.save(format!("aged from {before:.2} to {:.2} drive writes by {by}{but}", kept.drive_writes()))?;
+        let data = trimmed_data(kept, how.written).map_or(String::new(), |words| format!("; {words}"));
+        kept.save(format!("aged from {before:.2} to {:.2} drive writes by {by}{but}{data}", kept.drive_writes()))?;
     }
     let words = match reached {
         Reached::Target => "aged".to_owned(),
@@ -244,6 +276,9 @@ fn age_to(kept: &mut Kept, path: &Path, how: &Aging, stop: &Arc<AtomicBool>) -> 
         Reached::Interrupted => "was stopped; aging it again goes on from here".to_owned(),
     };
     answer(as_json, kept, path, &words)?;
+    if let Some(words) = trimmed_data(kept, how.written) {
+        tell(&format!("warning: {words}"));
+    }
     if !as_json && kept.drive_writes() > before {
         let mut text = String::new();
         let lived = kept.drive_writes() - before;
