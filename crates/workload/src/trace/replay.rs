@@ -221,10 +221,7 @@ impl TraceSource {
             }
         }
         if moved == 0 && replay.sample > 1 && tally.last_at > 0 {
-            return Err(unusable(format!(
-                "no read or write is left of its addresses, of which one chunk in {} is kept",
-                replay.sample
-            )));
+            return Err(unusable(format!("no read or write is left of it: one chunk in {} is kept", replay.sample)));
         }
         if moved == 0 {
             return Err(unusable(NOTHING.to_owned()));
