@@ -147,7 +147,7 @@ def test_a_grid_may_be_written_in_many_ways() -> None:
         ({5: [1]}, {}, wane.ScenarioError, r"^grid: found the key 5, allowed are a text and a tuple"),
         ({("ftl.gc.d", "seed"): [(1,)]}, {}, wane.ScenarioError, r"found \(1,\), expected 2 values"),
         ({"ftl.gc.d": range(10_001)}, {}, wane.ScenarioError, r"^grid: the grid has 10001 cells; 10000 are allowed"),
-        ({"seed": [1]}, {"seeds": 2}, wane.ScenarioError, r"^seeds stands beside grid seed="),
+        ({"seed": [1]}, {"seeds": 2}, wane.ScenarioError, r"^seeds is given beside grid seed="),
         (GRID, {"seeds": 0}, wane.ScenarioError, r"^seeds: found 0, allowed is a whole number from 1 on"),
         (GRID, {"scheduler": "thread"}, ValueError, r"^scheduler: found 'thread', allowed are \"threads\""),
         (GRID, {"scheduler": 5}, ValueError, r"^scheduler: found an object of type int, allowed are"),
