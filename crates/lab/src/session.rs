@@ -590,7 +590,7 @@ pub fn execute_all(
     std::thread::scope(|scope| {
         for _ in 1..workers {
             // If the system starts no thread, the others do its work; the caller's is always there.
-            let _ = std::thread::Builder::new().spawn_scoped(scope, &work);
+            let _ = std::thread::Builder::new().spawn_scoped(scope, work);
         }
         work();
     });

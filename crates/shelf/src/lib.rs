@@ -11,8 +11,8 @@
 //! with hard links to them. A save writes only the pieces of 256 KiB that are in no earlier state file; such files stay as long
 //! as they are needed. Only a save removes files: opening, reading and forking leave the folder as it is.
 //!
-//! A new drive is made in a hidden folder `.NAME.PID.part` beside its place. A process that is killed leaves that folder behind; the next
-//! drive that is made in the same place removes it.
+//! A new drive is made in a hidden folder `.NAME.PID.part` beside its place. A process that is killed leaves that folder behind. Nothing removes
+//! it: whether a process still works in it cannot be known for sure, and the folder may be one of the user's.
 
 mod manifest;
 #[cfg(test)]
@@ -97,7 +97,7 @@ pub enum ShelfError {
     },
     /// Its manifest is older than its last save.
     #[error(
-        "{path}/{MANIFEST} is of save {found}, but the drive was saved {saved} times: it is an older copy, whose state may be gone; put the newest one back"
+        "{path}/{MANIFEST} is of save {found}, but the drive was saved {saved} times: it is an older copy, whose state may be gone; put the newest one back, or remove {path}/{LOCK} to go on from this copy"
     )]
     Older {
         /// The folder.
@@ -383,8 +383,6 @@ impl Others for Files {
 struct Staging {
     path: PathBuf,
     is_done: bool,
-    /// Held while the folder is made; what nobody holds was left behind.
-    _lock: File,
 }
 
 impl Staging {
@@ -398,24 +396,10 @@ impl Staging {
         let mut hidden = std::ffi::OsString::from(".");
         hidden.push(name);
         hidden.push(format!(".{}{UNFINISHED}", std::process::id()));
-        let hidden = path.with_file_name(hidden);
-        assert_eq!(hidden.parent(), path.parent(), "a folder gets its own name where it was made");
-        Self::remove_abandoned(&hidden);
-        fs::create_dir(&hidden).map_err(system(path, "created"))?;
-        Ok(Self { _lock: lock(&hidden)?, path: hidden, is_done: false })
-    }
-
-    /// Removes the hidden folders beside `hidden` whose processes were killed: their locks are free.
-    fn remove_abandoned(hidden: &Path) {
-        let beside = hidden.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let Ok(entries) = fs::read_dir(beside) else { return };
-        for entry in entries.flatten().filter(|entry| is_staging(&entry.file_name().to_string_lossy())) {
-            // Without a lock it may be a folder that is just being made.
-            let held = OpenOptions::new().read(true).write(true).open(entry.path().join(LOCK));
-            if held.is_ok_and(|lock| lock.try_lock().is_ok()) {
-                let _ = fs::remove_dir_all(entry.path());
-            }
-        }
+        let staging = Self { path: path.with_file_name(hidden), is_done: false };
+        assert_eq!(staging.path.parent(), path.parent(), "a folder gets its own name where it was made");
+        fs::create_dir(&staging.path).map_err(system(path, "created"))?;
+        Ok(staging)
     }
 
     fn appear(mut self, path: &Path) -> Result<(), ShelfError> {
@@ -438,14 +422,6 @@ impl Drop for Staging {
             let _ = fs::remove_dir_all(&self.path);
         }
     }
-}
-
-/// Whether a name is that of a folder in which a drive is made: `.NAME.PID.part`.
-fn is_staging(name: &str) -> bool {
-    let parts =
-        name.strip_prefix('.').and_then(|name| name.strip_suffix(UNFINISHED)).and_then(|name| name.rsplit_once('.'));
-    parts
-        .is_some_and(|(name, pid)| !name.is_empty() && !pid.is_empty() && pid.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// The number of the last save that a lock notes; 0 if it notes none.

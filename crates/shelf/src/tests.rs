@@ -104,31 +104,13 @@ fn an_older_manifest_is_refused_and_nothing_is_removed() {
     let refused = DriveFolder::open(&path).unwrap_err().to_string();
     assert!(refused.contains("drive.json is of save 2, but the drive was saved 3 times"), "{refused}");
     assert_eq!(names(&path), before);
+    fs::remove_file(path.join(LOCK)).unwrap();
+    assert_eq!(read(&mut DriveFolder::open(&path).unwrap()).unwrap(), 8);
     fs::write(path.join(MANIFEST), newest).unwrap();
     assert_eq!(read(&mut DriveFolder::open(&path).unwrap()).unwrap(), 9);
     // A drive of a build that noted no save opens as before.
     fs::write(path.join(LOCK), "").unwrap();
     assert_eq!(read(&mut DriveFolder::open(&path).unwrap()).unwrap(), 9);
-}
-
-#[test]
-fn what_a_killed_process_left_beside_is_removed_and_nothing_else() {
-    let place = tempfile::tempdir().unwrap();
-    let left = |name: &str| {
-        let path = place.path().join(name);
-        fs::create_dir(&path).unwrap();
-        File::create(path.join(LOCK)).unwrap()
-    };
-    let at_work = left(".busy.wane.4711.part");
-    at_work.try_lock().unwrap();
-    for name in [".gone.wane.4712.part", ".kept.part", "plain.1.part", ".x.wane.12a.part"] {
-        left(name);
-    }
-    create(&place.path().join("new.wane"), 7);
-    assert_eq!(
-        names(place.path()),
-        [".busy.wane.4711.part", ".kept.part", ".x.wane.12a.part", "new.wane", "plain.1.part"].map(str::to_owned)
-    );
 }
 
 #[test]
