@@ -496,7 +496,6 @@ fn arrivals_and_probes_that_cannot_be_are_refused_in_one_sentence() {
         (event("standin = 'rad-be'\narrival = 'trace'"), "but the workload is a stand-in"),
         (event("mix = [{ share = 1, trace = 'a' }]\narrival = 'trace'"), "but the workload is a mixture"),
         (event("trace = 'a'\nformat = 'lis'\narrival = 'trace'"), "but format = \"lis\" has none"),
-        (event("trace = 'a'\nformat = 'fio-iolog-2'\narrival = 'trace'"), "format = \"fio-iolog-2\" has none"),
         (
             event("mix = [{ share = 1, arrival = 'trace' }]"),
             "workload.mix.0.arrival: unknown key here; it belongs to [workload]",

@@ -1,14 +1,16 @@
-//! Binary formats: blktrace events and vSCSI records.
+//! Binary formats: blktrace events, vSCSI records, and libCacheSim's oracleGeneral.
 
 use std::io::{BufRead, Read};
 
+use super::events::{Event, Events};
 use super::text::scsi;
-use super::{Arrival, PLACE, SECTOR, has_place};
+use super::{Arrival, Assume, PLACE, SECTOR, has_place};
 use crate::{Op, Request};
 
 /// The content of a record, like `text::Line`. A bad record says why, and ends the trace.
 pub(super) enum Record {
     Request(Arrival),
+    Left(Event, u64),
     Ignored,
     Command,
     Bad(String),
@@ -45,6 +47,7 @@ const TC_NOTIFY: u32 = 1 << 10;
 const TC_DISCARD: u32 = 1 << 13;
 const TA_QUEUE: u32 = 1;
 const TA_ISSUE: u32 = 7;
+const TA_COMPLETE: u32 = 8;
 /// The bits of the action itself. The next higher bit says that the payload names a control group.
 const TA_BITS: u32 = 0xff;
 
@@ -60,18 +63,17 @@ pub(super) fn looks_like_blktrace(head: &[u8]) -> bool {
     head.len() >= BLKTRACE_BYTES && word(head, 0) & 0xffff_ff00 == BLKTRACE_MAGIC
 }
 
-/// Whether the head holds an issue event.
-pub(super) fn blktrace_event(head: &[u8]) -> bool {
-    let mut rest = head;
-    while rest.len() >= BLKTRACE_BYTES && looks_like_blktrace(rest) {
-        let action = word(rest, 28);
-        if action & TA_BITS == TA_ISSUE && (action >> 16) & TC_NOTIFY == 0 {
-            return true;
+/// The events in the head.
+pub(super) fn blktrace_events(head: &[u8]) -> Events {
+    let (mut events, mut rest) = (Events::default(), head);
+    loop {
+        match blktrace(&mut rest, Event::Issue) {
+            Ok(Record::Request(arrival)) => events.add(Event::Issue, arrival.request.length),
+            Ok(Record::Left(event, bytes)) => events.add(event, bytes),
+            Ok(Record::Ignored | Record::Command) => {}
+            Ok(Record::Bad(_) | Record::End) | Err(_) => return events,
         }
-        let payload = usize::from(u16::from_le_bytes([rest[46], rest[47]]));
-        rest = rest.get(BLKTRACE_BYTES + payload..).unwrap_or_default();
     }
-    false
 }
 
 /// The layout with which nearly all opcodes are known.
@@ -133,8 +135,8 @@ pub(super) fn vscsi(bytes: &mut dyn BufRead, layout: Vscsi) -> std::io::Result<R
     })
 }
 
-/// Reads one blktrace event. Only events of type `event` count.
-pub(super) fn blktrace(bytes: &mut dyn BufRead, event: u8) -> std::io::Result<Record> {
+/// Reads one blktrace event. Only events of kind `counted` count.
+pub(super) fn blktrace(bytes: &mut dyn BufRead, counted: Event) -> std::io::Result<Record> {
     let mut record = [0; BLKTRACE_BYTES];
     filled!(bytes, &mut record);
     if word(&record, 0) & 0xffff_ff00 != BLKTRACE_MAGIC {
@@ -145,8 +147,13 @@ pub(super) fn blktrace(bytes: &mut dyn BufRead, event: u8) -> std::io::Result<Re
         return Ok(Record::Bad("its payload is cut off".to_owned()));
     }
     let (action, category) = (word(&record, 28) & TA_BITS, word(&record, 28) >> 16);
-    let wanted = if event == b'D' { TA_ISSUE } else { TA_QUEUE };
-    if category & (TC_NOTIFY | TC_PASSED_THROUGH) != 0 || action != wanted {
+    let event = match action {
+        TA_ISSUE => Event::Issue,
+        TA_QUEUE => Event::Queue,
+        TA_COMPLETE => Event::Complete,
+        _ => return Ok(Record::Ignored),
+    };
+    if category & (TC_NOTIFY | TC_PASSED_THROUGH) != 0 {
         return Ok(Record::Ignored);
     }
     let length = u64::from(word(&record, 24));
@@ -157,5 +164,54 @@ pub(super) fn blktrace(bytes: &mut dyn BufRead, event: u8) -> std::io::Result<Re
         () if category & TC_READ != 0 => Op::Read,
         () => return Ok(Record::Ignored),
     };
-    Ok(checked(long(&record, 8), u64::from(word(&record, 36)), op, long(&record, 16), length))
+    if event != counted {
+        return Ok(if op == Op::Flush { Record::Ignored } else { Record::Left(event, length) });
+    }
+    // The sector of a flush may be the highest number.
+    let sector = if op == Op::Flush { 0 } else { long(&record, 16) };
+    Ok(checked(long(&record, 8), u64::from(word(&record, 36)), op, sector, length))
+}
+
+/// Bytes of a record of oracleGeneral: {u32 seconds, u64 object, u32 bytes, i64 next access}, packed, little-endian.
+const ORACLE_BYTES: usize = 24;
+
+/// Smallest distance of two objects. Objects of a page or less share none.
+const OBJECT_BYTES_MIN: u64 = 4096;
+
+/// Objects lie below this address. Their numbers may be hashes of 64 bits.
+const OBJECTS_END: u64 = 1 << 62;
+
+/// Most requests that a trace may hold by its numbers of next accesses.
+const ACCESSES_MAX: u64 = 1 << 40;
+
+/// The distance of objects whose numbers follow each other.
+pub(super) fn object_bytes(assume: Assume) -> u64 {
+    assume.block_bytes.max(OBJECT_BYTES_MIN)
+}
+
+/// Whether the head holds records of oracleGeneral: times that never go back, and next accesses that come later, or never.
+pub(super) fn looks_like_oracle(head: &[u8]) -> bool {
+    let records = head.chunks_exact(ORACLE_BYTES).take(64);
+    let count = records.len();
+    let mut last = 0;
+    let fit = (1u64..).zip(records).all(|(number, record)| {
+        let (seconds, next) = (word(record, 0), long(record, 16));
+        let goes_on = seconds >= last;
+        last = seconds;
+        // "Never" is -1, in some files -2 or the highest number.
+        let is_never = [-1, -2, i64::MAX].contains(&(next as i64));
+        goes_on && word(record, 12) > 0 && (is_never || (number..ACCESSES_MAX).contains(&next))
+    });
+    count > 0 && fit && (count == 64 || head.len().is_multiple_of(ORACLE_BYTES))
+}
+
+/// Reads one record of oracleGeneral as a request of `assume`.
+pub(super) fn oracle(bytes: &mut dyn BufRead, assume: Assume) -> std::io::Result<Record> {
+    let mut record = [0; ORACLE_BYTES];
+    filled!(bytes, &mut record);
+    let unit = object_bytes(assume);
+    let offset = long(&record, 4) % (OBJECTS_END / unit).max(1) * unit;
+    let (at, length) = (u64::from(word(&record, 0)) * 1_000_000_000, u64::from(word(&record, 12)));
+    let request = Request { at: 0, op: assume.op, offset, length };
+    Ok(Record::Request(Arrival { at: Some(at), device: 0, request }))
 }

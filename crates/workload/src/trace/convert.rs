@@ -30,8 +30,8 @@ const DEVICE: &str = "wane";
 /// # Errors
 /// The trace does not parse, or the output cannot be written.
 pub fn convert(reader: Reader, out: &mut dyn Write, target: Target) -> Result<Converted, TraceError> {
-    // If the format has no times, that is known before the first request.
-    let timed = reader.format().is_timeless().then_some(false);
+    // If there are no times, that is known before the first request.
+    let timed = reader.is_timeless().then_some(false);
     write(reader, out, target, timed)
 }
 
@@ -57,7 +57,7 @@ fn write(
     let mut converted = Converted::default();
     let mut out = std::io::BufWriter::new(out);
     let mut encoder = Encoder::new();
-    let mut timed = None;
+    let (mut timed, mut last) = (None, 0);
     if target == Target::Compact {
         encoder.start(&mut out).map_err(TraceError::Unwritable)?;
     }
@@ -68,7 +68,9 @@ fn write(
         converted.requests += 1;
         match (target, timed) {
             (Target::Compact, _) => encoder.request(&request, &mut out).map_err(TraceError::Unwritable)?,
-            (Target::FioIolog, Some(timed)) => iolog(&request, timed, &mut out).map_err(TraceError::Unwritable)?,
+            (Target::FioIolog, Some(timed)) => {
+                iolog(&request, timed, &mut last, &mut out).map_err(TraceError::Unwritable)?;
+            }
             (Target::FioIolog, None) => {
                 waiting.push(request);
                 if known.is_some() || request.at > 0 || waiting.len() == WAITING_MAX {
@@ -101,15 +103,24 @@ fn start_iolog(waiting: &mut Vec<Request>, timed: bool, out: &mut dyn Write) -> 
     let (version, prefix) = if timed { (3, "0 ") } else { (2, "") };
     let head = write!(out, "fio version {version} iolog\n{prefix}{DEVICE} add\n{prefix}{DEVICE} open\n");
     head.map_err(TraceError::Unwritable)?;
+    // In version 2 none of them has waited yet.
     for request in waiting.drain(..) {
-        iolog(&request, timed, out).map_err(TraceError::Unwritable)?;
+        iolog(&request, timed, &mut 0, out).map_err(TraceError::Unwritable)?;
     }
     Ok(timed)
 }
 
-fn iolog(request: &Request, timed: bool, out: &mut dyn Write) -> std::io::Result<()> {
+/// Shortest wait that fio does not discard, in microseconds.
+pub(super) const WAIT_MIN: u64 = 100;
+
+/// Writes a request. In version 2 waits tell the times of a trace that was taken for one without; `last` is what they sum up to.
+fn iolog(request: &Request, timed: bool, last: &mut u64, out: &mut dyn Write) -> std::io::Result<()> {
+    let micros = request.at / 1000;
     if timed {
-        write!(out, "{} ", request.at / 1000)?;
+        write!(out, "{micros} ")?;
+    } else if micros >= *last + WAIT_MIN {
+        writeln!(out, "{DEVICE} wait {} 0", micros - *last)?;
+        *last = micros;
     }
     let action = match request.op {
         Op::Read => "read",

@@ -258,9 +258,14 @@ pub fn info(mut reader: Reader) -> Result<Info, TraceError> {
     }
     let figures = measure.finish();
     if figures.requests + figures.flushes == 0 {
-        return Err(TraceError::Unusable { name: reader.name().to_owned(), reason: "it holds no request".to_owned() });
+        let notes = reader.notes();
+        let why = if notes.is_empty() { String::new() } else { format!(": {}", notes.join("; ")) };
+        return Err(TraceError::Unusable {
+            name: reader.name().to_owned(),
+            reason: format!("it holds no request{why}"),
+        });
     }
-    let notes = reader.notes().into_iter().chain(reader.coarse_times().filter(|_| !reader.format().is_timeless()));
+    let notes = reader.notes().into_iter().chain(reader.coarse_times().filter(|_| !reader.is_timeless()));
     Ok(Info { format: reader.format().name().to_owned(), figures, notes: notes.collect() })
 }
 

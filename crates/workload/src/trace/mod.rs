@@ -7,6 +7,7 @@ mod binary;
 mod compact;
 mod convert;
 mod detect;
+mod events;
 mod info;
 mod input;
 mod reader;
@@ -66,10 +67,18 @@ pub enum Format {
     Blkparse,
     /// blktrace's binary events.
     Blktrace,
+    /// Block events of Linux's tracefs, trace-cmd, `perf script` and `perf trace`.
+    Ftrace,
+    /// biosnoop of bcc and libbpf.
+    Biosnoop,
+    /// xperf's text of Windows' events, as in Microsoft's production traces.
+    Etw,
     /// MQSim ASCII.
     Mqsim,
     /// SSDsim ASCII: the columns of MQSim.
     Ssdsim,
+    /// DiskSim ASCII.
+    Disksim,
     /// CloudPhysics CSV.
     CloudphysicsCsv,
     /// VMware vSCSI, binary, versions 1 and 2.
@@ -86,12 +95,21 @@ pub enum Format {
     Alibaba,
     /// Tencent cloud block storage.
     Tencent,
+    /// The virtual desktops of Systor '17.
+    Systor,
+    /// libCacheSim's oracleGeneral, a trace of a cache.
+    OracleGeneral,
 }
 
 impl Format {
-    /// Whether its requests have no time of arrival.
+    /// Whether its requests never have a time of arrival. Those of an iolog of version 2 have one if it holds waits.
     pub fn is_timeless(self) -> bool {
-        matches!(self, Self::FioIolog2 | Self::Lis)
+        matches!(self, Self::Lis)
+    }
+
+    /// Whether its records are not lines of text.
+    pub(crate) fn is_binary(self) -> bool {
+        matches!(self, Self::Compact | Self::Vscsi | Self::Blktrace | Self::OracleGeneral)
     }
 
     /// Every format.
@@ -101,8 +119,12 @@ impl Format {
         Self::FioIolog3,
         Self::Blkparse,
         Self::Blktrace,
+        Self::Ftrace,
+        Self::Biosnoop,
+        Self::Etw,
         Self::Mqsim,
         Self::Ssdsim,
+        Self::Disksim,
         Self::CloudphysicsCsv,
         Self::Vscsi,
         Self::Fiu,
@@ -111,6 +133,8 @@ impl Format {
         Self::Spc,
         Self::Alibaba,
         Self::Tencent,
+        Self::Systor,
+        Self::OracleGeneral,
     ];
 
     /// The name on the command line and in a scenario.
@@ -121,8 +145,12 @@ impl Format {
             Self::FioIolog3 => "fio-iolog-3",
             Self::Blkparse => "blkparse",
             Self::Blktrace => "blktrace",
+            Self::Ftrace => "ftrace",
+            Self::Biosnoop => "biosnoop",
+            Self::Etw => "etw",
             Self::Mqsim => "mqsim",
             Self::Ssdsim => "ssdsim",
+            Self::Disksim => "disksim",
             Self::CloudphysicsCsv => "cloudphysics-csv",
             Self::Vscsi => "vscsi",
             Self::Fiu => "fiu",
@@ -131,6 +159,8 @@ impl Format {
             Self::Spc => "spc",
             Self::Alibaba => "alibaba",
             Self::Tencent => "tencent",
+            Self::Systor => "systor",
+            Self::OracleGeneral => "oracle-general",
         }
     }
 
@@ -138,11 +168,15 @@ impl Format {
     pub const fn summary(self) -> &'static str {
         match self {
             Self::Compact => "wane's compact binary form",
-            Self::FioIolog2 => "FILE ACTION OFFSET LENGTH, in bytes",
+            Self::FioIolog2 => "FILE ACTION OFFSET LENGTH, in bytes, or FILE wait MICROSECONDS",
             Self::FioIolog3 => "MICROSECONDS FILE ACTION OFFSET LENGTH, in bytes",
             Self::Blkparse => "MAJ,MIN CPU SEQ SECONDS PID ACTION RWBS SECTOR + SECTORS [PROCESS]",
             Self::Blktrace => "binary events of 48 bytes and their payload",
+            Self::Ftrace => "SECONDS: block_rq_issue: MAJ,MIN RWBS BYTES () SECTOR + SECTORS [PROCESS]",
+            Self::Biosnoop => "TIME COMM PID DISK T SECTOR BYTES LAT(ms)",
+            Self::Etw => "DiskRead|DiskWrite, MICROSECONDS, PROCESS, THREAD, IRP, OFFSET, BYTES, ELAPSED, DISK, ...",
             Self::Mqsim | Self::Ssdsim => "NANOSECONDS DEVICE SECTOR SECTORS OP, with 1 for a read and 0 for a write",
+            Self::Disksim => "MILLISECONDS DEVICE SECTOR SECTORS FLAGS, with 1 for a read and 0 for a write",
             Self::CloudphysicsCsv => "VERSION,SECONDS,SCSI-OPCODE,BYTES,SECTOR",
             Self::Vscsi => "binary records of 32 bytes (version 1) or 40 (version 2)",
             Self::Fiu => "NANOSECONDS PID PROCESS SECTOR SECTORS R|W MAJOR MINOR HASH",
@@ -151,6 +185,8 @@ impl Format {
             Self::Spc => "ASU,SECTOR,BYTES,R|W,SECONDS",
             Self::Alibaba => "DEVICE,R|W,OFFSET,BYTES,MICROSECONDS",
             Self::Tencent => "SECONDS,SECTOR,SECTORS,0|1,VOLUME, with 0 for a read and 1 for a write",
+            Self::Systor => "SECONDS,RESPONSE,R|W,LUN,OFFSET,BYTES",
+            Self::OracleGeneral => "binary records of 24 bytes: seconds, object, bytes, next access",
         }
     }
 }
@@ -174,7 +210,7 @@ impl FromStr for Format {
     }
 }
 
-/// Assumptions about a trace without direction or unit.
+/// Assumptions about a trace without direction or unit. Of a cache's trace the unit is the distance of its objects, at least 4 KiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Assume {
     /// Direction.

@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::binary::{self, Record, Vscsi};
 use super::compact::{self, Next, State};
-use super::detect::{BYTE_ORDER_MARK, detect, event};
+use super::detect::{BYTE_ORDER_MARK, detect, event, has_waits};
+use super::events::Events;
 use super::input::{FileRead, Input};
-use super::text::{Line, Rules};
+use super::text::{Line, Passed, Rules};
 use super::{Arrival, Format, Options, PLACE, TraceError};
 use crate::{Op, Request};
 use wane_units::Nanos;
@@ -39,6 +40,10 @@ pub struct Reader {
     number: u64,
     state: State,
     clock: Clock,
+    days: Days,
+    /// Sum of the waits of an iolog so far, in nanoseconds, and whether it holds any.
+    waited: u64,
+    has_waits: bool,
     steps: Steps,
     device: Option<u64>,
     over: bool,
@@ -49,8 +54,10 @@ pub struct Reader {
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     bad_lines: u64,
-    commands: u64,
+    /// Lines and records that are passed over, by [`Passed::ALL`].
+    passed: [u64; Passed::ALL.len()],
     empty: u64,
+    events: Events,
     /// Number of requests to other devices than the first one's.
     elsewhere: u64,
 }
@@ -85,6 +92,24 @@ impl Clock {
             }
         }
         self.last
+    }
+}
+
+/// Turns the time of day into a time that goes on at midnight. Times that go on anyway stay as they are.
+#[derive(Clone, Copy, Debug, Default)]
+struct Days {
+    last: u64,
+    passed: u64,
+}
+
+impl Days {
+    fn time(&mut self, at: u64) -> u64 {
+        // Requests come a little out of order, but never by half a day.
+        if self.last.saturating_sub(at) > Nanos::DAY.0 / 2 {
+            self.passed += Nanos::DAY.0;
+        }
+        self.last = at;
+        self.passed.saturating_add(at)
     }
 }
 
@@ -177,6 +202,7 @@ impl Reader {
         Ok(Self {
             vscsi: binary::vscsi_layout(&input.head).unwrap_or(binary::VSCSI_1),
             rules: Rules { format, assume: options.assume, event: event(format, &input.head) },
+            has_waits: has_waits(format, &input.head),
             name: input.name,
             bytes: input.bytes,
             read: input.read,
@@ -185,6 +211,8 @@ impl Reader {
             number: 0,
             state,
             clock: Clock::default(),
+            days: Days::default(),
+            waited: 0,
             steps: Steps::default(),
             device: None,
             over: false,
@@ -199,10 +227,17 @@ impl Reader {
         Self { stop, ..self }
     }
 
+    /// Whether its requests have no time of arrival. An iolog of version 2 has times if its first bytes, or what was read so far, hold a wait.
+    pub fn is_timeless(&self) -> bool {
+        self.format().is_timeless() || (self.format() == Format::FioIolog2 && !self.has_waits)
+    }
+
     /// A sentence that names it and says that its requests have no time of arrival; `None` if they have.
     pub fn timeless(&self) -> Option<String> {
         let format = self.format();
-        format.is_timeless().then(|| format!("{}: requests of format {format} have no time of arrival", self.name))
+        let but = if format == Format::FioIolog2 { " without a wait" } else { "" };
+        let told = || format!("{}: requests of format {format}{but} have no time of arrival", self.name);
+        self.is_timeless().then(told)
     }
 
     /// The format.
@@ -230,9 +265,19 @@ impl Reader {
                 self.rules.assume.block_bytes
             ));
         }
-        if matches!(self.rules.format, Format::Blkparse | Format::Blktrace) {
-            let event = if self.rules.event == b'D' { "issue (D)" } else { "queue (Q)" };
-            notes.push(format!("counts {event} events"));
+        if self.rules.format == Format::OracleGeneral {
+            let op = if self.rules.assume.op == Op::Read { "reads" } else { "writes" };
+            notes.push(format!(
+                "the format is a cache's and has no direction and no addresses: read as {op} of objects that begin at their number times {} \
+                 bytes (see --assume)",
+                binary::object_bytes(self.rules.assume)
+            ));
+        }
+        if self.rules.format == Format::Biosnoop {
+            notes.push("its times are those of completions".to_owned());
+        }
+        if matches!(self.rules.format, Format::Blkparse | Format::Blktrace | Format::Ftrace) {
+            notes.push(self.counts.events.told(self.rules.event));
         }
         let mut count = |count: u64, what: &str| {
             if count > 0 {
@@ -241,7 +286,9 @@ impl Reader {
         };
         count(self.clock.odd, "timestamps jump backwards or by more than 30 days; the one before is used");
         count(self.counts.bad_lines, "lines that do not parse were skipped");
-        count(self.counts.commands, "SCSI commands that move no data were skipped");
+        for ((_, what), passed) in Passed::ALL.iter().zip(self.counts.passed) {
+            count(passed, what);
+        }
         count(self.counts.empty, "requests of no length were skipped");
         count(
             self.counts.elsewhere,
@@ -262,41 +309,30 @@ impl Reader {
             if self.stop.load(Ordering::Relaxed) {
                 return Err(TraceError::Interrupted { name: self.name.clone() });
             }
-            let Arrival { at, device, mut request } = match self.rules.format {
-                Format::Vscsi | Format::Blktrace => match self.read_record()? {
-                    Record::Request(arrival) => arrival,
-                    Record::Ignored => continue,
-                    Record::Command => {
-                        self.counts.commands += 1;
-                        continue;
-                    }
-                    Record::End => return Ok(None),
-                    Record::Bad(reason) => {
-                        return Err(TraceError::Record { name: self.name.clone(), record: self.number, reason });
-                    }
-                },
+            let arrival = match self.rules.format {
                 Format::Compact => match self.read_compact()? {
                     Some(request) => Arrival { at: Some(request.at), device: 0, request },
                     None => return Ok(None),
                 },
+                format if format.is_binary() => match self.read_record()? {
+                    Record::End => return Ok(None),
+                    Record::Bad(reason) => {
+                        return Err(TraceError::Record { name: self.name.clone(), record: self.number, reason });
+                    }
+                    record => match self.counted_record(record) {
+                        Some(arrival) => arrival,
+                        None => continue,
+                    },
+                },
                 _ => match self.read_line()? {
-                    Some(Line::Request(arrival)) => arrival,
-                    Some(Line::Ignored) => continue,
-                    Some(Line::Command) => {
-                        self.counts.commands += 1;
-                        continue;
-                    }
-                    Some(Line::Bad) => {
-                        self.bad_line(self.rules.format.summary())?;
-                        continue;
-                    }
-                    Some(Line::Beyond) => {
-                        self.bad_line(PLACE)?;
-                        continue;
-                    }
                     None => return Ok(None),
+                    Some(line) => match self.counted_line(line)? {
+                        Some(arrival) => arrival,
+                        None => continue,
+                    },
                 },
             };
+            let Arrival { at, device, mut request } = arrival;
             request.at = self.clock.time(at);
             self.counts.elsewhere += u64::from(*self.device.get_or_insert(device) != device);
             if request.length == 0 && request.op != Op::Flush {
@@ -308,10 +344,50 @@ impl Reader {
         }
     }
 
+    /// The request of a record, which is counted either way.
+    fn counted_record(&mut self, record: Record) -> Option<Arrival> {
+        match record {
+            Record::Request(arrival) => {
+                self.counts.events.add(self.rules.event, arrival.request.length);
+                return Some(arrival);
+            }
+            Record::Left(event, bytes) => self.counts.events.add(event, bytes),
+            Record::Command => self.counts.passed[Passed::Command as usize] += 1,
+            Record::Ignored | Record::End | Record::Bad(_) => {}
+        }
+        None
+    }
+
+    /// The request of a line, which is counted either way.
+    fn counted_line(&mut self, line: Line) -> Result<Option<Arrival>, TraceError> {
+        match line {
+            Line::Request(arrival) => {
+                self.counts.events.add(self.rules.event, arrival.request.length);
+                let at = match self.rules.format {
+                    Format::FioIolog2 => Some(self.waited),
+                    Format::Biosnoop => arrival.at.map(|at| self.days.time(at)),
+                    _ => arrival.at,
+                };
+                return Ok(Some(Arrival { at, ..arrival }));
+            }
+            Line::Left(event, bytes) => self.counts.events.add(event, bytes),
+            Line::Wait(nanos) => {
+                self.waited = self.waited.saturating_add(nanos);
+                self.has_waits = true;
+            }
+            Line::Passed(reason) => self.counts.passed[reason as usize] += 1,
+            Line::Ignored => {}
+            Line::Bad => self.bad_line(self.rules.format.summary())?,
+            Line::Beyond => self.bad_line(PLACE)?,
+        }
+        Ok(None)
+    }
+
     fn read_record(&mut self) -> Result<Record, TraceError> {
         self.number += 1;
         let record = match self.rules.format {
             Format::Vscsi => binary::vscsi(&mut self.bytes, self.vscsi),
+            Format::OracleGeneral => binary::oracle(&mut self.bytes, self.rules.assume),
             _ => binary::blktrace(&mut self.bytes, self.rules.event),
         };
         record.map_err(|source| TraceError::Unreadable { name: self.name.clone(), source })

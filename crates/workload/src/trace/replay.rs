@@ -91,11 +91,11 @@ impl Tally {
 /// The trace does not parse.
 pub fn pace(reader: Reader, replay: Replay) -> Result<Option<Pace>, TraceError> {
     let mut tally = Tally::default();
-    let timeless = reader.format().is_timeless();
     for request in reader {
         tally.add(&request?, replay.page_bytes);
     }
-    Ok(tally.pace(replay.sample).filter(|_| !timeless))
+    // Without times all requests come at once, which is no pace.
+    Ok(tally.pace(replay.sample))
 }
 
 /// A trace as a [`Source`].
@@ -189,7 +189,6 @@ impl TraceSource {
     /// The same, with decoded traces of up to `held_max` requests held.
     pub(super) fn holding(reader: Reader, replay: Replay, held_max: u64) -> Result<Self, TraceError> {
         let name = reader.name().to_owned();
-        let timeless = reader.timeless();
         let unusable = |reason: String| TraceError::Unusable { name: name.clone(), reason };
         if replay.logical_pages == 0 || replay.page_bytes == 0 {
             return Err(unusable("it cannot be replayed on a drive without pages".to_owned()));
@@ -246,7 +245,7 @@ impl TraceSource {
             name,
             moved: true,
             writeless,
-            timeless,
+            timeless: reader.timeless(),
             notes: reader.notes(),
             coarse_times: reader.coarse_times(),
             tally,

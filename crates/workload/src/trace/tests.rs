@@ -1,3 +1,5 @@
+mod recorded;
+
 use super::*;
 use std::io::{Cursor, Write};
 
@@ -14,6 +16,27 @@ const SAMPLES: &[(Format, &str)] = &[
         "  8,0    1        1     0.000000000   123  Q   R 100 + 8 [cat]\n  8,0    1        2     0.000000001   123  D   R 100 + 8 \
          [cat]\n  8,0    1        3     0.500000001   123  D  WS 200 + 16 [cat]\n  8,0    1        4     0.6   123  C  WS 200 + 16 \
          [0]\nCPU0 (8,0):\n Reads Queued:           1,        4KiB\n",
+    ),
+    (
+        Format::Ftrace,
+        "# tracer: nop\n cat-123 [001] .... 12.000001: block_bio_queue: 8,0 R 100 + 8 [cat]\n cat-123 [001] .... 12.000002: block_rq_issue: 8,0 R 4096 \
+         () 100 + 8 be,0,4 [cat]\n kworker/1:1H-9 [001] d..1 12.500002: block_rq_issue: 8,0 WS 8192 () 200 + 16 [kworker/1:1H]\n",
+    ),
+    (
+        Format::Biosnoop,
+        "TIME(s)     COMM           PID     DISK      T SECTOR     BYTES  LAT(ms)\n0.000000    cat            123     sda       R 100        4096      \
+         0.25\n0.500000    a b            124     sda       W 200        8192      0.50\n",
+    ),
+    (
+        Format::Etw,
+        "BeginHeader\n  DiskRead,  TimeStamp,  Process Name ( PID),  ThreadID,  IrpPtr,  ByteOffset,  IOSize,  ElapsedTime,  DiskNum\nEndHeader\nOS \
+         Version: 6.0\n  DiskRead,  1000, cat.exe (12),  7, 0xfffffa80, 0x0000c800, 0x00001000,  9,  0, 0x060043\n  DiskWrite,  501000, cat.exe (12),  \
+         7, 0xfffffa80, 0x00019000, 0x00002000,  9,  0, 0x060043\n",
+    ),
+    (Format::Disksim, "1.5 0 100 8 1\n501.500000 0 200 16 0\n"),
+    (
+        Format::Systor,
+        "Timestamp,Response,IOType,LUN,Offset,Size\n1456135200.013118000,0.0008,R,4,51200,4096\n1456135200.513118000,0.001,W,4,102400,8192\n",
     ),
     (Format::Mqsim, "1000 0 100 8 1\n500001000 0 200 16 0\n"),
     (Format::CloudphysicsCsv, "version,time,op,size,lbn\n1,10,28,4096,100\n1,10.5,2a,8192,200\n"),
@@ -59,22 +82,22 @@ fn every_text_format_is_found_and_read() {
         let read: Vec<Request> =
             (&mut reader).collect::<Result<_, _>>().unwrap_or_else(|error| panic!("{format}: {error}"));
         let mut wanted = wanted();
-        if format.is_timeless() {
+        if reader.is_timeless() {
             wanted[1].at = 0;
         }
         if format == Format::Lis {
             wanted[0].op = Op::Write;
         }
         assert_eq!(read, wanted, "{format}");
-        assert_eq!(reader.notes().is_empty(), !matches!(format, Format::Lis | Format::Blkparse), "{format}");
+        let has_notes = matches!(format, Format::Lis | Format::Blkparse | Format::Ftrace | Format::Biosnoop);
+        assert_eq!(reader.notes().is_empty(), !has_notes, "{format}: {:?}", reader.notes());
     }
 }
 
 #[test]
 fn every_format_has_a_sample() {
     for format in Format::ALL {
-        let binary = matches!(format, Format::Compact | Format::Vscsi | Format::Blktrace);
-        assert!(binary || sample(*format).lines().count() >= 2, "{format}");
+        assert!(format.is_binary() || sample(*format).lines().count() >= 2, "{format}");
         assert_eq!(format.name().parse::<Format>().unwrap(), *format, "each name is one format's");
     }
 }
@@ -159,7 +182,7 @@ fn what_is_wrong_is_named_with_its_line() {
         ),
         (b"1 0 100 8 1\n2 0 100 8388609 0\n", "line 2: found '2 0 100 8388609 0', expected at most 4 GiB"),
         (b"1 0 100 8 2\n", "fits no known trace format"),
-        (b"fio version 3 iolog\n0 f jump 1 2\n", "line 2: found '0 f jump 1 2'"),
+        (b"fio version 3 iolog\n0 f write x 2\n", "line 2: found '0 f write x 2'"),
         (b"WANETRC1\x00", "record 1: it is cut off"),
     ];
     for (bytes, want) in table {
@@ -455,7 +478,7 @@ fn replay_some(bytes: &[u8]) {
 fn any_bytes_give_requests_or_a_sentence() {
     let mut stream = wane_sim::Streams::new(5).stream("fuzz");
     let mut samples: Vec<Vec<u8>> = SAMPLES.iter().map(|(_, text)| text.as_bytes().to_vec()).collect();
-    samples.extend([vscsi_sample(), blktrace_sample(), TRIMMING.as_bytes().to_vec()]);
+    samples.extend([vscsi_sample(), blktrace_sample(), recorded::oracle_sample(), TRIMMING.as_bytes().to_vec()]);
     let mut compact = Vec::new();
     write_requests(wanted().into_iter().map(Ok), &mut compact, Target::Compact).unwrap();
     samples.push(compact);

@@ -1,23 +1,59 @@
 //! Line formats. Parsing works on bytes and allocates nothing.
 
+mod linux;
+
 use wane_units::Fnv;
 
+use super::convert::WAIT_MIN;
+use super::events::Event;
 use super::{Arrival, Assume, Format, SECTOR, has_place};
 use crate::{Op, Request};
+
+pub(super) use linux::is_blkparse_event;
 
 /// The content of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Line {
     /// A request.
     Request(Arrival),
+    /// A request that does not count, since events of another kind do, and its bytes.
+    Left(Event, u64),
+    /// A pause before the next request, in nanoseconds.
+    Wait(u64),
     /// Nothing to replay: a header, another event, a summary.
     Ignored,
-    /// A SCSI command that neither moves nor frees data.
-    Command,
+    /// Nothing that can be replayed, but counted.
+    Passed(Passed),
     /// A request that does not fit on any drive.
     Beyond,
     /// A line that should parse but does not.
     Bad,
+}
+
+/// Reasons why a line is passed over and counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Passed {
+    /// A SCSI command that neither moves nor frees data.
+    Command,
+    /// A request that goes to no disk.
+    Diskless,
+    /// A request that neither reads nor writes, since nothing was answered.
+    Undirected,
+    /// An action of an iolog that fio passes over too.
+    Action,
+    /// A wait of an iolog that is too short for fio.
+    ShortWait,
+}
+
+impl Passed {
+    /// Every reason, in the order of its number, with what it counts.
+    pub(super) const ALL: [(Self, &'static str); 5] = [
+        (Self::Command, "SCSI commands that move no data were skipped"),
+        (Self::Diskless, "requests of no disk were skipped"),
+        (Self::Undirected, "requests that neither read nor write were skipped"),
+        (Self::Action, "lines with actions that are not replayed were passed over, as fio does"),
+        (Self::ShortWait, "waits of less than 100 us were passed over, as fio does"),
+    ];
 }
 
 /// How lines are read.
@@ -25,8 +61,8 @@ pub(super) enum Line {
 pub(super) struct Rules {
     pub(super) format: Format,
     pub(super) assume: Assume,
-    /// The event of blkparse that counts: `D`, or `Q` if there are none.
-    pub(super) event: u8,
+    /// The kind of events that counts.
+    pub(super) event: Event,
 }
 
 impl Rules {
@@ -40,7 +76,14 @@ impl Rules {
             Format::Mqsim | Format::Ssdsim => mqsim(line),
             Format::CloudphysicsCsv if number == 1 && line.starts_with(b"version") => return Line::Ignored,
             Format::CloudphysicsCsv => cloudphysics(line),
-            Format::Blkparse => return blkparse(line, self.event),
+            Format::Blkparse => return linux::blkparse(line, self.event),
+            Format::Ftrace => return linux::ftrace(line, self.event),
+            Format::Biosnoop => linux::biosnoop(line),
+            Format::Disksim => disksim(line),
+            Format::Etw => etw(line),
+            // Files of several hours are often joined, each with its header.
+            Format::Systor if line.starts_with(b"Timestamp") => return Line::Ignored,
+            Format::Systor => systor(line),
             Format::Fiu => fiu(line),
             Format::Lis => lis(line, self.assume),
             Format::FioIolog2 => return fio(line, Timed::No),
@@ -53,7 +96,7 @@ impl Rules {
             Format::Spc => spc(line),
             Format::Alibaba => alibaba(line),
             Format::Tencent => tencent(line),
-            Format::Compact | Format::Vscsi | Format::Blktrace => None,
+            Format::Compact | Format::Vscsi | Format::Blktrace | Format::OracleGeneral => None,
         };
         parsed.unwrap_or(Line::Bad)
     }
@@ -97,6 +140,13 @@ impl<'a> Iterator for Words<'a> {
     }
 }
 
+impl<'a> Words<'a> {
+    /// The rest of the fields, the last one first.
+    fn backward(self) -> impl Iterator<Item = &'a [u8]> {
+        self.0.rsplit(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
+    }
+}
+
 fn cells(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(|byte| *byte == b',').map(<[u8]>::trim_ascii)
 }
@@ -112,22 +162,27 @@ fn whole(text: &[u8]) -> Option<u64> {
     })
 }
 
-/// Parses seconds with a fraction into nanoseconds. Further digits are dropped.
-fn seconds(text: &[u8]) -> Option<u64> {
+/// A number of hexadecimal digits after `0x`.
+fn hexadecimal(text: &[u8]) -> Option<u64> {
+    let digits = text.strip_prefix(b"0x").or_else(|| text.strip_prefix(b"0X"))?;
+    u64::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+}
+
+/// Parses a number with a fraction as a whole number of its `digits`th decimal places. Further digits are dropped.
+fn decimal(text: &[u8], digits: u32) -> Option<u64> {
     let (whole_part, fraction) = match text.iter().position(|byte| *byte == b'.') {
         Some(point) => (&text[..point], &text[point + 1..]),
         None => (text, &b""[..]),
     };
-    let mut nanos = 0;
-    for digit in 0..9 {
-        let byte = fraction.get(digit).copied().unwrap_or(b'0');
-        if !byte.is_ascii_digit() {
-            return None;
-        }
-        nanos = nanos * 10 + u64::from(byte - b'0');
-    }
     fraction.iter().all(u8::is_ascii_digit).then_some(())?;
-    whole(whole_part)?.checked_mul(1_000_000_000)?.checked_add(nanos)
+    let places = (0..digits as usize).map(|place| fraction.get(place).copied().unwrap_or(b'0'));
+    let least = places.fold(0, |value, byte| value * 10 + u64::from(byte - b'0'));
+    whole(whole_part)?.checked_mul(10u64.pow(digits))?.checked_add(least)
+}
+
+/// Seconds with a fraction, in nanoseconds.
+fn seconds(text: &[u8]) -> Option<u64> {
+    decimal(text, 9)
 }
 
 fn mqsim(line: &[u8]) -> Option<Line> {
@@ -140,6 +195,17 @@ fn mqsim(line: &[u8]) -> Option<Line> {
         b"1" => Op::Read,
         _ => return None,
     };
+    words.next().is_none().then(|| request(Some(at), device, op, SECTOR, extent))
+}
+
+fn disksim(line: &[u8]) -> Option<Line> {
+    let mut words = Words(line);
+    let at = decimal(words.next()?, 6)?;
+    let device = whole(words.next()?)?;
+    let extent = [whole(words.next()?)?, whole(words.next()?)?];
+    // Hexadecimal; the lowest bit says that it is a read.
+    let flags = u32::from_str_radix(std::str::from_utf8(words.next()?).ok()?, 16).ok()?;
+    let op = if flags & 1 == 1 { Op::Read } else { Op::Write };
     words.next().is_none().then(|| request(Some(at), device, op, SECTOR, extent))
 }
 
@@ -164,62 +230,8 @@ fn cloudphysics(line: &[u8]) -> Option<Line> {
     Some(match (scsi(u32::from(opcode)), sector.checked_mul(SECTOR)) {
         (Some(op), Some(offset)) => request(Some(at), 0, op, 1, [offset, length]),
         (Some(_), None) => Line::Beyond,
-        (None, _) => Line::Command,
+        (None, _) => Line::Passed(Passed::Command),
     })
-}
-
-fn blkparse(line: &[u8], event: u8) -> Line {
-    // A line that is no event belongs to the summary after the events.
-    let mut words = Words(line);
-    let Some(name) = words.next().filter(|word| is_device(word)) else { return Line::Ignored };
-    let device = device(name);
-    let parsed = (|| {
-        whole(words.next()?)?;
-        whole(words.next()?)?;
-        let at = seconds(words.next()?)?;
-        whole(words.next()?)?;
-        let action = words.next()?;
-        if action != [event] {
-            return Some(Line::Ignored);
-        }
-        let rwbs = words.next()?;
-        let sector = match words.next() {
-            // Without an extent it is a flush, or moves nothing.
-            Some([b'[', ..]) | None if rwbs.starts_with(b"F") => return Some(flush(Some(at), device)),
-            Some([b'[', ..]) => return Some(Line::Ignored),
-            sector => whole(sector?)?,
-        };
-        let op = match rwbs {
-            [b'D', ..] => Op::Trim,
-            _ if rwbs.contains(&b'W') => Op::Write,
-            _ if rwbs.contains(&b'R') => Op::Read,
-            [b'F', ..] => return Some(flush(Some(at), device)),
-            _ => return Some(Line::Ignored),
-        };
-        match words.next()? {
-            b"+" => Some(request(Some(at), device, op, SECTOR, [sector, whole(words.next()?)?])),
-            // A pass-through command, which has its bytes in place of the extent.
-            [b'(' | b'[', ..] => Some(Line::Ignored),
-            _ => None,
-        }
-    })();
-    parsed.unwrap_or(Line::Bad)
-}
-
-/// `MAJOR,MINOR`.
-fn is_device(word: &[u8]) -> bool {
-    let comma = word.iter().position(|byte| *byte == b',');
-    comma.is_some_and(|at| whole(&word[..at]).is_some() && whole(&word[at + 1..]).is_some())
-}
-
-/// The action of a line of blkparse's text, if it is an event.
-pub(super) fn blkparse_action(line: &[u8]) -> Option<u8> {
-    let mut words = Words(line);
-    words.next().filter(|word| is_device(word))?;
-    match words.nth(4)? {
-        [action] => Some(*action),
-        _ => None,
-    }
 }
 
 fn fiu(line: &[u8]) -> Option<Line> {
@@ -267,16 +279,32 @@ fn fio(line: &[u8], timed: Timed) -> Line {
         };
         let device = device(words.next()?);
         let op = match words.next()? {
-            b"add" | b"open" | b"close" | b"wait" => return Some(Line::Ignored),
+            b"add" | b"open" | b"close" => return Some(Line::Ignored),
+            b"wait" if timed == Timed::No => return Some(wait(whole(words.next()?)?)),
             b"read" => Op::Read,
             b"write" => Op::Write,
             b"trim" => Op::Trim,
-            b"sync" | b"datasync" => return Some(flush(at, device)),
+            b"sync" | b"datasync" | b"syncfs" => return Some(flush(at, device)),
+            action if is_action(action) => return Some(Line::Passed(Passed::Action)),
             _ => return None,
         };
         Some(request(at, device, op, 1, [whole(words.next()?)?, whole(words.next()?)?]))
     })();
     parsed.unwrap_or(Line::Bad)
+}
+
+/// Microseconds to wait after the wait before.
+fn wait(micros: u64) -> Line {
+    match micros.checked_mul(1000) {
+        Some(_) if micros < WAIT_MIN => Line::Passed(Passed::ShortWait),
+        Some(nanos) => Line::Wait(nanos),
+        None => Line::Bad,
+    }
+}
+
+/// Whether a word may name an action, rather than be a number in the wrong column.
+fn is_action(word: &[u8]) -> bool {
+    word.iter().all(|byte| byte.is_ascii_alphabetic() || *byte == b'_')
 }
 
 fn msr(line: &[u8]) -> Option<Line> {
@@ -317,4 +345,45 @@ fn tencent(line: &[u8]) -> Option<Line> {
         _ => return None,
     };
     Some(request(Some(at), whole(cells.next()?)?, op, SECTOR, extent))
+}
+
+fn systor(line: &[u8]) -> Option<Line> {
+    let mut cells = cells(line);
+    let at = Some(seconds(cells.next()?)?);
+    let response = cells.next()?;
+    (response.is_empty() || seconds(response).is_some()).then_some(())?;
+    let kind = cells.next()?;
+    let device = whole(cells.next()?)?;
+    let extent = [whole(cells.next()?)?, whole(cells.next()?)?];
+    // The kind comes with the response, and is blank if there was none.
+    let op = if kind.is_empty() { None } else { Some(direction(kind)?) };
+    cells.next().is_none().then(|| match op {
+        Some(op) => request(at, device, op, 1, extent),
+        None => Line::Passed(Passed::Undirected),
+    })
+}
+
+/// A line of xperf's text. Lines of other events, and the columns between `BeginHeader` and `EndHeader`, are ignored.
+fn etw(line: &[u8]) -> Option<Line> {
+    let mut cells = cells(line);
+    let op = match cells.next()? {
+        b"DiskRead" => Op::Read,
+        b"DiskWrite" => Op::Write,
+        b"DiskFlush" => Op::Flush,
+        name => return name.first().is_some_and(u8::is_ascii_alphabetic).then_some(Line::Ignored),
+    };
+    let time = cells.next()?;
+    if time == b"TimeStamp" {
+        return Some(Line::Ignored);
+    }
+    let at = Some(whole(time)?.checked_mul(1000)?);
+    // The process and its thread, and in newer versions the processor, come before the address of the request in the system.
+    cells.find(|cell| hexadecimal(cell).is_some())?;
+    if op == Op::Flush {
+        cells.next()?;
+        return Some(flush(at, whole(cells.next()?)?));
+    }
+    let extent = [hexadecimal(cells.next()?)?, hexadecimal(cells.next()?)?];
+    cells.next()?;
+    Some(request(at, whole(cells.next()?)?, op, 1, extent))
 }
