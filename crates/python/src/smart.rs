@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 use pythonize::pythonize;
-use wane_smart::{Reading, doctor, latest_first, read};
+use wane_smart::{Reading, doctor, latest_first, read_named};
 
 use crate::error;
 
@@ -30,5 +30,5 @@ pub(crate) fn judge<'py>(py: Python<'py>, inputs: Vec<(String, Bound<'py, PyByte
 }
 
 fn of_one(name: &str, bytes: &Bound<'_, PyBytes>) -> PyResult<Vec<Reading>> {
-    read(bytes.as_bytes()).map_err(|error| error::smart(format!("{name}: {error}")))
+    read_named(name, bytes.as_bytes()).map_err(|error| error::smart(format!("{name}: {error}")))
 }

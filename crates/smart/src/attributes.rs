@@ -6,6 +6,8 @@
 //!
 //! A family is one entry of [`FAMILIES`] and one row of the test in `tests/attributes.rs`.
 
+use wane_units::excerpt;
+
 use crate::{Attribute, Quantity, Reading};
 
 const MIB_32: f64 = (32u64 << 20) as f64;
@@ -26,6 +28,9 @@ pub enum Take {
     Normalized,
     /// Percent used: 100 less the normalized value.
     NormalizedLeft,
+    /// Percent used: the normalized value, which rises on some of a family's drives and falls on others. The low word of the raw
+    /// value, in hundredths of a percent, says which.
+    EitherWay,
 }
 
 impl Take {
@@ -41,8 +46,38 @@ impl Take {
             Self::RawLeft => attribute.number().map(|raw| (100.0 - raw).max(0.0)),
             Self::Normalized => normalized,
             Self::NormalizedLeft => normalized.map(|value| (100.0 - value).max(0.0)),
+            Self::EitherWay => either_way(normalized?, (attribute.raw_bits? & 0xFFFF) as f64 / 100.0),
         }
     }
+}
+
+/// Points by which the raw percentage and the normalized one may differ.
+const NEAR_POINTS: f64 = 25.0;
+
+/// Percent used by a normalized value that rises or falls, and by the percentage of the raw value. Where it rises, the raw value is
+/// on some drives of another scale; where it falls, the raw value is finer. `None` if they do not fit.
+fn either_way(normalized: f64, raw: f64) -> Option<f64> {
+    let falling = (100.0 - normalized).max(0.0);
+    let (rises_by, falls_by) = ((normalized - raw).abs(), (falling - raw).abs());
+    if rises_by <= falls_by {
+        return (rises_by <= NEAR_POINTS || (normalized >= 100.0 && raw > 100.0)).then_some(normalized);
+    }
+    // Past its rating, the normalized value stays at its end.
+    (falls_by <= NEAR_POINTS || (falling >= 99.0 && raw > 100.0)).then_some(raw)
+}
+
+/// A raw value of 48 bits as smartctl prints it, of attributes whose upper bits it leaves out on most drives (drivedb.h,
+/// "DEFAULT").
+pub(crate) fn decoded(id: u8, bits: u64) -> String {
+    let shown = match id {
+        // The upper words count something else.
+        5 | 196 => bits & 0xFFFF,
+        9 | 240 => bits & 0xFF_FFFF,
+        // The upper words are the least and the most.
+        190 | 194 => bits & 0xFF,
+        _ => bits,
+    };
+    shown.to_string()
 }
 
 /// The meaning of an attribute: a quantity and how to take it, or `None` if it is not used.
@@ -77,7 +112,7 @@ pub struct Family {
 }
 
 use Quantity as Q;
-use Take::{Low16, Normalized, NormalizedLeft, Raw, RawLeft};
+use Take::{EitherWay, Low16, Normalized, NormalizedLeft, Raw, RawLeft};
 
 /// The meaning of a number on most drives. 241 and 242 are left out: their units differ.
 const COMMON: &[Rule] = &[
@@ -160,8 +195,9 @@ pub const FAMILIES: &[Family] = &[
             count(172, Q::EraseFails),
             count(173, Q::EraseCountMean),
             count(174, Q::UnsafeShutdowns),
-            // Counts up, from 1 on a new drive.
-            told(230, Q::PercentageUsed, Normalized),
+            // Counts up, from 1 on a new drive, on WDS...B0A; down, from 100, on SA510 and newer WD Green (smartmontools, issue
+            // 642).
+            told(230, Q::PercentageUsed, EitherWay),
             told(232, Q::Spare, Normalized),
             // TLC, and the pseudo-SLC below: both are writes to flash.
             told(233, Q::FlashWritten, Raw(GB)),
@@ -328,6 +364,21 @@ const NAMED: &[(&str, Quantity, f64)] = &[
     ("Host_Reads_MiB", Q::HostRead, (1u64 << 20) as f64),
 ];
 
+/// Attributes whose names in smartctl's database state that their normalized value is what is left of the drive's life, for
+/// drives in none of the families above.
+const LEFT: [&str; 10] = [
+    "Media_Wearout_Indicator",
+    "Wear_Leveling_Count",
+    "SSD_Life_Left",
+    "Remaining_Lifetime_Perc",
+    "Percent_Lifetime_Remain",
+    "Percent_Life_Remaining",
+    "Perc_Rated_Life_Remain",
+    "Remaining_Life",
+    "Lifetime_Left",
+    "Media_Life_Remaining",
+];
+
 /// Parts of names that show that an attribute does not have its usual meaning: on Barefoot drives 198 and 199 are what the host
 /// read and wrote.
 const OTHERWISE: [&str; 4] = ["Host_", "Read_Sectors", "Write_Sectors", "Initial_Bad_Block"];
@@ -369,7 +420,8 @@ pub(crate) fn understand(reading: &mut Reading) {
     for (id, rule) in COMMON.iter().filter(|(id, _)| !is_own(*id)) {
         let found = attributes.iter().find(|attribute| attribute.id == *id);
         if let (Some((quantity, take)), Some(attribute)) = (rule, found.filter(|found| !is_otherwise(found))) {
-            reading.know(*quantity, take.of(attribute), &format!("attribute {id}"));
+            let value = taken(&mut reading.not_understood, *take, attribute);
+            reading.know(*quantity, value, &format!("attribute {id}"));
         }
     }
     for attribute in &attributes {
@@ -380,12 +432,40 @@ pub(crate) fn understand(reading: &mut Reading) {
         if let Some((_, quantity, unit)) = named {
             let value = attribute.number().map(|raw| raw * unit);
             reading.know(*quantity, value, &format!("attribute {} ({})", attribute.id, attribute.name));
+        } else if let Some(left) = life_left(attribute).filter(|_| reading.is_rotating != Some(true)) {
+            let from = format!("attribute {} ({}), normalized", attribute.id, attribute.name);
+            reading.know(Q::PercentageUsed, Some(100.0 - left), &from);
         } else if is_otherwise(attribute) || !COMMON.iter().any(|(id, _)| *id == attribute.id) {
-            reading.not_understood.push(format!("attribute {} ({})", attribute.id, attribute.name));
+            reading.not_understood.push(in_words(attribute));
         }
     }
     reading.attributes = attributes;
     derive(reading);
+}
+
+/// An attribute in words.
+fn in_words(attribute: &Attribute) -> String {
+    let Attribute { id, name, .. } = attribute;
+    if name.is_empty() { format!("attribute {id}") } else { format!("attribute {id} ({name})") }
+}
+
+/// The value of an attribute; one that cannot be understood is added to a list.
+fn taken(not_understood: &mut Vec<String>, take: Take, attribute: &Attribute) -> Option<f64> {
+    let value = take.of(attribute);
+    if value.is_none() {
+        let normalized = attribute.value.map_or_else(String::new, |value| format!("value {value}, "));
+        not_understood.push(format!("{}: {normalized}raw \"{}\"", in_words(attribute), excerpt(&attribute.raw)));
+    }
+    value
+}
+
+/// Percent of the drive's life that is left, if an attribute's name says that it is. A normalized value of zero beside a raw value
+/// is of an attribute with another meaning, which smartctl's default names call so; a count of erases of zero was never counted.
+fn life_left(attribute: &Attribute) -> Option<f64> {
+    let left = attribute.value.filter(|left| *left <= 100 && LEFT.contains(&attribute.name.as_str()))?;
+    let is_count = attribute.name.ends_with("Count");
+    let is_believed = left > 0 || (!is_count && attribute.number() == Some(0.0));
+    is_believed.then_some(f64::from(left))
 }
 
 /// Adds a quantity that is the sum of several of a family's attributes.
@@ -394,7 +474,8 @@ fn sum(reading: &mut Reading, attributes: &[Attribute], own: &[Rule], quantity: 
     let mut from = Vec::new();
     for (id, rule) in own {
         let Some((_, take)) = rule.filter(|(told, _)| *told == quantity) else { continue };
-        let value = attributes.iter().find(|attribute| attribute.id == *id).and_then(|found| take.of(found));
+        let found = attributes.iter().find(|attribute| attribute.id == *id);
+        let value = found.and_then(|found| taken(&mut reading.not_understood, take, found));
         if let Some(value) = value {
             total = Some(total.unwrap_or(0.0) + value);
             from.push(id.to_string());
@@ -406,21 +487,38 @@ fn sum(reading: &mut Reading, attributes: &[Attribute], own: &[Rule], quantity: 
     reading.know(quantity, total, &format!("{plural} {}", from.join(" + ")));
 }
 
+/// Points by which a percentage that the drive rounds may differ from one that is computed.
+const FINER_POINTS: f64 = 5.0;
+
 /// Adds quantities that follow from others.
 fn derive(reading: &mut Reading) {
-    // Rated erases give the wear more finely than in whole percent, and beyond 100.
-    if let (Some(mean), Some(rated)) = (reading.get(Q::EraseCountMean), reading.get(Q::EraseCountRated))
-        && rated > 0.0
-    {
-        reading.known.remove(&Q::PercentageUsed);
-        let from = format!("mean erase count of {mean:.0} of {rated:.0} rated cycles");
-        reading.know(Q::PercentageUsed, Some(100.0 * mean / rated), &from);
-    }
+    rate(reading);
     let pages = (reading.get(Q::PagesForHost), reading.get(Q::PagesInBackground), reading.get(Q::HostWritten));
     if let (Some(host), Some(background), Some(written)) = pages
         && (host > 0.0 || background == 0.0)
     {
         let factor = if host > 0.0 { (host + background) / host } else { 1.0 };
         reading.know(Q::FlashWritten, Some(written * factor), "attributes 246 x (247 + 248) / 247");
+    }
+}
+
+/// Adds the wear by mean and rated erases.
+fn rate(reading: &mut Reading) {
+    // Rated erases give the wear more finely than in whole percent, and beyond 100.
+    if let (Some(mean), Some(rated)) = (reading.get(Q::EraseCountMean), reading.get(Q::EraseCountRated))
+        && rated > 0.0
+    {
+        let finer = 100.0 * mean / rated;
+        // What the drive itself reports by a standard stands, if the two do not agree.
+        let own = reading.known.get(&Q::PercentageUsed).filter(|known| !known.from.starts_with("attribute"));
+        if let Some(own) = own.filter(|own| own.value < 100.0 && (own.value - finer).abs() > FINER_POINTS) {
+            let said =
+                format!("the wear is {} % by {}, and {finer:.1} % by mean and rated erases", own.value, own.from);
+            reading.contradictions.push(said);
+            return;
+        }
+        reading.known.remove(&Q::PercentageUsed);
+        let from = format!("mean erase count of {mean:.0} of {rated:.0} rated cycles");
+        reading.know(Q::PercentageUsed, Some(finer), &from);
     }
 }

@@ -138,17 +138,76 @@ quantities! {
     Capacity, "capacity_bytes", Gauge;
 }
 
+/// Bytes that no drive moves in its life: 10^19 are twenty years at 16 GB/s, the whole of a PCIe 5 link of four lanes.
+const BYTES_MAX: f64 = 1e19;
+
+/// Hours that no drive has run: 114 years.
+const HOURS_MAX: f64 = 1e6;
+
+/// Commands and flash pages that no drive served in its life: [`BYTES_MAX`] in blocks of 512 bytes.
+const COMMANDS_MAX: f64 = BYTES_MAX / 512.0;
+
+/// Events that no drive counted: one in each microsecond of a hundred years.
+const EVENTS_MAX: f64 = 3.2e15;
+
+/// Erases that no block endures: ten times the best cells of one bit.
+const ERASES_MAX: f64 = 1e6;
+
+/// Fields of these bits that are all ones are not filled.
+const ALL_ONES: [f64; 2] = [u32::MAX as f64, 0xFFFF_FFFF_FFFFu64 as f64];
+
 impl Quantity {
-    /// Whether a drive can have this value: a percentage is never 255, and no drive has 65,535 degrees.
+    /// Whether a drive can have this value: a percentage is never 255, no drive has 65,535 degrees, and none wrote 2^128 - 1
+    /// units.
     pub fn allows(self, value: f64) -> bool {
         let range = match self {
             Self::Spare | Self::SpareThreshold => 0.0..=100.0,
             // Drives outlive their rating, but not a thousandfold.
             Self::PercentageUsed => 0.0..=100_000.0,
             Self::Temperature | Self::TemperatureWarning | Self::TemperatureCritical => -100.0..=300.0,
-            _ => 0.0..=f64::MAX,
+            Self::HostWritten | Self::HostRead | Self::FlashWritten => 0.0..=BYTES_MAX,
+            // Flash is read far more than it is asked for: to correct, to verify and to move.
+            Self::FlashRead => 0.0..=100.0 * BYTES_MAX,
+            Self::PagesForHost | Self::PagesInBackground | Self::HostWrites | Self::HostReads => 0.0..=COMMANDS_MAX,
+            Self::PowerOnHours => 0.0..=HOURS_MAX,
+            Self::EraseCountMin | Self::EraseCountMean | Self::EraseCountMax | Self::EraseCountRated => {
+                0.0..=ERASES_MAX
+            }
+            Self::EnduranceEstimate | Self::Capacity => 0.0..=f64::MAX,
+            _ => 0.0..=EVENTS_MAX,
         };
-        range.contains(&value)
+        range.contains(&value) && !(self.is_error() && ALL_ONES.contains(&value))
+    }
+
+    /// Whether it counts errors.
+    pub fn is_error(self) -> bool {
+        matches!(
+            self,
+            Self::MediaErrors
+                | Self::UncorrectableReads
+                | Self::OfflineUncorrectable
+                | Self::Pending
+                | Self::Reallocated
+                | Self::EndToEndErrors
+                | Self::ErrorLogEntries
+                | Self::LinkErrors
+                | Self::ProgramFails
+                | Self::EraseFails
+        )
+    }
+
+    /// Whether two sources cannot both be right. Counts are read one after the other, and are rounded to different units.
+    pub(crate) fn disagrees(self, one: f64, other: f64) -> bool {
+        let (less, more) = (one.min(other), one.max(other));
+        match self {
+            // What a drive calls a media error differs, but not whether there are any.
+            Self::MediaErrors | Self::UncorrectableReads => less == 0.0 && more > 0.0,
+            Self::PercentageUsed => more - less > 10.0,
+            Self::Spare => more - less > 10.0,
+            Self::PowerOnHours => more - less > 100.0 && more > 1.2 * less,
+            Self::HostWritten | Self::HostRead => more - less > 1e10 && more > 1.5 * less,
+            _ => false,
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::assumed::{AVAILABLE_SPARE_THRESHOLD_PERCENT, DAY_0_UNIX_SECONDS};
+use crate::numbers::amount;
 use crate::time::DAY_SECONDS;
 use crate::{HealthRecord, Identity, Quantity};
 
@@ -22,10 +23,25 @@ pub enum Source {
     SmartctlText,
     /// `nvme smart-log -o json`.
     NvmeJson,
+    /// `nvme smart-log`'s text.
+    NvmeText,
+    /// smartd's log of attributes.
+    Attrlog,
+    /// Metrics of Prometheus's smartctl_exporter.
+    Exporter,
+    /// `nvme intel smart-log-add -o json`.
+    IntelPage,
     /// OCP's log page C0h, as its 512 bytes or as `nvme ocp smart-add-log -o json`.
     OcpPage,
     /// A simulated drive itself.
     Simulated,
+}
+
+impl Source {
+    /// Whether it is a page that lacks the drive's names and the time, and adds to the record given before it.
+    pub const fn is_page(self) -> bool {
+        matches!(self, Self::OcpPage | Self::IntelPage)
+    }
 }
 
 /// Protocol of the drive.
@@ -88,15 +104,15 @@ pub struct Attribute {
 }
 
 impl Attribute {
-    /// The first number of the raw value, as decoded by smartctl: "24 (Min/Max 18/47)" is 24, and "0x0156" 342.
+    /// The first number of the raw value, as decoded by smartctl: "24 (Min/Max 18/47)" is 24, and "0x0156" 342. `None` if it is
+    /// several numbers, each of another meaning.
     pub fn number(&self) -> Option<f64> {
-        let text = self.raw.trim_start();
-        if let Some(digits) = text.strip_prefix("0x") {
-            let end = digits.find(|letter: char| !letter.is_ascii_hexdigit()).unwrap_or(digits.len());
-            return u64::from_str_radix(&digits[..end], 16).ok().map(|value| value as f64);
+        let words: Vec<&str> = self.raw.split_whitespace().collect();
+        let numbers: Option<Vec<u64>> = words.iter().map(|word| word.parse().ok()).collect();
+        if let Some((last, before)) = numbers.as_deref().and_then(<[u64]>::split_last) {
+            return before.iter().all(|number| *number == 0).then_some(*last as f64);
         }
-        let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
-        text[..end].parse::<u64>().ok().map(|value| value as f64)
+        amount(words.first()?).filter(|told| !told.is_cut()).map(|told| told.value)
     }
 }
 
@@ -115,6 +131,9 @@ pub struct Reading {
     pub family: Option<String>,
     /// Its serial number.
     pub serial: Option<String>,
+    /// The machine's name for it, which tells drives apart that have no serial number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
     /// Its firmware.
     pub firmware: Option<String>,
     /// Time of the report, in seconds of the Unix clock.
@@ -127,6 +146,12 @@ pub struct Reading {
     pub attributes: Vec<Attribute>,
     /// Reported values that are not understood, by name.
     pub not_understood: Vec<String>,
+    /// Values that contradict each other, in words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub contradictions: Vec<String>,
+    /// Entries of ATA's error log, of those that are kept, that are of data that could not be read.
+    #[serde(skip)]
+    pub logged_uncorrectable: u32,
     /// The whole record, if the drive is simulated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub simulated: Option<HealthRecord>,
@@ -142,12 +167,15 @@ impl Reading {
             model: None,
             family: None,
             serial: None,
+            device: None,
             firmware: None,
             unix_seconds: None,
             is_passed: None,
             known: BTreeMap::new(),
             attributes: Vec::new(),
             not_understood: Vec::new(),
+            contradictions: Vec::new(),
+            logged_uncorrectable: 0,
             simulated: None,
         }
     }
@@ -157,14 +185,26 @@ impl Reading {
         self.known.get(&quantity).map(|known| known.value)
     }
 
-    /// Adds a value, unless a better source gave the quantity before. A value that no drive can have is listed as not understood.
+    /// Adds a value, unless a better source gave the quantity before. Of two counts of errors that differ the greater stays. A value
+    /// that no drive can have is listed as not understood, and two that cannot both be right as a contradiction.
     pub fn know(&mut self, quantity: Quantity, value: Option<f64>, from: &str) {
-        match value {
-            Some(value) if quantity.allows(value) => {
-                self.known.entry(quantity).or_insert_with(|| Known { value, from: from.to_owned() });
+        let Some(value) = value else { return };
+        if !quantity.allows(value) {
+            self.not_understood.push(format!("{from}: {value} is not possible"));
+            return;
+        }
+        let new = Known { value, from: from.to_owned() };
+        let Some(before) = self.known.get(&quantity).cloned() else {
+            self.known.insert(quantity, new);
+            return;
+        };
+        // A simulated drive knows its state more exactly than its pages do.
+        if self.simulated.is_none() && quantity.disagrees(before.value, value) {
+            let key = quantity.key();
+            self.contradictions.push(format!("{key} is {} by {}, and {value} by {from}", before.value, before.from));
+            if quantity.is_error() && value > before.value {
+                self.known.insert(quantity, new);
             }
-            Some(value) => self.not_understood.push(format!("{from}: {value} is not possible")),
-            None => {}
         }
     }
 

@@ -138,7 +138,7 @@ def _readings(file: Path) -> list[dict[str, Any]]:
     # An OCP page has no name and no time: it belongs to the record before it.
     records: list[dict[str, Any]] = []
     for reading in readings:
-        if reading["source"] == "ocp-page" and records:
+        if reading["source"] in ("ocp-page", "intel-page") and records:
             records[-1]["known"] = {**reading["known"], **records[-1]["known"]}
         else:
             records.append(reading)

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use wane_smart::doctor::{Judgement, judge};
-use wane_smart::{Reading, latest_first, read};
+use wane_smart::{Reading, latest_first, read_named};
 use wane_units::{Bytes, excerpt_path};
 
 use crate::DONE;
@@ -83,7 +83,7 @@ fn readings_of(file: &Path) -> Result<Vec<Reading>, Failure> {
         let most = Bytes(INPUT_BYTES_MAX);
         return Err(Failure::wrong(format!("{name}: has more than {most}, allowed are at most {most} of records")));
     }
-    read(&bytes).map_err(|error| Failure::wrong(format!("{name}: {error}")))
+    read_named(&name, &bytes).map_err(|error| Failure::wrong(format!("{name}: {error}")))
 }
 
 /// The last verdicts of each drive.

@@ -7,7 +7,7 @@ use wane_units::excerpt;
 
 use super::{DoctorError, Records};
 use crate::quantity::Kind;
-use crate::reading::{Reading, Source};
+use crate::reading::Reading;
 use crate::time::{DAY_SECONDS, iso_day};
 use crate::{Quantity, Quantity as Q};
 
@@ -49,8 +49,11 @@ pub(super) struct History {
 impl History {
     pub(super) fn of(given: Vec<Reading>) -> Result<Self, DoctorError> {
         let mut readings = with_pages(given);
-        same(&readings, "serial numbers", |reading| reading.serial.as_deref())?;
-        same(&readings, "models", |reading| reading.model.as_deref())?;
+        same(&readings, "serial numbers", |reading| reading.serial.as_deref(), plain)?;
+        same(&readings, "models", |reading| reading.model.as_deref(), plain)?;
+        // A serial number tells more than a machine's name for a drive, which may change.
+        let is_nameless = readings.iter().any(|reading| reading.serial.is_none());
+        same(&readings, "devices", |reading| reading.device.as_deref().filter(|_| is_nameless), device)?;
         // The latest record is given first; records without a time keep that order.
         readings.reverse();
         let timed = readings.iter().all(|reading| reading.unix_seconds.is_some());
@@ -168,11 +171,11 @@ fn state(readings: &[Reading]) -> (Reading, Vec<Quantity>) {
     (state, earlier)
 }
 
-/// Merges pages of OCP, which have neither time nor hours, into the record after which they were given.
+/// Merges pages, such as OCP's, which have neither time nor hours, into the record after which they were given.
 fn with_pages(given: Vec<Reading>) -> Vec<Reading> {
     let (mut readings, mut early): (Vec<Reading>, Vec<Reading>) = (Vec::new(), Vec::new());
     for reading in given {
-        if reading.source != Source::OcpPage {
+        if !reading.source.is_page() {
             readings.push(reading);
         } else if let Some(before) = readings.last_mut() {
             add(before, reading);
@@ -192,14 +195,32 @@ fn add(reading: &mut Reading, page: Reading) {
     reading.not_understood.extend(page.not_understood);
 }
 
-/// Checks that all records have the same name.
-fn same(readings: &[Reading], what: &'static str, name: impl Fn(&Reading) -> Option<&str>) -> Result<(), DoctorError> {
+/// Checks that all records have the same name, in a form in which names of one drive are equal.
+fn same(
+    readings: &[Reading],
+    what: &'static str,
+    name: impl Fn(&Reading) -> Option<&str>,
+    form: fn(&str) -> String,
+) -> Result<(), DoctorError> {
     let mut names = readings.iter().filter_map(&name);
     let Some(one) = names.next() else { return Ok(()) };
-    match names.find(|other| *other != one) {
+    match names.find(|other| *other != one && form(other) != form(one)) {
         Some(other) => {
             Err(DoctorError::TwoDrives { what, one: excerpt(one).to_string(), other: excerpt(other).to_string() })
         }
         None => Ok(()),
     }
+}
+
+/// A name as smartd writes it, with underscores for other signs.
+fn plain(name: &str) -> String {
+    name.replace(|letter: char| !letter.is_alphanumeric(), "_")
+}
+
+/// A device without its folder; of NVMe the controller's number, since /dev/nvme0, nvme0n1 and ng0n1 are one drive.
+fn device(name: &str) -> String {
+    let name = name.strip_prefix("/dev/").unwrap_or(name);
+    let Some(rest) = name.strip_prefix("nvme").or_else(|| name.strip_prefix("ng")) else { return name.to_owned() };
+    let number: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    format!("nvme{number}")
 }

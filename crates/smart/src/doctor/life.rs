@@ -54,7 +54,8 @@ pub struct Life {
 }
 
 impl Life {
-    pub(super) fn of(history: &History, writes: &Writes) -> Self {
+    /// A drive that fails has no forecast: wear is not what ends it.
+    pub(super) fn of(history: &History, writes: &Writes, is_failing: bool) -> Self {
         let last = history.state();
         let step = step(last);
         let mut life = Self {
@@ -66,8 +67,18 @@ impl Life {
             host_terabytes_left: None,
             basis: String::new(),
         };
+        if is_failing {
+            life.basis = "the drive fails or is beyond its own limits".to_owned();
+            return life;
+        }
         let Some(wear) = life.wear_percent else {
-            life.basis = "the drive does not report its wear".to_owned();
+            let is_doubted = last.contradictions.iter().any(|said| said.starts_with("wear of "));
+            let why = if is_doubted {
+                "the wear that the drive reports is not believed"
+            } else {
+                "the drive does not report its wear"
+            };
+            life.basis = why.to_owned();
             return life;
         };
         let rate = history.rate_of_gauge(Q::PercentageUsed);
@@ -148,9 +159,14 @@ fn step(reading: &Reading) -> f64 {
         return 0.0;
     }
     match reading.get(Q::EraseCountRated) {
-        Some(rated) if rated > 0.0 && reading.get(Q::EraseCountMean).is_some() => RATED / rated,
+        Some(rated) if rated > 0.0 && is_by_erases(reading) => RATED / rated,
         _ => 1.0,
     }
+}
+
+/// Whether the wear is computed from mean and rated erases.
+pub(super) fn is_by_erases(reading: &Reading) -> bool {
+    reading.known.get(&Q::PercentageUsed).is_some_and(|known| known.from.starts_with("mean erase count"))
 }
 
 /// Growth of the wear in percent a day.

@@ -4,6 +4,7 @@
 //! grow: a sector lost three years ago does not make a drive ill for ever. A value that was not reported gives no finding, and is
 //! never taken for zero.
 
+mod counts;
 mod history;
 mod life;
 mod rules;
@@ -155,7 +156,7 @@ pub fn judge(readings: Vec<Reading>) -> Result<Judgement, DoctorError> {
     let history = History::of(readings)?;
     let last = history.last();
     let writes = Writes::of(&history);
-    let life = Life::of(&history, &writes);
+    let life = Life::of(&history, &writes, rules::is_failing(&history));
     let findings = rules::findings(&history, &writes, &life);
     let worst = findings.iter().map(|finding| finding.verdict).max();
     debug_assert_eq!(worst, findings.first().map(|finding| finding.verdict), "the worst finding is told first");

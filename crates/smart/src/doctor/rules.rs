@@ -1,18 +1,19 @@
 //! The rules. Each gives at most one finding, and none if the values that it needs were not reported.
 
-use super::history::{Clock, History};
-use super::life::Life;
-use super::told::{count, one_digit, whole};
+use super::counts::{COUNTERS, counted};
+use super::history::History;
+use super::life::{Life, is_by_erases};
+use super::told::{count, whole};
 use super::writes::Writes;
 use super::{Finding, Verdict};
 use crate::Quantity as Q;
+use crate::Reading;
 use crate::reading::{Failed, Protocol};
 use crate::time::{DAY_SECONDS, parse_iso_day};
 
 const NVME: &str = "NVM Express Base Specification, log page 02h";
 const ACS: &str = "ATA Command Set 4, SMART RETURN STATUS and the attributes' thresholds";
 const SPARE: &str = "the drive's threshold, as in NVMe's log page 02h; warning from ten points above by wane";
-const OWN: &str = "wane: a count that stands still is history, one that grows is a sign";
 const WEAR: &str = "the rating, as NVMe's Percentage Used has it: 100 is no failure; notice from 80 by wane";
 const HEAT: &str = "the drive's own limits; else wane: data sheets allow 70 degrees, of disks 60";
 
@@ -31,6 +32,14 @@ const SPARE_MARGIN: f64 = 10.0;
 const CELSIUS_MAX: f64 = 70.0;
 const CELSIUS_MAX_DISK: f64 = 60.0;
 
+const FAILS: &str = "the drive's own assessment is that it fails";
+
+/// Where vendors set the bit of degraded reliability for the rating.
+const RATING: &str = "smartmontools, issue 537: Samsung's PM9A1 sets bit 2 of the critical warning at 100 % used";
+
+/// NVMe's critical warning with only the bit "reliability degraded".
+const DEGRADED: u64 = 4;
+
 /// Bits of NVMe's critical warning.
 const WARNINGS: [(u8, Verdict, &str); 6] = [
     (0, Verdict::Failing, "spare below its threshold"),
@@ -39,42 +48,6 @@ const WARNINGS: [(u8, Verdict, &str); 6] = [
     (3, Verdict::Failing, "read-only"),
     (4, Verdict::Warning, "the backup of volatile memory failed"),
     (5, Verdict::Warning, "the persistent memory region is unreliable"),
-];
-
-/// Counters of one kind of trouble.
-struct Counters {
-    rule: &'static str,
-    of: &'static [(Q, &'static str)],
-    /// The verdict if one of them grows.
-    grows: Verdict,
-}
-
-const COUNTERS: [Counters; 4] = [
-    Counters {
-        rule: "media-errors",
-        of: &[
-            (Q::MediaErrors, "media errors"),
-            (Q::UncorrectableReads, "uncorrectable reads"),
-            (Q::EndToEndErrors, "end-to-end errors"),
-        ],
-        grows: Verdict::Warning,
-    },
-    Counters {
-        rule: "retired",
-        of: &[
-            (Q::Reallocated, "reallocated sectors"),
-            (Q::BadBlocksGrown, "blocks gone bad"),
-            (Q::ProgramFails, "failed programs"),
-            (Q::EraseFails, "failed erases"),
-        ],
-        grows: Verdict::Notice,
-    },
-    Counters {
-        rule: "resets",
-        of: &[(Q::Resets, "resets"), (Q::Timeouts, "command timeouts")],
-        grows: Verdict::Warning,
-    },
-    Counters { rule: "link", of: &[(Q::LinkErrors, "link errors")], grows: Verdict::Notice },
 ];
 
 /// Findings of all rules, sorted by verdict.
@@ -92,6 +65,7 @@ pub(super) fn findings(history: &History, writes: &Writes, life: &Life) -> Vec<F
         amplification(writes),
         own_writes(writes),
         fallen(history),
+        contradictions(history),
         earlier(history),
     ];
     let counted = COUNTERS.iter().filter_map(|counters| counted(history, counters));
@@ -101,7 +75,13 @@ pub(super) fn findings(history: &History, writes: &Writes, life: &Life) -> Vec<F
     findings
 }
 
-fn finding(rule: &'static str, verdict: Verdict, reason: String, source: &'static str) -> Option<Finding> {
+/// Whether the drive itself says that it fails, or that it is below its own limits.
+pub(super) fn is_failing(history: &History) -> bool {
+    let said = [assessment(history), thresholds(history), spare(history)];
+    said.into_iter().flatten().any(|finding| finding.verdict == Verdict::Failing)
+}
+
+pub(super) fn finding(rule: &'static str, verdict: Verdict, reason: String, source: &'static str) -> Option<Finding> {
     Some(Finding { rule, verdict, reason, source })
 }
 
@@ -111,18 +91,19 @@ fn assessment(history: &History) -> Option<Finding> {
     let last = if is_told { last } else { before };
     let warning = last.get(Q::CriticalWarning).map(|bits| bits as u64);
     if let Some(bits) = warning.filter(|bits| *bits > 0) {
+        if let Some(reason) = is_rating(before, bits) {
+            return finding("assessment", Verdict::Warning, reason, RATING);
+        }
         let set = || WARNINGS.iter().filter(|(bit, ..)| bits >> bit & 1 == 1);
         let verdict = set().map(|(_, verdict, _)| *verdict).max().unwrap_or(Verdict::Warning);
         let words: Vec<&str> = set().map(|(.., words)| *words).collect();
         let words = if words.is_empty() { format!("bits that are not known, {bits:#04x}") } else { words.join(", ") };
-        return finding("assessment", verdict, format!("the drive warns: {words}"), NVME);
+        let who = if last.is_passed == Some(false) { FAILS } else { "the drive warns" };
+        return finding("assessment", verdict, format!("{who}: {words}"), NVME);
     }
     let source = if last.protocol == Some(Protocol::Nvme) { NVME } else { ACS };
     match (last.is_passed, warning) {
-        (Some(false), _) => {
-            let reason = "the drive's own assessment is that it fails".to_owned();
-            finding("assessment", Verdict::Failing, reason, source)
-        }
+        (Some(false), _) => finding("assessment", Verdict::Failing, FAILS.to_owned(), source),
         (Some(true), _) | (None, Some(_)) => {
             let reason = "the drive's own assessment is that it is well".to_owned();
             finding("assessment", Verdict::Good, reason, source)
@@ -131,6 +112,33 @@ fn assessment(history: &History) -> Option<Finding> {
             finding("assessment", Verdict::Unknown, "no assessment by the drive was reported".to_owned(), source)
         }
     }
+}
+
+/// Why a drive that says "reliability degraded" says it for its rating alone: some vendors set the bit at 100 % used. The drive
+/// then has no error, and its spare.
+fn is_rating(drive: &Reading, bits: u64) -> Option<String> {
+    let used = drive.get(Q::PercentageUsed).filter(|used| *used >= WEAR_RATED && bits == DEGRADED)?;
+    drive.get(Q::MediaErrors).filter(|errors| *errors == 0.0)?;
+    let spare = drive.get(Q::Spare)?;
+    (spare > drive.get(Q::SpareThreshold).unwrap_or(0.0) + SPARE_MARGIN).then(|| {
+        format!(
+            "the drive says \"reliability degraded\" at {} % of its rated wear, with no media error and {} % of its spare: its \
+             vendor sets this for the rating; plan to replace it",
+            whole(used),
+            whole(spare)
+        )
+    })
+}
+
+/// What the values of the last record that contradict each other say.
+fn contradictions(history: &History) -> Option<Finding> {
+    let said = &history.last().contradictions;
+    let first = said.first()?;
+    let reason = match said.len() {
+        1 => first.clone(),
+        many => format!("{first}; and {} more: {}", many - 1, said[1..].join("; ")),
+    };
+    finding("contradictions", Verdict::Notice, reason, "wane: of two values that cannot both be right, one is wrong")
 }
 
 fn thresholds(history: &History) -> Option<Finding> {
@@ -160,7 +168,7 @@ fn thresholds(history: &History) -> Option<Finding> {
 
 fn wear(history: &History, life: &Life) -> Option<Finding> {
     let (last, used) = (history.state(), life.wear_percent?);
-    let of = match last.get(Q::EraseCountRated).filter(|_| last.get(Q::EraseCountMean).is_some()) {
+    let of = match last.get(Q::EraseCountRated).filter(|_| is_by_erases(last)) {
         Some(rated) => format!("{} % of {} rated cycles are used", used.round(), count(rated)),
         None => format!("{} % of the rated wear is used", whole(used)),
     };
@@ -356,62 +364,4 @@ fn earlier(history: &History) -> Option<Finding> {
     let day = day.map_or_else(String::new, |day| format!(", on {day}"));
     let reason = format!("the last record does not report {}{more}: {judged}{day}", quantity.key());
     finding("told-less", Verdict::Notice, reason, "wane: a drive that reported a value once reports it always")
-}
-
-/// The time between the records, in words.
-fn since(history: &History) -> String {
-    match (history.clock, history.days()) {
-        (Clock::Calendar, Some(days)) => format!("in {} days", one_digit(days)),
-        (Clock::PowerOn, Some(days)) => format!("in {} hours under power", count(days * 24.0)),
-        _ => "between the records".to_owned(),
-    }
-}
-
-fn counted(history: &History, counters: &Counters) -> Option<Finding> {
-    let last = history.state();
-    let mut worst = None;
-    let mut reasons = Vec::new();
-    for (quantity, words) in counters.of {
-        let Some(total) = last.get(*quantity) else { continue };
-        let rate = history.rate(*quantity);
-        let (verdict, reason) = match rate {
-            _ if total == 0.0 => (Verdict::Good, format!("no {words}")),
-            None => (
-                Verdict::Notice,
-                format!("{words}: {} over the life; an earlier record shows whether they grow", count(total)),
-            ),
-            Some(rate) if rate.increase == 0.0 => {
-                (Verdict::Good, format!("{words}: {} over the life, none of them {}", count(total), since(history)))
-            }
-            Some(rate) => {
-                let per_day = rate.per_day.map_or_else(String::new, |per_day| format!(", {per_day:.3} a day"));
-                let grown = format!(
-                    "{words}: {} more {}{per_day}, {} over the life",
-                    count(rate.increase),
-                    since(history),
-                    count(total)
-                );
-                // Disks that begin to replace sectors continue to do so; flash retires blocks as it ages.
-                let is_disk = *quantity == Q::Reallocated && last.is_rotating == Some(true);
-                (if is_disk { Verdict::Warning } else { counters.grows }, grown + faster(history, *quantity))
-            }
-        };
-        worst = worst.max(Some(verdict));
-        reasons.push((verdict, reason));
-    }
-    let worst = worst?;
-    // Only the reasons of the worst verdict are listed.
-    let told = reasons.into_iter().filter(|(verdict, _)| *verdict == worst).map(|(_, reason)| reason);
-    finding(counters.rule, worst, told.collect::<Vec<_>>().join("; "), OWN)
-}
-
-/// Whether the second half of the time has at least twice as many as the first, and at least three.
-fn faster(history: &History, quantity: Q) -> &'static str {
-    let told: Vec<(f64, f64)> =
-        history.readings().iter().filter_map(|reading| Some((history.day(reading)?, reading.get(quantity)?))).collect();
-    let (Some(first), Some(last)) = (told.first(), told.last()) else { return "" };
-    let middle = (first.0 + last.0) / 2.0;
-    let Some(half) = told.iter().rev().find(|(day, _)| *day <= middle) else { return "" };
-    let (early, late) = (half.1 - first.1, last.1 - half.1);
-    if told.len() >= 4 && late >= 3.0 && late >= 2.0 * early { ", and faster than before" } else { "" }
 }

@@ -1,20 +1,28 @@
 //! Reads other tools' output about a drive. The kind of input is recognized by its content.
 
+mod attrlog;
+mod exporter;
+mod field;
+mod gron;
+mod intel_json;
+mod json;
+mod lines;
 mod nvme_json;
+mod nvme_text;
 mod ocp_json;
 mod pages;
+mod refusal;
 mod smartctl_json;
 mod smartctl_text;
+mod yaml;
 
 use std::borrow::Cow;
 use std::io::Read;
 
 use flate2::read::MultiGzDecoder;
-use serde_json::Value;
 use wane_units::Bytes;
 
-use crate::reading::Source;
-use crate::{LogError, PAGE_BYTES, Reading};
+use crate::{LogError, PAGE_BYTES, Reading, consistency};
 
 /// Why an input cannot be read as a drive's record.
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +34,9 @@ pub enum ReadError {
     /// It begins like JSON and is not JSON.
     #[error("is no whole JSON: {0}; allowed are {ALLOWED}")]
     Json(serde_json::Error),
+    /// It begins like smartctl's YAML and is not YAML.
+    #[error("is no whole YAML: {0}; allowed are {ALLOWED}")]
+    Yaml(String),
     /// JSON of something else.
     #[error(
         "is JSON, but neither smartctl's (which has the key \"smartctl\" or \"device\") nor nvme's (\"avail_spare\", or \"Physical media units written\" \
@@ -35,6 +46,17 @@ pub enum ReadError {
     /// smartctl found no drive, or could not query it.
     #[error("smartctl could not ask the drive: {0}")]
     Smartctl(String),
+    /// The output of smartctl has nothing of the drive's health.
+    #[error("has nothing of the drive's health: {0}")]
+    NoHealth(String),
+    /// A list of devices.
+    #[error(
+        "is a list of devices, as of `smartctl --scan`, and has no drive's health; run `smartctl -x --json` on a device of it"
+    )]
+    Devices,
+    /// Output of another command of nvme-cli.
+    #[error("is the output of `{0}`, which is not read; give its JSON (`-o json`), or the output of `nvme smart-log`")]
+    OtherNvme(String),
     /// A page that is no OCP page.
     #[error("{0}")]
     Page(#[from] LogError),
@@ -49,7 +71,8 @@ pub enum ReadError {
     Unknown,
 }
 
-const ALLOWED: &str = "smartctl's JSON or text, the JSON of `nvme smart-log` and `nvme ocp smart-add-log`, and the 512 bytes of OCP's log page C0h";
+const ALLOWED: &str = "smartctl's JSON or text, the output of `nvme smart-log`, the JSON of `nvme ocp smart-add-log` and `nvme intel smart-log-add`, \
+                       smartd's attrlog, metrics of smartctl_exporter, and the 512 bytes of OCP's log page C0h";
 
 /// Most bytes of unpacked data: as much as an input may have.
 const UNPACKED_MAX: u64 = 64 << 20;
@@ -59,26 +82,60 @@ const UNPACKED_MAX: u64 = 64 << 20;
 /// # Errors
 /// The bytes are in none of the known formats, or cut off.
 pub fn read(bytes: &[u8]) -> Result<Vec<Reading>, ReadError> {
+    read_named("", bytes)
+}
+
+/// The readings in a file's bytes, as of [`read`]. smartd's log has the names of its drive only in the file's name.
+///
+/// # Errors
+/// As of [`read`].
+pub fn read_named(file: &str, bytes: &[u8]) -> Result<Vec<Reading>, ReadError> {
     if bytes.starts_with(&[0x1F, 0x8B]) {
         let mut unpacked = Vec::new();
         MultiGzDecoder::new(bytes).take(UNPACKED_MAX + 1).read_to_end(&mut unpacked).map_err(ReadError::Packed)?;
-        return if unpacked.len() as u64 > UNPACKED_MAX { Err(ReadError::Large) } else { read_plain(&unpacked) };
+        return if unpacked.len() as u64 > UNPACKED_MAX { Err(ReadError::Large) } else { read_plain(file, &unpacked) };
     }
-    read_plain(bytes)
+    read_plain(file, bytes)
 }
 
-fn read_plain(bytes: &[u8]) -> Result<Vec<Reading>, ReadError> {
+fn read_plain(file: &str, bytes: &[u8]) -> Result<Vec<Reading>, ReadError> {
     // A page begins with a count, which may be any bytes, so it is recognized by its length and its GUID.
     if bytes.len() == PAGE_BYTES && !looks_like_text(bytes) {
         return Ok(vec![pages::ocp(bytes)?]);
     }
     let text = text_of(bytes);
     let text = text.trim_start_matches('\u{feff}').trim();
+    let mut readings = match attrlog::readings(text, attrlog::names(file).as_ref()) {
+        Some(readings) if !readings.is_empty() => readings,
+        _ => of_text(text)?,
+    };
+    readings.iter_mut().for_each(consistency::check);
+    Ok(readings)
+}
+
+/// The readings of a text in any of the formats.
+fn of_text(text: &str) -> Result<Vec<Reading>, ReadError> {
     match text.chars().next() {
-        None => Err(ReadError::Empty),
-        Some('{' | '[') => json(text),
-        Some(_) => smartctl_text::readings(text),
+        None => return Err(ReadError::Empty),
+        Some('{' | '[') => return json::readings(text),
+        Some(_) => {}
     }
+    if let Some(readings) = exporter::readings(text) {
+        return readings;
+    }
+    if let Some(json) = json::unquoted(text) {
+        return json::readings(&json);
+    }
+    if let Some(value) = gron::value(text) {
+        return json::of_value(&value);
+    }
+    if yaml::is_one(text) {
+        return yaml::readings(text);
+    }
+    let lines = lines::lines(text);
+    let readings =
+        if nvme_text::is_one(&lines) { nvme_text::readings(&lines) } else { smartctl_text::readings(&lines) };
+    if readings.is_empty() { Err(refusal::of_text(&lines)) } else { Ok(readings) }
 }
 
 /// The text of bytes: UTF-8, or UTF-16 with its mark, as Windows shells redirect a program's output. Invalid letters become the
@@ -99,73 +156,12 @@ fn looks_like_text(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace())
 }
 
-/// JSON: one reading, or several in sequence or in a list.
-fn json(text: &str) -> Result<Vec<Reading>, ReadError> {
-    let mut readings = Vec::new();
-    for value in serde_json::Deserializer::from_str(text).into_iter::<Value>() {
-        match value.map_err(ReadError::Json)? {
-            Value::Array(values) => {
-                for value in values {
-                    readings.push(object(&value)?);
-                }
-            }
-            value => readings.push(object(&value)?),
-        }
-    }
-    if readings.is_empty() { Err(ReadError::Empty) } else { Ok(readings) }
-}
-
-fn object(value: &Value) -> Result<Reading, ReadError> {
-    if value.get("smartctl").is_some() || value.get("device").is_some() {
-        return smartctl_json::reading(value);
-    }
-    if nvme_json::is_one(value) {
-        return Ok(nvme_json::reading(value));
-    }
-    if ocp_json::is_one(value) {
-        return Ok(ocp_json::reading(value)?);
-    }
-    Err(ReadError::OtherJson)
-}
-
-/// A number of JSON, which may be written as text, as large counts are.
-fn number(value: &Value) -> Option<f64> {
-    match value {
-        Value::Number(number) => number.as_f64(),
-        Value::String(text) => match text.trim().strip_prefix("0x") {
-            Some(digits) => u64::from_str_radix(digits, 16).ok().map(|value| value as f64),
-            None => text.replace(',', "").trim().parse().ok(),
-        },
-        _ => None,
-    }
-}
-
-/// The first number in a text: "100%" is 100, "4,731,158 [2.42 TB]" 4731158, "0x04" 4.
-fn leading_number(text: &str) -> Option<f64> {
-    let text = text.trim();
-    if let Some(digits) = text.strip_prefix("0x") {
-        let end = digits.find(|letter: char| !letter.is_ascii_hexdigit()).unwrap_or(digits.len());
-        return u64::from_str_radix(&digits[..end], 16).ok().map(|value| value as f64);
-    }
-    // Thousands are separated by commas, points, spaces or apostrophes, depending on the locale.
-    let of_number = |letter: char| {
-        letter.is_ascii_digit() || matches!(letter, ',' | '.' | '\'' | '\u{202f}' | '\u{a0}' | '\u{2019}')
-    };
-    let end = text.find(|letter: char| !of_number(letter)).unwrap_or(text.len());
-    let number = text[..end].trim_end_matches('.');
-    // A point separates thousands if three digits follow each; smartctl's text has no number with three decimals.
-    let (whole, groups) = number.split_once('.').map_or((number, ""), |(whole, groups)| (whole, groups));
-    let is_parted = !groups.is_empty() && groups.split('.').all(|group| group.len() == 3);
-    let kept = if is_parted { number } else { whole };
-    kept.chars().filter(char::is_ascii_digit).collect::<String>().parse().ok()
-}
-
 /// Reverses the readings of a file, in which the latest comes last, so that it comes first. An OCP page stays after the record
 /// that it belongs to.
 pub fn latest_first(readings: Vec<Reading>) -> Vec<Reading> {
     let mut records: Vec<Vec<Reading>> = Vec::new();
     for reading in readings {
-        match records.last_mut().filter(|_| reading.source == Source::OcpPage) {
+        match records.last_mut().filter(|_| reading.source.is_page()) {
             Some(record) => record.push(reading),
             None => records.push(vec![reading]),
         }
@@ -176,25 +172,7 @@ pub fn latest_first(readings: Vec<Reading>) -> Vec<Reading> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn thousands_are_parted_as_locales_do() {
-        for (text, want) in [
-            ("4,731,158 [2.42 TB]", 4_731_158.0),
-            ("4.731.158 [2,42 TB]", 4_731_158.0),
-            ("41.257", 41_257.0),
-            ("41'257", 41_257.0),
-            ("7\u{202f}069\u{202f}809", 7_069_809.0),
-            ("35.5", 35.0),
-            ("3.1415", 3.0),
-            ("100%", 100.0),
-            ("12. of", 12.0),
-            ("0x04", 4.0),
-        ] {
-            assert_eq!(leading_number(text), Some(want), "{text}");
-        }
-        assert_eq!(leading_number("none"), None);
-    }
+    use crate::Source;
 
     #[test]
     fn a_text_of_windows_is_read_as_the_same_in_utf_8() {

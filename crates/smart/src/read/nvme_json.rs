@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::number;
+use crate::numbers::number;
 use crate::reading::{Protocol, Source};
 use crate::{Quantity as Q, Reading};
 
@@ -30,7 +30,7 @@ const KEYS: [(Q, &[&str], f64); 15] = [
     (Q::ErrorLogEntries, &["num_err_log_entries"], 1.0),
     (Q::MinutesWarning, &["warning_temp_time", "warning_temperature_time"], 1.0),
     (Q::MinutesCritical, &["critical_comp_time", "critical_composite_temperature_time"], 1.0),
-    (Q::Throttled, &["thm_temp1_trans_count"], 1.0),
+    (Q::Throttled, &["thm_temp1_trans_count", "thermal_management_t1_trans_count"], 1.0),
 ];
 
 /// Bits of the critical warning in the object that newer versions print.
@@ -42,6 +42,11 @@ const WARNINGS: [(&str, u32); 6] = [
     ("vmbu_failed", 4),
     ("pmr_ro", 5),
 ];
+
+/// The quantity of a key, in any version, and its unit.
+pub(super) fn quantity(key: &str) -> Option<(Q, f64)> {
+    KEYS.iter().find(|(_, keys, _)| keys.contains(&key)).map(|(quantity, _, unit)| (*quantity, *unit))
+}
 
 pub(super) fn is_one(value: &Value) -> bool {
     ["avail_spare", "available_spare", "percent_used"].iter().any(|key| value.get(key).is_some())

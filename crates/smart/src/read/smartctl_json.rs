@@ -1,10 +1,11 @@
-//! Output of `smartctl --json` for ATA, NVMe and SCSI drives: smartctl 7.0 to 7.4.
+//! Output of `smartctl --json` for ATA, NVMe and SCSI drives: smartctl 7.0 to 7.5.
 
 use serde_json::Value;
 use wane_units::excerpt;
 
-use super::{ReadError, number};
-use crate::attributes::understand;
+use super::ReadError;
+use crate::attributes::{decoded, understand};
+use crate::numbers::{decimal, number};
 use crate::reading::{Attribute, Failed, Protocol, Source};
 use crate::statistics::Statistic;
 use crate::{HealthRecord, Quantity as Q, Reading};
@@ -36,8 +37,12 @@ const NVME: [(&str, Q, f64); 16] = [
 ];
 
 /// Other keys, by their paths.
-const OTHERS: [(&str, Q, f64); 10] = [
+const OTHERS: [(&str, Q, f64); 13] = [
     ("/user_capacity/bytes", Q::Capacity, 1.0),
+    // Since smartctl 7.5, of every drive.
+    ("/endurance_used/current_percent", Q::PercentageUsed, 1.0),
+    ("/spare_available/current_percent", Q::Spare, 1.0),
+    ("/spare_available/threshold_percent", Q::SpareThreshold, 1.0),
     ("/temperature/current", Q::Temperature, 1.0),
     ("/temperature/drive_trip", Q::TemperatureCritical, 1.0),
     ("/temperature/op_limit_max", Q::TemperatureWarning, 1.0),
@@ -48,6 +53,24 @@ const OTHERS: [(&str, Q, f64); 10] = [
     ("/scsi_percentage_used_endurance_indicator", Q::PercentageUsed, 1.0),
     ("/scsi_pending_defects/count", Q::Pending, 1.0),
 ];
+
+/// Keys of smartctl's JSON that nothing else has.
+const KEYS: [&str; 10] = [
+    "smartctl",
+    "json_format_version",
+    "smart_status",
+    "ata_smart_attributes",
+    "ata_device_statistics",
+    "nvme_smart_health_information_log",
+    "scsi_error_counter_log",
+    "scsi_grown_defect_list",
+    "endurance_used",
+    "spare_available",
+];
+
+pub(super) fn is_one(value: &Value) -> bool {
+    KEYS.iter().any(|key| value.get(key).is_some()) || value.get("device").is_some_and(Value::is_object)
+}
 
 pub(super) fn reading(value: &Value) -> Result<Reading, ReadError> {
     let mut reading = Reading::new(Source::SmartctlJson);
@@ -70,14 +93,38 @@ pub(super) fn reading(value: &Value) -> Result<Reading, ReadError> {
     let rows = value.pointer("/ata_smart_attributes/table").and_then(Value::as_array);
     reading.attributes = rows.into_iter().flatten().filter_map(attribute).collect();
     understand(&mut reading);
-    if !reading.tells_health() {
-        let messages = value.pointer("/smartctl/messages").and_then(Value::as_array);
-        let said = messages.into_iter().flatten().filter_map(|message| message.get("string")?.as_str());
-        let said = said.collect::<Vec<_>>().join("; ");
-        let nothing = "it reports nothing about the drive's health; run it with -x".to_owned();
-        return Err(ReadError::Smartctl(if said.is_empty() { nothing } else { excerpt(&said).to_string() }));
+    errors_logged(&mut reading, value);
+    if reading.tells_health() { Ok(reading) } else { Err(refused(value)) }
+}
+
+/// Why the output has nothing of a drive's health.
+fn refused(value: &Value) -> ReadError {
+    if value.get("devices").is_some_and(Value::is_array) {
+        return ReadError::Devices;
     }
-    Ok(reading)
+    let messages = value.pointer("/smartctl/messages").and_then(Value::as_array);
+    let said = messages.into_iter().flatten().filter_map(|message| message.get("string")?.as_str());
+    let said = said.collect::<Vec<_>>().join("; ");
+    if !said.is_empty() {
+        return ReadError::Smartctl(excerpt(&said).to_string());
+    }
+    match ["available", "enabled"].map(|key| value.pointer(&format!("/smart_support/{key}")).and_then(Value::as_bool)) {
+        [Some(false), _] => ReadError::NoHealth("it says that the drive has no SMART".to_owned()),
+        [_, Some(false)] => ReadError::NoHealth("SMART is off; `smartctl -s on` switches it on".to_owned()),
+        _ => ReadError::NoHealth("smartctl was not asked for it; run it with -x".to_owned()),
+    }
+}
+
+/// ATA's log of errors, the extended one if both are there.
+fn errors_logged(reading: &mut Reading, value: &Value) {
+    for kind in ["extended", "summary"] {
+        let Some(log) = value.pointer(&format!("/ata_smart_error_log/{kind}")) else { continue };
+        reading.know(Q::ErrorLogEntries, log.get("count").and_then(number), "ATA error log");
+        let rows = log.get("table").and_then(Value::as_array);
+        let said = rows.into_iter().flatten().filter_map(|row| row.get("error_description")?.as_str());
+        let found = said.filter(|said| said.contains("UNC")).count();
+        reading.logged_uncorrectable = reading.logged_uncorrectable.max(u32::try_from(found).unwrap_or(u32::MAX));
+    }
 }
 
 fn identify(reading: &mut Reading, value: &Value) {
@@ -87,12 +134,16 @@ fn identify(reading: &mut Reading, value: &Value) {
     };
     reading.model = text("model_name").or_else(|| text("scsi_model_name")).or_else(|| text("product"));
     reading.family = text("model_family");
+    let device = value.pointer("/device/name").or_else(|| value.get("device")).and_then(Value::as_str);
+    reading.device = device.map(str::to_owned);
     reading.serial = text("serial_number");
     reading.firmware = text("firmware_version").or_else(|| text("scsi_revision")).or_else(|| text("revision"));
     reading.protocol = match value.pointer("/device/protocol").and_then(Value::as_str) {
         Some("ATA") => Some(Protocol::Ata),
         Some("NVMe") => Some(Protocol::Nvme),
         Some("SCSI") => Some(Protocol::Scsi),
+        _ if value.get("nvme_smart_health_information_log").is_some() => Some(Protocol::Nvme),
+        _ if value.get("ata_smart_attributes").is_some() => Some(Protocol::Ata),
         _ => None,
     };
     reading.is_rotating = value.get("rotation_rate").and_then(Value::as_u64).map(|rate| rate > 0);
@@ -117,7 +168,7 @@ fn hours(reading: &mut Reading, value: &Value) {
 fn scsi(reading: &mut Reading, value: &Value) {
     let Some(log) = value.get("scsi_error_counter_log") else { return };
     for (key, quantity) in [("read", Q::HostRead), ("write", Q::HostWritten)] {
-        let told = log.get(key).and_then(|row| row.get("gigabytes_processed")).and_then(number);
+        let told = log.get(key).and_then(|row| row.get("gigabytes_processed")).and_then(gigabytes);
         let from = format!("scsi_error_counter_log.{key}.gigabytes_processed");
         reading.know(quantity, told.map(|gigabytes| gigabytes * GIGABYTE), &from);
     }
@@ -125,6 +176,11 @@ fn scsi(reading: &mut Reading, value: &Value) {
     let errors: Vec<f64> = rows.filter_map(|row| row.get("total_uncorrected_errors").and_then(number)).collect();
     let total = (!errors.is_empty()).then(|| errors.iter().sum());
     reading.know(Q::MediaErrors, total, "scsi_error_counter_log, total_uncorrected_errors");
+}
+
+/// Gigabytes are text with three decimals, whose mark depends on the locale.
+fn gigabytes(value: &Value) -> Option<f64> {
+    value.as_str().map_or_else(|| number(value), decimal)
 }
 
 fn device_statistics(reading: &mut Reading, value: &Value) {
@@ -146,9 +202,9 @@ fn device_statistics(reading: &mut Reading, value: &Value) {
 fn attribute(row: &Value) -> Option<Attribute> {
     let small = |key: &str| row.get(key).and_then(Value::as_u64).and_then(|value| u8::try_from(value).ok());
     let text = |path: &str| row.pointer(path).and_then(Value::as_str).map(str::to_owned);
-    let bits = row.pointer("/raw/value").and_then(Value::as_u64);
+    let (id, bits) = (small("id")?, row.pointer("/raw/value").and_then(Value::as_u64));
     Some(Attribute {
-        id: small("id")?,
+        id,
         name: text("/name").unwrap_or_default(),
         value: small("value"),
         worst: small("worst"),
@@ -159,7 +215,7 @@ fn attribute(row: &Value) -> Option<Attribute> {
             Some("past") => Some(Failed::Past),
             _ => None,
         },
-        raw: text("/raw/string").or_else(|| bits.map(|bits| bits.to_string()))?,
+        raw: text("/raw/string").or_else(|| bits.map(|bits| decoded(id, bits)))?,
         raw_bits: bits,
     })
 }

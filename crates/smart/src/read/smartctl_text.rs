@@ -1,10 +1,11 @@
-//! smartctl's output for people: `-a` and `-x` of SATA and NVMe drives, once or repeated, also as printed by `grep` over many
-//! files.
+//! smartctl's output for people: `-a`, `-x` and `-A` of SATA, NVMe and SAS drives, once or repeated.
 
 use wane_units::excerpt;
 
-use super::{ReadError, leading_number};
+use super::field;
+use super::lines::is_version;
 use crate::attributes::understand;
+use crate::numbers::{amount, decimal, whole_amount};
 use crate::reading::{Attribute, Failed, Protocol, Source};
 use crate::statistics::Statistic;
 use crate::time::parse_asctime;
@@ -38,79 +39,148 @@ const NVME: [(&str, Q, f64); 18] = [
     ("Critical Comp. Temp. Threshold", Q::TemperatureCritical, 1.0),
 ];
 
+/// Lines of a SCSI drive.
+const SCSI: [(&str, Q); 4] = [
+    ("Percentage used endurance indicator", Q::PercentageUsed),
+    ("Current Drive Temperature", Q::Temperature),
+    ("Drive Trip Temperature", Q::TemperatureCritical),
+    ("Elements in grown defect list", Q::Reallocated),
+];
+
+/// Columns of SCSI's table of errors: those behind the name, the gigabytes, and the uncorrected errors.
+const COUNTER_COLUMNS: usize = 7;
+const GIGABYTES_COLUMN: usize = 5;
+const UNCORRECTED_COLUMN: usize = 6;
+const GIGABYTE: f64 = 1e9;
+
 /// Start of a drive's text: its heading, or its model if the heading was cut off.
 const HEADING: &str = "=== START OF INFORMATION SECTION ===";
 const MODELS: [&str; 3] = ["Device Model:", "Model Number:", "Product:"];
 
-pub(super) fn readings(text: &str) -> Result<Vec<Reading>, ReadError> {
-    let mut parts: Vec<Vec<&str>> = Vec::new();
-    let mut cut = false;
-    for line in text.lines().map(without_file) {
+/// Start of another section of a run.
+const SECTION: &str = "=== START OF ";
+
+/// What one run of smartctl prints at most once. A second one is of another run.
+const ONCE: [&str; 5] = [
+    "ID# ATTRIBUTE_NAME",
+    "SMART/Health Information (NVMe",
+    "Error counter log:",
+    "SMART overall-health self-assessment",
+    "SMART Health Status:",
+];
+
+/// Lines of one section.
+#[derive(Default)]
+struct Section<'a> {
+    lines: Vec<&'a str>,
+    /// Whether a drive's text begins here.
+    is_start: bool,
+    /// Which of [`ONCE`] it has.
+    once: Vec<&'static str>,
+}
+
+pub(super) fn readings(lines: &[&str]) -> Vec<Reading> {
+    let mut drives: Vec<Section<'_>> = Vec::new();
+    for section in sections(lines) {
+        // A run with `-A` after one with `-i` is of the same drive, and one that repeats what is there is not.
+        match drives.last_mut() {
+            Some(drive) if !section.is_start && !section.once.iter().any(|part| drive.once.contains(part)) => {
+                drive.lines.extend(section.lines);
+                drive.once.extend(section.once);
+            }
+            _ => drives.push(section),
+        }
+    }
+    let is_smartctl = lines.iter().any(|line| {
+        is_version(line) || line.starts_with(SECTION) || ONCE[..2].iter().any(|part| line.starts_with(part))
+    });
+    let told = drives.iter().map(|drive| reading(&drive.lines));
+    told.filter(|told| tells(told) && (is_smartctl || told.model.is_some() || !told.attributes.is_empty())).collect()
+}
+
+fn sections<'a>(lines: &[&'a str]) -> Vec<Section<'a>> {
+    let mut sections = vec![Section::default()];
+    let (mut has_heading, mut has_model) = (false, false);
+    for line in lines {
+        let is_heading = line.starts_with(HEADING);
         let is_model = MODELS.iter().any(|start| line.starts_with(start));
         // Some grep output has the model's line without the heading, or the same heading twice.
-        if line.starts_with(HEADING) || (is_model && !cut) {
-            parts.push(Vec::new());
+        let is_start = is_heading || (is_model && (has_model || !has_heading));
+        if is_start || is_version(line) || line.starts_with(SECTION) {
+            sections.push(Section { is_start, ..Section::default() });
         }
-        cut = line.starts_with(HEADING) || (cut && !is_model);
-        if let Some(part) = parts.last_mut() {
-            part.push(line);
+        if is_start {
+            (has_heading, has_model) = (is_heading, false);
+        }
+        has_model |= is_model;
+        if let Some(section) = sections.last_mut() {
+            section.once.extend(ONCE.iter().filter(|part| line.starts_with(**part)));
+            section.lines.push(line);
         }
     }
-    if parts.is_empty() {
-        return Err(refused(text));
-    }
-    let readings: Vec<Reading> = parts.iter().map(|lines| reading(lines)).collect();
-    let told: Vec<Reading> = readings.into_iter().filter(tells).collect();
-    if told.is_empty() {
-        Err(ReadError::Smartctl("it reports nothing about the drive's health; run it with -x".to_owned()))
-    } else {
-        Ok(told)
-    }
+    sections
 }
 
 /// Whether a reading has health data. A part with only "PASSED" was cut off, or its drive has no SMART data.
 fn tells(reading: &Reading) -> bool {
-    !reading.attributes.is_empty() || reading.known.keys().any(|quantity| *quantity != Q::Capacity)
-}
-
-/// The error for a text without a drive.
-fn refused(text: &str) -> ReadError {
-    // "smartctl 7.4 2023-08-01", "smartctl pre-7.5", and in old versions "smartctl version 5.38".
-    let follows = |rest: &str| {
-        rest.starts_with(|first: char| first.is_ascii_digit()) || rest.starts_with("pre") || rest.starts_with("version")
-    };
-    // A log may have its own lines before: the time, the machine's name.
-    let mut lines = text.lines().map(str::trim);
-    if !lines.any(|line| line.strip_prefix("smartctl ").is_some_and(follows)) {
-        return ReadError::Unknown;
-    }
-    let said =
-        lines.filter(|line| !line.is_empty() && !line.starts_with("smartctl ") && !line.starts_with("Copyright"));
-    ReadError::Smartctl(excerpt(&said.take(2).collect::<Vec<_>>().join("; ")).to_string())
-}
-
-/// A line without the file name that `grep` puts before it: "log_06.txt-", or "log_06.txt:" for a matching line.
-fn without_file(line: &str) -> &str {
-    let Some(at) = line.find(".txt").filter(|at| !line[..*at].contains(' ')) else { return line };
-    line[at + 4..].strip_prefix(['-', ':']).unwrap_or(line)
+    let is_failed = reading.is_passed == Some(false);
+    is_failed || !reading.attributes.is_empty() || reading.known.keys().any(|quantity| *quantity != Q::Capacity)
 }
 
 fn reading(lines: &[&str]) -> Reading {
     let mut reading = Reading::new(Source::SmartctlText);
-    let mut sector_bytes = SECTOR_BYTES;
+    let (mut sector_bytes, mut uncorrected, mut vendor) = (SECTOR_BYTES, None, None);
     for line in lines {
         if let Some(attribute) = attribute(line) {
             reading.attributes.push(attribute);
         } else if let Some(statistic) = statistic(line) {
             statistic.note(&mut reading, sector_bytes);
+        } else if line.starts_with(ONCE[1]) {
+            reading.protocol = Some(Protocol::Nvme);
+        } else if line.contains("Error: UNC") {
+            reading.logged_uncorrectable += 1;
         } else if let Some((name, value)) = line.split_once(':') {
             // "Warning  Comp. Temperature Time" has two spaces.
-            let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
-            named(&mut reading, &name, value.trim(), &mut sector_bytes);
+            let (name, value) = (name.split_whitespace().collect::<Vec<_>>().join(" "), value.trim());
+            match name.as_str() {
+                "Vendor" => vendor = Some(value),
+                "read" | "write" | "verify" => counters(&mut reading, &name, value, &mut uncorrected),
+                _ => named(&mut reading, &name, value, &mut sector_bytes),
+            }
         }
+    }
+    reading.know(Q::MediaErrors, uncorrected, "error counter log, total uncorrected errors");
+    if reading.protocol.is_none() && !reading.attributes.is_empty() {
+        reading.protocol = Some(Protocol::Ata);
+    }
+    // As in smartctl's JSON.
+    if let (Some(vendor), Some(product), Some(Protocol::Scsi)) = (vendor, &reading.model, reading.protocol) {
+        reading.model = Some(format!("{vendor} {product}").trim().to_owned());
     }
     understand(&mut reading);
     reading
+}
+
+/// Reads a row of SCSI's table of errors.
+fn counters(reading: &mut Reading, name: &str, value: &str, uncorrected: &mut Option<f64>) {
+    let columns: Vec<&str> = value.split_whitespace().collect();
+    let from = format!("error counter log, {name}");
+    if columns.len() != COUNTER_COLUMNS {
+        // Lines of other logs also begin so.
+        if columns.len() > 2 {
+            reading.not_understood.push(format!("{from}: \"{}\"", excerpt(value)));
+        }
+        return;
+    }
+    let bytes = decimal(columns[GIGABYTES_COLUMN]).map(|gigabytes| gigabytes * GIGABYTE);
+    match name {
+        "read" => reading.know(Q::HostRead, bytes, &format!("{from}, gigabytes processed")),
+        "write" => reading.know(Q::HostWritten, bytes, &format!("{from}, gigabytes processed")),
+        _ => {}
+    }
+    if let Some(errors) = whole_amount(columns[UNCORRECTED_COLUMN]) {
+        *uncorrected = Some(uncorrected.unwrap_or(0.0) + errors);
+    }
 }
 
 /// Reads a line of a name and a value.
@@ -129,9 +199,9 @@ fn named(reading: &mut Reading, name: &str, value: &str, sector_bytes: &mut f64)
         "Firmware Version" | "Revision" => reading.firmware = text(),
         "Rotation Rate" => reading.is_rotating = Some(value != "Solid State Device"),
         "Sector Size" | "Sector Sizes" | "Logical block size" => {
-            *sector_bytes = leading_number(value).filter(|bytes| *bytes > 0.0).unwrap_or(SECTOR_BYTES);
+            *sector_bytes = amount(value).map(|told| told.value).filter(|bytes| *bytes > 0.0).unwrap_or(SECTOR_BYTES);
         }
-        "User Capacity" | "Total NVM Capacity" => reading.know(Q::Capacity, leading_number(value), name),
+        "User Capacity" | "Total NVM Capacity" => field::note(reading, Q::Capacity, 1.0, value, name),
         "Local Time is" => match parse_asctime(value) {
             Some((seconds, is_zone_known)) => {
                 reading.unix_seconds = Some(seconds);
@@ -144,10 +214,21 @@ fn named(reading: &mut Reading, name: &str, value: &str, sector_bytes: &mut f64)
         "SMART overall-health self-assessment test result" | "SMART Health Status" => {
             reading.is_passed = Some(value.starts_with("PASSED") || value == "OK");
         }
+        "ATA Error Count" | "Device Error Count" => {
+            reading.know(Q::ErrorLogEntries, amount(value).map(|told| told.value), "ATA error log");
+        }
+        // "hours:minutes 24755:57".
+        "Accumulated power on time, hours" => {
+            let told = value.strip_prefix("minutes").and_then(|told| told.trim().split_once(':'));
+            let minutes = told.and_then(|(_, minutes)| amount(minutes)).map_or(0.0, |minutes| minutes.value);
+            let hours = told.and_then(|(hours, _)| whole_amount(hours)).map(|hours| hours + minutes / 60.0);
+            reading.know(Q::PowerOnHours, hours, name.trim_end_matches(", hours"));
+        }
         _ => {
             if let Some((_, quantity, unit)) = NVME.iter().find(|(known, ..)| *known == name) {
-                let told = leading_number(value).map(|told| told * unit);
-                reading.know(*quantity, told, &format!("NVMe log 02h, {name}"));
+                field::note(reading, *quantity, *unit, value, &format!("NVMe log 02h, {name}"));
+            } else if let Some((_, quantity)) = SCSI.iter().find(|(known, _)| *known == name) {
+                field::note(reading, *quantity, 1.0, value, name);
             }
         }
     }
@@ -179,7 +260,7 @@ fn attribute(line: &str) -> Option<Attribute> {
         _ => None,
     };
     let raw = words.collect::<Vec<_>>().join(" ");
-    let raw_bits = raw.parse().ok();
+    let raw_bits = bits(&raw);
     (!raw.is_empty()).then(|| Attribute {
         id,
         name: name.to_owned(),
@@ -191,6 +272,19 @@ fn attribute(line: &str) -> Option<Attribute> {
         raw,
         raw_bits,
     })
+}
+
+/// The bits of a raw value that is printed whole: as one number, or as its three words from the highest down.
+fn bits(raw: &str) -> Option<u64> {
+    if let Some(digits) = raw.strip_prefix("0x") {
+        return u64::from_str_radix(digits, 16).ok();
+    }
+    let words: Vec<u64> = raw.split(' ').map(|word| word.parse().ok()).collect::<Option<_>>()?;
+    match words[..] {
+        [bits] => Some(bits),
+        [high, middle, low] if words.iter().all(|word| *word <= 0xFFFF) => Some(high << 32 | middle << 16 | low),
+        _ => None,
+    }
 }
 
 /// A row of the device statistics: page, offset, size, value, flags, description. A value of "-" is not reported.
