@@ -62,7 +62,7 @@ pub(super) fn readings(text: &str) -> Option<Result<Vec<Reading>, ReadError>> {
     let mut devices: BTreeMap<String, Device> = BTreeMap::new();
     for metric in text.lines().filter_map(metric) {
         if let Some(name) = metric.labels.get("device") {
-            devices.entry(name.clone()).or_insert_with(Device::new).add(&metric);
+            devices.entry(name.clone()).or_default().add(&metric);
         }
     }
     if devices.is_empty() {
@@ -104,39 +104,35 @@ fn quoted(text: &str) -> Option<(String, &str)> {
 }
 
 impl Device {
-    fn new() -> Self {
-        Self { json: json!({ "json_format_version": [1, 0] }), ..Self::default() }
-    }
-
     fn add(&mut self, metric: &Metric<'_>) {
         let label = |name: &str| metric.labels.get(name).map_or("", String::as_str);
         for name in NAMES {
             let told = label(name);
             if !told.is_empty() && told != "unknown" {
-                set(&mut self.json, name, json!(told));
+                set(&mut self.json, name, &json!(told));
             }
         }
         if let Some(milliseconds) = metric.milliseconds {
-            set(&mut self.json, "local_time/time_t", json!((milliseconds / 1000.0) as i64));
+            set(&mut self.json, "local_time/time_t", &json!((milliseconds / 1000.0) as i64));
         }
         match metric.name {
             "device" if !label("protocol").is_empty() => {
-                set(&mut self.json, "device/protocol", json!(label("protocol")));
+                set(&mut self.json, "device/protocol", &json!(label("protocol")));
             }
             "device_attribute" => self.attribute(metric, label("attribute_id"), label("attribute_value_type")),
             "device_temperature" => {
-                set(&mut self.json, &format!("temperature/{}", label("temperature_type")), json!(metric.value));
+                set(&mut self.json, &format!("temperature/{}", label("temperature_type")), &json!(metric.value));
             }
-            "device_power_on_seconds" => set(&mut self.json, "power_on_time/hours", json!(metric.value / 3600.0)),
+            "device_power_on_seconds" => set(&mut self.json, "power_on_time/hours", &json!(metric.value / 3600.0)),
             "device_block_size" if label("blocks_type") == "logical" => self.block_bytes = Some(metric.value),
             "device_smart_status" => self.passed = Some(metric.value == 1.0),
             "device_smartctl_exit_status" => self.exit_status = Some(metric.value as u64),
             "device_statistics" if label("statistic_name") == "Percentage Used Endurance Indicator" => {
-                set(&mut self.json, "endurance_used/current_percent", json!(metric.value));
+                set(&mut self.json, "endurance_used/current_percent", &json!(metric.value));
             }
             name => {
                 if let Some((_, place)) = PLACES.iter().find(|(known, _)| *known == name) {
-                    set(&mut self.json, place, json!(metric.value));
+                    set(&mut self.json, place, &json!(metric.value));
                 }
             }
         }
@@ -149,7 +145,7 @@ impl Device {
         let new = || json!({ "id": id, "name": name, "flags": { "prefailure": is_prefailure } });
         let row = self.attributes.entry(id).or_insert_with(new);
         let place = if kind == "raw" { "raw/value" } else { kind };
-        set(row, place, json!(metric.value as u64));
+        set(row, place, &json!(metric.value as u64));
     }
 
     fn reading(mut self, name: &str) -> Option<Reading> {
@@ -167,13 +163,13 @@ impl Device {
         // A status that smartctl did not print is zero too, but smartctl's exit status then has no failure.
         let is_failed = self.exit_status.is_none_or(|status| status & EXIT_FAILING != 0);
         if let Some(passed) = self.passed.filter(|passed| *passed || is_failed) {
-            set(&mut self.json, "smart_status/passed", json!(passed));
+            set(&mut self.json, "smart_status/passed", &json!(passed));
         }
         if !self.attributes.is_empty() {
             let rows: Vec<Value> = self.attributes.into_values().collect();
-            set(&mut self.json, "ata_smart_attributes/table", json!(rows));
+            set(&mut self.json, "ata_smart_attributes/table", &json!(rows));
         }
-        set(&mut self.json, "device/name", json!(name));
+        set(&mut self.json, "device/name", &json!(name));
         let mut reading = smartctl_json::reading(&self.json).ok()?;
         reading.source = Source::Exporter;
         Some(reading)
@@ -181,7 +177,7 @@ impl Device {
 }
 
 /// Puts a value at a place `a/b` of an object, whose objects are made.
-fn set(object: &mut Value, place: &str, value: Value) {
+fn set(object: &mut Value, place: &str, value: &Value) {
     let at = place.split('/').try_fold(object, |at, key| {
         if !at.is_object() {
             *at = json!({});

@@ -47,6 +47,9 @@ const SCSI: [(&str, Q); 4] = [
     ("Elements in grown defect list", Q::Reallocated),
 ];
 
+/// The hours of a SCSI drive as smartctl 5 and 6 print them.
+const OLD_HOURS: &str = "number of hours powered up";
+
 /// Columns of SCSI's table of errors: those behind the name, the gigabytes, and the uncorrected errors.
 const COUNTER_COLUMNS: usize = 7;
 const GIGABYTES_COLUMN: usize = 5;
@@ -137,6 +140,10 @@ fn reading(lines: &[&str]) -> Reading {
             statistic.note(&mut reading, sector_bytes);
         } else if line.starts_with(ONCE[1]) {
             reading.protocol = Some(Protocol::Nvme);
+        } else if let Some(hours) = line.strip_prefix(OLD_HOURS) {
+            // "number of hours powered up  = 24755.95".
+            let hours = decimal(hours.trim_start().trim_start_matches('='));
+            reading.know(Q::PowerOnHours, hours, OLD_HOURS);
         } else if line.contains("Error: UNC") {
             reading.logged_uncorrectable += 1;
         } else if let Some((name, value)) = line.split_once(':') {
