@@ -61,5 +61,5 @@ def open(path: str | os.PathLike[str]) -> Fleet:  # noqa: A001
     Raises:
         FleetError: There is no fleet, or it is of another format.
         MissingExtraError: The extra ``fleet`` is not installed.
-        """
+    """
     return Fleet(path)

@@ -103,7 +103,11 @@ def _add_analyze(verbs: Any) -> None:
     verb.add_argument("--attribute", action="append", metavar="NAME", help="use only this column; may be repeated")
     verb.add_argument("--model", metavar="NAME", help="use only drives of this model")
     verb.add_argument(
-        "--option", action="append", default=[], metavar="NAME=VALUE", help="an option of the analysis, such as groups=3"
+        "--option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an option of the analysis, such as groups=3",
     )
     verb.add_argument("--plot", metavar="FILE", help="draw the answer: .pdf, .svg or .png")
     verb.add_argument("--json", action="store_true", help="print as JSON")
@@ -111,7 +115,9 @@ def _add_analyze(verbs: Any) -> None:
 
 
 def _add_predict(verbs: Any) -> None:
-    verb = verbs.add_parser("predict", help="test models of failures as they would be used", description=predict.__doc__)
+    verb = verbs.add_parser(
+        "predict", help="test models of failures as they would be used", description=predict.__doc__
+    )
     verb.add_argument("fleet", metavar="FLEET")
     verb.add_argument("--horizon", type=int, default=7, metavar="DAYS", help="how far ahead (7)")
     verb.add_argument("--test-from", type=_day, metavar="DAY", help="first day of the test; by default the middle")

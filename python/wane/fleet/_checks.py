@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from wane._errors import FleetError
+from wane.fleet._ledger import Ledger, Part
 from wane.fleet._plain import counted, excerpt, moment, named, quoted
-from wane.fleet.store import Ledger, Part, connect, scan
+from wane.fleet.store import connect, scan
 
 #: Bytes for the checks, while a file is parsed at the same time.
 MEMORY_BYTES = 256 << 20

@@ -16,8 +16,9 @@ from wane._errors import FleetError
 from wane.fleet import _csv, _records, _simulated, _tickets
 from wane.fleet._checks import Checks
 from wane.fleet._inputs import Input, inputs_of, kind_of
+from wane.fleet._ledger import Entry, Ledger, Part
 from wane.fleet._plain import counted, first_line, library, quoted
-from wane.fleet.store import Entry, Folder, Ledger, Part, settle
+from wane.fleet.store import Folder, settle
 
 #: Ends of names of files in a folder that are taken for a table of many drives instead of one drive's record.
 TABLES = (".csv", ".csv.gz", ".zip")
@@ -70,8 +71,8 @@ def ingest(
         fleet: The fleet's folder.
         files: Backblaze's daily CSV (plain, gzip, or members of a zip), Alibaba's tickets, records of smartctl, nvme or simulated drives, folders
             of them, and folders of a simulated fleet. The kind of each is found from its content.
-            skip_bad: Whether bad files are left out and counted.
-            tell: Function that is called with a line for each file.
+        skip_bad: Whether bad files are left out and counted.
+        tell: Function that is called with a line for each file.
 
     Returns:
         What was done.

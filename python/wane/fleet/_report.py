@@ -75,8 +75,14 @@ def write(fleet: Fleet, place: Path, force: bool = False) -> None:
     """
     if place.is_file() and not force and MARK not in place.read_bytes()[:1024] and place.stat().st_size > 0:
         raise FleetError(f"{place}: exists, and wane did not write it: give another name, or --force to overwrite it")
+    is_inside = place.parent.resolve() == fleet.path.resolve()
+    if is_inside and place.is_symlink():
+        raise FleetError(f"{place}: is a link, and the page would be written where it leads; give another name")
     text = report(fleet)
     try:
+        if is_inside:
+            # It may be another name of a file outside of the fleet.
+            place.unlink(missing_ok=True)
         place.write_text(text)
     except OSError as error:
         raise FleetError(f"{place}: cannot be written: {error.strerror}") from None

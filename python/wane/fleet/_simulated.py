@@ -13,7 +13,7 @@ from typing import Any
 
 from wane._errors import FleetError
 from wane.fleet._inputs import sha256_of
-from wane.fleet._plain import library, named, quoted
+from wane.fleet._plain import counted, excerpt, library, named, quoted
 
 MANIFEST = "simulated.json"
 MARK = "a fleet simulated by wane"
@@ -71,14 +71,16 @@ def simulated_of(folder: Path) -> Simulated:
     """
     try:
         told = json.loads((folder / MANIFEST).read_bytes())
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise FleetError(f"{folder / MANIFEST}: cannot be read: {error}; {ANEW}") from None
     if not isinstance(told, dict) or told.get("mark") != MARK:
         raise FleetError(f"{folder}: {MANIFEST} is not of a simulated fleet")
     if told.get("format") != FORMAT:
         raise FleetError(f"{folder}: has format {told.get('format')}, this version of wane reads format {FORMAT}")
-    if not told.get("whole"):
+    if told.get("whole") is not True:
         raise FleetError(f"{folder}: its simulation was interrupted; run `wane fleet simulate` again, which goes on")
+    if (what := _wrong(told)) is not None:
+        raise FleetError(f"{folder / MANIFEST}: is damaged: {what}; {ANEW}")
     numbers = range(told["first"] // FILE_DRIVES, -(-told["end"] // FILE_DRIVES))
     files, metadata, sums = [], [], _sums_of(folder)
     for name in {MANIFEST, SETTINGS, *(name for name in sums if "/" not in name)}:
@@ -88,8 +90,26 @@ def simulated_of(folder: Path) -> Simulated:
         metadata += [_metadata_of(path, told["fleet"]) for path in (records, truth)]
         found = [_sum_of(folder, f"{path.parent.name}/{path.name}", sums) for path in (records, truth)]
         files.append((records, truth, records.stat().st_size, found[0]))
+    hours = metadata[0].get(b"wane.record_hours", b"1")
+    if not hours.isdigit():
+        raise FleetError(
+            f"{files[0][0]}: is damaged: its record_hours are {excerpt(hours.decode('utf-8', 'replace'))}; {AGAIN}"
+        )
     missing = "" if told["end"] - told["first"] == told["drives_of_fleet"] else _part_of(told)
-    return Simulated(folder, int(metadata[0].get(b"wane.record_hours", b"1")) < 24, files, missing)
+    return Simulated(folder, int(hours) < 24, files, missing)
+
+
+def _wrong(told: dict[str, Any]) -> str | None:
+    """Says which value of ``simulated.json`` is not as wane writes it; ``None`` if all are."""
+    for key in ("first", "end", "drives_of_fleet"):
+        found = told.get(key)
+        if not isinstance(found, int) or isinstance(found, bool) or found < 0:
+            return f"{key} is {excerpt(found)}, allowed is a count"
+    if not told["first"] < told["end"] <= told["drives_of_fleet"]:
+        return f"first is {told['first']} and end {told['end']} of {counted(told['drives_of_fleet'], 'drive')}"
+    if not isinstance(told.get("fleet"), str):
+        return f"fleet is {excerpt(told.get('fleet'))}, allowed is a text"
+    return None
 
 
 def _sums_of(folder: Path) -> dict[str, str]:
@@ -138,7 +158,7 @@ def _metadata_of(file: Path, fleet: str) -> dict[bytes, bytes]:
         raise FleetError(f"{file}: is damaged: {error}; {AGAIN}") from None
     if SIMULATED not in metadata:
         raise FleetError(f"{file}: does not say that it is simulated, and lies among what is")
-    found = tuple(metadata.get(key, b"").decode() for key in (b"wane.fleet", b"wane.file"))
+    found = tuple(metadata.get(key, b"").decode("utf-8", "replace") for key in (b"wane.fleet", b"wane.file"))
     if found != (fleet, f"{file.parent.name}/{file.stem}"):
         raise FleetError(
             f"{file}: is {found[1] or 'a file'} of the fleet {found[0]}, and lies in one of the fleet {fleet}; {AGAIN}"

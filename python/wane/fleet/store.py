@@ -8,6 +8,8 @@
         truth/000004.parquet        a row for each simulated drive: what became of it, and why
         files/000002.parquet        the files of a folder that was ingested as one
 
+None of these is a link: an ingest writes, moves and removes files here, and through a link it would do so elsewhere.
+
 Nothing in it is ever changed. A part is written under a temporary name, moved to its place, and counts from the moment at which a new
 ``fleet.json`` replaces the old one, so that an interrupted run leaves the fleet as it was. Files that ``fleet.json`` does not name are leftovers of
 such a run; readers ignore them, and the next ingest removes them.
@@ -20,15 +22,18 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
+import stat
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from wane._errors import FleetError
+from wane.fleet._ledger import KINDS, Ledger, ledger_of
 from wane.fleet._plain import counted, excerpt, first_line, library, named, quoted
 
 #: Version of the folder's format. It changes when a reader of the old format would misread the new one.
@@ -67,83 +72,9 @@ TRUTH = {
     "signs_since": "BIGINT",
 }
 
-KINDS = ("days", "records", "tickets", "hours", "truth")
-
-
-@dataclass(frozen=True)
-class Part:
-    """A Parquet file of the fleet.
-
-    Attributes:
-        number: Its number, from 1, in the order of ingestion.
-        kind: One of `KINDS`.
-        rows: Number of its rows.
-        drives: Number of its drives.
-        first: Its first day, ISO 8601.
-        last: Its last day.
-    """
-
-    number: int
-    kind: str
-    rows: int
-    drives: int
-    first: str
-    last: str
-
-    @property
-    def place(self) -> str:
-        """Its path in the folder."""
-        return f"{self.kind}/{self.number:06}.parquet"
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A line of the ledger: a file that was ingested, a member of one, or a folder.
-
-    Attributes:
-        name: Its name when it was ingested.
-        kind: Its kind: ``backblaze``, ``alibaba``, ``smart``, ``simulated``.
-        bytes: Its size; for a folder that of its files.
-        sha256: Hash of its bytes; ``None`` for a folder, whose files are in ``listed``.
-        member: The member of a zip.
-        rows: Number of rows that it added.
-        repeated: Number of rows that were there already, with the same values.
-        skipped: Number of its files that were bad and left out.
-        listed: The Parquet file that names a folder's files.
-        notes: A sentence for each oddity in what was kept.
-    """
-
-    name: str
-    kind: str
-    bytes: int
-    sha256: str | None
-    member: str | None = None
-    rows: int = 0
-    repeated: int = 0
-    skipped: int = 0
-    listed: str | None = None
-    notes: list[str] = field(default_factory=list)
-
-
-@dataclass
-class Ledger:
-    """Contents of ``fleet.json``."""
-
-    parts: list[Part] = field(default_factory=list)
-    files: list[Entry] = field(default_factory=list)
-
-    def holds(self, sha256: str, member: str | None = None) -> bool:
-        """Whether these bytes were ingested, under any name."""
-        return any(each.sha256 == sha256 and each.member == member for each in self.files)
-
-    def of(self, kind: str) -> list[Part]:
-        """The parts of a kind."""
-        return [part for part in self.parts if part.kind == kind]
-
-    def next_number(self) -> int:
-        """A number that no part and no list of files has."""
-        listed = (int(Path(entry.listed).stem) for entry in self.files if entry.listed is not None)
-        return max([0, *(part.number for part in self.parts), *listed]) + 1
+#: Names that an ingest writes into a fleet's folder, and those of files that it leaves if it is interrupted.
+WRITTEN = ("fleet.json", ".lock", ".fleet.json", ".staging", "files", *KINDS)
+LEFTOVER = re.compile(r"\d{6,}\.parquet")
 
 
 class Folder:
@@ -162,7 +93,7 @@ class Folder:
 
         Raises:
             FleetError: There is no fleet, or it is of another format.
-            """
+        """
         try:
             told = json.loads(self.manifest.read_bytes())
         except FileNotFoundError:
@@ -172,14 +103,16 @@ class Folder:
             raise FleetError(f"{self.path}: is a file, and a fleet is a folder") from None
         except (OSError, ValueError) as error:
             raise FleetError(f"{self.manifest}: cannot be read: {error}") from None
+        except RecursionError:
+            raise FleetError(f"{self.manifest}: is damaged: brackets are nested too deep") from None
         if not isinstance(told, dict) or told.get("mark") != MARK:
             raise FleetError(f"{self.manifest}: is not of a fleet; give another folder")
         if told.get("format") != FORMAT:
             sentence = f"has format {told.get('format')}, this version of wane reads format {FORMAT}"
             raise FleetError(f"{self.manifest}: {sentence}")
         try:
-            return Ledger([Part(**part) for part in told["parts"]], [Entry(**entry) for entry in told["files"]])
-        except (KeyError, TypeError) as error:
+            return ledger_of(told)
+        except ValueError as error:
             raise FleetError(f"{self.manifest}: is damaged: {error}") from None
 
     def check(self, ledger: Ledger) -> None:
@@ -203,8 +136,9 @@ class Folder:
             "parts": [asdict(part) for part in ledger.parts],
             "files": [asdict(entry) for entry in ledger.files],
         }
-        staged = self.path / ".fleet.json"
-        with staged.open("w") as file:
+        staged = _vacant(self.path / ".fleet.json")
+        # Only a new file is written: one that is there may be another name of a file elsewhere.
+        with staged.open("x") as file:
             json.dump(told, file, indent=1)
             file.write("\n")
         settle(staged, self.manifest)
@@ -213,14 +147,15 @@ class Folder:
         """A path for a file that does not count yet."""
         folder = self.path / ".staging"
         folder.mkdir(exist_ok=True)
-        return folder / name
+        return _vacant(folder / name)
 
     def clean(self, ledger: Ledger) -> None:
         """Removes the leftovers of an interrupted run: parts that ``fleet.json`` does not name, and staged files."""
         known = {part.place for part in ledger.parts} | {entry.listed for entry in ledger.files}
         for kind in (*KINDS, "files", ".staging"):
             for file in sorted((self.path / kind).glob("*")):
-                if f"{kind}/{file.name}" not in known:
+                is_left = kind == ".staging" or LEFTOVER.fullmatch(file.name) is not None
+                if is_left and not file.is_dir() and f"{kind}/{file.name}" not in known:
                     file.unlink()
 
     @contextmanager
@@ -230,13 +165,14 @@ class Folder:
         Raises:
             FleetError: Another process uses it, or the folder holds something else, lacks a file, or cannot be written.
         """
+        self._holds_its_files()
         try:
             if self.path.is_dir() and not self.manifest.exists() and not self._is_ours():
                 raise FleetError(
                     f"{self.path}: holds something else than a fleet; give an empty folder or another name"
                 )
             self.path.mkdir(parents=True, exist_ok=True)
-            lock = (self.path / ".lock").open("w")
+            lock = _opened_lock(self.path / ".lock")
         except (FileExistsError, NotADirectoryError):
             raise FleetError(f"{self.path}: is a file, and a fleet is a folder") from None
         except OSError as error:
@@ -254,9 +190,42 @@ class Folder:
             self.check(ledger)
             yield ledger
 
+    def _holds_its_files(self) -> None:
+        """Checks that what an ingest writes lies in the folder itself.
+
+        Raises:
+            FleetError: A link leads out of it.
+        """
+        for name in WRITTEN:
+            if (self.path / name).is_symlink():
+                raise FleetError(
+                    f"{self.path / name}: is a link, and an ingest would write and remove files where it leads; "
+                    "put a file or folder in its place"
+                )
+
     def _is_ours(self) -> bool:
         """Whether the folder is empty, or holds only what an interrupted run began."""
         return {file.name for file in self.path.iterdir()} <= {".lock", ".fleet.json", ".staging"}
+
+
+def _opened_lock(path: Path) -> IO[bytes]:
+    """Opens the lock's file without changing it, and makes it if it is missing.
+
+    Raises:
+        FleetError: Something else has its name.
+    """
+    # A pipe does not block this, and a link is not followed.
+    number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
+    if not stat.S_ISREG(os.fstat(number).st_mode):
+        os.close(number)
+        raise FleetError(f"{path}: is no file; remove it, an ingest makes it anew")
+    return os.fdopen(number, "r+b")
+
+
+def _vacant(path: Path) -> Path:
+    """The path, without the file that an interrupted run left there."""
+    path.unlink(missing_ok=True)
+    return path
 
 
 def settle(staged: Path, place: Path) -> None:

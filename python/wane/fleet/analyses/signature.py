@@ -185,8 +185,8 @@ def signatures(
 
     Raises:
         AnalysisError: As for ``working_groups``, or no type of failure has a sign and 4 drives.
-        """
-        # The degradation is to be explained, so it is no attribute.
+    """
+    # The degradation is to be explained, so it is no attribute.
     if degradation is not None and degradation not in getattr(frame, "columns", ()):
         raise AnalysisError(f"signatures: the records have no column {degradation!r}")
     return signatures_in(study_of(frame, "signatures", **options), degradation, test_share, "signatures")
