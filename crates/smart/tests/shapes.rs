@@ -200,7 +200,8 @@ fn a_sas_drive_is_read_from_text_as_from_json() {
         assert_eq!(reading.not_understood, Vec::<String>::new());
     }
     assert!(judge(vec![of_json, of_text]).is_ok(), "they are of one drive");
-    let old = SAS.replace("Accumulated power on time, hours:minutes 24755:57", "  number of hours powered up = 24755.95");
+    let old =
+        SAS.replace("Accumulated power on time, hours:minutes 24755:57", "  number of hours powered up = 24755.95");
     check(&one(old.as_bytes()), &[(Q::PowerOnHours, 24755.95)]);
 }
 

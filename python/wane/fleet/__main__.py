@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from wane._errors import FleetError, InternalError, MissingExtraError, WaneError
+from wane.fleet._plain import plain, shown, shown_lines
+from wane.fleet._tables import arrow_csv, frame_csv, frame_text
 
 DONE, WRONG, INTERNAL, INTERRUPTED = 0, 2, 3, 130
 
@@ -32,10 +34,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         verb(asked)
     except InternalError as error:
-        print(f"wane: {error}", file=sys.stderr)
+        print(f"wane: {shown(error)}", file=sys.stderr)
         return INTERNAL
     except WaneError as error:
-        print(f"wane: {error}", file=sys.stderr)
+        # DuckDB points to the place in a query, on lines of its own.
+        print(f"wane: {shown_lines(error) if verb is query else shown(error)}", file=sys.stderr)
         return WRONG
     except KeyboardInterrupt:
         print("wane: interrupted; what was ingested stays", file=sys.stderr)
@@ -141,27 +144,34 @@ def _day(text: str) -> date:
         raise argparse.ArgumentTypeError(f"found {text!r}, allowed is a day such as 2013-05-01") from None
 
 
+def say(line: object) -> None:
+    """Prints a line; what it quotes of files cannot act on the terminal."""
+    print(shown(line))
+
+
+def say_result(result: Any, asked: argparse.Namespace) -> None:
+    """Prints a result for people, or as JSON."""
+    print(json.dumps(result.to_dict(), indent=1) if asked.json else shown_lines(result))
+
+
 def ingest(asked: argparse.Namespace) -> None:
     """Adds files to a fleet, each whole or not at all; skips files that it knows."""
     from wane import fleet  # noqa: PLC0415
 
-    taken = fleet.ingest(asked.fleet, asked.files, skip_bad=asked.skip_bad, tell=None if asked.json else print)
-    print(json.dumps(taken.to_dict(), indent=1) if asked.json else taken)
+    taken = fleet.ingest(asked.fleet, asked.files, skip_bad=asked.skip_bad, tell=None if asked.json else say)
+    say_result(taken, asked)
 
 
 def query(asked: argparse.Namespace) -> None:
     """Prints the answer to a query in DuckDB's SQL."""
     from wane import fleet  # noqa: PLC0415
-    from wane.fleet._plain import library, plain  # noqa: PLC0415
 
     with fleet.open(asked.fleet) as opened:
         table = opened.query(asked.sql)
     if asked.json:
         print(json.dumps(plain(table.to_pylist()), indent=1))
         return
-    sink = library("pyarrow").BufferOutputStream()
-    library("pyarrow.csv").write_csv(table, sink)
-    sys.stdout.write(sink.getvalue().to_pybytes().decode())
+    sys.stdout.write(arrow_csv(table))
 
 
 def analyze(asked: argparse.Namespace) -> None:
@@ -178,7 +188,7 @@ def analyze(asked: argparse.Namespace) -> None:
         answer = answered(opened, asked.name, attributes=asked.attribute, model=asked.model, **options)
     if asked.plot is not None:
         _draw(answer, asked.name, asked.plot)
-    print(json.dumps(answer.to_dict(), indent=1) if asked.json else answer.table().to_string())
+    print(json.dumps(answer.to_dict(), indent=1) if asked.json else frame_text(answer.table()))
 
 
 def _draw(answer: Any, name: str, file: str) -> None:
@@ -206,7 +216,7 @@ def predict(asked: argparse.Namespace) -> None:
     protocol = Protocol(asked.horizon, asked.test_from, draws=asked.draws, seed=asked.seed)
     with fleet.open(asked.fleet) as opened:
         told = fleet.predict(opened, protocol, models=asked.model, costs=costs)
-    print(json.dumps(told.to_dict(), indent=1) if asked.json else told)
+    say_result(told, asked)
 
 
 def replace(asked: argparse.Namespace) -> None:
@@ -218,13 +228,13 @@ def replace(asked: argparse.Namespace) -> None:
     if asked.json:
         print(json.dumps(found.to_dict(), indent=1))
     elif asked.csv:
-        sys.stdout.write(found.table().to_csv(index=False))
+        sys.stdout.write(frame_csv(found.table()))
     else:
         for row in found.drives:
             when = row["urgency"] if row["by"] is None else f"{row['urgency']} {row['by']}"
-            print(f"{when:20} {row['serial']:24} {row['model']}")
+            say(f"{when:20} {shown(row['serial']):24} {row['model']}")
             for reason in row["reasons"]:
-                print(f"{'':20}   {reason}")
+                say(f"{'':20}   {reason}")
         print(
             f"{len(found.drives) - found.gone_listed:,} of {found.seen:,} drives, and {found.gone_listed:,} of {found.gone:,} silent ones; "
             f"{found.still:,} with old losses that did not grow"
@@ -246,7 +256,7 @@ def judge(asked: argparse.Namespace) -> None:
     if asked.json:
         print(json.dumps(found.to_dict(), indent=1))
         return
-    print(found.table().to_string(index=False))
+    print(frame_text(found.table(), index=False))
     detected = "-" if found.detected is None else f"{100 * found.detected:.0f} %"
     right = "-" if found.right is None else f"{100 * found.right:.0f} %"
     print(
@@ -266,7 +276,7 @@ def claims(asked: argparse.Namespace) -> None:
     try:
         found = published.measure(asked.names)
     except MissingExtraError as error:
-        print(f"wane: {error}", file=sys.stderr)
+        print(f"wane: {shown(error)}", file=sys.stderr)
         raise SystemExit(ABSENT) from None
     print(json.dumps({name: measured.to_dict() for name, measured in found.items()}, indent=1))
 
@@ -291,7 +301,7 @@ def report(asked: argparse.Namespace) -> None:
     place = Path(asked.out) if asked.out is not None else Path(asked.fleet) / "report.html"
     with fleet.open(asked.fleet) as opened:
         write(opened, place, force=asked.force)
-    print(f"report: {place}")
+    say(f"report: {place}")
 
 
 if __name__ == "__main__":

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from types import ModuleType
 from typing import Any
+from uuid import UUID
 
 from wane._extras import need
 
@@ -14,6 +16,9 @@ EXTRA = "fleet"
 
 #: Most letters of a found value in a sentence.
 EXCERPT_MAX = 60
+
+#: Control characters that have an escape of one letter.
+ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 #: The first day that a file may contain: earlier days come from a clock that was never set.
 FIRST_DAY = date(1970, 1, 1)
@@ -39,9 +44,28 @@ def library(name: str) -> ModuleType:
     return need(name, EXTRA, "wane.fleet")
 
 
+def shown(text: object) -> str:
+    r"""A text as it is printed: on one line, with escapes for what a terminal would act on.
+
+    Serial numbers, models and names of files come from elsewhere. Control characters, marks that change the direction of writing and letters
+    without a shape become escapes such as ``\u{1b}``, as in the command's own messages.
+    """
+    text = str(text)
+    if text.isprintable():
+        return text
+    return "".join(
+        letter if letter.isprintable() else ESCAPES.get(letter, f"\\u{{{ord(letter):x}}}") for letter in text
+    )
+
+
+def shown_lines(text: object) -> str:
+    """A text of several lines as it is printed: `shown`, line by line."""
+    return "\n".join(shown(line) for line in str(text).split("\n"))
+
+
 def excerpt(found: object) -> str:
     """A found value in quotes, on one line and cut short."""
-    text = "".join(letter if letter.isprintable() else "?" for letter in str(found))
+    text = shown(found)
     return f'"{text[:EXCERPT_MAX]}..."' if len(text) > EXCERPT_MAX else f'"{text}"'
 
 
@@ -73,8 +97,16 @@ def plain(value: Any) -> Any:
         return [plain(each) for each in value]
     if hasattr(value, "item") and not isinstance(value, str):
         return plain(value.item()) if getattr(value, "ndim", 0) == 0 else plain(value.tolist())
+    return _plain_scalar(value)
+
+
+def _plain_scalar(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
-    if hasattr(value, "isoformat"):
-        return value.isoformat()
-    return value
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if isinstance(value, timedelta | UUID):
+        return str(value)
+    return value.isoformat() if hasattr(value, "isoformat") else value

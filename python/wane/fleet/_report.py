@@ -5,15 +5,15 @@ The page does not contain the time at which it was made, so that the same fleet 
 
 from __future__ import annotations
 
+import html
 import io
-from html import escape
 from pathlib import Path
 from typing import Any
 
 from wane import _wane
 from wane._errors import FleetError, WaneError
 from wane.fleet._analyze import analyze, names_of_analyses
-from wane.fleet._plain import counted, library, quoted
+from wane.fleet._plain import counted, library, quoted, shown
 from wane.fleet._replace import Replacements, replacements
 from wane.fleet.prediction import rule_by_drive
 from wane.fleet.prediction.models import RULE
@@ -31,6 +31,11 @@ STATE_ROWS_MAX = 50_000
 
 #: Most rows of the table of patterns: there are many, and the last ones are of single drives.
 PATTERNS_MAX = 12
+
+
+def escape(text: str) -> str:
+    """A text of a file for the page, in which it neither makes elements nor changes the direction of writing."""
+    return html.escape(shown(text))
 
 
 def report(fleet: Fleet) -> str:
@@ -60,7 +65,7 @@ def report(fleet: Fleet) -> str:
         parts.append(_together(fleet))
     parts.append(_cannot_tell())
     parts.append(f"<footer>wane {escape(_wane.__version__)}; {counted(told['files'], 'file')} ingested</footer>\n")
-    return _wane.document(f"Fleet {fleet.path.name}", "".join(parts))
+    return _wane.document(f"Fleet {shown(fleet.path.name)}", "".join(parts))
 
 
 #: Mark among the first bytes of every page.
@@ -129,8 +134,8 @@ def _warnings(fleet: Fleet, told: dict[str, Any]) -> str:
     notes += [note for entry in fleet.ledger.files for note in entry.notes]
     if not notes:
         return ""
-    shown = notes if len(notes) <= NOTES_MAX else [*notes[:NOTES_MAX], f"and {len(notes) - NOTES_MAX:,} more"]
-    items = "".join(f"<li>{escape(note)}</li>\n" for note in shown)
+    first = notes if len(notes) <= NOTES_MAX else [*notes[:NOTES_MAX], f"and {len(notes) - NOTES_MAX:,} more"]
+    items = "".join(f"<li>{escape(note)}</li>\n" for note in first)
     return f'<aside class="warnings" aria-label="Warnings"><p>To keep in mind</p><ul>\n{items}</ul></aside>\n'
 
 
