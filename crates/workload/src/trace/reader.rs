@@ -319,7 +319,7 @@ impl Reader {
                     Record::Bad(reason) => {
                         return Err(TraceError::Record { name: self.name.clone(), record: self.number, reason });
                     }
-                    record => match self.counted_record(record) {
+                    record => match self.counted_record(&record) {
                         Some(arrival) => arrival,
                         None => continue,
                     },
@@ -345,8 +345,8 @@ impl Reader {
     }
 
     /// The request of a record, which is counted either way.
-    fn counted_record(&mut self, record: Record) -> Option<Arrival> {
-        match record {
+    fn counted_record(&mut self, record: &Record) -> Option<Arrival> {
+        match *record {
             Record::Request(arrival) => {
                 self.counts.events.add(self.rules.event, arrival.request.length);
                 return Some(arrival);

@@ -135,8 +135,11 @@ fn operations_of_zones_and_old_flags_are_told_apart() {
     }
 }
 
+/// Numbers of events, each with the letter of its kind.
+type Kinds<'a> = &'a [(u64, char)];
+
 /// A trace of blkparse, one of the kernel and one of blktrace, with as many events of each kind as `counts` says.
-fn events_of(kinds: &[(u64, char)]) -> [Vec<u8>; 3] {
+fn events_of(kinds: Kinds<'_>) -> [Vec<u8>; 3] {
     let (mut text, mut kernel, mut binary) = (String::new(), String::new(), Vec::new());
     let mut sector = 0;
     for &(count, kind) in kinds {
@@ -162,7 +165,7 @@ fn events_of(kinds: &[(u64, char)]) -> [Vec<u8>; 3] {
 
 #[test]
 fn the_kind_of_events_that_tells_of_the_requests_counts() {
-    let table: [(&[(u64, char)], usize, &str); 8] = [
+    let table: [(Kinds<'_>, usize, &str); 8] = [
         (&[(30, 'Q'), (30, 'D'), (30, 'C')], 30, "counts issue (D) events"),
         // A request that is queued twice, for LVM's device and for the disk below it.
         (&[(60, 'Q'), (30, 'D')], 30, "counts issue (D) events"),
@@ -206,8 +209,8 @@ fn xperf_text_is_read_with_flushes_processors_and_other_events() {
                 DiskFlush,      10120,       System (   4),         96, 0xffffe288b23f1b20,        212,        0, 0x060043\n";
     let (format, requests, notes) = read(text.as_bytes());
     let want = [
-        Request { at: 0, op: Op::Read, offset: 0x018f_0b80_00, length: 4096 },
-        Request { at: 508_000, op: Op::Write, offset: 0x018f_0b90_00, length: 8192 },
+        Request { at: 0, op: Op::Read, offset: 0x0001_8f0b_8000, length: 4096 },
+        Request { at: 508_000, op: Op::Write, offset: 0x0001_8f0b_9000, length: 8192 },
         Request { at: 1_508_000, op: Op::Flush, offset: 0, length: 0 },
     ];
     assert_eq!((format, requests), (Format::Etw, want.to_vec()));
@@ -260,8 +263,11 @@ pub(super) fn oracle_sample() -> Vec<u8> {
     oracle(&[(7, 25, 4096, 3), (8, 50, 8192, -1), (8, 25, 4096, -1)])
 }
 
-fn oracle(records: &[(u32, u64, u32, i64)]) -> Vec<u8> {
-    let bytes = |&(seconds, object, bytes, next): &(u32, u64, u32, i64)| {
+/// Seconds, object, bytes and next access.
+type Access = (u32, u64, u32, i64);
+
+fn oracle(records: &[Access]) -> Vec<u8> {
+    let bytes = |&(seconds, object, bytes, next): &Access| {
         [&seconds.to_le_bytes()[..], &object.to_le_bytes(), &bytes.to_le_bytes(), &next.to_le_bytes()].concat()
     };
     records.iter().flat_map(bytes).collect()
@@ -293,7 +299,7 @@ fn a_cache_trace_is_read_as_writes_of_objects_that_share_no_page() {
 #[test]
 fn other_records_are_no_cache_trace() {
     let plain = [(7, 25, 4096, 3), (8, 50, 8192, -1)];
-    let with = |change: fn(&mut [(u32, u64, u32, i64); 2])| {
+    let with = |change: fn(&mut [Access; 2])| {
         let mut records = plain;
         change(&mut records);
         oracle(&records)
