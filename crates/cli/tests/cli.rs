@@ -692,8 +692,10 @@ fn traces_that_cannot_end_or_be_read_twice_are_refused() {
 
 #[test]
 fn a_result_with_a_trace_is_repeated_from_its_scenario() {
-    let folder =
-        folder_with("writes.iolog", "fio version 2 iolog\nf add\nf open\nf write 0 8192\nf sync 0 0\nf write nonsense\n");
+    let folder = folder_with(
+        "writes.iolog",
+        "fio version 2 iolog\nf add\nf open\nf write 0 8192\nf sync 0 0\nf write nonsense\n",
+    );
     let set =
         ["run", "--preset", "tiny", "--set", "workload.trace=writes.iolog", "--set", "workload.skip-bad-lines=true"];
     let more = ["--set", "until.drive-writes=0.01", "--out", "out/first", "--json"];
