@@ -1,13 +1,16 @@
 """A fleet takes Backblaze's days, Alibaba's tickets and smartctl's records, and says what it refuses."""
 
 import errno
+import gc
 import gzip
 import json
 import os
 import shutil
+import stat
 import subprocess
 import sys
 import tarfile
+import tempfile
 import time
 import zipfile
 from datetime import date
@@ -570,3 +573,17 @@ def test_public_records_are_taken_where_they_name_a_drive(tmp_path: Path) -> Non
     for file in sorted((tmp_path / "smartctl_json").iterdir()):
         assert wane.doctor(file)["verdict"] in ("good", "notice", "warning", "failing", "unknown")
     shutil.rmtree(tmp_path / "smartctl_json")
+
+
+def test_what_spills_lies_in_a_folder_that_nobody_else_enters_or_foretells(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    first, second = store.connect(), store.connect()
+    folders = sorted(tmp_path.iterdir())
+    assert len(folders) == 2
+    assert [stat.S_IMODE(folder.stat().st_mode) for folder in folders] == [0o700, 0o700]
+    assert not any(str(os.getpid()) == folder.name.rsplit("-", 1)[1] for folder in folders)
+    del first, second
+    gc.collect()
+    assert not list(tmp_path.iterdir())

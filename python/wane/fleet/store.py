@@ -24,8 +24,10 @@ import json
 import os
 import re
 import stat
+import shutil
 import tempfile
 import threading
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -242,12 +244,16 @@ def settle(staged: Path, place: Path) -> None:
 
 
 def connect(memory_bytes: int = MEMORY_BYTES) -> Any:
-    """Opens a DuckDB in memory that spills into the system's folder for temporary files."""
+    """Opens a DuckDB in memory that spills into a folder of its own below the system's folder for temporary files.
+
+    Nobody else can enter the folder or foretell its name: what spills is the fleet's data. It is removed with the connection.
+    """
     duckdb = library("duckdb")
-    spill = Path(tempfile.gettempdir()) / f"wane-fleet-{os.getpid()}"
+    spill = tempfile.mkdtemp(prefix="wane-fleet-")
     connection = duckdb.connect()
+    weakref.finalize(connection, shutil.rmtree, spill, ignore_errors=True)
     connection.execute(f"SET memory_limit='{memory_bytes >> 20}MB'")
-    connection.execute(f"SET temp_directory={quoted(str(spill))}")
+    connection.execute(f"SET temp_directory={quoted(spill)}")
     connection.execute("SET preserve_insertion_order=false")
     connection.execute("SET enable_progress_bar=false")
     return connection
