@@ -93,6 +93,7 @@ def test_what_is_refused_is_an_error_of_the_package(tmp_path: Path) -> None:
 def test_who_does_not_know_the_secret_is_refused(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("a secret of sixteen letters and more")
+    secret.chmod(0o600)
     with actor.Cluster(tmp_path / "drives", drives=2, secret_file=secret) as cluster:
         cluster.put("a", b"content", code="1+1")
         assert actor.Client(cluster.drives[0].address, secret_file=secret).get("a") == b"content"

@@ -77,7 +77,7 @@ class Drive:
             announce: Address at which others reach it; needed if it listens on all addresses.
             drive_id: The id of a new drive, instead of a random one.
             points: Points of each drive on the ring of a new cluster, by default 64.
-            secret_file: The file of the cluster's secret; needed to listen elsewhere than on the loopback interface.
+            secret_file: The file of the cluster's secret, readable by its owner alone; needed to listen elsewhere than on the loopback interface.
             processors: Processors that it may use, such as 0.5; needs control groups (cgroup v2 or v1).
             memory: Memory that it may use, such as ``"256 MiB"``; needs control groups (cgroup v2 or v1).
             upkeep: Seconds between two searches for shares to move or repair, by default 5.

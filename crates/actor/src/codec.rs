@@ -13,40 +13,65 @@ fn failed(error: &reed_solomon_simd::Error) -> ActorError {
     ActorError::System(format!("the code refuses: {error}"))
 }
 
-/// Makes shares from others. `sources` are N different shares, whose bytes have one length, a multiple of 64; `wanted` are the shares to make.
+/// Bytes of all shares that are coded at a time, so that the coder's memory does not grow with the blocks' length times the number of shares.
+const AT_ONCE: usize = 4 << 20;
+
+/// Bytes of each share that are coded at a time.
+fn slice_bytes(code: Code) -> usize {
+    let piece = PIECE as usize;
+    (AT_ONCE / usize::from(code.shares()) / piece * piece).max(piece)
+}
+
+/// Bytes of memory that [`make`] needs for blocks of `block` bytes, apart from its sources and its result: an encoder's and a decoder's, and what they
+/// make. Each has room for the next power of two of shares.
+pub(crate) fn work_bytes(code: Code, block: usize) -> usize {
+    4 * usize::from(code.shares()) * slice_bytes(code).min(block)
+}
+
+/// Makes shares from others. `sources` are N different shares, whose bytes have one length, a multiple of 64; `wanted` are the shares to make,
+/// each once.
 ///
 /// # Errors
-/// [`ActorError::Invalid`] if sources are too few, repeated, of different lengths or not of the code, or a wanted share is not of the code.
+/// [`ActorError::Invalid`] if sources are too few, repeated, of different lengths or not of the code, or a wanted share is repeated or not of the code.
 pub fn make(code: Code, sources: &[(u16, &[u8])], wanted: &[u16]) -> Result<Vec<Vec<u8>>, ActorError> {
     let bytes = check(code, sources, wanted)?;
-    if bytes == 0 {
-        return Ok(vec![Vec::new(); wanted.len()]);
+    let mut made: Vec<Vec<u8>> = wanted.iter().map(|_| Vec::with_capacity(bytes)).collect();
+    let (mut from, slice) = (0, slice_bytes(code));
+    while from < bytes {
+        let range = from..bytes.min(from + slice);
+        let sources: Vec<(u16, &[u8])> = sources.iter().map(|(share, held)| (*share, &held[range.clone()])).collect();
+        make_slice(code, &sources, wanted, &mut made)?;
+        from = range.end;
     }
+    debug_assert!(made.iter().all(|held| held.len() == bytes), "shares that are made are as long as the sources");
+    Ok(made)
+}
+
+/// Makes a slice of shares from the same slice of others, and appends it to what was made.
+fn make_slice(code: Code, sources: &[(u16, &[u8])], wanted: &[u16], made: &mut [Vec<u8>]) -> Result<(), ActorError> {
+    let bytes = sources[0].1.len();
     let known = |share: u16| sources.iter().find(|(source, _)| *source == share).map(|(_, held)| *held);
     let restored = restore(code, sources, bytes, wanted)?;
     let data = |share: u16| {
         known(share).or_else(|| restored.iter().find(|(found, _)| *found == share).map(|(_, held)| &held[..]))
     };
-    let parities = if wanted.iter().any(|share| *share >= code.data && known(*share).is_none()) {
-        let mut encoder =
+    let mut encoder;
+    let mut encoded = None;
+    if wanted.iter().any(|share| *share >= code.data && known(*share).is_none()) {
+        encoder =
             ReedSolomonEncoder::new(code.data.into(), code.parity.into(), bytes).map_err(|error| failed(&error))?;
         for share in 0..code.data {
             let held = data(share).expect("what is no source was restored");
             encoder.add_original_shard(held).map_err(|error| failed(&error))?;
         }
-        let made = encoder.encode().map_err(|error| failed(&error))?;
-        let parities: Vec<Vec<u8>> = made.recovery_iter().map(<[u8]>::to_vec).collect();
-        debug_assert_eq!(parities.len(), usize::from(code.parity), "the encoder makes every share of parity");
-        parities
-    } else {
-        Vec::new()
-    };
-    let find = |share: u16| {
-        known(share)
-            .or_else(|| data(share))
-            .map_or_else(|| parities[usize::from(share - code.data)].clone(), <[u8]>::to_vec)
-    };
-    Ok(wanted.iter().map(|share| find(*share)).collect())
+        encoded = Some(encoder.encode().map_err(|error| failed(&error))?);
+    }
+    let parity = |share: u16| encoded.as_ref()?.recovery(usize::from(share.checked_sub(code.data)?));
+    for (share, made) in wanted.iter().zip(made) {
+        let slice = known(*share).or_else(|| data(*share)).or_else(|| parity(*share));
+        made.extend_from_slice(slice.expect("each share is known, restored or encoded"));
+    }
+    Ok(())
 }
 
 /// Restores the shares of data that are not sources; none if they are not needed.
@@ -95,6 +120,11 @@ fn check(code: Code, sources: &[(u16, &[u8])], wanted: &[u16]) -> Result<usize, 
                 sources[0].1.len(),
                 held.len()
             ));
+        }
+    }
+    for (place, share) in wanted.iter().enumerate() {
+        if wanted[..place].contains(share) {
+            return wrong(format!("share {share} is wanted twice"));
         }
     }
     let mut shares = sources.iter().map(|(share, _)| share).chain(wanted);
@@ -157,16 +187,30 @@ mod tests {
     }
 
     #[test]
+    fn blocks_that_are_coded_in_slices_are_the_same() {
+        // Slices of 16,384 B for 256 shares: two whole ones, and a short one.
+        let code = Code { data: 2, parity: 254 };
+        assert_eq!(slice_bytes(code), 16_384);
+        let held = data(code, 2 * 16_384 + 64, 7);
+        let sources: Vec<(u16, &[u8])> = (0..).zip(held.iter().map(Vec::as_slice)).collect();
+        let made = make(code, &sources, &[200, 1]).unwrap();
+        assert_eq!(made[1], held[1]);
+        let back = make(code, &[(200, &made[0]), (0, &held[0])], &[1]).unwrap();
+        assert_eq!(back[0], held[1]);
+    }
+
+    #[test]
     fn what_cannot_be_coded_is_told() {
         let code = Code { data: 2, parity: 1 };
         let (one, other, odd) = ([0; 64], [0; 128], [0; 63]);
         type Case<'a> = (&'a [(u16, &'a [u8])], &'a [u16], &'a str);
-        let table: [Case<'_>; 5] = [
+        let table: [Case<'_>; 6] = [
             (&[(0, &one)], &[2], "takes 2"),
             (&[(0, &one), (0, &one)], &[2], "given twice"),
             (&[(0, &one), (1, &other)], &[2], "one length"),
             (&[(0, &odd), (1, &odd)], &[2], "a multiple of 64 B"),
             (&[(0, &one), (1, &one)], &[3], "has shares 0 to 2"),
+            (&[(0, &one), (1, &one)], &[2, 0, 2], "share 2 is wanted twice"),
         ];
         for (sources, wanted, told) in table {
             let error = make(code, sources, wanted).unwrap_err().to_string();

@@ -17,6 +17,16 @@ const PERIOD_MICROS: u64 = 100_000;
 /// Ratio of memory to the bytes of a cell. Measured with four drives of 3+1: 32 MiB were too few for cells of 2 MiB, and 64 enough.
 const MEMORY_PER_CELL: u64 = 32;
 
+/// Memory for requests' bodies, for answers, and for blocks to make, of a drive without a limit.
+const BUDGETS: [u64; 3] = [64 << 20, 64 << 20, 256 << 20];
+
+/// The same as parts of a limited drive's memory. The rest is for its threads and connections, and for what it fetches.
+const BUDGET_PARTS: [u64; 3] = [4, 8, 4];
+
+/// Bytes of blocks that an order makes at a time, and the same as a part of a limited drive's memory.
+const MADE_MAX: u64 = 16 << 20;
+const MADE_PART: u64 = 16;
+
 /// Least memory of a drive that serves: for cells of the default size and the threads' stacks.
 const MEMORY_MIN: u64 = 48 << 20;
 
@@ -129,6 +139,17 @@ impl Limits {
         self.memory.map_or(u64::MAX, |memory| memory / MEMORY_PER_CELL)
     }
 
+    /// Bytes that a drive holds at a time of requests' bodies, of answers, and of blocks to make.
+    pub(crate) fn budgets(self) -> [u64; 3] {
+        let of = |place: usize| self.memory.map_or(BUDGETS[place], |memory| memory / BUDGET_PARTS[place]);
+        [0, 1, 2].map(|place| of(place).min(BUDGETS[place]))
+    }
+
+    /// Bytes of blocks that an order makes at a time.
+    pub(crate) fn made_max(self) -> usize {
+        self.memory.map_or(MADE_MAX, |memory| memory / MADE_PART).min(MADE_MAX) as usize
+    }
+
     /// The limits, for a drive's status.
     pub fn facts(self) -> Option<serde_json::Value> {
         (self != Self::default())
@@ -223,6 +244,11 @@ mod tests {
         assert!(told(Limits { processors: None, memory: Some(1) }).contains("48 MiB or more"));
         assert_eq!(Limits { processors: None, memory: Some(64 << 20) }.cell_max(), 2 << 20);
         assert!(Limits::default().enter().unwrap().is_none());
+        let little = Limits { processors: None, memory: Some(MEMORY_MIN) };
+        assert!(little.budgets().iter().sum::<u64>() <= MEMORY_MIN * 3 / 4);
+        assert!(little.budgets().iter().all(|bytes| *bytes >= 2 * little.cell_max()));
+        let much = Limits { processors: None, memory: Some(1 << 40) };
+        assert_eq!((much.budgets(), much.made_max()), (Limits::default().budgets(), Limits::default().made_max()));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use axum::http::header::CONTENT_TYPE;
 use axum::http::{Method, Request, StatusCode};
 use bytes::Bytes;
 use futures_util::future::Either;
@@ -14,7 +15,9 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use serde::de::DeserializeOwned;
 
 use crate::auth::Secret;
-use crate::wire::{AUTHORIZATION, BODY_MAX, CRC, FROM, MEMBERS, Refusal, from_json, tag, to_json};
+use crate::wire::{
+    AUTHORIZATION, BODY_MAX, CHALLENGE, CRC, FROM, MEMBERS, Refusal, content_type, from_json, tag, to_json,
+};
 use crate::{ActorError, Members, Ring, RingId, clock};
 
 /// Seconds within which a drive must accept a connection.
@@ -47,6 +50,8 @@ pub(crate) struct Peers {
     members: Mutex<Members>,
     /// Addresses whose drives did not answer, each with the time since when, by the system's clock.
     silent: Mutex<BTreeMap<String, u64>>,
+    /// The challenge for the next signature that the drive at each address gave out last.
+    challenges: Mutex<BTreeMap<String, String>>,
 }
 
 /// A drive's answer.
@@ -71,7 +76,7 @@ impl Peers {
         connector.set_connect_timeout(Some(Duration::from_secs(CONNECT_SECONDS)));
         connector.set_nodelay(true);
         let http = Client::builder(TokioExecutor::new()).pool_timer(TokioTimer::new()).build(connector);
-        Self { http, secret, me, members: Mutex::new(members), silent: Mutex::default() }
+        Self { http, secret, me, members: Mutex::new(members), silent: Mutex::default(), challenges: Mutex::default() }
     }
 
     fn locked(&self) -> MutexGuard<'_, Members> {
@@ -196,7 +201,8 @@ impl Peers {
         from_json(&self.ask(drive, Method::POST, target, to_json(request)?).await?)
     }
 
-    /// Sends one request, and repeats it once if a connection that was kept open turns out to be closed.
+    /// Sends one request, and repeats it once if a connection that was kept open turns out to be closed, or if it was signed for a challenge that the
+    /// drive takes no more.
     async fn send(
         &self,
         address: &str,
@@ -208,20 +214,73 @@ impl Peers {
         if self.is_silent(address) {
             return Err("it was silent some seconds ago".to_owned());
         }
-        let mut tries = 0;
+        let (mut is_broken, mut is_late) = (false, false);
         loop {
-            let request = self.request(address, &method, target, &body, members).map_err(|error| error.to_string())?;
-            match self.patiently(address, target, self.receive(request)).await? {
-                Ok(answer) => return Ok(answer),
-                Err(Failed::Swallowed) => {
-                    self.locked_silent().insert(address.to_owned(), clock::seconds());
-                    return Err(format!("no connection within {CONNECT_SECONDS} s"));
+            let signed_for = match &self.secret {
+                Some(_) => self.challenge(address, target).await?,
+                None => None,
+            };
+            let request = self.request(address, &method, target, &body, members, signed_for.as_deref());
+            let request = request.map_err(|error| error.to_string())?;
+            match self.patiently(address, target, self.receive(address, request)).await? {
+                Ok(answer) if answer.status == StatusCode::UNAUTHORIZED && !is_late => {
+                    if self.secret.is_none() || signed_for == self.known_challenge(address) {
+                        return Ok(answer);
+                    }
+                    is_late = true;
                 }
-                Err(Failed::Refused(why)) => return Err(why),
-                Err(Failed::Broken(why)) if tries > 0 => return Err(why),
-                Err(Failed::Broken(_)) => tries += 1,
+                Ok(answer) => return Ok(answer),
+                Err(Failed::Broken(_)) if !is_broken => {
+                    is_broken = true;
+                    // A drive that refuses a body may end the connection before its answer is read.
+                    self.locked_challenges().remove(address);
+                }
+                Err(failed) => return Err(self.in_words(address, failed)),
             }
         }
+    }
+
+    /// Says why there is no answer; notes an address that swallows all.
+    fn in_words(&self, address: &str, failed: Failed) -> String {
+        match failed {
+            Failed::Swallowed => {
+                self.locked_silent().insert(address.to_owned(), clock::seconds());
+                format!("no connection within {CONNECT_SECONDS} s")
+            }
+            Failed::Refused(why) | Failed::Broken(why) => why,
+        }
+    }
+
+    fn locked_challenges(&self) -> MutexGuard<'_, BTreeMap<String, String>> {
+        self.challenges.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn known_challenge(&self, address: &str) -> Option<String> {
+        self.locked_challenges().get(address).cloned()
+    }
+
+    /// The challenge to sign for. If none is known, the drive is asked: its refusal of a request that is not signed has one. A drive without a secret
+    /// has none.
+    async fn challenge(&self, address: &str, target: &str) -> Result<Option<String>, String> {
+        if let Some(known) = self.known_challenge(address) {
+            return Ok(Some(known));
+        }
+        let mut last = String::new();
+        // Also on a connection that was kept open and turns out to be closed.
+        for _ in 0..2 {
+            let request = self.unsigned(address).map_err(|error| error.to_string())?;
+            match self.patiently(address, target, self.receive(address, request)).await? {
+                Ok(_) => return Ok(self.known_challenge(address)),
+                Err(failed @ Failed::Broken(_)) => last = self.in_words(address, failed),
+                Err(failed) => return Err(self.in_words(address, failed)),
+            }
+        }
+        Err(last)
+    }
+
+    /// A request that every drive answers, if only with a refusal.
+    fn unsigned(&self, address: &str) -> Result<Request<Full<Bytes>>, ActorError> {
+        self.request(address, &Method::GET, "/v1/members", &Bytes::new(), None, None)
     }
 
     /// Waits for an answer as long as the drive is there. A drive that is not (stopped, hung, or behind a link that swallows all) counts as silent.
@@ -255,9 +314,8 @@ impl Peers {
 
     /// Whether anything answers at `address`.
     async fn is_alive(&self, address: &str) -> bool {
-        let request = self.request(address, &Method::GET, "/v1/members", &Bytes::new(), None);
-        match request {
-            Ok(request) => self.receive(request).await.is_ok(),
+        match self.unsigned(address) {
+            Ok(request) => self.receive(address, request).await.is_ok(),
             Err(_) => false,
         }
     }
@@ -291,6 +349,7 @@ impl Peers {
         target: &str,
         body: &Bytes,
         members: Option<&Members>,
+        challenge: Option<&str>,
     ) -> Result<Request<Full<Bytes>>, ActorError> {
         let mut request = Request::builder().method(method).uri(format!("http://{address}{target}"));
         request = request.header(CRC, format!("{:08x}", crc32fast::hash(body)));
@@ -300,19 +359,25 @@ impl Peers {
         if let Some(me) = self.me {
             request = request.header(FROM, me.to_string());
         }
-        if let Some(secret) = &self.secret {
-            request = request.header(AUTHORIZATION, secret.sign(method.as_str(), target, body)?);
+        if method != Method::GET {
+            request = request.header(CONTENT_TYPE, content_type(target));
+        }
+        if let (Some(secret), Some(challenge)) = (&self.secret, challenge) {
+            request = request.header(AUTHORIZATION, secret.sign(challenge, method.as_str(), target, body)?);
         }
         request.body(Full::new(body.clone())).map_err(|error| ActorError::System(error.to_string()))
     }
 
-    async fn receive(&self, request: Request<Full<Bytes>>) -> Result<Answer, Failed> {
+    async fn receive(&self, address: &str, request: Request<Full<Bytes>>) -> Result<Answer, Failed> {
         let answer = self.http.request(request).await.map_err(|error| match error.is_connect() {
             true if is_late(&error) => Failed::Swallowed,
             true => Failed::Refused(innermost(&error)),
             false => Failed::Broken(innermost(&error)),
         })?;
         let status = answer.status();
+        if let Some(challenge) = answer.headers().get(CHALLENGE).and_then(|challenge| challenge.to_str().ok()) {
+            self.locked_challenges().insert(address.to_owned(), challenge.to_owned());
+        }
         let sum = answer.headers().get(CRC).and_then(|sum| sum.to_str().ok()).map(str::to_owned);
         let body = Limited::new(answer.into_body(), BODY_MAX).collect().await;
         let body = body.map_err(|error| Failed::Broken(format!("its answer broke off: {error}")))?.to_bytes();

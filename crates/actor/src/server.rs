@@ -1,19 +1,20 @@
 //! A drive that is a server: it keeps shares, makes blocks of other shares, and looks after what it keeps.
 
+mod budget;
+mod checks;
+mod connections;
 mod moved;
 mod routes;
 mod upkeep;
 
-use std::future::IntoFuture;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::http::Method;
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
 
 use wane_units::Bytes;
 
@@ -22,6 +23,8 @@ use crate::cluster::Cluster;
 use crate::peers::Peers;
 use crate::store::{Key, Medium, Store};
 use crate::{ActorError, Limits, Members, RingId, Standing, Status, auth, check_address, clock};
+use budget::Budget;
+use connections::Connections;
 use moved::Counted;
 
 /// Time for running requests to finish after the server is asked to end.
@@ -33,9 +36,6 @@ const JOIN_MILLIS: u64 = 200;
 
 /// Milliseconds between two looks at the flag that ends the server.
 const LOOK_MILLIS: u64 = 50;
-
-/// Blocks made at once by each processor.
-const ORDERS_PER_PROCESSOR: usize = 2;
 
 /// Settings of a drive's server.
 pub struct ServerConfig {
@@ -67,9 +67,12 @@ struct Node {
     cluster: Cluster,
     guard: Option<Guard>,
     counted: Counted,
-    /// Permits for blocks to make at the same time, whose bytes are in memory meanwhile.
-    orders: Semaphore,
+    /// Memory for requests' bodies, for answers, and for blocks to make.
+    bodies: Budget,
+    answers: Budget,
+    orders: Budget,
     address: String,
+    reached: Reached,
     /// Number of this start, which differs from that of any other process that serves a folder with the same id.
     start: u64,
     /// Whether its folder keeps shares or notes of deletions but no readable list of members; then it takes its cluster's list.
@@ -77,6 +80,23 @@ struct Node {
     limits: Limits,
     /// Whether shares may lie where they do not belong.
     is_moving: AtomicBool,
+    /// Why the list of members as it is now is not on the disk, such as that the disk is full.
+    unsaved: Mutex<Option<String>>,
+}
+
+/// The IP addresses under which a drive answers.
+struct Reached {
+    own: Vec<IpAddr>,
+    /// Whether it listens on all addresses, which it does not know.
+    anywhere: bool,
+}
+
+impl Reached {
+    fn of(listen: SocketAddr, announce: Option<&str>) -> Result<Self, ActorError> {
+        let announced = announce.map(check_address).transpose()?;
+        let own = [Some(listen), announced].into_iter().flatten().map(|address| address.ip().to_canonical());
+        Ok(Self { own: own.collect(), anywhere: listen.ip().is_unspecified() })
+    }
 }
 
 impl Node {
@@ -122,6 +142,7 @@ impl Node {
             moved: self.counted.read(),
             limits: self.limits.facts(),
             simulated: self.store.medium().map(|medium| medium.facts()),
+            unsaved: self.unsaved.lock().unwrap_or_else(PoisonError::into_inner).clone(),
         }
     }
 
@@ -136,8 +157,44 @@ impl Node {
 
     async fn keep_members(self: &Arc<Self>) -> Result<(), ActorError> {
         self.is_moving.store(true, Ordering::Relaxed);
+        self.save_members().await
+    }
+
+    /// Writes the list of members to the disk. A drive whose disk takes nothing serves what it has nevertheless, if an older list of its cluster is
+    /// there: after a start it learns the changes anew.
+    async fn save_members(self: &Arc<Self>) -> Result<(), ActorError> {
         let members = self.peers().members();
-        self.disk(move |store| store.keep_members(&members)).await
+        let cluster = members.cluster;
+        let saved = self.disk(move |store| store.keep_members(&members)).await;
+        let unsaved = match saved {
+            Ok(()) => None,
+            Err(error) => {
+                let kept = self.disk(Store::members).await;
+                if !kept.is_ok_and(|kept| kept.is_some_and(|kept| kept.cluster == cluster)) {
+                    return Err(error);
+                }
+                Some(error.to_string())
+            }
+        };
+        *self.unsaved.lock().unwrap_or_else(PoisonError::into_inner) = unsaved;
+        Ok(())
+    }
+
+    fn is_unsaved(&self) -> bool {
+        self.unsaved.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    /// Where the drive stands in its own list; `None` before it has its place.
+    fn standing(&self) -> Option<Standing> {
+        self.peers().members().drives.get(&self.store.id()).map(|member| member.standing)
+    }
+
+    /// Checks that the drive still belongs to the cluster: after it has left, no share that a put writes to it would count.
+    fn check_here(&self) -> Result<(), ActorError> {
+        if self.standing() == Some(Standing::Gone) {
+            return Err(ActorError::Missing("the drive has left the cluster, and takes no shares".to_owned()));
+        }
+        Ok(())
     }
 
     /// Joins the cluster of the drive at `address`: takes its list of members, and adds this drive.
@@ -159,7 +216,11 @@ impl Node {
             self.peers().learn(&theirs)?;
         }
         self.peers().change(|members| members.set(me, Standing::In, &self.address))?;
-        self.keep_members().await?;
+        if let Err(error) = self.keep_members().await {
+            // The disk has still the list of the cluster before.
+            self.peers().adopt(ours);
+            return Err(error);
+        }
         self.cluster.spread().await
     }
 
@@ -277,8 +338,9 @@ async fn run(
     ready: impl FnOnce(&Status, &[String]),
 ) -> Result<(), ActorError> {
     let listen = check_listen(&config)?;
-    let secret = || config.secret.as_deref().map(Secret::read).transpose();
-    let guard = secret()?.map(Guard::new);
+    // Read once: it may be a pipe's end.
+    let secret = config.secret.as_deref().map(Secret::read).transpose()?;
+    let guard = secret.clone().map(Guard::new).transpose()?;
     let mut store = Store::open(&config.folder, config.id)?;
     if config.secret.is_none() {
         store.check_open()?;
@@ -293,27 +355,28 @@ async fn run(
         Some(_) => list_to_join(&store, config.points)?,
         None => (own_list(&store, config.points)?, false),
     };
-    let peers = Arc::new(Peers::new(members, Some(store.id()), secret()?));
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let peers = Arc::new(Peers::new(members, Some(store.id()), secret));
+    let reached = Reached::of(listen, config.announce.as_deref())?;
+    let [bodies, answers, orders] = config.limits.budgets().map(Budget::new);
     let node = Arc::new(Node {
         store,
         cluster: Cluster { peers },
         guard,
         counted: Counted::default(),
-        orders: Semaphore::new(processors * ORDERS_PER_PROCESSOR),
+        bodies,
+        answers,
+        orders,
         address,
+        reached,
         start: auth::random()?,
         is_lost,
         limits: config.limits,
         is_moving: AtomicBool::new(true),
+        unsaved: Mutex::default(),
     });
-    let (end, mut is_ended) = tokio::sync::watch::channel(false);
-    let is_upkeep_ended = is_ended.clone();
-    let service = axum::serve(listener, routes::router(&node)).with_graceful_shutdown(async move {
-        // An error means that the sender is gone: the server ends too.
-        let _ = is_ended.wait_for(|ended| *ended).await;
-    });
-    let served = tokio::spawn(service.into_future());
+    let (end, is_ended) = tokio::sync::watch::channel(false);
+    let connections = Connections::within(config.limits);
+    let served = tokio::spawn(connections::serve(listener, routes::router(&node), connections, is_ended.clone()));
     let strangers = take_place(&node, config.join.as_deref()).await?;
     if node.guard.is_some() {
         // Only now, since a failed start must leave the folder as it was.
@@ -321,7 +384,7 @@ async fn run(
     }
     ready(&node.status(), &strangers);
     let (looked_after, every) = (Arc::clone(&node), Duration::from_secs(config.upkeep_seconds));
-    apart(async move || upkeep::run(&looked_after, every, is_upkeep_ended).await);
+    apart(async move || upkeep::run(&looked_after, every, is_ended).await);
     while !stop.load(Ordering::Relaxed) && !served.is_finished() {
         tokio::time::sleep(Duration::from_millis(LOOK_MILLIS)).await;
     }
@@ -329,7 +392,7 @@ async fn run(
     let ended = tokio::time::timeout(Duration::from_secs(END_SECONDS), served).await;
     node.store.medium().map_or(Ok(()), |mut medium| medium.save())?;
     match ended {
-        Ok(Ok(Err(error))) => Err(ActorError::System(format!("the server ended: {error}"))),
+        Ok(Err(error)) => Err(ActorError::System(format!("the server ended: {error}"))),
         // A request that does not end is cut off: its write was not acknowledged.
         _ => Ok(()),
     }

@@ -140,11 +140,12 @@ impl Store {
                 "{shown} is no drive's folder: it holds something, and no drive.json"
             )));
         }
+        disk::make_private(folder)?;
         for part in ["shares", "staging", "rotten", "owed"] {
-            let part = folder.join(part);
-            fs::create_dir_all(&part).map_err(|error| ActorError::file(&part, "made", &error))?;
+            disk::make_private(&folder.join(part))?;
         }
         let lock = lock(folder)?;
+        disk::make_all_private(folder);
         if is_new {
             let id = id.map_or_else(RingId::random, Ok)?;
             disk::replace(&known, &to_json(&Identity { format: FORMAT, id, secret: false })?)?;
@@ -160,6 +161,8 @@ impl Store {
             return Err(ActorError::Invalid(format!("{shown} is drive {}, not {id}", found.id)));
         }
         disk::empty(&folder.join("staging"))?;
+        disk::remove_parts(folder, |name| ["drive.json", "members.json", "simulated.json"].contains(&name))?;
+        disk::remove_parts(&folder.join("owed"), |name| name.parse::<RingId>().is_ok())?;
         let held = Mutex::new(scan(&folder.join("shares"))?);
         Ok(Self {
             folder: folder.to_owned(),
@@ -256,12 +259,13 @@ impl Store {
         }
     }
 
-    /// Keeps the list of members.
+    /// Keeps the list of members. A list that is kept already is not written again, since the disk may be full.
     ///
     /// # Errors
     /// It cannot be written.
     pub fn keep_members(&self, members: &Members) -> Result<(), ActorError> {
-        disk::replace(&self.folder.join("members.json"), &to_json(members)?)
+        let (path, text) = (self.folder.join("members.json"), to_json(members)?);
+        if fs::read(&path).is_ok_and(|kept| kept == text) { Ok(()) } else { disk::replace(&path, &text) }
     }
 
     fn path(&self, object: RingId, name: &str) -> PathBuf {
@@ -545,8 +549,8 @@ fn to_json(value: &impl Serialize) -> Result<Vec<u8>, ActorError> {
 fn lock(folder: &Path) -> Result<File, ActorError> {
     let path = folder.join("lock");
     let refused = |error: &std::io::Error| ActorError::file(&path, "locked", error);
-    let file =
-        fs::OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(|error| refused(&error))?;
+    let opened = disk::private().create(true).truncate(false).write(true).open(&path);
+    let file = opened.map_err(|error| refused(&error))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => {
@@ -566,7 +570,7 @@ fn scan(folder: &Path) -> Result<BTreeMap<RingId, Vec<Held>>, ActorError> {
         }
         for path in disk::entries(&part)? {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            if name.strip_suffix(disk::PART).is_some_and(|name| read_name(name).is_some()) {
+            if disk::part_of(&name).is_some_and(|name| read_name(name).is_some()) {
                 // A killed process left it; the note that it was to become was never acknowledged.
                 disk::remove(&path)?;
                 continue;

@@ -3,7 +3,7 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::layout::Code;
+use crate::layout::{CELL_MAX, Code, block_range, check_cell};
 use crate::share::Version;
 use crate::store::Key;
 use crate::{ActorError, Members, RingId};
@@ -17,8 +17,32 @@ pub(crate) const CRC: &str = "wane-crc32";
 /// The signature, made with the secret; see [`crate::auth`].
 pub(crate) const AUTHORIZATION: &str = "authorization";
 
-/// Bytes of a body, at most: a cell, or a list of all drives.
+/// The challenge for the next signature, in every answer of a drive that has a secret.
+pub(crate) const CHALLENGE: &str = "wane-challenge";
+
+/// Bytes of a body, at most: a list of all drives.
 pub(crate) const BODY_MAX: usize = 16 << 20;
+/// Bytes of a request, at most, that is neither a cell nor a list of drives: an order names each share and its drive.
+const REQUEST_MAX: usize = 64 << 10;
+
+/// Whether a request's body is a cell or a block of it.
+fn is_bytes(path: &str) -> bool {
+    path.starts_with("/v1/cells/") || path.starts_with("/v1/blocks/")
+}
+
+/// Bytes of a request's body, at most.
+pub(crate) fn body_max(path: &str) -> usize {
+    match path {
+        _ if is_bytes(path) => CELL_MAX as usize,
+        "/v1/members" => BODY_MAX,
+        _ => REQUEST_MAX,
+    }
+}
+
+/// What a request's body is.
+pub(crate) fn content_type(path: &str) -> &'static str {
+    if is_bytes(path) { "application/octet-stream" } else { "application/json" }
+}
 
 /// Tag of a list of members on the wire, by which lists are compared.
 pub(crate) fn tag(members: &Members) -> String {
@@ -57,6 +81,36 @@ pub(crate) struct Order {
 }
 
 impl Order {
+    /// Checks that the order makes sense. A share is made once, however often a request could name it.
+    pub(crate) fn checked(self) -> Result<Self, ActorError> {
+        let code = self.code.checked()?;
+        check_cell(self.cell_here)?;
+        let wrong = |what: String| Err(ActorError::Invalid(format!("no order of the code {code}: {what}")));
+        if self.block >= code.data {
+            return wrong(format!("block {}, and cells have {}", self.block, code.data));
+        }
+        if self.sources.len() != usize::from(code.data) {
+            return wrong(format!("{} sources, and {} are needed", self.sources.len(), code.data));
+        }
+        let sources = self.sources.iter().map(|(share, _)| *share);
+        let wanted = self.wanted.iter().map(|(share, _)| *share);
+        for (mut shares, what) in [(sources.collect::<Vec<u16>>(), "a source"), (wanted.collect(), "wanted")] {
+            if let Some(share) = shares.iter().find(|share| **share >= code.shares()) {
+                return wrong(format!("share {share} is {what}, and its shares are 0 to {}", code.shares() - 1));
+            }
+            shares.sort_unstable();
+            if let Some(twice) = shares.windows(2).find(|pair| pair[0] == pair[1]) {
+                return wrong(format!("share {} is {what} twice", twice[0]));
+            }
+        }
+        Ok(self)
+    }
+
+    /// Bytes of the block that the order is for.
+    pub(crate) fn block_bytes(&self) -> usize {
+        block_range(self.cell_here, self.code, self.block).len()
+    }
+
     pub(crate) fn key(&self, share: u16) -> Key {
         Key { object: self.object, version: self.version, share }
     }
@@ -162,6 +216,9 @@ pub struct Status {
     /// The simulated drive beneath, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated: Option<serde_json::Value>,
+    /// Why its list of members is not on its disk as it is now, such as that the disk is full; `None` if it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unsaved: Option<String>,
 }
 
 /// Result of a scrub of a drive.

@@ -4,9 +4,7 @@
 
 mod served;
 
-use std::io::{Read, Write};
-
-use served::{Drives, WAIT, bytes, config, get, options, put, serve, until};
+use served::{Drives, WAIT, bytes, config, get, options, put, raw, serve, until, write_secret};
 use wane_actor::{ActorError, Client, Leave, Left, PutOptions, RingId, Standing};
 
 const OBJECTS: u64 = 40;
@@ -125,7 +123,7 @@ fn wrong_secrets_and_none_are_refused() {
     let none = Client::connect(&address, None).err().unwrap();
     assert!(matches!(none, ActorError::Unauthorized(_)) && none.to_string().contains("not signed"), "{none}");
     let other = drives.root.path().join("other");
-    std::fs::write(&other, "the secret of another one").unwrap();
+    write_secret(&other, "the secret of another one");
     let wrong = Client::connect(&address, Some(&other)).err().unwrap().to_string();
     assert!(wrong.contains("signed with another secret"), "{wrong}");
 }
@@ -135,7 +133,7 @@ fn a_drive_that_is_served_again_with_another_secret_says_so() {
     let mut drives = Drives::with(2, Some("the secret of this cluster"));
     drives.stop(1);
     let other = drives.root.path().join("other");
-    std::fs::write(&other, "the secret of another one").unwrap();
+    write_secret(&other, "the secret of another one");
     let alone = serve(wane_actor::ServerConfig { secret: Some(other.clone()), ..config(&drives.folder(1)) }).unwrap();
     let told = format!("{}: the request is signed with another secret", drives.drive(0).address);
     assert!(alone.strangers.len() == 1 && alone.strangers[0].starts_with(&told), "{:?}", alone.strangers);
@@ -149,7 +147,7 @@ fn a_drive_that_is_served_again_with_another_secret_says_so() {
 fn a_drive_with_another_secret_is_one_that_does_not_answer() {
     let mut drives = Drives::with(4, Some("the secret of this cluster"));
     let other = drives.root.path().join("other");
-    std::fs::write(&other, "the secret of another one").unwrap();
+    write_secret(&other, "the secret of another one");
     let listen = drives.drive(3).address.clone();
     drives.stop(3);
     let stranger =
@@ -203,7 +201,7 @@ fn a_drive_listens_elsewhere_with_a_secret_alone() {
 fn a_start_that_fails_does_not_bind_the_folder_to_a_secret() {
     let root = tempfile::tempdir().unwrap();
     let (folder, secret) = (root.path().join("drive"), root.path().join("secret"));
-    std::fs::write(&secret, "the secret of this cluster").unwrap();
+    write_secret(&secret, "the secret of this cluster");
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let listen = taken.local_addr().unwrap().to_string();
     let signed = |listen: &str| wane_actor::ServerConfig {
@@ -239,26 +237,12 @@ fn a_drive_whose_list_is_damaged_joins_another_cluster_only_if_it_keeps_nothing(
     other.stop();
 }
 
-/// Sends one request over its own connection, as any client could.
-fn raw(address: &str, what: &str, members: &str, body: &str) -> String {
-    let head = format!(
-        "{what} HTTP/1.1\r\nwane-members: {members}\r\ncontent-length: {}\r\nhost: x\r\nconnection: close",
-        body.len()
-    );
-    let mut stream = std::net::TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(WAIT)).unwrap();
-    write!(stream, "{head}\r\n\r\n{body}").unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    answer
-}
-
 #[test]
 fn who_has_an_older_list_is_told_so_with_the_newer_one() {
     let drives = Drives::new(3);
     let address = &drives.drive(0).address;
     let object = RingId::of_object("a");
-    let told = raw(address, &format!("GET /v1/objects/{object}"), "2:00000000", "");
+    let told = raw(address, &format!("GET /v1/objects/{object}"), "wane-members: 2:00000000\r\n", "");
     let version = drives.client().members().version();
     assert!(told.starts_with("HTTP/1.1 409"), "{told}");
     assert!(
@@ -309,10 +293,8 @@ fn a_drive_that_blames_another_counts_as_one_without_its_share() {
 fn requests_that_make_no_sense_are_refused_in_a_sentence() {
     let drives = Drives::new(1);
     let address = &drives.drive(0).address;
-    let tag = {
-        let members = drives.client().members();
-        format!("{}:{}", members.version(), members.digest())
-    };
+    let members = drives.client().members();
+    let tag = format!("wane-members: {}:{}\r\n", members.version(), members.digest());
     let ask = |what: &str, body: &str| raw(address, what, &tag, body);
     let object = RingId::of_object("a");
     for (what, body, status, told) in [

@@ -1,10 +1,9 @@
-//! Requests to a drive. Each passes [`check`] first: its body's checksum, the signature where there is a secret, and the list of members.
+//! Requests to a drive. Each passes [`check`] first, and most then need the same list of members on both sides.
 
 use std::str::FromStr;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::Body;
 use axum::extract::{DefaultBodyLimit, Path, Request, State};
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::{self, Next};
@@ -12,16 +11,16 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post, put};
 use bytes::Bytes;
 use futures_util::future::join_all;
-use http_body_util::{BodyExt, Limited};
 
+use super::budget::Claim;
+use super::checks::{check, header};
 use super::moved::add;
 use super::{Node, apart, block_target, upkeep};
 use crate::layout::{block_range, check_cell};
 use crate::share::{Header, Version};
 use crate::store::{Key, Plan, Store};
 use crate::wire::{
-    AUTHORIZATION, BODY_MAX, CRC, FROM, Forget, Join, MEMBERS, Named, Order, Refusal, Seal, Which, from_json, tag,
-    to_json,
+    BODY_MAX, CRC, FROM, Forget, Join, MEMBERS, Named, Order, Refusal, Seal, Which, from_json, tag, to_json,
 };
 use crate::{ActorError, Members, RingId, codec};
 
@@ -29,10 +28,10 @@ type Node_ = State<Arc<Node>>;
 type Answer = Result<Reply, Refused>;
 
 /// The body of an answer.
-struct Reply(Vec<u8>);
+struct Reply(Bytes);
 
 /// A refusal, sent as JSON.
-struct Refused(ActorError);
+pub(super) struct Refused(pub(super) ActorError);
 
 impl From<ActorError> for Refused {
     fn from(error: ActorError) -> Self {
@@ -59,11 +58,11 @@ impl IntoResponse for Refused {
 fn refusal(error: &ActorError, drives: Vec<RingId>, members: Option<Members>) -> Response {
     let status = StatusCode::from_u16(error.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let body = to_json(&Refusal { error: error.to_string(), drives, members }).unwrap_or_default();
-    (status, Reply(body)).into_response()
+    (status, Reply(body.into())).into_response()
 }
 
 fn json(value: &impl serde::Serialize) -> Answer {
-    Ok(Reply(to_json(value)?))
+    Ok(Reply(to_json(value)?.into()))
 }
 
 /// Routes of all requests to a drive.
@@ -95,34 +94,6 @@ pub(super) fn router(node: &Arc<Node>) -> Router {
         // The handlers check what is allowed: a cell has up to 8 MiB.
         .layer(DefaultBodyLimit::disable())
         .with_state(Arc::clone(node))
-}
-
-fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    headers.get(name).and_then(|value| value.to_str().ok())
-}
-
-/// Checks that a request is whole, and that its sender knows the secret.
-async fn check(State(node): Node_, request: Request, next: Next) -> Response {
-    let (parts, body) = request.into_parts();
-    let body = match Limited::new(body, BODY_MAX).collect().await {
-        Ok(body) => body.to_bytes(),
-        Err(error) => return Refused(ActorError::Invalid(format!("the request's body: {error}"))).into_response(),
-    };
-    if header(&parts.headers, CRC).is_some_and(|sum| sum != format!("{:08x}", crc32fast::hash(&body))) {
-        return Refused(ActorError::Invalid("the request's body does not have its checksum".to_owned()))
-            .into_response();
-    }
-    if let Some(guard) = &node.guard {
-        let target = parts.uri.path_and_query().map_or("/", |target| target.as_str());
-        let signature = header(&parts.headers, AUTHORIZATION);
-        if let Err(error) = guard.check(signature, parts.method.as_str(), target, &body) {
-            return Refused(error).into_response();
-        }
-    }
-    if let Some(drive) = header(&parts.headers, FROM) {
-        node.peers().heard(drive);
-    }
-    next.run(Request::from_parts(parts, Body::from(body))).await
 }
 
 /// Checks that both sides have the same list of members. A sender with another list gets this drive's.
@@ -179,16 +150,18 @@ async fn join(State(node): Node_, body: Bytes) -> Answer {
 
 async fn stage(State(node): Node_, body: Bytes) -> Answer {
     let plan: Plan = from_json(&body)?;
+    node.check_here()?;
     node.check_memory(plan.cell)?;
     json(&node.disk(move |store| store.stage(plan)).await?)
 }
 
 async fn read_cell(State(node): Node_, Path(path): CellPath, headers: HeaderMap) -> Answer {
     let (key, stripe, cell) = cell_of_path([&path.0, &path.1, &path.2, &path.3, &path.4])?;
+    let claim = node.answers.claim(cell as usize).await?;
     let bytes = node.disk(move |store| upkeep::cell(store, &key, stripe, cell)).await?;
     let count = if is_drive(&headers) { &node.counted.handed_out } else { &node.counted.cells_out };
     add(count, bytes.len());
-    Ok(Reply(bytes))
+    Ok(Reply(claim.hold(bytes)))
 }
 
 async fn write_cell(State(node): Node_, Path(path): CellPath, headers: HeaderMap, body: Bytes) -> Answer {
@@ -201,9 +174,11 @@ async fn write_cell(State(node): Node_, Path(path): CellPath, headers: HeaderMap
 async fn read_block(State(node): Node_, Path(path): BlockPath) -> Answer {
     let (key, stripe, cell) = cell_of_path([&path.0, &path.1, &path.2, &path.3, &path.4])?;
     let block = part(&path.5, "block")?;
+    // Of the cell's size at most, whatever the code is.
+    let claim = node.answers.claim(cell as usize).await?;
     let bytes = node.disk(move |store| store.read_block(&key, stripe, cell, block)).await?;
     add(&node.counted.sources_out, bytes.len());
-    Ok(Reply(bytes))
+    Ok(Reply(claim.hold(bytes)))
 }
 
 async fn write_block(State(node): Node_, Path(path): BlockPath, body: Bytes) -> Answer {
@@ -213,42 +188,63 @@ async fn write_block(State(node): Node_, Path(path): BlockPath, body: Bytes) -> 
     json(&node.disk(move |store| store.write(&key, stripe, cell, Some(block), &body)).await?)
 }
 
-/// Makes a block of some shares from the same block of N others, and sends it on or back.
+/// Makes a block of some shares from the same block of N others, and sends it on or back. What is in memory meanwhile does not grow with the number
+/// of shares to make: those for other drives are made and sent some at a time.
 async fn code(State(node): Node_, body: Bytes) -> Answer {
-    let order: Order = from_json(&body)?;
-    order.code.checked()?;
-    check_cell(order.cell_here)?;
-    if order.block >= order.code.data || order.sources.len() != usize::from(order.code.data) {
-        return Err(ActorError::Invalid(format!("no order of the code {}", order.code)).into());
+    let order = from_json::<Order>(&body)?.checked()?;
+    drop(body);
+    let (here, away) = order.wanted.iter().partition::<Vec<_>, _>(|(_, drive)| drive.is_none());
+    let (block, at_once) = (order.block_bytes(), node.limits.made_max());
+    let answered = block * here.len();
+    if answered > BODY_MAX {
+        return Err(ActorError::Invalid(format!(
+            "an order for an answer of {answered} B: at most {BODY_MAX} B are allowed"
+        ))
+        .into());
     }
-    // Limits the number at once to what memory holds.
-    let _permit = node.orders.acquire().await.map_err(|error| ActorError::System(error.to_string()))?;
+    let group = (at_once / block.max(1)).max(1);
+    let made = (block * group.min(away.len())).max(answered);
+    let needed = block * order.sources.len() + made + codec::work_bytes(order.code, block);
+    let claim = node.orders.claim(needed).await?;
     let fetched = join_all(order.sources.iter().map(|(share, drive)| fetch(&node, &order, *share, *drive))).await;
-    let sources = gathered(fetched)?;
+    let sources = Arc::new(gathered(fetched)?);
     debug_assert_eq!(sources.len(), order.sources.len(), "each source was fetched");
-    let made = {
-        let (order, sources) = (order.clone(), sources);
-        node.disk(move |_| {
-            let sources: Vec<(u16, &[u8])> =
-                order.sources.iter().zip(&sources).map(|((share, _), held)| (*share, &held[..])).collect();
-            let wanted: Vec<u16> = order.wanted.iter().map(|(share, _)| *share).collect();
-            codec::make(order.code, &sources, &wanted)
-        })
-        .await?
-    };
-    debug_assert_eq!(made.len(), order.wanted.len(), "each share that is wanted was made");
-    add(&node.counted.blocks_coded, made.len());
-    let mut answer = Vec::new();
-    let mut sending = Vec::new();
-    for ((share, drive), block) in order.wanted.iter().zip(made) {
-        match drive {
-            None => answer.extend_from_slice(&block),
-            Some(drive) => sending.push(send(&node, &order, *share, *drive, block)),
-        }
+    for wanted in away.chunks(group) {
+        let shares = wanted.iter().map(|(share, _)| *share).collect();
+        let made = make(&node, &order, &sources, shares).await?;
+        let sending = wanted.iter().zip(made).filter_map(|((share, drive), block)| Some((*share, (*drive)?, block)));
+        let sending = sending.map(|(share, drive, block)| send(&node, &order, share, drive, block));
+        gathered(join_all(sending).await)?;
     }
-    gathered(join_all(sending).await)?;
+    let answer = make(&node, &order, &sources, here.iter().map(|(share, _)| *share).collect()).await?.concat();
     add(&node.counted.decoded_out, answer.len());
-    Ok(Reply(answer))
+    Ok(reply_with(claim, answer))
+}
+
+/// An answer that counts against the memory of orders until it is sent.
+fn reply_with(claim: Claim, answer: Vec<u8>) -> Reply {
+    if answer.is_empty() { Reply(Bytes::new()) } else { Reply(claim.hold(answer)) }
+}
+
+/// Makes a block of each of these shares.
+async fn make(
+    node: &Arc<Node>,
+    order: &Order,
+    sources: &Arc<Vec<Bytes>>,
+    wanted: Vec<u16>,
+) -> Result<Vec<Vec<u8>>, ActorError> {
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (code, numbers, sources) = (order.code, order.sources.clone(), Arc::clone(sources));
+    let made = node.disk(move |_| {
+        let sources: Vec<(u16, &[u8])> =
+            numbers.iter().zip(&*sources).map(|((share, _), held)| (*share, &held[..])).collect();
+        codec::make(code, &sources, &wanted)
+    });
+    let made = made.await?;
+    add(&node.counted.blocks_coded, made.len());
+    Ok(made)
 }
 
 /// Returns all results, or one error that names every drive that failed.
@@ -312,6 +308,7 @@ async fn send(node: &Arc<Node>, order: &Order, share: u16, drive: RingId, block:
 
 async fn seal(State(node): Node_, body: Bytes) -> Answer {
     let Seal { key, size, object_sha256, on_the_move } = from_json(&body)?;
+    node.check_here()?;
     json(&node.disk(move |store| store.seal(&key, size, &object_sha256, on_the_move)).await?)
 }
 

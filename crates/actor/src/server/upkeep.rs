@@ -11,13 +11,15 @@ use super::moved::add;
 use crate::layout::{block_range, check_cell};
 use crate::share::Header;
 use crate::store::{Key, Store};
-use crate::{ActorError, Members, Repaired, RingId, Scrubbed};
+use crate::{ActorError, Members, Repaired, RingId, Scrubbed, Standing};
 
 /// Objects whose names are asked for at once.
 const OBJECTS_AT_ONCE: usize = 256;
 
-/// Seconds without a write after which a share that is being written is given up.
+/// Seconds without a write after which a share that is being written is given up: its client is gone, or waits for its input. A drive that leaves waits
+/// less: a put that still goes on then does without that drive, as if the drive had failed.
 const EXPIRE_SECONDS: u64 = 600;
+const EXPIRE_LEAVING_SECONDS: u64 = 5;
 
 /// Time that a drive has to answer a routine request for its list.
 const HEAR: Duration = Duration::from_millis(500);
@@ -55,7 +57,12 @@ pub(super) fn names(store: &Store) -> Result<Vec<String>, ActorError> {
 pub(super) async fn run(node: &Arc<Node>, every: Duration, mut is_ended: watch::Receiver<bool>) {
     for look in 0.. {
         // A failure is tried again the next time.
-        let _ = node.disk(|store| store.expire(EXPIRE_SECONDS)).await;
+        let is_leaving = node.standing().is_some_and(|standing| standing != Standing::In);
+        let seconds = if is_leaving { EXPIRE_LEAVING_SECONDS } else { EXPIRE_SECONDS };
+        let _ = node.disk(move |store| store.expire(seconds)).await;
+        if node.is_unsaved() {
+            let _ = node.save_members().await;
+        }
         let _ = hear(node, look).await;
         if node.is_moving.load(Ordering::Relaxed) {
             let version = node.peers().members().version();

@@ -30,28 +30,111 @@ pub(super) fn sync_folder(path: &Path) -> Result<(), ActorError> {
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(|error| ActorError::file(folder, "synced", &error))
 }
 
+/// Makes a folder that its owner alone may enter, whatever the umask says. The folders above it are made as usual.
+pub(super) fn make_private(folder: &Path) -> Result<(), ActorError> {
+    let make = || {
+        fs::create_dir_all(folder_of(folder))?;
+        match builder().create(folder) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists && folder.is_dir() => Ok(()),
+            other => other,
+        }
+    };
+    make().map_err(|error| ActorError::file(folder, "made", &error))
+}
+
+#[cfg(unix)]
+fn builder() -> fs::DirBuilder {
+    use std::os::unix::fs::DirBuilderExt;
+    let mut builder = fs::DirBuilder::new();
+    builder.mode(0o700);
+    builder
+}
+
+#[cfg(not(unix))]
+fn builder() -> fs::DirBuilder {
+    fs::DirBuilder::new()
+}
+
+/// Options of a file that its owner alone may read, whatever the umask says, if it is made.
+pub(super) fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+/// Takes from others what they may do with a folder that was made by the umask, and with all that is in it. What the system refuses stays as it is:
+/// on a full or foreign disk a drive still serves what it has.
+#[cfg(unix)]
+pub(super) fn make_all_private(folder: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    let is_open = |path: &Path| fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o077 != 0);
+    if !is_open(folder) {
+        return;
+    }
+    // Folder by folder, and the topmost last: its mode says that all below was done.
+    let (mut folders, mut next) = (vec![folder.to_owned()], 0);
+    while let Some(folder) = folders.get(next) {
+        for path in entries(folder).unwrap_or_default() {
+            match fs::symlink_metadata(&path) {
+                Ok(found) if found.is_dir() => folders.push(path),
+                Ok(found) if found.is_file() && is_open(&path) => {
+                    let _ = fs::set_permissions(&path, fs::Permissions::from_mode(0o600));
+                }
+                _ => {}
+            }
+        }
+        next += 1;
+    }
+    for folder in folders.iter().rev() {
+        let _ = fs::set_permissions(folder, fs::Permissions::from_mode(0o700));
+    }
+}
+
+#[cfg(not(unix))]
+pub(super) fn make_all_private(_: &Path) {}
+
 /// Makes the folder of a file that will be written.
 pub(super) fn make_folder(path: &Path) -> Result<(), ActorError> {
     let folder = folder_of(path);
     if folder.is_dir() {
         return Ok(());
     }
-    fs::create_dir_all(folder).map_err(|error| ActorError::file(folder, "made", &error))?;
+    make_private(folder)?;
     sync_folder(folder)
 }
 
-/// Writes a small file whole or not at all, in place of what is there.
+/// Writes a small file whole or not at all, in place of what is there. Until it is whole it has a name that nobody can foretell, and after that its
+/// owner alone may read it.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), ActorError> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(PART);
-    let beside = path.with_file_name(name);
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let write = || {
-        let mut file = File::create(&beside)?;
-        file.write_all(bytes)?;
-        file.sync_all()
+        let mut file =
+            tempfile::Builder::new().prefix(&format!(".{name}.")).suffix(PART).tempfile_in(folder_of(path))?;
+        file.as_file_mut().write_all(bytes)?;
+        file.as_file().sync_all()?;
+        file.persist(path).map_err(|error| error.error)
     };
     write().map_err(|error| ActorError::file(path, "written", &error))?;
-    rename(&beside, path)
+    sync_folder(path)
+}
+
+/// The name of the file that a killed process left a part of, of a file with this name; `None` if it is no such part.
+pub(super) fn part_of(name: &str) -> Option<&str> {
+    let whole = name.strip_suffix(PART)?;
+    // Older versions have no random letters in the name, and no point before it.
+    Some(whole.strip_prefix('.').and_then(|rest| rest.rsplit_once('.')).map_or(whole, |(name, _)| name))
+}
+
+/// Removes parts of files whose names `is_own` takes.
+pub(super) fn remove_parts(folder: &Path, is_own: impl Fn(&str) -> bool) -> Result<(), ActorError> {
+    for path in entries(folder)? {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if part_of(&name).is_some_and(&is_own) {
+            remove(&path)?;
+        }
+    }
+    Ok(())
 }
 
 /// Renames a synced file, and syncs its new name.
@@ -152,7 +235,8 @@ pub(super) fn write_block(path: &Path, offset: u64, place: Place, block: &[u8]) 
     let write = || {
         let mut file = OpenOptions::new().write(true).open(path)?;
         file.seek(SeekFrom::Start(offset))?;
-        file.write_all(&[&place.record(block)[..], block].concat())
+        file.write_all(&place.record(block))?;
+        file.write_all(block)
     };
     write().map_err(|error| ActorError::file(path, "written", &error))
 }

@@ -1,6 +1,6 @@
 //! Shares that are being written. Blocks come in any order; a share is sealed only if all of them are there at the end.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -82,7 +82,8 @@ impl Store {
         let number = self.uploads.fetch_add(1, Ordering::Relaxed);
         let name = format!("{}.{number}", file_name(key.object, key.version, Some(key.share)));
         let path = self.folder.join("staging").join(name);
-        File::create(&path).map_err(|error| ActorError::file(&path, "written", &error))?;
+        let made = disk::private().write(true).create_new(true).open(&path);
+        made.map_err(|error| ActorError::file(&path, "written", &error))?;
         all.insert(key, Arc::new(Staged { plan, path, touched: AtomicU64::new(clock::seconds()) }));
         Ok(())
     }

@@ -279,3 +279,99 @@ fn blocks_of_a_store_are_what_the_code_makes() {
     };
     assert_eq!([sources(0..128), sources(128..256)].concat(), sources(0..256));
 }
+
+#[cfg(unix)]
+fn modes(folder: &Path) -> BTreeMap<String, u32> {
+    use std::os::unix::fs::PermissionsExt;
+    let mut found = BTreeMap::new();
+    let mut next = vec![folder.to_owned()];
+    while let Some(path) = next.pop() {
+        let mode = fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+        if path.is_dir() {
+            next.extend(disk::entries(&path).unwrap());
+        }
+        found.insert(path.display().to_string(), mode);
+    }
+    found
+}
+
+#[cfg(unix)]
+fn check_private(folder: &Path) {
+    for (path, mode) in modes(folder) {
+        assert_eq!(mode, if Path::new(&path).is_dir() { 0o700 } else { 0o600 }, "{path}: {mode:o}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn nobody_else_reads_a_drive_s_folder() {
+    use std::os::unix::fs::PermissionsExt;
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join("drive");
+    let filled = || {
+        let store = Store::open(&folder, None).unwrap();
+        put(&store, "a", 1, 0);
+        store.stage(plan("b", 1, 1)).unwrap();
+        store.owe("a").unwrap();
+        store.keep_members(&Members::new(RingId::of("test", &[]), 1).unwrap()).unwrap();
+        store.bury(&Header { deleted: true, ..(*store.held(RingId::of_object("a")).unwrap()[0]).clone() }).unwrap();
+        store
+    };
+    let store = filled();
+    check_private(&folder);
+    assert!(modes(&folder).len() >= 13, "{:?}", modes(&folder));
+    drop(store);
+    // A folder as older versions made it.
+    for path in modes(&folder).into_keys() {
+        let mode = if Path::new(&path).is_dir() { 0o755 } else { 0o644 };
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let store = Store::open(&folder, None).unwrap();
+    check_private(&folder);
+    assert_eq!(store.counts(), (1, 1));
+    assert!(store.scrub(RingId::of_object("a")).is_whole());
+}
+
+#[test]
+fn parts_of_files_that_a_killed_process_left_are_removed_and_others_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path(), None).unwrap();
+    let shares = file(folder.path(), &put(&store, "a", 1, 0));
+    store.owe("a").unwrap();
+    drop(store);
+    let owed = RingId::of_object("a");
+    let share = shares.file_name().unwrap().to_string_lossy().into_owned();
+    let left = [
+        folder.path().join(".members.json.Xa3f.part"),
+        folder.path().join("members.json.part"),
+        folder.path().join(format!("owed/.{owed}.Xa3f.part")),
+        shares.with_file_name(format!(".{share}.Xa3f.part")),
+        shares.with_file_name(format!("{share}.part")),
+    ];
+    let kept = [folder.path().join(".letter.Xa3f.part"), shares.with_file_name("letter.part")];
+    for path in left.iter().chain(&kept) {
+        fs::write(path, "a").unwrap();
+    }
+    let store = Store::open(folder.path(), None).unwrap();
+    assert!(left.iter().all(|path| !path.exists()) && kept.iter().all(|path| path.exists()));
+    assert_eq!((store.owed(), store.counts()), (vec!["a".to_owned()], (1, 0)));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_list_that_is_kept_already_is_not_written_again() {
+    use std::os::unix::fs::MetadataExt;
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path(), None).unwrap();
+    let mut members = Members::new(RingId::of("test", &[]), 1).unwrap();
+    let file = || fs::metadata(folder.path().join("members.json")).unwrap().ino();
+    store.keep_members(&members).unwrap();
+    // Another file beside it, so that its number is not used again.
+    let (first, _other) = (file(), fs::write(folder.path().join("other"), "").unwrap());
+    store.keep_members(&members).unwrap();
+    assert_eq!(file(), first);
+    members.set(RingId::of("a", &[]), crate::Standing::In, "127.0.0.1:1").unwrap();
+    store.keep_members(&members).unwrap();
+    assert_eq!(store.members().unwrap(), Some(members));
+    assert_ne!(file(), first);
+}

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test file uses some of it")]
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -81,7 +83,7 @@ impl Drives {
         let root = tempfile::tempdir().unwrap();
         let secret = secret.map(|text| {
             let path = root.path().join("secret");
-            std::fs::write(&path, text).unwrap();
+            write_secret(&path, text);
             path
         });
         let mut drives = Self { root, served: Vec::new(), secret };
@@ -151,6 +153,56 @@ impl Drop for Drives {
             let _ = served.thread.join();
         }
     }
+}
+
+/// Writes a secret's file, which its owner alone may read.
+pub fn write_secret(path: &Path, text: &str) {
+    std::fs::write(path, text).unwrap();
+    #[cfg(unix)]
+    set_mode(path, 0o600);
+}
+
+#[cfg(unix)]
+pub fn set_mode(path: &Path, mode: u32) {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+}
+
+/// Sends one request over its own connection, as any client could. `head` has more lines of the head, each with its end.
+pub fn raw(address: &str, what: &str, head: &str, body: &str) -> String {
+    let kind = if head.to_lowercase().contains("content-type:") { "" } else { "content-type: application/json\r\n" };
+    let host = if head.to_lowercase().contains("host:") { "" } else { "host: localhost\r\n" };
+    let length = format!("content-length: {}\r\n", body.len());
+    sent(address, &format!("{what} HTTP/1.1\r\n{host}{kind}{head}{length}connection: close\r\n\r\n{body}"))
+}
+
+/// Sends text over its own connection; returns the answer.
+pub fn sent(address: &str, text: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(WAIT)).unwrap();
+    stream.write_all(text.as_bytes()).unwrap();
+    answer(&mut stream)
+}
+
+/// Reads an answer up to the end of its body or of the connection.
+pub fn answer(stream: &mut TcpStream) -> String {
+    let (mut text, mut part) = (Vec::new(), [0; 1 << 12]);
+    loop {
+        let all = String::from_utf8_lossy(&text).into_owned();
+        let body = all.split_once("\r\n\r\n").map(|(head, body)| (length(head), body.len()));
+        if body.is_some_and(|(wanted, found)| found >= wanted) {
+            return all;
+        }
+        match stream.read(&mut part).unwrap() {
+            0 => return all,
+            count => text.extend_from_slice(&part[..count]),
+        }
+    }
+}
+
+fn length(head: &str) -> usize {
+    let line = head.lines().find_map(|line| line.to_lowercase().strip_prefix("content-length:").map(str::to_owned));
+    line.map_or(0, |length| length.trim().parse().unwrap())
 }
 
 /// Bytes without a pattern, the same each time.

@@ -79,7 +79,7 @@ pub(crate) struct ServeArguments {
     /// Points of each drive on the ring of a new cluster: more points make shares more even; with 1 each drive owns one arc
     #[arg(long, value_name = "N", default_value_t = wane_actor::POINTS_DEFAULT, value_parser = clap::value_parser!(u16).range(1..=i64::from(wane_actor::POINTS_MAX)))]
     pub(crate) points: u16,
-    /// The file of the secret that all drives and clients share; it signs requests, and is never sent
+    /// The file of the secret that all drives and clients share, readable by its owner alone (`chmod 600`); it signs requests, and is never sent
     #[arg(long, value_name = "FILE")]
     pub(crate) secret_file: Option<PathBuf>,
     /// Processors that the drive may use, such as 0.5; needs control groups (cgroup v2 or v1)
@@ -108,7 +108,7 @@ pub(crate) struct ClusterArguments {
     /// Addresses of drives, separated by commas; by default those in WANE_ACTOR_AT
     #[arg(long, value_name = "IP:PORT,...", value_delimiter = ',')]
     pub(crate) at: Vec<String>,
-    /// The file of the cluster's secret
+    /// The file of the cluster's secret, readable by its owner alone
     #[arg(long, value_name = "FILE")]
     pub(crate) secret_file: Option<PathBuf>,
     /// Print as JSON

@@ -89,6 +89,9 @@ fn serve(arguments: &ServeArguments) -> Result<i32, Failure> {
         };
         // The process that started it may not read stdout.
         let _ = print(&text);
+        if let Some(why) = &status.unsaved {
+            crate::output::tell(&format!("wane: the drive serves what it has: {why}"));
+        }
         for stranger in strangers {
             crate::output::tell(&format!("wane: a drive of the list has another secret than this one: {stranger}"));
         }
@@ -295,6 +298,9 @@ fn in_words(status: &Status) -> String {
     }
     if !status.owed.is_empty() {
         words += &format!(", {} objects to repair", status.owed.len());
+    }
+    if let Some(why) = &status.unsaved {
+        words += &format!(", {why}");
     }
     match status.members.drives.get(&status.id).map(|member| member.standing) {
         Some(Standing::Leaving) => {
