@@ -96,7 +96,7 @@ fn check_host(parts: &Parts, reached: &Reached) -> Result<(), ActorError> {
     let named = parts.uri.authority().map(Authority::as_str);
     hosts.extend(named.map(str::as_bytes));
     let is_own = |host: &&[u8]| std::str::from_utf8(host).is_ok_and(|host| reached.is_own(host));
-    let wrong = match hosts.iter().find(|host| !is_own(*host)) {
+    let wrong = match hosts.iter().find(|host| !is_own(host)) {
         Some(host) => format!("\"{}\"", wane_units::excerpt(&String::from_utf8_lossy(host))),
         None if hosts.is_empty() => "none".to_owned(),
         None => return Ok(()),

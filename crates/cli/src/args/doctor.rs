@@ -23,10 +23,11 @@ Examples:
     wane doctor now.json then.json --format ceph | sh
 
 Input:
-  `smartctl --json` and smartctl's text (-a, -x, -A), several
-  in a file too; `nvme smart-log`, text or JSON; smartd's
-  attrlog; metrics of smartctl_exporter; the 512 bytes of
-  OCP's log page C0h, which add to the record before them.
+  `smartctl --json` and smartctl's text (-a, -x, -A),
+  also several in a file; `nvme smart-log`, text or JSON;
+  smartd's attrlog; metrics of smartctl_exporter; the 512
+  bytes of OCP's log page C0h, which add to the record
+  before them.
 
 Verdicts are good, notice (worth knowing), warning (plan to act) and failing (act now). The exit code is 0 whatever the verdicts, and 2 if the \
 input is no record of a drive. A value that the drive did not report is missing, never zero.")]
