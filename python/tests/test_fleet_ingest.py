@@ -398,7 +398,7 @@ def test_nothing_is_added_to_a_fleet_that_lacks_a_file(tmp_path: Path) -> None:
 
 
 def test_tomorrow_is_taken_and_the_day_after_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("_days", "_plain"):
+    for module in ("_csv", "_plain"):
         monkeypatch.setattr(f"wane.fleet.{module}.tomorrow", lambda: date(2013, 4, 11))
     assert fleet.ingest(tmp_path / "f", [fleets.day(tmp_path, 11)]).rows == 5
     with pytest.raises(wane.FleetError, match='"2013-04-12", allowed are 1970-01-01 to 2013-04-11'):

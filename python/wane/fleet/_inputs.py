@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import IO
 
 from wane._errors import FleetError
-from wane.fleet._layouts import kind_of_names
 
 #: Bytes from which an input's kind is found; Backblaze's widest header has some 5,000.
 HEAD_BYTES = 64 << 10
@@ -23,7 +22,6 @@ DAMAGE = (EOFError, zlib.error, zipfile.BadZipFile, gzip.BadGzipFile, NotImpleme
 
 GZIP_MAGIC = b"\x1f\x8b"
 ZIP_MAGIC = b"PK\x03\x04"
-PARQUET_MAGIC = b"PAR1"
 
 
 @dataclass(frozen=True)
@@ -119,8 +117,14 @@ def _Member(file: Path, member: str) -> IO[bytes]:  # noqa: N802
 
 
 def kind_of(head: bytes) -> str:
-    """The kind of an input by its first bytes: ``parquet`` by its mark, that of a table by the names in its first line, or ``smart``."""
-    if head.startswith(PARQUET_MAGIC):
-        return "parquet"
+    """``backblaze``, ``alibaba``, ``simulated`` or ``smart``, by the first bytes: Parquet's mark, or the names in a CSV's first line."""
+    if head.startswith(b"PAR1"):
+        return "simulated"
     line = head.lstrip(b"\xef\xbb\xbf").split(b"\n", 1)[0].decode("utf-8", "replace").strip()
-    return kind_of_names({name.strip().strip('"') for name in line.split(",")}) or "smart"
+    names = {name.strip().strip('"') for name in line.split(",")}
+    if {"failure_time", "disk_id"} <= names:
+        return "alibaba"
+    # A header that lacks one of these is still taken for Backblaze's, and the error names the missing column.
+    if len(names & {"date", "serial_number", "model", "failure", "capacity_bytes"}) >= 2:
+        return "backblaze"
+    return "smart"

@@ -355,7 +355,7 @@ class Fleet:
         return frame
 
     def summary(self) -> dict[str, Any]:
-        """Overview of the fleet: counts, days, sources, and failures, one for each drive that failed.
+        """Overview of the fleet: counts, days, sources, failures.
 
         Returns:
             ``drive_days``, ``drives``, ``models``, ``failures``, ``first`` and ``last`` (ISO 8601), ``drive_days_by_source``,
@@ -363,7 +363,7 @@ class Fleet:
         """
         row = self.query(
             "SELECT count(*) AS drive_days, count(DISTINCT serial) AS drives, count(DISTINCT model) AS models, "
-            "count(DISTINCT serial) FILTER (failure) AS failures, CAST(min(date) AS VARCHAR) AS first, CAST(max(date) AS VARCHAR) AS last FROM days"
+            "count(*) FILTER (failure) AS failures, CAST(min(date) AS VARCHAR) AS first, CAST(max(date) AS VARCHAR) AS last FROM days"
         ).to_pylist()[0]
         sources = self.query("SELECT source, count(*) AS n FROM days GROUP BY source ORDER BY source").to_pylist()
         tickets = self.query("SELECT count(*) AS n FROM tickets").column("n")[0].as_py()
