@@ -156,7 +156,7 @@ class Drive:
         Args:
             pages: As for ``write``.
 
-            Returns:
+        Returns:
             The pages whose data could not be read, of shape ``(failed,)``. Reading a page without data does not fail.
 
         Raises:
@@ -170,7 +170,7 @@ class Drive:
         Args:
             pages: As for ``write``.
 
-            Raises:
+        Raises:
             IndexError: There is no such page. Nothing is trimmed.
         """
         self._drive.trim(self._numbers(pages))

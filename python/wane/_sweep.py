@@ -173,7 +173,7 @@ def sweep(
         grid: A dict from keys to lists of values, such as ``{"ftl.gc.d": [1, 2, 4]}``. Keys in a tuple change together, and have tuples of
             values. A text in place of a list is a list as for ``--sweep``, such as ``"1..8:1"``. Or a list of texts ``"KEY=V1,V2,..."``, as
             for ``--sweep``. At most 10,000 points, including seeds.
-            scenario: The scenario, as for ``wane.run``: a path or a dict, or nothing if ``preset``, ``set`` and the grid define all.
+        scenario: The scenario, as for ``wane.run``: a path or a dict, or nothing if ``preset``, ``set`` and the grid define all.
         preset: As for ``wane.run``.
         set: Values that override the scenario's, as for ``wane.run``; the grid's override these.
         seed: Root of all random streams instead of the scenario's.

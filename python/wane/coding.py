@@ -85,7 +85,7 @@ class Taken(NamedTuple):
         processor_seconds: Processor time of one machine, in seconds.
         watt_hours_min: Least energy of all machines, in watt-hours.
         watt_hours_max: Most energy of all machines, in watt-hours.
-        """
+    """
 
     seconds: Any
     processor_seconds: Any

@@ -23,8 +23,8 @@ import fcntl
 import json
 import os
 import re
-import stat
 import shutil
+import stat
 import tempfile
 import threading
 import weakref
