@@ -72,10 +72,13 @@ impl Client {
         loop {
             for address in addresses {
                 match runtime.block_on(peers.at(address, Method::GET, "/v1/members", Vec::new())) {
-                    Ok(text) => {
-                        peers.adopt(Members::parse(&text)?);
-                        return Ok(Self { runtime, cluster: Cluster { peers } });
-                    }
+                    Ok(text) => match Members::parse(&text)?.placed(address) {
+                        Ok(members) => {
+                            peers.adopt(members);
+                            return Ok(Self { runtime, cluster: Cluster { peers } });
+                        }
+                        Err(error) => last = error,
+                    },
                     Err(error) => last = error,
                 }
             }

@@ -91,6 +91,19 @@ impl Members {
         read.map_err(|error| ActorError::Invalid(format!("no list of members: {error}")))?.try_into()
     }
 
+    /// The list that the drive at `address` sent, if it says where drives are: a drive that has just been started may not have taken its place yet, and
+    /// who took its list now would never find it.
+    ///
+    /// # Errors
+    /// [`ActorError::Unreachable`] if no drive is there.
+    pub(crate) fn placed(self, address: &str) -> Result<Self, ActorError> {
+        if self.present().next().is_some() {
+            return Ok(self);
+        }
+        let what = format!("the drive at {address} has no place in a cluster yet: it is being started, or has left");
+        Err(ActorError::Unreachable { what, drives: Vec::new() })
+    }
+
     fn checked(self) -> Result<Self, ActorError> {
         if self.points == 0 || self.points > POINTS_MAX {
             let found = self.points;
@@ -242,6 +255,13 @@ mod tests {
         assert_eq!(members.version(), 3);
         members.set(id("a"), Standing::Gone, "127.0.0.1:1").unwrap();
         assert_eq!(members.version(), 4);
+    }
+
+    #[test]
+    fn the_list_of_a_drive_that_has_no_place_yet_is_not_taken() {
+        let refused = Members::new(id("new"), 1).unwrap().placed("127.0.0.1:9").unwrap_err();
+        assert!(matches!(&refused, ActorError::Unreachable { what, .. } if what.contains("127.0.0.1:9 has no place")));
+        assert_eq!(three().placed("127.0.0.1:9").unwrap(), three());
     }
 
     #[test]

@@ -199,7 +199,8 @@ impl Node {
 
     /// Joins the cluster of the drive at `address`: takes its list of members, and adds this drive.
     async fn join(self: &Arc<Self>, address: &str) -> Result<Vec<String>, ActorError> {
-        let theirs: Members = Members::parse(&self.peers().at(address, Method::GET, "/v1/members", Vec::new()).await?)?;
+        let theirs = self.peers().at(address, Method::GET, "/v1/members", Vec::new()).await?;
+        let theirs = Members::parse(&theirs)?.placed(address)?;
         let (ours, me) = (self.peers().members(), self.store.id());
         self.check_alone(&theirs).await?;
         if theirs.cluster != ours.cluster {
