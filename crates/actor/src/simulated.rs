@@ -181,7 +181,7 @@ impl Medium for Simulated {
             "drive": self.path.display().to_string(),
             "pages": self.kept.pages(),
             "pages_held": self.files.held_pages(),
-            "bytes_written": counters.host_units_written * unit,
+            "bytes_written": counters.host_bytes_written(unit),
             "bytes_programmed": counters.programmed_total() * unit,
             "erases_mean": wear.erases_mean,
             "life_used": drive.life_used(),
@@ -210,7 +210,7 @@ impl Wear {
         let counts = held.drive().superblock_erase_counts();
         let erases = counts.iter().map(|count| f64::from(*count)).sum::<f64>();
         Self {
-            bytes_written: counters.host_units_written * unit,
+            bytes_written: counters.host_bytes_written(unit),
             bytes_programmed: counters.programmed_total() * unit,
             erases_mean: erases / counts.len().max(1) as f64,
         }

@@ -168,19 +168,34 @@ impl dyn Archive + '_ {
     /// # Errors
     /// As of [`Archive::value`].
     pub fn field<T: Serialize + DeserializeOwned>(&mut self, name: &str, value: &mut T) -> Result<(), ArchiveError> {
+        self.grown_by(0, name, value)
+    }
+
+    /// As `field`, for a value whose last `fields` fields are numbers that older archives may lack. Those are read as 0.
+    ///
+    /// # Errors
+    /// As of [`Archive::value`].
+    pub fn grown_by<T: Serialize + DeserializeOwned>(
+        &mut self,
+        fields: usize,
+        name: &str,
+        value: &mut T,
+    ) -> Result<(), ArchiveError> {
         let malformed =
             |error: postcard::Error| ArchiveError::Malformed { name: name.to_owned(), reason: error.to_string() };
-        if self.is_reading() {
-            let mut bytes = Vec::new();
-            self.value(name, &mut bytes)?;
-            let (found, rest) = postcard::take_from_bytes(&bytes).map_err(malformed)?;
-            if !rest.is_empty() {
-                return Err(malformed(postcard::Error::SerdeDeCustom));
-            }
-            *value = found;
-            return Ok(());
+        if !self.is_reading() {
+            return self.value(name, &mut postcard::to_allocvec(value).map_err(malformed)?);
         }
-        self.value(name, &mut postcard::to_allocvec(value).map_err(malformed)?)
+        let mut bytes = Vec::new();
+        self.value(name, &mut bytes)?;
+        // The format has a byte of 0 for a number that is 0.
+        bytes.resize(bytes.len() + fields, 0);
+        let (found, rest) = postcard::take_from_bytes(&bytes).map_err(malformed)?;
+        if rest.len() > fields {
+            return Err(malformed(postcard::Error::SerdeDeCustom));
+        }
+        *value = found;
+        Ok(())
     }
 
     /// Writes a value that must be the same on both sides. When reading, checks that the archive has the same one, so that it belongs to this

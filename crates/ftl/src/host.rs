@@ -346,6 +346,34 @@ impl<M: Media> Ftl<M> {
         self.unread.clear();
         self.check_range(units)?;
         self.counters.host_units_read += units.len() as u64;
+        self.read_units(units);
+        Ok(())
+    }
+
+    /// Reads units that the host will write only in part, so that they can be written whole, and counts them. A unit that holds nothing
+    /// touches no flash.
+    ///
+    /// # Errors
+    /// One of them is not exported; nothing is read.
+    pub fn read_to_modify(&mut self, units: &[Lpn]) -> Result<(), OutOfRange> {
+        let units: &[u32] = bytemuck::cast_slice(units);
+        self.unread.clear();
+        self.check_range(units)?;
+        let unmapped = self.counters.host_units_read_unmapped;
+        self.read_units(units);
+        // The host asked for none of them.
+        self.counters.host_units_read_unmapped = unmapped;
+        self.counters.units_written_in_part += units.len() as u64;
+        Ok(())
+    }
+
+    /// Counts bytes of units written and read that the host neither wrote nor asked for.
+    pub fn count_bytes_around(&mut self, written: u64, read: u64) {
+        self.counters.bytes_written_around += written;
+        self.counters.bytes_read_around += read;
+    }
+
+    fn read_units(&mut self, units: &[u32]) {
         let mut position = 0;
         while position < units.len() {
             if let Some(ahead) = units.get(position + AHEAD) {
@@ -389,7 +417,6 @@ impl<M: Media> Ftl<M> {
             self.note_unread(&units[first..position], is_gone);
             self.touch(block);
         }
-        Ok(())
     }
 
     /// Reads a unit that no page holds.

@@ -51,7 +51,7 @@ fn of_pace(scenario: &Scenario, pace: Pace) -> Option<Calendar> {
         _ => f64::from(device.logical_units),
     };
     debug_assert!(whole > 0.0, "a drive has a page to write");
-    let drive_writes_per_day = pace.pages_written / whole / days;
+    let drive_writes_per_day = pace.bytes_written / device.unit.0 as f64 / whole / days;
     (drive_writes_per_day > 0.0).then_some(Calendar { drive_writes_per_day, origin: CalendarOrigin::Trace })
 }
 
@@ -61,7 +61,8 @@ pub(crate) fn found(scenario: &Scenario, finished: &Finished) -> Option<Calendar
     let asks = scenario.time.is_timed() && scenario.phases.iter().any(|phase| phase.until.days.is_some());
     if let Some(measured) = finished.measured.as_ref().filter(|_| asks && scenario.probe.is_none()) {
         let days = measured.elapsed_ns as f64 / Nanos::DAY.0 as f64;
-        let drive_writes = finished.counters.host_units_written as f64 / f64::from(scenario.device.logical_units);
+        let filled = finished.counters.host_units_filled(scenario.device.unit.0);
+        let drive_writes = filled as f64 / f64::from(scenario.device.logical_units);
         let drive_writes_per_day = drive_writes / days;
         return (drive_writes_per_day.is_finite() && drive_writes_per_day > 0.0)
             .then_some(Calendar { drive_writes_per_day, origin: CalendarOrigin::Clock });

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use wane_ftl::{EndOfLife, Outcome};
 use wane_ssd::Drive;
 use wane_units::Lpn;
-use wane_workload::{Batch, Op, Progress as Drawn, SourceError};
+use wane_workload::{Batch, Op, Part, Progress as Drawn, SourceError};
 
 mod forward;
 mod kept;
@@ -647,10 +647,10 @@ impl Run {
         self.drive.clock().map_or(0, wane_ssd::Clock::now_ns)
     }
 
-    /// Host units written since counting started.
+    /// Whole units that the bytes written by the host since counting started would fill.
     #[inline(always)]
     pub(crate) fn written(&self) -> u64 {
-        self.drive.counters().host_units_written - self.zero.host_units_written
+        self.drive.counters().host_units_filled(self.unit_bytes) - self.zero.host_units_filled(self.unit_bytes)
     }
 
     /// Host units of the life since counting started, including predicted ones.
@@ -699,13 +699,17 @@ impl Run {
         }
         match batch.op {
             Op::Read => {
+                if !batch.parts.is_empty() {
+                    self.drive.count_bytes_around(0, batch.bytes_around());
+                }
                 let missing = self.host.find(&mut batch.pages);
                 self.drive.read_batch(Lpn::slice(&batch.pages)).expect(EXPORTED);
                 if missing > 0 {
                     self.drive.read_unmapped(missing);
                 }
             }
-            Op::Write => self.write(&batch.pages, done, budget, stop)?,
+            Op::Write if batch.parts.is_empty() => self.write(&batch.pages, done, budget, stop)?,
+            Op::Write => self.write_parts(batch, done, budget, stop)?,
             Op::Trim => {
                 self.spare_written_bytes(&mut batch.pages);
                 self.host.release(&mut batch.pages);
@@ -717,6 +721,29 @@ impl Run {
             }
         }
         Ok(())
+    }
+
+    /// Serves a write of which some pages are written in part. The drive reads what they held first.
+    #[inline(never)]
+    fn write_parts(
+        &mut self,
+        batch: &Batch,
+        done: &mut usize,
+        budget: &mut Budget,
+        stop: &AtomicBool,
+    ) -> Result<(), Stop> {
+        let parts = batch.parts_present();
+        if *done == 0 && budget.units > 0 {
+            let mut pages: Vec<u32> = parts.iter().map(|part| batch.pages[part.index as usize]).collect();
+            self.host.find(&mut pages);
+            self.drive.read_to_modify(Lpn::slice(&pages)).expect("the workload asks for what the drive exports");
+        }
+        let from = *done;
+        let served = self.write(&batch.pages, done, budget, stop);
+        let is_written = |part: &&Part| (from..*done).contains(&(part.index as usize));
+        let around = parts.iter().filter(is_written).map(|part| u64::from(part.around)).sum();
+        self.drive.count_bytes_around(around, 0);
+        served
     }
 
     /// Takes the pages out of a trim that it must leave alone.

@@ -14,12 +14,14 @@ pub use crate::forward::ForwardError;
 use crate::os;
 use crate::progress::Stopwatch;
 use crate::run::{Budget, Finished, Run, Step, Watch};
+use wane_nand::DisturbCount;
 use wane_results::{
     BlocksErased, Calendar, Capacity, Counters, EXTRAPOLATED, End, EndReason, Fingerprints, Flash, Folder, Gc, Host,
     Inputs, LatencyOf, Life, Member, Origin, PagesProgrammed, ResultError, RunResult, Scaled, Summary,
     SummaryWriteAmplification, Wear, Window, write_amplification,
 };
 use wane_scenario::{ChipSpec, Scenario};
+use wane_units::Bytes;
 
 /// The version in every result.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -182,7 +184,9 @@ fn result(
     let recorded = overrides.recorded(scenario);
     let counters = &finished.counters;
     let of_drive = |units: u64| units as f64 / f64::from(device.logical_units);
-    let drive_writes = of_drive(counters.host_units_written + finished.predicted_units);
+    let unit = device.unit.0;
+    let filled = counters.host_units_filled(unit);
+    let drive_writes = of_drive(filled + finished.predicted_units);
     let observed = finished.measured.as_ref();
     let (life, calendar) = life(scenario, finished, drive_writes);
     let summary = Summary {
@@ -193,16 +197,18 @@ fn result(
         },
         host: Host {
             pages_written: counters.host_units_written,
-            bytes_written: counters.host_units_written * device.unit.0,
-            drive_writes: of_drive(counters.host_units_written),
+            page_bytes: unit,
+            bytes_written: counters.host_bytes_written(unit),
+            drive_writes: of_drive(filled),
             pages_read: counters.host_units_read,
             pages_read_unmapped: counters.host_units_read_unmapped,
             pages_trimmed: counters.host_units_trimmed,
+            pages_written_in_part: counters.units_written_in_part,
         },
         flash: flash(counters, observed),
         write_amplification: SummaryWriteAmplification::new(
-            write_amplification(counters),
-            write_amplification(&finished.last_drive_write),
+            write_amplification(counters, unit),
+            write_amplification(&finished.last_drive_write, unit),
         ),
         gc: Gc {
             victims: counters.gc_victims,
@@ -300,18 +306,21 @@ fn scaled_in_words(scenario: &Scenario) -> Option<String> {
         () => ". A trace that ages the drive is sampled: one in a number of address chunks is kept. Timed requests are all kept and folded onto it"
             .to_owned(),
     };
+    let sized: Vec<String> =
+        scenario.sized_parameters().into_iter().map(|(key, value)| format!("{key} = {value}")).collect();
+    let of_policies = match &sized[..] {
+        [] => String::new(),
+        sized => format!(
+            ". Parameters of policies that count blocks, pages or writes were scaled with it: {}",
+            sized.join(", ")
+        ),
+    };
     Some(format!(
         "a drive of {} was run as one of {}, 1/{times:.3} of it. TB written, TBW, years and drive writes a day are those of the larger one; bytes, \
-         pages and blocks are those of the smaller, and sizes among the parameters of policies are as written{of_traces}",
-        decimal(from_logical_bytes),
-        decimal(scenario.device.logical_bytes()),
+         pages and blocks are those of the smaller{of_policies}{of_traces}",
+        Bytes(from_logical_bytes).decimal(),
+        Bytes(scenario.device.logical_bytes()).decimal(),
     ))
-}
-
-/// Bytes in decimal terabytes or gigabytes, as in data sheets.
-fn decimal(bytes: u64) -> String {
-    let bytes = bytes as f64;
-    if bytes >= 1e12 { format!("{:.2} TB", bytes / 1e12) } else { format!("{:.2} GB", bytes / 1e9) }
 }
 
 /// The windows, with their days if there is a calendar.
@@ -359,11 +368,13 @@ fn warnings(scenario: &Scenario, finished: &Finished) -> Vec<String> {
     if share > UNMAPPED_READS_MAX {
         warnings.push(format!("{:.1} % of the pages read held no data and touched no flash", 100.0 * share));
     }
+    // What voids the figures comes first.
+    warnings.splice(0..0, finished.measured.iter().flat_map(|measured| measured.notes.iter().cloned()));
     warnings.extend(scaled_in_words(scenario));
     warnings.extend(scenario.without_effect());
     warnings.extend(finished.notes.iter().cloned());
-    warnings.extend(finished.measured.iter().flat_map(|measured| measured.notes.iter().cloned()));
     warnings.extend(extrapolation(scenario, finished));
+    warnings.extend(disturbed_by_collection(scenario, finished));
     warnings.extend(throttled(scenario));
     warnings.extend(forgotten(scenario));
     warnings.extend(unseen(scenario, finished));
@@ -434,11 +445,37 @@ fn extrapolation(scenario: &Scenario, finished: &Finished) -> Option<String> {
     ];
     let beyond = found.iter().filter(|(_, least, most, range)| *least < range.0 || *most > range.1 * BEYOND);
     let told: Vec<String> = beyond
-        .map(|(name, _, most, range)| format!("{name} (up to {most:.0}; measured from {} to {})", range.0, range.1))
+        .map(|(name, _, most, range)| format!("{name} (up to {most:.0}; the source has {} to {})", range.0, range.1))
         .collect();
     let name = if chip.name == ChipSpec::OWN { "the scenario's own chip" } else { &chip.name };
     (!told.is_empty()).then(|| format!("the errors of {name} {EXTRAPOLATED} {}", told.join(", ")))
 }
+
+/// A warning if reading a block once from end to end, as its collection does, disturbs it more than all else: the chip's fit then says more
+/// about the size of blocks than its source does.
+fn disturbed_by_collection(scenario: &Scenario, finished: &Finished) -> Option<String> {
+    let chip = scenario.medium.chip.as_ref()?;
+    finished.measured.as_ref()?;
+    let (pages, ecc) = (scenario.device.geometry.pages_per_block(), &scenario.medium.ecc);
+    if pages <= FITTED_PAGES || ecc.disturb_count == DisturbCount::ByPage {
+        return None;
+    }
+    let cycles = finished.wear.quantiles().mean;
+    let terms = chip.model.terms(cycles, 0.0, f64::from(pages));
+    (terms.disturb > terms.floor + terms.wear).then(|| {
+        format!(
+            "a block of {pages} pages that is collected is read {pages} times, which adds {:.1e} to its RBER of {:.1e} at {cycles:.0} P/E cycles: the fit \
+             of {} counts reads of a block, and its source had blocks of {FITTED_PAGES} pages; with drive.ecc.disturb-count = \"by-page\" a pass over \
+             the block counts one read",
+            terms.disturb,
+            terms.floor + terms.wear,
+            chip.name,
+        )
+    })
+}
+
+/// Pages of a block of the drive for which the source of the published fits used them (Kim et al., FAST 2019).
+const FITTED_PAGES: u32 = 256;
 
 /// The outcome of one of several runs.
 pub type Outcome = Result<RunResult, SessionError>;

@@ -148,7 +148,7 @@ struct Nothing;
 
 impl Source for Nothing {
     fn next(&mut self, batch: &mut Batch, _pages_max: usize, _requests_max: u64) -> Result<Progress, SourceError> {
-        batch.pages.clear();
+        batch.clear();
         batch.requests = 0;
         Ok(Progress::End)
     }

@@ -59,6 +59,63 @@ fn requests_of_gigabytes_hear_the_flag() {
     }
 }
 
+/// Writes of 4 KiB on pages of 16 KiB: bytes, drive writes and amplification are those of what the host wrote, timed or not.
+#[test]
+fn writes_smaller_than_a_page_count_as_what_the_host_wrote() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("small.iolog");
+    let mut text = String::from("fio version 2 iolog\nf add\nf open\n");
+    (0..6000u64).for_each(|at| text.push_str(&format!("f write {} 4096\n", at * 7919 % 8192 * 4096)));
+    std::fs::write(&path, text).unwrap();
+    let of = |more: &str| {
+        let text = format!(
+            "drive = {{ preset = 'tiny', page-size = '16 KiB', logical-capacity = '32 MiB', endurance = 'none' }}\n\
+             workload = {{ trace = '{}', loop = true }}\nuntil.drive-writes = 2\n{more}",
+            path.display()
+        );
+        run(&scenario(&text), &Arc::default())
+    };
+    let aged = of("");
+    let summary = &aged.summary;
+    let host = &summary.host;
+    assert_eq!((host.page_bytes, host.pages_written_in_part), (16 << 10, host.pages_written));
+    assert_eq!((host.bytes_written, host.drive_writes), (64 << 20, 2.0));
+    assert_eq!(host.bytes_written, host.pages_written * 4096);
+    let total = summary.write_amplification.total.unwrap();
+    assert_eq!(total, summary.flash.pages_programmed.total as f64 / (host.pages_written as f64 / 4.0));
+    assert!(total >= 4.0 && summary.write_amplification.last_drive_write.total.unwrap() >= 4.0, "{total}");
+    assert!((summary.life.as_ref().unwrap().terabytes_written * 1e12 - f64::from(64 << 20)).abs() < 1.0);
+    let last = aged.timeline.last().unwrap();
+    assert_eq!(last.drive_writes, 2.0);
+    assert!(
+        summary.warnings.iter().any(|told| told.contains("6000 of 6000 writes begin or end within a page of 16 KiB"))
+    );
+    // With a clock each of them costs a read, which shows in its time.
+    let timed = of("time.scheduler = 'event'");
+    assert_eq!(timed.summary.host, summary.host);
+    assert_eq!(timed.summary.flash.pages_programmed, summary.flash.pages_programmed);
+    assert!(timed.summary.latency.unwrap().write.unwrap().times.p50_ns > 0);
+}
+
+/// Requests that come faster than the drive serves them void the latencies, which is the first thing to know.
+#[test]
+fn a_drive_that_does_not_keep_up_is_told_first() {
+    let of = |poisson: &str, requests: u32| {
+        let text = format!(
+            "drive = {{ preset = 'tiny', endurance = 'none' }}\ntime.scheduler = 'event'\n\
+             workload = {{ read-share = 1, arrival = {{ poisson = '{poisson}' }} }}\nuntil.requests = {requests}"
+        );
+        run(&scenario(&text), &Arc::default()).summary.warnings
+    };
+    let told = of("5 us", 5_000);
+    assert!(
+        told[0].starts_with("the drive does not keep up: 2") && told[0].contains(" requests a second came and "),
+        "{told:?}"
+    );
+    assert!(of("5 ms", 5_000).iter().all(|told| !told.contains("keep up")));
+    assert!(of("5 us", 100).iter().all(|told| !told.contains("keep up")), "a burst may end at any time");
+}
+
 #[test]
 fn a_backlog_does_not_hold_up_the_end() {
     interrupted(

@@ -215,6 +215,7 @@ impl Drive {
             let reached = held.age(target, WrittenBytes::Stay, stop, &mut |aged| {
                 let (drive_writes, done, programmed) = (aged.drive_writes, aged.done, aged.programmed);
                 step(&Step { preconditioning: false, phase: 0, drive_writes, predicted: 0.0, done, programmed });
+                true
             });
             Ok(match reached.map_err(|error| error::held(&error))? {
                 Reached::Target | Reached::Already => "target",
@@ -319,7 +320,8 @@ impl Drive {
     }
 
     fn write_amplification(&self) -> PyResult<Option<f64>> {
-        Ok(wane_results::write_amplification(&self.held()?.counters()).total)
+        let held = self.held()?;
+        Ok(wane_results::write_amplification(&held.counters(), u64::from(held.drive().unit_bytes())).total)
     }
 
     /// The columns of `blocks.parquet`, now.

@@ -43,7 +43,9 @@ impl RunResult {
 
     /// The columns of `timeline.parquet`.
     fn timeline(&self) -> PyResult<Columns> {
-        error::guarded(|| Ok(Columns::new(timeline_columns(&self.result.timeline))))
+        error::guarded(|| {
+            Ok(Columns::new(timeline_columns(&self.result.timeline, self.result.summary.host.page_bytes)))
+        })
     }
 
     /// The columns of `blocks.parquet`.

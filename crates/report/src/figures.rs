@@ -113,7 +113,8 @@ fn amplification(life: &Life<'_>) -> Figure {
     let layers = |groups: &[Group<'_>]| {
         let mut layers = Vec::new();
         for group in groups {
-            let total = |rows: &[Row]| windows(rows).iter().map(|window| window.total).collect::<Vec<_>>();
+            let page = group.first().summary.host.page_bytes;
+            let total = move |rows: &[Row]| windows(rows, page).iter().map(|window| window.total).collect::<Vec<_>>();
             let label = if alone { "total" } else { &group.label };
             layers.extend(smoothed(layers_of(group, &group.class(), label, Shape::Straight, &total), banded));
             if alone {
@@ -146,8 +147,10 @@ fn amplification(life: &Life<'_>) -> Figure {
 
 /// Curves of the parts of the amplification: of the host with garbage collection, if that is not all, and of wear leveling, if there is any.
 fn parts_of_amplification(group: &Group<'_>) -> Vec<Vec<Layer>> {
-    let gc = |rows: &[Row]| windows(rows).iter().map(|window| window.gc).collect::<Vec<_>>();
-    let leveling = |rows: &[Row]| windows(rows).iter().map(|window| window.wear_leveling).collect::<Vec<_>>();
+    let page = group.first().summary.host.page_bytes;
+    let gc = move |rows: &[Row]| windows(rows, page).iter().map(|window| window.gc).collect::<Vec<_>>();
+    let leveling =
+        move |rows: &[Row]| windows(rows, page).iter().map(|window| window.wear_leveling).collect::<Vec<_>>();
     let flash = &group.first().summary.flash.pages_programmed;
     let mut parts = Vec::new();
     if flash.total != flash.host + flash.gc {

@@ -12,13 +12,14 @@ const SETTLED: f64 = 0.1;
 /// whole life.
 fn is_unsettled(run: &RunResult) -> bool {
     let (Some(first), Some(last)) = (run.timeline.first(), run.timeline.last()) else { return false };
+    let unit = run.summary.host.page_bytes;
     let written = last.counters.host_units_written;
     if run.summary.end.reason == EndReason::EndOfLife || written == 0 {
         return false;
     }
     let from = (written as f64 * (1.0 - LAST)) as u64;
     let before = run.timeline.iter().rev().find(|row| row.counters.host_units_written <= from).unwrap_or(first);
-    let total = |counters| write_amplification(&counters).total.unwrap_or(1.0);
+    let total = |counters| write_amplification(&counters, unit).total.unwrap_or(1.0);
     let (part, whole) = (total(last.counters - before.counters), total(last.counters));
     run.summary.gc.victims == 0 || (part / whole - 1.0).abs() > SETTLED
 }

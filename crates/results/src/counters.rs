@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 pub use wane_units::Counters;
 
-/// Units programmed per host unit, by cause. Null if the host wrote nothing.
+/// Bytes programmed per byte that the host wrote, by cause. Null if the host wrote nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WriteAmplification {
     /// (host + garbage collection) / host: starts at 1.
@@ -14,9 +14,14 @@ pub struct WriteAmplification {
     pub total: Option<f64>,
 }
 
-/// Computes the write amplification from `counters`.
-pub fn write_amplification(counters: &Counters) -> WriteAmplification {
-    let per_host = |units: u64| (counters.programmed_host > 0).then(|| units as f64 / counters.programmed_host as f64);
+/// Computes the write amplification from `counters` of units of `unit_bytes`.
+pub fn write_amplification(counters: &Counters, unit_bytes: u64) -> WriteAmplification {
+    // Without units that were written in part the host's bytes are whole units, and `unit_bytes` does not matter.
+    let host = match counters.bytes_written_around {
+        0 => counters.programmed_host as f64,
+        around => counters.programmed_host as f64 - around as f64 / unit_bytes.max(1) as f64,
+    };
+    let per_host = |units: u64| (host > 0.0).then(|| units as f64 / host);
     WriteAmplification {
         gc: per_host(counters.programmed_host + counters.programmed_gc),
         wear_leveling: per_host(counters.programmed_wear_leveling),
@@ -48,7 +53,7 @@ mod tests {
                 programmed_padding: programmed[4],
                 ..Counters::default()
             };
-            assert_eq!(write_amplification(&counters), expected, "{programmed:?}");
+            assert_eq!(write_amplification(&counters, 4096), expected, "{programmed:?}");
         }
     }
 

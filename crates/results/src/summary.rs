@@ -13,6 +13,9 @@ use super::{EraseCounts, Errors, Latency, LatencyByGc, LatencyOf, Life, Thermal,
 /// Part of the warning about errors beyond the data of their model, by which other code finds it.
 pub const EXTRAPOLATED: &str = "are extrapolated in";
 
+/// Start of the warning that requests came faster than the drive served them.
+pub const OVERLOADED: &str = "the drive does not keep up";
+
 /// A run in numbers. Pages are mapping units. Counts start after preconditioning; `wear` includes it. In a fast-forwarded life,
 /// `host`, `flash`, `write_amplification` and `gc` cover the simulated part; `wear`, `capacity`, `end` and `life` cover both parts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -123,9 +126,15 @@ pub struct FastForwarded {
 pub struct Host {
     /// Pages written.
     pub pages_written: u64,
-    /// Bytes written.
+    /// Bytes of a page; 0 in results of earlier versions.
+    #[serde(default)]
+    pub page_bytes: u64,
+    /// Of the pages written, those of which the host wrote only a part: the drive read the rest and wrote the page whole.
+    #[serde(default)]
+    pub pages_written_in_part: u64,
+    /// Bytes that the host wrote. Fewer than the pages hold if some were written in part.
     pub bytes_written: u64,
-    /// Pages written divided by the logical pages of the new drive.
+    /// Bytes written divided by the capacity of the new drive.
     pub drive_writes: f64,
     /// Pages read.
     pub pages_read: u64,

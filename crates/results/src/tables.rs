@@ -74,8 +74,8 @@ fn column(name: &str, values: Values) -> Column {
     Column { name: name.to_owned(), values }
 }
 
-/// The columns of `timeline.parquet` and `timeline.csv`.
-pub fn timeline_columns(rows: &[Row]) -> Vec<Column> {
+/// The columns of `timeline.parquet` and `timeline.csv`. `page_bytes`: see [`crate::Host::page_bytes`].
+pub fn timeline_columns(rows: &[Row], page_bytes: u64) -> Vec<Column> {
     let mut columns = vec![
         column("drive_writes", Values::F64(rows.iter().map(|row| row.drive_writes).collect())),
         column("phase", Values::U32(rows.iter().map(|row| row.phase).collect())),
@@ -84,7 +84,7 @@ pub fn timeline_columns(rows: &[Row]) -> Vec<Column> {
         let value = |row: &Row| row.counters.values().nth(index).unwrap_or(0);
         columns.push(column(name, Values::U64(rows.iter().map(value).collect())));
     }
-    let of_interval = windows(rows);
+    let of_interval = windows(rows, page_bytes);
     columns.push(column("write_amplification_gc", Values::Ratio(of_interval.iter().map(|at| at.gc).collect())));
     let wear_leveling = of_interval.iter().map(|at| at.wear_leveling).collect();
     columns.push(column("write_amplification_wear_leveling", Values::Ratio(wear_leveling)));
@@ -568,7 +568,7 @@ mod tests {
         let rows = test_run(1).timeline;
         let read = |rows: &[Row]| {
             let mut bytes = Vec::new();
-            write_parquet(&mut bytes, &timeline_columns(rows), &[]).unwrap();
+            write_parquet(&mut bytes, &timeline_columns(rows, 4096), &[]).unwrap();
             Table::of(bytes).unwrap().timeline()
         };
         assert_eq!(read(&rows).unwrap(), rows);

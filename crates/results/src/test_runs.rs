@@ -244,6 +244,7 @@ fn summarize(like: MadeUp, timeline: &[Row], snapshot: &WearSnapshot, last_windo
         },
         host: Host {
             pages_written: counters.host_units_written,
+            page_bytes: PAGE,
             bytes_written: counters.host_units_written * PAGE,
             drive_writes: last.drive_writes,
             ..Host::default()
@@ -253,8 +254,8 @@ fn summarize(like: MadeUp, timeline: &[Row], snapshot: &WearSnapshot, last_windo
         life: Some(life(counters.host_units_written, logical)),
         flash: flash(&counters),
         write_amplification: SummaryWriteAmplification::new(
-            write_amplification(&counters),
-            write_amplification(last_window),
+            write_amplification(&counters, PAGE),
+            write_amplification(last_window, PAGE),
         ),
         gc: Gc { victims: counters.gc_victims, valid_pages_per_victim_mean: Some(41.5) },
         wear: Wear {

@@ -103,8 +103,8 @@ impl Timeline {
 
 /// The write amplification of each row's interval: since the row before, or since counting began for the first. An interval of
 /// less than half the one before it, as the last one may be, is combined with that one, since a few writes during one
-/// collection say nothing about the drive.
-pub fn windows(rows: &[Row]) -> Vec<WriteAmplification> {
+/// collection say nothing about the drive. `page_bytes`: see [`crate::Host::page_bytes`].
+pub fn windows(rows: &[Row], page_bytes: u64) -> Vec<WriteAmplification> {
     let before = |index: usize, back: usize| {
         index.checked_sub(back).map_or_else(Counters::default, |earlier| rows[earlier].counters)
     };
@@ -114,7 +114,7 @@ pub fn windows(rows: &[Row]) -> Vec<WriteAmplification> {
         let is_short = 2 * (written(now) - written(last)) < written(last) - written(before(index, 2));
         now - before(index, if is_short { 2 } else { 1 })
     };
-    (0..rows.len()).map(|index| write_amplification(&since(index))).collect()
+    (0..rows.len()).map(|index| write_amplification(&since(index), page_bytes)).collect()
 }
 
 #[cfg(test)]
@@ -169,7 +169,7 @@ mod tests {
     fn a_window_spans_from_the_row_before() {
         let mut second = row(30);
         second.counters.programmed_gc = 40;
-        let windows = windows(&[row(0), row(10), second]);
+        let windows = windows(&[row(0), row(10), second], 4096);
         assert_eq!(windows.iter().map(|window| window.gc).collect::<Vec<_>>(), [None, Some(1.0), Some(3.0)]);
     }
 
@@ -180,7 +180,7 @@ mod tests {
             row.counters.programmed_gc = gc;
             row
         };
-        let gc = |rows: &[Row]| windows(rows).last().and_then(|window| window.gc);
+        let gc = |rows: &[Row]| windows(rows, 4096).last().and_then(|window| window.gc);
         assert_eq!(gc(&[at(0, 0), at(100, 0), at(200, 100), at(204, 124)]), Some(228.0 / 104.0));
         assert_eq!(gc(&[at(0, 0), at(100, 0), at(200, 100), at(250, 400)]), Some(7.0));
     }

@@ -45,7 +45,7 @@ impl Drive {
 
     /// Number of units of which a write covered only a part, so that the rest was read first.
     pub fn read_modify_writes(&self) -> u64 {
-        self.front.read_modify_writes
+        self.counters().units_written_in_part
     }
 
     /// Lets `budget` pass without requests, in which the scrubber makes one step after the other. Returns the number of its
@@ -233,7 +233,15 @@ impl Drive {
             let unread = self.unread().to_vec();
             failed.medium.append(&mut self.unnoticed(unread));
         }
+        let split = UnitSplit::new(range, self.front.unit);
+        let around = split.ragged_ends().map(|end| self.bytes_around(end)).sum();
+        self.count_bytes_around(0, around);
         self.status(range, &failed)
+    }
+
+    /// Bytes of a unit beside those sectors of it.
+    fn bytes_around(&self, part: SectorRange) -> u64 {
+        u64::from(self.unit_bytes()) - part.len_bytes() as u64
     }
 
     /// Writes all or some sectors of a request.
@@ -247,14 +255,15 @@ impl Drive {
             _ => Origin::Host,
         };
         let split = UnitSplit::new(range, self.front.unit);
-        self.front.read_modify_writes += split.ragged();
         let mut failed = Failed::default();
         // A unit that is covered in part is read first. If it cannot be read, it is not rewritten.
-        for end in split.ragged_ends().collect::<Vec<_>>() {
+        let mut parts = Vec::new();
+        for end in split.ragged_ends() {
             let unit = Lpn((end.start.0 / self.front.unit.0) as u32);
-            self.read_batch(&[unit]).expect("a request in range asks for exported units");
+            self.read_to_modify(&[unit]).expect("a request in range asks for exported units");
             let unread = self.unread().to_vec();
             failed.medium.append(&mut self.unnoticed(unread));
+            parts.push((unit, self.bytes_around(end)));
         }
         for mut units in self.pieces(range) {
             units.retain(|unit| !failed.medium.contains(unit));
@@ -277,6 +286,11 @@ impl Drive {
             }
             if self.keeps_bytes() {
                 self.give_up(&handles[done..]);
+            }
+            if origin == Origin::Host {
+                let is_written = |(unit, _): &&(Lpn, u64)| units[..done].contains(unit);
+                let around = parts.iter().filter(is_written).map(|(_, bytes)| bytes).sum();
+                self.count_bytes_around(around, 0);
             }
         }
         self.status(range, &failed)

@@ -196,7 +196,6 @@ pub(crate) struct Front {
     /// The capacity that the drive asked for last.
     pub(crate) wanted: Option<Sectors>,
     pub(crate) breakdowns: VecDeque<(RequestId, Breakdown)>,
-    pub(crate) read_modify_writes: u64,
     pub(crate) commands: Commands,
 }
 
@@ -223,7 +222,6 @@ impl Front {
             notices: Vec::new(),
             wanted: None,
             breakdowns: VecDeque::new(),
-            read_modify_writes: 0,
             commands: Commands::default(),
         }
     }
@@ -496,6 +494,19 @@ impl Drive {
     #[inline]
     pub fn read_batch(&mut self, units: &[Lpn]) -> Result<(), OutOfRange> {
         over_either!(&mut self.firmware, ftl => ftl.read(units))
+    }
+
+    /// Reads units that the host will write only in part: see [`wane_ftl::Ftl::read_to_modify`].
+    ///
+    /// # Errors
+    /// One of them is not exported; nothing is read.
+    pub fn read_to_modify(&mut self, units: &[Lpn]) -> Result<(), OutOfRange> {
+        over_either!(&mut self.firmware, ftl => ftl.read_to_modify(units))
+    }
+
+    /// Counts bytes of units written and read that the host neither wrote nor asked for.
+    pub fn count_bytes_around(&mut self, written: u64, read: u64) {
+        over_either!(&mut self.firmware, ftl => ftl.count_bytes_around(written, read));
     }
 
     /// The units that could not be read in the last read.

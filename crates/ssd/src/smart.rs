@@ -32,7 +32,8 @@ impl Drive {
             + counters.programmed_wear_leveling
             + counters.programmed_file_system
             + counters.programmed_scrub;
-        let units_read = counters.host_units_read.saturating_sub(counters.host_units_read_unmapped) + relocated;
+        let host_units_read = counters.host_units_read.saturating_sub(counters.host_units_read_unmapped);
+        let units_read = host_units_read + counters.units_written_in_part + relocated;
         let pages_read = units_read + counters.scrub_checks;
         let mapped = (0..self.exported()).filter(|unit| self.lookup(Lpn(*unit)).is_some()).count() as u64;
         let rated = self.rated_cycles().map(|cycles| u64::from(cycles).saturating_mul(geometry.capacity().0));
@@ -50,8 +51,8 @@ impl Drive {
             capacity_bytes: u64::from(self.exported()) * unit,
             logical_block_bytes: self.sector_bytes(),
             mapped_bytes: mapped * unit,
-            host_bytes_read: counters.host_units_read * unit,
-            host_bytes_written: counters.host_units_written * unit,
+            host_bytes_read: counters.host_bytes_read(unit),
+            host_bytes_written: counters.host_bytes_written(unit),
             // A unit that no request asked for counts as a command, because batches consist of units.
             host_reads: counters.host_units_read - commands.units_read + commands.reads,
             host_writes: counters.host_units_written - commands.units_written + commands.writes,

@@ -257,6 +257,15 @@ fn parts_of_units_are_read_modified_and_written() {
     let whole = ask(&mut drive, 1_000_000_000, Request::write_without_bytes(sectors(16, 16)));
     let part = ask(&mut drive, 2_000_000_000, Request::write_without_bytes(sectors(8, 16)));
     assert_eq!(drive.read_modify_writes(), 2);
+    // The host's bytes are those that it wrote and read.
+    let read = ask(&mut drive, 3_000_000_000, Request::read(sectors(8, 8)));
+    assert_eq!(read.status, Status::Done);
+    let (health, counters) = (drive.health_record(), *drive.counters());
+    assert_eq!((health.host_bytes_written, health.host_bytes_read), ((48 + 16 + 16) * 512, 8 * 512));
+    assert_eq!(
+        (counters.host_units_written, counters.host_units_read, counters.units_written_in_part),
+        (3 + 1 + 2, 1, 2)
+    );
     assert!(part.latency() > whole.latency(), "{} and {}", part.latency(), whole.latency());
     let parts = drive.breakdown(part.id).expect("it was just done").total_ns();
     assert_eq!(parts, part.latency().0);

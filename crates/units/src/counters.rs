@@ -86,6 +86,12 @@ counters! {
     gc_victim_valid_units = "gc_victim_valid_pages",
     /// Answers of policies that the mechanism refused.
     policy_refusals = "policy_refusals",
+    /// Units that the host wrote only in part. The drive reads what such a unit held, and writes it whole.
+    units_written_in_part = "host_pages_written_in_part",
+    /// Bytes of the units written by the host that it did not write: the rest of those written in part.
+    bytes_written_around = "host_bytes_written_around",
+    /// Bytes of the units read by the host that it did not ask for.
+    bytes_read_around = "host_bytes_read_around",
 }
 
 impl Sub for Counters {
@@ -110,6 +116,25 @@ impl Counters {
     /// Flash blocks erased for any cause.
     pub fn erases_total(&self) -> u64 {
         self.erases_gc + self.erases_wear_leveling + self.erases_scrub + self.erases_metadata
+    }
+
+    /// Bytes that the host wrote, with units of `unit_bytes`.
+    pub const fn host_bytes_written(&self, unit_bytes: u64) -> u64 {
+        (self.host_units_written * unit_bytes).saturating_sub(self.bytes_written_around)
+    }
+
+    /// Bytes that the host read, with units of `unit_bytes`.
+    pub const fn host_bytes_read(&self, unit_bytes: u64) -> u64 {
+        (self.host_units_read * unit_bytes).saturating_sub(self.bytes_read_around)
+    }
+
+    /// Whole units that the host's written bytes would fill: the measure of drive writes.
+    #[inline(always)]
+    pub const fn host_units_filled(&self, unit_bytes: u64) -> u64 {
+        match self.bytes_written_around {
+            0 => self.host_units_written,
+            around => self.host_units_written.saturating_sub(around.div_ceil(unit_bytes)),
+        }
     }
 
     /// Units programmed for any cause.

@@ -115,6 +115,14 @@ impl Bytes {
         units.filter_map(text).min_by_key(String::len).unwrap_or_else(|| "0 B".to_owned())
     }
 
+    /// Writes the size in a decimal unit, as data sheets do, with two decimals: `518.30 MB`.
+    pub fn decimal(self) -> String {
+        let units = [("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)];
+        let bytes = self.0 as f64;
+        let found = units.iter().find(|(_, factor)| bytes >= *factor);
+        found.map_or_else(|| format!("{} B", self.0), |(unit, factor)| format!("{:.2} {unit}", bytes / factor))
+    }
+
     /// Writes the size divided by `factor`, if at most `decimals_max` decimals make it exact.
     fn over(self, factor: u64, decimals_max: u32) -> Option<String> {
         let (whole, rest) = (self.0 / factor, u128::from(self.0 % factor));

@@ -180,7 +180,7 @@ impl PatternSource {
 
 impl Source for PatternSource {
     fn next(&mut self, batch: &mut Batch, pages_max: usize, requests_max: u64) -> Result<Progress, SourceError> {
-        batch.pages.clear();
+        batch.clear();
         if self.config.request_pages == 1 && requests_max == 1 && pages_max > 0 {
             // A request of one page leaves no rest.
             let (op, page) = self.drawn.take().unwrap_or_else(|| self.draw());

@@ -12,6 +12,8 @@ pub struct Batch {
     pub op: Op,
     /// The logical pages. Empty for a flush.
     pub pages: Vec<u32>,
+    /// The pages that requests read or write only in part, in rising order of their places.
+    pub parts: Vec<Part>,
     /// Number of requests that this batch completes.
     pub requests: u64,
     /// Arrival of its first request in nanoseconds since the source's start; 0 if the source has no times. It never goes
@@ -27,8 +29,45 @@ pub struct Batch {
 
 impl Default for Batch {
     fn default() -> Self {
-        Self { op: Op::Write, pages: Vec::new(), requests: 0, at: 0, after: 0, milestones: Vec::new() }
+        Self {
+            op: Op::Write,
+            pages: Vec::new(),
+            parts: Vec::new(),
+            requests: 0,
+            at: 0,
+            after: 0,
+            milestones: Vec::new(),
+        }
     }
+}
+
+impl Batch {
+    /// Takes all pages out of it.
+    #[inline(always)]
+    pub fn clear(&mut self) {
+        self.pages.clear();
+        self.parts.clear();
+    }
+
+    /// The parts whose pages are still in the batch: a caller may have cut off its last pages.
+    pub fn parts_present(&self) -> &[Part] {
+        let end = self.parts.partition_point(|part| (part.index as usize) < self.pages.len());
+        &self.parts[..end]
+    }
+
+    /// Bytes of its pages that its requests neither read nor write.
+    pub fn bytes_around(&self) -> u64 {
+        self.parts_present().iter().map(|part| u64::from(part.around)).sum()
+    }
+}
+
+/// A page of a batch of which a request reads or writes only a part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Its place in [`Batch::pages`].
+    pub index: u32,
+    /// Bytes of the page that the request leaves alone.
+    pub around: u32,
 }
 
 /// The operation of a client of a key-value store, by YCSB's names.
@@ -99,8 +138,8 @@ impl SourceError {
 /// The pace at which a trace writes, by its own times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
-    /// Pages that it writes. If its addresses are sampled, the sample's share of all pages.
-    pub pages_written: f64,
+    /// Bytes that it writes. If its addresses are sampled, the sample's share of all bytes.
+    pub bytes_written: f64,
     /// Nanoseconds from its first request to its last; more than 0.
     pub over_ns: u64,
 }

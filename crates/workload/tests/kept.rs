@@ -114,7 +114,7 @@ fn drawn(source: &mut dyn Source, sizes: &mut Stream, batches: u32) -> Vec<Drawn
         if source.next(&mut batch, pages, requests).unwrap() == Progress::End {
             break;
         }
-        let Batch { op, pages, requests, at, after, milestones } = batch.clone();
+        let Batch { op, pages, parts: _, requests, at, after, milestones } = batch.clone();
         drawn.push((op as u8, pages, requests, at, after, milestones));
     }
     drawn

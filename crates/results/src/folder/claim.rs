@@ -457,7 +457,7 @@ fn is_member(place: &Path, member: &Member) -> bool {
 /// The files of a run, in memory.
 fn run_files<'a>(folder: &Path, run: &RunResult, report_html: Option<&str>) -> Result<Vec<NewFile<'a>>, ResultError> {
     let mut files = files_that_keep(folder, run)?;
-    files.push((TIMELINE_CSV, to_csv(&timeline_columns(&run.timeline)).into_bytes()));
+    files.push((TIMELINE_CSV, to_csv(&timeline_columns(&run.timeline, run.summary.host.page_bytes)).into_bytes()));
     if !run.windows.is_empty() {
         let windows = window_columns(run.windows.iter());
         files.push((WINDOWS_CSV, to_csv(&windows).into_bytes()));
@@ -471,7 +471,7 @@ fn run_files<'a>(folder: &Path, run: &RunResult, report_html: Option<&str>) -> R
 pub(super) fn files_that_keep<'a>(folder: &Path, run: &RunResult) -> Result<Vec<NewFile<'a>>, ResultError> {
     let mut files = vec![
         (SCENARIO, run.scenario_toml.clone().into_bytes()),
-        (TIMELINE, parquet(folder, run, TIMELINE, &timeline_columns(&run.timeline))?),
+        (TIMELINE, parquet(folder, run, TIMELINE, &timeline_columns(&run.timeline, run.summary.host.page_bytes))?),
         (BLOCKS, parquet(folder, run, BLOCKS, &block_columns(&run.blocks))?),
         (SUMMARY, run.summary.to_json().into_bytes()),
     ];

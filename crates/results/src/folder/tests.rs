@@ -138,7 +138,7 @@ fn the_same_run_gives_the_same_bytes() {
 #[test]
 fn csv_has_a_line_a_row_and_nothing_for_null() {
     let run = test_run(1);
-    let csv = to_csv(&timeline_columns(&run.timeline));
+    let csv = to_csv(&timeline_columns(&run.timeline, run.summary.host.page_bytes));
     let lines: Vec<&str> = csv.lines().collect();
     assert_eq!(lines.len(), 1 + run.timeline.len());
     assert!(lines[0].starts_with("drive_writes,phase,host_pages_written,"), "{}", lines[0]);
@@ -163,7 +163,7 @@ fn what_a_timeline_tells_of_block_ages_comes_back() {
     }
     single(place.path(), &run, None);
     assert_eq!(read_run(place.path()).unwrap().timeline, run.timeline);
-    let csv = to_csv(&timeline_columns(&run.timeline));
+    let csv = to_csv(&timeline_columns(&run.timeline, run.summary.host.page_bytes));
     assert!(
         csv.lines()
             .next()

@@ -135,11 +135,13 @@ impl Drive {
     }
 
     fn archive_front(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        // The firmware counts them.
+        let mut read_modify_writes = self.read_modify_writes();
         let front = &mut self.front;
         archive.field("front.now", &mut front.now.0)?;
         archive.field("front.next-id", &mut front.next_id)?;
         archive.field("front.capacity", &mut front.capacity.0)?;
-        archive.field("front.read-modify-writes", &mut front.read_modify_writes)?;
+        archive.field("front.read-modify-writes", &mut read_modify_writes)?;
         archive.field("front.commands", &mut front.commands)?;
         let mut wanted = front.wanted.map(|sectors| sectors.0);
         archive.field("front.wanted", &mut wanted)?;

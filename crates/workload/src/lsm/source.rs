@@ -699,7 +699,7 @@ fn interleaved(config: &LsmConfig, inputs: &[Table], outputs: &[Table]) -> VecDe
 
 impl Source for LsmSource {
     fn next(&mut self, batch: &mut Batch, pages_max: usize, requests_max: u64) -> Result<Progress, SourceError> {
-        batch.pages.clear();
+        batch.clear();
         batch.milestones.clear();
         (batch.requests, batch.after) = (0, 0);
         while batch.pages.len() < pages_max && batch.requests < requests_max {

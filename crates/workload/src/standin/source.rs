@@ -335,7 +335,7 @@ impl StandinSource {
 
 impl Source for StandinSource {
     fn next(&mut self, batch: &mut Batch, pages_max: usize, requests_max: u64) -> Result<Progress, SourceError> {
-        batch.pages.clear();
+        batch.clear();
         batch.op = self.op;
         batch.requests = 0;
         while batch.pages.len() < pages_max && batch.requests < requests_max {

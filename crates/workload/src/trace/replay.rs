@@ -6,16 +6,17 @@ use std::sync::{Arc, Mutex};
 use serde::{Deserialize, Serialize};
 use tempfile::SpooledTempFile;
 use wane_archive::{Archive, ArchiveError};
+use wane_units::Bytes;
 
 use super::compact::{Encoder, Next, State, read_record};
 use super::spans::Spans;
 use super::{Reader, TraceError};
-use crate::{Batch, Op, Pace, Progress, Request, Source, SourceError};
+use crate::{Batch, Op, Pace, Part, Progress, Request, Source, SourceError};
 
 /// Largest decoded trace that stays in memory. Larger ones go to a temporary file.
 const SPOOL_BYTES: usize = 64 << 20;
 
-/// Most requests of a decoded trace that are held in the drive's pages, 32 bytes each. Longer traces are decoded again in each round.
+/// Most requests of a decoded trace that are held in the drive's pages, 40 bytes each. Longer traces are decoded again in each round.
 const HELD_MAX: u64 = 1 << 20;
 
 /// How a trace is replayed on a drive.
@@ -55,6 +56,25 @@ impl Replay {
         (self.kept_below(first), self.kept_below(end))
     }
 
+    /// Bytes of the first and of the last kept page that a read or write leaves alone. A page that is both counts as the first.
+    fn around(&self, request: &Request) -> [u32; 2] {
+        if !matches!(request.op, Op::Read | Op::Write) {
+            return [0, 0];
+        }
+        let (first, end) = pages(request, self.page_bytes);
+        let before = request.offset % self.page_bytes;
+        let after = match (request.offset + request.length) % self.page_bytes {
+            0 => 0,
+            within => self.page_bytes - within,
+        };
+        let is_kept = |page: u64| self.kept_below(page) < self.kept_below(page + 1);
+        let around = |page: u64, bytes: u64| if is_kept(page) { bytes as u32 } else { 0 };
+        match end - first {
+            1 => [around(first, before + after), 0],
+            _ => [around(first, before), around(end - 1, after)],
+        }
+    }
+
     /// Whether the whole request is left out.
     fn leaves_out(&self, request: &Request) -> bool {
         let (first, end) = self.pages(request);
@@ -62,26 +82,98 @@ impl Replay {
     }
 }
 
-/// Sums up the pace of a trace.
+/// Sums up a trace.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
-    pages: u64,
+    bytes_written: u64,
     last_at: u64,
+    /// Of reads and writes, which are kept.
+    reads: Rounded,
+    writes: Rounded,
+    /// The end of the kept addresses, and how many reads and writes reach beyond the drive's.
+    end: u64,
+    beyond: u64,
+}
+
+/// Requests that begin or end within a page.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rounded {
+    requests: u64,
+    requests_all: u64,
+    bytes: u64,
+    bytes_all: u64,
+    /// Bytes of the pages that all of them touch.
+    bytes_of_pages: u64,
+}
+
+impl Rounded {
+    fn add(&mut self, bytes: u64, bytes_of_pages: u64) {
+        self.requests_all += 1;
+        self.bytes_all += bytes;
+        self.bytes_of_pages += bytes_of_pages;
+        if bytes < bytes_of_pages {
+            self.requests += 1;
+            self.bytes += bytes;
+        }
+    }
+
+    /// What `verb` says they do, with their numbers; `None` if all have whole pages.
+    fn told(&self, verb: &str, page_bytes: u64) -> Option<String> {
+        (self.requests > 0).then(|| {
+            format!(
+                "{} of {} {verb} begin or end within a page of {}: of {} in the pages that all {verb} touch, the host asked for {}",
+                self.requests,
+                self.requests_all,
+                Bytes(page_bytes),
+                Bytes(self.bytes_of_pages).decimal(),
+                Bytes(self.bytes_all).decimal(),
+            )
+        })
+    }
 }
 
 impl Tally {
     /// Counts a request, whether it is kept or not.
-    fn add(&mut self, request: &Request, page_bytes: u64) {
+    fn add(&mut self, request: &Request, replay: &Replay) {
         self.last_at = self.last_at.max(request.at);
         if request.op == Op::Write {
-            let (first, end) = pages(request, page_bytes);
-            self.pages += end - first;
+            self.bytes_written += request.length;
         }
+        let (first, end) = replay.pages(request);
+        if !matches!(request.op, Op::Read | Op::Write) || first == end {
+            return;
+        }
+        let rounded = if request.op == Op::Read { &mut self.reads } else { &mut self.writes };
+        let of_pages = (end - first) * replay.page_bytes;
+        let around: u64 = replay.around(request).map(u64::from).iter().sum();
+        rounded.add(of_pages - around, of_pages);
+        self.end = self.end.max(end);
+        self.beyond += u64::from(end > u64::from(replay.logical_pages));
     }
 
     fn pace(self, sample: u32) -> Option<Pace> {
-        (self.last_at > 0)
-            .then(|| Pace { pages_written: self.pages as f64 / f64::from(sample.max(1)), over_ns: self.last_at })
+        let bytes_written = self.bytes_written as f64 / f64::from(sample.max(1));
+        (self.last_at > 0).then_some(Pace { bytes_written, over_ns: self.last_at })
+    }
+
+    /// How the drive sees other requests than the trace has, in sentences.
+    fn notes(&self, replay: &Replay) -> Vec<String> {
+        let mut notes = Vec::new();
+        if let Some(told) = self.writes.told("writes", replay.page_bytes) {
+            notes.push(format!("{told}; each page written in part was read, completed and written whole"));
+        }
+        notes.extend(self.reads.told("reads", replay.page_bytes));
+        if self.beyond > 0 && !replay.compact {
+            notes.push(format!(
+                "its addresses reach {}, the drive has {}: {} of {} reads and writes were folded onto it, each page modulo the drive's pages \
+                 (see workload.remap)",
+                Bytes(self.end.saturating_mul(replay.page_bytes)).decimal(),
+                Bytes(u64::from(replay.logical_pages) * replay.page_bytes).decimal(),
+                self.beyond,
+                self.reads.requests_all + self.writes.requests_all,
+            ));
+        }
+        notes
     }
 }
 
@@ -92,7 +184,7 @@ impl Tally {
 pub fn pace(reader: Reader, replay: Replay) -> Result<Option<Pace>, TraceError> {
     let mut tally = Tally::default();
     for request in reader {
-        tally.add(&request?, replay.page_bytes);
+        tally.add(&request?, &replay);
     }
     // Without times all requests come at once, which is no pace.
     Ok(tally.pace(replay.sample))
@@ -141,6 +233,8 @@ struct Met {
     op: Op,
     first: u64,
     end: u64,
+    /// Bytes of the first and of the last page that it leaves alone.
+    around: [u32; 2],
 }
 
 /// A place in a decoded trace. All sources of the trace share the decoded copy.
@@ -204,7 +298,7 @@ impl TraceSource {
         let (mut reader, mut tally) = (reader, Tally::default());
         for request in reader.by_ref() {
             let request = request?;
-            tally.add(&request, replay.page_bytes);
+            tally.add(&request, &replay);
             if replay.leaves_out(&request) {
                 continue;
             }
@@ -386,7 +480,7 @@ impl TraceSource {
         let request = loop {
             let Some(request) = self.next_request()? else { return Ok(None) };
             if let Requests::Once(_) = self.requests {
-                self.tally.add(&request, self.replay.page_bytes);
+                self.tally.add(&request, &self.replay);
             }
             if !self.replay.leaves_out(&request) {
                 break request;
@@ -400,7 +494,7 @@ impl TraceSource {
             None if request.op == Op::Trim => (first, end.min(first.saturating_add(self.logical()))),
             None => (first, end),
         };
-        Ok(Some(Met { at: request.at, op: request.op, first, end }))
+        Ok(Some(Met { at: request.at, op: request.op, first, end, around: self.replay.around(&request) }))
     }
 
     fn take(&mut self) -> Result<Option<Met>, SourceError> {
@@ -452,11 +546,11 @@ fn pages(request: &Request, page_bytes: u64) -> (u64, u64) {
 
 impl Source for TraceSource {
     fn next(&mut self, batch: &mut Batch, pages_max: usize, requests_max: u64) -> Result<Progress, SourceError> {
-        batch.pages.clear();
+        batch.clear();
         batch.requests = 0;
         while batch.pages.len() < pages_max && batch.requests < requests_max {
             let Some(met) = self.take()? else { break };
-            let Met { at, op, first, end } = met;
+            let Met { at, op, first, end, .. } = met;
             let started = !batch.pages.is_empty() || batch.requests > 0;
             if started && op != batch.op {
                 self.rest = Some(met);
@@ -467,9 +561,20 @@ impl Source for TraceSource {
             }
             batch.op = op;
             let until = end.min(first.saturating_add((pages_max - batch.pages.len()) as u64));
+            let index = batch.pages.len() as u32;
             add_modulo(&mut batch.pages, first, until, self.replay.logical_pages);
+            let mut around = met.around;
+            if around != [0, 0] && first < until {
+                if around[0] > 0 {
+                    batch.parts.push(Part { index, around: around[0] });
+                    around[0] = 0;
+                }
+                if around[1] > 0 && until == end {
+                    batch.parts.push(Part { index: batch.pages.len() as u32 - 1, around: around[1] });
+                }
+            }
             if until < end {
-                self.rest = Some(Met { first: until, ..met });
+                self.rest = Some(Met { first: until, around, ..met });
             } else {
                 batch.requests += 1;
             }
@@ -496,7 +601,7 @@ impl Source for TraceSource {
             }
         }
         self.met = met;
-        archive.field("trace.rest", &mut self.rest)?;
+        archive.grown_by(2, "trace.rest", &mut self.rest)?;
         archive.field("trace.last-at", &mut self.last_at)?;
         archive.field("trace.round-at", &mut self.round_at)?;
         archive.field("trace.moved", &mut self.moved)
@@ -532,10 +637,11 @@ impl Source for TraceSource {
     }
 
     fn notes(&self) -> Vec<String> {
-        let notes = match &self.requests {
+        let mut notes = match &self.requests {
             Requests::Once(reader) => reader.notes(),
             Requests::Spooled { .. } | Requests::Held { .. } => self.notes.clone(),
         };
+        notes.extend(self.tally.notes(&self.replay));
         notes.into_iter().map(|note| format!("{}: {note}", self.name)).collect()
     }
 

@@ -609,7 +609,7 @@ fn a_sample_keeps_whole_chunks_and_moves_them_together() {
     let expected: Vec<(u64, u32)> = (0..2).flat_map(|n| round.map(|(at, page)| (at + 96 * n, page))).collect();
     assert_eq!(seen, expected);
     let pace = source.pace().unwrap();
-    assert!((pace.pages_written - 8.0 / 3.0).abs() < 1e-12 && pace.over_ns == 96, "{pace:?}");
+    assert!((pace.bytes_written - 8.0 * 4096.0 / 3.0).abs() < 1e-9 && pace.over_ns == 96, "{pace:?}");
     // A request over many chunks keeps its share, in one piece.
     let mut large =
         self::source(&format!("1 0 {} {} 0\n", 8 * 8, 8 * 96), Replay { looped: false, ..sampled }).unwrap();
@@ -619,13 +619,56 @@ fn a_sample_keeps_whole_chunks_and_moves_them_together() {
     assert!(nothing.contains("one chunk in 3"), "{nothing}");
 }
 
+/// 16 KiB pages: parts of pages are listed with the bytes that a request leaves alone, however the batches are cut.
+#[test]
+fn requests_within_pages_leave_the_rest_alone() {
+    use crate::{Batch, Op, Part, Progress, Source};
+    // Writes: half of page 0; from within page 1 to within page 3; page 4 whole; the middle of page 5. A read of a quarter of page 6.
+    let text = "0 0 16 16 0\n0 0 40 64 0\n0 0 128 32 0\n0 0 168 8 0\n0 0 192 8 1\n";
+    for looped in [false, true] {
+        let replay = Replay { page_bytes: 16384, logical_pages: 8, compact: false, looped, sample: 1 };
+        for pages_max in [1, 2, 3, 100] {
+            let (mut source, mut batch) = (source(text, replay).unwrap(), Batch::default());
+            let (mut written, mut read) = (Vec::new(), Vec::new());
+            while read.is_empty() {
+                assert_eq!(source.next(&mut batch, pages_max, 100).unwrap(), Progress::More);
+                let parts = if batch.op == Op::Read { &mut read } else { &mut written };
+                for Part { index, around } in &batch.parts {
+                    parts.push((batch.pages[*index as usize], *around));
+                }
+            }
+            assert_eq!(written, [(0, 8192), (1, 4096), (3, 12288), (5, 12288)], "{pages_max} pages");
+            assert_eq!(read, [(6, 12288)]);
+            let notes = source.notes();
+            let writes = "3 of 4 writes begin or end within a page of 16 KiB: of 98.30 kB in the pages that all writes touch, the host asked \
+                          for 61.44 kB";
+            assert!(notes[0].contains(writes) && notes[1].contains("1 of 1 reads begin or end"), "{notes:?}");
+        }
+    }
+}
+
+/// Addresses beyond the drive are folded onto it, which the notes say with both sizes.
+#[test]
+fn addresses_beyond_the_drive_are_told() {
+    let text = "0 0 0 8 0\n0 0 800 8 0\n0 0 80000 8 0\n";
+    let replay = Replay { page_bytes: 4096, logical_pages: 101, compact: false, looped: true, sample: 1 };
+    let notes = |replay| crate::Source::notes(&source(text, replay).unwrap());
+    let told = notes(replay);
+    assert!(
+        told[0].contains("its addresses reach 40.96 MB, the drive has 413.70 kB: 1 of 3 reads and writes"),
+        "{told:?}"
+    );
+    assert_eq!(notes(Replay { compact: true, ..replay }), [""; 0]);
+    assert_eq!(notes(Replay { logical_pages: 10_001, ..replay }), [""; 0]);
+}
+
 #[test]
 fn the_pace_of_a_trace_is_the_same_however_it_is_read() {
     use crate::{Batch, Pace, Progress, Source};
-    // 3 writes of a page, one of 5 bytes over two pages, and a read, in 50 ns.
+    // 3 writes of a page, one of two sectors over two pages, and a read, in 50 ns.
     let text = "0 0 0 8 0\n10 0 8 8 0\n20 0 80 8 0\n30 0 7 2 0\n50 0 0 8 1\n";
     let once = Replay { page_bytes: 4096, logical_pages: 1000, compact: false, looped: false, sample: 1 };
-    let expected = Some(Pace { pages_written: 5.0, over_ns: 50 });
+    let expected = Some(Pace { bytes_written: 3.0 * 4096.0 + 1024.0, over_ns: 50 });
     assert_eq!(source(text, Replay { looped: true, ..once }).unwrap().pace(), expected);
     assert_eq!(super::pace(reader(text.as_bytes(), &Options::default()).unwrap(), once).unwrap(), expected);
     let (mut read, mut batch) = (source(text, once).unwrap(), Batch::default());

@@ -355,7 +355,7 @@ fn waits_of_an_iolog_are_its_times() {
         assert_eq!(source.timeless(), None);
     }
     let pace = super::super::pace(reader(WAITING.as_bytes(), &Options::default()).unwrap(), replay).unwrap().unwrap();
-    assert_eq!((pace.pages_written, pace.over_ns), (2.0, 9_000_100_000));
+    assert_eq!((pace.bytes_written, pace.over_ns), (8192.0, 9_000_100_000));
     let none = source("fio version 2 iolog\nf write 0 4096\nf write 4096 4096\n", replay).unwrap();
     assert_eq!(
         none.timeless().unwrap(),
