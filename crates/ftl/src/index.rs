@@ -11,6 +11,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 use wane_archive::{Archive, ArchiveError};
+use wane_registry::ShareOrCount;
 use wane_units::{SuperblockId, prefetch};
 
 use crate::policies::wear_leveling::ValidUnits;
@@ -64,12 +65,12 @@ impl Roster {
 }
 
 /// What a policy asks the mechanism to keep.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct IndexSpec {
     /// The order within a bucket.
     pub order: Order,
-    /// Only this many of the oldest closed blocks are in buckets; the others wait. `None`: all.
-    pub window: Option<u32>,
+    /// Only this many of the oldest closed blocks, as a count or a share of the domain's blocks, are in buckets; the others wait. `None`: all.
+    pub window: Option<ShareOrCount>,
     /// The policy asks only for the lowest bucket. With [`Order::Entry`] and without a window that saves most of the upkeep.
     /// The policy may still ask for other buckets, at the cost of a scan of all blocks.
     pub lowest_only: bool,
@@ -107,6 +108,8 @@ type Key = Reverse<(u64, u32)>;
 #[derive(Clone, Debug)]
 pub struct VictimIndex {
     spec: IndexSpec,
+    /// Blocks of the window that the spec asks for.
+    window: Option<u32>,
     first: u32,
     blocks: u32,
     units_per_block: u32,
@@ -148,6 +151,7 @@ impl VictimIndex {
         let keyed = spec.order == Order::Wear;
         Ok(Self {
             spec,
+            window: spec.window.map(|window| window.of(blocks)),
             first: first.0,
             blocks,
             units_per_block,
@@ -449,7 +453,7 @@ impl VictimIndex {
 
     /// Moves the oldest waiting blocks into the window until it is full.
     pub fn fill_window(&mut self) {
-        let Some(window) = self.spec.window else { return };
+        let Some(window) = self.window else { return };
         while self.bucketed < window {
             let Some((sequence, local)) = self.waiting.pop_front() else { return };
             if self.closings[local as usize].sequence == sequence {
@@ -502,7 +506,7 @@ impl VictimIndex {
             return self.oldest();
         }
         let lowest = self.lowest()?;
-        let has_gap = self.spec.window.is_some_and(|window| self.bucketed < window);
+        let has_gap = self.window.is_some_and(|window| self.bucketed < window);
         match self.waiting.front() {
             // It enters the window before the next choice.
             Some((_, local)) if has_gap && self.rows.state(*local).valid < lowest => {

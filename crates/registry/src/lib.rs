@@ -58,8 +58,10 @@
 mod entry;
 mod page;
 mod range;
+mod share;
 
 pub use entry::{Entry, find, names};
+pub use share::ShareOrCount;
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
@@ -161,7 +163,8 @@ impl ParameterError {
 
 /// The JSON schema of a struct of parameters, or of any settings. Types that it uses are written inline.
 ///
-/// In addition to the standard keywords a property may have `x-unit`, the unit of its values.
+/// In addition to the standard keywords a property may have `x-unit`, the unit of its values, and `x-scales`, the part of the drive in proportion
+/// to which it is meant.
 pub fn schema_of<P: JsonSchema>() -> Schema {
     let settings = SchemaSettings::default().with(|settings| settings.inline_subschemas = true);
     settings.into_generator().into_root_schema_for::<P>()

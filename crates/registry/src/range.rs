@@ -5,6 +5,8 @@ use serde_json::Value as Json;
 use toml::Value;
 use wane_units::{Bytes, Ratio, did_you_mean, excerpt};
 
+use crate::share::{SHARE_OR_COUNT, ShareOrCount};
+
 /// A parameter that is refused.
 pub(crate) struct Refused {
     pub(crate) key: String,
@@ -67,6 +69,8 @@ enum Kind {
     Choice(Vec<String>),
     Flag,
     Ratio,
+    /// A share above 0, or a whole number from 1 on.
+    ShareOrCount,
     Size,
     Text,
     /// Any number of these.
@@ -111,6 +115,7 @@ impl Allowed {
             (Kind::Flag, Value::Boolean(_)) | (Kind::Text, Value::String(_)) => true,
             (Kind::Ratio, Value::String(found)) => found.parse::<Ratio>().is_ok(),
             (Kind::Ratio, found) => number(found).is_some_and(|found| Ratio::new(found).is_some()),
+            (Kind::ShareOrCount, found) => ShareOrCount::read(found).is_some(),
             (Kind::Size, Value::String(found)) => found.parse::<Bytes>().is_ok(),
             _ => false,
         }
@@ -122,6 +127,7 @@ impl Allowed {
             Kind::Choice(words) => words.iter().map(|word| format!("`\"{word}\"`")).collect::<Vec<_>>().join(", "),
             Kind::Flag => "`true`, `false`".to_owned(),
             Kind::Ratio => "0 to 1, or in percent".to_owned(),
+            Kind::ShareOrCount => "a share in percent or as a fraction, or a whole number from 1 on".to_owned(),
             Kind::Size => "a size, such as `\"1 GiB\"`".to_owned(),
             Kind::Text => "any text".to_owned(),
             Kind::List(each) => format!("a list of {}", each.column()),
@@ -166,6 +172,7 @@ impl std::fmt::Display for Allowed {
             }
             Kind::Flag => f.write_str("true or false")?,
             Kind::Ratio => f.write_str("a ratio from 0 to 1, such as 0.5 or \"50 %\"")?,
+            Kind::ShareOrCount => f.write_str("a share such as \"2 %\" or 0.02, or a whole number from 1 on")?,
             Kind::Size => f.write_str("a size such as \"1 GiB\"")?,
             Kind::Text => f.write_str("a text")?,
             Kind::List(each) => write!(f, "a list of {each}")?,
@@ -187,6 +194,7 @@ impl Kind {
         match () {
             () if !words.is_empty() => Self::Choice(words.into_iter().map(|(word, _)| word).collect()),
             () if quantity == Some("ratio") => Self::Ratio,
+            () if quantity == Some(SHARE_OR_COUNT) => Self::ShareOrCount,
             () if quantity == Some("size") => Self::Size,
             () if is(property, "boolean") => Self::Flag,
             () if is(property, "array") => match property.get("prefixItems").and_then(Json::as_array) {

@@ -19,7 +19,7 @@ use wane_ftl::policies::victim::{VICTIM_POLICIES, VictimPolicy};
 use wane_ftl::policies::wear_leveling::{WEAR_LEVEL_POLICIES, WearLevelPolicy};
 use wane_ftl::policies::{Entry, Needs, find, names};
 use wane_nand::Task;
-use wane_units::{did_you_mean, excerpt};
+use wane_units::{Bytes, did_you_mean, excerpt};
 
 use super::device::Stripes;
 use super::values::number;
@@ -231,6 +231,22 @@ impl Family {
             keys.into_iter().flatten().map(|(name, schema)| (policy.name, name.as_str(), schema))
         };
         self.built_ins().iter().flat_map(of).collect()
+    }
+
+    /// The parameters in a policy's table that count what a larger drive has more of: each with what it is in proportion to, and its value.
+    pub(super) fn sized(self, table: &Table) -> impl Iterator<Item = (String, &'static str, Value)> {
+        let chosen = table.get("policy").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let table = table.clone();
+        self.parameters().into_iter().filter(move |(policy, ..)| *policy == chosen).filter_map(
+            move |(_, name, schema)| {
+                let scales = schema.get("x-scales").and_then(Json::as_str)?;
+                let value = table.get(name)?;
+                // A share means the same on every drive, and 0 is off.
+                let is_counted = value.as_integer().is_some_and(|count| count > 0)
+                    || value.as_str().is_some_and(|text| text.parse::<Bytes>().is_ok_and(|bytes| bytes.0 > 0));
+                is_counted.then(|| (name.to_owned(), scales, value.clone()))
+            },
+        )
     }
 
     fn built_ins(self) -> &'static [BuiltIn] {

@@ -5,13 +5,15 @@
 //! next, and arrivals of requests with them, so that the load of a die stays the same. The reserve of blocks is cut as far as
 //! firmware can live with it. If it then is a larger share of the drive, the logical capacity shrinks, so that the ratio of spare space is kept.
 
+use toml::Value;
 use wane_ftl::{EraseGroup, Layout, Pooling};
 use wane_units::{Bytes, Geometry, Nanos, Rate, Ratio};
 use wane_workload::Arrival;
 
 use super::phase::Phase;
+use super::policies::Family;
 use super::workload::{SAMPLE_MAX, Workload};
-use super::{Device, Scenario};
+use super::{Device, FtlSettings, Scenario};
 
 /// Least blocks of a scaled drive. With fewer, whole blocks are too coarse a measure of its spare space.
 const BLOCKS_MIN: u64 = 4096;
@@ -140,6 +142,12 @@ impl Scenario {
         scaled.time.link_rate = self.time.link_rate.map(|Rate(rate)| Rate(part(rate, load).max(1_000)));
         scaled.time.command_time = Nanos((self.time.command_time.0 as f64 / load) as u64).min(Nanos::SECOND);
         let share = f64::from(device.logical_units) / f64::from(from.logical_units);
+        scaled.ftl.scale_parameters(&Shares {
+            capacity: share,
+            blocks: f64::from(device.blocks) / f64::from(from.blocks),
+            reserve: f64::from(device.blocks / self.domains(&device.geometry))
+                / f64::from(from.blocks / self.domains(&from.geometry)),
+        });
         let ages = self.phases_age();
         for phase in &mut scaled.phases {
             scale_phase(phase, from, &device, ages);
@@ -250,6 +258,26 @@ impl Scenario {
         if redundancy.acts() { redundancy.data_pages() + 1 } else { 1 }
     }
 
+    /// Domains of a drive of this geometry.
+    fn domains(&self, geometry: &Geometry) -> u32 {
+        match self.ftl.domain {
+            Pooling::Die => geometry.dies(),
+            Pooling::Drive => 1,
+        }
+    }
+
+    /// The parameters of its policies that count what a drive of another size has more or fewer of, such as blocks: their keys and values.
+    /// A share is not among them.
+    pub fn sized_parameters(&self) -> Vec<(String, String)> {
+        let mut found = Vec::new();
+        for family in Family::all() {
+            for (name, _, value) in family.sized(self.ftl.policy(family)) {
+                found.push((format!("ftl.{}.{name}", family.key()), value.to_string()));
+            }
+        }
+        found
+    }
+
     fn device_of(&self, shape: Shape) -> Result<Device, String> {
         let from = &self.device;
         let of = &from.geometry;
@@ -262,12 +290,8 @@ impl Scenario {
             of.page_size(),
         )
         .map_err(|error| error.to_string())?;
-        let domains = |geometry: &Geometry| match self.ftl.domain {
-            Pooling::Die => geometry.dies(),
-            Pooling::Drive => 1,
-        };
         let blocks = Layout::new(geometry, self.ftl.erase_group, self.ftl.domain, from.units_per_page).blocks();
-        let (before, now) = (domains(of), domains(&geometry));
+        let (before, now) = (self.domains(of), self.domains(&geometry));
         let by_domain = f64::from(blocks / now) / f64::from(from.blocks / before);
         let least = from.gc_reserve.min(RESERVE_MIN);
         let gc_reserve = ((f64::from(from.gc_reserve) * by_domain).round() as u32).max(least);
@@ -295,6 +319,41 @@ impl Scenario {
             scaled_from: Some(from.scaled_from.unwrap_or(Bytes(from.logical_bytes()))),
             ..*from
         })
+    }
+}
+
+/// The shares of a larger drive that a smaller one has.
+struct Shares {
+    /// Of its capacity.
+    capacity: f64,
+    /// Of its firmware blocks.
+    blocks: f64,
+    /// Of the blocks of a domain, for what stands beside the reserve.
+    reserve: f64,
+}
+
+impl FtlSettings {
+    /// Scales the parameters of policies that count blocks, units or writes.
+    fn scale_parameters(&mut self, shares: &Shares) {
+        for family in Family::all() {
+            let sized: Vec<_> = family.sized(self.policy(family)).collect();
+            let scaled = sized.into_iter().filter_map(|(name, scales, value)| {
+                let (share, least) = match scales {
+                    "capacity" => (shares.capacity, 1),
+                    "blocks" => (shares.blocks, 1),
+                    _ => (shares.reserve, u64::from(RESERVE_MIN) + 1),
+                };
+                let scale = |count: u64| part(count, share).max(least.min(count));
+                let scaled = match &value {
+                    Value::Integer(count) => Value::Integer(scale(u64::try_from(*count).ok()?) as i64),
+                    Value::String(text) => Value::String(Bytes(scale(text.parse::<Bytes>().ok()?.0)).exactly()),
+                    _ => return None,
+                };
+                Some((name, scaled))
+            });
+            let scaled: Vec<_> = scaled.collect();
+            self.policy_mut(family).extend(scaled);
+        }
     }
 }
 
@@ -419,6 +478,32 @@ mod tests {
         let error = small.scaled(Scale::Ratio(0.5)).unwrap_err();
         assert!(error.contains("is run whole, without --scale"), "{error}");
         assert_eq!(small.scaled(Scale::Auto).unwrap(), small, "it is small already");
+    }
+
+    /// Counts of blocks, units and writes among policies' parameters mean the same share of the smaller drive; shares stay.
+    #[test]
+    fn parameters_that_count_are_scaled_with_the_drive() {
+        let of = |gc: &str| {
+            let text = format!(
+                "{LARGE}[ftl]\ngc = {gc}\nplacement = {{ policy = 'autostream-sfr', decay = 1_000_000 }}\n\
+                 capacity = {{ policy = 'variant', shrink = 'graceful', relocation-bound = '64 GiB', step = 8 }}\n[until]\nend-of-life = true\n"
+            );
+            let whole = scenario(&text);
+            let scaled = whole.scaled(Scale::Auto).unwrap();
+            (f64::from(whole.device.blocks) / f64::from(scaled.device.blocks), scaled)
+        };
+        let (times, counted) = of("{ policy = 'windowed-greedy', window = 4096 }");
+        let found: std::collections::BTreeMap<String, String> = counted.sized_parameters().into_iter().collect();
+        let number = |key: &str| found[key].parse::<f64>().unwrap();
+        assert!(times > 3.0, "{times}");
+        assert!((number("ftl.gc.window") * times / 4096.0 - 1.0).abs() < 0.01, "{found:?}");
+        assert!((number("ftl.placement.decay") * times / 1e6 - 1.0).abs() < 0.01, "{found:?}");
+        assert_eq!(found["ftl.capacity.step"], (8.0 / times).round().max(1.0).to_string());
+        assert!(found["ftl.capacity.relocation-bound"].contains("GiB"), "{found:?}");
+        let (_, shared) = of("{ policy = 'windowed-greedy', window = '5 %' }");
+        assert!(shared.sized_parameters().iter().all(|(key, _)| key != "ftl.gc.window"), "a share is no count");
+        let again = scenario(&counted.to_toml());
+        assert_eq!((again.hash(), again.sized_parameters()), (counted.hash(), counted.sized_parameters()));
     }
 
     #[test]

@@ -53,7 +53,7 @@ fn keyed_orders_ignore_the_time_of_entry() {
 
 #[test]
 fn a_window_holds_the_oldest_blocks() {
-    let mut index = closed(4, &[4, 3, 1], IndexSpec { window: Some(2), ..IndexSpec::default() });
+    let mut index = closed(4, &[4, 3, 1], IndexSpec { window: Some(ShareOrCount::Count(2)), ..IndexSpec::default() });
     assert_eq!((index.lowest(), index.oldest_waiting()), (Some(3), Some(SuperblockId(2))));
     assert_eq!(index.invalid_in_window(), 1);
     index.open(SuperblockId(1));
@@ -63,7 +63,7 @@ fn a_window_holds_the_oldest_blocks() {
 
 #[test]
 fn the_likely_victim_may_still_wait_for_the_window() {
-    let spec = IndexSpec { window: Some(2), roster: Roster::Nothing, ..IndexSpec::default() };
+    let spec = IndexSpec { window: Some(ShareOrCount::Count(2)), roster: Roster::Nothing, ..IndexSpec::default() };
     let mut index = closed(4, &[4, 3, 1], spec);
     assert_eq!(index.likely_victim(), Some(SuperblockId(1)));
     index.open(SuperblockId(1));
@@ -87,7 +87,8 @@ fn whatever_the_roster_answers_are_the_same() {
     {
         let rosters = [Roster::Full, Roster::ByPosition, Roster::ByAge, Roster::Nothing];
         let mut stream = wane_sim::Streams::new(8).stream("roster");
-        let spec = |roster| IndexSpec { order, window, roster, ..IndexSpec::default() };
+        let spec =
+            |roster| IndexSpec { order, window: window.map(ShareOrCount::Count), roster, ..IndexSpec::default() };
         let mut indices = rosters.map(|roster| closed(16, &[16; 40], spec(roster)));
         for now in 41..4000u64 {
             let block = SuperblockId(stream.below(40) as u32);

@@ -20,7 +20,7 @@ pub(crate) use wear_leveling::CountOrder;
 pub use mode::Mode;
 
 pub use state::{ProjectedWear, SavedState, StateError};
-pub use wane_registry::{Builtin, Entry, ParameterError, find, names};
+pub use wane_registry::{Builtin, Entry, ParameterError, ShareOrCount, find, names};
 
 use serde::{Deserialize, Serialize};
 use wane_nand::Task;

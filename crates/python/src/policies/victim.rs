@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use wane_ftl::policies::victim::{GcView as View, IndexSpec, Order, VictimPolicy};
-use wane_ftl::policies::{BlockEvent, Setting};
+use wane_ftl::policies::{BlockEvent, Setting, ShareOrCount};
 use wane_units::SuperblockId;
 
 use super::lent::{Asked, Lent, Shows};
@@ -268,7 +268,7 @@ fn index(object: &Bound<'_, PyAny>) -> PyResult<IndexSpec> {
     };
     Ok(IndexSpec {
         order,
-        window: given.getattr("window")?.extract()?,
+        window: given.getattr("window")?.extract::<Option<u32>>()?.map(ShareOrCount::Count),
         lowest_only: given.getattr("lowest_only")?.extract()?,
         reads: given.getattr("reads")?.extract()?,
         // Calling Python for a victim takes longer than keeping the lists of closed blocks.

@@ -63,12 +63,13 @@ pub struct VariantParams {
     /// is reached, the capacity stays and over-provisioning shrinks. The drive ends when its blocks hold no more than that
     /// capacity. With `"0 B"` the capacity is fixed.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-scales" = "capacity"))]
     pub relocation_bound: Option<Bytes>,
     /// How a graceful drive's file system gives up space.
     pub method: ShrinkMethod,
     /// Number of retired blocks after which a drive with `keep = "spare"` gives up space again; superblocks count as blocks. The artifact
     /// of 001 gives up whole GiB, which are 4 of its superblocks.
-    #[schemars(range(min = 1, max = 1 << 20))]
+    #[schemars(range(min = 1, max = 1 << 20), extend("x-scales" = "blocks"))]
     pub step: u32,
 }
 

@@ -38,6 +38,7 @@ pub struct OverProvisioningParams {
     /// Effective over-provisioning, beyond that of the new drive, above which the drive is normal again.
     pub hysteresis: Ratio,
     /// Number of free blocks of a domain below which the drive is degraded, unless a closed block is more than half invalid.
+    #[schemars(extend("x-scales" = "reserve"))]
     pub low_pool: u32,
 }
 

@@ -86,7 +86,7 @@ pub struct AutostreamMqParams {
     #[schemars(range(min = 2, max = STREAMS_MAX))]
     pub streams: u32,
     /// Mapping units whose writes are counted together: 1 MiB where a unit is 4 KiB.
-    #[schemars(range(min = 1, max = 1 << 24), extend("x-unit" = "mapping units"))]
+    #[schemars(range(min = 1, max = 1 << 24), extend("x-unit" = "mapping units", "x-scales" = "capacity"))]
     pub chunk_units: u32,
 }
 

@@ -51,10 +51,10 @@ pub struct AutostreamSfrParams {
     #[schemars(range(min = 2, max = STREAMS_MAX))]
     pub streams: u32,
     /// Mapping units whose writes are counted together: 1 MiB where a unit is 4 KiB.
-    #[schemars(range(min = 1, max = 1 << 24), extend("x-unit" = "mapping units"))]
+    #[schemars(range(min = 1, max = 1 << 24), extend("x-unit" = "mapping units", "x-scales" = "capacity"))]
     pub chunk_units: u32,
     /// Number of host writes after which an earlier write counts half.
-    #[schemars(range(min = 1, max = 1_u64 << 40), extend("x-unit" = "host writes"))]
+    #[schemars(range(min = 1, max = 1_u64 << 40), extend("x-unit" = "host writes", "x-scales" = "capacity"))]
     pub decay: u64,
 }
 

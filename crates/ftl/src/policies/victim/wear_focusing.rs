@@ -44,6 +44,7 @@ pub struct WearFocusingParams {
     /// Weight of the remaining endurance on a degraded drive.
     pub degraded_youth: Ratio,
     /// Number of free blocks of a domain below which the least worn of the blocks that are more than half invalid is taken.
+    #[schemars(extend("x-scales" = "reserve"))]
     pub low_pool: u32,
 }
 

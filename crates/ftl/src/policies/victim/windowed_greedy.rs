@@ -2,7 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wane_units::SuperblockId;
+use wane_registry::ShareOrCount;
+use wane_units::{Ratio, SuperblockId};
 
 use super::{GcView, IndexSpec, Roster, VictimPolicy};
 use crate::policies::Builtin;
@@ -11,7 +12,7 @@ use crate::policies::state::remembered_by_serde;
 /// See [`WindowedGreedyParams`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct WindowedGreedy {
-    window: u32,
+    window: ShareOrCount,
 }
 
 /// The fewest valid units among the oldest closed blocks.
@@ -24,15 +25,16 @@ pub struct WindowedGreedy {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct WindowedGreedyParams {
-    /// Blocks in the window. With a window as large as the drive the policy is `greedy`, except for ties: a block's place among
-    /// equals counts from its entry into the window.
-    #[schemars(range(min = 1))]
-    pub window: u32,
+    /// Blocks in the window: a share of the domain's blocks, or a count. The source has 500 of about 24,700 blocks, the default. A count
+    /// means another share on a drive of another size. With a window as large as the drive the policy is `greedy`, except for ties: a
+    /// block's place among equals counts from its entry into the window.
+    #[schemars(extend("x-scales" = "blocks"))]
+    pub window: ShareOrCount,
 }
 
 impl Default for WindowedGreedyParams {
     fn default() -> Self {
-        Self { window: 500 }
+        Self { window: ShareOrCount::Share(Ratio::new(0.02).expect("a constant from 0 to 1")) }
     }
 }
 
@@ -70,7 +72,7 @@ mod tests {
         let table: [(u32, &[u32], Option<u32>); 4] =
             [(2, &[2, 1, 0], Some(1)), (3, &[2, 1, 0], Some(2)), (2, &[4, 3, 2], Some(2)), (4, &[4, 4], None)];
         for (window, valid, want) in table {
-            let mut policy = WindowedGreedy { window };
+            let mut policy = WindowedGreedy { window: ShareOrCount::Count(window) };
             let index = closed(4, valid, policy.index());
             let chosen = policy.choose(&view(&index, &vec![0; valid.len()], 9));
             assert_eq!(chosen, want.map(SuperblockId), "window {window} over {valid:?}");

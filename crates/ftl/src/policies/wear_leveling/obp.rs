@@ -37,7 +37,7 @@ pub struct OldBlockProtectionParams {
     #[schemars(extend("x-unit" = "erases"))]
     pub threshold: u32,
     /// Number of the whole drive's erases by garbage collection for which a block that took cold data is left alone.
-    #[schemars(range(max = i64::MAX as u64), extend("x-unit" = "erases"))]
+    #[schemars(range(max = i64::MAX as u64), extend("x-unit" = "erases", "x-scales" = "capacity"))]
     pub protection: u64,
 }
 
