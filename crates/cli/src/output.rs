@@ -344,6 +344,22 @@ pub(crate) fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
     print(&pretty(value)?)
 }
 
+/// Lines of a table, each cell as wide as the widest of its column.
+pub(crate) fn columns(lines: &[Vec<String>]) -> String {
+    let count = lines.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| {
+        lines.iter().filter_map(|line| line.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..count).map(width).collect();
+    let mut text = String::new();
+    for line in lines {
+        let cells = line.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
+        text += cells.collect::<Vec<_>>().join("  ").trim_end();
+        text.push('\n');
+    }
+    text
+}
+
 /// Adds a line of a summary for people.
 pub(crate) fn line(text: &mut String, name: &str, value: &str) {
     debug_assert!(!name.contains('\n') && !value.contains('\n'), "a line of a summary is one: {name} {value}");

@@ -14,7 +14,7 @@ use wane_scenario::{Scenario, ScenarioError};
 use wane_shelf::ShelfError;
 use wane_sim::Streams;
 use wane_ssd::{Drive, DriveError};
-use wane_units::{BlockId, Nanos};
+use wane_units::{BlockId, Lpn, Nanos};
 use wane_workload::SourceError;
 
 use crate::build::{self, PlanError, PolicyOverrides};
@@ -44,6 +44,8 @@ pub enum Target {
     Wear(f64),
     /// Until the drive takes no more writes.
     EndOfLife,
+    /// Until the drive is this many days old, at the pace of its calendar.
+    Days(f64),
     /// Until this many drive writes are left. A copy is first run to its end.
     DriveWritesLeft(f64),
     /// Until this many days are left, at the pace of its calendar. A copy is first run to its end.
@@ -405,7 +407,11 @@ impl Held {
             self.note_place()?;
         }
         self.run.archive(archive)?;
-        archive.field("days.since", &mut self.since)?;
+        // When the drive was preconditioned, which drives of earlier versions never were.
+        let mut began = (self.since.0, self.since.1, self.run.counted_from());
+        archive.grown_by(Counters::NAMES.len(), "days.since", &mut began)?;
+        self.since = (began.0, began.1);
+        self.run.count_from(began.2);
         archive.list("workload.place", &mut self.place)?;
         archive.field("workload.traces", &mut self.traces)
     }
@@ -456,7 +462,7 @@ impl Held {
     }
 
     /// Ages it at the engine's full speed: no request takes time, and no read has errors. Days pass by
-    /// `time.drive-writes-per-day`, if the scenario has it. It stops only between two steps. `written` is the fate of bytes on the drive
+    /// `time.drive-writes-per-day`, if the scenario has it. It stops only between two steps, and after one of which `each` returns false. `written` is the fate of bytes on the drive
     /// that the workload trims; [`Held::written_trimmed`] counts its units.
     ///
     /// # Errors
@@ -466,12 +472,24 @@ impl Held {
         target: Target,
         written: WrittenBytes,
         stop: &Arc<AtomicBool>,
-        each: &mut dyn FnMut(&Aged),
+        each: &mut dyn FnMut(&Aged) -> bool,
     ) -> Result<Reached, KeptError> {
         self.run.begin_aging(written);
         let reached = self.age_to(target, stop, each);
         self.written_trimmed = self.run.end_aging();
         reached
+    }
+
+    /// Notes on the requests of its workload so far, in sentences, such as what of a trace the drive serves otherwise.
+    pub fn notes(&self) -> Vec<String> {
+        self.run.workload_notes()
+    }
+
+    /// Share of its exported units that hold data, between 0 and 1.
+    pub fn share_filled(&self) -> f64 {
+        let drive = self.drive();
+        let mapped = Lpn::all(0..drive.exported()).filter(|unit| drive.lookup(*unit).is_some()).count();
+        mapped as f64 / f64::from(drive.exported().max(1))
     }
 
     /// Number of units with written bytes that the workload trimmed in the last [`Held::age`]. Its `written` says what became of them.
@@ -483,7 +501,7 @@ impl Held {
         &mut self,
         target: Target,
         stop: &Arc<AtomicBool>,
-        each: &mut dyn FnMut(&Aged),
+        each: &mut dyn FnMut(&Aged) -> bool,
     ) -> Result<Reached, KeptError> {
         if let Some(cause) = self.cause() {
             return Ok(Reached::Died(cause));
@@ -503,6 +521,12 @@ impl Held {
             Target::Wear(share) => Some(Goal::Wear(share)),
             Target::EndOfLife => Some(Goal::Wear(f64::INFINITY)),
             Target::DriveWritesLeft(left) => before_the_end(left)?,
+            Target::Days(days) => {
+                let per_day = self.per_day.ok_or(KeptError::NoPace)?;
+                let to_come = (days - self.drive().day()).max(0.0) * per_day;
+                let is_reached = to_come == 0.0;
+                Some(if is_reached { Goal::Units(0) } else { units(self.drive_writes() + to_come) })
+            }
             Target::DaysLeft(days) => before_the_end(days * self.per_day.ok_or(KeptError::NoPace)?)?,
         };
         let Some(goal) = goal else { return Ok(Reached::Interrupted) };
@@ -520,13 +544,16 @@ impl Held {
             let until = if let Goal::Units(most) = goal { next.min(most) } else { next };
             let progress = step(&mut self.run, until - written)?;
             self.let_days_pass();
-            each(&Aged {
+            let goes_on = each(&Aged {
                 drive_writes: self.drive_writes(),
                 done: self.share_done(goal, from),
                 programmed: self.drive().counters().programmed_total(),
             });
             if progress == Progress::Over {
                 return Ok(self.cause().map_or(Reached::WorkloadEnd, Reached::Died));
+            }
+            if !goes_on && self.share_of(goal) < 1.0 {
+                return Ok(Reached::Interrupted);
             }
         }
     }

@@ -63,8 +63,19 @@ impl Kept {
     /// # Errors
     /// It cannot be written. The last saved state is still there.
     pub fn save(&mut self, note: String) -> Result<(), KeptError> {
+        self.save_on_the_way(note, true)
+    }
+
+    /// Saves its present state in the middle of something. Unless it is the first time, `note` replaces the one of the time before.
+    ///
+    /// # Errors
+    /// As of [`Kept::save`].
+    pub fn save_on_the_way(&mut self, note: String, is_first: bool) -> Result<(), KeptError> {
         let mut manifest = self.folder.manifest().clone();
         (manifest.scenario, manifest.workloads) = (self.scenario().to_toml(), self.workloads());
+        if !is_first {
+            manifest.history.pop();
+        }
         manifest.history.push(note);
         let held = &mut self.held;
         Ok(self.folder.save(manifest, |writer| held.archive(writer as &mut dyn Archive))?)

@@ -7,7 +7,7 @@ use clap_complete::{ArgValueCandidates, ArgValueCompleter};
 use wane_lab::kept::Target;
 use wane_scenario::Scale;
 use wane_smart::LogId;
-use wane_units::{Bytes, Ratio};
+use wane_units::{Bytes, DAYS_PER_YEAR, Ratio};
 
 use crate::complete;
 
@@ -41,7 +41,7 @@ pub(crate) struct DriveArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DriveCommand {
-    /// Make a new drive, a folder, from a preset, a scenario or keys. It is empty: [precondition] is ignored
+    /// Make a new drive, a folder, from a preset, a scenario or keys. It is preconditioned as a run is, unless --empty
     Create(CreateArguments),
     /// Age a drive at full speed; if stopped, the next command goes on from there
     Age(AgeArguments),
@@ -57,6 +57,10 @@ pub(crate) enum DriveCommand {
     Wait(WaitArguments),
     /// Measure how fast a copy of a drive answers now; the drive stays as it is
     Probe(ProbeArguments),
+    /// List the drives in a folder: their age, wear and what was done to them
+    List(ListArguments),
+    /// Compare drives: their state, and how fast copies of them answer the same requests now
+    Compare(CompareArguments),
     /// Write a file's bytes to a drive
     Write(WriteArguments),
     /// Read bytes of a drive into a file; unreadable bytes are reported, and zeros in the file
@@ -95,9 +99,15 @@ pub(crate) struct CreateArguments {
     /// Workload that ages it: the name of a pattern or stand-in, a scenario file, whose [workload] is used, or a trace, which is looped
     #[arg(long, value_name = "NAME|FILE", add = ArgValueCandidates::new(complete::workloads))]
     pub(crate) workload: Option<String>,
+    /// Leave it as new flash, which holds nothing, instead of preconditioning it as `wane run` does ([precondition])
+    #[arg(long)]
+    pub(crate) empty: bool,
     /// Age it at once, as `wane drive age --until` does
     #[arg(long, value_name = "TARGET", value_parser = target)]
     pub(crate) until: Option<Target>,
+    /// Print the memory and the time that it takes, and do nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     /// Print as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -110,10 +120,13 @@ pub(crate) struct CreateArguments {
 pub(crate) struct AgeArguments {
     /// The drive's folder
     pub(crate) drive: PathBuf,
-    /// Age to reach: `drive-writes=200` since it was new, `wear='75 %'` of its rated erases, `end-of-life`, or a distance before it,
-    /// `drive-writes-left=1` or `days-left=1`
+    /// Age to reach: `drive-writes=200` since it was new, `wear='75 %'` of its rated erases, `years=3` or `days=90` at the pace of
+    /// time.drive-writes-per-day or of its trace, `end-of-life`, or a distance before it, `drive-writes-left=1` or `days-left=1`
     #[arg(long, value_name = "TARGET", value_parser = target)]
     pub(crate) until: Target,
+    /// Print the memory and the time that it takes, and do nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     /// Workload that ages it from now on: the name of a pattern or stand-in, a scenario file, whose [workload] is used, or a trace, which
     /// is looped. By default the last workload goes on where it stopped
     #[arg(long, value_name = "NAME|FILE", add = ArgValueCandidates::new(complete::workloads))]
@@ -202,6 +215,44 @@ pub(crate) struct ProbeArguments {
     /// Override a key of the workload or of time, such as `workload.arrival.queue-depth=16`
     #[arg(long = "set", value_name = "KEY=VALUE", add = ArgValueCompleter::new(complete::assignment))]
     pub(crate) set: Vec<String>,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Show no progress
+    #[arg(long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ListArguments {
+    /// The folder whose drives are listed
+    #[arg(default_value = ".")]
+    pub(crate) folder: PathBuf,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CompareArguments {
+    /// The drives' folders
+    #[arg(required = true, num_args = 2..)]
+    pub(crate) drives: Vec<PathBuf>,
+    /// Requests that each serves
+    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub(crate) requests: u64,
+    /// Workload of the requests, as for `wane drive probe`
+    #[arg(long, value_name = "NAME|FILE", add = ArgValueCandidates::new(complete::workloads))]
+    pub(crate) workload: Option<String>,
+    /// Override a key of the workload or of time, such as `workload.arrival.queue-depth=16`
+    #[arg(long = "set", value_name = "KEY=VALUE", add = ArgValueCompleter::new(complete::assignment))]
+    pub(crate) set: Vec<String>,
+    /// Also write a page with the latencies side by side
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Replace FILE although wane did not write it
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Print as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -352,14 +403,16 @@ pub(crate) struct PowerCutArguments {
     pub(crate) json: bool,
 }
 
-const TARGETS: &str = "drive-writes=NUMBER, wear=SHARE such as wear='75 %', end-of-life, drive-writes-left=NUMBER and \
-                       days-left=NUMBER are allowed";
+const TARGETS: &str = "drive-writes=NUMBER, wear=SHARE such as wear='75 %', years=NUMBER, days=NUMBER, end-of-life, \
+                       drive-writes-left=NUMBER and days-left=NUMBER are allowed";
 
 fn target(text: &str) -> Result<Target, String> {
     let (name, value) = text.split_once('=').map_or((text.trim(), None), |(name, value)| (name.trim(), Some(value)));
     match (name, value) {
         ("end-of-life", None) => Ok(Target::EndOfLife),
         ("drive-writes", Some(value)) => number(name, value).map(Target::DriveWrites),
+        ("days", Some(value)) => number(name, value).map(Target::Days),
+        ("years", Some(value)) => number(name, value).map(|years| Target::Days(DAYS_PER_YEAR * years)),
         ("drive-writes-left", Some(value)) => number(name, value).map(Target::DriveWritesLeft),
         ("days-left", Some(value)) => number(name, value).map(Target::DaysLeft),
         ("wear", Some(value)) => match value.trim().parse::<Ratio>() {

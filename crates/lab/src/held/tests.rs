@@ -23,7 +23,7 @@ fn precondition(held: &mut Held) {
 }
 
 fn age(held: &mut Held, to: f64) -> Reached {
-    held.age(Target::DriveWrites(to), WrittenBytes::Stay, &Arc::default(), &mut |_| {}).unwrap()
+    held.age(Target::DriveWrites(to), WrittenBytes::Stay, &Arc::default(), &mut |_| true).unwrap()
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn a_held_drive_that_is_preconditioned_ages_as_a_run_does() {
     for to in [0.3, 7.0] {
         assert_eq!(age(&mut held, to), Reached::Target);
     }
-    let reached = held.age(Target::EndOfLife, WrittenBytes::Stay, &Arc::default(), &mut |_| {}).unwrap();
+    let reached = held.age(Target::EndOfLife, WrittenBytes::Stay, &Arc::default(), &mut |_| true).unwrap();
     assert_eq!(reached, Reached::Died(EndCause::FootprintDoesNotFit));
     let mut watch = Watch { step: &mut |_| {}, stop: &Arc::default() };
     let run = session::execute(&scenario(LIFE), &PolicyOverrides::default(), &mut watch).unwrap();

@@ -24,7 +24,7 @@ fn bytes(kept: &mut Kept) -> Vec<u8> {
 }
 
 fn age(kept: &mut Kept, target: Target) -> Reached {
-    kept.age(target, WrittenBytes::Stay, &go(), &mut |_| {}).unwrap()
+    kept.age(target, WrittenBytes::Stay, &go(), &mut |_| true).unwrap()
 }
 
 const LIVES: [&str; 5] = [
@@ -85,6 +85,31 @@ fn a_kept_drive_ages_as_a_run_of_its_scenario_does() {
     assert_eq!(counters.programmed_total(), summary.flash.pages_programmed.total);
 }
 
+/// A drive that was preconditioned counts from there on, also after it was opened again, and ages as `wane run` does.
+#[test]
+fn a_preconditioned_drive_ages_as_a_run_does() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("a.wane");
+    let text = "[drive]\npreset = \"tiny\"\n[precondition]\nsequential-drive-writes = 1\nrandom-drive-writes = 1\n[workload]\n\
+                pattern = \"zipf\"\nexponent = 0.9\n[until]\ndrive-writes = 3\n";
+    let scenario = scenario(text);
+    let run = session::execute(&scenario, &PolicyOverrides::default(), &mut Watch { step: &mut |_| {}, stop: &go() });
+    let summary = run.unwrap().summary;
+    let mut kept = Kept::create(&path, &scenario, &go()).unwrap();
+    let stop = go();
+    kept.precondition(&mut Watch { step: &mut |_| {}, stop: &stop }).unwrap();
+    kept.save("preconditioned".to_owned()).unwrap();
+    assert_eq!((kept.drive_writes(), kept.counters().programmed_total(), kept.share_filled()), (0.0, 0, 1.0));
+    drop(kept);
+    let mut kept = Kept::open(&path).unwrap();
+    assert_eq!((kept.drive_writes(), kept.counters().programmed_total()), (0.0, 0));
+    assert_eq!(age(&mut kept, Target::DriveWrites(3.0)), Reached::Target);
+    let counters = kept.counters();
+    assert_eq!(counters.host_units_written, summary.host.pages_written);
+    assert_eq!(counters.programmed_total(), summary.flash.pages_programmed.total);
+    assert!(summary.write_amplification.total.unwrap() > 1.5, "collection had begun");
+}
+
 #[test]
 fn a_drive_ages_to_a_share_of_its_wear_and_to_its_end() {
     let place = tempfile::tempdir().unwrap();
@@ -115,8 +140,23 @@ fn a_drive_ages_up_to_a_day_before_its_end() {
     assert!(matches!(age(&mut kept, Target::EndOfLife), Reached::Died(_)));
     assert!((kept.drive_writes() - writes - 0.5).abs() < 1e-3, "{} after {writes}", kept.drive_writes());
     assert!((kept.drive().day() - day - 1.0).abs() < 0.05, "{} after {day}", kept.drive().day());
+    let aged = scenario(&text.replace("endurance = 40", "endurance = 4000"));
+    let mut young = Kept::create(&place.path().join("c.wane"), &aged, &go()).unwrap();
+    assert_eq!(age(&mut young, Target::Days(6.0)), Reached::Target);
+    assert!(
+        (young.drive_writes() - 3.0).abs() < 1e-3 && (young.drive().day() - 6.0).abs() < 1e-2,
+        "{}",
+        young.drive().day()
+    );
+    young.wait(10.0, None).unwrap();
+    assert_eq!(
+        (age(&mut young, Target::Days(16.0)), age(&mut young, Target::Days(17.0))),
+        (Reached::Already, Reached::Target)
+    );
+    assert!((young.drive_writes() - 3.5).abs() < 1e-3, "{}", young.drive_writes());
     let mut paceless = Kept::create(&place.path().join("b.wane"), &scenario(LIVES[2]), &go()).unwrap();
-    let refused = paceless.age(Target::DaysLeft(1.0), WrittenBytes::Stay, &go(), &mut |_| {}).unwrap_err().to_string();
+    let refused =
+        paceless.age(Target::DaysLeft(1.0), WrittenBytes::Stay, &go(), &mut |_| true).unwrap_err().to_string();
     assert_eq!(refused, "a drive whose days are to be counted needs a pace; give time.drive-writes-per-day");
 }
 
@@ -159,9 +199,21 @@ fn aging_stops_between_two_steps_and_goes_on() {
     let flag = Arc::clone(&stop);
     let reached = stopped.age(Target::DriveWrites(3.0), WrittenBytes::Stay, &stop, &mut |aged| {
         flag.store(aged.drive_writes > 1.2, Ordering::Relaxed);
+        true
     });
     assert_eq!(reached.unwrap(), Reached::Interrupted);
     assert!(stopped.drive_writes() < 1.3);
+    // A watcher that wants no more stops it as well, and what is saved on the way has one line of history.
+    for (first, until) in [(true, 1.5), (false, 2.0)] {
+        let target = Target::DriveWrites(3.0);
+        let reached = stopped.age(target, WrittenBytes::Stay, &go(), &mut |aged| aged.drive_writes < until).unwrap();
+        assert_eq!(reached, Reached::Interrupted);
+        stopped.save_on_the_way(format!("on the way at {until}"), first).unwrap();
+    }
+    assert_eq!(stopped.history()[1..], ["on the way at 2".to_owned()]);
+    drop(stopped);
+    let mut stopped = Kept::open(&path("a.wane")).unwrap();
+    assert!((2.0..2.1).contains(&stopped.drive_writes()), "a killed command leaves what was saved");
     age(&mut stopped, Target::DriveWrites(3.0));
     age(&mut whole, Target::DriveWrites(3.0));
     assert!(bytes(&mut stopped) == bytes(&mut whole));
@@ -178,7 +230,7 @@ fn trims_of_an_aging_workload_leave_written_bytes_alone_unless_they_may_remove_t
         let units: Vec<Lpn> = (0..4000).map(Lpn).collect();
         let (done, _) = kept.run.drive_mut().write_bytes(&units, &vec![7; unit_bytes * units.len()]);
         assert_eq!(done, units.len());
-        kept.age(Target::DriveWrites(2.0), fate, &go(), &mut |_| {}).unwrap();
+        kept.age(Target::DriveWrites(2.0), fate, &go(), &mut |_| true).unwrap();
         kept.check().unwrap();
         assert!(kept.written_trimmed() > 100, "{name}: the workload trims some of them");
         let mut read = vec![0; unit_bytes];

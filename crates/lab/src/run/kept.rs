@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use wane_archive::{Archive, ArchiveError};
 use wane_ftl::UnretiredError;
-use wane_results::EndCause;
+use wane_results::{Counters, EndCause};
 use wane_ssd::Drive;
 use wane_units::SuperblockId;
 use wane_workload::{Batch, Op, Source, SourceError};
@@ -52,6 +52,21 @@ impl Run {
     /// Makes a run of this plan to look at a drive that is not kept afterwards. Its host gives nothing back.
     pub(crate) fn of_look(plan: Plan) -> Self {
         Self { host: Host::Wrapping, ..Self::new(plan) }
+    }
+
+    /// The counters at which counting started.
+    pub(crate) fn counted_from(&self) -> Counters {
+        self.zero
+    }
+
+    /// Counts from these counters on.
+    pub(crate) fn count_from(&mut self, zero: Counters) {
+        self.zero = zero;
+    }
+
+    /// Notes on the requests of its workload so far.
+    pub(crate) fn workload_notes(&self) -> Vec<String> {
+        self.phases.iter().flat_map(|phase| phase.source.notes()).collect()
     }
 
     /// Replaces the drive by what `change` makes of it.

@@ -1,13 +1,16 @@
 //! `wane drive`: drives that are kept in folders.
 
+mod compare;
 mod data;
 mod faults;
+mod list;
 mod show;
 mod smart;
 
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use serde_json::json;
 use toml::{Table, Value};
@@ -40,6 +43,8 @@ pub(crate) fn drive(arguments: &DriveArguments) -> Result<i32, Failure> {
         DriveCommand::Inject(arguments) => faults::inject(arguments),
         DriveCommand::Wait(arguments) => wait(arguments),
         DriveCommand::Probe(arguments) => probe(arguments),
+        DriveCommand::List(arguments) => list::list(arguments),
+        DriveCommand::Compare(arguments) => compare::compare(arguments),
         DriveCommand::Write(arguments) => data::write(arguments),
         DriveCommand::Read(arguments) => data::read(arguments),
         DriveCommand::Trim(arguments) => data::trim(arguments),
@@ -59,6 +64,12 @@ impl From<KeptError> for Failure {
 
 /// Factor by which the reserve must raise over-provisioning to be reported.
 const RESERVE_TOLD: f64 = 1.25;
+
+/// After this time of aging the drive is saved on the way.
+const SAVE_EVERY: Duration = Duration::from_secs(120);
+
+/// Least share of a drive that holds data when aging begins, without a warning.
+const FILLED_LEAST: f64 = 0.5;
 
 /// Requests in the scenario of a drive that ages. They do not count: aging ends at its target.
 const UNCOUNTED: u64 = 1;
@@ -97,8 +108,23 @@ fn create(arguments: &CreateArguments) -> Result<i32, Failure> {
     for told in scenario.without_effect().iter().filter(|told| !of_clock(told)) {
         tell(&format!("wane: {told}"));
     }
+    if arguments.dry_run {
+        let mut asked = scenario;
+        if arguments.empty {
+            asked.precondition = unwritten();
+        }
+        print(&super::estimate::of_kept(&asked, arguments.until, 0.0, 0.0))?;
+        return Ok(DONE);
+    }
     let stop = stop_flag();
     let mut kept = Kept::create(&arguments.drive, &scenario, &stop)?;
+    if !arguments.empty
+        && let Err(failure) = precondition(&mut kept, arguments, &stop)
+    {
+        drop(kept);
+        let _ = std::fs::remove_dir_all(&arguments.drive);
+        return Err(failure);
+    }
     match arguments.until {
         Some(target) => {
             let how = Aging {
@@ -121,6 +147,27 @@ fn create(arguments: &CreateArguments) -> Result<i32, Failure> {
             Ok(DONE)
         }
     }
+}
+
+/// Preconditions a new drive as a run is, and saves it.
+fn precondition(kept: &mut Kept, arguments: &CreateArguments, stop: &Arc<AtomicBool>) -> Result<(), Failure> {
+    let mut progress = Progress::new(&excerpt_path(&arguments.drive), arguments.quiet);
+    let preconditioned = kept.precondition(&mut Watch { step: &mut |step: &Step| progress.step(step), stop });
+    progress.finish();
+    preconditioned?;
+    let path = excerpt_path(&arguments.drive);
+    if let Some(cause) = kept.cause() {
+        let hint = "[precondition] says how much is written, and --empty leaves it out";
+        return Err(Failure::wrong(format!(
+            "{path}: the drive died while it was preconditioned ({}); {hint}",
+            cause.name()
+        )));
+    }
+    if stop.load(Ordering::Relaxed) {
+        let hint = "nothing is left of the drive; --empty makes one at once";
+        return Err(Failure::Interrupted(format!("{path}: stopped while it was preconditioned; {hint}")));
+    }
+    Ok(kept.save("preconditioned as for a run".to_owned())?)
 }
 
 /// Warns if the reserve of blocks, made for a large drive, is a large part of a small drive's flash.
@@ -205,6 +252,13 @@ fn age(arguments: &AgeArguments) -> Result<i32, Failure> {
         let scenario = reworked(kept.scenario(), arguments.workload.as_deref(), &arguments.set, UNCOUNTED, false)?;
         kept.set_workload(scenario, &stop)?;
     }
+    if arguments.dry_run {
+        let mut asked = kept.scenario().clone();
+        asked.precondition = unwritten();
+        let used = kept.drive().life_used().unwrap_or(0.0);
+        print(&super::estimate::of_kept(&asked, Some(arguments.until), kept.drive_writes(), used))?;
+        return Ok(DONE);
+    }
     let before = if arguments.trim_after { Some(kept.mapped()?) } else { None };
     let how = Aging {
         target: arguments.until,
@@ -214,6 +268,11 @@ fn age(arguments: &AgeArguments) -> Result<i32, Failure> {
         is_quiet: arguments.quiet,
     };
     age_to(&mut kept, &arguments.drive, &how, &stop)
+}
+
+/// No preconditioning.
+fn unwritten() -> wane_scenario::Precondition {
+    wane_scenario::Precondition { fill: wane_units::Ratio::ZERO, sequential_drive_writes: 0, random_drive_writes: 0.0 }
 }
 
 /// How a drive is aged.
@@ -227,9 +286,9 @@ struct Aging {
     is_quiet: bool,
 }
 
-/// What became of written data that the workload trimmed, in words; `None` if it trimmed none.
-fn trimmed_data(kept: &Kept, written: WrittenBytes) -> Option<String> {
-    let bytes = kept.written_trimmed() * u64::from(kept.drive().unit_bytes());
+/// What became of written data of which the workload trimmed `units` units, in words; `None` if it trimmed none.
+fn trimmed_data(kept: &Kept, written: WrittenBytes, units: u64) -> Option<String> {
+    let bytes = units * u64::from(kept.drive().unit_bytes());
     let size = data::exact(bytes);
     Some(match written {
         _ if bytes == 0 => return None,
@@ -244,28 +303,68 @@ fn trimmed_data(kept: &Kept, written: WrittenBytes) -> Option<String> {
     })
 }
 
+/// How aging went.
+struct Way {
+    reached: Reached,
+    /// Whether the drive was saved on the way, with a note that the last one replaces.
+    is_saved: bool,
+    /// Units of written data that the workload trimmed.
+    trimmed_units: u64,
+}
+
+/// Ages an open drive, and saves it every few minutes, so that a killed command leaves most of its work.
+fn age_and_save(kept: &mut Kept, path: &Path, how: &Aging, by: &str, stop: &Arc<AtomicBool>) -> Result<Way, Failure> {
+    // A distance before the end is found anew in each call, by a whole life.
+    let saves = !matches!(how.target, Target::DriveWritesLeft(_) | Target::DaysLeft(_));
+    let before = kept.drive_writes();
+    let mut progress = Progress::new(&excerpt_path(path), how.is_quiet);
+    let mut way = Way { reached: Reached::Interrupted, is_saved: false, trimmed_units: 0 };
+    loop {
+        let mut since_saved = None;
+        let reached = kept.age(how.target, how.written, stop, &mut |aged: &Aged| {
+            let Aged { drive_writes, done, programmed } = *aged;
+            progress.step(&Step { preconditioning: false, phase: 0, drive_writes, predicted: 0.0, done, programmed });
+            !saves || since_saved.get_or_insert_with(Stopwatch::start).elapsed() < SAVE_EVERY
+        });
+        way.trimmed_units += kept.written_trimmed();
+        way.reached = match reached {
+            Ok(Reached::Interrupted) if !stop.load(Ordering::Relaxed) => {
+                let writes = kept.drive_writes();
+                let note = format!("aging from {before:.2} drive writes by {by}, saved on the way at {writes:.2}");
+                kept.save_on_the_way(note, !way.is_saved)?;
+                way.is_saved = true;
+                continue;
+            }
+            Ok(Reached::Already) if way.is_saved => Reached::Target,
+            Ok(reached) => reached,
+            Err(error) => {
+                progress.finish();
+                return Err(error.into());
+            }
+        };
+        progress.finish();
+        return Ok(way);
+    }
+}
+
 /// Ages an open drive, saves it, and reports what became of it.
 fn age_to(kept: &mut Kept, path: &Path, how: &Aging, stop: &Arc<AtomicBool>) -> Result<i32, Failure> {
-    let &Aging { target, as_json, is_quiet, .. } = how;
+    let &Aging { target, as_json, .. } = how;
     let before = kept.drive_writes();
+    let filled = kept.share_filled();
     let stopwatch = Stopwatch::start();
-    let mut progress = Progress::new(&excerpt_path(path), is_quiet);
-    let reached = kept.age(target, how.written, stop, &mut |aged: &Aged| {
-        let Aged { drive_writes, done, programmed } = *aged;
-        progress.step(&Step { preconditioning: false, phase: 0, drive_writes, predicted: 0.0, done, programmed });
-    });
-    progress.finish();
-    let reached = reached?;
-    let seconds = stopwatch.elapsed().as_secs_f64();
     let by = show::workload(kept.scenario());
+    let Way { reached, is_saved, trimmed_units } = age_and_save(kept, path, how, &by, stop)?;
+    let seconds = stopwatch.elapsed().as_secs_f64();
     if kept.drive_writes() > before {
         let trimmed = how.trim_all_but.as_ref().map(|held| kept.give_back(held));
         if trimmed.is_some() {
             kept.flush()?;
         }
         let but = if trimmed.is_some() { ", and trimmed what that alone had written" } else { "" };
-        let data = trimmed_data(kept, how.written).map_or(String::new(), |words| format!("; {words}"));
-        kept.save(format!("aged from {before:.2} to {:.2} drive writes by {by}{but}{data}", kept.drive_writes()))?;
+        let data = trimmed_data(kept, how.written, trimmed_units).map_or(String::new(), |words| format!("; {words}"));
+        let note = format!("aged from {before:.2} to {:.2} drive writes by {by}{but}{data}", kept.drive_writes());
+        kept.save_on_the_way(note, !is_saved)?;
     }
     let words = match reached {
         Reached::Target => "aged".to_owned(),
@@ -276,8 +375,14 @@ fn age_to(kept: &mut Kept, path: &Path, how: &Aging, stop: &Arc<AtomicBool>) -> 
         Reached::Interrupted => "was stopped; aging it again goes on from here".to_owned(),
     };
     answer(as_json, kept, path, &words)?;
-    if let Some(words) = trimmed_data(kept, how.written) {
+    for words in trimmed_data(kept, how.written, trimmed_units).into_iter().chain(kept.notes()) {
         tell(&format!("warning: {words}"));
+    }
+    if filled < FILLED_LEAST && kept.drive_writes() > before {
+        tell(&format!(
+            "warning: when aging began, {:.0} % of the drive held data: until it is full, garbage collection costs less than on a drive in use",
+            100.0 * filled
+        ));
     }
     if !as_json && kept.drive_writes() > before {
         let mut text = String::new();
@@ -337,23 +442,39 @@ fn wait(arguments: &WaitArguments) -> Result<i32, Failure> {
     Ok(DONE)
 }
 
+/// The requests of a look at a drive.
+struct Asked<'a> {
+    requests: u64,
+    workload: Option<&'a str>,
+    set: &'a [String],
+}
+
+impl Asked<'_> {
+    /// The scenario of a look at this drive: without a workload half reads and half writes at random addresses.
+    fn of(&self, kept: &Kept, path: &Path) -> Result<Scenario, Failure> {
+        let mut set = Vec::new();
+        if self.workload.is_none() {
+            set.push("workload.read-share=0.5".to_owned());
+        }
+        set.extend(self.set.iter().cloned());
+        let given = self.workload.unwrap_or("uniform");
+        let scenario = reworked(kept.scenario(), Some(given), &set, self.requests, true)?;
+        if let Some(cause) = kept.cause()
+            && scenario.phases[0].workload.writes()
+        {
+            let path = excerpt_path(path);
+            let sentence = "takes no writes any more; ask it for reads, such as by --set workload.read-share=1";
+            return Err(Failure::wrong(format!("{path}: is dead ({}) and {sentence}", cause.name())));
+        }
+        Ok(scenario)
+    }
+}
+
 fn probe(arguments: &ProbeArguments) -> Result<i32, Failure> {
     let stop = stop_flag();
     let kept = open(&arguments.drive)?;
-    let given = arguments.workload.as_deref().unwrap_or("uniform");
-    let mut set = Vec::new();
-    if arguments.workload.is_none() {
-        set.push("workload.read-share=0.5".to_owned());
-    }
-    set.extend(arguments.set.iter().cloned());
-    let scenario = reworked(kept.scenario(), Some(given), &set, arguments.requests, true)?;
-    if let Some(cause) = kept.cause()
-        && scenario.phases[0].workload.writes()
-    {
-        let path = excerpt_path(&arguments.drive);
-        let sentence = "takes no writes any more; ask it for reads, such as by --set workload.read-share=1";
-        return Err(Failure::wrong(format!("{path}: is dead ({}) and {sentence}", cause.name())));
-    }
+    let asked = Asked { requests: arguments.requests, workload: arguments.workload.as_deref(), set: &arguments.set };
+    let scenario = asked.of(&kept, &arguments.drive)?;
     let is_degraded = kept.drive().mode() == Mode::Degraded;
     let mut progress = Progress::new(&excerpt_path(&arguments.drive), arguments.quiet);
     let mut step = |step: &Step| progress.step(step);
@@ -367,7 +488,7 @@ fn probe(arguments: &ProbeArguments) -> Result<i32, Failure> {
         let asked = show::workload(&scenario);
         let path = excerpt_path(&arguments.drive);
         let requests = wane_report::counted_of(arguments.requests as f64, "request");
-        print(&format!("{path}: {requests} of {asked}{mode}\n{}", super::timed::words(&result)))?;
+        print(&super::timed::with_warnings(&result, format!("{path}: {requests} of {asked}{mode}\n")))?;
     }
     Ok(if stop.load(Ordering::Relaxed) { INTERRUPTED } else { DONE })
 }

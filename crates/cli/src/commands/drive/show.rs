@@ -100,7 +100,7 @@ pub(super) fn workload(scenario: &Scenario) -> String {
 /// Collects all facts about a drive.
 pub(super) fn facts(kept: &Kept, path: &Path) -> Facts {
     let (drive, scenario) = (kept.drive(), kept.scenario());
-    let (counters, unit) = (drive.counters(), u64::from(drive.unit_bytes()));
+    let (counters, unit) = (&kept.counters(), u64::from(drive.unit_bytes()));
     let mut blocks = Blocks::default();
     let mut erases = Erases { mean: 0.0, least: u32::MAX, most: 0 };
     let mut in_service = 0u32;
@@ -134,9 +134,9 @@ pub(super) fn facts(kept: &Kept, path: &Path) -> Facts {
         cause: kept.cause().map(|cause| cause.name()),
         mode: if drive.mode() == Mode::Degraded { "degraded" } else { "normal" },
         drive_writes: kept.drive_writes(),
-        bytes_written: counters.host_units_written * unit,
+        bytes_written: counters.host_bytes_written(unit),
         bytes_programmed: counters.programmed_total() * unit,
-        write_amplification: write_amplification(counters).total,
+        write_amplification: write_amplification(counters, unit).total,
         life_used: drive.life_used(),
         endurance: scenario.device.endurance,
         errors: scenario.medium.chip.as_ref().map(|chip| Errors {
@@ -161,12 +161,12 @@ pub(super) fn facts(kept: &Kept, path: &Path) -> Facts {
 /// Returns the most important lines, for after a command that changed the drive.
 pub(super) fn short(kept: &Kept) -> String {
     let mut text = String::new();
-    let counters = kept.drive().counters();
+    let counters = &kept.counters();
     let unit = u64::from(kept.drive().unit_bytes());
     line(
         &mut text,
         "written",
-        &written(kept.drive_writes(), counters.host_units_written * unit, write_amplification(counters).total),
+        &written(kept.drive_writes(), counters.host_bytes_written(unit), write_amplification(counters, unit).total),
     );
     line(&mut text, "wear", &wear(kept.drive().life_used(), kept.cause().map(|cause| cause.name())));
     line(
@@ -175,6 +175,34 @@ pub(super) fn short(kept: &Kept) -> String {
         &exported(u64::from(kept.drive().exported()) * unit, u64::from(kept.drive().logical_initial()) * unit),
     );
     text
+}
+
+/// Rows of a comparison: names and values.
+pub(super) fn compared(kept: &Kept) -> Vec<(&'static str, String)> {
+    let (drive, counters) = (kept.drive(), kept.counters());
+    let unit = u64::from(drive.unit_bytes());
+    let erases: Vec<u32> = drive
+        .layout()
+        .superblocks()
+        .filter(|block| drive.state(*block) != BlockState::Retired)
+        .map(|block| drive.superblock_erase_counts()[block.index()])
+        .collect();
+    let mean = erases.iter().map(|count| f64::from(*count)).sum::<f64>() / erases.len().max(1) as f64;
+    let amplification = write_amplification(&counters, unit).total;
+    vec![
+        ("preset", kept.scenario().preset.clone()),
+        ("capacity", exported(u64::from(drive.exported()) * unit, u64::from(drive.logical_initial()) * unit)),
+        ("holds data", format!("{:.1} %", 100.0 * kept.share_filled())),
+        ("day", format!("{:.1}", drive.day())),
+        ("drive writes", format!("{:.2}", kept.drive_writes())),
+        ("amplification", amplification.map_or_else(|| "-".to_owned(), |found| format!("{found:.3}"))),
+        (
+            "wear",
+            wear(drive.life_used(), kept.cause().map(|cause| cause.name())).replace(" of its rated erases used", ""),
+        ),
+        ("erases, mean", format!("{mean:.1}")),
+        ("blocks retired", drive.retired_blocks().to_string()),
+    ]
 }
 
 fn written(drive_writes: f64, bytes: u64, amplification: Option<f64>) -> String {

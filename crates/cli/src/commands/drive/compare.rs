@@ -1,0 +1,102 @@
+//! `wane drive compare`: the state of drives side by side, and how fast copies of them answer the same requests.
+
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+use serde_json::json;
+use wane_lab::run::{Step, Watch};
+use wane_report::{duration, plain, render};
+use wane_results::RunResult;
+use wane_units::{Fnv, excerpt_path};
+
+use super::{Asked, Kept, Progress, show, stop_flag};
+use crate::args::drive::CompareArguments;
+use crate::output::{Failure, Others, check_writable, columns, print, print_json, tell, write_text};
+use crate::{DONE, INTERRUPTED};
+
+pub(super) fn compare(arguments: &CompareArguments) -> Result<i32, Failure> {
+    let others = Others::of(arguments.force);
+    if let Some(out) = &arguments.out {
+        check_writable(out, others)?;
+    }
+    let stop = stop_flag();
+    let asked = Asked { requests: arguments.requests, workload: arguments.workload.as_deref(), set: &arguments.set };
+    let (mut facts, mut results) = (Vec::new(), Vec::new());
+    for path in &arguments.drives {
+        let kept = Kept::open(path)?;
+        let scenario = asked.of(&kept, path)?;
+        facts.push((path, show::facts(&kept, path), show::compared(&kept)));
+        let mut progress = Progress::new(&excerpt_path(path), arguments.quiet);
+        let looked = kept.look(&scenario, &mut Watch { step: &mut |step: &Step| progress.step(step), stop: &stop });
+        progress.finish();
+        results.push(named(looked?, path));
+        if stop.load(Ordering::Relaxed) {
+            return Err(Failure::Interrupted(
+                "stopped before all drives had answered; they are as they were".to_owned(),
+            ));
+        }
+    }
+    if let Some(out) = &arguments.out {
+        write_text(out, others, &render(&results))?;
+    }
+    if arguments.json {
+        let of_drive =
+            |((_, facts, _), result): (&(_, _, _), &RunResult)| json!({ "drive": facts, "probe": result.summary });
+        let told: Vec<serde_json::Value> = facts.iter().zip(&results).map(of_drive).collect();
+        print_json(&told)?;
+        return Ok(DONE);
+    }
+    let mut lines = vec![vec!["drive".to_owned()]];
+    lines[0].extend(facts.iter().map(|(path, ..)| excerpt_path(path).to_string()));
+    for row in 0..facts[0].2.len() {
+        let name = facts[0].2[row].0.to_owned();
+        lines.push(std::iter::once(name).chain(facts.iter().map(|(.., told)| told[row].1.clone())).collect());
+    }
+    lines.extend(served(&results));
+    print(&columns(&lines))?;
+    let mut warnings: Vec<&String> = results.iter().flat_map(|result| &result.summary.warnings).collect();
+    warnings.dedup();
+    warnings.iter().for_each(|warning| tell(&format!("warning: {warning}")));
+    if let Some(out) = &arguments.out {
+        print(&format!("{}\n", out.display()))?;
+    }
+    Ok(if stop.load(Ordering::Relaxed) { INTERRUPTED } else { DONE })
+}
+
+/// The result under its drive's name. Drives of one scenario are not one run.
+fn named(mut result: RunResult, path: &Path) -> RunResult {
+    let told = path.display().to_string();
+    let scenario = &mut result.summary.scenario;
+    scenario.name.clone_from(&told);
+    scenario.hash = format!("{:016x}", Fnv::of(format!("{} {told}", scenario.hash).as_bytes()).get());
+    result
+}
+
+/// Rows of latencies and rates.
+fn served(results: &[RunResult]) -> Vec<Vec<String>> {
+    let mut rows = Vec::new();
+    for (kind, is_read) in [("reads", true), ("writes", false)] {
+        let figures = |result: &RunResult| {
+            let latency = result.summary.latency.as_ref()?;
+            let figures = if is_read { latency.read.as_ref() } else { latency.write.as_ref() }?;
+            let throughput = result.summary.throughput?;
+            let iops = if is_read { throughput.read.iops } else { throughput.write.iops };
+            Some([
+                plain(&duration(figures.times.p50_ns as f64)),
+                plain(&duration(figures.times.p99_ns as f64)),
+                format!("{iops:.0}"),
+            ])
+        };
+        let all: Vec<Option<[String; 3]>> = results.iter().map(figures).collect();
+        if all.iter().all(Option::is_none) {
+            continue;
+        }
+        for (column, name) in ["p50", "p99", "a second"].into_iter().enumerate() {
+            let cell = |figures: &Option<[String; 3]>| {
+                figures.as_ref().map_or_else(|| "-".to_owned(), |figures| figures[column].clone())
+            };
+            rows.push(std::iter::once(format!("{kind}, {name}")).chain(all.iter().map(cell)).collect());
+        }
+    }
+    rows
+}
