@@ -376,6 +376,8 @@ impl Observer {
         let of_the_run = self.spec.probe.is_none();
         let (mut timed, notes) = (std::mem::take(&mut self.probed), std::mem::take(&mut self.notes));
         timed.extend(self.into_timed(drive, stop));
+        let overload = timed.last_mut().and_then(|last| last.overload.take());
+        let notes = overload.into_iter().chain(notes).collect();
         let run = timed.last().filter(|_| of_the_run);
         let (buffered_reads, reads_around) = run.map_or((0, 0), |run| (run.buffered_reads, run.reads_around));
         Measured {

@@ -15,8 +15,8 @@ use wane_workload::{Arrival, Arrivals, Batch, Next, Op, OperationKind};
 use crate::operations::Operations;
 
 use wane_results::{
-    BreakdownMeans, Errors, Latency, LatencyByGc, LatencyDistribution, LatencyFigures, OpThroughput, OperationFigures,
-    OperationLatency, Thermal, Throughput, Window, WindowKind,
+    BreakdownMeans, Errors, Latency, LatencyByGc, LatencyDistribution, LatencyFigures, OVERLOADED, OpThroughput,
+    OperationFigures, OperationLatency, Thermal, Throughput, Window, WindowKind,
 };
 
 /// Most points of a distribution that are kept.
@@ -46,6 +46,46 @@ pub(crate) struct Requests {
     operations: Operations,
     /// Reading of the drive's heat at the start.
     heat: Option<HeatReading>,
+    /// Requests that came at times of their own, whatever the drive was doing.
+    open: OpenLoop,
+}
+
+/// Arrivals of an open loop so far.
+#[derive(Clone, Copy, Debug, Default)]
+struct OpenLoop {
+    requests: u64,
+    from: u64,
+    until: u64,
+}
+
+/// Least requests of an open loop, and least share of the time of their arrivals that the drive needs after the last one, for a warning
+/// that it does not keep up. A drive that keeps up needs the time of a few requests.
+const OVERLOAD_REQUESTS: u64 = 1_000;
+const OVERLOAD_SHARE: f64 = 0.03;
+
+impl OpenLoop {
+    fn came(&mut self, at: u64) {
+        if self.requests == 0 {
+            self.from = at;
+        }
+        (self.requests, self.until) = (self.requests + 1, at);
+    }
+
+    /// What to say if the drive served requests more slowly than they came: the last of them was done at `done`.
+    fn overload(self, done: u64) -> Option<String> {
+        let (span, late) = ((self.until - self.from) as f64, done.saturating_sub(self.until) as f64);
+        if self.requests < OVERLOAD_REQUESTS || late <= OVERLOAD_SHARE * span {
+            return None;
+        }
+        let rate = |nanos: f64| self.requests as f64 / seconds(nanos.max(1.0) as u64);
+        Some(format!(
+            "{OVERLOADED}: {:.0} requests a second came and {:.0} a second were done, the last {:.3} s after it came; latencies grow \
+             with the length of the run and say nothing about the drive (workload.arrival)",
+            rate(span),
+            rate(span + late),
+            late / 1e9,
+        ))
+    }
 }
 
 /// The last requests, as far back as a source may refer to them.
@@ -98,6 +138,7 @@ impl Requests {
             waiting: Waiting { is_on: spec.looks_back, ..Waiting::default() },
             operations: Operations::default(),
             heat: standing.heat,
+            open: OpenLoop::default(),
         }
     }
 
@@ -123,7 +164,7 @@ impl Requests {
         if batch.after > 0 && !self.wait_for(drive, batch.after, until_ns, stop) {
             return false;
         }
-        let Self { meter, arrivals, next, waiting, operations, .. } = self;
+        let Self { meter, arrivals, next, waiting, operations, open, .. } = self;
         let when = next.take().unwrap_or_else(|| arrivals.next(batch.at));
         let each = &mut |completion: &Completion| {
             meter.record(completion);
@@ -136,7 +177,10 @@ impl Requests {
                 *next = Some(when);
                 return false;
             }
-            Next::At(at) => drive.arrive_at(at, stop, each),
+            Next::At(at) => {
+                open.came(at);
+                drive.arrive_at(at, stop, each);
+            }
             Next::Below(depth) if until_ns < u64::MAX => {
                 if !drive.arrive_below_until(depth, until_ns, stop, each) {
                     *next = Some(when);
@@ -199,8 +243,10 @@ impl Requests {
 
     /// Lets all requests end and returns their figures. Once `stop` is true, those that have not ended are left out.
     pub(crate) fn finish(self, drive: &mut Drive, standing: Standing, kind: WindowKind, stop: &AtomicBool) -> Timed {
-        let Self { mut meter, mut operations, heat, .. } = self;
+        let Self { mut meter, mut operations, heat, open, .. } = self;
+        let mut done = 0;
         drive.drain(stop, &mut |completion| {
+            done = completion.at;
             meter.record(completion);
             operations.done(completion, &mut meter);
         });
@@ -212,6 +258,7 @@ impl Requests {
             throughput: throughput(&timed.latencies, seconds(timed.elapsed_ns)),
             thermal: heat.zip(ended).map(|(before, after)| thermal(&before, &after)),
             windows: timed.windows.iter().map(|measured| window(measured, kind)).collect(),
+            overload: open.overload(done),
             by_gc: timed.parts.as_ref().map(|parts| by_gc(parts, timed.elapsed_ns)),
             operations: timed.operations,
             elapsed_ns: timed.elapsed_ns,
@@ -245,6 +292,8 @@ pub(crate) struct Timed {
     pub(crate) by_gc: Option<LatencyByGc>,
     /// Temperature of the drive.
     pub(crate) thermal: Option<Thermal>,
+    /// A sentence that requests came faster than they were served, if they did.
+    pub(crate) overload: Option<String>,
     /// Its windows.
     pub(crate) windows: Vec<Window>,
     /// Flash operations scheduled.

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use wane_report::{part_of_run, plain, traffic};
 use wane_results::{
-    Errors, Latency, LatencyDistribution, LatencyFigures, OperationFigures, RunResult, Thermal, Window, WindowKind,
+    Errors, Latency, LatencyDistribution, LatencyFigures, OVERLOADED, OperationFigures, RunResult, Thermal, Window,
+    WindowKind,
 };
 use wane_scenario::{Collection, Order, PaceWord, Scenario, Scheduler, Suspend, Time, WritesPerDay};
 use wane_units::Nanos;
@@ -16,8 +17,18 @@ use crate::output::line;
 /// Most parts of a mean latency that are listed.
 const PARTS_MAX: usize = 4;
 
+/// Adds the figures of a timed run and the run's warnings to a text. A warning that voids the figures comes before them.
+pub(super) fn with_warnings(result: &RunResult, mut text: String) -> String {
+    let (first, rest): (Vec<_>, Vec<_>) =
+        result.summary.warnings.iter().partition(|warning| warning.starts_with(OVERLOADED));
+    first.into_iter().for_each(|warning| line(&mut text, "warning", warning));
+    text += &words(result);
+    rest.into_iter().for_each(|warning| line(&mut text, "warning", warning));
+    text
+}
+
 /// Returns the lines on latencies and errors; empty for an untimed run on perfect flash.
-pub(super) fn words(result: &RunResult) -> String {
+fn words(result: &RunResult) -> String {
     let summary = &result.summary;
     let mut text = String::new();
     let probe = result.windows.last().filter(|window| window.kind == WindowKind::Probe);

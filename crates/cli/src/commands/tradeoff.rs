@@ -145,6 +145,13 @@ fn as_json(blocks: &Blocks, best: &[OperatingPoint], placed: &[Placed], wanted: 
     Value::Object(top)
 }
 
+/// What the columns mean.
+const MEANINGS: &str = "
+wear leveling: 1.0000 wears all blocks alike, 1/n wears one in n
+best at cost: the most even wear of any policy with as many valid pages in its
+victims; share: how much of that the policy has
+";
+
 fn words(blocks: &Blocks, placed: &[Placed], wanted: &[(f64, Placed)]) -> String {
     let mut text = format!("{}\n\n", blocks.source);
     let _ = writeln!(
@@ -168,6 +175,7 @@ fn words(blocks: &Blocks, placed: &[Placed], wanted: &[(f64, Placed)]) -> String
         let _ = writeln!(text, "\nvalid pages of the run's victims: {valid}");
         let _ = writeln!(text, "fixed point of the measured rates: {off:.4} off in total variation");
     }
+    text.push_str(MEANINGS);
     for warning in &blocks.warnings {
         let _ = writeln!(text, "warning: {warning}");
     }
