@@ -116,7 +116,13 @@ impl Column {
         cells
     }
 
-    /// The mark of each cell: `*` for the best, `=` where the seeds do not distinguish a cell from it, `!` where it was interrupted.
+    /// Whether no cell has more than one seed.
+    fn is_of_one_seed(&self) -> bool {
+        self.values.iter().all(|values| values.len() <= 1)
+    }
+
+    /// The mark of each cell: `*` for the best, `=` where the seeds do not distinguish a cell from it, `!` where it was interrupted. Where one
+    /// seed does not tell the best from another, it is no winner and has `=` as well.
     fn marks(&self) -> Vec<char> {
         let best = self.order().into_iter().find(|cell| !self.interrupted[*cell] && self.better != Better::Neither);
         let Some((best, most)) = best.and_then(|best| Some((best, self.mean(best)?))) else {
@@ -125,15 +131,17 @@ impl Column {
         let is_best = |cell: usize| self.mean(cell).is_some_and(|mean| is_same(mean, most));
         // A mark that all have says nothing.
         let all_tie = (0..self.values.len()).all(|cell| self.mean(cell).is_none() || is_best(cell));
+        let is_near = |cell: usize| {
+            self.mean(cell).is_some() && !self.interrupted[cell] && !is_best(cell) && !self.is_told_apart(best, cell)
+        };
+        let is_no_winner = self.is_of_one_seed() && (0..self.values.len()).any(is_near);
         let mark = |cell: usize| match self.mean(cell) {
             _ if self.interrupted[cell] => '!',
-            Some(_) if is_best(cell) => {
-                if all_tie {
-                    ' '
-                } else {
-                    '*'
-                }
-            }
+            Some(_) if is_best(cell) => match (all_tie, is_no_winner) {
+                (true, _) => ' ',
+                (false, true) => '=',
+                (false, false) => '*',
+            },
             Some(_) if !self.is_told_apart(best, cell) => '=',
             _ => ' ',
         };
@@ -368,11 +376,12 @@ fn drawn(heads: Vec<String>, names: &[Vec<String>], columns: &[Column], order: O
             columns.iter().zip(&marks).map(|(column, marks)| format!("{} {}", column.told[cell], marks[cell]));
         lines.push(names[cell].iter().cloned().chain(figures).collect());
     }
-    let meanings = [
-        ('*', "* best"),
-        ('=', "= not distinguishable from the best at 95 %, by differences seed by seed"),
-        ('!', "! interrupted: with --out the same command continues"),
-    ];
+    let alike = if columns.iter().all(Column::is_of_one_seed) {
+        "= the best, within 1 %: one seed does not tell them apart"
+    } else {
+        "= not distinguishable from the best at 95 %, by differences seed by seed"
+    };
+    let meanings = [('*', "* best"), ('=', alike), ('!', "! interrupted: with --out the same command continues")];
     let used = meanings.iter().filter(|(mark, _)| marks.iter().flatten().any(|found| found == mark));
     let legend: Vec<&str> = used.map(|(_, meaning)| *meaning).collect();
     let legend = if legend.is_empty() { String::new() } else { legend.join("; ") + "\n" };
@@ -627,6 +636,16 @@ mod tests {
         // Each seed differs by the same, however much the seeds do.
         let told = table([&[2.0, 2.4, 2.2], &[2.01, 2.41, 2.21]], &["amplification"], None);
         assert!(!told.lines().nth(2).unwrap().contains('='), "{told}");
+    }
+
+    /// The figures of a user's report: 56.3 and 56.2 of one seed each are no winner and loser.
+    #[test]
+    fn one_seed_names_no_winner_among_near_cells() {
+        let told = table([&[56.3], &[56.2]], &["amplification"], None);
+        assert!(!told.contains('*') && told.matches("56.").count() == 2 && told.matches(" =").count() >= 2, "{told}");
+        assert!(told.contains("= the best, within 1 %: one seed does not tell them apart"), "{told}");
+        let told = table([&[56.3], &[55.2]], &["amplification"], None);
+        assert!(told.contains("55.20 *") && !told.contains('='), "{told}");
     }
 
     #[test]

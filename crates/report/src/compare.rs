@@ -87,7 +87,11 @@ fn headline(groups: &[Group<'_>], keys: &[Key], measured: &Measured) -> Option<S
         (Better::Less, _) => "least",
     };
     let with = match measured.best().len() {
-        0 => return None,
+        0 if measured.told(first) == measured.told(last) => return None,
+        0 => {
+            let (best, worst) = (measured.told(best), measured.told(last));
+            return Some(format!("{what}{part} is alike, from {worst} to {best}: one seed does not tell them apart"));
+        }
         1 => in_full(keys, best),
         ties => format!("{ties} of {} alike, one of them {}", groups.len(), in_full(keys, best)),
     };

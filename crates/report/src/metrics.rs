@@ -221,11 +221,23 @@ pub(super) fn measured(groups: &[Group<'_>]) -> (usize, Vec<Measured>) {
     (count, worth)
 }
 
+/// By what share figures of one seed must differ to be told apart. Nothing is known of their spread then; lives and write amplifications of
+/// two seeds often differ by some tenths of a percent.
+pub(super) const ONE_SEED_SHARE: f64 = 0.01;
+
+/// Whether figures of a single seed each differ enough to be told apart.
+fn one_seed_tells(one: f64, other: f64) -> bool {
+    (one - other).abs() > ONE_SEED_SHARE * one.abs().max(other.abs())
+}
+
 /// Whether the 95 % interval of the differences between two runs' figures excludes 0 (Student's t), over the seeds that both have. With one
-/// seed all are told apart.
+/// seed in common they must differ by more than [`ONE_SEED_SHARE`].
 pub(super) fn are_told_apart(one: &BTreeMap<u64, f64>, other: &BTreeMap<u64, f64>) -> bool {
-    let differences: Vec<f64> = one.iter().filter_map(|(seed, one)| Some(one - other.get(seed)?)).collect();
-    let Some(estimate) = Estimate::of(&differences).filter(|_| differences.len() > 1) else { return true };
+    let pairs: Vec<(f64, f64)> = one.iter().filter_map(|(seed, one)| Some((*one, *other.get(seed)?))).collect();
+    let differences: Vec<f64> = pairs.iter().map(|(one, other)| one - other).collect();
+    let Some(estimate) = Estimate::of(&differences).filter(|_| differences.len() > 1) else {
+        return pairs.first().is_none_or(|(one, other)| one_seed_tells(*one, *other));
+    };
     estimate.low() > 0.0 || estimate.high() < 0.0
 }
 
@@ -320,13 +332,17 @@ impl Measured {
         if best.len() == all && all > 1 { Vec::new() } else { best }
     }
 
-    /// The groups with the value of `group`, which comes first: the same value, or the same digits in print, since no reader would see why
-    /// one is better.
+    /// The groups with the value of `group`, which comes first: the same value, the same digits in print, since no reader would see why
+    /// one is better, or values so near that one seed does not tell them apart.
     pub(super) fn alike(&self, group: usize) -> Vec<usize> {
-        let mean = |group: usize| self.estimates[group].as_ref().map(|found| found.mean);
         let is_alike = |other: &usize| {
-            let both = mean(*other).zip(mean(group));
-            both.is_some_and(|(one, of)| is_same(one, of) || self.told(*other) == self.told(group))
+            let both = self.estimates[*other].as_ref().zip(self.estimates[group].as_ref());
+            both.is_some_and(|(one, of)| {
+                let of_one_seed = one.half_width.is_infinite() && of.half_width.is_infinite();
+                is_same(one.mean, of.mean)
+                    || self.told(*other) == self.told(group)
+                    || (of_one_seed && !one_seed_tells(one.mean, of.mean))
+            })
         };
         let others = (0..self.estimates.len()).filter(|other| *other != group).filter(is_alike);
         std::iter::once(group).chain(others).collect()

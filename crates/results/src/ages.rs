@@ -9,7 +9,7 @@ use super::{Latency, RunResult, Summary, Window, WindowKind};
 const SAME_SHARE: f64 = 1e-3;
 /// Two ages also count as the same if they differ by no more than this many drive writes.
 const SAME_DRIVE_WRITES: f64 = 1e-3;
-/// Runs have the same length if their ends differ by no more than this share.
+/// Runs have the same length if their numbers of requests, or their ends in drive writes, differ by no more than this share.
 const SAME_LENGTH_SHARE: f64 = 0.01;
 
 /// `latency_of.*`: the part of the drive's life in which `latency` and `throughput` were measured.
@@ -37,7 +37,7 @@ pub struct LatencyByGc {
 /// What the latencies of several runs have in common.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Common {
-    /// All are from runs of the same length, or there are no latencies.
+    /// All are from runs that began at the same age and have the same length, or there are no latencies.
     Run,
     /// All runs have a probe at this age, in drive writes: the latest age that they share.
     Probe(f64),
@@ -118,10 +118,15 @@ impl Common {
             }
             (true, false) => Self::Nothing,
             (false, _) => {
-                let ends = timed().map(|run| run.summary.end.at_drive_writes);
-                let (least, most) =
-                    ends.fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), end| (least.min(end), most.max(end)));
-                if most - least <= SAME_LENGTH_SHARE * most { Self::Run } else { Self::Nothing }
+                let range = |of: fn(&RunResult) -> f64| {
+                    timed().map(of).fold((f64::INFINITY, 0.0_f64), |(least, most), one| (least.min(one), most.max(one)))
+                };
+                let (first, last) = range(|run| run.windows.first().map_or(0.0, |window| window.at_drive_writes));
+                let alike = |(least, most): (f64, f64)| most - least <= SAME_LENGTH_SHARE * most;
+                // As many requests are a different number of drive writes on drives of different capacity.
+                let is_as_long = alike(range(|run| run.summary.end.at_drive_writes))
+                    || alike(range(|run| run.windows.iter().map(Window::requests).sum::<u64>() as f64));
+                if is_same_age(first, last) && is_as_long { Self::Run } else { Self::Nothing }
             }
         }
     }
@@ -154,10 +159,16 @@ mod tests {
     }
 
     #[test]
-    fn timed_runs_of_different_length_have_nothing_in_common() {
+    fn timed_runs_must_begin_at_one_age_and_be_as_long() {
         let (short, mut long) = (timed(test_run(1), 3), timed(test_run(2), 3));
-        long.summary.end.at_drive_writes *= 1.02;
-        assert_eq!(common(&[short, long]), Common::Nothing);
+        // As many requests are more drive writes on a smaller drive.
+        long.summary.end.at_drive_writes *= 1.1;
+        assert_eq!(common(&[short.clone(), long.clone()]), Common::Run);
+        let mut later = long.clone();
+        later.windows.iter_mut().for_each(|window| window.at_drive_writes += 0.5);
+        assert_eq!(common(&[short.clone(), later]), Common::Nothing, "its drive was older");
+        long.windows.pop();
+        assert_eq!(common(&[short, long]), Common::Nothing, "neither requests nor drive writes are as many");
     }
 
     #[test]
