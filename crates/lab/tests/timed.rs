@@ -366,7 +366,7 @@ fn errors_beyond_the_chips_data_are_told() {
     // (setting, what the sentence names)
     let table = [
         ("drive.initial.erase-count=12000", "P/E cycles (up to"),
-        ("drive.initial.retention=\"400 days\"", "days since data was written (up to 400; measured from 0 to 365)"),
+        ("drive.initial.retention=\"400 days\"", "days since data was written (up to 400; the source has 0 to 365)"),
         ("drive.initial.reads=20000", "reads of a block (up to 20"),
     ];
     for (set, want) in table {

@@ -51,6 +51,18 @@ pub struct ErrorConfig {
     pub uncorrectable: Uncorrectable,
 }
 
+/// What a chip's fit counts as reads in read disturb. Kim et al. (FAST 2019) give reads of a block, up to 10,000, without saying of what the
+/// manufacturer's data were; their drive has 256 pages a block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DisturbCount {
+    /// Each read of any page of the block, as in the paper's own simulation. A block of 2,112 pages that is read once from end to end has 2,112.
+    #[default]
+    ByBlock,
+    /// The mean reads of the block's pages: a block that is read once from end to end has one.
+    ByPage,
+}
+
 /// What the host gets from a page with more errors than can be corrected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

@@ -20,8 +20,8 @@ use wane_units::{BlockId, Geometry, PeCycles};
 
 pub use cell::{CellKind, PageType};
 pub use cells::{
-    Cells, ChecksPerRead, Detail, ErrorConfig, ErrorCounters, ErrorHistogram, PageOutcome, PageTime, ReadCounts,
-    Uncorrectable,
+    Cells, ChecksPerRead, Detail, DisturbCount, ErrorConfig, ErrorCounters, ErrorHistogram, PageOutcome, PageTime,
+    ReadCounts, Uncorrectable,
 };
 pub use config::NandConfigError;
 pub use ecc::{Draws, Ecc, REREADS_BOUND, SOFT_STEPS, Sensing, SoftStep, TABLE_CYCLES, TABLE_RETIRE};

@@ -87,6 +87,13 @@ impl RberModel {
         Self { beta: product(self.beta, 1.0, libm::pow(rate, self.n)), ..self }
     }
 
+    /// The same model for reads of a block of `pages` pages, of a fit that counts reads of the whole block.
+    #[must_use]
+    pub fn disturbed_by_pages(self, pages: u32) -> Self {
+        debug_assert!(pages > 0, "a block has pages");
+        Self { gamma: product(self.gamma, 1.0, libm::pow(f64::from(pages), -self.q)), ..self }
+    }
+
     /// The four terms of the RBER. They are not limited to 1.
     pub fn terms(&self, cycles: f64, days: f64, reads: f64) -> Terms {
         debug_assert!(cycles >= 0.0, "a block is not erased less than never");

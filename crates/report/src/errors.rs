@@ -17,6 +17,11 @@ fn rereads(window: &Window) -> Option<f64> {
     window.errors.and_then(|errors| errors.host_retry_rate())
 }
 
+/// The same for each page read in the background.
+fn background_rereads(window: &Window) -> Option<f64> {
+    window.errors.and_then(|errors| errors.background_retry_rate())
+}
+
 fn lost(window: &Window) -> Option<f64> {
     window.errors.map(|errors| errors.uncorrectable as f64)
 }
@@ -37,6 +42,12 @@ fn over_life(groups: &[Group<'_>], columns: usize) -> Option<Figure> {
         over_windows(groups, along, columns, (id, what), figure)
     };
     let (mut drawings, arrangement) = picture("rereads", "re-reads for each page read for the host", rereads);
+    // They hold up the host's requests as well.
+    if runs().flat_map(|run| &run.windows).any(|window| background_rereads(window).is_some_and(|rate| rate > 0.0)) {
+        drawings.extend(
+            picture("rereads-background", "re-reads for each page read in the background", background_rereads).0,
+        );
+    }
     drawings.extend(picture("lost", "pages lost in a window", lost).0);
     let arrangement = paired(&mut drawings, arrangement);
     let headers = [

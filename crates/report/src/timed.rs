@@ -342,9 +342,16 @@ fn rereads_in_words(group: &Group<'_>) -> Option<String> {
         1 => "one page was lost".to_owned(),
         lost => format!("{} pages were lost", count(lost)),
     };
-    Some(if rereads > 0.0 {
-        format!("There were {} re-reads for each page read for the host, and {lost}.", short(rereads))
-    } else {
-        format!("No page was read again, and {lost}.")
+    let background = errors.background_retry_rate().filter(|rate| *rate > 0.0);
+    let background = background.map(|rate| format!("{} for each page read in the background", short(rate)));
+    Some(match (rereads > 0.0, background) {
+        (true, None) => format!("There were {} re-reads for each page read for the host, and {lost}.", short(rereads)),
+        (true, Some(background)) => {
+            format!("There were {} re-reads for each page read for the host and {background}; {lost}.", short(rereads))
+        }
+        (false, Some(background)) => {
+            format!("No page was read again for the host, but there were re-reads, {background}; {lost}.")
+        }
+        (false, None) => format!("No page was read again, and {lost}."),
     })
 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 use wane_nand::rber::{self, CHIPS, Ranges, RberModel};
-use wane_nand::{CellKind, ChecksPerRead, Detail, Draws, Ecc, Relocations, Sensing, Uncorrectable};
+use wane_nand::{CellKind, ChecksPerRead, Detail, DisturbCount, Draws, Ecc, Relocations, Sensing, Uncorrectable};
 use wane_units::{Bytes, Nanos, Rate, Ratio};
 
 use super::error::Refusal;
@@ -119,6 +119,11 @@ pub struct EccSpec {
     /// bits and no error.
     #[schemars(extend("x-unwritten" = "default"))]
     pub uncorrectable: Uncorrectable,
+    /// What the chip's fit counts as reads in read disturb: each read of any page of the block, or the mean reads of its pages, so that a block
+    /// that is read once from end to end counts one. The source of the published fits does not say which; large blocks disturb themselves by the
+    /// first.
+    #[schemars(extend("x-unwritten" = "default"))]
+    pub disturb_count: DisturbCount,
 }
 
 /// How much the RBER differs from place to place: seeded lognormal factors with mean 1. Has an effect only with a `chip`.
@@ -282,6 +287,7 @@ impl Default for EccSpec {
             detail: Detail::default(),
             relocations: Relocations::Trusted,
             uncorrectable: Uncorrectable::default(),
+            disturb_count: DisturbCount::default(),
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The parts of a plan besides aging: errors, a clock, a past, probes.
 
 use wane_nand::{
-    CellKind, Draws, Ecc, ErrorConfig, FailureRate, Fault, FaultConfig, Loss, PageTime, REREADS_BOUND, ReadCounts, When,
+    CellKind, DisturbCount, Draws, Ecc, ErrorConfig, FailureRate, Fault, FaultConfig, Loss, PageTime, REREADS_BOUND,
+    ReadCounts, When,
 };
 use wane_sim::Streams;
 use wane_ssd::{ClockSpec, Link, MultiPlane, Processors, ReadPriority, SchedulerConfig, Timing, WriteCache};
@@ -121,6 +122,10 @@ pub(super) fn errors(scenario: &Scenario, policies: &Policies) -> Option<ErrorCo
     let chip = scenario.medium.chip.as_ref()?;
     let (checks, detail) = (scenario.medium.ecc.checks_per_read, scenario.medium.ecc.detail);
     let (ecc, variation) = (error_correction(scenario), &scenario.medium.variation);
+    let model = match scenario.medium.ecc.disturb_count {
+        DisturbCount::ByBlock => chip.model,
+        DisturbCount::ByPage => chip.model.disturbed_by_pages(scenario.device.geometry.pages_per_block()),
+    };
     Some(ErrorConfig {
         block_sigma: variation.blocks,
         layer_sigma: variation.layers,
@@ -132,7 +137,7 @@ pub(super) fn errors(scenario: &Scenario, policies: &Policies) -> Option<ErrorCo
         detail,
         relocations: scenario.medium.ecc.relocations,
         uncorrectable: scenario.medium.ecc.uncorrectable,
-        ..ErrorConfig::new(chip.model.aging_at(scenario.medium.retention.rate()), ecc)
+        ..ErrorConfig::new(model.aging_at(scenario.medium.retention.rate()), ecc)
     })
 }
 
