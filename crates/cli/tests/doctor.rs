@@ -143,6 +143,30 @@ fn a_watched_drive_is_silent_until_a_verdict_changes() {
     assert!(code == 2 && err.starts_with("wane: no/state.json: cannot be written:"), "{err}");
 }
 
+/// Several drives: a line for each, the worst first; blanked serial numbers are told apart by file.
+#[test]
+fn several_drives_are_ranked() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path();
+    let write = |name: &str, text: String| std::fs::write(folder.join(name), text).unwrap();
+    write("good.json", record(0, 3, 0));
+    write("worn.json", record(0, 85, 0).replace("S1", "S2"));
+    write("failed.json", record(0, 3, 0).replace("S1", "S3").replace("\"passed\":true", "\"passed\":false"));
+    let told = done(folder, "doctor good.json worn.json failed.json", "");
+    let lines: Vec<Vec<&str>> = told.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(lines.iter().map(|line| line[0]).collect::<Vec<_>>()[0], "failing", "{told}");
+    assert_eq!(lines.len(), 3, "{told}");
+    assert!(told.lines().next().unwrap().contains("S3") && told.lines().last().unwrap().contains("S1"), "{told}");
+    let json: serde_json::Value = serde_json::from_str(&done(folder, "doctor good.json worn.json --json", "")).unwrap();
+    assert_eq!(json["drives"][0]["judgement"]["drive"]["serial"], "S2");
+    write("a.json", record(0, 3, 0));
+    write("b.json", record(0, 85, 0));
+    // One serial number is one drive with a history, unless its records are told apart by file.
+    assert!(done(folder, "doctor a.json b.json", "").lines().count() > 3);
+    let told = done(folder, "doctor a.json b.json --name-by file", "");
+    assert!(told.lines().count() == 2 && told.lines().next().unwrap().contains("b.json"), "{told}");
+}
+
 #[test]
 fn what_is_no_record_gets_one_sentence() {
     let place = tempfile::tempdir().unwrap();
@@ -158,7 +182,8 @@ fn what_is_no_record_gets_one_sentence() {
         ("doctor page.bin", "page.bin: log page c0h has the GUID"),
         ("doctor -", "stdin: is empty; allowed are smartctl's JSON or text"),
         ("doctor - -", "stdin is given twice"),
-        ("doctor a.json b.json", "two drives, serial numbers \"S1\" and \"S2\""),
+        ("doctor a.json b.json --watch v.state", "--watch is for one drive, and the records are of 2"),
+        ("doctor a.json b.json --format prometheus", "this --format is for one drive"),
     ] {
         let (code, out, err) = wane(folder, words, "");
         assert_eq!((code, out.as_str()), (2, ""), "{words}: {err}");

@@ -32,7 +32,8 @@ Input:
 Verdicts are good, notice (worth knowing), warning (plan to act) and failing (act now). The exit code is 0 whatever the verdicts, and 2 if the \
 input is no record of a drive. A value that the drive did not report is missing, never zero.")]
 pub(crate) struct DoctorArguments {
-    /// Output of these tools about the drive, the latest first; `-` reads stdin
+    /// Output of these tools about the drive, the latest first; `-` reads stdin. Records of several drives are told apart by serial number and
+    /// give a line for each drive, the worst first
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
     /// Format of the output
@@ -41,9 +42,20 @@ pub(crate) struct DoctorArguments {
     /// Print as JSON
     #[arg(long, conflicts_with = "format")]
     pub(crate) json: bool,
+    /// Tell drives apart by their serial numbers, or by the files, where these are blanked out
+    #[arg(long, value_name = "WHAT", value_enum, default_value_t = NameBy::Serial)]
+    pub(crate) name_by: NameBy,
     /// Print nothing unless a verdict differs from the one kept in this file, and keep the new ones there
     #[arg(long, value_name = "STATE")]
     pub(crate) watch: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum NameBy {
+    /// Records with one serial number are one drive's
+    Serial,
+    /// Records in one file are one drive's
+    File,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

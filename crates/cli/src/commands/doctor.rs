@@ -5,13 +5,16 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use wane_smart::doctor::{Judgement, judge};
 use wane_smart::{Reading, latest_first, read_named};
-use wane_units::{Bytes, excerpt_path};
+use wane_units::{Bytes, excerpt, excerpt_path};
 
 use crate::DONE;
-use crate::args::doctor::{DoctorArguments, Form};
-use crate::output::{DOCTOR_MARK, Failure, Others, check_writable, pretty, print, write_text};
+use crate::args::doctor::{DoctorArguments, Form, NameBy};
+use crate::output::{
+    DOCTOR_MARK, Failure, Others, check_writable, columns, escaped, pretty, print, print_json, write_text,
+};
 
 /// Most bytes of an input: some 5,000 dumps of smartctl's text.
 const INPUT_BYTES_MAX: u64 = 64 << 20;
@@ -20,14 +23,18 @@ const INPUT_BYTES_MAX: u64 = 64 << 20;
 const NAMELESS: &str = "a drive without a name";
 
 pub(crate) fn doctor(arguments: &DoctorArguments) -> Result<i32, Failure> {
-    let mut readings = Vec::new();
     if arguments.files.iter().filter(|file| *file == Path::new("-")).count() > 1 {
         return Err(Failure::wrong("stdin is given twice, but can be read only once"));
     }
+    let mut drives = Drives { by: arguments.name_by, drives: Vec::new() };
     for file in &arguments.files {
-        // Within a file the earliest record comes first; among files the latest.
-        readings.extend(latest_first(readings_of(file)?));
+        drives.add(file, latest_first(readings_of(file)?));
     }
+    let drives = drives.drives;
+    if drives.len() > 1 {
+        return several(drives, arguments);
+    }
+    let readings = drives.into_iter().flat_map(|drive| drive.readings).collect();
     let judgement = judge(readings).map_err(Failure::wrong)?;
     // The target is written, so that a link stays a link.
     let target = |file: &Path| file.is_symlink().then(|| file.canonicalize().ok()).flatten();
@@ -60,6 +67,95 @@ pub(crate) fn doctor(arguments: &DoctorArguments) -> Result<i32, Failure> {
         write_text(file, Others::Overwritten, &pretty(&state)?)?;
     }
     drop(lock);
+    Ok(DONE)
+}
+
+/// The records of a drive.
+struct OfDrive {
+    key: Option<String>,
+    /// The first file that has one.
+    file: String,
+    readings: Vec<Reading>,
+}
+
+/// Records by drive, in the order in which drives came.
+struct Drives {
+    by: NameBy,
+    drives: Vec<OfDrive>,
+}
+
+impl Drives {
+    /// Adds the records of a file. One without a name, such as a page of OCP, belongs to the drive before it.
+    fn add(&mut self, file: &Path, readings: Vec<Reading>) {
+        let name = excerpt_path(file);
+        let mut last = None;
+        for reading in readings {
+            let key = match self.by {
+                NameBy::File => Some(name.clone()),
+                NameBy::Serial => [&reading.serial, &reading.device, &reading.model]
+                    .into_iter()
+                    .find_map(|name| name.as_deref())
+                    // smartd writes underscores for signs.
+                    .map(|name| name.trim().replace(|letter: char| !letter.is_alphanumeric(), "_").to_lowercase()),
+            };
+            let found = match &key {
+                None => last.or_else(|| self.drives.len().checked_sub(1)),
+                Some(key) => self.drives.iter().position(|drive| drive.key.as_ref().is_none_or(|own| own == key)),
+            };
+            let at = found.unwrap_or_else(|| {
+                self.drives.push(OfDrive { key: None, file: name.clone(), readings: Vec::new() });
+                self.drives.len() - 1
+            });
+            let drive = &mut self.drives[at];
+            if drive.key.is_none() {
+                drive.key = key;
+            }
+            drive.readings.push(reading);
+            last = Some(at);
+        }
+    }
+}
+
+/// Several drives: a line for each, the worst first.
+fn several(drives: Vec<OfDrive>, arguments: &DoctorArguments) -> Result<i32, Failure> {
+    let form = if arguments.json { Form::Json } else { arguments.format };
+    if arguments.watch.is_some() || matches!(form, Form::Prometheus | Form::Ceph) {
+        let what = if arguments.watch.is_some() { "--watch" } else { "this --format" };
+        let count = drives.len();
+        return Err(Failure::wrong(format!(
+            "{what} is for one drive, and the records are of {count}; give it one drive's records at a time"
+        )));
+    }
+    let mut judged = Vec::new();
+    for OfDrive { file, readings, .. } in drives {
+        judged.push((judge(readings).map_err(|error| Failure::wrong(format!("{file}: {error}")))?, file));
+    }
+    // Of equal verdicts the one with more bad findings comes first.
+    let rank = |judgement: &Judgement| {
+        let bad = judgement.findings.iter().filter(|finding| finding.verdict == judgement.verdict).count();
+        (std::cmp::Reverse(judgement.verdict), std::cmp::Reverse(bad))
+    };
+    judged.sort_by_key(|(judgement, _)| rank(judgement));
+    if form == Form::Json {
+        let told = |(judgement, file): &(Judgement, String)| json!({ "file": file, "judgement": judgement });
+        print_json(&json!({ "drives": judged.iter().map(told).collect::<Vec<_>>() }))?;
+        return Ok(DONE);
+    }
+    let by_file = arguments.name_by == NameBy::File;
+    let line = |(judgement, file): &(Judgement, String)| {
+        let drive = &judgement.drive;
+        let serial = if by_file { Some(file.as_str()) } else { drive.serial.as_deref() };
+        let worst =
+            judgement.findings.first().map_or("no rule has the values that it needs", |finding| &finding.reason);
+        vec![
+            judgement.verdict.name().to_owned(),
+            excerpt(drive.model.as_deref().unwrap_or(NAMELESS)).to_string(),
+            excerpt(serial.unwrap_or(file)).to_string(),
+            escaped(worst),
+        ]
+    };
+    let lines: Vec<Vec<String>> = judged.iter().map(line).collect();
+    print(&columns(&lines))?;
     Ok(DONE)
 }
 
