@@ -32,12 +32,12 @@ class Axes:
         ScenarioError: It is no grid, or two policies cannot be told apart.
     """
 
-    def __init__(self, grid: object) -> None:
+    def __init__(self, grid: object, *, may_be_empty: bool = False) -> None:
         #: The policies, each once.
         self.own: list[Own] = []
         self._roles: set[str] = set()
         #: The axes in the engine's form: a policy is a table of its name and parameters.
-        self.axes: list[_wane.Axis] = self._read(grid)
+        self.axes: list[_wane.Axis] = [] if may_be_empty and grid in ({}, [], ()) else self._read(grid)
 
     def check(self, policies: Policies | None) -> None:
         """Refuses a role that is both given for all points and swept.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from wane import _wane
 from wane._errors import ScenarioError
@@ -14,21 +14,51 @@ from wane._progress import Progress, telling
 from wane._result import Result
 
 if TYPE_CHECKING:
+    from wane._progress import SweepProgress
+    from wane._sweep import Sweep
     from wane.policies import Policies
 
 
+@overload
+def run(
+    scenario: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+    *,
+    preset: str | None = None,
+    set: Mapping[str, Any] | Iterable[str] | None = None,
+    seed: int | None = None,
+    seeds: None = None,
+    scale: str | None = None,
+    policies: Policies | None = None,
+    out: str | os.PathLike[str] | None = None,
+    force: bool = False,
+    progress: bool | Callable[[Progress], object] | None = None,
+) -> Result: ...
+@overload
+def run(
+    scenario: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+    *,
+    preset: str | None = None,
+    set: Mapping[str, Any] | Iterable[str] | None = None,
+    seed: int | None = None,
+    seeds: int,
+    scale: str | None = None,
+    policies: Policies | None = None,
+    out: str | os.PathLike[str] | None = None,
+    progress: bool | Callable[[SweepProgress], object] | None = None,
+) -> Sweep: ...
 def run(
     scenario: str | os.PathLike[str] | Mapping[str, Any] | None = None,
     *,
     preset: str | None = None,
     set: Mapping[str, Any] | Iterable[str] | None = None,  # noqa: A002 - the command's name for it
     seed: int | None = None,
+    seeds: int | None = None,
     scale: str | None = None,
     policies: Policies | None = None,
     out: str | os.PathLike[str] | None = None,
     force: bool = False,
-    progress: bool | Callable[[Progress], object] | None = None,
-) -> Result:
+    progress: bool | Callable[[Any], object] | None = None,
+) -> Result | Sweep:
     """Runs a scenario to its end, as the command ``wane run`` does, with the same numbers.
 
     Other threads go on meanwhile. Ctrl-C ends the run as on the command line: the results so far are written to ``out``, marked as
@@ -40,6 +70,8 @@ def run(
         preset: The drive to start from instead of the scenario's, such as ``"tiny"``; ``wane presets`` lists them.
         set: Values that override the scenario's: a dict such as ``{"ftl.gc.d": 4}``, or texts such as ``"ftl.gc.d=4"``. Later ones count.
         seed: Root of all random streams instead of the scenario's, from 0 on.
+        seeds: Number of seeds to run it with, beginning with the scenario's: a ``Sweep`` of as many runs, as ``wane.sweep`` makes it, on all
+        cores. Its rules for ``policies``, ``out`` and ``progress`` hold then, and ``force`` is not for it.
         scale: Run the drive as a smaller one of the same shape: ``"auto"``, or a ratio of its blocks such as ``"1/4"``.
         policies: Python objects in the places of policies, by role, such as ``{"ftl.gc": MyCollector()}``: see ``wane.policies``. If one raises,
         the run ends as by Ctrl-C, and the same exception is raised here.
@@ -51,15 +83,33 @@ def run(
         same exception is raised here.
 
     Returns:
-        The result: numbers, tables and the report.
+        The result: numbers, tables and the report. With ``seeds`` a sequence of them.
 
     Raises:
+        ValueError: ``force`` is given with ``seeds``.
         ScenarioError: The scenario cannot be read, resolved or built.
         TraceError: One of its traces cannot be read.
         OutOfMemoryError: It needs more memory than there is.
         ResultsError: ``out`` cannot be written, or holds several runs that would be lost.
         PolicyError: A policy in Python answered what its role does not allow.
     """
+    if seeds is not None:
+        from wane._sweep import sweep  # noqa: PLC0415 - it builds on this module
+
+        if force:
+            raise ValueError("force: found True with seeds, allowed without; a folder of other seeds is never replaced")
+        return sweep(
+            {},
+            scenario,
+            preset=preset,
+            set=set,
+            seed=seed,
+            seeds=seeds,
+            scale=scale,
+            policies=policies,
+            out=out,
+            progress=progress,
+        )
     found = resolved("run", scenario, preset, set, seed, scale)
     folder = None if out is None else os.fspath(out)
     own = None if policies is None else dict(policies)

@@ -172,7 +172,7 @@ def sweep(
     Args:
         grid: A dict from keys to lists of values, such as ``{"ftl.gc.d": [1, 2, 4]}``. Keys in a tuple change together, and have tuples of
             values. A text in place of a list is a list as for ``--sweep``, such as ``"1..8:1"``. Or a list of texts ``"KEY=V1,V2,..."``, as
-            for ``--sweep``. At most 10,000 points, including seeds.
+            for ``--sweep``. At most 10,000 points, including seeds. It may be empty if ``seeds`` is given.
         scenario: The scenario, as for ``wane.run``: a path or a dict, or nothing if ``preset``, ``set`` and the grid define all.
         preset: As for ``wane.run``.
         set: Values that override the scenario's, as for ``wane.run``; the grid's override these.
@@ -201,7 +201,7 @@ def sweep(
         WaneError: A point failed. The error's other classes are those of ``wane.run``; what a policy raises is raised unchanged.
         ValueError: There is no such scheduler, or it cannot have policies.
     """
-    axes = Axes(grid)
+    axes = Axes(grid, may_be_empty=seeds is not None)
     axes.check(policies)
     scheduler = _scheduler(scheduler, bool(policies or axes.own))
     path, table = (None, None) if scenario is None else source(scenario)

@@ -47,7 +47,7 @@ fn provoke_panic() -> PyResult<()> {
     error::guarded(|| panic!("provoked"))
 }
 
-#[pymodule]
+#[pymodule(gil_used = true)]
 mod _wane {
     #[pymodule_export]
     use super::coding::{coding, coding_inputs};
