@@ -142,6 +142,9 @@ pub(crate) struct RunArguments {
     /// Write results into this folder; they replace a single run that it holds
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Write a page that shows the first hundreds of steps of garbage collection, page by page, instead of the results. For small drives
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["out", "sweep", "seeds", "json", "dry_run"])]
+    pub(crate) film: Option<PathBuf>,
     /// Replace runs of another sweep or of other seeds that the folder holds
     #[arg(long, requires = "out")]
     pub(crate) force: bool,

@@ -6,6 +6,7 @@
 
 pub mod build;
 pub mod estimate;
+pub mod film;
 pub mod held;
 pub mod kept;
 pub mod observer;

@@ -19,6 +19,7 @@ mod differences;
 mod distribution;
 mod errors;
 mod figures;
+mod film;
 #[cfg(test)]
 mod flow;
 mod grouped;
@@ -51,6 +52,7 @@ mod words;
 pub use ages::{ages_note, part_of_run};
 pub use cells::{Cell, Shown, check_table, sweep_table, warned};
 pub use differences::differences;
+pub use film::{FilmFrame, FilmPage, film};
 pub use groups::repeated;
 pub use html::document;
 pub use numbers::{counted, counted_of, duration, lifetime, plain, traffic};

@@ -6,6 +6,7 @@ pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod drive;
 mod estimate;
+mod film;
 pub(crate) mod fleet;
 pub(crate) mod grid;
 mod life;

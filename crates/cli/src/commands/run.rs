@@ -19,6 +19,7 @@ use wane_units::{excerpt, excerpt_path};
 
 use super::cells::{Finished, run_cells};
 use super::estimate;
+use super::film;
 use super::grid::Grid;
 use super::sweep::sweep;
 use super::timed;
@@ -62,6 +63,9 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     if arguments.dry_run {
         let cells = grid.rows().map(|row| resolve(&grid.assignments(&row)));
         return dry_run(&base, &cells.collect::<Result<Vec<Scenario>, Failure>>()?, seeds.as_deref());
+    }
+    if let Some(path) = &arguments.film {
+        return film::run(&base, path, &stop_flag());
     }
     match &seeds {
         _ if is_sweep => sweep(&grid, seeds.as_ref().map_or(1, Vec::len), arguments, &resolve),
@@ -278,11 +282,7 @@ fn show(result: &RunResult, arguments: &RunArguments) -> Result<(), Failure> {
 
 /// A run for people, a line a figure, as `wane run` prints it.
 pub fn in_words(result: &RunResult) -> String {
-    let mut text = words(&result.summary) + &timed::words(result);
-    for warning in &result.summary.warnings {
-        line(&mut text, "warning", warning);
-    }
-    text
+    timed::with_warnings(result, words(&result.summary))
 }
 
 /// A summary for people.
