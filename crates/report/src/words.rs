@@ -22,13 +22,25 @@ pub(super) fn headline(groups: &[Group<'_>]) -> String {
 fn alone(group: &Group<'_>) -> String {
     let life = counted(group.mean(life).unwrap_or(0.0));
     match reason(group) {
-        Some(EndReason::EndOfLife) => match years(group) {
-            Some(years) => format!("The drive lived for {years}: {life} drive writes"),
-            None => format!("The drive lived for {life} drive writes"),
-        },
+        Some(EndReason::EndOfLife) => {
+            let lived = match years(group) {
+                Some(years) => format!("The drive lived for {years}: {life} drive writes"),
+                None => format!("The drive lived for {life} drive writes"),
+            };
+            match shared_cause(group) {
+                Some(cause) => format!("{lived}, until {}", cause_in_words(cause)),
+                None => lived,
+            }
+        }
         Some(EndReason::Interrupted) => format!("Interrupted after {life} drive writes"),
         _ => format!("After {life} drive writes the run was over"),
     }
+}
+
+/// Why all drives of a group died, if they died of one cause.
+fn shared_cause(group: &Group<'_>) -> Option<EndCause> {
+    let cause = group.first().summary.end.cause?;
+    group.runs.iter().all(|run| run.summary.end.cause == Some(cause)).then_some(cause)
 }
 
 /// Compares lives where every drive lived to its end; otherwise only counts the runs.
