@@ -1,6 +1,6 @@
 """Fleets: the records of a data center's drives.
 
-A fleet is a folder of Parquet files, opened in place. ``ingest`` adds Backblaze's daily files, Alibaba's failure tickets, folders of smartctl's
+A fleet is a folder of Parquet files, opened in place. ``ingest`` adds Backblaze's daily files, Alibaba's logs and tickets, folders of smartctl's
 output and records of simulated drives; ``open`` returns a `Fleet` to query, in SQL or as data frames.
 ``simulate`` makes a fleet of simulated drives, and the truth about them.
 ``analyze`` answers questions by name, and ``predict`` tests models of failures as they would be used.

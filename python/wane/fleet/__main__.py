@@ -62,7 +62,7 @@ def parser() -> argparse.ArgumentParser:
         "files",
         metavar="FILE",
         nargs="+",
-        help="daily CSV (plain, gzip, zip), tickets, records, folders of them or of a simulated fleet",
+        help="daily tables (CSV, gzip, zip, Parquet), tickets, records, folders of them or of a simulated fleet",
     )
     verb.add_argument("--skip-bad", action="store_true", help="leave bad files out and count them")
     verb.add_argument("--json", action="store_true", help="print what was done as JSON")
@@ -188,7 +188,12 @@ def analyze(asked: argparse.Namespace) -> None:
         answer = answered(opened, asked.name, attributes=asked.attribute, model=asked.model, **options)
     if asked.plot is not None:
         _draw(answer, asked.name, asked.plot)
-    print(json.dumps(answer.to_dict(), indent=1) if asked.json else frame_text(answer.table()))
+    if asked.json:
+        print(json.dumps(answer.to_dict(), indent=1))
+        return
+    print(frame_text(answer.table()))
+    for note in getattr(answer, "notes", ()):
+        say(f"note: {note}")
 
 
 def _draw(answer: Any, name: str, file: str) -> None:

@@ -45,14 +45,14 @@ KEYS = {"days": ("date", "day"), "records": ("time", "moment"), "tickets": ("tim
 class Checks:
     """Knowledge of the fleet's drives while files are added.
 
-    ``known`` has a row for each drive: its model, its last day, and its counters on that day.
+    ``known`` has a row for each drive: its model, its last day, its counters on that day, and the day on which it failed first.
     """
 
     def __init__(self, folder: Path, ledger: Ledger) -> None:
         self.folder = folder
         self.connection = connect(MEMORY_BYTES)
         counters = "".join(f", {name} DOUBLE" for name in COUNTERS)
-        self.connection.execute(f"CREATE TABLE known (serial VARCHAR, model VARCHAR, last DATE{counters})")
+        self.connection.execute(f"CREATE TABLE known (serial VARCHAR, model VARCHAR, last DATE, failed DATE{counters})")
         for part in [*ledger.of("days"), *ledger.of("records")]:
             self.learn(folder / part.place)
 
@@ -161,6 +161,39 @@ class Checks:
             f"TO {quoted(str(out))} (FORMAT parquet, COMPRESSION zstd)"
         )
 
+    def last_of_day(self, place: Path, out: Path) -> int:
+        """Writes the last row of each drive's day, if some have several; returns how many rows these are more."""
+        rows, days = self._rows(
+            f"SELECT count(*), (SELECT count(*) FROM (SELECT DISTINCT serial, date FROM {scan([place])})) FROM {scan([place])}"
+        )[0]
+        if rows > days:
+            numbered = f"read_parquet({quoted(str(place))}, file_row_number=true)"
+            self.connection.execute(
+                f"COPY (SELECT * EXCLUDE (file_row_number) FROM {numbered} "
+                "QUALIFY row_number() OVER (PARTITION BY serial, date ORDER BY file_row_number DESC) = 1 ORDER BY serial, date) "
+                f"TO {quoted(str(out))} (FORMAT parquet, COMPRESSION zstd)"
+            )
+        return int(rows - days)
+
+    def went_on(self, place: Path) -> list[str]:
+        """Drives with rows after the day on which they failed, which no earlier file showed, in a sentence."""
+        new = scan([place])
+        found = self._rows(
+            "WITH first AS (SELECT serial, min(day) AS day FROM (SELECT serial, failed AS day FROM known WHERE failed IS NOT NULL "
+            f"UNION ALL SELECT serial, date FROM {new} WHERE failure) GROUP BY serial), "
+            f"seen AS (SELECT serial, last AS date FROM known UNION ALL SELECT serial, date FROM {new}), "
+            "after AS (SELECT serial, first.day AS day, min(date) AS date FROM seen JOIN first USING (serial) WHERE date > first.day "
+            "AND serial NOT IN (SELECT serial FROM known WHERE last > failed) GROUP BY serial, first.day) "
+            "SELECT serial, CAST(day AS VARCHAR), CAST(date AS VARCHAR), count(*) OVER () FROM after ORDER BY day, serial LIMIT 1"
+        )
+        if not found:
+            return []
+        serial, failed, day, drives = found[0]
+        return [
+            f"{counted(drives, 'drive')} {'has' if drives == 1 else 'have'} rows after the day of the failure, first {serial}, "
+            f"which failed on {failed} and is there on {day}; kept, and one failure a drive counts"
+        ]
+
     def backward(self, place: Path, kind: str) -> list[str]:
         """Counters that go back within a part or since the fleet's last day before it, a sentence for each."""
         there = [name for name in COUNTERS if name in self._columns(scan([place]))]
@@ -199,9 +232,11 @@ class Checks:
         )
         latest = ", ".join(f"arg_max({name}, last) AS {name}" for name in COUNTERS)
         self.connection.execute(
-            f"CREATE OR REPLACE TABLE known AS SELECT serial, arg_max(model, last) AS model, max(last) AS last, {latest} FROM ("
-            f"SELECT serial, model, last, {', '.join(COUNTERS)} FROM known UNION ALL BY NAME "
-            f"SELECT serial, any_value(model) AS model, max(date) AS last, {chosen} FROM {scan([place])} GROUP BY serial) GROUP BY serial"
+            "CREATE OR REPLACE TABLE known AS "
+            f"SELECT serial, arg_max(model, last) AS model, max(last) AS last, min(failed) AS failed, {latest} FROM ("
+            f"SELECT serial, model, last, failed, {', '.join(COUNTERS)} FROM known UNION ALL BY NAME "
+            f"SELECT serial, any_value(model) AS model, max(date) AS last, min(date) FILTER (failure) AS failed, {chosen} "
+            f"FROM {scan([place])} GROUP BY serial) GROUP BY serial"
         )
 
     def _columns(self, table: str) -> list[str]:

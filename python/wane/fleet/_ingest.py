@@ -13,17 +13,19 @@ from pathlib import Path
 from typing import Any
 
 from wane._errors import FleetError
-from wane.fleet import _csv, _records, _simulated, _tickets
+from wane.fleet import _days, _parquet, _records, _simulated, _tickets
 from wane.fleet._checks import Checks
 from wane.fleet._inputs import Input, inputs_of, kind_of
+from wane.fleet._layouts import LAYOUTS
 from wane.fleet._ledger import Entry, Ledger, Part
 from wane.fleet._plain import counted, first_line, library, quoted
 from wane.fleet.store import Folder, settle
 
 #: Ends of names of files in a folder that are taken for a table of many drives instead of one drive's record.
-TABLES = (".csv", ".csv.gz", ".zip")
+TABLES = (".csv", ".csv.gz", ".csv.zst", ".zip", ".parquet", ".parquet.gz", ".parquet.zst")
 
-STAGES = {"backblaze": ("days", _csv.stage), "alibaba": ("tickets", _tickets.stage)}
+#: Kind of tables of tickets.
+TICKETS = "alibaba"
 
 
 @dataclass
@@ -69,8 +71,8 @@ def ingest(
 
     Args:
         fleet: The fleet's folder.
-        files: Backblaze's daily CSV (plain, gzip, or members of a zip), Alibaba's tickets, records of smartctl, nvme or simulated drives, folders
-            of them, and folders of a simulated fleet. The kind of each is found from its content.
+        files: Backblaze's daily files (CSV, plain, gzip, Zstandard or members of a zip, or Parquet), Alibaba's SMART logs and tickets, records of
+            smartctl, nvme or simulated drives, folders of them, and folders of a simulated fleet. The kind of each is found from its content.
         skip_bad: Whether bad files are left out and counted.
         tell: Function that is called with a line for each file.
 
@@ -136,7 +138,13 @@ class _Ingest:
             except FleetError as error:
                 self._bad(error)
             return
-        files = sorted(file for file in path.rglob("*") if file.is_file() and not file.name.startswith("."))
+        # The fleet may lie in the folder that it is made of.
+        own = self.folder.path.resolve()
+        files = sorted(
+            file
+            for file in path.rglob("*")
+            if file.is_file() and not file.name.startswith(".") and own not in file.resolve().parents
+        )
         if not files:
             raise FleetError(f"{path}: has no file in it")
         tables = [file for file in files if file.name.lower().endswith(TABLES)]
@@ -157,16 +165,17 @@ class _Ingest:
                 continue
             try:
                 kind = kind_of(given.head())
+                if kind == "parquet":
+                    kind = _parquet.kind_of(given)
                 if kind == "simulated":
                     raise FleetError(
                         f"{given.name}: is of a simulated fleet; give the folder that holds its simulated.json"
                     )
-                if kind in STAGES:
+                if kind == TICKETS or kind in LAYOUTS:
                     self._table(given, kind)
                 elif file.name.lower().endswith(TABLES):
-                    raise FleetError(
-                        f"{given.name}: has no header of Backblaze's daily files or Alibaba's tickets in UTF-8"
-                    )
+                    words = ", ".join(layout.words for layout in LAYOUTS.values())
+                    raise FleetError(f"{given.name}: has no header of {words} or Alibaba's tickets in UTF-8")
                 else:
                     self._records(given.name, [file])
             except FleetError as error:
@@ -179,11 +188,18 @@ class _Ingest:
         self.tell(f"skipped: {error}")
 
     def _table(self, given: Input, kind: str) -> None:
-        what, stage = STAGES[kind]
         staged = self.folder.stage("part.parquet")
-        stage(given, staged)
         entry = {"name": given.name, "kind": kind, "bytes": given.size, "sha256": given.sha256, "member": given.member}
-        self._part(staged, what, entry)
+        if kind == TICKETS:
+            self._part(staged, "tickets", entry, _tickets.stage(given, staged))
+            return
+        notes = _days.stage(given, staged, LAYOUTS[kind])
+        if LAYOUTS[kind].has_repeats:
+            last = self.folder.stage("last.parquet")
+            if passed := self.checks.last_of_day(staged, last):
+                staged = last
+                notes.append(f"{counted(passed, 'row')} left out, as a later one of the drive's day in the file stands")
+        self._part(staged, "days", entry, notes)
 
     def _records(self, name: str, files: list[Path]) -> None:
         for batch in _records.batches(files, self._hashes(), self.checks.models(), self.skip_bad):
@@ -266,7 +282,8 @@ class _Ingest:
             staged = kept
             part = self.checks.part(part.number, kind, staged)
         notes = list(strange)
-        notes += self.checks.backward(staged, kind) if kind != "tickets" and part.rows else []
+        if kind != "tickets" and part.rows:
+            notes += self.checks.went_on(staged) + self.checks.backward(staged, kind)
         line = Entry(**{**entry, "rows": part.rows, "repeated": entry.get("repeated", 0) + repeated, "notes": notes})
         if part.rows:
             settle(staged, self.folder.path / part.place)

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import io
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from wane._errors import FleetError
+from wane.fleet._layouts import kind_of_names
+from wane.fleet._plain import first_line, library
 
 #: Bytes from which an input's kind is found; Backblaze's widest header has some 5,000.
 HEAD_BYTES = 64 << 10
 
 #: Exceptions of a damaged archive.
-DAMAGE = (EOFError, zlib.error, zipfile.BadZipFile, gzip.BadGzipFile, NotImplementedError)
+DAMAGE = (EOFError, zlib.error, zipfile.BadZipFile, gzip.BadGzipFile)
 
 GZIP_MAGIC = b"\x1f\x8b"
 ZIP_MAGIC = b"PK\x03\x04"
+ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+PARQUET_MAGIC = b"PAR1"
 
 
 @dataclass(frozen=True)
@@ -51,9 +56,13 @@ class Input:
             with self.opener() as stream:
                 yield stream
         except DAMAGE as error:
-            raise FleetError(f"{self.name}: is cut off or damaged: {error}") from None
+            raise FleetError(f"{self.name}: is cut off or damaged: {first_line(error)}") from None
+        except NotImplementedError:
+            raise FleetError(
+                f"{self.name}: is packed in a way that is not known; in a zip, allowed are deflate, bzip2 and LZMA"
+            ) from None
         except OSError as error:
-            raise FleetError(f"{self.name}: cannot be read: {error.strerror or error}") from None
+            raise FleetError(f"{self.name}: cannot be read: {error.strerror or first_line(error)}") from None
 
     def head(self) -> bytes:
         """Its first bytes."""
@@ -75,7 +84,7 @@ def sha256_of(file: Path) -> str:
 
 
 def inputs_of(file: Path) -> list[Input]:
-    """The streams in a file: the decompressed file, or the CSV members of a zip, in the order of their names.
+    """The streams in a file: the unpacked file (gzip, Zstandard), or the CSV members of a zip, in the order of their names.
 
     Raises:
         FleetError: It cannot be read, or is a zip that is damaged or has no CSV.
@@ -87,6 +96,8 @@ def inputs_of(file: Path) -> list[Input]:
         magic = stream.read(4)
     if magic.startswith(GZIP_MAGIC):
         return [Input(str(file), file, None, size, digest, lambda: gzip.open(file, "rb"))]  # type: ignore[arg-type, return-value]
+    if magic.startswith(ZSTD_MAGIC):
+        return [Input(str(file), file, None, size, digest, lambda: _zstd(file))]
     if not magic.startswith(ZIP_MAGIC):
         return [Input(str(file), file, None, size, digest, lambda: file.open("rb"))]
     try:
@@ -116,15 +127,40 @@ def _Member(file: Path, member: str) -> IO[bytes]:  # noqa: N802
     return stream
 
 
+def _zstd(file: Path) -> IO[bytes]:
+    return io.BufferedReader(_Zstd(file))
+
+
+class _Zstd(io.RawIOBase):
+    """The unpacked bytes of a file of Zstandard, whose window may have 128 MiB at most."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__()
+        pyarrow = library("pyarrow")
+        self._packed = pyarrow.OSFile(str(file), "rb")
+        self._stream = pyarrow.CompressedInputStream(self._packed, "zstd")
+
+    def readable(self) -> bool:
+        """Whether it can be read: always."""
+        return True
+
+    def readinto(self, target: Any) -> int:
+        """Fills the target as far as bytes are there."""
+        block = self._stream.read(len(target))
+        target[: len(block)] = block
+        return len(block)
+
+    def close(self) -> None:
+        """Closes the file."""
+        if not self.closed:
+            self._stream.close()
+            self._packed.close()
+        super().close()
+
+
 def kind_of(head: bytes) -> str:
-    """``backblaze``, ``alibaba``, ``simulated`` or ``smart``, by the first bytes: Parquet's mark, or the names in a CSV's first line."""
-    if head.startswith(b"PAR1"):
-        return "simulated"
+    """The kind of an input by its first bytes: ``parquet`` by its mark, that of a table by the names in its first line, or ``smart``."""
+    if head.startswith(PARQUET_MAGIC):
+        return "parquet"
     line = head.lstrip(b"\xef\xbb\xbf").split(b"\n", 1)[0].decode("utf-8", "replace").strip()
-    names = {name.strip().strip('"') for name in line.split(",")}
-    if {"failure_time", "disk_id"} <= names:
-        return "alibaba"
-    # A header that lacks one of these is still taken for Backblaze's, and the error names the missing column.
-    if len(names & {"date", "serial_number", "model", "failure", "capacity_bytes"}) >= 2:
-        return "backblaze"
-    return "smart"
+    return kind_of_names({name.strip().strip('"') for name in line.split(",")}) or "smart"

@@ -20,6 +20,9 @@ EXCERPT_MAX = 60
 #: Control characters that have an escape of one letter.
 ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
+#: Most bytes of a drive, far above any of 2026: some drives report 600 PB, and a number below is exact in floating point.
+CAPACITY_MAX = 8 * 10**15
+
 #: The first day that a file may contain: earlier days come from a clock that was never set.
 FIRST_DAY = date(1970, 1, 1)
 

@@ -16,7 +16,7 @@ from typing import Any
 from wane._errors import FleetError, SmartError
 from wane._smart import read_smart
 from wane.fleet._inputs import sha256_of
-from wane.fleet._plain import counted, days_allowed, excerpt, library, moment, tomorrow
+from wane.fleet._plain import CAPACITY_MAX, counted, days_allowed, excerpt, library, moment, tomorrow
 
 #: Files whose records become one part.
 FILES_MAX = 5_000
@@ -39,6 +39,8 @@ class Batch:
         repeated: Number of rows that occurred twice with the same values.
         passed: Number of rows that were replaced by a later, different row of the same second in the same file.
         passed_first: The first file with such rows.
+        absurd: Number of rows whose capacity was more than any drive has, and counts as unknown.
+        absurd_first: The first file with such rows.
     """
 
     rows: dict[tuple[str, int], dict[str, Any]] = field(default_factory=dict)
@@ -47,14 +49,22 @@ class Batch:
     repeated: int = 0
     passed: int = 0
     passed_first: str = ""
+    absurd: int = 0
+    absurd_first: str = ""
 
     @property
     def notes(self) -> list[str]:
         """Notes on the files."""
-        if not self.passed:
-            return []
-        rows, where = counted(self.passed, "record"), f"first of {self.passed_first}"
-        return [f"{rows} left out, {where}, as a later one of the same second in the file stands"]
+        notes = []
+        if self.passed:
+            rows, where = counted(self.passed, "record"), f"first of {self.passed_first}"
+            notes.append(f"{rows} left out, {where}, as a later one of the same second in the file stands")
+        if self.absurd:
+            most, rows = f"{CAPACITY_MAX // 10**15} PB", counted(self.absurd, "record")
+            notes.append(
+                f"capacity_bytes is above {most} in {rows}, first of {self.absurd_first}: no drive has as much, and it counts as unknown"
+            )
+        return notes
 
     def take(self, name: str, size: int, digest: str, rows: list[dict[str, Any]]) -> None:
         """Adds all of a file's rows or none.
@@ -68,6 +78,10 @@ class Batch:
         repeated, passed = 0, 0
         for row in rows:
             key = (row["serial"], row["time"])
+            if (row["capacity_bytes"] or 0) > CAPACITY_MAX:
+                row["capacity_bytes"] = None
+                self.absurd += 1
+                self.absurd_first = self.absurd_first or name
             before = last.get(key)
             repeated += before == row
             passed += before is not None and before != row

@@ -60,6 +60,9 @@ DAYS = {
 #: Columns of the view ``tickets``.
 TICKETS = {"serial": "VARCHAR", "model": "VARCHAR", "time": "TIMESTAMP", "failure": "BOOLEAN", "source": "VARCHAR"}
 
+#: Days before a ticket within which a drive's last log must lie, so that the drive failed after that log and not long after the last one there is.
+LABEL_DAYS = 7
+
 #: Columns of the view ``truth``, which only simulated drives have.
 TRUTH = {
     "serial": "VARCHAR",
@@ -269,8 +272,9 @@ class Fleet:
 
     ``days`` is a view with a row for each drive and day: ``serial``, ``model``, ``date``, ``capacity_bytes``, ``failure``, ``source``, the attributes
     as ``smart_N_raw`` and ``smart_N_normalized``, and named quantities with their unit at the end (``percentage_used_percent``), as far as files have
-    them. If a drive has several records on a day, it has the last one. ``records`` has all records with their ``time``, and ``tickets`` failures as
-    operators recorded them. Missing values are NULL; a record of smartctl does not say whether a drive failed.
+    them. If a drive has several records on a day, it has the last one. Logs of Alibaba have ``failure`` from its tickets. ``records`` has all records
+    with their ``time``, and ``tickets`` failures as operators recorded them. Missing values are NULL; a record of smartctl does not say whether a
+    drive failed.
     """
 
     def __init__(self, path: str | os.PathLike[str], memory_bytes: int = MEMORY_BYTES) -> None:
@@ -355,7 +359,7 @@ class Fleet:
         return frame
 
     def summary(self) -> dict[str, Any]:
-        """Overview of the fleet: counts, days, sources, failures.
+        """Overview of the fleet: counts, days, sources, and failures, one for each drive that failed.
 
         Returns:
             ``drive_days``, ``drives``, ``models``, ``failures``, ``first`` and ``last`` (ISO 8601), ``drive_days_by_source``,
@@ -363,7 +367,7 @@ class Fleet:
         """
         row = self.query(
             "SELECT count(*) AS drive_days, count(DISTINCT serial) AS drives, count(DISTINCT model) AS models, "
-            "count(*) FILTER (failure) AS failures, CAST(min(date) AS VARCHAR) AS first, CAST(max(date) AS VARCHAR) AS last FROM days"
+            "count(DISTINCT serial) FILTER (failure) AS failures, CAST(min(date) AS VARCHAR) AS first, CAST(max(date) AS VARCHAR) AS last FROM days"
         ).to_pylist()[0]
         sources = self.query("SELECT source, count(*) AS n FROM days GROUP BY source ORDER BY source").to_pylist()
         tickets = self.query("SELECT count(*) AS n FROM tickets").column("n")[0].as_py()
@@ -418,6 +422,8 @@ class Fleet:
         hours = f"SELECT * FROM {scan(paths['hours'])}" if paths["hours"] else _nothing({**DAYS, "time": "BIGINT"})
         with self._lock:
             try:
+                if days and self._has_labels():
+                    days = [self._labeled(" UNION ALL BY NAME ".join(days), scan(paths["tickets"]))]
                 self._connection.execute(f"CREATE VIEW days AS {' UNION ALL BY NAME '.join(days) or empty}")
                 self._connection.execute(f"CREATE VIEW records AS {records}")
                 self._connection.execute(
@@ -427,6 +433,28 @@ class Fleet:
                 self._connection.execute(f"CREATE VIEW truth AS {truth}")
             except library("duckdb").Error as error:
                 raise FleetError(f"{self.path}: the fleet is damaged: {first_line(error)}") from None
+
+    def _has_labels(self) -> bool:
+        """Whether the fleet has both logs of Alibaba and tickets, which say what the logs do not: which drives failed."""
+        kinds = {entry.kind for entry in self.ledger.files}
+        return "alibaba" in kinds and not kinds.isdisjoint({"alibaba-ssd", "alibaba-disk"})
+
+    def _labeled(self, days: str, tickets: str) -> str:
+        """The drive-days with ``failure`` from the tickets, where logs of Alibaba do not tell it.
+
+        It is true on the drive's last day up to its first ticket, if that is within a week before, as in daily files of Backblaze. It is false on
+        other days of models that have tickets, and unknown for other models.
+        """
+        self._connection.execute(
+            "CREATE TEMP TABLE labels AS SELECT serial, any_value(told.model) AS model, "
+            f"max(told.date) FILTER (told.date <= failed.day AND told.date >= failed.day - {LABEL_DAYS}) AS day "
+            f"FROM ({days}) AS told JOIN (SELECT serial, min(CAST(time AS DATE)) AS day FROM {tickets} WHERE failure GROUP BY serial) AS failed "
+            "USING (serial) WHERE told.source = 'alibaba' GROUP BY serial"
+        )
+        return (
+            "SELECT told.* REPLACE (CASE WHEN told.failure IS NULL AND told.source = 'alibaba' AND told.model IN (SELECT model FROM labels) "
+            f"THEN COALESCE(told.date = labels.day, false) ELSE told.failure END AS failure) FROM ({days}) AS told LEFT JOIN labels USING (serial)"
+        )
 
 
 def _nothing(columns: dict[str, str]) -> str:

@@ -92,13 +92,15 @@ def survival(frame: Any, horizon_days: float = 30) -> Survival:
         raise FleetError(
             "survival: no drive-day tells whether the drive failed, as smartctl does not know it; there are no rates"
         )
+    notes = went_on(frame)
     rates = yearly_rates(frame)
     ranked = [
         (one["model"], other["model"])
         for one, other in combinations(sorted(rates, key=lambda row: float(row["afr_percent"])), 2)
         if min(one["drive_days"], other["drive_days"]) >= RANK_DRIVE_DAYS_MIN and one["high"] < other["low"]
     ]
-    lives, notes = lives_of(frame)
+    lives, left_out = lives_of(frame)
+    notes += left_out
     if untold:
         notes.append(
             f"{counted(len(untold), 'drive model')} left out, of which nobody tells failures: {', '.join(untold[:5])}"
@@ -123,9 +125,29 @@ def untold_models(frame: Any) -> list[str]:
     return list(frame.attrs.get("failures_untold", ()))
 
 
+def until_failure(frame: Any) -> Any:
+    """The drive-days up to each drive's first failure, which is its only one: a drive that is flagged again has not died twice."""
+    failed_on = frame["date"].where(frame["failure"]).groupby(frame["serial"], sort=False).transform("min")
+    kept = frame[~(frame["date"] > failed_on)]
+    return frame if len(kept) == len(frame) else kept
+
+
+def went_on(frame: Any) -> list[str]:
+    """A note on drives with drive-days after their first failure."""
+    kept = until_failure(frame)
+    if len(kept) == len(frame):
+        return []
+    drives = frame.loc[~frame.index.isin(kept.index), "serial"].nunique()
+    return [
+        f"{counted(drives, 'drive')} went on after the day of the failure: one failure a drive counts, and "
+        f"{counted(len(frame) - len(kept), 'drive-day')} after it left out"
+    ]
+
+
 def yearly_rates(frame: Any) -> list[dict[str, Any]]:
     """Failures in a hundred drive-years (AFR, percent) of each model, with exact Poisson intervals of 95 %, the most drive-days first."""
     chi2 = library("scipy.stats").chi2
+    frame = until_failure(frame)
     grouped = frame.groupby("model").agg(
         drives=("serial", "nunique"), drive_days=("serial", "size"), failures=("failure", "sum")
     )
@@ -182,6 +204,7 @@ def lives_of(frame: Any) -> tuple[Any, list[str]]:
     age = next((name for name in AGES if name in frame.columns), None)
     if age is None:
         raise FleetError(f"survival: no age is told; needed is one of {', '.join(AGES)}")
+    frame = until_failure(frame)
     days = frame.assign(age=frame[age] * AGES[age], signs=rule_score(frame))
     by_drive = days.groupby("serial", sort=False)
     lives = by_drive.agg(
