@@ -558,7 +558,10 @@ def test_the_half_of_backblaze_is_taken_whole_and_fast(tmp_path: Path) -> None:
 
 def test_alibabas_tickets_are_a_view_of_their_own(tmp_path: Path) -> None:
     fleet.ingest(tmp_path / "f", [fleets.real(fleets.TICKETS)])
-    told = rows(tmp_path / "f", "SELECT count(*) AS n, count(DISTINCT serial) AS d, count(DISTINCT disk_id) AS i, count(r_5) AS r FROM tickets")
+    told = rows(
+        tmp_path / "f",
+        "SELECT count(*) AS n, count(DISTINCT serial) AS d, count(DISTINCT disk_id) AS i, count(r_5) AS r FROM tickets",
+    )
     # A number is that of a drive only with its model.
     assert told == [{"n": 9303, "d": 9303, "i": 9102, "r": told[0]["r"]}]
     assert fleet.ingest(tmp_path / "f", [fleets.real(fleets.TICKETS)]).known == 1

@@ -43,10 +43,10 @@ def is_safe(text: str) -> bool:
 
 @pytest.fixture
 def hostile(tmp_path: Path) -> Path:
-    """A fleet of drives with hostile names, models and further columns, of which each lost a sector."""
+    """A fleet of drives with hostile names, models and further columns, of which each lost sectors."""
     names = HOSTILE + FORMULAS
     days = [
-        fleets.row(name, f"2013-04-{day}", model=f"M {name}", smart_5_raw=day, pod_id=name)
+        fleets.row(name, f"2013-04-{day}", model=f"M {name}", smart_5_raw=20 * day, pod_id=name)
         for name in names
         for day in (10, 11)
     ]
@@ -61,6 +61,8 @@ def hostile(tmp_path: Path) -> Path:
         ["replace"],
         ["replace", "--csv"],
         ["replace", "--json"],
+        ["replace", "--at-most", "9"],
+        ["replace", "--backtest", "--horizon", "1"],
         ["query", "SELECT serial, model, pod_id FROM days"],
         ["query", "SELECT serial, model, pod_id FROM days", "--json"],
         ["query", 'SELECT list(serial) AS "=a", {"x": model} AS "b\u202e" FROM days GROUP BY model'],

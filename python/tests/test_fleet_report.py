@@ -18,8 +18,8 @@ import pytest
 import wane
 from wane import fleet
 from wane.fleet.__main__ import _draw, main
-from wane.fleet._replace import judge_row
 from wane.fleet._report import _cell
+from wane.fleet._risk import judge_row
 
 
 def nvme(path: Path, serial: str, day: int, **log: Any) -> None:
@@ -213,14 +213,14 @@ def test_the_interval_of_the_end_holds_the_end_of_wear_that_is_linear(shown: Cal
         first, used = shown(worn), shown(worn + 30 * percent_a_day)
         row = {"last_day": last, "percentage_used_percent": used, "first percentage_used_percent": first}
         row |= {"days percentage_used_percent": 30, "fell percentage_used_percent": False}
-        _, by, reasons = judge_row(row, ["percentage_used_percent"])
-        if by is None:
+        told = judge_row(row, ["percentage_used_percent"])
+        if told.by is None:
             continue
         judged += 1
-        found = re.search(r"between (\S+) and (\S+) \(", reasons[0])
+        found = re.search(r"between (\S+) and (\S+) \(", told.reasons[0])
         assert found is not None
         ends = last - timedelta(days=30) + timedelta(days=(100 - worn) / percent_a_day)
-        assert found[1] <= str(ends) <= found[2], (worn, percent_a_day, reasons)
+        assert found[1] <= str(ends) <= found[2], (worn, percent_a_day, told.reasons)
     assert judged > 200
 
 
@@ -235,7 +235,7 @@ def test_past_its_rating_a_drive_has_no_date(tmp_path: Path, capsys: pytest.Capt
 
 
 def test_a_simulated_drive_that_lives_ahead_does_not_silence_others(tmp_path: Path) -> None:
-    told = [fleets.row("S", f"2013-04-{day}", smart_5_raw=day) for day in (10, 11)]
+    told = [fleets.row("S", f"2013-04-{day}", smart_5_raw=10 * day) for day in (10, 11)]
     fleet.ingest(tmp_path / "f", [fleets.write(tmp_path / "a.csv", told)])
     header = [*fleets.HEADER, "source"]
     ahead = fleets.row("SIM", "2020-01-01", source="simulated")
@@ -310,7 +310,7 @@ def test_the_list_is_printed_for_people_and_machines(small: Path, capsys: pytest
     assert re.search(r"^soon +NEW +FLASH 1\n +media errors: 0 to 2 in 20 days", told, re.MULTILINE)
     assert told.endswith("3 of 5 drives, and 0 of 1 silent ones; 1 with old losses that did not grow\n")
     assert main(["replace", str(small), "--csv"]) == 0
-    assert capsys.readouterr().out.splitlines()[0] == "serial,model,urgency,by,reasons,last_day,silent_since"
+    assert capsys.readouterr().out.splitlines()[0] == "serial,model,urgency,by,risk,reasons,last_day,silent_since"
     assert main(["replace", str(small), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["drives"][2]["by"] == "2024-01-03"
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 import os
 
 from wane.fleet._analyze import analyze, names_of_analyses
+from wane.fleet._backtest import Backtest, backtest
 from wane.fleet._correlated import Correlated, correlated
 from wane.fleet._ingest import Taken, ingest
 from wane.fleet._judge import Judged, judge
@@ -28,6 +29,7 @@ from wane.fleet.prediction.survival import Survival, survival
 from wane.fleet.store import Fleet
 
 __all__ = [
+    "Backtest",
     "Correlated",
     "Costs",
     "Fleet",
@@ -39,6 +41,7 @@ __all__ = [
     "Survival",
     "Taken",
     "analyze",
+    "backtest",
     "correlated",
     "ingest",
     "judge",

@@ -62,7 +62,7 @@ def parser() -> argparse.ArgumentParser:
         "files",
         metavar="FILE",
         nargs="+",
-        help="daily tables (CSV, gzip, zip, Parquet), tickets, records, folders of them or of a simulated fleet",
+        help="daily tables (CSV, gzip, zstd, zip, Parquet), tickets, records, folders of them or of a simulated fleet",
     )
     verb.add_argument("--skip-bad", action="store_true", help="leave bad files out and count them")
     verb.add_argument("--json", action="store_true", help="print what was done as JSON")
@@ -74,12 +74,7 @@ def parser() -> argparse.ArgumentParser:
     verb.set_defaults(verb=query)
     _add_analyze(verbs)
     _add_predict(verbs)
-    verb = verbs.add_parser("replace", help="list the drives to replace, with reasons", description=replace.__doc__)
-    verb.add_argument("fleet", metavar="FLEET")
-    shape = verb.add_mutually_exclusive_group()
-    shape.add_argument("--json", action="store_true", help="print as JSON")
-    shape.add_argument("--csv", action="store_true", help="print as CSV")
-    verb.set_defaults(verb=replace)
+    _add_replace(verbs)
     verb = verbs.add_parser(
         "judge", help="compare the list with the truth of a simulated fleet", description=judge.__doc__
     )
@@ -135,6 +130,27 @@ def _add_predict(verbs: Any) -> None:
         verb.add_argument(f"--cost-{name}", type=float, metavar="X", help=f"{help_}; all three choose a threshold")
     verb.add_argument("--json", action="store_true", help="print as JSON")
     verb.set_defaults(verb=predict)
+
+
+def _add_replace(verbs: Any) -> None:
+    verb = verbs.add_parser(
+        "replace", help="list the drives to replace, those at most risk first", description=replace.__doc__
+    )
+    verb.add_argument("fleet", metavar="FLEET")
+    verb.add_argument("--at-most", type=int, metavar="N", help="the budget: no more than N drives, those at most risk")
+    verb.add_argument(
+        "--as-of", type=_day, metavar="DAY", help="make the list of an earlier day; nothing later is used"
+    )
+    verb.add_argument(
+        "--backtest", action="store_true", help="make the list of earlier days, and count what became of it"
+    )
+    verb.add_argument(
+        "--horizon", type=int, default=14, metavar="DAYS", help="of the backtest: failures within DAYS (14)"
+    )
+    shape = verb.add_mutually_exclusive_group()
+    shape.add_argument("--json", action="store_true", help="print as JSON")
+    shape.add_argument("--csv", action="store_true", help="print as CSV")
+    verb.set_defaults(verb=replace)
 
 
 def _day(text: str) -> date:
@@ -225,31 +241,49 @@ def predict(asked: argparse.Namespace) -> None:
 
 
 def replace(asked: argparse.Namespace) -> None:
-    """Lists the drives to replace: now, soon, or by the day on which their rated wear is used up, each with its reasons and their sources."""
+    """Lists the drives to replace: now, soon, or by the day on which their rated wear is used up, each with its reasons and their sources.
+
+    Of drives that are as urgent, the one with the highest risk comes first.
+    """
     from wane import fleet  # noqa: PLC0415
 
     with fleet.open(asked.fleet) as opened:
-        found = fleet.replacements(opened)
+        if asked.backtest:
+            days = None if asked.as_of is None else [asked.as_of]
+            tested = fleet.backtest(opened, at_most=asked.at_most, horizon_days=asked.horizon, as_of=days)
+            if asked.csv:
+                sys.stdout.write(frame_csv(tested.table()))
+            else:
+                say_result(tested, asked)
+            return
+        found = fleet.replacements(opened, at_most=asked.at_most, as_of=asked.as_of)
     if asked.json:
         print(json.dumps(found.to_dict(), indent=1))
     elif asked.csv:
         sys.stdout.write(frame_csv(found.table()))
     else:
-        for row in found.drives:
-            when = row["urgency"] if row["by"] is None else f"{row['urgency']} {row['by']}"
-            say(f"{when:20} {shown(row['serial']):24} {row['model']}")
-            for reason in row["reasons"]:
-                say(f"{'':20}   {reason}")
-        print(
-            f"{len(found.drives) - found.gone_listed:,} of {found.seen:,} drives, and {found.gone_listed:,} of {found.gone:,} silent ones; "
-            f"{found.still:,} with old losses that did not grow"
-            + (f", {found.once:,} with losses in one record: whether they grow is not known" if found.once else "")
-            + (
-                f", {found.near:,} near their rated wear, which did not grow or stands in one record"
-                if found.near
-                else ""
-            )
-        )
+        _say_replacements(found)
+
+
+def _say_replacements(found: Any) -> None:
+    for row in found.drives:
+        when = row["urgency"] if row["by"] is None else f"{row['urgency']} {row['by']}"
+        say(f"{when:20} {shown(row['serial']):24} {row['model']}")
+        for reason in row["reasons"]:
+            say(f"{'':20}   {reason}")
+    if found.listed > len(found.drives):
+        print(f"the first {len(found.drives):,} of {found.listed:,} drives with a reason, by urgency and risk")
+    told = (
+        f"{found.listed - found.gone_listed:,} of {found.seen:,} drives, and {found.gone_listed:,} of {found.gone:,} silent ones; "
+        f"{found.still:,} with old losses that did not grow"
+    )
+    if found.few:
+        told += f", {found.few:,} that lost fewer than ten sectors in the month"
+    if found.once:
+        told += f", {found.once:,} with losses in one record: whether they grow is not known"
+    if found.near:
+        told += f", {found.near:,} near their rated wear, which did not grow or stands in one record"
+    print(told)
 
 
 def judge(asked: argparse.Namespace) -> None:

@@ -11,7 +11,8 @@ from typing import Any
 
 from wane._errors import FleetError
 from wane.fleet._plain import library, plain
-from wane.fleet._replace import GROWING, STATE, judge_row, of_drives
+from wane.fleet._replace import judged_columns, of_drives
+from wane.fleet._risk import judge_row
 from wane.fleet.prediction.causes import LIVED
 from wane.fleet.store import Fleet
 
@@ -66,11 +67,10 @@ def judge(fleet: Fleet) -> Judged:
         raise FleetError(
             f"{fleet.path}: has no truth, which only simulated fleets have: `wane fleet simulate` makes one"
         )
-    there = fleet.columns()
-    columns = [name for name in (*STATE, *GROWING) if name in there]
+    columns = judged_columns(fleet)
     known = "(SELECT * FROM days WHERE failure IS NOT TRUE AND source = 'simulated')"
     said = {
-        row["serial"]: judge_row(row, columns)[0] or "nothing"
+        row["serial"]: judge_row(row, columns).urgency or "nothing"
         for row in of_drives(fleet, columns, known).to_dict("records")
         if row["serial"] in truth
     }

@@ -1,62 +1,33 @@
-"""Which drives to replace, when, and why: rules over each drive's last month, each with its source.
+"""Which drives to replace, when, and why, in the order of their risk (`_risk`): rules over each drive's last month.
 
-Error counts are judged by their growth, as by ``wane doctor``: sectors that were lost years ago are no reason. Wear is no failure: if it grows,
-the day on which the rating is used up is given, without urgency. A drive without a record for a week is silent. It is listed, with the day of its
-last record, if that record was urgent; otherwise it is only counted.
+A drive without a record for a week is silent. It is listed, after the others, if its last record was urgent; otherwise it is only counted. The list
+may be made as of an earlier day: then nothing that came later is used, and `backtest` counts what became of the drives.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
 
-import numpy as np
-
 from wane._errors import FleetError
-from wane.fleet._plain import counted, library, named, plain
+from wane.fleet._plain import library, named, plain
+from wane.fleet._risk import GROWING, NEAR_PERCENT, STATE, WINDOW_DAYS, Judgment, judge_row, value_of
 from wane.fleet.store import Fleet
 
-#: Days over which growth is judged, and days without a record after which a drive counts as gone.
-WINDOW_DAYS = 30
+#: Days without a record after which a drive counts as silent.
 GONE_DAYS = 7
 
-#: Days ahead for which the end of the rated wear is given.
-AHEAD_DAYS = 365
+#: Drive-days with which a model's own rate of failures and that of all models count alike.
+RATE_DRIVE_DAYS = 10_000
 
-#: Percent of the rated wear from which a drive is near it.
-NEAR_PERCENT = 90
+#: A model that fails as many times as often as all models has a reason to be told.
+RATE_TOLD_MIN = 1.5
 
-#: Least growth of wear for which a day is given, in percent; wear is reported in whole percents.
-GROWN_PERCENT_MIN = 2
-
-#: Counts whose growth is a reason, with words for it and the source of the rule.
-GROWING = {
-    "smart_197_raw": ("sectors that wait to be rewritten", "Backblaze watches attribute 197"),
-    "pending_sectors": ("sectors that wait to be rewritten", "Backblaze watches attribute 197"),
-    "smart_5_raw": ("reallocated sectors", "Backblaze watches attribute 5"),
-    "reallocated_sectors": ("reallocated sectors", "Backblaze watches attribute 5"),
-    "smart_187_raw": ("uncorrectable errors", "Backblaze watches attribute 187"),
-    "smart_198_raw": ("sectors that offline scans could not read", "Backblaze watches attribute 198"),
-    "media_errors": ("media errors", "NVM Express, log page 02h"),
-    "blocks_bad_grown": ("bad blocks", "OCP Datacenter NVMe SSD Specification, log page C0h"),
-}
-
-#: Bits of NVMe's critical warning with which a drive fails, and those with which it works on with reduced guarantees, as ``wane doctor`` judges them.
-#: Bit 1, temperature, is no reason to replace a drive.
-WARNED_NOW = {0: "the spare is below its threshold", 2: "the drive is degraded", 3: "the drive is read-only"}
-WARNED_SOON = {
-    4: "the backup of volatile memory failed",
-    5: "the persistent memory region is unreliable",
-}
-
-STATE = (
-    "is_passed",
-    "percentage_used_percent",
-    "available_spare_percent",
-    "available_spare_threshold_percent",
-    "critical_warning",
-)
+#: Urgencies, in the order of the list. Those of the first group are reasons to replace a drive now or soon; the others are for plans.
+ORDER = {"now": 0, "soon": 1, "past-rating": 2, "by-date": 3}
+URGENT = ("now", "soon")
 
 
 @dataclass
@@ -65,27 +36,34 @@ class Replacements:
 
     Attributes:
         drives: A row for each drive: ``serial``, ``model``, ``urgency`` (``now``, ``soon``, ``past-rating`` or ``by-date``), ``by`` (the day on
-        which the rated wear is used up, or ``None``), ``reasons`` with their sources, ``last_day``, ``silent_since`` (``last_day`` of a silent
-        drive, otherwise ``None``); the most urgent first.
+        which the rated wear is used up, or ``None``), ``risk`` (orders the drives, and is no probability), ``reasons`` with their sources,
+        ``last_day``, ``silent_since`` (``last_day`` of a silent drive, otherwise ``None``); the most urgent first, of these the one with the
+        highest risk. Not more than the budget.
+        listed: Number of drives with a reason, also those beyond the budget.
+        urgent: Number of those that are ``now`` or ``soon`` and not silent.
         seen: Number of drives with a record in the last week.
         gone: Number of drives without one that have not failed: silent drives.
-        gone_listed: Number of silent drives that are listed, because their last record was urgent.
+        gone_listed: Number of silent drives with a reason, because their last record was urgent.
         failed: Number of drives that failed.
+        few: Number of drives that lost fewer than ten sectors in the month, and nothing else, which is no reason.
         still: Number of drives with errors or lost sectors that did not grow in the month, which is no reason.
         once: Number of drives with errors or lost sectors of which the month has one value, so that their growth is unknown.
         near: Number of drives that are not listed although 90 % or more of their rated wear is used: it did not grow, or the month has one value.
-        last_day: The fleet's last day.
+        last_day: The last day that was looked at.
     """
 
     drives: list[dict[str, Any]]
-    seen: int
-    gone: int
-    gone_listed: int
-    failed: int
-    still: int
-    once: int
-    near: int
-    last_day: date
+    listed: int = 0
+    urgent: int = 0
+    seen: int = 0
+    gone: int = 0
+    gone_listed: int = 0
+    failed: int = 0
+    few: int = 0
+    still: int = 0
+    once: int = 0
+    near: int = 0
+    last_day: date = date.min
 
     def to_dict(self) -> dict[str, Any]:
         """The values as plain data for JSON."""
@@ -95,58 +73,173 @@ class Replacements:
     def table(self) -> Any:
         """The list as a ``pandas.DataFrame``, the reasons in one text."""
         rows = [{**row, "reasons": "; ".join(row["reasons"])} for row in self.drives]
-        names = ["serial", "model", "urgency", "by", "reasons", "last_day", "silent_since"]
+        names = ["serial", "model", "urgency", "by", "risk", "reasons", "last_day", "silent_since"]
         return library("pandas").DataFrame(rows, columns=names)
 
 
-def replacements(fleet: Fleet) -> Replacements:
-    """Judges each drive by the month before its last record.
+def replacements(fleet: Fleet, *, at_most: int | None = None, as_of: date | None = None) -> Replacements:
+    """Judges each drive by the month before its last record, and orders those with a reason by their risk.
+
+    Args:
+        fleet: The fleet.
+        at_most: The budget: the list has at most as many drives, those with the highest risk. By default it has all with a reason.
+        as_of: The day of the list, in the fleet's days; nothing later is used. By default their last day.
 
     Raises:
-        FleetError: The fleet has no drive-days.
+        FleetError: The fleet has no drive-days, or none until that day, or the budget is none.
     """
-    there = fleet.columns()
-    # Simulated drives have their own clocks, which say nothing about today if there are other drives.
-    query = "SELECT COALESCE(max(date) FILTER (source IS DISTINCT FROM 'simulated'), max(date)) AS last FROM days"
-    bounds = fleet.query(query).to_pylist()[0]
-    if bounds["last"] is None:
-        raise FleetError(f"{fleet.path}: has no drive-days, and so no drive to judge")
-    last: date = bounds["last"]
-    columns = [name for name in (*STATE, *GROWING) if name in there]
-    rows = of_drives(fleet, columns)
-    found = Replacements([], 0, 0, 0, int(rows["failed"].sum()), 0, 0, 0, last)
+    check_budget(at_most)
+    first, last = bounds(fleet)
+    if as_of is not None and not first <= as_of <= last:
+        raise FleetError(f"as-of: found {as_of}, allowed are the fleet's days, {first} to {last}")
+    columns = judged_columns(fleet)
+    # Simulated drives may live beyond the last day of others.
+    days = "days" if as_of is None else until(as_of)
+    last = last if as_of is None else as_of
+    rows = of_drives(fleet, columns, days)
+    rates = rates_of_models(fleet, days)
+    found = Replacements([], failed=int(rows["failed"].sum()), last_day=last)
     for row in rows[~rows["failed"]].to_dict("records"):
-        _take(found, row, columns)
-    order = {"now": 0, "soon": 1, "past-rating": 2, "by-date": 3}
-    found.drives.sort(key=lambda row: (order[row["urgency"]], row["by"] or last, -len(row["reasons"]), row["serial"]))
+        _take(found, row, columns, rates)
+    found.drives.sort(key=_rank)
+    found.listed = len(found.drives)
+    found.urgent = sum(row["urgency"] in URGENT and row["silent_since"] is None for row in found.drives)
+    found.drives = found.drives[:at_most]
     return found
 
 
-def _take(found: Replacements, row: dict[str, Any], columns: list[str]) -> None:
+def check_budget(at_most: int | None) -> None:
+    """Checks a budget.
+
+    Raises:
+        FleetError: It is below 1.
+    """
+    if at_most is not None and at_most < 1:
+        raise FleetError(f"at-most: found {at_most}, allowed is a number of drives from 1 on")
+
+
+def bounds(fleet: Fleet) -> tuple[date, date]:
+    """The first and the last day of the fleet.
+
+    Raises:
+        FleetError: It has no drive-days.
+    """
+    # Simulated drives have their own clocks, which say nothing about today if there are other drives.
+    real = "FILTER (source IS DISTINCT FROM 'simulated')"
+    row = fleet.query(
+        f"SELECT COALESCE(min(date) {real}, min(date)) AS first, COALESCE(max(date) {real}, max(date)) AS last FROM days"
+    ).to_pylist()[0]
+    if row["last"] is None:
+        raise FleetError(f"{fleet.path}: has no drive-days, and so no drive to judge")
+    return row["first"], row["last"]
+
+
+def judged_columns(fleet: Fleet) -> list[str]:
+    """The columns of the fleet by which drives are judged."""
+    there = set(fleet.columns())
+    return [name for name in (*STATE, *GROWING) if name in there]
+
+
+def until(day: date) -> str:
+    """The drive-days up to a day, as an SQL table."""
+    return f"(SELECT * FROM days WHERE date <= DATE '{day}')"
+
+
+def _rank(row: dict[str, Any]) -> tuple[Any, ...]:
+    """Sorts drives: what still reports first, then by urgency, then by risk. A silent drive may be in no machine any more."""
+    group = ORDER[row["urgency"]]
+    return (
+        row["silent_since"] is not None,
+        group,
+        row["by"] or date.max if row["urgency"] == "by-date" else date.min,
+        -row["risk"],
+        row["serial"],
+    )
+
+
+def _take(found: Replacements, row: dict[str, Any], columns: list[str], rates: dict[str, Rate]) -> None:
     """Counts a drive that did not fail, and lists it if there is a reason."""
     is_silent = row["last_day"] < found.last_day - timedelta(days=GONE_DAYS)
-    urgency, by, reasons = judge_row(row, columns)
+    judged = judge_row(row, columns)
     if is_silent:
         found.gone += 1
         # Whether a silent drive still wears is unknown; but a failing drive has not become better by silence.
-        if urgency not in ("now", "soon"):
+        if judged.urgency not in URGENT:
             return
         found.gone_listed += 1
-        reasons.append(f"silent since {row['last_day']}")
     else:
         found.seen += 1
-    if urgency is not None:
-        since = row["last_day"] if is_silent else None
-        told = {key: row[key] for key in ("serial", "model", "last_day")}
-        found.drives.append(told | {"urgency": urgency, "by": by, "reasons": reasons, "silent_since": since})
+    if judged.urgency is not None:
+        found.drives.append(_listed(row, judged, rates[row["model"]], is_silent))
         return
-    if "percentage_used_percent" in columns and (_value(row, "percentage_used_percent") or 0) >= NEAR_PERCENT:
+    if (value_of(row, "percentage_used_percent") or 0) >= NEAR_PERCENT:
         found.near += 1
-    losses = [name for name in columns if name in GROWING and _value(row, name)]
-    if any(row[f"count {name}"] < 2 for name in losses):
+    losses = [name for name in columns if name in GROWING and value_of(row, name)]
+    if judged.few:
+        found.few += 1
+    elif any(row[f"count {name}"] < 2 for name in losses):
         found.once += 1
     elif losses:
         found.still += 1
+
+
+def _listed(row: dict[str, Any], judged: Judgment, rate: Rate, is_silent: bool) -> dict[str, Any]:
+    """A drive's row of the list."""
+    reasons = list(judged.reasons)
+    if judged.urgency in URGENT and rate.ratio >= RATE_TOLD_MIN:
+        reasons.append(rate.words)
+    if is_silent:
+        reasons.append(f"silent since {row['last_day']}")
+    return {
+        "serial": row["serial"],
+        "model": row["model"],
+        "urgency": judged.urgency,
+        "by": judged.by,
+        "risk": float(f"{judged.risk * rate.ratio:.4g}"),
+        "reasons": reasons,
+        "last_day": row["last_day"],
+        "silent_since": row["last_day"] if is_silent else None,
+    }
+
+
+@dataclass(frozen=True)
+class Rate:
+    """How often drives of a model failed.
+
+    Attributes:
+        ratio: Its rate by that of all models, drawn to 1 as far as few drive-days stand behind it.
+        failures: Number of its drives that failed.
+        drive_days: Number of its drive-days.
+    """
+
+    ratio: float = 1.0
+    failures: int = 0
+    drive_days: int = 0
+
+    @property
+    def words(self) -> str:
+        """A sentence for people."""
+        return f"its model fails {self.ratio:.1f} times as often as the fleet's drives: {self.failures:,} in {self.drive_days:,} drive-days"
+
+
+def rates_of_models(fleet: Fleet, days: str) -> dict[str, Rate]:
+    """The rate of each model whose failures are told; other models count as all do.
+
+    A model's rate and that of all models are weighed by drive-days: the mean of a gamma distribution whose weight is ``RATE_DRIVE_DAYS``.
+    """
+    rates: dict[str, Rate] = defaultdict(Rate)
+    rows = fleet.query(
+        "SELECT model, count(failure) AS days, count(DISTINCT serial) FILTER (failure) AS failures "
+        f"FROM {days} AS days GROUP BY model HAVING count(failure) > 0"
+    ).to_pylist()
+    failures, drive_days = sum(row["failures"] for row in rows), sum(row["days"] for row in rows)
+    if not failures:
+        return rates
+    mean = failures / drive_days
+    for row in rows:
+        ratio = (row["failures"] + RATE_DRIVE_DAYS * mean) / (row["days"] + RATE_DRIVE_DAYS) / mean
+        rates[row["model"]] = Rate(ratio, row["failures"], row["days"])
+    return rates
 
 
 def of_drives(fleet: Fleet, columns: list[str], days: str = "days") -> Any:
@@ -179,85 +272,3 @@ def of_drives(fleet: Fleet, columns: list[str], days: str = "days") -> Any:
     ).to_pandas()
     table["last_day"] = [day.date() if hasattr(day, "date") else day for day in table["last_day"]]
     return table
-
-
-def _value(row: dict[str, Any], name: str) -> float | None:
-    value = row.get(name)
-    return None if value is None or library("pandas").isna(value) else float(value)
-
-
-def judge_row(row: dict[str, Any], columns: list[str]) -> tuple[str | None, date | None, list[str]]:
-    """Returns urgency, the day on which the rated wear is used up, and the reasons."""
-    now = _failing(row)
-    soon: dict[str, str] = {}
-    for name in (each for each in columns if each in GROWING):
-        if row[f"grown {name}"] > 0:
-            words, source = GROWING[name]
-            soon.setdefault(words, f"{words}: {_growth(row, name)} ({source})")
-    soon |= {warned: warned for warned in _warned(row, WARNED_SOON)}
-    by, wear = _wear(row)
-    reasons = [*now, *soon.values(), *([wear] if wear else [])]
-    if now or soon:
-        return "now" if now else "soon", by, reasons
-    if wear is None:
-        return None, None, []
-    return "past-rating" if by is None else "by-date", by, reasons
-
-
-def _growth(row: dict[str, Any], name: str) -> str:
-    """Says how a count grew in the month: "0 to 2 in 20 days", or by how much if it went back in between."""
-    days = counted(int(row[f"days {name}"]), "day")
-    if not row[f"fell {name}"]:
-        return f"{row[f'first {name}']:,.0f} to {row[name]:,.0f} in {days}"
-    return f"{row[f'grown {name}']:,.0f} more in {days}, at last {row[name]:,.0f}, as the count went back in between"
-
-
-def _failing(row: dict[str, Any]) -> list[str]:
-    reasons = []
-    # A critical warning also fails the assessment, and its bits say why; so if there are bits, they are judged instead.
-    if _value(row, "is_passed") == 0 and not _value(row, "critical_warning"):
-        reasons.append("the drive's own assessment is that it fails (SMART status)")
-    spare, threshold = _value(row, "available_spare_percent"), _value(row, "available_spare_threshold_percent")
-    if spare is not None and threshold is not None and spare < threshold:
-        reasons.append(
-            f"{spare:g} % of the spare is left, the threshold is {threshold:g} % (NVM Express, log page 02h)"
-        )
-    return reasons + _warned(row, WARNED_NOW)
-
-
-def _warned(row: dict[str, Any], bits: dict[int, str]) -> list[str]:
-    """Returns the reasons from these bits of NVMe's critical warning."""
-    told = int(_value(row, "critical_warning") or 0)
-    source = "NVM Express, log page 02h, critical warning"
-    return [f"{words} ({source})" for bit, words in bits.items() if told >> bit & 1]
-
-
-def _wear(row: dict[str, Any]) -> tuple[date | None, str | None]:
-    """Estimates the day on which the rated wear is used up, if within a year, from the month's growth; beyond the rating there is no day.
-
-    Wear is reported in whole percents, so that a growth of g lies between g - 1 and g + 1, and likewise for what is left. A growth of one percent has
-    no least rate, and so no day. ``wane doctor`` has the same interval for two records.
-    """
-    used, first = _value(row, "percentage_used_percent"), _value(row, "first percentage_used_percent")
-    if used is None:
-        return None, None
-    source = "NVMe's Percentage Used: 100 is the rating, and no failure"
-    if used >= 100:
-        return None, f"{used:g} % of the rated wear is used ({source})"
-    watched = 0 if first is None else int(row["days percentage_used_percent"])
-    grown = 0 if first is None else used - first
-    if grown < GROWN_PERCENT_MIN or watched <= 0 or row["fell percentage_used_percent"]:
-        return None, None
-
-    def day(left: float, percent: float, whole: Any = np.ceil) -> date:
-        """The day on which ``left`` percent are worn at a growth of ``percent`` in the watched days."""
-        last: date = row["last_day"]
-        return last + timedelta(days=int(whole(left * watched / percent)))
-
-    left = 100 - used
-    by = day(left, grown)
-    if by > row["last_day"] + timedelta(days=AHEAD_DAYS):
-        return None, None
-    least, most = day(left - 1, grown + 1, np.floor), day(left + 1, grown - 1)
-    told = f"{used:g} % of the rated wear is used, {grown:g} % of it in {counted(watched, 'day')}"
-    return by, f"{told}, so that it ends between {least} and {most} ({source})"
