@@ -18,8 +18,10 @@ import wane
 from wane import fleet
 from wane.fleet import Costs, Protocol, prediction
 from wane.fleet.__main__ import main
+from wane.fleet._meter import Meter
 from wane.fleet.prediction import audit, protocol, scores
 from wane.fleet.prediction.features import features
+from wane.fleet.prediction.pace import Pace, duration
 
 ATTRIBUTES = ["smart_5_raw", "smart_9_raw", "smart_194_raw", "smart_197_raw"]
 TRY = Protocol(test_from=date(2024, 1, 21), draws=20)
@@ -481,3 +483,68 @@ def test_draws_are_the_same_however_they_are_parted(monkeypatch: pytest.MonkeyPa
     assert jobs[-1].end == TRY.draws + 1
     with pytest.raises(wane.WaneError, match="client: found int, allowed is a client of Dask"):
         fleet.predict(drive_days(drives=10, failing=5), TRY, client=3)
+
+
+# --- progress
+
+
+def test_the_time_is_estimated_before_anything_is_read(small: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+
+    def read(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(prediction, "_drive_days", read)
+        with pytest.raises(KeyboardInterrupt):
+            fleet.predict(small, TRY, tell=told.append)
+    count = f"{len(small):,} drive-days, 20 fits of models and 10 trials of 20 draws: about "
+    assert [line.startswith(count) for line in told] == [True]
+    told.clear()
+    silent, spoken = fleet.predict(small, TRY), fleet.predict(small, TRY, tell=told.append)
+    assert silent.to_dict() == spoken.to_dict()
+    shares = [float(line.split(" ")[0]) for line in told[1:]]
+    assert shares == sorted(shares)
+    # One part for the reading, 20 fits and 10 trials, of which the last one is told by its result.
+    assert len(shares) == 30
+    assert "split by batch, boosting: 5 of 5 fits" in told[-5]
+
+
+def test_the_rest_is_estimated_by_the_time_that_the_work_took_so_far() -> None:
+    told: list[str] = []
+    now = [0.0]
+    pace = Pace(told.append, 10_000_000, 300, lambda: now[0])
+    pace.begin(["read", "logistic", "boosting", "judge"], "all")
+    # 11, 3.3, 12 and 1 + 0.009 x 300 seconds for each of ten million.
+    assert told.pop() == "10,000,000 drive-days, all: about 5 min"
+    # Reading takes three times as long here.
+    now[0] = 330.0
+    pace.done("read", "read")
+    assert told.pop() == "37 % done, about 10 min left; read"
+    now[0] = 429.0
+    pace.done("logistic", "fits")
+    assert told.pop() == "48 % done, about 8 min left; fits"
+    assert [duration(seconds) for seconds in (0.1, 89, 91, 5300, 6000)] == ["1 s", "89 s", "2 min", "88 min", "1.7 h"]
+
+
+def test_progress_is_a_line_now_and_then_and_the_first_one_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    now = [0.0]
+    with Meter(lambda: now[0]) as meter:
+        for second in (0, 1, 9, 10, 12, 21):
+            now[0] = second
+            meter.tell(f"at {second}\x1b[31m")
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err == "".join(f"at {second}\\u{{1b}}[31m\n" for second in (0, 10, 21))
+
+
+def test_progress_stays_out_of_the_result(
+    small: pd.DataFrame, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = small.rename(columns={"serial": "serial_number"}).assign(failure=small["failure"].astype(int))
+    rows.to_csv(tmp_path / "a.csv", index=False)
+    fleet.ingest(tmp_path / "f", [tmp_path / "a.csv"])
+    assert main(["predict", str(tmp_path / "f"), "--draws", "2", "--json"]) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["drives"] == 400
+    assert printed.err.startswith(f"{len(small):,} drive-days, 20 fits of models and 10 trials of 2 draws: about ")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from wane._errors import FleetError, InternalError, MissingExtraError, WaneError
+from wane.fleet._meter import Meter
 from wane.fleet._plain import plain, shown, shown_lines
 from wane.fleet._tables import arrow_csv, frame_csv, frame_text
 
@@ -235,8 +236,8 @@ def predict(asked: argparse.Namespace) -> None:
         raise FleetError("costs: --cost-drive, --cost-rebuild and --cost-lost-data are given together, or none of them")
     costs = None if None in given else Costs(*given)
     protocol = Protocol(asked.horizon, asked.test_from, draws=asked.draws, seed=asked.seed)
-    with fleet.open(asked.fleet) as opened:
-        told = fleet.predict(opened, protocol, models=asked.model, costs=costs)
+    with fleet.open(asked.fleet) as opened, Meter() as meter:
+        told = fleet.predict(opened, protocol, models=asked.model, costs=costs, tell=meter.tell)
     say_result(told, asked)
 
 

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from wane._cluster import over as over_cluster
 from wane._errors import FleetError
-from wane.fleet._plain import excerpt, library, plain
+from wane.fleet._plain import excerpt, library, plain, quoted
 from wane.fleet.prediction import audit, causes
 from wane.fleet.prediction.features import attributes_of, features, told_enough
 from wane.fleet.prediction.models import LEARNING, MODELS, RULE, Fit, fit_and_score, rule_score
+from wane.fleet.prediction.pace import Pace
 from wane.fleet.prediction.protocol import DRIVE_DAYS_MIN, Labeled, Protocol, label, splits
 from wane.fleet.prediction.scores import Costs, Over, Trial, cheapest, evaluate, overlap
 from wane.fleet.store import Fleet
@@ -24,6 +25,9 @@ __all__ = ["Costs", "Prediction", "Protocol", "predict", "rule_by_drive"]
 
 #: Days of data below which a note says that results hold only for their time.
 QUARTER_DAYS = 92
+
+#: Trials without a model that learns: chance, the rule by its budgets, and the rule by its own alarms.
+UNLEARNED = ("chance", "rule", "rule, any sector")
 
 
 @dataclass
@@ -113,6 +117,7 @@ def predict(
     learning: Sequence[str] = LEARNING,
     client: Any = None,
     truth: Any = None,
+    tell: Callable[[str], object] | None = None,
 ) -> Prediction:
     """Tests models on a fleet as they would be used: trained before a day, tested after it, on drives that they never saw.
 
@@ -126,6 +131,7 @@ def predict(
         learning: The models that learn: ``logistic``, ``boosting`` or both; ``chance`` and ``rule`` are always included.
         client: A ``dask.distributed.Client`` whose cluster fits the models of all splits and makes the bootstrap draws; the numbers are the same.
         truth: What became of drives, if it is known, in the form of a simulated fleet's view ``truth``; by default that of a `Fleet`.
+        tell: Function that is called with a line: at once with an estimate of the time, and after each part of the work with what is left.
 
     Returns:
         The results of each model.
@@ -138,6 +144,7 @@ def predict(
     for name in learning:
         if name not in LEARNING:
             raise FleetError(f"models: found {excerpt(name)}, allowed are {' and '.join(LEARNING)}")
+    pace = _pace(tell, fleet, models, learning, protocol)
     frame = _drive_days(fleet, models, attributes)
     chosen = attributes_of(list(frame.columns), frame["model"].unique().tolist(), attributes)
     chosen, notes = told_enough(frame, chosen)
@@ -160,21 +167,57 @@ def predict(
     if len(frame) < DRIVE_DAYS_MIN:
         told.too_few = True
         return told
-    make = make or partial(features, attributes=chosen)
-    audit.features_see_no_more_than_they_may(frame[["serial", "model", "date", "failure", *_values(frame)]], make)
-    # Made from all days, including that of the failure: the audit has shown that features of other days do not see it.
-    made = make(frame).loc[labeled.rows.index].to_numpy(dtype=np.float64)
-    ways = ["drive", "batch"]
-    if labeled.rows["batch"].nunique() < 2:
-        ways = ["drive"]
-        notes.append("the drives are of one batch (model and first month), so that no split by batch can be made")
+    made = _made(frame, labeled, make or partial(features, attributes=chosen))
+    ways = _ways(labeled, notes)
     if truth is None and isinstance(fleet, Fleet):
         truth = causes.truth_of(fleet)
     tries = [Try(by, learning, _parted(labeled, by, protocol)) for by in ways]
+    pace.done("read", "drive-days are read and checked")
     fitted = iter(over(fit_and_score, (job for each in tries for job in _jobs(labeled, made, each, protocol))))
     for each in tries:
-        told.splits[each.by] = _tried(labeled, each, fitted, protocol, costs, truth, over)
+        told.splits[each.by] = _tried(labeled, each, fitted, protocol, costs, truth, over, pace)
     return told
+
+
+def _made(frame: Any, labeled: Labeled, make: Callable[[Any], Any]) -> NDArray[np.float64]:
+    """The features of the labeled rows, after a test for leaks."""
+    audit.features_see_no_more_than_they_may(frame[["serial", "model", "date", "failure", *_values(frame)]], make)
+    # Made from all days, including that of the failure: the audit has shown that features of other days do not see it.
+    found: NDArray[np.float64] = make(frame).loc[labeled.rows.index].to_numpy(dtype=np.float64)
+    return found
+
+
+def _ways(labeled: Labeled, notes: list[str]) -> list[str]:
+    """By what drives are split."""
+    if labeled.rows["batch"].nunique() < 2:
+        notes.append("the drives are of one batch (model and first month), so that no split by batch can be made")
+        return ["drive"]
+    return ["drive", "batch"]
+
+
+def _pace(
+    tell: Callable[[str], object] | None,
+    fleet: Fleet | Any,
+    models: Sequence[str] | None,
+    learning: Sequence[str],
+    protocol: Protocol,
+) -> Pace:
+    """Tells the estimate of the time, if there is enough for a trial."""
+    count = _count(fleet, models)
+    pace = Pace(tell if tell is not None and count >= DRIVE_DAYS_MIN else lambda _: None, count, protocol.draws)
+    fits = [name for name in learning for _ in range(protocol.folds)]
+    judged = ["judge"] * (len(learning) + len(UNLEARNED))
+    words = f"{2 * len(fits)} fits of models and {2 * len(judged)} trials of {protocol.draws:,} draws"
+    pace.begin(["read", *2 * [*fits, *judged]], words)
+    return pace
+
+
+def _count(fleet: Fleet | Any, models: Sequence[str] | None) -> int:
+    """Number of the drive-days."""
+    if not isinstance(fleet, Fleet):
+        return len(fleet)
+    where = "" if models is None else f" WHERE model IN ({', '.join(quoted(model) for model in models) or 'NULL'})"
+    return int(fleet.query(f"SELECT count(*) AS n FROM days{where}").column("n")[0].as_py())
 
 
 def _drive_days(fleet: Fleet | Any, models: Sequence[str] | None, attributes: Sequence[str] | None) -> Any:
@@ -239,6 +282,7 @@ def _tried(
     costs: Costs | None,
     truth: Any,
     over: Over,
+    pace: Pace,
 ) -> dict[str, Any]:
     rows, in_test, (trains, fold) = labeled.rows, labeled.in_test, each.parts
     label = rows["label"].to_numpy(dtype=np.float64)
@@ -246,6 +290,7 @@ def _tried(
     for name in each.learning:
         for number in range(len(trains)):
             scores[name][fold == number] = next(fitted)
+            pace.done(name, f"split by {each.by}, {name}: {number + 1} of {len(trains)} fits")
     trial = Trial(rows[in_test], protocol.horizon_days, protocol.seed)
     rule = rule_score(rows)
     told: dict[str, Any] = {
@@ -258,18 +303,11 @@ def _tried(
             "train_drive_days": int(sum(train.sum() for train in trains) // len(trains)),
             "train_failed": int(rows.loc[np.any(trains, axis=0) & (label == 1), "serial"].nunique()),
         },
-        "models": {
-            "chance": evaluate(trial, trial.daily_lot, protocol, is_probability=False, over=over),
-            "rule": evaluate(trial, rule[in_test], protocol, is_probability=False, over=over),
-            "rule, any sector": evaluate(
-                trial, rule[in_test], protocol, is_probability=False, alarms=rule[in_test] > 0, over=over
-            ),
-            **{
-                name: evaluate(trial, score[in_test], protocol, is_probability=True, over=over)
-                for name, score in scores.items()
-            },
-        },
+        "models": {},
     }
+    for name, score, is_probability, alarms in _asked(trial, scores, rule, in_test):
+        told["models"][name] = evaluate(trial, score, protocol, is_probability=is_probability, alarms=alarms, over=over)
+        pace.done("judge", f"split by {each.by}, trial of {name}")
     told["better"] = _better(told["models"], protocol)
     if truth is not None:
         asked = {"chance": trial.daily_lot, "rule": rule[in_test]}
@@ -279,6 +317,18 @@ def _tried(
         earlier = Trial(rows[~in_test], protocol.horizon_days, protocol.seed)
         told["costs"] = _costs(earlier, trial, {**scores, "rule": rule}, in_test, costs)
     return told
+
+
+def _asked(
+    trial: Trial, scores: dict[str, NDArray[np.float64]], rule: NDArray[np.float64], in_test: NDArray[np.bool_]
+) -> Iterator[tuple[str, NDArray[np.float64], bool, NDArray[np.bool_] | None]]:
+    """Each model's name, its scores in the test, whether these are probabilities, and its own alarms if it has no budget."""
+    flagged = rule[in_test]
+    yield "chance", trial.daily_lot, False, None
+    yield "rule", flagged, False, None
+    yield "rule, any sector", flagged, False, flagged > 0
+    for name, score in scores.items():
+        yield name, score[in_test], True, None
 
 
 def _fold_of(labeled: Labeled, parts: list[tuple[NDArray[np.bool_], NDArray[np.bool_]]]) -> NDArray[np.int64]:
