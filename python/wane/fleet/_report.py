@@ -1,18 +1,22 @@
-"""One page on a fleet, in the style of a run's report: overview, what to replace, failure rates of models, states, failures that come together.
+"""One page on a fleet, in the style of a run's report: what to replace first, then failure rates of models, states, failures that come together.
 
-The page does not contain the time at which it was made, so that the same fleet gives the same bytes.
+What no file tells, or what a few drive-days cannot say, is left out. Names of columns are put into words. The page does not contain the time at which
+it was made, so that the same fleet gives the same bytes.
 """
 
 from __future__ import annotations
 
 import html
 import io
+import re
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from wane import _wane
 from wane._errors import FleetError, WaneError
 from wane.fleet._analyze import analyze, names_of_analyses
+from wane.fleet._backtest import backtest
 from wane.fleet._plain import counted, library, quoted, shown
 from wane.fleet._replace import Replacements, replacements
 from wane.fleet.prediction import rule_by_drive
@@ -28,6 +32,17 @@ NOTES_MAX = 20
 
 #: Most drive-days of one drive model for clustering states; of more, every n-th drive is taken.
 STATE_ROWS_MAX = 50_000
+
+#: Days within which failures count after the list of an earlier day.
+TESTED_DAYS = 14
+
+#: Words for the columns of tables of states and transitions.
+HEADS = {
+    "percent": "drives (%)",
+    "records": "drive-days",
+    "category": "kind",
+    "percent_constant_rate": "at a constant rate (%)",
+}
 
 #: Most rows of the table of patterns: there are many, and the last ones are of single drives.
 PATTERNS_MAX = 12
@@ -47,23 +62,27 @@ def report(fleet: Fleet) -> str:
     told = fleet.summary()
     if not told["drive_days"] and not told["tickets"]:
         raise FleetError(f"{fleet.path}: has nothing in it; `python -m wane.fleet ingest` adds files")
-    parts = [_head(fleet, told)]
+    parts, unknown = [], ""
     if told["drive_days"]:
-        frame = fleet.days([])
+        frame, found = fleet.days([]), replacements(fleet)
         untold = untold_models(frame)
-        known, silent = frame[~frame["model"].isin(untold)], frame[frame["model"].isin(untold)]
+        known = frame[~frame["model"].isin(untold)]
         rates = yearly_rates(known) if len(known) else []
+        unknown = _unknown(rates, len(untold))
         parts += [
-            _glance(told, rates),
+            _head(fleet, told, found),
+            _glance(told, rates, found),
             _warnings(fleet, told),
-            _to_replace(replacements(fleet), bool(rates)),
-            _models(rates, silent),
+            _to_replace(fleet, found, bool(rates)),
+            _models(rates),
             _rule(fleet),
         ]
         parts += _states(fleet, str(frame["model"].value_counts().sort_index().idxmax()))
+    else:
+        parts.append(_head(fleet, told, None))
     if told["tickets"]:
         parts.append(_together(fleet))
-    parts.append(_cannot_tell())
+    parts.append(_cannot_tell(unknown))
     parts.append(f"<footer>wane {escape(_wane.__version__)}; {counted(told['files'], 'file')} ingested</footer>\n")
     return _wane.document(f"Fleet {shown(fleet.path.name)}", "".join(parts))
 
@@ -93,31 +112,48 @@ def write(fleet: Fleet, place: Path, force: bool = False) -> None:
         raise FleetError(f"{place}: cannot be written: {error.strerror}") from None
 
 
-def _head(fleet: Fleet, told: dict[str, Any]) -> str:
-    what = (
-        f"{counted(told['drives'], 'drive')} of {counted(told['models'], 'model')}, {told['first']} to {told['last']}"
-    )
-    if not told["drive_days"]:
-        what = f"{counted(told['tickets'], 'failure ticket')}"
+def _head(fleet: Fleet, told: dict[str, Any], found: Replacements | None) -> str:
+    """The answer first: how many drives to replace, or what there is if there are no drive-days."""
+    name = escape(fleet.path.name)
+    if found is None:
+        head, lead = name, f"{counted(told['tickets'], 'failure ticket')}."
+    else:
+        head, lead = (
+            _answer(found),
+            f"{_plan(found)}{counted(told['drives'], 'drive')} of {counted(told['models'], 'model')}",
+        )
+        lead += f", {told['first']} to {told['last']}."
     return (
-        f'<header>\n<p class="eyebrow">wane fleet report</p>\n<h1>{escape(fleet.path.name)}</h1>\n'
-        f'<p class="lead">{escape(what)}.</p>\n</header>\n'
+        f'<header>\n<p class="eyebrow">wane fleet report: {name}</p>\n<h1>{head}</h1>\n'
+        f'<p class="lead">{escape(lead)}</p>\n</header>\n'
     )
 
 
-def _glance(told: dict[str, Any], rates: list[dict[str, Any]]) -> str:
+def _answer(found: Replacements) -> str:
+    if not found.seen:
+        return f"Replace none: no drive reported in the week to {found.last_day}"
+    return f"Replace {f'{found.urgent:,}' if found.urgent else 'none'} of {counted(found.seen, 'drive')}"
+
+
+def _plan(found: Replacements) -> str:
+    """What else is listed, in a sentence."""
+    silent = [row for row in found.drives if row["silent_since"] is not None]
+    later = len(found.drives) - found.urgent - len(silent)
+    parts = [f"{counted(later, 'drive')} near or past the rated wear"] if later else []
+    parts += [f"{counted(len(silent), 'drive')} that fell silent in a bad state"] if silent else []
+    return f"Also listed: {' and '.join(parts)}. " if parts else ""
+
+
+def _glance(told: dict[str, Any], rates: list[dict[str, Any]], found: Replacements) -> str:
     days = sum(row["drive_days"] for row in rates)
-    failures, rate = f"{told['failures']:,}", "none"
-    if not rates:
-        failures = rate = "not told"
-    elif told["failures"]:
-        rate = f"{100 * 365 * told['failures'] / days:.2f} %"
-    tiles = [
-        ("drives", f"{told['drives']:,}", ""),
-        ("drive-days", f"{told['drive_days']:,}", ""),
-        ("failures", failures, ""),
-        ("fail in a year", rate, "failures in a hundred drive-years"),
-    ]
+    tiles = [("drives", f"{told['drives']:,}", ""), ("drive-days", f"{told['drive_days']:,}", "")]
+    if rates:
+        tiles.append(("failures", f"{told['failures']:,}", ""))
+    if told["failures"] and days >= RANK_DRIVE_DAYS_MIN:
+        small = f"failures in a hundred drive-years, from {days:,} drive-days"
+        tiles.append(("fail in a year", f"{100 * 365 * told['failures'] / days:.2f} %", small))
+    more = [("models", f"{told['models']:,}", ""), ("silent for a week", f"{found.gone:,}", "")]
+    tiles += more[: 4 - len(tiles)]
     cells = "".join(
         f"<div><dt>{name}</dt><dd>{value}<small>{small}</small></dd></div>\n" for name, value, small in tiles
     )
@@ -131,7 +167,8 @@ def _warnings(fleet: Fleet, told: dict[str, Any]) -> str:
         notes.append(f"{simulated:,} of {told['drive_days']:,} drive-days are simulated")
     if told["skipped_files"]:
         notes.append(f"{counted(told['skipped_files'], 'bad file')} left out when they were ingested")
-    notes += [note for entry in fleet.ledger.files for note in entry.notes]
+    columns = fleet.columns()
+    notes += [_in_words(note, columns, '"') for entry in fleet.ledger.files for note in entry.notes]
     if not notes:
         return ""
     first = notes if len(notes) <= NOTES_MAX else [*notes[:NOTES_MAX], f"and {len(notes) - NOTES_MAX:,} more"]
@@ -139,30 +176,63 @@ def _warnings(fleet: Fleet, told: dict[str, Any]) -> str:
     return f'<aside class="warnings" aria-label="Warnings"><p>To keep in mind</p><ul>\n{items}</ul></aside>\n'
 
 
-def _to_replace(found: Replacements, failures_told: bool) -> str:
+def _to_replace(fleet: Fleet, found: Replacements, failures_told: bool) -> str:
+    has_dates = any(row["by"] is not None for row in found.drives)
     rows = [
         [
             row["serial"],
             row["model"],
-            row["urgency"],
-            "" if row["by"] is None else str(row["by"]),
+            row["urgency"].replace("-", " "),
+            *(["" if row["by"] is None else str(row["by"])] if has_dates else []),
             "; ".join(row["reasons"]),
         ]
         for row in found.drives
     ]
-    caption = (
-        f"{counted(len(found.drives) - found.gone_listed, 'drive')} of {found.seen:,} that told something in the week to {found.last_day}, "
-        f"and {found.gone_listed:,} of {found.gone:,} that fell silent before, as what they told last was urgent. "
-        f"{counted(found.still, 'drive')} with errors or lost sectors that did not grow in a month, which is no reason; "
-        f"{counted(found.once, 'drive')} with one record of them in the month: whether they grow is not known; "
-        f"{counted(found.near, 'drive')} near the rated wear, which did not grow or stands in one record. "
-        + (f"{found.failed:,} failed." if failures_told else "Whether a drive failed is not told.")
-    )
-    return _section("What to replace", caption, _table(["drive", "model", "when", "wear used by", "why"], rows))
+    heads = ["drive", "model", "when", *(["wear used by"] if has_dates else []), "why"]
+    caption = " ".join([*_counts(found), *_tested(fleet, found)] if failures_told else _counts(found))
+    return _section("What to replace", caption, _table(heads, rows) if rows else "")
 
 
-def _models(rates: list[dict[str, Any]], silent: Any) -> str:
-    """A row for each model; ``silent`` are the drive-days of models for which no file says whether drives failed."""
+def _counts(found: Replacements) -> list[str]:
+    """Sentences on the list and on what is not in it; of nothing there is none."""
+    listed = f"{counted(found.listed - found.gone_listed, 'drive')} of {found.seen:,} that told something in the week to {found.last_day}"
+    if found.gone:
+        listed += (
+            f", and {found.gone_listed:,} of {found.gone:,} that fell silent before, as what they told last was urgent"
+        )
+    more = [
+        (found.few, "lost fewer than ten sectors in a month, which is no reason by itself"),
+        (found.still, "with errors or lost sectors that did not grow in a month, which is no reason"),
+        (found.once, "with one record of them in the month: whether they grow is not known"),
+        (found.near, "near the rated wear, which did not grow or stands in one record"),
+    ]
+    failed = [f"{counted(found.failed, 'drive')} failed."] if found.failed else []
+    order = "The most urgent first, of these the one with the highest risk."
+    return [
+        f"{listed}.",
+        *([order] if found.listed > 1 else []),
+        *(f"{counted(n, 'drive')} {what}." for n, what in more if n),
+        *failed,
+    ]
+
+
+def _tested(fleet: Fleet, found: Replacements) -> list[str]:
+    """A sentence on the list that the same rule would have made earlier, if failures after it are known."""
+    day = found.last_day - timedelta(days=TESTED_DAYS)
+    try:
+        told = backtest(fleet, horizon_days=TESTED_DAYS, as_of=[day]).rows[0]
+    except FleetError:
+        return []
+    if not told["failed"]:
+        return []
+    return [
+        f"As of {day} the same rule would have named {counted(told['named'], 'drive')}, of which {told['found']:,} failed within "
+        f"{TESTED_DAYS} days; of all {told['drives']:,} drives {told['failed']:,} did."
+    ]
+
+
+def _models(rates: list[dict[str, Any]]) -> str:
+    """A row for each model whose drive-days are enough for a rate."""
     rows = [
         [
             row["model"],
@@ -171,24 +241,34 @@ def _models(rates: list[dict[str, Any]], silent: Any) -> str:
             f"{row['failures']:,}",
             f"{row['afr_percent']:.2f}",
             f"{row['low']:.2f} to {row['high']:.2f}",
-            "too few" if row["drive_days"] < RANK_DRIVE_DAYS_MIN else f"{row['pooled_percent']:.2f}",
+            f"{row['pooled_percent']:.2f}",
         ]
         for row in rates
+        if row["drive_days"] >= RANK_DRIVE_DAYS_MIN
     ]
-    counts = (
-        silent.groupby("model")["serial"].agg(["nunique", "size"]).sort_values("size", ascending=False, kind="stable")
-    )
-    rows += [
-        [str(model), f"{drives:,}", f"{days:,}", *["not told"] * 4]
-        for model, drives, days in counts.itertuples(name=None)
-    ]
+    if not rows:
+        return ""
     caption = (
         "Failures in a hundred drive-years, with the Poisson interval of 95 %. Models differ only where their intervals do not overlap; pooled is "
-        f"the rate where all models are taken as draws of one distribution, told from {RANK_DRIVE_DAYS_MIN:,} drive-days on. smartctl "
-        "does not know whether a drive failed: where no file tells it, there is no rate."
+        f"the rate where all models are taken as draws of one distribution. Rates are told from {RANK_DRIVE_DAYS_MIN:,} drive-days on."
     )
     heads = ["model", "drives", "drive-days", "failures", "a year, %", "interval", "pooled"]
     return _section("How the models fare", caption, _table(heads, rows))
+
+
+def _unknown(rates: list[dict[str, Any]], untold: int) -> str:
+    """Sentences on the models without a rate."""
+    few = [row for row in rates if row["drive_days"] < RANK_DRIVE_DAYS_MIN]
+    told = ""
+    if few:
+        drives, days, failures = (sum(row[name] for row in few) for name in ("drives", "drive_days", "failures"))
+        told += (
+            f"{counted(len(few), 'model')} with fewer than {RANK_DRIVE_DAYS_MIN:,} drive-days each (together {counted(drives, 'drive')}, "
+            f"{counted(days, 'drive-day')}, {counted(failures, 'failure')}) {'has' if len(few) == 1 else 'have'} no rate here: it would say nothing. "
+        )
+    if untold:
+        told += f"For {counted(untold, 'model')} no file tells whether a drive failed, as smartctl does not know it. "
+    return told
 
 
 def _rule(fleet: Fleet) -> str:
@@ -222,8 +302,8 @@ def _states(fleet: Fleet, model: str) -> list[str]:
         options: dict[str, Any] = {} if states is None else {"states": states}
         try:
             answer = analyze(fleet, name, model=model, rows_max=STATE_ROWS_MAX, **options)
-        except WaneError as error:
-            parts.append(_section(heading, escape(f"{model}: {error}"), ""))
+        except WaneError:
+            # Too few drive-days or attributes: there is nothing to show.
             continue
         found = answer if name == "health-states" else answer.states
         caption = f"Drives of the model {escape(model)}, which has the most drive-days{_sampled(days, drives, found.drives)}. "
@@ -233,13 +313,13 @@ def _states(fleet: Fleet, model: str) -> list[str]:
         else:
             caption += "States are numbered as above" if states is not None else "State 0 has the lowest values"
             caption += (
-                "; those of percent_constant_rate are of a clustering of its own, in which each drive goes from its first to its last "
+                "; those at a constant rate are of a clustering of its own, in which each drive goes from its first to its last "
                 "values at a constant rate: a number there is not the state of that number here."
             )
         table = answer.table()
         rows = [[_cell(value) for value in row] for row in table.itertuples(index=False, name=None)]
         most = ROWS_MAX if name == "health-states" else PATTERNS_MAX
-        heads = [str(column) for column in table.columns]
+        heads = [HEADS.get(str(column)) or _in_words(str(column), fleet.columns()) for column in table.columns]
         parts.append(_section(heading, caption, _picture(answer) + _table(heads, rows, most)))
     return parts
 
@@ -262,8 +342,9 @@ def _sampled(days: int, drives: int, taken: int) -> str:
 def _together(fleet: Fleet) -> str:
     try:
         told = analyze(fleet, "correlated")
-    except WaneError as error:
-        return _section("Failures that come together", escape(str(error)), "")
+    except WaneError:
+        # Tickets without places, or a single one.
+        return ""
     rows = [
         [
             row["place"].removesuffix("_id"),
@@ -281,10 +362,21 @@ def _together(fleet: Fleet) -> str:
     return _section("Failures that come together", caption, _picture(told) + table)
 
 
-def _cannot_tell() -> str:
+def _in_words(text: str, columns: list[str], sign: str = "") -> str:
+    """A text with the fleet's columns put into words, with a sign before and after them."""
+    # Imported on first use, because it imports libraries of statistics.
+    from wane.fleet.analyses._names import words  # noqa: PLC0415
+
+    names = sorted((name for name in columns if "_" in name), key=len, reverse=True)
+    if not names:
+        return text
+    return re.sub(rf"\b({'|'.join(map(re.escape, names))})\b", lambda found: f"{sign}{words(found[1])}{sign}", text)
+
+
+def _cannot_tell(unknown: str) -> str:
     caption = (
-        "Drives that fail without a sign are in no list. A flag of failure is what the operator wrote down: a drive taken out for another reason "
-        "may carry it, and one that was never looked at may not. Rates of few failures are wide; a month says nothing of the next summer."
+        f"{unknown}Drives that fail without a sign are in no list. A flag of failure is what the operator wrote down: a drive taken out for another "
+        "reason may carry it, and one that was never looked at may not. Rates of few failures are wide; a month says nothing of the next summer."
     )
     return _section("What the numbers cannot tell", caption, "")
 

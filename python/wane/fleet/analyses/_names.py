@@ -76,6 +76,29 @@ def id_of(column: str) -> int | None:
     return int(found[1]) if found else None
 
 
+#: Ends of columns' names, and the units that they stand for.
+UNITS = {
+    "percent": "%",
+    "bytes": "bytes",
+    "celsius": "°C",
+    "hours": "h",
+    "minutes": "min",
+}
+
+
+def words(column: str) -> str:
+    """A column's name for people: its attribute, or its own words with the unit behind them."""
+    attribute = ATTRIBUTES.get(id_of(column) or 0)
+    if attribute is not None:
+        return f"{attribute.name}, normalized" if column.endswith("_normalized") else attribute.name
+    if (found := _COLUMN.match(column)) is not None:
+        return f"attribute {found[1]}{', normalized' if found[2] == 'normalized' else ''}"
+    head, _, end = column.rpartition("_")
+    if head and end in UNITS and head != "power_on":
+        return f"{head.replace('_', ' ')} ({UNITS[end]})"
+    return column.replace("power_on", "power-on").replace("_", " ")
+
+
 def short(column: str) -> str:
     """The study's abbreviation of a column's attribute, such as ``RSC``; the column's own name if there is none."""
     attribute = ATTRIBUTES.get(id_of(column) or 0)
@@ -87,7 +110,7 @@ def label(column: str) -> str:
     found = _COLUMN.match(column)
     attribute = ATTRIBUTES.get(int(found[1])) if found else None
     if found is None or attribute is None:
-        return column
+        return words(column)
     if found[2] == "normalized":
         return f"{attribute.name} (normalized)"
     return f"{attribute.name} ({attribute.unit})" if attribute.unit else f"{attribute.name} (count)"

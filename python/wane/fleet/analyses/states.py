@@ -11,7 +11,7 @@ import numpy as np
 from wane.fleet.analyses._clusters import Clusters, Elbow, clusters_of, elbow_of
 from wane.fleet.analyses._errors import AnalysisError
 from wane.fleet.analyses._libraries import Counts, Flags, Frame, Numbers, library
-from wane.fleet.analyses._names import listed, short
+from wane.fleet.analyses._names import listed, short, words
 from wane.fleet.analyses._records import Records, records_of
 from wane.fleet.analyses._result import HERE, Analysis, drawing
 from wane.plot import COLORS
@@ -233,4 +233,6 @@ def answer(scaled: Scaled, found: Clusters, elbow: Elbow | None) -> HealthStates
 
 
 def _short(feature: str) -> str:
-    return "+".join(short(name) for name in feature.split("+"))
+    """A feature's label in a picture: abbreviations of 002, or words where it has none."""
+    names = [(name, short(name)) for name in feature.split("+")]
+    return "+".join(words(name) if label == name else label for name, label in names)

@@ -152,8 +152,7 @@ def predict(
         raise FleetError("attributes: the fleet tells none that features can be made of")
     labeled = label(frame, protocol)
     notes += labeled.notes
-    days = (frame["date"].max() - frame["date"].min()).days + 1
-    if days < QUARTER_DAYS:
+    if (days := (frame["date"].max() - frame["date"].min()).days + 1) < QUARTER_DAYS:
         notes.append(f"{days} days, less than a quarter: what holds in another season or for other models is not known")
     told = Prediction(
         len(frame),
