@@ -30,6 +30,9 @@ HOSTILE = [
     "S\u2028x",
 ]
 
+#: What the rule found, of no drive.
+RULED = dict.fromkeys(("failed", "failed_flagged", "healthy", "healthy_flagged"), 0)
+
 FORMULAS = ["=cmd|x!A1", "+1+cmd", "-2+3", "@SUM(A1)", "\t=1", "\r=1", " =1+1", "\uff1dcmd"]
 
 
@@ -136,6 +139,13 @@ def test_names_of_files_and_members_and_notes_are_safe(tmp_path: Path, capsys: p
             assert code in (0, 2)
             assert is_safe(printed.out + printed.err), arguments
             assert printed.err.count("\n") <= 1
+
+
+def test_a_note_makes_no_line_of_its_own() -> None:
+    told = fleet.Prediction(
+        1, 1, 0, fleet.Protocol(), [], dict.fromkeys(("last_day", "any_day"), RULED), notes=["M\nnow GOOD"]
+    )
+    assert str(told).endswith("\nnote: M\\nnow GOOD")
 
 
 def test_the_page_shows_escapes(hostile: Path) -> None:

@@ -271,6 +271,15 @@ def test_smart_logs_of_disks_and_their_fault_tags(tmp_path: Path) -> None:
     ]
 
 
+def test_further_columns_of_tickets_are_texts_and_times_may_have_fractions(tmp_path: Path) -> None:
+    tags = "manufacturer,model,serial_number,fault_time,tag,key\nA,1,disk_1,2017-08-01 10:00:00.500,3,x7\nA,1,disk_2,2017-08-02,3,\n"
+    taken(tmp_path, tags, "fault_tag.csv")
+    assert rows(tmp_path / "f", "SELECT serial, time, key FROM tickets ORDER BY serial") == [
+        {"serial": "A1-disk_1", "time": datetime(2017, 8, 1, 10, 0, 0, 500_000), "key": "x7"},
+        {"serial": "A1-disk_2", "time": datetime(2017, 8, 2), "key": None},
+    ]
+
+
 def test_of_several_rows_of_a_drives_day_the_last_one_counts(tmp_path: Path) -> None:
     text = SSD + "1,20180101,MA1,100,0,95,1\n2,20180101,MA1,100,0,95,1\n1,20180101,MA1,100,4,95,2\n"
     found = taken(tmp_path, text)

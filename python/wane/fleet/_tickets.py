@@ -10,6 +10,7 @@ Source: Alibaba, "dcbrain", https://github.com/alibaba-edu/dcbrain; Han et al., 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -65,7 +66,8 @@ TAGS = Tickets(
     "tag",
 )
 
-TEXTS = ("model", "app", "manufacturer", "serial_number", "tag")
+#: Names of columns with numbers, raw and normalized; others are texts.
+ATTRIBUTE = re.compile(r"[rn]_")
 IDS = ("disk_id", "node_id", "rack_id", "machine_room_id")
 
 
@@ -82,10 +84,9 @@ def stage(given: Input, place: Path) -> list[str]:
     header = read_header(given, ())
     kind = TAGS if "fault_time" in header else PLACED if {"failure", "node_id", "rack_id"} & set(header) else LABELS
     header = read_header(given, kind.needed)
-    types = dict.fromkeys(header, pyarrow.float64())
-    types |= dict.fromkeys((name for name in TEXTS if name in header), pyarrow.string())
+    types = dict.fromkeys(filter(ATTRIBUTE.match, header), pyarrow.float64())
     types |= dict.fromkeys((name for name in IDS if name in header), pyarrow.int64())
-    types |= {kind.time: pyarrow.timestamp("s"), "failure": pyarrow.bool_()}
+    types |= {kind.time: pyarrow.timestamp("us"), "failure": pyarrow.bool_()}
     table = Table(given, header, lambda cells: _wrong(cells, kind))
     written = _Written(given, place, header, kind)
     table.write(types, lambda _: False, written.put)
@@ -148,7 +149,7 @@ def _as_tickets(table: Any, header: list[str], kind: Tickets) -> Any:
     columns = {
         "serial": joined(_named_as_in_logs(table) if kind is PLACED else table, kind.serial),
         "model": joined(table, kind.model),
-        "time": table.column(kind.time).cast(pyarrow.timestamp("us")),
+        "time": table.column(kind.time),
         "failure": table.column("failure")
         if "failure" in header
         else pyarrow.repeat(pyarrow.scalar(True), table.num_rows),
@@ -210,7 +211,7 @@ def _wrong(cells: dict[str, str], kind: Tickets) -> str | None:
         return f"{kind.time} is of {moment.date()}, {days_allowed()}"
     if cells.get("failure", FLAGS[1]) not in FLAGS:
         return f"failure is {excerpt(cells['failure'])}, allowed are 0 and 1; are columns shifted?"
-    numbers = [(name, cell) for name, cell in cells.items() if cell and name not in (*TEXTS, kind.time, "failure")]
+    numbers = [(name, cell) for name, cell in cells.items() if cell and (name in IDS or ATTRIBUTE.match(name))]
     for name, cell in numbers:
         is_right = cell.isdecimal() and len(cell) <= 18 if name in IDS else NUMBER.fullmatch(cell.strip()) is not None
         if not is_right:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from wane._cluster import over as over_cluster
 from wane._errors import FleetError
-from wane.fleet._plain import excerpt, library, plain, quoted
+from wane.fleet._plain import excerpt, library, plain, quoted, shown
 from wane.fleet.prediction import audit, causes
 from wane.fleet.prediction.features import attributes_of, features, told_enough
 from wane.fleet.prediction.models import LEARNING, MODELS, RULE, Fit, fit_and_score, rule_score
@@ -393,7 +393,7 @@ def in_words(told: Prediction) -> str:
         lines.append(f"too few: {told.drive_days:,} drive-days, a trial of models needs {DRIVE_DAYS_MIN:,}")
     for by, split in told.splits.items():
         lines += _split_in_words(by, split, told.protocol)
-    return "\n".join([*lines, *(f"note: {note}" for note in told.notes)])
+    return "\n".join([*lines, *(f"note: {shown(note)}" for note in told.notes)])
 
 
 def _split_in_words(by: str, split: dict[str, Any], protocol: Protocol) -> list[str]:
