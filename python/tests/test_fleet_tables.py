@@ -88,6 +88,18 @@ def test_a_capacity_that_is_no_count_is_refused(tmp_path: Path, cell: str) -> No
         taken(tmp_path, f"{HEADER}\n2024-11-01,A,M,1,0,0\n2024-11-02,A,M,{cell},0,0\n")
 
 
+def test_a_raw_value_may_have_eight_bytes_of_ones(tmp_path: Path) -> None:
+    ones = (1 << 64) - 1
+    taken(tmp_path, f"{HEADER}\n2024-11-01,A,M,1,0,{ones}\n")
+    values = {"date": [date(2024, 11, 2)], "serial_number": ["A"], "model": ["M"], "failure": [0]}
+    table = pyarrow.table(values | {"smart_5_raw": pyarrow.array([ones], pyarrow.uint64())})
+    pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
+    fleet.ingest(tmp_path / "f", [tmp_path / "a.parquet"])
+    assert rows(tmp_path / "f", "SELECT smart_5_raw AS v FROM days ORDER BY date") == [{"v": float(1 << 64)}] * 2
+    with pytest.raises(wane.FleetError, match=r"line 2: smart_5_raw is \"2e19\", allowed are 0 to"):
+        taken(tmp_path, f"{HEADER}\n2024-11-03,A,M,1,0,2e19\n", "b.csv")
+
+
 # --- files that were put together
 
 
@@ -382,8 +394,10 @@ def parquet(path: Path, **values: Any) -> Path:
     [
         {},
         {"date": ["2024-11-01", "2024-11-02"], "failure": [False, True]},
+        {"failure": [0.0, 1.0]},
         {"date": [datetime(2024, 11, 1), datetime(2024, 11, 2)], "failure": ["0", "1"]},
-        {"smart_5_raw": pyarrow.array([0, None], pyarrow.uint64()), "smart_9_raw": ["1", None]},
+        {"smart_5_raw": pyarrow.array([0, None], pyarrow.uint64()), "smart_9_raw": ["1", ""]},
+        {"capacity_bytes": pyarrow.array([(1 << 63) + 5, 12_000_138_625_024], pyarrow.uint64())},
         {"model": pyarrow.array(["M", "M"]).dictionary_encode()},
     ],
 )
@@ -393,7 +407,7 @@ def test_drive_stats_as_parquet_are_the_same_as_csv(tmp_path: Path, values: dict
     parquet(tmp_path / "in" / name, **values)
     found = fleet.ingest(tmp_path / "f", [tmp_path / "in"])
     assert (found.files, found.rows) == (1, 2)
-    assert "capacity_bytes is above 8 PB on 1 drive-day, first of A on 2024-11-01 with 600 PB" in found.notes[0]
+    assert "capacity_bytes is above 8 PB on 1 drive-day, first of A on 2024-11-01 with " in found.notes[0]
     told = rows(tmp_path / "f", "SELECT * FROM days ORDER BY date")
     common = {"serial": "A", "model": "M", "source": "backblaze"}
     assert told == [
@@ -418,7 +432,13 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"date": [date(2024, 11, 1), date(2999, 1, 1)]}, "date is 2999-01-01, allowed are 1970-01-01"),
     ({"serial_number": ["A", None]}, "serial_number is empty"),
     ({"model": ["M", " "]}, "model is empty"),
-    ({"smart_9_raw": ["1", "p7"]}, "p7"),
+    ({"smart_9_raw": ["1", "p7"]}, "smart_9_raw is p7, allowed is a number"),
+    ({"smart_9_raw": ["1", "0x10"]}, "smart_9_raw is 0x10, allowed is a number"),
+    ({"smart_9_raw": [[1], [2]]}, "smart_9_raw has the type BIGINT[], allowed are numbers"),
+    ({"smart_9_raw": [True, False]}, "smart_9_raw has the type BOOLEAN, allowed are numbers"),
+    ({"capacity_bytes": ["1", "DISK"]}, "capacity_bytes is DISK, allowed is a count of bytes"),
+    ({"capacity_bytes": [1.5, 2.0]}, "capacity_bytes is 1.5, allowed is a count of bytes"),
+    ({"capacity_bytes": [1.0, float("inf")]}, "capacity_bytes is inf, allowed is a count of bytes"),
     ({"smart_9_raw": [1.0, -5.0]}, "smart_9_raw is -5.0, allowed are 0"),
     ({"smart_9_raw": [1.0, float("inf")]}, "smart_9_raw is inf, allowed are 0"),
     ({"Model": ["M", "M"]}, "twice"),

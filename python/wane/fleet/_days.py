@@ -186,8 +186,8 @@ def _out_of_range(place: Path) -> str | None:
             if not _is_attribute(column.path_in_schema):
                 continue
             range_, most = column.statistics, _most(column.path_in_schema)
-            if range_ is not None and range_.has_min_max and not 0 <= range_.min <= range_.max <= most:
-                found = range_.max if range_.max > most else range_.min
+            if range_ is not None and range_.has_min_max and not 0 <= range_.min <= range_.max <= float(most):
+                found = range_.max if range_.max > float(most) else range_.min
                 return f"{column.path_in_schema} is {found}, allowed are 0 to {most}"
     return None
 
@@ -229,7 +229,8 @@ def _wrong_attribute(name: str, known: str, cell: str) -> str | None:
     value = float(cell)
     if not math.isfinite(value):
         return f"{name} is {excerpt(cell)}, allowed is a number; leave it empty where it is not known"
-    if not 0 <= value <= _most(known):
+    # In floating point eight bytes of ones are one more.
+    if not 0 <= value <= float(_most(known)):
         return f"{name} is {excerpt(cell)}, allowed are 0 to {_most(known)}; are columns shifted?"
     return None
 

@@ -82,7 +82,12 @@ def groups(given: Input, layout: Layout) -> Iterator[Any]:
         # Names in the path are no columns, and files beside it are not read.
         table = f"read_parquet({quoted(glob.escape(str(given.file)))}, hive_partitioning=false)"
         told = connection.execute(f"DESCRIBE SELECT * FROM {table}").fetchall()
-        chosen = ", ".join(f"{_cast(str(name), str(kind), layout)} AS {named(str(name))}" for name, kind, *_ in told)
+        try:
+            chosen = ", ".join(
+                f"{_cast(str(name), str(kind), layout)} AS {named(str(name))}" for name, kind, *_ in told
+            )
+        except FleetError as error:
+            raise FleetError(f"{given.name}: {error}") from None
         rows = connection.sql(f"SELECT {chosen} FROM {table}").to_arrow_reader(GROUP_ROWS)
         yield from grouped(rows, pyarrow)
     except duckdb.OutOfMemoryException:
@@ -97,7 +102,11 @@ def groups(given: Input, layout: Layout) -> Iterator[Any]:
 
 
 def _cast(name: str, kind: str, layout: Layout) -> str:
-    """A column as an expression of the type that it has as CSV."""
+    """A column as an expression of the type that it has as CSV.
+
+    Raises:
+        FleetError: It has a type that cannot be read as such.
+    """
     column = named(name)
     if kind == "VARCHAR":
         size = f"strlen({column})"
@@ -107,7 +116,7 @@ def _cast(name: str, kind: str, layout: Layout) -> str:
     if name == layout.failure:
         wrong = f"error('{name} is ' || {found} || ', allowed are 0 and 1')"
         flag = f"CAST({column} AS VARCHAR)"
-        return f"CASE WHEN {flag} IN ('1', 'true') THEN true WHEN {flag} IN ('0', 'false') THEN false ELSE {wrong} END"
+        return f"CASE WHEN {flag} IN ('1', '1.0', 'true') THEN true WHEN {flag} IN ('0', '0.0', 'false') THEN false ELSE {wrong} END"
     if name == layout.day:
         text = f"CAST({column} AS VARCHAR)"
         if layout.is_compact:
@@ -120,8 +129,23 @@ def _cast(name: str, kind: str, layout: Layout) -> str:
         return f"COALESCE({text}, error('{name} is empty, and without it a row is of no drive'))"
     if name != layout.capacity and layout.attribute(name) is None:
         return f"CAST({column} AS VARCHAR)"
-    if kind in WHOLE and name != layout.capacity:
+    return _number(name, kind, column, name == layout.capacity)
+
+
+def _number(name: str, kind: str, column: str, is_count: bool) -> str:
+    """A column of numbers as an expression; a text that is empty is missing, as in a CSV."""
+    if kind in WHOLE and not is_count:
         return f"CAST({column} AS BIGINT)"
+    if kind not in (*WHOLE, "VARCHAR", "UBIGINT", "HUGEINT", "UHUGEINT", "FLOAT", "DOUBLE") and not kind.startswith(
+        "DECIMAL"
+    ):
+        raise FleetError(f"{name} has the type {kind}, allowed are numbers")
+    told = f"NULLIF(trim({column}), '')" if kind == "VARCHAR" else column
+    number = f"TRY_CAST({told} AS DOUBLE)"
+    allowed = "a count of bytes" if is_count else "a number"
+    wrong = f"error({quoted(name)} || ' is ' || CAST({column} AS VARCHAR) || ', allowed is {allowed}')"
+    is_wrong = f"{told} IS NOT NULL AND {number} IS NULL"
+    if is_count:
+        is_wrong += f" OR NOT isnan({number}) AND (isinf({number}) OR {number} <> floor({number}))"
     # Not a number is what pandas writes for a missing one.
-    number = f"CAST({column} AS DOUBLE)"
-    return f"CASE WHEN isnan({number}) THEN NULL ELSE {number} END"
+    return f"CASE WHEN {is_wrong} THEN {wrong} WHEN isnan({number}) THEN NULL ELSE {number} END"
