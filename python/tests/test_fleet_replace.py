@@ -247,6 +247,8 @@ def test_without_failures_there_is_nothing_to_hold_the_list_against(
 ) -> None:
     assert main(["replace", str(disk(tmp_path, {"A": {}})), "--backtest"]) == 2
     assert "backtest: no drive failed in the fleet's days as far as files tell" in capsys.readouterr().err
+    assert main(["replace", str(tmp_path / "f"), "--horizon", "9"]) == 2
+    assert "--horizon: found 9 without --backtest, whose horizon it is" in capsys.readouterr().err
     assert main(["replace", str(tmp_path / "f"), "--as-of", "2014-01-01"]) == 2
     assert "as-of: found 2014-01-01, allowed are the fleet's days, 2013-04-01 to 2013-04-30" in capsys.readouterr().err
 

@@ -145,9 +145,7 @@ def _add_replace(verbs: Any) -> None:
     verb.add_argument(
         "--backtest", action="store_true", help="make the list of earlier days, and count what became of it"
     )
-    verb.add_argument(
-        "--horizon", type=int, default=14, metavar="DAYS", help="of the backtest: failures within DAYS (14)"
-    )
+    verb.add_argument("--horizon", type=int, metavar="DAYS", help="of the backtest: failures within DAYS (14)")
     shape = verb.add_mutually_exclusive_group()
     shape.add_argument("--json", action="store_true", help="print as JSON")
     shape.add_argument("--csv", action="store_true", help="print as CSV")
@@ -247,11 +245,15 @@ def replace(asked: argparse.Namespace) -> None:
     Of drives that are as urgent, the one with the highest risk comes first.
     """
     from wane import fleet  # noqa: PLC0415
+    from wane.fleet._backtest import HORIZON_DAYS  # noqa: PLC0415
 
+    if asked.horizon is not None and not asked.backtest:
+        raise FleetError(f"--horizon: found {asked.horizon} without --backtest, whose horizon it is")
     with fleet.open(asked.fleet) as opened:
         if asked.backtest:
             days = None if asked.as_of is None else [asked.as_of]
-            tested = fleet.backtest(opened, at_most=asked.at_most, horizon_days=asked.horizon, as_of=days)
+            horizon = HORIZON_DAYS if asked.horizon is None else asked.horizon
+            tested = fleet.backtest(opened, at_most=asked.at_most, horizon_days=horizon, as_of=days)
             if asked.csv:
                 sys.stdout.write(frame_csv(tested.table()))
             else:

@@ -23,6 +23,9 @@ HISTORY_DAYS = 7
 #: Most lists.
 DAYS_MAX = 12
 
+#: Days after a list in which failures count, by default.
+HORIZON_DAYS = 14
+
 #: Longest horizon, in days; no records are that long.
 HORIZON_DAYS_MAX = 3650
 
@@ -78,7 +81,7 @@ def _percent(share: float | None) -> str:
 
 
 def backtest(
-    fleet: Fleet, *, at_most: int | None = None, horizon_days: int = 14, as_of: Sequence[date] | None = None
+    fleet: Fleet, *, at_most: int | None = None, horizon_days: int = HORIZON_DAYS, as_of: Sequence[date] | None = None
 ) -> Backtest:
     """Makes the list as of earlier days, and counts what became of its drives.
 

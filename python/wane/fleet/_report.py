@@ -16,7 +16,7 @@ from typing import Any
 from wane import _wane
 from wane._errors import FleetError, WaneError
 from wane.fleet._analyze import analyze, names_of_analyses
-from wane.fleet._backtest import backtest
+from wane.fleet._backtest import HORIZON_DAYS, backtest
 from wane.fleet._plain import counted, library, quoted, shown
 from wane.fleet._replace import Replacements, replacements
 from wane.fleet.prediction import rule_by_drive
@@ -32,9 +32,6 @@ NOTES_MAX = 20
 
 #: Most drive-days of one drive model for clustering states; of more, every n-th drive is taken.
 STATE_ROWS_MAX = 50_000
-
-#: Days within which failures count after the list of an earlier day.
-TESTED_DAYS = 14
 
 #: Words for the columns of tables of states and transitions.
 HEADS = {
@@ -178,19 +175,28 @@ def _warnings(fleet: Fleet, told: dict[str, Any]) -> str:
 
 def _to_replace(fleet: Fleet, found: Replacements, failures_told: bool) -> str:
     has_dates = any(row["by"] is not None for row in found.drives)
+    sources: dict[str, int] = {}
     rows = [
         [
             row["serial"],
             row["model"],
             row["urgency"].replace("-", " "),
             *(["" if row["by"] is None else str(row["by"])] if has_dates else []),
-            "; ".join(row["reasons"]),
+            "; ".join(_without_source(reason, sources) for reason in row["reasons"]),
         ]
         for row in found.drives
     ]
     heads = ["drive", "model", "when", *(["wear used by"] if has_dates else []), "why"]
     caption = " ".join([*_counts(found), *_tested(fleet, found)] if failures_told else _counts(found))
-    return _section("What to replace", caption, _table(heads, rows) if rows else "")
+    told = "; ".join(f"[{number}] {source}" for source, number in sources.items())
+    below = f'<p class="caption">Sources: {escape(told)}</p>\n' if told else ""
+    return _section("What to replace", caption, _table(heads, rows) + below if rows else "")
+
+
+def _without_source(reason: str, sources: dict[str, int]) -> str:
+    """A reason with the number of its source, as many drives have the same."""
+    found = re.fullmatch(r"(.*) \(([^()]*)\)", reason)
+    return reason if found is None else f"{found[1]} [{sources.setdefault(found[2], len(sources) + 1)}]"
 
 
 def _counts(found: Replacements) -> list[str]:
@@ -218,16 +224,16 @@ def _counts(found: Replacements) -> list[str]:
 
 def _tested(fleet: Fleet, found: Replacements) -> list[str]:
     """A sentence on the list that the same rule would have made earlier, if failures after it are known."""
-    day = found.last_day - timedelta(days=TESTED_DAYS)
+    day = found.last_day - timedelta(days=HORIZON_DAYS)
     try:
-        told = backtest(fleet, horizon_days=TESTED_DAYS, as_of=[day]).rows[0]
+        told = backtest(fleet, horizon_days=HORIZON_DAYS, as_of=[day]).rows[0]
     except FleetError:
         return []
     if not told["failed"]:
         return []
     return [
         f"As of {day} the same rule would have named {counted(told['named'], 'drive')}, of which {told['found']:,} failed within "
-        f"{TESTED_DAYS} days; of all {told['drives']:,} drives {told['failed']:,} did."
+        f"{HORIZON_DAYS} days; of all {told['drives']:,} drives {told['failed']:,} did."
     ]
 
 
