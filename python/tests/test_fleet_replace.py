@@ -108,6 +108,8 @@ RATED: list[tuple[dict[str, Any], str]] = [
     ({"critical_warning": 4, "percentage_used": 100, "available_spare": 20}, "now"),
     ({"critical_warning": 12, "percentage_used": 100}, "now"),
     ({"available_spare": 20}, "soon"),
+    ({"media_errors": 10}, "soon"),
+    ({"media_errors": 536, "data_units_read": 1000}, "soon"),
     ({"available_spare": 9}, "now"),
 ]
 
@@ -121,6 +123,39 @@ def test_thresholds_are_those_of_the_doctor(tmp_path: Path, log: dict[str, Any],
     assert listed(tmp_path / "f") == [("DRIVE", urgency)]
     verdict = wane.doctor(logs / "DRIVE-0.json")["verdict"]
     assert verdict == ("failing" if urgency == "now" else "warning")
+
+
+ALONE: list[tuple[dict[str, Any], bool]] = [
+    ({"media_errors": 9}, False),
+    # 5.12e15 bytes are 4.096e16 bits, of which JESD218 allows 40 that cannot be read.
+    ({"media_errors": 40, "data_units_read": 10_000_000_000}, False),
+    ({"media_errors": 41, "data_units_read": 10_000_000_000}, True),
+]
+
+
+@pytest.mark.parametrize(("log", "is_listed"), ALONE)
+def test_of_one_record_published_limits_judge_as_those_of_the_doctor(
+    tmp_path: Path, log: dict[str, Any], is_listed: bool
+) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    nvme(logs, "DRIVE", 0, **log)
+    fleet.ingest(tmp_path / "f", [logs])
+    assert listed(tmp_path / "f") == [("DRIVE", "soon")] * is_listed
+    assert (wane.doctor(logs / "DRIVE-0.json")["verdict"] == "warning") == is_listed
+
+
+@pytest.mark.parametrize(("sectors", "normalized", "is_listed"), [(99, 50, False), (100, 50, True), (260, 95, False)])
+def test_of_one_record_many_lost_sectors_are_a_reason(
+    tmp_path: Path, sectors: int, normalized: int, is_listed: bool
+) -> None:
+    row = fleets.row("A", "2013-04-10", smart_5_raw=sectors, smart_5_normalized=normalized)
+    fleet.ingest(tmp_path / "f", [fleets.write(tmp_path / "a.csv", [row])])
+    assert listed(tmp_path / "f") == [("A", "soon")] * is_listed
+    # A second record tells that they do not grow.
+    more = fleets.row("A", "2013-04-11", smart_5_raw=sectors, smart_5_normalized=normalized)
+    fleet.ingest(tmp_path / "f", [fleets.write(tmp_path / "b.csv", [more])])
+    assert listed(tmp_path / "f") == []
 
 
 def test_a_drive_that_warns_of_its_rating_is_told_why_it_can_wait(tmp_path: Path) -> None:

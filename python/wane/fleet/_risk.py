@@ -33,6 +33,15 @@ RATED_PERCENT = 100
 #: Least growth of wear for which a day is given, in percent; wear is reported in whole percents.
 GROWN_PERCENT_MIN = 2
 
+#: Sectors or blocks gone bad from which on they are many, where one record has to do, as for ``wane doctor``.
+MANY = 100
+
+#: Normalized value from which on a vendor calls its count of bad sectors small.
+NORMALIZED_FINE = 90
+
+#: Bits read for each uncorrectable error that JESD218 allows.
+BITS_PER_ERROR = 1e15
+
 #: Sectors or blocks lost in a month below which they are too few to be a reason, the number of errors below which ``wane doctor`` says nothing.
 FEW = 10
 
@@ -104,6 +113,8 @@ STATE = (
     "critical_warning",
     "dies_offline",
     "capacitor_health_percent",
+    "host_read_bytes",
+    "smart_5_normalized",
 )
 
 #: Factor of the risk for a drive that warns of itself, by wane: that of reallocated sectors.
@@ -133,7 +144,7 @@ def judge_row(row: dict[str, Any], columns: list[str]) -> Judgment:
     """Judges a drive by its last values and their month; ``row`` is one of those of `of_drives`."""
     now = _failing(row)
     soon, risk, few = _grown(row, columns)
-    warned = [*_warned(row, WARNED_SOON), *_limited(row)]
+    warned = [*_warned(row, WARNED_SOON), *_limited(row), *_alone(row, columns)]
     risk *= WARNED_RATIO ** len([*now, *warned])
     by, wear = _wear(row)
     rated = _only_rated(row)
@@ -227,6 +238,27 @@ def _limited(row: dict[str, Any]) -> list[str]:
     if held is not None and held < 100:
         reasons.append(
             f"the capacitors hold {held:g} % of the energy that a power cut needs (OCP Datacenter NVMe SSD Specification, capacitor health)"
+        )
+    return reasons
+
+
+def _alone(row: dict[str, Any], columns: list[str]) -> list[str]:
+    """The reasons from counts of which the month has one value, so that their growth is unknown: published limits have to do."""
+
+    def of(name: str) -> float:
+        return (value_of(row, name) or 0) if name in columns and row[f"count {name}"] == 1 else 0
+
+    reasons = []
+    errors, retired = (max(sign.columns, key=of) for sign in (SIGNS[0], SIGNS[-1]))
+    read = value_of(row, "host_read_bytes")
+    if of(errors) >= FEW and (read is None or of(errors) > 8 * read / BITS_PER_ERROR):
+        words = f"{GROWING[errors][0]}: {of(errors):,.0f} in one record"
+        reasons.append(f"{words} (JESD218: one in 10^15 bits read; from ten on by wane)")
+    is_fine = retired == "smart_5_raw" and (value_of(row, "smart_5_normalized") or 0) >= NORMALIZED_FINE
+    if of(retired) >= MANY and not is_fine:
+        words = f"{GROWING[retired][0]}: {of(retired):,.0f} in one record"
+        reasons.append(
+            f"{words} (Schroeder et al., FAST 2016, section 6: a few are normal, hundreds are where a chip fails)"
         )
     return reasons
 
