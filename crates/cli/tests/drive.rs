@@ -209,7 +209,7 @@ fn drives_without_a_capacitor_and_with_a_calendar_are_opened_and_probed() {
     assert_eq!(facts(folder, "a.wane")["day"], 3.0);
     done(folder, "power-cut a.wane");
     assert!(done(folder, "probe a.wane --requests 200").contains("p99.9"));
-    done(folder, "create new.wane --preset tiny");
+    done(folder, "create new.wane --preset tiny --empty");
     let told = done(folder, "probe new.wane --requests 1 --set workload.read-share=1");
     assert!(told.contains("1 request of") && told.contains("without data, which need no flash"), "{told}");
     std::fs::write(folder.join("long.txt"), "A\n".repeat(4096)).unwrap();
@@ -264,7 +264,7 @@ fn sectors_that_wear_took_are_told_and_zeros() {
 fn its_health_is_told_as_smartctl_and_log_pages_do() {
     let place = tempfile::tempdir().unwrap();
     let folder = place.path();
-    done(folder, "create a.wane --preset tiny --until drive-writes=5");
+    done(folder, "create a.wane --preset tiny --empty --until drive-writes=5");
     done(folder, "wait a.wane --days 30");
     let before = std::fs::read(folder.join("a.wane/drive.json")).unwrap();
     let facts = facts(folder, "a.wane");
@@ -325,7 +325,7 @@ fn what_is_wrong_is_one_sentence_and_the_drive_is_as_it_was() {
         ("show empty", "empty is not a drive: it has no drive.json"),
         (
             "age a.wane --until tomorrow",
-            "drive-writes=NUMBER, wear=SHARE such as wear='75 %', end-of-life, drive-writes-left=NUMBER and",
+            "drive-writes=NUMBER, wear=SHARE such as wear='75 %', years=NUMBER, days=NUMBER, end-of-life,",
         ),
         ("age a.wane --until drive-writes=-3", "drive-writes is a number above 0 and up to 1e9"),
         ("age a.wane --until days-left=1", "give time.drive-writes-per-day"),
@@ -396,7 +396,7 @@ fn faults_on_purpose_are_told_from_others_and_blocks_leave_service() {
     let place = tempfile::tempdir().unwrap();
     let folder = place.path();
     std::fs::write(folder.join("data.bin"), vec![0x5a; 1 << 20]).unwrap();
-    done(folder, "create a.wane --preset tiny --set drive.spare-factor=0.3");
+    done(folder, "create a.wane --preset tiny --empty --set drive.spare-factor=0.3");
     done(folder, "write a.wane data.bin --at 1MiB");
     done(folder, "age a.wane --until drive-writes=2 --trim-after");
     assert_eq!(facts(folder, "a.wane")["capacity"]["bytes_mapped"], 1 << 20, "aging alone left nothing");
@@ -472,7 +472,7 @@ fn what_a_command_did_is_durable_without_a_capacitor() {
             "--set ftl.recovery={recovery} --set drive.spare-factor=0.3 --set drive.power-loss-protection=false"
         );
         let name = format!("{recovery}.wane");
-        done(folder, &format!("create {name} --preset tiny {keys}"));
+        done(folder, &format!("create {name} --preset tiny --empty {keys}"));
         done(folder, &format!("write {name} data.bin --at 8MiB"));
         done(folder, &format!("trim {name} --at 8MiB --length 4KiB"));
         done(folder, &format!("inject {name} --fault medium-error --at 8196KiB --length 4KiB"));

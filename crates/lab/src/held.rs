@@ -116,6 +116,9 @@ pub enum KeptError {
         "no block of the drive ever retires (drive.endurance, ftl.retire), so its wear has no limit; age it by drive-writes"
     )]
     Unrated,
+    /// It died before it was new.
+    #[error("the drive died while it was preconditioned ({}); [precondition] says how much is written", .0.name())]
+    DiedNew(EndCause),
     /// Days are asked for without a calendar.
     #[error("a drive whose days are to be counted needs a pace; give time.drive-writes-per-day")]
     NoPace,
@@ -478,6 +481,15 @@ impl Held {
         let reached = self.age_to(target, stop, each);
         self.written_trimmed = self.run.end_aging();
         reached
+    }
+
+    /// Drive writes a day, by its calendar or its trace's times; `None` without a pace. Opens its workload.
+    ///
+    /// # Errors
+    /// The workload cannot be opened.
+    pub fn drive_writes_per_day(&mut self, stop: &Arc<AtomicBool>) -> Result<Option<f64>, KeptError> {
+        self.open_workload(stop)?;
+        Ok(self.per_day)
     }
 
     /// Notes on the requests of its workload so far, in sentences, such as what of a trace the drive serves otherwise.

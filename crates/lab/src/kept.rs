@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use wane_archive::Archive;
+use wane_archive::{Archive, ArchiveError};
 use wane_ftl::{Fate, Recovery};
 use wane_results::RunResult;
 use wane_scenario::{Scenario, ScenarioError, Sources};
@@ -44,6 +44,36 @@ impl Kept {
         manifest.history.push(format!("created of {}", scenario.name));
         let folder = DriveFolder::create(path, manifest, |writer| held.archive(writer as &mut dyn Archive))?;
         Ok(Self { folder, held })
+    }
+
+    /// Creates a new drive at `path` and preconditions it as a run is. It appears whole, or not at all.
+    ///
+    /// # Errors
+    /// As of [`Kept::create`]; the user stopped it, or the drive died.
+    pub fn create_preconditioned(path: &Path, scenario: &Scenario, watch: &mut Watch<'_>) -> Result<Self, KeptError> {
+        let mut held = Held::new(scenario, PolicyOverrides::default())?;
+        held.open_workload(watch.stop)?;
+        let mut manifest = Manifest::new(scenario.to_toml());
+        manifest.history.push(format!("created of {}, and preconditioned as for a run", scenario.name));
+        let mut failed = None;
+        let folder = DriveFolder::create(path, manifest, |writer| {
+            let preconditioned = held.precondition(watch).and_then(|()| match held.cause() {
+                Some(cause) => Err(KeptError::DiedNew(cause)),
+                None if watch.is_stopped() => Err(KeptError::Interrupted),
+                None => Ok(()),
+            });
+            match preconditioned {
+                Ok(()) => held.archive(writer as &mut dyn Archive),
+                Err(error) => {
+                    failed = Some(error);
+                    Err(ArchiveError::Unsaved("it was not preconditioned".to_owned()))
+                }
+            }
+        });
+        match failed {
+            Some(error) => Err(error),
+            None => Ok(Self { folder: folder?, held }),
+        }
     }
 
     /// Opens the drive at `path`. Everything is read and verified.

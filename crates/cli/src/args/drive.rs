@@ -106,7 +106,7 @@ pub(crate) struct CreateArguments {
     #[arg(long, value_name = "TARGET", value_parser = target)]
     pub(crate) until: Option<Target>,
     /// Print the memory and the time that it takes, and do nothing
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     pub(crate) dry_run: bool,
     /// Print as JSON
     #[arg(long)]
@@ -121,11 +121,11 @@ pub(crate) struct AgeArguments {
     /// The drive's folder
     pub(crate) drive: PathBuf,
     /// Age to reach: `drive-writes=200` since it was new, `wear='75 %'` of its rated erases, `years=3` or `days=90` at the pace of
-    /// time.drive-writes-per-day or of its trace, `end-of-life`, or a distance before it, `drive-writes-left=1` or `days-left=1`
+    /// time.drive-writes-per-day, `end-of-life`, or a distance before it, `drive-writes-left=1` or `days-left=1`
     #[arg(long, value_name = "TARGET", value_parser = target)]
     pub(crate) until: Target,
     /// Print the memory and the time that it takes, and do nothing
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     pub(crate) dry_run: bool,
     /// Workload that ages it from now on: the name of a pattern or stand-in, a scenario file, whose [workload] is used, or a trace, which
     /// is looped. By default the last workload goes on where it stopped

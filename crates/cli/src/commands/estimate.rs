@@ -134,11 +134,11 @@ pub(super) fn of_kept(scenario: &Scenario, target: Option<Target>, made: f64, us
     let mut until = Until::default();
     let share = match target {
         None => {
-            until.drive_writes = Some(0.0);
+            until.drive_writes = Some(0.01);
             1.0
         }
         Some(Target::DriveWrites(writes)) => {
-            until.drive_writes = Some((writes - made).max(0.0));
+            until.drive_writes = Some((writes - made).max(0.01));
             1.0
         }
         Some(Target::Days(days)) => {

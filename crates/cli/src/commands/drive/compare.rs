@@ -17,6 +17,11 @@ use crate::{DONE, INTERRUPTED};
 pub(super) fn compare(arguments: &CompareArguments) -> Result<i32, Failure> {
     let others = Others::of(arguments.force);
     if let Some(out) = &arguments.out {
+        let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        if folder.join(super::list::MANIFEST).is_file() {
+            let out = excerpt_path(out);
+            return Err(Failure::wrong(format!("--out {out}: lies in a drive's folder; name another place")));
+        }
         check_writable(out, others)?;
     }
     let stop = stop_flag();
@@ -54,9 +59,10 @@ pub(super) fn compare(arguments: &CompareArguments) -> Result<i32, Failure> {
     }
     lines.extend(served(&results));
     print(&columns(&lines))?;
-    let mut warnings: Vec<&String> = results.iter().flat_map(|result| &result.summary.warnings).collect();
-    warnings.dedup();
-    warnings.iter().for_each(|warning| tell(&format!("warning: {warning}")));
+    for (path, result) in arguments.drives.iter().zip(&results) {
+        let name = excerpt_path(path);
+        result.summary.warnings.iter().for_each(|warning| tell(&format!("warning: {name}: {warning}")));
+    }
     if let Some(out) = &arguments.out {
         print(&format!("{}\n", out.display()))?;
     }

@@ -18,8 +18,9 @@ use wane_ftl::policies::Mode;
 use wane_lab::kept::{Aged, Kept, KeptError, Reached, Target, WrittenBytes};
 use wane_lab::progress::Stopwatch;
 use wane_lab::run::{Step, Watch};
-use wane_scenario::{Pattern, Scenario, Sources, endless, folder_of, over_provisioning_of};
-use wane_units::{excerpt, excerpt_path};
+use wane_lab::session::reserve_in_words;
+use wane_scenario::{Pattern, Scenario, Sources, endless, folder_of};
+use wane_units::excerpt_path;
 use wane_workload::lsm::Operations;
 use wane_workload::standin;
 
@@ -62,9 +63,6 @@ impl From<KeptError> for Failure {
     }
 }
 
-/// Factor by which the reserve must raise over-provisioning to be reported.
-const RESERVE_TOLD: f64 = 1.25;
-
 /// After this time of aging the drive is saved on the way.
 const SAVE_EVERY: Duration = Duration::from_secs(120);
 
@@ -100,8 +98,8 @@ fn create(arguments: &CreateArguments) -> Result<i32, Failure> {
     if arguments.workload.is_some() {
         scenario = reworked(&scenario, arguments.workload.as_deref(), &[], UNCOUNTED, false)?;
     }
-    if let Some(size) = &arguments.capacity {
-        tell_reserve(&scenario, size);
+    if let Some(told) = reserve_in_words(&scenario) {
+        tell(&format!("wane: {told}"));
     }
     // Keys that have an effect only with a clock may get one from `drive probe`.
     let of_clock = |told: &str| told.starts_with("time.") || told.starts_with("drive.timing ");
@@ -109,22 +107,14 @@ fn create(arguments: &CreateArguments) -> Result<i32, Failure> {
         tell(&format!("wane: {told}"));
     }
     if arguments.dry_run {
-        let mut asked = scenario;
-        if arguments.empty {
-            asked.precondition = unwritten();
-        }
-        print(&super::estimate::of_kept(&asked, arguments.until, 0.0, 0.0))?;
-        return Ok(DONE);
+        return foretold(scenario, arguments);
     }
     let stop = stop_flag();
-    let mut kept = Kept::create(&arguments.drive, &scenario, &stop)?;
-    if !arguments.empty
-        && let Err(failure) = precondition(&mut kept, arguments, &stop)
-    {
-        drop(kept);
-        let _ = std::fs::remove_dir_all(&arguments.drive);
-        return Err(failure);
-    }
+    let mut kept = if arguments.empty {
+        Kept::create(&arguments.drive, &scenario, &stop)?
+    } else {
+        preconditioned(&scenario, arguments, &stop)?
+    };
     match arguments.until {
         Some(target) => {
             let how = Aging {
@@ -149,39 +139,33 @@ fn create(arguments: &CreateArguments) -> Result<i32, Failure> {
     }
 }
 
-/// Preconditions a new drive as a run is, and saves it.
-fn precondition(kept: &mut Kept, arguments: &CreateArguments, stop: &Arc<AtomicBool>) -> Result<(), Failure> {
-    let mut progress = Progress::new(&excerpt_path(&arguments.drive), arguments.quiet);
-    let preconditioned = kept.precondition(&mut Watch { step: &mut |step: &Step| progress.step(step), stop });
-    progress.finish();
-    preconditioned?;
-    let path = excerpt_path(&arguments.drive);
-    if let Some(cause) = kept.cause() {
-        let hint = "[precondition] says how much is written, and --empty leaves it out";
-        return Err(Failure::wrong(format!(
-            "{path}: the drive died while it was preconditioned ({}); {hint}",
-            cause.name()
-        )));
+/// Memory and time that making a drive takes; nothing is made.
+fn foretold(mut scenario: Scenario, arguments: &CreateArguments) -> Result<i32, Failure> {
+    if arguments.drive.symlink_metadata().is_ok() {
+        let path = excerpt_path(&arguments.drive);
+        return Err(Failure::wrong(format!("{path} is there already; give another name, or remove it")));
     }
-    if stop.load(Ordering::Relaxed) {
-        let hint = "nothing is left of the drive; --empty makes one at once";
-        return Err(Failure::Interrupted(format!("{path}: stopped while it was preconditioned; {hint}")));
+    if arguments.empty {
+        scenario.precondition = unwritten();
     }
-    Ok(kept.save("preconditioned as for a run".to_owned())?)
+    print(&super::estimate::of_kept(&scenario, arguments.until, 0.0, 0.0))?;
+    Ok(DONE)
 }
 
-/// Warns if the reserve of blocks, made for a large drive, is a large part of a small drive's flash.
-fn tell_reserve(scenario: &Scenario, size: &str) {
-    let (all, beside) = (scenario.device.over_provisioning(), over_provisioning_of(scenario.device.spare_factor));
-    if all > RESERVE_TOLD * beside {
-        tell(&format!(
-            "wane: --capacity {}: with the blocks that garbage collection reserves, over-provisioning is {:.0} % and not {:.0} %; \
-             a larger capacity, or --scale auto, is nearer to the preset",
-            excerpt(size),
-            100.0 * all,
-            100.0 * beside
-        ));
-    }
+/// Makes a drive that is preconditioned as a run is.
+fn preconditioned(scenario: &Scenario, arguments: &CreateArguments, stop: &Arc<AtomicBool>) -> Result<Kept, Failure> {
+    let path = excerpt_path(&arguments.drive);
+    let mut progress = Progress::new(&path, arguments.quiet);
+    let watch = &mut Watch { step: &mut |step: &Step| progress.step(step), stop };
+    let made = Kept::create_preconditioned(&arguments.drive, scenario, watch);
+    progress.finish();
+    made.map_err(|error| match error {
+        KeptError::Interrupted => Failure::Interrupted(format!(
+            "{path}: stopped while it was preconditioned; nothing is left of the drive, and --empty makes one at once"
+        )),
+        KeptError::DiedNew(_) => Failure::wrong(format!("{path}: {error}, and --empty leaves it out")),
+        error => error.into(),
+    })
 }
 
 /// Returns the drive's scenario, with another workload if one is given.
@@ -256,6 +240,11 @@ fn age(arguments: &AgeArguments) -> Result<i32, Failure> {
         let mut asked = kept.scenario().clone();
         asked.precondition = unwritten();
         let used = kept.drive().life_used().unwrap_or(0.0);
+        if matches!(arguments.until, Target::Days(_) | Target::DaysLeft(_))
+            && kept.drive_writes_per_day(&stop)?.is_none()
+        {
+            return Err(KeptError::NoPace.into());
+        }
         print(&super::estimate::of_kept(&asked, Some(arguments.until), kept.drive_writes(), used))?;
         return Ok(DONE);
     }
