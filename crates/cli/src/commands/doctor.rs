@@ -6,15 +6,15 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use wane_smart::doctor::{Judgement, judge};
+use wane_smart::doctor::{DoctorError, Judgement, judge};
 use wane_smart::{Reading, latest_first, read_named};
 use wane_units::{Bytes, excerpt, excerpt_path};
 
-use crate::DONE;
 use crate::args::doctor::{DoctorArguments, Form, NameBy};
 use crate::output::{
-    DOCTOR_MARK, Failure, Others, check_writable, columns, escaped, pretty, print, print_json, write_text,
+    DOCTOR_MARK, Failure, Others, check_writable, columns, escaped, pretty, print, print_json, tell, write_text,
 };
+use crate::{DIFFERS, DONE};
 
 /// Most bytes of an input: some 5,000 dumps of smartctl's text.
 const INPUT_BYTES_MAX: u64 = 64 << 20;
@@ -27,12 +27,20 @@ pub(crate) fn doctor(arguments: &DoctorArguments) -> Result<i32, Failure> {
         return Err(Failure::wrong("stdin is given twice, but can be read only once"));
     }
     let mut drives = Drives { by: arguments.name_by, drives: Vec::new() };
+    let mut refused = Vec::new();
     for file in &arguments.files {
-        drives.add(file, latest_first(readings_of(file)?));
+        match readings_of(file) {
+            Ok(readings) => drives.add(file, latest_first(readings)),
+            Err(failure) => refused.push(failure),
+        }
     }
     let drives = drives.drives;
     if drives.len() > 1 {
-        return several(drives, arguments);
+        return several(drives, arguments, &refused);
+    }
+    // One drive's history is judged whole, or not at all.
+    if let Some(failure) = refused.into_iter().next() {
+        return Err(failure);
     }
     let readings = drives.into_iter().flat_map(|drive| drive.readings).collect();
     let judgement = judge(readings).map_err(Failure::wrong)?;
@@ -78,6 +86,14 @@ struct OfDrive {
     readings: Vec<Reading>,
 }
 
+/// Whether a serial number was taken out: nothing, one sign again and again, or a word for it.
+fn is_blank(serial: &str) -> bool {
+    let serial = serial.trim();
+    let first = serial.chars().next();
+    serial.chars().all(|sign| Some(sign) == first || !sign.is_alphanumeric())
+        || ["redact", "remove", "hidden", "serial"].iter().any(|word| serial.to_lowercase().contains(word))
+}
+
 /// Records by drive, in the order in which drives came.
 struct Drives {
     by: NameBy,
@@ -90,13 +106,18 @@ impl Drives {
         let name = excerpt_path(file);
         let mut last = None;
         for reading in readings {
-            let key = match self.by {
-                NameBy::File => Some(name.clone()),
-                NameBy::Serial => [&reading.serial, &reading.device, &reading.model]
-                    .into_iter()
-                    .find_map(|name| name.as_deref())
-                    // smartd writes underscores for signs.
-                    .map(|name| name.trim().replace(|letter: char| !letter.is_alphanumeric(), "_").to_lowercase()),
+            let plain = |name: &str| {
+                // smartd writes underscores for signs.
+                name.trim().replace(|letter: char| !letter.is_alphanumeric(), "_").to_lowercase()
+            };
+            let serial = reading.serial.as_deref().filter(|serial| !is_blank(serial));
+            let other = reading.device.as_deref().or(reading.model.as_deref());
+            let key = match (self.by, serial, other) {
+                (NameBy::File, ..) => Some(name.clone()),
+                (NameBy::Serial, Some(serial), _) => Some(plain(serial)),
+                // Machines have devices, and drives models, of the same name.
+                (NameBy::Serial, None, Some(other)) => Some(format!("{} {name}", plain(other))),
+                (NameBy::Serial, None, None) => None,
             };
             let found = match &key {
                 None => last.or_else(|| self.drives.len().checked_sub(1)),
@@ -116,8 +137,9 @@ impl Drives {
     }
 }
 
-/// Several drives: a line for each, the worst first.
-fn several(drives: Vec<OfDrive>, arguments: &DoctorArguments) -> Result<i32, Failure> {
+/// Several drives: a line for each, the worst first, and a sentence for each file that is refused.
+fn several(drives: Vec<OfDrive>, arguments: &DoctorArguments, refused: &[Failure]) -> Result<i32, Failure> {
+    let ended = if refused.is_empty() { DONE } else { DIFFERS };
     let form = if arguments.json { Form::Json } else { arguments.format };
     if arguments.watch.is_some() || matches!(form, Form::Prometheus | Form::Ceph) {
         let what = if arguments.watch.is_some() { "--watch" } else { "this --format" };
@@ -128,7 +150,13 @@ fn several(drives: Vec<OfDrive>, arguments: &DoctorArguments) -> Result<i32, Fai
     }
     let mut judged = Vec::new();
     for OfDrive { file, readings, .. } in drives {
-        judged.push((judge(readings).map_err(|error| Failure::wrong(format!("{file}: {error}")))?, file));
+        let judgement = judge(readings).map_err(|error| match error {
+            DoctorError::TwoDrives { .. } => Failure::wrong(format!(
+                "{file}: {error}; they have one serial number: --name-by file takes each file for a drive"
+            )),
+            error => Failure::wrong(format!("{file}: {error}")),
+        });
+        judged.push((judgement?, file));
     }
     // Of equal verdicts the one with more bad findings comes first.
     let rank = |judgement: &Judgement| {
@@ -138,8 +166,9 @@ fn several(drives: Vec<OfDrive>, arguments: &DoctorArguments) -> Result<i32, Fai
     judged.sort_by_key(|(judgement, _)| rank(judgement));
     if form == Form::Json {
         let told = |(judgement, file): &(Judgement, String)| json!({ "file": file, "judgement": judgement });
-        print_json(&json!({ "drives": judged.iter().map(told).collect::<Vec<_>>() }))?;
-        return Ok(DONE);
+        let refused: Vec<String> = refused.iter().map(ToString::to_string).collect();
+        print_json(&json!({ "drives": judged.iter().map(told).collect::<Vec<_>>(), "refused": refused }))?;
+        return Ok(ended);
     }
     let by_file = arguments.name_by == NameBy::File;
     let line = |(judgement, file): &(Judgement, String)| {
@@ -156,7 +185,8 @@ fn several(drives: Vec<OfDrive>, arguments: &DoctorArguments) -> Result<i32, Fai
     };
     let lines: Vec<Vec<String>> = judged.iter().map(line).collect();
     print(&columns(&lines))?;
-    Ok(DONE)
+    refused.iter().for_each(|failure| tell(&format!("wane: {failure}")));
+    Ok(ended)
 }
 
 /// Locks a file's folder until the returned value is dropped. The file itself is replaced, so a lock on it would not hold.
