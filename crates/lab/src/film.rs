@@ -18,7 +18,7 @@ use crate::run::{Budget, Progress, Run, Watch};
 pub const PAGES_MAX: u64 = 1 << 16;
 
 /// Units written between two looks at whether preconditioning is over.
-const PRECONDITION_UNITS: u64 = 1 << 12;
+const PRECONDITION_UNITS: u64 = 16;
 
 /// What a page holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub struct Victim {
     pub block: u32,
     /// Its valid pages.
     pub valid: u32,
-    /// Number of closed blocks with fewer valid pages, and of all closed blocks.
+    /// Number of closed blocks with fewer valid pages, and of all closed blocks: of its die, where each die collects for itself.
     pub fewer: u32,
     /// See `fewer`.
     pub closed: u32,
@@ -140,7 +140,7 @@ pub fn film(
             }
         }
         let now = look(run.drive(), Some(&seen));
-        film.frames.push(frame(&begin, &seen, &now, victims));
+        film.frames.push(frame(u64::from(run.drive().unit_bytes()), &begin, &seen, &now, victims));
         seen = now;
     }
     Ok(film)
@@ -178,7 +178,7 @@ fn look(drive: &Drive, before: Option<&Seen>) -> Seen {
     Seen { pages, blocks, counters: *drive.counters() }
 }
 
-fn frame(begin: &Counters, before: &Seen, now: &Seen, victims: Vec<Victim>) -> Frame {
+fn frame(unit_bytes: u64, begin: &Counters, before: &Seen, now: &Seen, victims: Vec<Victim>) -> Frame {
     let (since, step) = (now.counters - *begin, now.counters - before.counters);
     let pages = before.pages.iter().zip(&now.pages).enumerate().filter(|(_, (was, is))| was != is);
     let blocks = before.blocks.iter().zip(&now.blocks).enumerate().filter(|(_, (was, is))| was != is);
@@ -186,7 +186,7 @@ fn frame(begin: &Counters, before: &Seen, now: &Seen, victims: Vec<Victim>) -> F
         written: since.host_units_written,
         written_now: step.host_units_written,
         moved_now: step.programmed_total() - step.programmed_host,
-        amplification: since.programmed_total() as f64 / since.host_units_written.max(1) as f64,
+        amplification: since.programmed_total() as f64 / since.host_units_filled(unit_bytes).max(1) as f64,
         free: now.blocks.iter().filter(|block| block.state == BlockState::Free).count() as u32,
         victims,
         pages: pages.map(|(number, (_, is))| (number as u32, *is)).collect(),
@@ -214,9 +214,15 @@ impl Before {
     fn collected(&self, drive: &Drive) -> Vec<Victim> {
         let now = drive.superblock_erase_counts();
         let since = *drive.counters() - self.counters;
-        let closed = || self.blocks.iter().filter(|block| block.0 == BlockState::Closed);
         let mut victims = Vec::new();
         for (number, (state, valid, erases, closed_at)) in self.blocks.iter().enumerate() {
+            // A die collects its own blocks.
+            let domain = drive.layout().domain(SuperblockId(number as u32));
+            let closed = || {
+                let blocks = self.blocks.iter().zip(drive.layout().superblocks());
+                let own = blocks.filter(|(_, block)| drive.layout().domain(*block) == domain).map(|(block, _)| block);
+                own.filter(|block| block.0 == BlockState::Closed)
+            };
             if *state != BlockState::Closed || now[number] == *erases {
                 continue;
             }

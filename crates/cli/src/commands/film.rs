@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use toml::Value;
+use wane_ftl::policies::victim::VICTIM_POLICIES;
+use wane_ftl::policies::{Entry, find};
 use wane_lab::build;
 use wane_lab::film::{Film, Frame, PAGES_MAX, Victim, film};
 use wane_lab::run::Run;
@@ -47,9 +49,13 @@ fn page(scenario: &Scenario, film: &Film) -> FilmPage {
     FilmPage {
         title: format!("Garbage collection, a step at a time: {}", scenario.name),
         lead: format!(
-            "A drive of {blocks} blocks with {} pages each, after preconditioning. Its policy {policy} chooses which block is collected: \
-             the valid pages of that block are moved, then it is erased. Up to {WRITES} pages are written by the host in a step.",
-            film.pages_per_block
+            "A drive of {blocks} blocks with {} pages each, after preconditioning. A flash page is written once, and erased with its block: what the \
+             host writes again is written elsewhere, and the old version becomes invalid. Full blocks are closed. When fewer than {} blocks would \
+             be free, a closed block is collected, the victim: its valid pages are moved, then it is erased. The policy {policy} chooses it: {}. \
+             Up to {WRITES} pages are written by the host in a step.",
+            film.pages_per_block,
+            scenario.device.gc_reserve,
+            find(VICTIM_POLICIES, policy).map(Entry::summary).unwrap_or_default(),
         ),
         begin: "The host has not written yet. Move the slider, or go to the next victim.".to_owned(),
         units: film.pages_per_block,
@@ -79,7 +85,7 @@ fn told(frame: &Frame, per_block: u32, policy: &str) -> String {
     };
     if frame.victims.is_empty() {
         return format!(
-            "{wrote} The versions that they replace become invalid. {} blocks are free, so nothing is collected.",
+            "{wrote} The versions that they replace become invalid. No block is collected: {} are free.",
             frame.free
         );
     }
