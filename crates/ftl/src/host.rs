@@ -350,7 +350,7 @@ impl<M: Media> Ftl<M> {
         Ok(())
     }
 
-    /// Reads units that the host will write only in part, so that they can be written whole, and counts them. A unit that holds nothing
+    /// Reads units that the host will write only in part, so that they can be written whole. A unit that holds nothing
     /// touches no flash.
     ///
     /// # Errors
@@ -361,16 +361,22 @@ impl<M: Media> Ftl<M> {
         self.check_range(units)?;
         let unmapped = self.counters.host_units_read_unmapped;
         self.read_units(units);
+        let empty = self.counters.host_units_read_unmapped - unmapped;
+        self.counters.units_read_to_modify += units.len() as u64 - empty;
         // The host asked for none of them.
         self.counters.host_units_read_unmapped = unmapped;
-        self.counters.units_written_in_part += units.len() as u64;
         Ok(())
     }
 
-    /// Counts bytes of units written and read that the host neither wrote nor asked for.
-    pub fn count_bytes_around(&mut self, written: u64, read: u64) {
-        self.counters.bytes_written_around += written;
-        self.counters.bytes_read_around += read;
+    /// Counts units that the host wrote in part, and the bytes of them that it did not write.
+    pub fn count_written_in_part(&mut self, units: u64, bytes_around: u64) {
+        self.counters.units_written_in_part += units;
+        self.counters.bytes_written_around += bytes_around;
+    }
+
+    /// Counts bytes of units read that the host did not ask for.
+    pub fn count_read_around(&mut self, bytes: u64) {
+        self.counters.bytes_read_around += bytes;
     }
 
     fn read_units(&mut self, units: &[u32]) {

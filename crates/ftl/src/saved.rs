@@ -130,7 +130,7 @@ impl<M: Media<Tag = ()>> Ftl<M> {
         archive.field("host.stream", &mut self.host_stream)?;
         archive.field("host.read-recovery", &mut self.read_recovery)?;
         archive.field("host.lost", &mut self.lost)?;
-        archive.grown_by(3, "counters", &mut self.counters)?;
+        archive.grown_by(4, "counters", &mut self.counters)?;
         archive.field("leveling", &mut self.leveling)?;
         archive.field("work", &mut self.work)?;
         archive.field("pressed", &mut self.pressed)?;

@@ -211,17 +211,18 @@ impl<'a> Forward<'a> {
     fn simulate(&mut self, run: &mut Run, watch: &mut Watch<'_>) -> Result<(Option<Period>, Progress), ForwardError> {
         let (counted, before) = (run.counted(), run.drive().superblock_erase_counts().to_vec());
         let units = (self.period as u64).min(Self::units_left(run));
-        let progress = run.advance(Budget::units(units), watch)?;
+        let progress = advance_filled(run, units, watch)?;
         // A prediction that wore blocks out may let the drive die in the period after it.
         if let Some((drive_writes, true)) = self.predicted_last.take().filter(|_| run.has_died()) {
             self.died_within = Some(drive_writes);
         }
         let since: Counters = run.counted() - counted;
-        if since.host_units_written == 0 {
+        let filled = since.host_units_filled(u64::from(run.drive().unit_bytes()));
+        if filled == 0 {
             return Ok((None, progress));
         }
-        let span = since.host_units_written as f64 / self.period;
-        let write_amplification = since.programmed_total() as f64 / since.host_units_written as f64;
+        let span = filled as f64 / self.period;
+        let write_amplification = since.programmed_total() as f64 / filled as f64;
         self.by_wear_leveling = since.erases_wear_leveling as f64 / since.erases_total().max(1) as f64;
         let after = run.drive().superblock_erase_counts().to_vec();
         let period = Period { from: self.at, span, before, after, write_amplification };
@@ -367,7 +368,7 @@ impl<'a> Forward<'a> {
     fn told(mut self, run: &Run) -> FastForwarded {
         let of_drive = |units: u64| units as f64 / f64::from(run.drive().logical_initial());
         let (counted, predicted) = (run.counted(), run.predicted());
-        let simulated = counted.host_units_written;
+        let simulated = counted.host_units_filled(u64::from(run.drive().unit_bytes()));
         self.told.drive_writes_simulated = of_drive(simulated);
         self.told.drive_writes_predicted = of_drive(predicted);
         self.told.blocks_erased_simulated = counted.erases_total();
@@ -375,6 +376,17 @@ impl<'a> Forward<'a> {
         let paid = 1.0 + self.told.pages_programmed_in_vain as f64 / counted.programmed_total().max(1) as f64;
         self.told.factor_reached = (simulated + predicted) as f64 / (simulated as f64 * paid).max(1.0);
         self.told
+    }
+}
+
+/// Advances until the bytes that the host wrote would fill `units` units more. Where it writes pages in part, it takes more pages.
+fn advance_filled(run: &mut Run, units: u64, watch: &mut Watch<'_>) -> Result<Progress, SourceError> {
+    let until = run.written() + units;
+    loop {
+        let progress = run.advance(Budget::units(until - run.written()), watch)?;
+        if progress == Progress::Over || run.written() >= until || watch.is_stopped() {
+            return Ok(progress);
+        }
     }
 }
 

@@ -127,10 +127,15 @@ struct Lived {
     predicted: u64,
 }
 
+/// Whole units that the host's written bytes would fill, since the drive was new.
+fn filled(drive: &Drive) -> u64 {
+    drive.counters().host_units_filled(u64::from(drive.unit_bytes()))
+}
+
 impl Lived {
     /// The standing of a drive with this life.
     fn standing(self, drive: &Drive) -> Standing {
-        let (counts, written) = (drive.erase_counts(), drive.counters().host_units_written - self.at_start);
+        let (counts, written) = (drive.erase_counts(), filled(drive) - self.at_start);
         Standing {
             drive_writes: (written + self.predicted) as f64 / f64::from(drive.logical_initial()),
             erase_count_mean: counts.iter().map(|count| f64::from(*count)).sum::<f64>() / counts.len() as f64,
@@ -222,7 +227,7 @@ impl Observer {
     /// Notes that counting starts.
     pub(crate) fn start(&mut self, drive: &mut Drive) {
         if self.spec.only_wears {
-            self.life.at_start = drive.counters().host_units_written;
+            self.life.at_start = filled(drive);
             return;
         }
         drive.keep_detail(true);
@@ -233,7 +238,7 @@ impl Observer {
             drive.set_past(|_| (least + (most - least) * stream.unit(), reads));
         }
         self.errors_at_start = errors(drive);
-        self.life.at_start = drive.counters().host_units_written;
+        self.life.at_start = filled(drive);
         if self.times_the_run()
             && let Some(spec) = &self.spec.clock
         {

@@ -10,10 +10,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use wane_ftl::{EndOfLife, Outcome};
 use wane_ssd::Drive;
 use wane_units::Lpn;
-use wane_workload::{Batch, Op, Part, Progress as Drawn, SourceError};
+use wane_workload::{Batch, Op, Progress as Drawn, SourceError};
 
 mod forward;
 mod kept;
+mod parts;
 mod plan;
 mod record;
 
@@ -70,7 +71,7 @@ pub struct Watch<'a> {
 
 impl Watch<'_> {
     /// Whether the run is to end.
-    fn is_stopped(&self) -> bool {
+    pub(crate) fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 }
@@ -700,7 +701,7 @@ impl Run {
         match batch.op {
             Op::Read => {
                 if !batch.parts.is_empty() {
-                    self.drive.count_bytes_around(0, batch.bytes_around());
+                    self.drive.count_read_around(batch.bytes_around());
                 }
                 let missing = self.host.find(&mut batch.pages);
                 self.drive.read_batch(Lpn::slice(&batch.pages)).expect(EXPORTED);
@@ -721,29 +722,6 @@ impl Run {
             }
         }
         Ok(())
-    }
-
-    /// Serves a write of which some pages are written in part. The drive reads what they held first.
-    #[inline(never)]
-    fn write_parts(
-        &mut self,
-        batch: &Batch,
-        done: &mut usize,
-        budget: &mut Budget,
-        stop: &AtomicBool,
-    ) -> Result<(), Stop> {
-        let parts = batch.parts_present();
-        if *done == 0 && budget.units > 0 {
-            let mut pages: Vec<u32> = parts.iter().map(|part| batch.pages[part.index as usize]).collect();
-            self.host.find(&mut pages);
-            self.drive.read_to_modify(Lpn::slice(&pages)).expect("the workload asks for what the drive exports");
-        }
-        let from = *done;
-        let served = self.write(&batch.pages, done, budget, stop);
-        let is_written = |part: &&Part| (from..*done).contains(&(part.index as usize));
-        let around = parts.iter().filter(is_written).map(|part| u64::from(part.around)).sum();
-        self.drive.count_bytes_around(around, 0);
-        served
     }
 
     /// Takes the pages out of a trim that it must leave alone.

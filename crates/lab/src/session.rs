@@ -20,7 +20,7 @@ use wane_results::{
     Inputs, LatencyOf, Life, Member, Origin, PagesProgrammed, ResultError, RunResult, Scaled, Summary,
     SummaryWriteAmplification, Wear, Window, write_amplification,
 };
-use wane_scenario::{ChipSpec, Scenario};
+use wane_scenario::{ChipSpec, Scenario, over_provisioning_of};
 use wane_units::Bytes;
 
 /// The version in every result.
@@ -185,8 +185,9 @@ fn result(
     let counters = &finished.counters;
     let of_drive = |units: u64| units as f64 / f64::from(device.logical_units);
     let unit = device.unit.0;
-    let filled = counters.host_units_filled(unit);
-    let drive_writes = of_drive(filled + finished.predicted_units);
+    // Bytes, since a host may write parts of pages.
+    let written = counters.host_bytes_written(unit) as f64 / device.logical_bytes() as f64;
+    let drive_writes = written + of_drive(finished.predicted_units);
     let observed = finished.measured.as_ref();
     let (life, calendar) = life(scenario, finished, drive_writes);
     let summary = Summary {
@@ -199,7 +200,7 @@ fn result(
             pages_written: counters.host_units_written,
             page_bytes: unit,
             bytes_written: counters.host_bytes_written(unit),
-            drive_writes: of_drive(filled),
+            drive_writes: written,
             pages_read: counters.host_units_read,
             pages_read_unmapped: counters.host_units_read_unmapped,
             pages_trimmed: counters.host_units_trimmed,
@@ -371,6 +372,7 @@ fn warnings(scenario: &Scenario, finished: &Finished) -> Vec<String> {
     // What voids the figures comes first.
     warnings.splice(0..0, finished.measured.iter().flat_map(|measured| measured.notes.iter().cloned()));
     warnings.extend(scaled_in_words(scenario));
+    warnings.extend(reserve_in_words(scenario));
     warnings.extend(scenario.without_effect());
     warnings.extend(finished.notes.iter().cloned());
     warnings.extend(extrapolation(scenario, finished));
@@ -385,7 +387,26 @@ fn warnings(scenario: &Scenario, finished: &Finished) -> Vec<String> {
             finished.policy_refusals
         ));
     }
+    // A probe that serves the run's trace has the same to say.
+    let mut told = std::collections::BTreeSet::new();
+    warnings.retain(|warning| told.insert(warning.clone()));
     warnings
+}
+
+/// By what factor the reserve must raise over-provisioning to be told.
+const RESERVE_TOLD: f64 = 1.25;
+
+/// A sentence that the blocks that garbage collection reserves, made for a large drive, are a large part of a small drive's spare space.
+pub fn reserve_in_words(scenario: &Scenario) -> Option<String> {
+    let (all, beside) = (scenario.device.over_provisioning(), over_provisioning_of(scenario.device.spare_factor));
+    (all > RESERVE_TOLD * beside).then(|| {
+        format!(
+            "with the blocks that garbage collection reserves, over-provisioning is {:.0} % and not {:.0} %; a larger capacity, or --scale auto, is \
+             nearer to the preset",
+            100.0 * all,
+            100.0 * beside
+        )
+    })
 }
 
 /// A warning if writes smaller than a page took no time.

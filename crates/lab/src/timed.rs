@@ -54,27 +54,35 @@ pub(crate) struct Requests {
 #[derive(Clone, Copy, Debug, Default)]
 struct OpenLoop {
     requests: u64,
+    outstanding: u64,
+    /// Number of requests when one last came while none was outstanding: the drive had caught up.
+    caught_up: u64,
     from: u64,
     until: u64,
 }
 
-/// Least requests of an open loop, and least share of the time of their arrivals that the drive needs after the last one, for a warning
-/// that it does not keep up. A drive that keeps up needs the time of a few requests.
+/// Least requests of an open loop for a warning that the drive does not keep up.
 const OVERLOAD_REQUESTS: u64 = 1_000;
-const OVERLOAD_SHARE: f64 = 0.03;
+/// Least requests that are outstanding when the last one comes.
+const OVERLOAD_OUTSTANDING: u64 = 100;
 
 impl OpenLoop {
     fn came(&mut self, at: u64) {
         if self.requests == 0 {
             self.from = at;
         }
+        if self.outstanding == 0 {
+            self.caught_up = self.requests;
+        }
         (self.requests, self.until) = (self.requests + 1, at);
     }
 
-    /// What to say if the drive served requests more slowly than they came: the last of them was done at `done`.
+    /// What to say if requests came faster than the drive served them, so that it has not caught up since the first half of them: the last
+    /// was done at `done`. A burst that the drive works off is none.
     fn overload(self, done: u64) -> Option<String> {
         let (span, late) = ((self.until - self.from) as f64, done.saturating_sub(self.until) as f64);
-        if self.requests < OVERLOAD_REQUESTS || late <= OVERLOAD_SHARE * span {
+        let is_behind = self.outstanding >= OVERLOAD_OUTSTANDING && 2 * self.caught_up < self.requests;
+        if self.requests < OVERLOAD_REQUESTS || !is_behind {
             return None;
         }
         let rate = |nanos: f64| self.requests as f64 / seconds(nanos.max(1.0) as u64);
@@ -170,6 +178,7 @@ impl Requests {
             meter.record(completion);
             waiting.done(completion.token);
             operations.done(completion, meter);
+            open.outstanding = open.outstanding.saturating_sub(1);
         };
         match when {
             Next::At(at) if at > until_ns => {
@@ -178,8 +187,8 @@ impl Requests {
                 return false;
             }
             Next::At(at) => {
-                open.came(at);
                 drive.arrive_at(at, stop, each);
+                open.came(at);
             }
             Next::Below(depth) if until_ns < u64::MAX => {
                 if !drive.arrive_below_until(depth, until_ns, stop, each) {
@@ -203,12 +212,13 @@ impl Requests {
     /// Lets time run until the request `after` back is done, by `until_ns` at the latest. Returns false if it was not done by then.
     #[cold]
     fn wait_for(&mut self, drive: &mut Drive, after: u64, until_ns: u64, stop: &AtomicBool) -> bool {
-        let Self { meter, waiting, operations, .. } = self;
+        let Self { meter, waiting, operations, open, .. } = self;
         let Some(request) = waiting.of(after) else { return true };
         let each = &mut |completion: &Completion| {
             meter.record(completion);
             waiting.done(completion.token);
             operations.done(completion, meter);
+            open.outstanding = open.outstanding.saturating_sub(1);
         };
         drive.arrive_after(RequestId(request), until_ns, stop, each)
     }
@@ -225,6 +235,7 @@ impl Requests {
         let now = drive.clock().map_or(0, Clock::now_ns);
         let request = drive.commit(kind, batch.pages.len() as u64 * self.unit_bytes);
         self.operations.came(now);
+        self.open.outstanding += u64::from(request.is_some());
         self.waiting.submitted(request.map(|request| request.0));
     }
 

@@ -132,6 +132,7 @@ fn state(result: &RunResult) -> (Summary, Vec<BlockRow>) {
     (summary.latency_of, summary.latency_by_gc) = (None, None);
     // Reads from the controller's buffer and reads around a die depend on time.
     (summary.flash.reads_buffered, summary.flash.reads_around) = (0, 0);
+    summary.warnings.retain(|warning| !warning.starts_with(wane_results::OVERLOADED));
     summary.run = Default::default();
     summary.scenario = Default::default();
     (summary, result.blocks.clone())

@@ -645,7 +645,7 @@ mod tests {
         assert!(!told.contains('*') && told.matches("56.").count() == 2 && told.matches(" =").count() >= 2, "{told}");
         assert!(told.contains("= the best, within 1 %: one seed does not tell them apart"), "{told}");
         let told = table([&[56.3], &[55.2]], &["amplification"], None);
-        assert!(told.contains("55.20 *") && !told.contains('='), "{told}");
+        assert!(told.contains("55.2 *") && !told.contains('='), "{told}");
     }
 
     #[test]
@@ -733,6 +733,10 @@ mod tests {
         let of_length = |drive_writes: f64| {
             let mut runs: Vec<RunResult> = runs.iter().cloned().map(|run| timed(run, 3)).collect();
             runs[1].summary.end.at_drive_writes = drive_writes * runs[0].summary.end.at_drive_writes;
+            // Neither as many drive writes nor as many requests.
+            if drive_writes > 1.0 {
+                runs[1].windows.pop();
+            }
             for run in &mut runs {
                 run.summary.latency_of = run.latency_of();
             }

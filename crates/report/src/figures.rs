@@ -141,7 +141,7 @@ fn amplification(life: &Life<'_>) -> Figure {
     if top < most {
         caption.push_str(&format!(" The highest, {}, lies beyond the frame.", short(most)));
     }
-    let y = (Axis::rounded(0.0, top, 5), "flash pages per host page", "");
+    let y = (Axis::rounded(0.0, top, 5), "flash bytes per host byte", "");
     life.figure(("amplification", "Write amplification over the life"), &caption, y, &layers)
 }
 
@@ -210,7 +210,7 @@ fn amplification_caption(groups: &[Group<'_>]) -> String {
         // Of a run of less, the last drive write is the whole run.
         let is_longer = group.runs.iter().all(|run| run.summary.host.drive_writes > 1.0);
         let last = if is_longer { format!(", {last} in the last drive write") } else { String::new() };
-        return format!("{whole} flash pages per host page over the whole life{last}.");
+        return format!("{whole} flash bytes per host byte over the whole life{last}.");
     }
     format!("Over the whole life: {}.", each(groups, whole))
 }

@@ -389,7 +389,10 @@ mod tests {
         longer.summary.end.at_drive_writes = 2.0 * run("fixed", false, 1).summary.end.at_drive_writes;
         let table = [
             (vec![], "Nothing was run"),
-            (vec![run("fixed", false, 1)], "The drive lived for 39 drive writes"),
+            (
+                vec![run("fixed", false, 1)],
+                "The drive lived for 39 drive writes, until as many blocks had retired as it had to spare",
+            ),
             (vec![stopped.clone()], "Interrupted after 39 drive writes"),
             (
                 vec![run("fixed", false, 1), longer],
@@ -410,7 +413,10 @@ mod tests {
         let calendar = Calendar { drive_writes_per_day: 0.025, origin: CalendarOrigin::Trace };
         dated.summary.life = Some(Life::of(written, capacity, Some(calendar), true));
         let runs = [dated.clone()];
-        assert_eq!(headline(&groups(&runs)), "The drive lived for 4.27 years: 39 drive writes");
+        assert_eq!(
+            headline(&groups(&runs)),
+            "The drive lived for 4.27 years: 39 drive writes, until as many blocks had retired as it had to spare"
+        );
         let told = paragraphs(&groups(&runs)[0]).join(" ");
         for part in [
             "At the trace\u{2019}s own pace, 0.025 drive writes a day, that took 4.27 years",

@@ -13,7 +13,7 @@ use super::workload::Workload;
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[schemars(transform = in_field_order::<Self>)]
 pub struct Until {
-    /// Host pages written over the initial logical pages, since preconditioning or the start of the phase.
+    /// Bytes that the host wrote over the initial capacity, since preconditioning or the start of the phase.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1e9))]
     pub drive_writes: Option<f64>,

@@ -486,7 +486,7 @@ mod tests {
         let of = |gc: &str| {
             let text = format!(
                 "{LARGE}[ftl]\ngc = {gc}\nplacement = {{ policy = 'autostream-sfr', decay = 1_000_000 }}\n\
-                 capacity = {{ policy = 'variant', shrink = 'graceful', relocation-bound = '64 GiB', step = 8 }}\n[until]\nend-of-life = true\n"
+                 capacity = {{ policy = 'variant', shrink = 'graceful', keep = 'spare', relocation-bound = '64 GiB', step = 8 }}\n[until]\nend-of-life = true\n"
             );
             let whole = scenario(&text);
             let scaled = whole.scaled(Scale::Auto).unwrap();

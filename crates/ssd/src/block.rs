@@ -235,7 +235,7 @@ impl Drive {
         }
         let split = UnitSplit::new(range, self.front.unit);
         let around = split.ragged_ends().map(|end| self.bytes_around(end)).sum();
-        self.count_bytes_around(0, around);
+        self.count_read_around(around);
         self.status(range, &failed)
     }
 
@@ -288,9 +288,9 @@ impl Drive {
                 self.give_up(&handles[done..]);
             }
             if origin == Origin::Host {
-                let is_written = |(unit, _): &&(Lpn, u64)| units[..done].contains(unit);
-                let around = parts.iter().filter(is_written).map(|(_, bytes)| bytes).sum();
-                self.count_bytes_around(around, 0);
+                let written = parts.iter().filter(|(unit, _)| units[..done].contains(unit));
+                let (count, around) = written.fold((0, 0), |(count, sum), (_, bytes)| (count + 1, sum + bytes));
+                self.count_written_in_part(count, around);
             }
         }
         self.status(range, &failed)

@@ -504,9 +504,14 @@ impl Drive {
         over_either!(&mut self.firmware, ftl => ftl.read_to_modify(units))
     }
 
-    /// Counts bytes of units written and read that the host neither wrote nor asked for.
-    pub fn count_bytes_around(&mut self, written: u64, read: u64) {
-        over_either!(&mut self.firmware, ftl => ftl.count_bytes_around(written, read));
+    /// Counts units that the host wrote in part, and the bytes of them that it did not write.
+    pub fn count_written_in_part(&mut self, units: u64, bytes_around: u64) {
+        over_either!(&mut self.firmware, ftl => ftl.count_written_in_part(units, bytes_around));
+    }
+
+    /// Counts bytes of units read that the host did not ask for.
+    pub fn count_read_around(&mut self, bytes: u64) {
+        over_either!(&mut self.firmware, ftl => ftl.count_read_around(bytes));
     }
 
     /// The units that could not be read in the last read.

@@ -33,7 +33,7 @@ impl Drive {
             + counters.programmed_file_system
             + counters.programmed_scrub;
         let host_units_read = counters.host_units_read.saturating_sub(counters.host_units_read_unmapped);
-        let units_read = host_units_read + counters.units_written_in_part + relocated;
+        let units_read = host_units_read + counters.units_read_to_modify + relocated;
         let pages_read = units_read + counters.scrub_checks;
         let mapped = (0..self.exported()).filter(|unit| self.lookup(Lpn(*unit)).is_some()).count() as u64;
         let rated = self.rated_cycles().map(|cycles| u64::from(cycles).saturating_mul(geometry.capacity().0));

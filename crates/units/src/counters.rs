@@ -88,6 +88,8 @@ counters! {
     policy_refusals = "policy_refusals",
     /// Units that the host wrote only in part. The drive reads what such a unit held, and writes it whole.
     units_written_in_part = "host_pages_written_in_part",
+    /// Units that were read so that they could be written whole.
+    units_read_to_modify = "host_pages_read_to_modify",
     /// Bytes of the units written by the host that it did not write: the rest of those written in part.
     bytes_written_around = "host_bytes_written_around",
     /// Bytes of the units read by the host that it did not ask for.

@@ -87,7 +87,9 @@ impl Axis {
     /// Makes the axis of keys and the values at its places; leaves out a place that is given again.
     fn of(keys: Vec<String>, all: Vec<Vec<String>>) -> Self {
         let mut known: BTreeSet<Vec<String>> = BTreeSet::new();
-        let is_new = |place: &Vec<String>| known.insert(place.iter().map(|value| meaning(value)).collect());
+        let is_new = |place: &Vec<String>| {
+            known.insert(keys.iter().zip(place).map(|(key, value)| meaning(key, value)).collect())
+        };
         let (places, repeated) = all.into_iter().partition(is_new);
         Self { keys, places, repeated }
     }
@@ -112,8 +114,12 @@ impl Axis {
 }
 
 /// Returns a value's meaning. Two values mean the same if they are the same number or the same text.
-fn meaning(value: &str) -> String {
+fn meaning(key: &str, value: &str) -> String {
     let bare = value.trim().trim_matches(['"', '\'']).trim();
+    // 1 is a block, and 1.0 or 100 % are all of them.
+    if key == "ftl.gc.window" && bare.parse::<u64>().is_ok() {
+        return format!("{bare} blocks");
+    }
     wane_results::number(bare).map_or_else(|| bare.to_owned(), |number| format!("{number:e}"))
 }
 

@@ -44,6 +44,15 @@ pub(crate) fn rber(arguments: &RberArguments) -> Result<i32, Failure> {
         write_text(path, Others::of(arguments.force), &picture(&chip, &values, &warnings)?.render())?;
     }
     warnings.iter().for_each(|warning| tell(&format!("wane: {warning}")));
+    // The law rises with each input.
+    let most = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
+    let most = chip.model.rber(most(&values[0]), most(&values[1]), most(&values[2]));
+    if most > CORRECTABLE {
+        tell(&format!(
+            "wane: an RBER of {most:.1e} is a projection of the fit: codes correct up to some percent, and no wrong bits are more than half of all; {}",
+            chip.source
+        ));
+    }
     let text = match (points, arguments.json) {
         (1, true) => point_json(&chip, &values)?,
         (1, false) => point(&chip, &values),
@@ -56,6 +65,9 @@ pub(crate) fn rber(arguments: &RberArguments) -> Result<i32, Failure> {
     }
     Ok(DONE)
 }
+
+/// RBER above which no code of a drive corrects (LDPC codes reach some percent).
+const CORRECTABLE: f64 = 0.03;
 
 /// A model, its name, source and the ranges of its data.
 struct Chosen {

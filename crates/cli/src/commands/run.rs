@@ -322,7 +322,7 @@ fn words(summary: &Summary) -> String {
             kept_alive(summary)
         ),
     };
-    line("write amplification", told);
+    line("write amplification", told + &of_parts(summary));
     line(
         "erases of a block",
         format!("mean {:.1}, sd {:.1}, least {}, median {}, most {}", wear.mean, wear.sd, wear.min, wear.p50, wear.max),
@@ -349,6 +349,17 @@ fn words(summary: &Summary) -> String {
         format!("{:.1} s, {} million flash pages{timed} a second", summary.run.wall_seconds, millions(pages)),
     );
     text
+}
+
+/// Says which part of the write amplification comes from pages that the host wrote only in part; empty if it wrote whole ones.
+fn of_parts(summary: &Summary) -> String {
+    let host = &summary.host;
+    if host.pages_written_in_part == 0 || host.bytes_written == 0 {
+        return String::new();
+    }
+    let of_parts = host.pages_written as f64 * host.page_bytes as f64 / host.bytes_written as f64;
+    let rest = summary.write_amplification.total.unwrap_or(0.0) / of_parts;
+    format!("; of bytes: {of_parts:.3} by pages that the host wrote only in part, times {rest:.3} by all else")
 }
 
 /// Says what scrubbing and parity add to the write amplification; empty without both.

@@ -144,7 +144,7 @@ fn csv_has_a_line_a_row_and_nothing_for_null() {
     assert!(lines[0].starts_with("drive_writes,phase,host_pages_written,"), "{}", lines[0]);
     assert!(lines[1].starts_with("0,0,0,") && lines[1].contains(",,"), "{}", lines[1]);
     let fields: Vec<usize> = lines.iter().map(|line| line.split(',').count()).collect();
-    assert!(fields.iter().all(|count| *count == 44), "{fields:?}");
+    assert!(fields.iter().all(|count| *count == 48), "{fields:?}");
 }
 
 #[test]

@@ -121,7 +121,7 @@ impl Rounded {
     fn told(&self, verb: &str, page_bytes: u64) -> Option<String> {
         (self.requests > 0).then(|| {
             format!(
-                "{} of {} {verb} begin or end within a page of {}: of {} in the pages that all {verb} touch, the host asked for {}",
+                "{} of {} {verb} begin or end within a page (mapping unit) of {}: in one round of the trace, of {} in the pages that all {verb} touch, the host asked for {}",
                 self.requests,
                 self.requests_all,
                 Bytes(page_bytes),

@@ -640,7 +640,7 @@ fn requests_within_pages_leave_the_rest_alone() {
             assert_eq!(written, [(0, 8192), (1, 4096), (3, 12288), (5, 12288)], "{pages_max} pages");
             assert_eq!(read, [(6, 12288)]);
             let notes = source.notes();
-            let writes = "3 of 4 writes begin or end within a page of 16 KiB: of 98.30 kB in the pages that all writes touch, the host asked \
+            let writes = "3 of 4 writes begin or end within a page (mapping unit) of 16 KiB: in one round of the trace, of 98.30 kB in the pages that all writes touch, the host asked \
                           for 61.44 kB";
             assert!(notes[0].contains(writes) && notes[1].contains("1 of 1 reads begin or end"), "{notes:?}");
         }
