@@ -80,6 +80,17 @@ def test_a_sweep_is_the_one_of_the_command_whoever_runs_it(
     assert again.stdout == told.stdout
 
 
+def test_a_run_with_seeds_is_a_sweep_of_them() -> None:
+    found = wane.run(TINY, seeds=3)
+    assert isinstance(found, wane.Sweep)
+    assert found.keys == ["seed"]
+    for seed, result in zip((1, 2, 3), found, strict=True):
+        alone = wane.run(TINY, seed=seed).summary
+        assert (result.summary["wear"], result.summary["host"]) == (alone["wear"], alone["host"])
+    with pytest.raises(ValueError, match="force"):
+        wane.run(TINY, seeds=2, force=True)  # type: ignore[call-overload]
+
+
 def test_the_table_holds_what_grid_csv_does(tmp_path: Path) -> None:
     swept = wane.sweep(GRID, TINY, out=tmp_path / "out")
     with (tmp_path / "out" / "grid.csv").open() as file:
