@@ -122,7 +122,7 @@ def test_values_are_set_above_the_scenario() -> None:
         ["ftl.gc.policy=d-choices", "ftl.gc.d = 4"],
         [("ftl.gc={ policy = 'd-choices', d = 4 }")],
     ]:
-        assert without_run(wane.run(TINY, set=set_, seed=np.int32(7)).summary) == base  # type: ignore[arg-type]
+        assert without_run(wane.run(TINY, set=set_, seed=np.int32(7)).summary) == base  # type: ignore[call-overload]
     assert without_run(wane.run(TINY, seed=7).summary) != base
     by_preset = wane.run(preset="tiny", set={"until.drive-writes": 2})
     assert without_run(by_preset.summary) == without_run(wane.run(TINY).summary)
