@@ -17,11 +17,7 @@ use crate::{DONE, INTERRUPTED};
 pub(super) fn compare(arguments: &CompareArguments) -> Result<i32, Failure> {
     let others = Others::of(arguments.force);
     if let Some(out) = &arguments.out {
-        let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        if folder.join(super::list::MANIFEST).is_file() {
-            let out = excerpt_path(out);
-            return Err(Failure::wrong(format!("--out {out}: lies in a drive's folder; name another place")));
-        }
+        super::data::check_no_drives(out)?;
         check_writable(out, others)?;
     }
     let stop = stop_flag();

@@ -11,7 +11,7 @@ use crate::args::drive::ListArguments;
 use crate::output::{Failure, columns, print, print_json};
 
 /// The file by which a drive's folder is known.
-pub(super) const MANIFEST: &str = "drive.json";
+const MANIFEST: &str = "drive.json";
 
 pub(super) fn list(arguments: &ListArguments) -> Result<i32, Failure> {
     let drives = found(arguments)?;
