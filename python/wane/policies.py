@@ -78,13 +78,13 @@ class IndexSpec(NamedTuple):
 
     Attributes:
         order: Which of the blocks with equally many valid pages is the head of the bucket: the first that reached this number (``"entry"``),
-        the one that closed first (``"closing"``), or the one with the fewest erases (``"wear"``).
+        the one that closed first (``"closing"``), or the one with the fewest (``"wear"``) or the most erases (``"most-worn"``).
         window: Number of the oldest closed blocks that are in buckets; ``None``: all.
         lowest_only: Whether only the lowest bucket is used, which saves upkeep; using another one scans all blocks.
         reads: Whether ``host_reads`` are counted.
     """
 
-    order: Literal["entry", "closing", "wear"] = "entry"
+    order: Literal["entry", "closing", "wear", "most-worn"] = "entry"
     window: int | None = None
     lowest_only: bool = False
     reads: bool = False

@@ -2,7 +2,7 @@
 //!
 //! Blocks lie in buckets by their number of valid units. With [`Order::Entry`] a bucket is an intrusive list with a
 //! sentinel, so that moving a block after an invalidation takes a few stores. With [`Order::Closing`] it is a set of bits
-//! (`ClosingOrder`), and with [`Order::Wear`] a heap with lazy deletion. If a policy needs only the lowest bucket, only
+//! (`ClosingOrder`), and by wear a heap with lazy deletion. If a policy needs only the lowest bucket, only
 //! the lowest buckets are lists (`lists`). If a policy asks for them ([`Roster`]), the index also keeps all closed blocks
 //! in closing order, and densely for draws.
 
@@ -37,6 +37,19 @@ pub enum Order {
     Closing,
     /// By erase count, then by id: O(log n) upkeep.
     Wear,
+    /// By erase count, the highest first, then by id: O(log n) upkeep.
+    MostWorn,
+}
+
+impl Order {
+    /// The key that a heap sorts blocks by, the lowest first; `None` if the order has no heaps.
+    fn key(self, erase_count: u32) -> Option<u64> {
+        match self {
+            Self::Entry | Self::Closing => None,
+            Self::Wear => Some(u64::from(erase_count)),
+            Self::MostWorn => Some(u64::from(u32::MAX - erase_count)),
+        }
+    }
 }
 
 /// Which lists of all closed blocks the mechanism keeps for a policy, in addition to the buckets. A policy may also ask for what is
@@ -148,7 +161,7 @@ impl VictimIndex {
     /// The kernel refuses the address space.
     pub fn new(first: SuperblockId, blocks: u32, units_per_block: u32, spec: IndexSpec) -> std::io::Result<Self> {
         let sentinels = units_per_block + 1;
-        let keyed = spec.order == Order::Wear;
+        let keyed = spec.order.key(0).is_some();
         Ok(Self {
             spec,
             window: spec.window.map(|window| window.of(blocks)),
@@ -362,10 +375,10 @@ impl VictimIndex {
         self.closed_len += 1;
         let position = if roster.has_positions() { self.closed.len() as u32 } else { NOWHERE };
         self.closings[local as usize] = ClosedBlock { sequence: self.sequence, at: now, position };
-        match self.spec.order {
-            Order::Entry => {}
-            Order::Closing => self.closing.iter_mut().for_each(|closing| closing.close(local, now)),
-            Order::Wear => self.keys[local as usize] = u64::from(erase_count),
+        if let Some(closing) = &mut self.closing {
+            closing.close(local, now);
+        } else if let Some(key) = self.spec.order.key(erase_count) {
+            self.keys[local as usize] = key;
         }
         if roster.has_positions() {
             self.closed.push(local);
@@ -525,7 +538,7 @@ impl VictimIndex {
                 last.map(|(local, _)| SuperblockId(self.first + local))
             }
             Order::Entry => self.block_at(self.sentinels[valid as usize].previous, valid),
-            Order::Closing | Order::Wear => None,
+            Order::Closing | Order::Wear | Order::MostWorn => None,
         }
     }
 
@@ -586,7 +599,7 @@ impl VictimIndex {
         match self.spec.order {
             Order::Entry => self.sentinels[valid as usize].next < self.blocks,
             Order::Closing => self.closing.as_ref().is_some_and(|closing| closing.has(valid)),
-            Order::Wear => self.counts[valid as usize] > 0,
+            Order::Wear | Order::MostWorn => self.counts[valid as usize] > 0,
         }
     }
 
@@ -635,13 +648,12 @@ impl VictimIndex {
 
     /// Takes over projected erase counts, if the order uses them.
     pub(crate) fn resync(&mut self, erase_count: &[u32]) {
-        if self.spec.order != Order::Wear {
-            return;
-        }
+        let order = self.spec.order;
         self.heaps.iter_mut().for_each(BinaryHeap::clear);
         let closed: Vec<SuperblockId> = self.closed_blocks().collect();
         for block in closed {
-            let (key, local) = (u64::from(erase_count[block.index()]), self.local(block));
+            let Some(key) = order.key(erase_count[block.index()]) else { return };
+            let local = self.local(block);
             self.keys[local as usize] = key;
             let state = self.rows.state(local);
             if state.place == Place::Bucket {

@@ -99,6 +99,7 @@ fn firmware(text: &mut String, draw: &mut Draw) {
     let gc = draw.one(&[
         "{ policy = 'greedy' }",
         "{ policy = 'greedy', tie = 'newest' }",
+        "{ policy = 'greedy', tie = 'most-worn' }",
         "{ policy = 'cost-benefit' }",
         "{ policy = 'random' }",
         "{ policy = 'd-choices', d = 3 }",
@@ -132,7 +133,7 @@ fn firmware(text: &mut String, draw: &mut Draw) {
     let _ = writeln!(
         text,
         "mode = '{}'\ngc-unforced = {}",
-        draw.one(&["host-only", "over-provisioning"]),
+        draw.one(&["host-only", "over-provisioning", "low-pool"]),
         draw.within(0, 8)
     );
     let (unit, domain) = (draw.one(&["block", "block", "superblock"]), draw.one(&["drive", "die"]));

@@ -41,6 +41,7 @@ pub const PRESETS: &[Preset] = &[
     preset!("amber-mlc"),
     preset!("femu-16g"),
     preset!("cvss-128g"),
+    preset!("cvss-128g-released"),
     preset!("trss-128g"),
     preset!("autostream-128g"),
     preset!("ttflash-128g"),

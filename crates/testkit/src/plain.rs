@@ -468,6 +468,8 @@ mod tests {
         let victims = [
             Victim::Greedy(Tie::Oldest),
             Victim::Greedy(Tie::Newest),
+            Victim::Greedy(Tie::LeastWorn),
+            Victim::Greedy(Tie::MostWorn),
             Victim::Random,
             Victim::Choices(2.5),
             Victim::Fifo,

@@ -60,6 +60,8 @@ pub(crate) fn victim_name(victim: Victim) -> String {
     match victim {
         Victim::Greedy(Tie::Oldest) => "greedy".to_owned(),
         Victim::Greedy(Tie::Newest) => "greedy, newest of equals".to_owned(),
+        Victim::Greedy(Tie::LeastWorn) => "greedy, least worn of equals".to_owned(),
+        Victim::Greedy(Tie::MostWorn) => "greedy, most worn of equals".to_owned(),
         Victim::Random => "random".to_owned(),
         Victim::Choices(d) => format!("d-choices, d = {d}"),
         Victim::Fifo => "fifo".to_owned(),
@@ -85,6 +87,8 @@ pub(crate) fn victim_toml(victim: Victim) -> String {
     match victim {
         Victim::Greedy(Tie::Oldest) => "{ policy = 'greedy' }".to_owned(),
         Victim::Greedy(Tie::Newest) => "{ policy = 'greedy', tie = 'newest' }".to_owned(),
+        Victim::Greedy(Tie::LeastWorn) => "{ policy = 'greedy', tie = 'least-worn' }".to_owned(),
+        Victim::Greedy(Tie::MostWorn) => "{ policy = 'greedy', tie = 'most-worn' }".to_owned(),
         Victim::Random => "{ policy = 'random' }".to_owned(),
         Victim::Choices(d) => format!("{{ policy = 'd-choices', d = {d} }}"),
         Victim::Fifo => "{ policy = 'fifo' }".to_owned(),

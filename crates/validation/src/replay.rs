@@ -25,8 +25,16 @@ pub(crate) fn part() -> Part {
 fn jobs(extent: Extent) -> Vec<Job> {
     let drives = if extent == Extent::Quick { 4 } else { 12 };
     let greedy = Victim::Greedy(Tie::Oldest);
-    let victims =
-        [greedy, Victim::Greedy(Tie::Newest), Victim::Fifo, Victim::Windowed(20), Victim::Lfs, Victim::Kawaguchi];
+    let victims = [
+        greedy,
+        Victim::Greedy(Tie::Newest),
+        Victim::Greedy(Tie::LeastWorn),
+        Victim::Greedy(Tie::MostWorn),
+        Victim::Fifo,
+        Victim::Windowed(20),
+        Victim::Lfs,
+        Victim::Kawaguchi,
+    ];
     let levelers = [
         Leveler::Obp { threshold: 2, protection: 8 },
         Leveler::Obp { threshold: 4, protection: 64 },

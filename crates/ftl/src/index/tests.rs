@@ -52,6 +52,20 @@ fn keyed_orders_ignore_the_time_of_entry() {
 }
 
 #[test]
+fn the_most_worn_block_comes_first_also_after_wear_was_projected() {
+    let spec = IndexSpec { order: Order::MostWorn, roster: Roster::Nothing, ..IndexSpec::default() };
+    let mut index = VictimIndex::new(SuperblockId(0), 3, 4, spec).expect("memory");
+    for (block, erases) in [(0, 3), (1, 9), (2, 9)] {
+        index.close(SuperblockId(block), 1, erases);
+    }
+    assert_eq!((index.first(0), index.last(0)), (Some(SuperblockId(1)), None));
+    index.open(SuperblockId(1));
+    assert_eq!(index.first(0), Some(SuperblockId(2)));
+    index.resync(&[20, 9, 19]);
+    assert_eq!(index.first(0), Some(SuperblockId(0)));
+}
+
+#[test]
 fn a_window_holds_the_oldest_blocks() {
     let mut index = closed(4, &[4, 3, 1], IndexSpec { window: Some(ShareOrCount::Count(2)), ..IndexSpec::default() });
     assert_eq!((index.lowest(), index.oldest_waiting()), (Some(3), Some(SuperblockId(2))));
@@ -83,8 +97,8 @@ fn asked(index: &VictimIndex) -> (Option<SuperblockId>, Option<SuperblockId>, Ve
 
 #[test]
 fn whatever_the_roster_answers_are_the_same() {
-    for (order, window) in [(Order::Entry, None), (Order::Entry, Some(9)), (Order::Closing, None), (Order::Wear, None)]
-    {
+    let orders = [Order::Closing, Order::Wear, Order::MostWorn].map(|order| (order, None));
+    for (order, window) in [(Order::Entry, None), (Order::Entry, Some(9))].into_iter().chain(orders) {
         let rosters = [Roster::Full, Roster::ByPosition, Roster::ByAge, Roster::Nothing];
         let mut stream = wane_sim::Streams::new(8).stream("roster");
         let spec =
@@ -145,7 +159,7 @@ fn read_back(mut written: VictimIndex, into: &mut VictimIndex) {
 
 #[test]
 fn random_moves_keep_every_structure_true() {
-    for order in [Order::Entry, Order::Closing, Order::Wear] {
+    for order in [Order::Entry, Order::Closing, Order::Wear, Order::MostWorn] {
         let mut stream = wane_sim::Streams::new(3).stream("index");
         let mut index = closed(16, &[16; 40], IndexSpec { order, ..IndexSpec::default() });
         for now in 0..20_000u64 {

@@ -260,9 +260,11 @@ fn index(object: &Bound<'_, PyAny>) -> PyResult<IndexSpec> {
         "entry" => Order::Entry,
         "closing" => Order::Closing,
         "wear" => Order::Wear,
+        "most-worn" => Order::MostWorn,
         other => {
-            let sentence =
-                format!("policies: ftl.gc: index(): found order {other:?}, allowed are entry, closing, wear");
+            let sentence = format!(
+                "policies: ftl.gc: index(): found order {other:?}, allowed are entry, closing, wear, most-worn"
+            );
             return Err(error::scenario_sentence(sentence));
         }
     };

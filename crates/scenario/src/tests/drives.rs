@@ -19,6 +19,7 @@ fn the_drives_of_the_papers_come_out() {
         ("amber-mlc", 67_004_006, 74_448_896, 145_401, 145_408),
         ("femu-16g", 3_932_160, 4_194_304, 253, 256),
         ("cvss-128g", 31_249_920, 33_554_432, 512, 512),
+        ("cvss-128g-released", 31_249_920, 33_554_432, 512, 512),
         ("trss-128g", 31_249_920, 33_554_432, 512, 512),
         ("autostream-128g", 31_249_920, 33_554_432, 512, 512),
         ("ttflash-128g", 31_249_920, 33_554_432, 512, 512),
@@ -36,7 +37,7 @@ fn the_drives_of_the_papers_come_out() {
 #[test]
 fn the_capacity_variant_drive_scales_by_its_pages() {
     for (pages, share) in [(64, 16), (16, 64)] {
-        for preset in ["cvss-128g", "trss-128g", "autostream-128g", "ttflash-128g"] {
+        for preset in ["cvss-128g", "cvss-128g-released", "trss-128g", "autostream-128g", "ttflash-128g"] {
             let file = format!("[drive]\npreset = '{preset}'\npages-per-block = {pages}\n[until]\ndrive-writes = 1");
             let device = resolve(&file, &[]).unwrap().device;
             let got = (device.logical_units, device.rated_blocks, device.blocks, device.gc_reserve);

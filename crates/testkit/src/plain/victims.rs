@@ -1,5 +1,7 @@
 //! How the plain drive chooses the closed block that it empties next. Each rule is a scan of all closed blocks.
 
+use std::cmp::Reverse;
+
 use super::{Drive, NONE};
 
 /// Which of several equally empty blocks greedy takes.
@@ -9,6 +11,10 @@ pub enum Tie {
     Oldest,
     /// The one that reached it last.
     Newest,
+    /// The one with the fewest erases, then the lower id.
+    LeastWorn,
+    /// The one with the most erases, then the lower id.
+    MostWorn,
 }
 
 /// The garbage collector's rule.
@@ -42,6 +48,12 @@ impl Drive {
             Victim::Greedy(Tie::Oldest) => self.closed().min_by_key(emptiest),
             Victim::Greedy(Tie::Newest) => {
                 self.closed().min_by_key(|id| (self.blocks[*id].valid, u64::MAX - self.blocks[*id].entered))
+            }
+            Victim::Greedy(Tie::LeastWorn) => {
+                self.closed().min_by_key(|id| (self.blocks[*id].valid, self.blocks[*id].erases, *id))
+            }
+            Victim::Greedy(Tie::MostWorn) => {
+                self.closed().min_by_key(|id| (self.blocks[*id].valid, Reverse(self.blocks[*id].erases), *id))
             }
             Victim::Fifo => self.closed().min_by_key(|id| self.blocks[*id].closed),
             Victim::Windowed(size) => self.in_window(size),
@@ -122,6 +134,7 @@ mod tests {
             let block = &mut drive.blocks[id];
             (block.used, block.valid, block.written) = (Use::Closed, valid, 4);
             (block.entered, block.closed, block.written_at) = (id as u64, id as u64, 10 * id as u64);
+            block.erases = 10 - id as u32;
         }
         drive.clock = 100;
         drive
@@ -132,6 +145,8 @@ mod tests {
         let cases = [
             (Victim::Greedy(Tie::Oldest), 1),
             (Victim::Greedy(Tie::Newest), 2),
+            (Victim::Greedy(Tie::LeastWorn), 2),
+            (Victim::Greedy(Tie::MostWorn), 1),
             (Victim::Fifo, 0),
             // A window with one invalid page: the choice is as that of the oldest block outside.
             (Victim::Windowed(1), 1),

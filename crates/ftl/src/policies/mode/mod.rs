@@ -1,9 +1,11 @@
 //! When a drive with wear focusing starts to spare its worn blocks.
 
 mod host_only;
+mod low_pool;
 mod over_provisioning;
 
 pub use host_only::{HostOnly, HostOnlyParams};
+pub use low_pool::{LowPool, LowPoolParams};
 pub use over_provisioning::{OverProvisioning, OverProvisioningParams};
 
 use dyn_clone::DynClone;
@@ -96,7 +98,8 @@ fn surplus(physical: u64, used: u64) -> f64 {
 }
 
 /// Every mode policy. A new one is a file and a line here.
-pub const MODE_POLICIES: &[Entry<Box<dyn ModePolicy>>] = &[entry::<HostOnly>(), entry::<OverProvisioning>()];
+pub const MODE_POLICIES: &[Entry<Box<dyn ModePolicy>>] =
+    &[entry::<HostOnly>(), entry::<OverProvisioning>(), entry::<LowPool>()];
 
 const fn entry<P: Builtin + ModePolicy + 'static>() -> Entry<Box<dyn ModePolicy>> {
     Entry::of::<P>(|table| Ok(Box::new(P::read(table)?)))
