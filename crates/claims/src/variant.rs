@@ -53,12 +53,39 @@ impl Design {
         }
     }
 
+    /// The preset with these rules.
+    const fn preset_by(self, rules: Rules) -> &'static str {
+        match (self, rules) {
+            (Self::Variant, Rules::Code) => "cvss-128g-released",
+            (Self::Variant | Self::Traditional | Self::Streams | Self::Ideal, _) => self.preset(),
+        }
+    }
+
     const fn name(self) -> &'static str {
         match self {
             Self::Variant => "CVSS",
             Self::Traditional => "TrSS",
             Self::Streams => "AutoStream",
             Self::Ideal => "ttFlash",
+        }
+    }
+}
+
+/// Whose rules the drives follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rules {
+    /// Those of the paper's text: equation 1, two frontiers, re-reads that halve the RBER.
+    Text,
+    /// Those of the released code: fewest valid pages, one frontier, re-reads by a table.
+    Code,
+}
+
+impl Rules {
+    /// Keys of `[drive.ecc]`.
+    const fn correction(self) -> &'static str {
+        match self {
+            Self::Text => "",
+            Self::Code => "draws = 'table'\n",
         }
     }
 }
@@ -111,12 +138,25 @@ enum Twist {
     OneFrontier,
     /// Re-reads by the released code's table: one for each 50 cycles.
     Table,
+    /// All rules of the released code.
+    Released,
     /// Streams by chunks of a request instead of 1 MiB.
     SmallChunks,
     /// Weights of the victim score: invalid share, age, reads.
     Weights([&'static str; 3]),
     /// Without wear leveling.
     Unleveled,
+}
+
+impl Twist {
+    const fn rules(self) -> Rules {
+        match self {
+            Self::Released => Rules::Code,
+            Self::None | Self::OneFrontier | Self::Table | Self::SmallChunks | Self::Weights(_) | Self::Unleveled => {
+                Rules::Text
+            }
+        }
+    }
 }
 
 /// A drive's life to its end.
@@ -169,6 +209,7 @@ impl Life {
             Twist::None => String::new(),
             Twist::OneFrontier => ", one frontier".to_owned(),
             Twist::Table => ", c/50 table".to_owned(),
+            Twist::Released => ", as released".to_owned(),
             Twist::SmallChunks => ", streams by 16 KiB".to_owned(),
             Twist::Weights(weights) => format!(", weights {}", weights.join("/")),
             Twist::Unleveled => ", without wear leveling".to_owned(),
@@ -186,11 +227,9 @@ impl Life {
         let Self { design, access, share, pages, strength, depth, step, twist } = self;
         let mut text = format!(
             "[drive]\npreset = '{}'\npages-per-block = {pages}\n[drive.ecc]\nstrength = {strength}\n",
-            design.preset()
+            design.preset_by(twist.rules())
         );
-        if twist == Twist::Table {
-            text += "draws = 'table'\n";
-        }
+        text += if twist == Twist::Table { Rules::Code.correction() } else { twist.rules().correction() };
         // The time of an erase shrinks with the block, so that the dies' time is divided as on the whole drive.
         text += &format!("[drive.timing]\nerase = '{} ns'\n[ftl]\n", 5_000_000 / (PAGES_WHOLE / pages));
         match twist {
@@ -201,7 +240,7 @@ impl Life {
                     "gc = {{ policy = 'wear-focusing', invalidity = {invalidity}, aging = {aging}, reads = {reads} }}\n"
                 );
             }
-            Twist::SmallChunks | Twist::None | Twist::Table => {}
+            Twist::SmallChunks | Twist::None | Twist::Table | Twist::Released => {}
         }
         if design == Design::Streams {
             // A smaller drive has fewer chunks, each of which is written more often by the same factor.
