@@ -304,6 +304,32 @@ fn its_health_is_told_as_smartctl_and_log_pages_do() {
 }
 
 #[test]
+fn a_requirement_retires_blocks_and_lasts_until_it_is_lifted() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path();
+    let scenario = "[drive]\npreset = 'cvss-128g'\npages-per-block = 1\n[workload]\npattern = 'zipf'\nfootprint = 0.3\n[precondition]\nfill = 0.3\n\
+                    [until]\nrequests = 1\n";
+    std::fs::write(folder.join("variant.toml"), scenario).unwrap();
+    done(folder, "create a.wane variant.toml --until drive-writes=6");
+    assert_eq!(facts(folder, "a.wane")["rereads_max"], serde_json::Value::Null);
+    let told = done(folder, "require a.wane --rereads 2");
+    assert!(told.starts_with("a.wane: reads take 2 re-reads at most; "), "{told}");
+    assert!(done(folder, "show a.wane").contains(" 2 re-reads of a read at most\n"));
+    let retired = |facts: &serde_json::Value| facts["blocks"]["retired"].as_u64().unwrap();
+    let before = retired(&facts(folder, "a.wane"));
+    done(folder, "age a.wane --until drive-writes=8");
+    let after = facts(folder, "a.wane");
+    assert_eq!(after["rereads_max"], 2);
+    assert!(retired(&after) > before, "{before} {}", retired(&after));
+    let page: serde_json::Value = serde_json::from_str(&done(folder, "smart a.wane --log cah --json")).unwrap();
+    assert_eq!((&page["rereads_max"], &page["blocks_retired"]), (&2.into(), &(64 * retired(&after)).into()));
+    assert!(done(folder, "smart a.wane").contains("Most Re-reads of a Host Read:       2\n"));
+    done(folder, "require a.wane --rereads none");
+    let page = done(folder, "smart a.wane --log CAh");
+    assert!(page.contains(&format!("{:<48} {}\n", "rereads_max", u32::MAX)), "{page}");
+}
+
+#[test]
 fn what_is_wrong_is_one_sentence_and_the_drive_is_as_it_was() {
     let place = tempfile::tempdir().unwrap();
     let folder = place.path();
@@ -341,7 +367,10 @@ fn what_is_wrong_is_one_sentence_and_the_drive_is_as_it_was() {
         ),
         ("age a.wane --until end-of-life --set workload.read-share=1", "its workload writes nothing"),
         ("smart absent.wane", "absent.wane: there is no such drive"),
-        ("smart a.wane --log 05h", "02h, 09h, c0h are allowed"),
+        ("smart a.wane --log 05h", "02h, 09h, c0h, cah are allowed"),
+        ("require a.wane --rereads 2", "no read of the drive ever needs a re-read (drive.chip, drive.ecc.strength)"),
+        ("require a.wane --rereads two", "none, or 0 to 1024 are allowed"),
+        ("require a.wane", "--rereads <N|none>"),
         ("smart a.wane --raw page.bin", "--log <PAGE>"),
         ("smart a.wane --log 02h --raw nowhere/page.bin", "nowhere/page.bin: cannot be written"),
         ("smart absent.wane --log 02h --raw nowhere/page.bin", "nowhere/page.bin: cannot be written"),

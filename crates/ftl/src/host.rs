@@ -437,9 +437,17 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Limits the re-reads of each host read, as NVMe's read recovery level does; `None`: as many as error correction allows.
-    pub fn set_read_recovery(&mut self, rereads_max: Option<u32>) {
+    /// Limits the re-reads of each host read, as NVMe's read recovery level does; `None`: as many as error correction allows. On flash with errors,
+    /// blocks whose data are expected to need more just after a program leave service at their next erase, and free ones at once; blocks of a
+    /// degraded drive serve up to the rated endurance. If the drive demands capacity, answer the demand, then call [`Ftl::reclaim`].
+    pub fn set_read_recovery(&mut self, rereads_max: Option<u32>) -> Outcome {
         self.read_recovery = rereads_max;
+        if M::DETAILED && rereads_max.is_some() { self.retire_worn_free_blocks() } else { Outcome::Done }
+    }
+
+    /// Most re-reads of a host read; `None`: as many as error correction allows.
+    pub fn read_recovery(&self) -> Option<u32> {
+        self.read_recovery
     }
 
     /// Counts units that the host read from a block, if a policy needs them.

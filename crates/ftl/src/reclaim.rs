@@ -303,12 +303,14 @@ impl<M: Media> Ftl<M> {
     /// Whether a block that was just erased leaves service.
     pub(crate) fn worn_out(&self, block: SuperblockId, cause: EraseCause) -> bool {
         let members = self.layout.members(block);
-        let (mut rber, mut failures) = (0.0f64, 0);
+        let (mut rber, mut rereads, mut failures) = (0.0f64, 0, 0);
         if M::DETAILED {
             if members.clone().any(|member| self.media.is_unusable(member)) {
                 return true;
             }
-            rber = members.map(|member| self.media.health(member).fresh_rber).fold(0.0, f64::max);
+            for health in members.map(|member| self.media.health(member)) {
+                (rber, rereads) = (rber.max(health.fresh_rber), rereads.max(health.fresh_rereads));
+            }
             failures = self.failures[block.index()];
         }
         assert!((0.0..=1.0).contains(&rber), "the raw bit error rate of an erased block is a share, found {rber}");
@@ -319,7 +321,8 @@ impl<M: Media> Ftl<M> {
         }
         let mode = self.mode.mode;
         let view = RetireView { erase_count, endurance: self.endurance, cause, rber, failures, mode };
-        self.retire.verdict(&view) == Verdict::Retire
+        let needs_more = !view.serves_to_rating() && self.read_recovery.is_some_and(|most| rereads > most);
+        needs_more || self.retire.verdict(&view) == Verdict::Retire
     }
 
     /// Changes the threshold at which blocks leave service. It holds from the next erase on; free blocks beyond it leave at once. `None`: the policy

@@ -72,6 +72,7 @@ impl<M: Media> Ftl<M> {
             expected_errors: a.expected_errors.max(b.expected_errors),
             fresh_errors: a.fresh_errors.max(b.fresh_errors),
             fresh_rber: a.fresh_rber.max(b.fresh_rber),
+            fresh_rereads: a.fresh_rereads.max(b.fresh_rereads),
             reads: a.reads.max(b.reads),
             rereads: a.rereads.saturating_add(b.rereads),
             age_days: a.age_days.max(b.age_days),

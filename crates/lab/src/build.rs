@@ -325,13 +325,17 @@ fn drive_of(
 ) -> Result<Drive, PlanError> {
     let device = &scenario.device;
     let config = firmware_of(scenario, policies, streams);
-    let drive = Drive::new(DriveConfig {
+    let mut drive = Drive::new(DriveConfig {
         erase_counts: detailed::first_erases(scenario, streams),
         errors,
         faults: detailed::faults(scenario),
         clock: scenario.time.is_timed().then(|| detailed::clock(scenario, errors.as_ref()).clock),
         ..DriveConfig::new(device.geometry, config)
     })?;
+    if scenario.ftl.read_recovery.is_some() {
+        // The new drive has no data that its host could move: what it demands, it demands again at the next retirement.
+        let _ = drive.set_read_recovery(scenario.ftl.read_recovery);
+    }
     Ok(drive)
 }
 

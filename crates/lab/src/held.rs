@@ -130,6 +130,9 @@ pub enum KeptError {
         /// Days that it should lie.
         days: f64,
     },
+    /// Re-reads are limited, but none is ever needed.
+    #[error("rereads: no read of the drive ever needs a re-read (drive.chip, drive.ecc.strength)")]
+    NoRereads,
     /// A temperature is given, but its data do not age.
     #[error("celsius: the drive's data do not age, as no bit of them is ever wrong (drive.chip)")]
     Ageless,
@@ -626,14 +629,31 @@ impl Held {
         let config = build::firmware(&self.scenario);
         let mut told = None;
         let run = self.run.change_drive(|drive| {
+            let required = drive.read_recovery();
             let off = drive.power_cut(fate)?;
-            let (drive, report, took) = Drive::recover(off, config)?;
+            let (mut drive, report, took) = Drive::recover(off, config)?;
+            // The host's manager requires again what it required; blocks beyond it are out of service already.
+            let _ = drive.set_read_recovery(required);
             told = Some((report, took));
             Ok::<Drive, DriveError>(drive)
         });
         let run = run.map_err(KeptError::Power)?;
         let (report, took) = told.expect("a drive that came back was recovered");
         Ok((Self { run, ..self }, report, took))
+    }
+
+    /// Limits the re-reads of each host read, as NVMe's read recovery level does; `None`: as many as error correction allows. Blocks whose data
+    /// are expected to need more just after a program retire, free ones at once. Returns how many did. The drive may die.
+    ///
+    /// # Errors
+    /// The drive's reads never need a re-read.
+    pub fn set_read_recovery(&mut self, rereads_max: Option<u32>) -> Result<u32, KeptError> {
+        if build::errors(&self.scenario).is_none_or(|errors| errors.ecc.strength.is_none()) {
+            return Err(KeptError::NoRereads);
+        }
+        let before = self.run.drive().retired_blocks();
+        self.run.set_read_recovery(rereads_max);
+        Ok(self.run.drive().retired_blocks() - before)
     }
 
     /// Makes it keep the bytes of data from now on.

@@ -687,6 +687,16 @@ impl Cells {
         self.base[block.index()].min(1.0)
     }
 
+    /// Re-reads that data of a block are expected to need just after a program; `u32::MAX` if error correction gives up before.
+    pub fn fresh_rereads(&self, block: BlockId) -> u32 {
+        let ecc = self.config.ecc;
+        let expected = match ecc.draws {
+            Draws::Table => ecc.attempts_by_table(self.cycles[block.index()]),
+            Draws::Independent | Draws::Sticky | Draws::Expected => ecc.attempts_expected(self.fresh_rber(block)),
+        };
+        if expected.corrected { expected.rereads } else { u32::MAX }
+    }
+
     /// Expected wrong bits in a codeword of a block just after a program.
     pub fn fresh_errors(&self, block: BlockId) -> f64 {
         f64::from(self.config.ecc.codeword_bits()) * self.base[block.index()].min(1.0)

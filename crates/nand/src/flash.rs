@@ -465,6 +465,7 @@ impl Media for Flash {
             expected_errors: cells.expected_errors(block, 0, self.data_days()),
             fresh_errors: cells.fresh_errors(block),
             fresh_rber: cells.fresh_rber(block),
+            fresh_rereads: cells.fresh_rereads(block),
             reads: cells.reads(block),
             rereads: cells.rereads(block),
             age_days,

@@ -77,6 +77,8 @@ pub struct Health {
     pub fresh_errors: f64,
     /// RBER just after a program.
     pub fresh_rber: f64,
+    /// Re-reads that data are expected to need just after a program; `u32::MAX` if error correction gives up before.
+    pub fresh_rereads: u32,
     /// Reads since the erase, re-reads included.
     pub reads: u32,
     /// Re-reads since the erase.

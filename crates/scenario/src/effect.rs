@@ -53,6 +53,8 @@ impl Scenario {
                 "all operations have one priority: the host waits for garbage collection, nothing scrubs or levels wear, and reads have no priority",
             ),
             ("drive.ecc.rereads-max", uncorrected, ecc),
+            ("ftl.read-recovery", uncorrected, ecc),
+            ("ftl.read-recovery", medium.chip.is_none(), "no read needs a re-read without a drive.chip"),
             ("drive.ecc.sensing", uncorrected, ecc),
             ("drive.ecc.scale", uncorrected, ecc),
             ("drive.ecc.sensing", by_table, table),
@@ -100,7 +102,7 @@ impl Scenario {
 }
 
 /// Keys of `ftl` that have a rule.
-const FIRMWARE_KEYS: [&str; 2] = ["gc-unforced", "remap-log"];
+const FIRMWARE_KEYS: [&str; 3] = ["gc-unforced", "read-recovery", "remap-log"];
 
 /// The tables of [`Scenario::entries`], for a preset.
 fn preset_entries(preset: &str) -> Table {
@@ -120,7 +122,7 @@ fn preset_entries(preset: &str) -> Table {
 /// Keys of `drive` about power cuts.
 const POWER_KEYS: [&str; 2] = ["power-loss-protection", "wordline-pages"];
 
-fn sections(time: &Time, medium: &Medium, firmware: [Value; 2], power: [Value; 2]) -> Table {
+fn sections(time: &Time, medium: &Medium, firmware: [Value; 3], power: [Value; 2]) -> Table {
     let mut drive: Table = medium.entries().into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
     drive.extend(POWER_KEYS.into_iter().map(str::to_owned).zip(power));
     let ftl = FIRMWARE_KEYS.into_iter().map(str::to_owned).zip(firmware).collect();

@@ -25,7 +25,7 @@ use super::{
 
 /// Whether blocks may leave service.
 fn retires(device: &Device, ftl: &FtlSettings) -> bool {
-    ftl.retire_policy().retires(device.endurance)
+    ftl.read_recovery.is_some() || ftl.retire_policy().retires(device.endurance)
 }
 
 /// Makes an error at a key, in the topmost layer that has the key or the nearest table around it.
@@ -375,6 +375,7 @@ impl Resolver<'_> {
             }
             () if ftl.scrub_policy().acts() => "scrubbing (ftl.scrub), which nothing predicts",
             () if needs(|needs| needs.errors) => "a policy that goes by errors, which nothing predicts",
+            () if ftl.read_recovery.is_some() => "retirement by re-reads (ftl.read-recovery), which nothing predicts",
             () if needs(|needs| needs.requests) => "a policy that goes by requests (ftl.placement), which are left out",
             () if ftl.recovery_policy().acts() => {
                 "a state that survives power cuts (ftl.recovery) and keeps erase counts"

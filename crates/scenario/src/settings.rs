@@ -258,6 +258,12 @@ pub struct FtlSettings {
     /// When a block retires. A block whose erase failed always retires.
     #[schemars(schema_with = "policies::of_family")]
     pub retire: Table,
+    /// Most re-reads of a host read, as NVMe's read recovery level limits them; or `"none"`. A read that needs more fails, and a block whose data are
+    /// expected to need more just after a program retires, whatever `retire` says; on a degraded drive it serves up to `drive.endurance`. Fewer
+    /// re-reads keep reads fast and cost life. Source: the capacity-variant SSD (001, section 3.3).
+    #[serde(with = "or_none")]
+    #[schemars(with = "OrNone<u32>", extend("minimum" = 0, "maximum" = 1 << 10, "x-unwritten" = "default"))]
+    pub read_recovery: Option<u32>,
     /// Unit of reclaim: a block, or a superblock of one block from each plane of the domain.
     #[serde(rename = "unit")]
     pub erase_group: EraseGroup,
@@ -317,6 +323,7 @@ impl Default for FtlSettings {
             gc_unforced: 0,
             rated_blocks: RatedBlocks::BesideReserve,
             retire: chosen("at-endurance"),
+            read_recovery: None,
             erase_group: EraseGroup::Block,
             domain: Pooling::Drive,
             frontiers: Frontiers::One,

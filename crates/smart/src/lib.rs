@@ -1,8 +1,8 @@
 //! A drive's health: one record, and the log pages and formats made from it.
 //!
 //! [`HealthRecord`] is plain data that a drive fills from its true state. From it are made the NVMe log pages [`HealthLog`] (02h)
-//! and [`EnduranceGroupLog`] (09h), OCP's [`OcpLog`] (C0h), each as fields and as 512 bytes, the output of `smartctl --json`
-//! ([`smartctl`]), and its table for people ([`table`]). Values that nothing models are constants of [`assumed`], with their
+//! and [`EnduranceGroupLog`] (09h), OCP's [`OcpLog`] (C0h) and wane's own [`RequirementLog`] (CAh), each as fields and as 512 bytes, the output of
+//! `smartctl --json` ([`smartctl`]), and its table for people ([`table`]). Values that nothing models are constants of [`assumed`], with their
 //! reasons; flash operations take the energies of [`energy`].
 //!
 //! The other way, [`read`] parses the output of tools for any drive, real or simulated, into [`Reading`]s. A record has
@@ -32,6 +32,7 @@ mod quantity;
 mod read;
 mod reading;
 mod record;
+mod requirement;
 mod statistics;
 mod table;
 mod time;
@@ -46,4 +47,5 @@ pub use quantity::{Kind, Quantity};
 pub use read::{ReadError, latest_first, read, read_named};
 pub use reading::{Attribute, Failed, Known, Protocol, Reading, Source};
 pub use record::HealthRecord;
+pub use requirement::{REQUIREMENT_GUID, RequirementLog};
 pub use table::table;

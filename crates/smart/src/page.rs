@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
 
-use crate::{EnduranceGroupLog, HealthLog, HealthRecord, OcpLog};
+use crate::{EnduranceGroupLog, HealthLog, HealthRecord, OcpLog, RequirementLog};
 
 /// Bytes of each of the log pages.
 pub const PAGE_BYTES: usize = 512;
@@ -193,6 +193,14 @@ pub enum LogError {
         /// OCP's GUID.
         want: Guid,
     },
+    /// A page CAh that is not wane's.
+    #[error("log page cah has the GUID {found}, and wane's is {want}")]
+    Foreign {
+        /// The page's GUID.
+        found: Guid,
+        /// wane's GUID.
+        want: Guid,
+    },
 }
 
 /// Number of a log page.
@@ -204,11 +212,13 @@ pub enum LogId {
     EnduranceGroup,
     /// C0h, OCP's SMART / Health Information Extended.
     Ocp,
+    /// CAh, wane's own: what the host requires.
+    Requirement,
 }
 
 impl LogId {
     /// All log pages, by number.
-    pub const ALL: [Self; 3] = [Self::Health, Self::EnduranceGroup, Self::Ocp];
+    pub const ALL: [Self; 4] = [Self::Health, Self::EnduranceGroup, Self::Ocp, Self::Requirement];
 
     /// Its number, as people write it.
     pub const fn name(self) -> &'static str {
@@ -216,6 +226,7 @@ impl LogId {
             Self::Health => "02h",
             Self::EnduranceGroup => "09h",
             Self::Ocp => "c0h",
+            Self::Requirement => "cah",
         }
     }
 
@@ -225,6 +236,7 @@ impl LogId {
             Self::Health => "SMART / Health Information",
             Self::EnduranceGroup => "Endurance Group Information",
             Self::Ocp => "OCP SMART / Health Information Extended",
+            Self::Requirement => "Requirement (wane)",
         }
     }
 }
@@ -248,6 +260,8 @@ pub enum LogPage {
     EnduranceGroup(EnduranceGroupLog),
     /// C0h.
     Ocp(OcpLog),
+    /// CAh.
+    Requirement(RequirementLog),
 }
 
 impl LogPage {
@@ -257,6 +271,7 @@ impl LogPage {
             LogId::Health => Self::Health(HealthLog::of(record)),
             LogId::EnduranceGroup => Self::EnduranceGroup(EnduranceGroupLog::of(record)),
             LogId::Ocp => Self::Ocp(OcpLog::of(record)),
+            LogId::Requirement => Self::Requirement(RequirementLog::of(record)),
         }
     }
 
@@ -266,6 +281,7 @@ impl LogPage {
             Self::Health(log) => log.encode(),
             Self::EnduranceGroup(log) => log.encode(),
             Self::Ocp(log) => log.encode(),
+            Self::Requirement(log) => log.encode(),
         }
     }
 
@@ -278,6 +294,7 @@ impl LogPage {
             LogId::Health => Self::Health(HealthLog::decode(bytes)?),
             LogId::EnduranceGroup => Self::EnduranceGroup(EnduranceGroupLog::decode(bytes)?),
             LogId::Ocp => Self::Ocp(OcpLog::decode(bytes)?),
+            LogId::Requirement => Self::Requirement(RequirementLog::decode(bytes)?),
         })
     }
 
@@ -287,6 +304,7 @@ impl LogPage {
             Self::Health(log) => log.fields(),
             Self::EnduranceGroup(log) => log.fields(),
             Self::Ocp(log) => log.fields(),
+            Self::Requirement(log) => log.fields(),
         }
     }
 }

@@ -50,6 +50,9 @@ pub struct HealthRecord {
     pub blocks_bad_grown: u32,
     /// Flash blocks erased because their data were refreshed.
     pub blocks_refreshed: u64,
+    /// Most re-reads of a host read, beyond which blocks retire; `None`: as many as error correction allows.
+    #[serde(default)]
+    pub rereads_max: Option<u32>,
     /// Percentage of the rated wear that is used, beyond 100 if the drive outlives it; `None` if no block ever retires.
     pub percentage_used: Option<f64>,
     /// Percentage of the spare blocks of a new drive that are left: blocks in service beyond what the exported capacity takes.

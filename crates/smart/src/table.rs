@@ -50,6 +50,10 @@ pub fn table(record: &HealthRecord) -> String {
             ("Write Amplification", record.write_amplification().map_or("-".to_owned(), |found| format!("{found:.3}"))),
             ("Erases, Least / Mean / Most", erases),
             ("Bad Blocks, Factory / Grown", format!("{} / {}", record.blocks_bad_factory, record.blocks_bad_grown)),
+            (
+                "Most Re-reads of a Host Read",
+                record.rereads_max.map_or("not limited".to_owned(), |most| most.to_string()),
+            ),
             ("Reads Corrected / Uncorrectable", format!("{} / {}", record.reads_corrected, record.reads_uncorrectable)),
             ("Energy of the Flash", format!("{:.3} Wh", record.flash_energy_watt_hours())),
         ],

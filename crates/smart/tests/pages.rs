@@ -3,7 +3,8 @@
 #![allow(missing_docs, reason = "tests")]
 
 use wane_smart::{
-    EnduranceGroupLog, Guid, HealthLog, HealthRecord, LogError, LogId, LogPage, OCP_GUID, OcpLog, PAGE_BYTES, Text,
+    EnduranceGroupLog, Guid, HealthLog, HealthRecord, LogError, LogId, LogPage, OCP_GUID, OcpLog, PAGE_BYTES,
+    REQUIREMENT_GUID, RequirementLog, Text,
 };
 
 /// Widths of neighboring fields; gaps are negative. Taken from nvme-cli's structs, not from the pages' declarations.
@@ -49,10 +50,14 @@ fn each_field_is_read_from_its_bytes_and_written_back_to_them() {
             LogId::Health => HealthLog::LAYOUT,
             LogId::EnduranceGroup => EnduranceGroupLog::LAYOUT,
             LogId::Ocp => OcpLog::LAYOUT,
+            LogId::Requirement => RequirementLog::LAYOUT,
         };
         let mut bytes = pattern();
         if id == LogId::Ocp {
             bytes[496..].copy_from_slice(&OCP_GUID.0.to_le_bytes());
+        }
+        if id == LogId::Requirement {
+            bytes[496..].copy_from_slice(&REQUIREMENT_GUID.0.to_le_bytes());
         }
         let page = LogPage::decode(id, &bytes).expect("a page");
         let written = page.encode();
@@ -101,6 +106,7 @@ fn record() -> HealthRecord {
         blocks_bad_factory: 18,
         blocks_bad_grown: 19,
         blocks_refreshed: 20,
+        rereads_max: Some(2),
         percentage_used: Some(21.9),
         available_spare_percent: 22.9,
         free_blocks_percent: 23.9,
@@ -122,6 +128,19 @@ fn record() -> HealthRecord {
         throttled_seconds: 36.9,
         flash_energy_joules: 3600.0 * 35_000.5,
     }
+}
+
+#[test]
+fn log_cah_tells_what_the_host_requires_and_what_it_cost() {
+    let page = RequirementLog::of(&record());
+    assert_eq!((page.rereads_max, page.blocks_retired), (2, 19));
+    assert_eq!((page.capacity_initial, page.capacity), (900_000_000_000, 800_000_000_000));
+    assert_eq!(RequirementLog::decode(&page.encode()), Ok(page.clone()));
+    let free = RequirementLog::of(&HealthRecord { rereads_max: None, ..record() });
+    assert_eq!(free.encode()[..4], [0xff; 4]);
+    let foreign = RequirementLog { log_page_guid: OCP_GUID, ..page };
+    let error = RequirementLog::decode(&foreign.encode()).expect_err("another's page");
+    assert_eq!(error, LogError::Foreign { found: OCP_GUID, want: REQUIREMENT_GUID });
 }
 
 #[test]

@@ -344,7 +344,9 @@ impl Drive {
             return true;
         }
         let outstanding = self.clock.as_ref().is_some_and(|clock| clock.scheduler().outstanding() > 0);
-        if self.needs_detail || self.keeps_detail || outstanding || !self.front.pending.is_empty() {
+        let looks_at_errors =
+            self.read_recovery().is_some() && self.flash().is_some_and(|flash| flash.cells().is_some());
+        if self.needs_detail || looks_at_errors || self.keeps_detail || outstanding || !self.front.pending.is_empty() {
             return false;
         }
         let Firmware::Detailed(ftl) = std::mem::replace(&mut self.firmware, Firmware::Moving) else {

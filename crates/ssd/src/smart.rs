@@ -68,6 +68,7 @@ impl Drive {
             blocks_bad_factory: factory * width,
             blocks_bad_grown: self.retired_blocks().saturating_sub(factory) * width,
             blocks_refreshed: counters.erases_scrub,
+            rereads_max: self.read_recovery(),
             percentage_used: self.life_used().map(|used| 100.0 * used),
             available_spare_percent: percent(spare.units, spare.units_new, self.retired_blocks() == factory),
             free_blocks_percent: percent(spare.blocks_free.into(), spare.blocks.into(), false),

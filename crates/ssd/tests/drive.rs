@@ -370,7 +370,7 @@ fn a_read_recovery_level_limits_the_rereads_of_the_host() {
     age(&mut drive, &units);
     drive.wake();
     let mut unread = |level: Option<u32>| {
-        drive.set_read_recovery(level);
+        assert_eq!(drive.set_read_recovery(level), wane_ftl::Outcome::Done);
         drive.read_batch(&units).expect("exported units");
         drive.unread().len()
     };
@@ -378,6 +378,32 @@ fn a_read_recovery_level_limits_the_rereads_of_the_host() {
     assert_eq!([unread(None), unread(Some(4))], [0, 0]);
     assert!(unread(Some(0)) > 50);
     assert_eq!(unread(None), 0, "the level can be raised again");
+}
+
+#[test]
+fn blocks_that_need_more_rereads_than_required_retire() {
+    // Of the chip of 001 with 50 bits of 4 KiB: two re-reads up to 85 erases, three from 86 on.
+    let model = rber::chip("tlc-72l-cvss").expect("a chip").model;
+    let ecc = Ecc { codeword_bytes: 4096, strength: Some(50), draws: wane_nand::Draws::Expected, ..Ecc::default() };
+    let mut erase_counts = vec![80; 48];
+    erase_counts[46..].fill(86);
+    let worn = DriveConfig { errors: Some(ErrorConfig::new(model, ecc)), erase_counts, ..config() };
+    let mut drive = Drive::new(worn).expect("a drive");
+    age(&mut drive, &lpns(0..100));
+    assert_eq!((drive.retired_blocks(), drive.read_recovery()), (0, None));
+    assert_eq!(drive.set_read_recovery(Some(2)), wane_ftl::Outcome::Done);
+    assert_eq!((drive.retired_blocks(), drive.read_recovery()), (2, Some(2)), "free blocks beyond it go at once");
+    assert!(!drive.rest(), "erases must see the flash");
+    let mut stream = Streams::new(4).stream("writes");
+    for _ in 0..400 {
+        let unit = Lpn(stream.below(100) as u32);
+        let _ = drive.write_batch(&[unit]);
+    }
+    let all: Vec<u32> = drive.superblock_erase_counts().to_vec();
+    assert!(all[..46].iter().all(|erases| *erases <= 86), "{all:?}");
+    let record = drive.health_record();
+    assert_eq!((record.rereads_max, record.blocks_bad_grown), (Some(2), drive.retired_blocks()));
+    drive.check().expect("invariants hold");
 }
 
 #[test]

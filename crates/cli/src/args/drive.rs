@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use clap_complete::{ArgValueCandidates, ArgValueCompleter};
 use wane_lab::kept::Target;
+use wane_nand::REREADS_BOUND;
 use wane_scenario::Scale;
 use wane_smart::LogId;
 use wane_units::{Bytes, DAYS_PER_YEAR, Ratio};
@@ -69,6 +70,8 @@ pub(crate) enum DriveCommand {
     Trim(TrimArguments),
     /// Retire blocks, as if they had turned bad
     Retire(RetireArguments),
+    /// Require that no read takes more re-reads, as NVMe's read recovery level does: blocks that need more retire
+    Require(RequireArguments),
     /// Make data unreadable, or flip their bits silently, until a host or aging writes them again
     Inject(InjectArguments),
     /// Cut a drive's power and restore it; ftl.recovery says how it recovers
@@ -162,7 +165,8 @@ pub(crate) struct KeptDrive {
 pub(crate) struct SmartArguments {
     /// The drive's folder
     pub(crate) drive: PathBuf,
-    /// Print this log page, field by field: 02h (SMART / Health Information), 09h (Endurance Group) or c0h (OCP's extended health)
+    /// Print this log page, field by field: 02h (SMART / Health Information), 09h (Endurance Group), c0h (OCP's extended health) or cah (what the host
+    /// requires)
     #[arg(long, value_name = "PAGE", value_parser = str::parse::<LogId>, add = ArgValueCandidates::new(complete::log_pages))]
     pub(crate) log: Option<LogId>,
     /// Write the log page's 512 bytes to this file
@@ -347,6 +351,31 @@ pub(crate) struct RetireArguments {
     /// Print as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct RequireArguments {
+    /// The drive's folder
+    pub(crate) drive: PathBuf,
+    /// Most re-reads of a host read: a number, or `none` for as many as error correction allows. Blocks whose data are expected to need more just
+    /// after a program retire: free ones at once, others at their next erase
+    #[arg(long, value_name = "N|none", value_parser = rereads)]
+    pub(crate) rereads: Rereads,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// A limit of re-reads; `None`: as many as error correction allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rereads(pub(crate) Option<u32>);
+
+fn rereads(text: &str) -> Result<Rereads, String> {
+    if text == "none" {
+        return Ok(Rereads(None));
+    }
+    let most = text.parse().ok().filter(|most| *most <= REREADS_BOUND);
+    most.map(|most| Rereads(Some(most))).ok_or_else(|| format!("none, or 0 to {REREADS_BOUND} are allowed"))
 }
 
 /// A fault that is injected into data.

@@ -90,6 +90,15 @@ impl Run {
         Ok(())
     }
 
+    /// Limits the re-reads of host reads, and answers the drive's demands, as of blocks that retire for it. The run may be over then.
+    pub(crate) fn set_read_recovery(&mut self, rereads_max: Option<u32>) {
+        let outcome = self.drive.set_read_recovery(rereads_max);
+        if let Err(ended) = self.settle(outcome, &AtomicBool::new(false)) {
+            (self.end, self.stage) = (Some(ended), Stage::Over);
+        }
+        self.drive.commit_background();
+    }
+
     /// Preconditions the drive; counting starts afterwards. It ends early if it is stopped or the drive dies.
     /// `look_units` are written between two checks of the flag.
     ///

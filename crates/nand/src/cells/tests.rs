@@ -76,6 +76,22 @@ fn a_fresh_page_of_the_rescaled_chip_expects_48_errors() {
 }
 
 #[test]
+fn a_block_says_how_many_rereads_its_next_data_need() {
+    let of = |ecc: Ecc, cycles: u32| {
+        let mut cells = cells(ErrorConfig::new(model("tlc-72l-cvss"), ecc));
+        cells.erase(BLOCK, cycles);
+        cells.fresh_rereads(BLOCK)
+    };
+    let formula = Ecc { codeword_bytes: 4096, strength: Some(50), draws: Draws::Expected, ..Ecc::default() };
+    let table = Ecc { draws: Draws::Table, ..formula };
+    assert_eq!([11, 12, 85, 86, 267].map(|cycles| of(formula, cycles)), [0, 1, 2, 3, 6]);
+    assert_eq!([49, 50, 149, 150, 291].map(|cycles| of(table, cycles)), [0, 1, 2, 3, 6]);
+    let limited = Ecc { rereads_max: Some(2), ..formula };
+    assert_eq!([85, 86].map(|cycles| of(limited, cycles)), [2, u32::MAX], "correction gives up");
+    assert_eq!(of(Ecc { strength: None, ..formula }, 290), 0);
+}
+
+#[test]
 fn worn_tlc_has_the_published_share_of_codewords_below_75_errors() {
     let mut cells = cells(ErrorConfig::new(calm(), without_ecc()));
     cells.erase(BLOCK, 5_000);

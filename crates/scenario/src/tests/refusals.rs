@@ -196,6 +196,8 @@ fn a_firmware_that_cannot_be_is_refused_in_one_sentence() {
         ("[ftl]\nwear-leveling = { policy = 'pwl', threshold = '150 %' }", "ratio from 0 to 1"),
         ("[drive]\nendurance = 'none'\n[ftl]\nwear-leveling = 'pwl'", "pwl follows the rated endurance"),
         ("[ftl]\ngc-reserve = 1", "at least 2 are needed"),
+        ("[drive]\nendurance = 'none'\n[ftl]\ngc-reserve = 1\nread-recovery = 2", "at least 2 are needed"),
+        ("[ftl]\nread-recovery = 1025", "ftl.read-recovery: found 1025"),
         ("[ftl]\nallocation = 'lest-worn'", "did you mean \"least-worn\"?"),
         ("[ftl]\nallocation = { policy = 'fifo', d = 2 }", "it takes no parameters"),
         (

@@ -122,8 +122,16 @@ impl Drive {
         }
     }
 
-    /// Limits the re-reads of each host read, as NVMe's read recovery level does. `None`: as many as error correction allows.
-    pub fn set_read_recovery(&mut self, rereads_max: Option<u32>) {
-        over_either!(&mut self.firmware, ftl => ftl.set_read_recovery(rereads_max));
+    /// See [`wane_ftl::Ftl::set_read_recovery`]. While a limit is set, a drive with errors does not rest: it looks at its flash at each erase.
+    pub fn set_read_recovery(&mut self, rereads_max: Option<u32>) -> Outcome {
+        if rereads_max.is_some() && self.may_err() {
+            self.wake();
+        }
+        over_either!(&mut self.firmware, ftl => ftl.set_read_recovery(rereads_max))
+    }
+
+    /// Most re-reads of a host read; `None`: as many as error correction allows.
+    pub fn read_recovery(&self) -> Option<u32> {
+        over_either!(&self.firmware, ftl => ftl.read_recovery())
     }
 }

@@ -1,4 +1,4 @@
-//! `wane drive retire`, `inject` and `check --data`: injected faults, and what became of data.
+//! `wane drive retire`, `require`, `inject` and `check --data`: blocks that leave service, injected faults, and what became of data.
 
 use std::ops::Range;
 use std::path::Path;
@@ -10,7 +10,7 @@ use wane_units::{Bytes, excerpt, excerpt_path};
 
 use super::data::{addressed, check_range, exact};
 use super::{answer, open, show};
-use crate::args::drive::{CheckArguments, Fault, InjectArguments, RetireArguments, Worn};
+use crate::args::drive::{CheckArguments, Fault, InjectArguments, RequireArguments, RetireArguments, Worn};
 use crate::output::{Failure, line, print, print_json};
 use crate::{DIFFERS, DONE};
 
@@ -50,6 +50,26 @@ pub(super) fn retire(arguments: &RetireArguments) -> Result<i32, Failure> {
         answer(false, &kept, drive, &words)?;
     }
     Ok(if retired.len() < wanted || kept.cause().is_some() { DIFFERS } else { DONE })
+}
+
+pub(super) fn require(arguments: &RequireArguments) -> Result<i32, Failure> {
+    let mut kept = open(&arguments.drive)?;
+    if let Some(cause) = kept.cause() {
+        let (path, cause) = (excerpt_path(&arguments.drive), cause.name());
+        return Err(Failure::wrong(format!("{path}: is dead ({cause}), and nothing can be required of it any more")));
+    }
+    let most = arguments.rereads.0;
+    let retired = kept.set_read_recovery(most)?;
+    let mut words = match most {
+        None => "reads take as many re-reads as error correction allows".to_owned(),
+        Some(most) => format!("reads take {most} re-reads at most; {retired} free blocks need more and retired"),
+    };
+    if let Some(cause) = kept.cause() {
+        words += &format!(", and the drive died ({})", cause.name());
+    }
+    kept.save(words.clone())?;
+    answer(arguments.json, &kept, &arguments.drive, &words)?;
+    Ok(if kept.cause().is_some() { DIFFERS } else { DONE })
 }
 
 /// Lists the numbers of the first few blocks.

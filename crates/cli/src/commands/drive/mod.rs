@@ -41,6 +41,7 @@ pub(crate) fn drive(arguments: &DriveArguments) -> Result<i32, Failure> {
         DriveCommand::Fork(arguments) => fork(arguments),
         DriveCommand::Check(arguments) => faults::check(arguments),
         DriveCommand::Retire(arguments) => faults::retire(arguments),
+        DriveCommand::Require(arguments) => faults::require(arguments),
         DriveCommand::Inject(arguments) => faults::inject(arguments),
         DriveCommand::Wait(arguments) => wait(arguments),
         DriveCommand::Probe(arguments) => probe(arguments),

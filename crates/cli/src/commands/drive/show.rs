@@ -36,6 +36,7 @@ pub(super) struct Facts {
     life_used: Option<f64>,
     endurance: Option<u32>,
     errors: Option<Errors>,
+    rereads_max: Option<u32>,
     erases: Erases,
     capacity: Capacity,
     blocks: Blocks,
@@ -144,6 +145,7 @@ pub(super) fn facts(kept: &Kept, path: &Path) -> Facts {
             relocations: scenario.medium.ecc.relocations,
             uncorrectable: scenario.medium.ecc.uncorrectable,
         }),
+        rereads_max: drive.read_recovery(),
         erases,
         capacity: Capacity {
             bytes_initial: u64::from(drive.logical_initial()) * unit,
@@ -253,6 +255,9 @@ pub(super) fn words(kept: &Kept, facts: &Facts) -> String {
             Uncorrectable::FlippedBits => "flipped bits",
         };
         say("errors", format!("of {chip}, {relocations}; uncorrectable data read as {read}"));
+    }
+    if let Some(most) = facts.rereads_max {
+        say("required", format!("{most} re-reads of a read at most"));
     }
     let Blocks { free, open, closed, retired } = facts.blocks;
     say("blocks", format!("{closed} full, {open} being written, {free} free, {retired} retired; mode {}", facts.mode));

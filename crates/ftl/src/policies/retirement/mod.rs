@@ -88,7 +88,7 @@ impl RetireView {
     }
 
     /// Whether blocks serve up to the rated endurance, whatever their threshold. They do on a degraded drive with a rating.
-    fn serves_to_rating(&self) -> bool {
+    pub(crate) fn serves_to_rating(&self) -> bool {
         self.mode == Mode::Degraded && self.endurance.is_some()
     }
 }
