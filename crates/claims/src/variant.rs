@@ -28,6 +28,8 @@ const SUPERBLOCK: usize = 64;
 const STEP: u32 = 10;
 /// Outstanding requests that keep most dies busy.
 const DEEP: u32 = 32;
+/// Erases at which CVSS retires blocks: an RBER of 5 %.
+const RETIRED_AT: u32 = 267;
 /// The last probe; no drive lives that long.
 const LAST: u32 = 310;
 
@@ -175,11 +177,14 @@ struct Life {
     /// Drive writes between two probes.
     step: u32,
     twist: Twist,
+    /// Erases at which CVSS retires blocks; `None`: the preset's.
+    retires: Option<u32>,
 }
 
 impl Life {
     const fn new(design: Design, access: Access, share: u32) -> Self {
-        Self { design, access, share, pages: PAGES, strength: 50, depth: 1, step: STEP, twist: Twist::None }
+        let (twist, retires) = (Twist::None, None);
+        Self { design, access, share, pages: PAGES, strength: 50, depth: 1, step: STEP, twist, retires }
     }
 
     /// The life that most claims look at: Zipf, 30 % mapped.
@@ -189,6 +194,11 @@ impl Life {
 
     const fn with(self, twist: Twist) -> Self {
         Self { twist, ..self }
+    }
+
+    /// The same; CVSS retires blocks at this number of erases.
+    const fn retired_at(self, erases: u32) -> Self {
+        Self { retires: if matches!(self.design, Design::Variant) { Some(erases) } else { None }, ..self }
     }
 
     const fn with_strength(self, strength: u32) -> Self {
@@ -204,7 +214,8 @@ impl Life {
     }
 
     fn name(self) -> String {
-        let Self { design, access, share, pages, strength, depth, step, twist } = self;
+        let Self { design, access, share, pages, strength, depth, step, twist, retires } = self;
+        let retired = retires.map(|erases| format!(", retired at {erases}")).unwrap_or_default();
         let twist = match twist {
             Twist::None => String::new(),
             Twist::OneFrontier => ", one frontier".to_owned(),
@@ -217,14 +228,14 @@ impl Life {
         let scale = PAGES_WHOLE / pages;
         let probes = if step == STEP { String::new() } else { format!(", probes every {step}") };
         format!(
-            "{}, {}, {share} %, {strength} bits{twist}, {depth} deep{probes}, 1/{scale}",
+            "{}, {}, {share} %, {strength} bits{twist}{retired}, {depth} deep{probes}, 1/{scale}",
             design.name(),
             access.name()
         )
     }
 
     fn scenario(self) -> Scenario {
-        let Self { design, access, share, pages, strength, depth, step, twist } = self;
+        let Self { design, access, share, pages, strength, depth, step, twist, retires } = self;
         let mut text = format!(
             "[drive]\npreset = '{}'\npages-per-block = {pages}\n[drive.ecc]\nstrength = {strength}\n",
             design.preset_by(twist.rules())
@@ -232,6 +243,9 @@ impl Life {
         text += if twist == Twist::Table { Rules::Code.correction() } else { twist.rules().correction() };
         // The time of an erase shrinks with the block, so that the dies' time is divided as on the whole drive.
         text += &format!("[drive.timing]\nerase = '{} ns'\n[ftl]\n", 5_000_000 / (PAGES_WHOLE / pages));
+        if let Some(erases) = retires {
+            text += &format!("retire = {{ policy = 'at-erases', erases = {erases} }}\n");
+        }
         match twist {
             Twist::OneFrontier => text += "frontiers = 'one'\n",
             Twist::Unleveled => text += "wear-leveling = { policy = 'none' }\n",
@@ -286,10 +300,23 @@ fn terabytes(drive_writes: f64) -> f64 {
     drive_writes * WHOLE_BYTES / 1e12
 }
 
-/// Drive writes until the read throughput falls below the share `requirement` of the new drive's, linear between two probes. If it never does,
+/// Whose throughput is required.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Base {
+    /// The new drive's.
+    New,
+    /// That of the first probe after it was new: collection runs.
+    Settled,
+}
+
+/// Drive writes until the read throughput falls below the share `requirement` of the base's, linear between two probes. If it never does,
 /// drive writes of the whole life.
-fn drive_writes_at(result: &RunResult, requirement: f64) -> f64 {
-    drive_writes_between(&result.windows, requirement).unwrap_or(result.summary.end.at_drive_writes)
+fn drive_writes_at(result: &RunResult, requirement: f64, base: Base) -> f64 {
+    let windows = match base {
+        Base::New => &result.windows[..],
+        Base::Settled => result.windows.get(1..).unwrap_or_default(),
+    };
+    drive_writes_between(windows, requirement).unwrap_or(result.summary.end.at_drive_writes)
 }
 
 fn drive_writes_between(windows: &[Window], requirement: f64) -> Option<f64> {
