@@ -114,14 +114,16 @@ fn cs13(runs: &Runs) -> Finding {
 }
 
 const CS13_NOTE: &str = "TrSS is reproduced, 9.6 TB for 10. Under CVSS the reads follow the host's writes into the most worn blocks (CS17), and \
-                         throughput falls below 0.8 after 25 drive writes; where reads lie apart from writes CVSS takes the most. Popular pieces of \
-                         16 KiB lie scattered over all chunks of 1 MiB, so AutoStream finds little to separate; with chunks of 16 KiB it finds more. \
-                         The last column is for a drive that counts two cycles for each erase, as the paper's were aged: it could take 20.6 TB at \
-                         most, so the paper's 28 must be host writes times two, which is what the other columns stand for";
+                         throughput falls below 0.8 after 25 drive writes; where reads lie apart from writes CVSS takes the most. The paper's 28 TB \
+                         take a WAF of 1.06 or less (CS-B4). Popular pieces of 16 KiB lie scattered over all chunks of 1 MiB, so AutoStream finds \
+                         little to separate; with chunks of 16 KiB it finds more. The last column is for a drive that counts two cycles for each \
+                         erase, as the paper's were aged: it could take 20.6 TB at most, so the paper's 28 must be host writes times two, which is \
+                         what the other columns stand for";
 
 const CS14_NOTE: &str = "as in CS13, reads follow writes in all four. Without a requirement TrSS uses every cycle of nearly every block. CVSS uses \
-                         none beyond 267, and also pays for gathering wear with amplification. AutoStream takes more than TrSS under Zipf alone, \
-                         whose writes its streams can separate";
+                         none beyond 267 until it is degraded, and also pays for gathering wear with amplification. AutoStream takes more than TrSS \
+                         under Zipf alone, whose writes its streams can separate. Without a requirement CVSS can gain only where TrSS amplifies \
+                         more (CS-B3)";
 
 /// Terabytes by requirement, as measured and for a drive that counts two cycles for each erase.
 fn table(runs: &Runs) -> String {

@@ -81,12 +81,14 @@ fn gains(runs: &Runs, access: Access, [least, most]: [f64; 2]) -> Finding {
 }
 
 const CS6_NOTE: &str = "read throughput as a share of the new drive's. TrSS falls much as in the paper, but CVSS falls sooner: Zipf reads what it \
-                        writes, and the host's data lie in the most worn blocks (CS17). Where reads lie apart from writes CVSS is ahead, by less than \
-                        in the paper. With one request at a time, a read of 50 us comes with a write of 500 us, so a drive without any re-read could \
-                        gain at most 0.55 over one with six";
+                        writes, and the host's data lie in the most worn blocks (CS17). Where reads lie apart from writes CVSS is ahead, by less \
+                        than in the paper. With one request at a time, a read of 50 us comes with a write of 500 us, so a drive without any re-read \
+                        could gain at most 0.55 over one with six. At most WAF - 1 of the reads meet young blocks (CS-B1), which bounds the gain in \
+                        re-reads (CS-B2)";
 
-const CS7_NOTE: &str = "read throughput as a share of the new drive's. Random reads meet the data of all blocks that take writes, and with 30 or 70 % mapped all \
-                        blocks do: the two drives' re-reads, and their throughput, stay alike (CS17 has them for 30 %)";
+const CS7_NOTE: &str = "read throughput as a share of the new drive's. Random reads meet the data of all blocks that take writes, and with 30 or 70 \
+                        % mapped all blocks do: the two drives' re-reads, and their throughput, stay alike (CS17 has them for 30 %). CS-B1 and \
+                        CS-B2 say how much CVSS could gain";
 
 /// Read throughput over the life as a share of the new drive's, every third probe.
 fn table(runs: &Runs, access: Access) -> String {
