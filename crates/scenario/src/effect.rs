@@ -78,16 +78,7 @@ impl Scenario {
             ("drive.wordline-pages", keeps_nothing, powered),
             ("drive.faults.lost-die-at", medium.faults.lost_die.is_none(), "no drive.faults.lost-die is lost"),
         ];
-        let (own, below) = (self.entries(), preset_entries(&self.preset));
-        let given = |key: &str| lookup(&own, key) != lookup(&below, key);
-        let mut told: Vec<(&str, &str)> = Vec::new();
-        for (key, idle, why) in rules {
-            debug_assert!(lookup(&own, key).is_some(), "{key} is a key");
-            if idle && given(key) && told.iter().all(|(before, _)| *before != key) {
-                told.push((key, why));
-            }
-        }
-        told.into_iter().map(|(key, why)| format!("{key} has no effect: {why}")).collect()
+        told(&self.entries(), &preset_entries(&self.preset), &rules)
     }
 }
 
@@ -99,6 +90,19 @@ impl Scenario {
         let power = [Value::from(self.device.power_loss_protection), Value::from(self.device.wordline_pages.get())];
         sections(&self.time, &self.medium, firmware, power)
     }
+}
+
+/// A sentence for each key of the rules that is given and idle, with the reason of its first such rule.
+fn told(own: &Table, below: &Table, rules: &[(&str, bool, &str)]) -> Vec<String> {
+    let given = |key: &str| lookup(own, key) != lookup(below, key);
+    let mut told: Vec<(&str, &str)> = Vec::new();
+    for (key, idle, why) in rules {
+        debug_assert!(lookup(own, key).is_some(), "{key} is a key");
+        if *idle && given(key) && told.iter().all(|(before, _)| before != key) {
+            told.push((key, why));
+        }
+    }
+    told.into_iter().map(|(key, why)| format!("{key} has no effect: {why}")).collect()
 }
 
 /// Keys of `ftl` that have a rule.
