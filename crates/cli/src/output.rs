@@ -7,7 +7,7 @@ use std::path::Path;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource, Severity};
 use wane_scenario::ScenarioError;
-use wane_units::{did_you_mean, excerpt, excerpt_path, why_unwritten};
+use wane_units::{did_you_mean, excerpt, excerpt_path, printable, steers, why_unwritten};
 use wane_workload::trace::{Options, Reader};
 
 use crate::progress::RemovedAtExit;
@@ -66,9 +66,9 @@ impl From<ScenarioError> for Failure {
     }
 }
 
-/// Escapes the control characters of a sentence, which come from parts that [`excerpt`] did not quote.
+/// Escapes the letters of a sentence that would steer a terminal, which come from parts that [`excerpt`] did not quote.
 pub fn escaped(sentence: &str) -> String {
-    let escape = |letter: char| if letter.is_control() { letter.escape_default().to_string() } else { letter.into() };
+    let escape = |letter: char| if steers(letter) { letter.escape_default().to_string() } else { letter.into() };
     sentence.chars().map(escape).collect()
 }
 
@@ -113,8 +113,8 @@ fn report_scenario(error: &ScenarioError) {
     let Some(span) = error.span.clone().filter(|_| io::stderr().is_terminal()) else { return };
     let label = LabeledSpan::at(span, error.message.clone());
     let diagnostic = MietteDiagnostic::new(error.key.clone()).with_severity(Severity::Error).with_label(label);
-    let report =
-        miette::Report::new(diagnostic).with_source_code(NamedSource::new(&error.source_name, error.text.clone()));
+    let source = NamedSource::new(&error.source_name, still(&error.text));
+    let report = miette::Report::new(diagnostic).with_source_code(source);
     let theme = if std::env::var_os("NO_COLOR").is_some() {
         GraphicalTheme::unicode_nocolor()
     } else {
@@ -122,18 +122,30 @@ fn report_scenario(error: &ScenarioError) {
     };
     let mut drawn = String::new();
     if GraphicalReportHandler::new_themed(theme).render_report(&mut drawn, report.as_ref()).is_ok() {
-        tell(drawn.trim_end());
+        // The drawing's own colors reach the terminal.
+        let _ = writeln!(io::stderr().lock(), "{}", drawn.trim_end());
     }
+}
+
+/// The text with a sign of the same length for each letter that would steer a terminal, so that its spans stay true.
+fn still(text: &str) -> String {
+    let sign = |letter: char| match letter.len_utf8() {
+        _ if !steers(letter) || matches!(letter, '\n' | '\t' | '\r') => letter.to_string(),
+        3 => char::REPLACEMENT_CHARACTER.to_string(),
+        bytes => "?".repeat(bytes),
+    };
+    text.chars().map(sign).collect()
 }
 
 /// Writes a line to stderr. A closed stderr is no reason to fail.
 pub(crate) fn tell(line: &str) {
     debug_assert!(!line.is_empty() && !line.ends_with('\n'), "a line is told without its end: {line:?}");
-    let _ = writeln!(io::stderr().lock(), "{line}");
+    let _ = writeln!(io::stderr().lock(), "{}", printable(line));
 }
 
-/// Prints text to stdout.
+/// Prints text to stdout, on which no terminal acts: names and serial numbers come from elsewhere.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let text = printable(text);
     let mut stdout = io::stdout().lock();
     let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
     written.map_err(|error| match error.kind() {

@@ -398,6 +398,32 @@ fn a_sweep_is_a_grid_that_is_run_once() {
     assert_eq!(stderr, "wane: 4 of 4 runs were there already\n");
 }
 
+/// A name that sets a terminal's title, and one that a spreadsheet computes.
+#[test]
+fn names_reach_neither_a_terminal_nor_a_spreadsheet() {
+    let text =
+        format!("name = \"a\\u001b]0;owned\\u0007\\u202e\"\n{}", TINY.replace("drive-writes = 2", "requests = 10"));
+    let folder = folder_with("s.toml", &text);
+    let steers = |text: &str| text.chars().any(|letter| wane_units::steers(letter) && letter != '\n');
+    for arguments in [&["run", "s.toml", "--json"][..], &["run", "s.toml"], &["run", "s.toml", "--dry-run"]] {
+        let (code, stdout, stderr) = run(arguments, folder.path());
+        assert_eq!(code, 0, "{stderr}");
+        assert!(!steers(&stdout) && stdout.contains("owned\\u0007"), "{arguments:?}: {stdout:?}");
+        if arguments.contains(&"--json") {
+            let summary: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+            assert_eq!(summary["scenario"]["name"], "a\u{1b}]0;owned\u{7}\u{202e}", "it reads as it was written");
+        }
+    }
+    // The error of a file is drawn on a terminal alone; its sentence never steers.
+    std::fs::write(folder.path().join("bad.toml"), "name = 'a'\nnam\u{202e} = 1\n").unwrap();
+    let (code, _, stderr) = run(&["run", "bad.toml"], folder.path());
+    assert!(code == 2 && !steers(&stderr), "{stderr:?}");
+    let sweep = ["run", "s.toml", "--sweep", "name==1+1,b", "--csv"];
+    let (code, stdout, stderr) = run(&sweep, folder.path());
+    assert_eq!(code, 0, "{stderr}");
+    assert!(stdout.lines().nth(1).is_some_and(|line| line.starts_with("'=1+1,")), "{stdout}");
+}
+
 #[test]
 fn several_seeds_give_means_and_reports_are_for_everyone() {
     let folder = folder_with("s.toml", TINY);

@@ -102,7 +102,7 @@ impl RunResult {
 
     /// What `wane run` prints.
     fn in_words(&self) -> PyResult<String> {
-        error::guarded(|| Ok(wane_cli::in_words(&self.result)))
+        error::guarded(|| Ok(wane_units::printable(&wane_cli::in_words(&self.result)).into_owned()))
     }
 
     /// The page `report.html`.

@@ -325,7 +325,8 @@ impl Sweep {
 
     /// The table that the command prints.
     fn in_words(&self, py: Python<'_>) -> PyResult<String> {
-        error::guarded(|| Ok(py.detach(|| self.swept.in_words(&self.state().results))))
+        let printed = || wane_units::printable(&self.swept.in_words(&self.state().results)).into_owned();
+        error::guarded(|| Ok(py.detach(printed)))
     }
 
     /// The page `report.html`.

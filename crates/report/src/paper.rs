@@ -116,7 +116,9 @@ fn panels(drawings: &[Drawing], size: Size) -> SVG {
 fn table(id: &str, rows: &[Vec<String>]) -> FigureFile {
     let mut writer = csv::WriterBuilder::new().flexible(true).from_writer(Vec::new());
     for row in rows {
-        writer.write_record(row).expect("writing to memory succeeds, and rows may differ in length");
+        writer
+            .write_record(row.iter().map(|text| wane_units::cell(text).into_owned()))
+            .expect("writing to memory succeeds, and rows may differ in length");
     }
     FigureFile { name: format!("{id}.csv"), bytes: writer.into_inner().expect("writing to memory succeeds") }
 }

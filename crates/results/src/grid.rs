@@ -90,7 +90,7 @@ pub fn grid_csv(keys: &[String], leaves: &[&str], cells: &[GridCell<'_>]) -> Str
 pub fn grid_columns(keys: &[String], leaves: &[&str], cells: &[GridCell<'_>]) -> Vec<Column> {
     let values: Vec<&[String]> = cells.iter().map(|cell| cell.values).collect();
     let of_key = |key: usize| {
-        let numbers: Option<Vec<f64>> = values.iter().map(|row| number(&row[key])).collect();
+        let numbers = numbers(values.iter().map(|row| row[key].as_str()));
         let texts = || Values::Own(values.iter().map(|row| row[key].clone()).collect());
         numbers.map_or_else(texts, |numbers| whole(&numbers).map_or(Values::F64(numbers), Values::U64))
     };
@@ -179,12 +179,24 @@ fn as_numbers<'a>(keys: usize, rows: impl Iterator<Item = &'a [String]>) -> impl
         "a cell has a value for each key, or figures would shift columns"
     );
     for key in 0..keys {
-        let numbers: Option<Vec<f64>> = rows.iter().map(|row| number(&row[key])).collect();
+        let numbers = numbers(rows.iter().map(|row| row[key].as_str()));
         for (row, number) in rows.iter_mut().zip(numbers.into_iter().flatten()) {
             row[key] = number.to_string();
         }
     }
     rows.into_iter()
+}
+
+/// The values of a key as numbers; `None` if one is none, or if shares stand beside counts, as in `window=100 %,500`.
+fn numbers<'a>(values: impl Iterator<Item = &'a str>) -> Option<Vec<f64>> {
+    let (mut numbers, mut shares, mut counts) = (Vec::new(), false, false);
+    for value in values {
+        let (number, is_share) = (number(value)?, value.trim().trim_end_matches(['"', '\'']).ends_with('%'));
+        shares |= is_share;
+        counts |= !is_share && number > 1.0;
+        numbers.push(number);
+    }
+    (!shares || !counts).then_some(numbers)
 }
 
 /// A value as a number: a percentage as a share, a size in bytes, a duration in seconds; `None` if it is not a number.
@@ -216,12 +228,13 @@ fn line(fields: impl Iterator<Item = String>) -> String {
     text
 }
 
-/// Quotes a field as RFC 4180 requires.
+/// Quotes a field as RFC 4180 requires, with nothing in it that a spreadsheet computes.
 pub(super) fn quoted(field: &str) -> String {
+    let field = wane_units::cell(field);
     if field.contains(['"', ',', '\n', '\r']) {
         format!("\"{}\"", field.replace('"', "\"\""))
     } else {
-        field.to_owned()
+        field.into_owned()
     }
 }
 
@@ -241,6 +254,16 @@ mod tests {
         for path in GRID_LEAVES {
             assert!(path.split('.').try_fold(&summary, |value, key| value.get(key)).is_some(), "{path}");
         }
+    }
+
+    #[test]
+    fn shares_beside_counts_stay_as_they_were_written() {
+        let of = |values: &[&str]| numbers(values.iter().copied());
+        assert_eq!(of(&["2 %", "100 %"]), Some(vec![0.02, 1.0]));
+        assert_eq!(of(&["0.9", "90 %"]), Some(vec![0.9, 0.9]));
+        assert_eq!(of(&["100 %", "500"]), None);
+        assert_eq!(of(&["1", "500"]), Some(vec![1.0, 500.0]));
+        assert_eq!(of(&["greedy", "1"]), None);
     }
 
     #[test]

@@ -1,5 +1,6 @@
-//! User input as messages quote it: short, and on one line.
+//! User input as messages quote it, short and on one line, and as texts and tables hold it.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
 
@@ -34,8 +35,35 @@ impl fmt::Display for Excerpt<'_> {
     }
 }
 
+/// Text of several lines on which no terminal acts. Line ends and tabs stay; each other letter that would steer becomes `\uXXXX`, which
+/// JSON and TOML read as that letter.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    let is_plain = |letter: char| !steers(letter) || matches!(letter, '\n' | '\t');
+    if text.chars().all(is_plain) {
+        return Cow::Borrowed(text);
+    }
+    let written = |letter: char| {
+        if is_plain(letter) { letter.to_string() } else { format!("\\u{:04x}", u32::from(letter)) }
+    };
+    Cow::Owned(text.chars().map(written).collect())
+}
+
+/// Beginnings of a cell that a spreadsheet takes for a formula, in both widths.
+const FORMULA: [char; 8] = ['=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'];
+
+/// Text as a cell of CSV, before it is quoted. A text that a spreadsheet would compute gets an apostrophe in front, after which it is text there;
+/// numbers and dashes stay.
+pub fn cell(text: &str) -> Cow<'_, str> {
+    let trimmed = text.trim();
+    let is_number = || trimmed.parse::<f64>().is_ok() || trimmed.chars().all(|letter| letter == '-');
+    if trimmed.starts_with(FORMULA) && !is_number() {
+        return Cow::Owned(format!("'{}", printable(text)));
+    }
+    printable(text)
+}
+
 /// Whether a terminal would act on the character, or show the following text in another order, instead of printing it.
-fn steers(letter: char) -> bool {
+pub fn steers(letter: char) -> bool {
     let reorders = matches!(letter, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     letter.is_control() || reorders
 }
@@ -43,6 +71,25 @@ fn steers(letter: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_steers_a_terminal_or_a_spreadsheet() {
+        let table = [
+            ("two\nlines\tand 7 %", "two\nlines\tand 7 %"),
+            ("a\u{1b}]0;owned\u{7}", "a\\u001b]0;owned\\u0007"),
+            ("\u{202e}txt\r", "\\u202etxt\\u000d"),
+            ("\u{9b}31m", "\\u009b31m"),
+        ];
+        for (text, want) in table {
+            assert_eq!((printable(text).as_ref(), cell(text).as_ref()), (want, want));
+        }
+        for text in ["=cmd|x!A1", " @sum", "+a", "-a", "\u{ff1d}1+1", "=1"] {
+            assert_eq!(cell(text), format!("'{text}"));
+        }
+        for text in ["-1.5e3", "+4", "-", "--", "7 %", "a=b", "", "-inf"] {
+            assert_eq!(cell(text), text);
+        }
+    }
 
     #[test]
     fn long_input_is_cut_and_control_characters_are_escaped() {

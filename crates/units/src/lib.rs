@@ -27,7 +27,7 @@ pub use counters::Counters;
 pub use degraded::Trigger;
 pub use divisor::{AnyDivisor, Divisor};
 pub use evenness::{jain_index, jain_index_of_sums};
-pub use excerpt::{EXCERPT_CHARS_MAX, Excerpt, excerpt, excerpt_path};
+pub use excerpt::{EXCERPT_CHARS_MAX, Excerpt, cell, excerpt, excerpt_path, printable, steers};
 pub use fnv::Fnv;
 pub use geometry::{Geometry, GeometryError};
 pub use ids::{BlockId, ChannelId, DieId, Lba, Lpn, PlaneId, Ppn, SuperblockId, UnitId};
