@@ -221,7 +221,7 @@ fn of_probe(scenario: &Scenario, probe: &Probe) -> Option<f64> {
     let trial = trial(&timed, &phase)?;
     let each = trial.late.seconds / trial.late.requests.max(1.0) * probe.requests as f64;
     let copied = 2.0 * scenario.device.memory_bytes() as f64 / COPY_BYTES_PER_SECOND;
-    Some(probe.ages.count() as f64 * (each + copied + trial.opened))
+    Some((probe.ages.count() + usize::from(probe.at_end_of_life)) as f64 * (each + copied + trial.opened))
 }
 
 /// A miniature at work.

@@ -1,7 +1,7 @@
 //! Observes a run besides its aging: errors, time and probes. A run that only ages has no observer.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use wane_nand::Cells;
 use wane_sim::{Stream, Streams};
@@ -24,10 +24,41 @@ pub struct Past {
     pub reads: u32,
 }
 
+/// When probes are due; ascending.
+#[derive(Clone, Debug)]
+pub enum Due {
+    /// Host units written.
+    Units(Vec<u64>),
+    /// Shares of the rated wear ([`Drive::life_used`]).
+    Wear(Vec<f64>),
+}
+
+impl Due {
+    fn is_rising(&self) -> bool {
+        match self {
+            Self::Units(units) => units.is_sorted(),
+            Self::Wear(shares) => shares.is_sorted(),
+        }
+    }
+
+    /// Whether probe `number` is due on a drive that has lived `lived` host units. A dead drive is not looked at for its wear: it reached it
+    /// alive, or never did.
+    fn is_now(&self, number: usize, drive: &Drive, lived: u64) -> bool {
+        match self {
+            Self::Units(units) => units.get(number).is_some_and(|due| *due <= lived),
+            Self::Wear(shares) => shares.get(number).is_some_and(|share| {
+                drive.end_of_life().is_none() && drive.life_used().is_some_and(|used| used >= *share)
+            }),
+        }
+    }
+}
+
 /// The probes: timed windows on copies of the drive.
 pub struct ProbeSpec {
-    /// Host units written at which it is due, ascending.
-    pub due: Vec<u64>,
+    /// When they are due.
+    pub due: Due,
+    /// Whether one more looks at the drive as it was just before it died.
+    pub at_end_of_life: bool,
     /// Makes the requests of the next probe, which are the same for each.
     pub sources: SourceMaker,
     /// For each phase, whether a probe continues from the present state of its source instead. A key-value store does, since its tables lie on the drive.
@@ -116,7 +147,28 @@ pub(crate) struct Observer {
     /// Notes on the requests of probes.
     notes: Vec<String>,
     next_probe: usize,
+    /// The drive as it was lately, if it is looked at when it has died.
+    lately: Option<Arc<Mutex<Lately>>>,
+    /// Host units of the life from which it is kept anew.
+    keep_from: u64,
+    /// Wear when counting started.
+    used_at_start: f64,
 }
+
+/// A drive that may be about to die, and what a probe of it needs. Copies of the run share it. Each is kept for the next hundredth of the life, or a quarter of a drive
+/// write, which bounds what the copies cost.
+struct Lately {
+    drive: Drive,
+    life: Lived,
+    lived: u64,
+    source: Option<Box<dyn Source>>,
+    ahead: Ahead,
+}
+
+/// Share of the life after which the drive is kept anew, in parts.
+const KEPT_FOR: u64 = 100;
+/// The least, in parts of a drive write.
+const KEPT_FOR_LEAST: u64 = 4;
 
 /// Host units of a drive's life so far.
 #[derive(Clone, Copy, Debug, Default)]
@@ -148,8 +200,10 @@ impl Lived {
 impl Observer {
     /// Makes an observer that has seen nothing yet.
     pub(crate) fn new(spec: ObserverSpec) -> Self {
-        let is_rising = |probe: &ProbeSpec| probe.due.is_sorted();
-        assert!(spec.probe.as_ref().is_none_or(is_rising), "probes stand in the order in which they are due");
+        assert!(
+            spec.probe.as_ref().is_none_or(|probe| probe.due.is_rising()),
+            "probes stand in the order in which they are due"
+        );
         Self {
             spec,
             requests: None,
@@ -160,6 +214,9 @@ impl Observer {
             probed: Vec::new(),
             notes: Vec::new(),
             next_probe: 0,
+            lately: None,
+            keep_from: 0,
+            used_at_start: 0.0,
         }
     }
 
@@ -167,6 +224,7 @@ impl Observer {
     pub(crate) fn another(&self) -> Self {
         let probe = |probe: &ProbeSpec| ProbeSpec {
             due: probe.due.clone(),
+            at_end_of_life: probe.at_end_of_life,
             sources: probe.sources.another(),
             goes_on: probe.goes_on.clone(),
             arrival: probe.arrival,
@@ -192,6 +250,9 @@ impl Observer {
             probed: self.probed.clone(),
             notes: self.notes.clone(),
             next_probe: self.next_probe,
+            lately: self.lately.clone(),
+            keep_from: self.keep_from,
+            used_at_start: self.used_at_start,
         }
     }
 
@@ -214,9 +275,18 @@ impl Observer {
         self.life.predicted += units;
     }
 
-    /// Host units of the life at which the next probe is due.
-    pub(crate) fn probe_due(&self) -> Option<u64> {
-        self.spec.probe.as_ref()?.due.get(self.next_probe).copied()
+    /// Host units of the life, `lived` by now, at which the next probe is due. Where wear decides they are projected by its pace so far.
+    pub(crate) fn probe_due(&self, drive: &Drive, lived: u64) -> Option<u64> {
+        match &self.spec.probe.as_ref()?.due {
+            Due::Units(units) => units.get(self.next_probe).copied(),
+            Due::Wear(shares) => {
+                let left = shares.get(self.next_probe)? - drive.life_used()?;
+                let pace = (drive.life_used()? - self.used_at_start) / lived.max(1) as f64;
+                let drive_write = u64::from(drive.logical_initial());
+                let units = if pace > 0.0 { (left / pace).ceil() as u64 } else { drive_write };
+                Some(lived.saturating_add(units.max(drive_write.div_ceil(KEPT_FOR))))
+            }
+        }
     }
 
     /// Whether the requests of a phase arrive at the times of their trace.
@@ -226,6 +296,7 @@ impl Observer {
 
     /// Notes that counting starts.
     pub(crate) fn start(&mut self, drive: &mut Drive) {
+        self.used_at_start = drive.life_used().unwrap_or(0.0);
         if self.spec.only_wears {
             self.life.at_start = filled(drive);
             return;
@@ -318,53 +389,98 @@ impl Observer {
         written: u64,
         stop: &Arc<AtomicBool>,
     ) -> Result<(), SourceError> {
-        loop {
-            let Some(probe) = &mut self.spec.probe else { return Ok(()) };
-            let lived = written + self.life.predicted;
-            let is_due = probe.due.get(self.next_probe).is_some_and(|due| *due <= lived);
-            if !is_due || stop.load(Ordering::Relaxed) {
-                return Ok(());
-            }
-            let (source, ahead) = match present.filter(|present| probe.goes_on[present.phase]) {
-                Some(present) => (present.source.try_clone()?, present.ahead.clone()),
-                None => (probe.sources.make()?, Ahead::default()),
-            };
-            let (arrival, requests, retention_days) = (probe.arrival, probe.requests, probe.retention_days);
-            let mut copy = drive.clone();
-            if self.spec.only_wears {
-                copy.set_day(copy.day().max(lived as f64 * self.spec.days_per_unit));
-                copy.keep_detail(true);
-                // A drive that waited for its first day is awake by then, with data of the day before.
-                copy.set_past(|_| (0.0, 0));
-            }
-            copy.set_day(copy.day() + retention_days);
-            let clock = self.spec.clock.as_ref().expect("a probe has a clock");
-            copy.start_clock(&clock.clock).expect("the clock was checked when the run was planned");
-            let arrivals = (arrival, self.stream(&format!("probe.arrivals.{}", self.next_probe)));
-            let before = self.life.standing(&copy);
-            let observer = Self {
-                requests: Some(Requests::new(clock, arrivals, before).with_one_window()),
-                kind: WindowKind::Probe,
-                life: self.life,
-                ..Self::new(ObserverSpec {
-                    past: Past::default(),
-                    days_per_unit: 0.0,
-                    clock: Some(clock.clone()),
-                    arrivals: vec![arrival],
-                    probe: None,
-                    only_wears: false,
-                    streams: self.spec.streams,
-                })
-            };
-            let phase = Phase { source, units_max: None, days_max: None, requests_max: Some(requests) };
-            let mut run = Run::probe(copy, observer, phase, ahead);
-            run.advance(Budget::WHOLE, &mut Watch { step: &mut |_| {}, stop })?;
-            let (timed, notes) = run.into_timed(stop);
-            self.probed.push(timed);
-            // Each probe reads the same requests.
-            self.notes.extend(notes.into_iter().filter(|note| !self.notes.contains(note)).collect::<Vec<_>>());
+        let lived = written + self.life.predicted;
+        while let Some(probe) = &self.spec.probe
+            && probe.due.is_now(self.next_probe, drive, lived)
+            && !stop.load(Ordering::Relaxed)
+        {
+            let (source, ahead) = self.requests_of_probe(present)?;
+            self.open_window(drive.clone(), source, ahead, (self.life, lived), stop)?;
             self.next_probe += 1;
         }
+        let looks_back = self.spec.probe.as_ref().is_some_and(|probe| probe.at_end_of_life);
+        if looks_back && lived >= self.keep_from && drive.end_of_life().is_none() {
+            let (source, ahead) = self.requests_of_probe(present)?;
+            let lately = Lately { drive: drive.clone(), life: self.life, lived, source, ahead };
+            self.lately = Some(Arc::new(Mutex::new(lately)));
+            let drive_write = u64::from(drive.logical_initial());
+            self.keep_from = lived + (lived / KEPT_FOR).max(drive_write.div_ceil(KEPT_FOR_LEAST));
+        }
+        Ok(())
+    }
+
+    /// Notes that the drive has died, and looks at it as it was just before if that is asked for.
+    ///
+    /// # Errors
+    /// The trace of the probe is damaged.
+    pub(crate) fn probe_the_dead(&mut self, stop: &Arc<AtomicBool>) -> Result<(), SourceError> {
+        let Some(lately) = self.lately.take().filter(|_| !stop.load(Ordering::Relaxed)) else { return Ok(()) };
+        let lately = lately.lock().unwrap_or_else(PoisonError::into_inner);
+        let source = lately.source.as_ref().map(|source| source.try_clone()).transpose()?;
+        self.open_window(lately.drive.clone(), source, lately.ahead.clone(), (lately.life, lately.lived), stop)
+    }
+
+    /// The source that a probe goes on with, and what was drawn of it; `None` if it makes its own.
+    fn requests_of_probe(
+        &self,
+        present: Option<&Present<'_>>,
+    ) -> Result<(Option<Box<dyn Source>>, Ahead), SourceError> {
+        let goes_on =
+            |present: &&Present<'_>| self.spec.probe.as_ref().is_some_and(|probe| probe.goes_on[present.phase]);
+        Ok(match present.filter(goes_on) {
+            Some(present) => (Some(present.source.try_clone()?), present.ahead.clone()),
+            None => (None, Ahead::default()),
+        })
+    }
+
+    /// Serves a probe's requests on a copy of the drive, which has lived `lived` host units.
+    fn open_window(
+        &mut self,
+        mut copy: Drive,
+        source: Option<Box<dyn Source>>,
+        ahead: Ahead,
+        (life, lived): (Lived, u64),
+        stop: &Arc<AtomicBool>,
+    ) -> Result<(), SourceError> {
+        let Some(probe) = &mut self.spec.probe else { return Ok(()) };
+        let source = match source {
+            Some(source) => source,
+            None => probe.sources.make()?,
+        };
+        let (arrival, requests, retention_days) = (probe.arrival, probe.requests, probe.retention_days);
+        if self.spec.only_wears {
+            copy.set_day(copy.day().max(lived as f64 * self.spec.days_per_unit));
+            copy.keep_detail(true);
+            // A drive that waited for its first day is awake by then, with data of the day before.
+            copy.set_past(|_| (0.0, 0));
+        }
+        copy.set_day(copy.day() + retention_days);
+        let clock = self.spec.clock.as_ref().expect("a probe has a clock");
+        copy.start_clock(&clock.clock).expect("the clock was checked when the run was planned");
+        let arrivals = (arrival, self.stream(&format!("probe.arrivals.{}", self.probed.len())));
+        let before = life.standing(&copy);
+        let observer = Self {
+            requests: Some(Requests::new(clock, arrivals, before).with_one_window()),
+            kind: WindowKind::Probe,
+            life,
+            ..Self::new(ObserverSpec {
+                past: Past::default(),
+                days_per_unit: 0.0,
+                clock: Some(clock.clone()),
+                arrivals: vec![arrival],
+                probe: None,
+                only_wears: false,
+                streams: self.spec.streams,
+            })
+        };
+        let phase = Phase { source, units_max: None, days_max: None, requests_max: Some(requests) };
+        let mut run = Run::probe(copy, observer, phase, ahead);
+        run.advance(Budget::WHOLE, &mut Watch { step: &mut |_| {}, stop })?;
+        let (timed, notes) = run.into_timed(stop);
+        self.probed.push(timed);
+        // Each probe reads the same requests.
+        self.notes.extend(notes.into_iter().filter(|note| !self.notes.contains(note)).collect::<Vec<_>>());
+        Ok(())
     }
 
     /// The figures of the requests, if they were timed.

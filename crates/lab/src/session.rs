@@ -443,11 +443,17 @@ fn throttled(scenario: &Scenario) -> Option<String> {
 
 /// A warning if the run ended before a probe was due.
 fn unseen(scenario: &Scenario, finished: &Finished) -> Option<String> {
-    let ages = &scenario.probe.as_ref()?.ages;
-    let seen = finished.measured.as_ref().map_or(0, |measured| measured.windows.len());
-    let next = ages.told(seen)?;
-    let (missed, of) = (ages.count() - seen, ages.count());
-    Some(format!("the run ended before {missed} of {of} probes were due, the next at {next}"))
+    let wane_scenario::Probe { ages, at_end_of_life, .. } = scenario.probe.as_ref()?;
+    let died = finished.reason == EndReason::EndOfLife;
+    let windows = finished.measured.as_ref().map_or(0, |measured| measured.windows.len());
+    let seen = windows - usize::from(*at_end_of_life && died && windows > 0);
+    let of_end =
+        (*at_end_of_life && !died).then(|| "probe.at-end-of-life: the run ended before the drive died".to_owned());
+    let of_ages = ages.told(seen).map(|next| {
+        let (missed, of) = (ages.count() - seen, ages.count());
+        format!("the run ended before {missed} of {of} probes were due, the next at {next}")
+    });
+    Some([of_ages, of_end].into_iter().flatten().collect::<Vec<_>>().join("; ")).filter(|told| !told.is_empty())
 }
 
 /// A warning if the chip's errors were extrapolated beyond its data.

@@ -236,3 +236,38 @@ fn probes_of_a_life_that_is_predicted_in_part_find_it_worn_as_it_would_be() {
         assert!(found.summary.warnings.iter().any(|said| said.contains("written 30 days before it")));
     }
 }
+
+/// A life to its end, with windows by wear and just before it.
+const WORN: &str = "[time]\nscheduler = 'event'\n[probe]\nat-wear = ['30 %', 0.6]\nat-end-of-life = true\nuntil = { requests = 500 }\n\
+                    workload = { pattern = 'uniform', arrival = { queue-depth = 4 } }\n[until]\nend-of-life = true\n";
+
+#[test]
+fn probes_by_wear_and_before_the_end_find_the_drive_at_these_ages() {
+    let life = format!("{DRIVE}{HOT_COLD}{WORN}");
+    let full = run(&life);
+    let plain = run(&format!("{DRIVE}{HOT_COLD}[until]\nend-of-life = true\n"));
+    assert_eq!((&full.timeline, &full.summary.end), (&plain.timeline, &plain.summary.end), "a probe changes nothing");
+    // Predictions come in steps of up to twelve periods, which wear stops.
+    let forwarded = run(&format!("{life}[fast-forward]\nfactor = 12\n"));
+    for (result, within) in [(&full, 0.002), (&forwarded, 0.02)] {
+        let [first, second, last] = &result.windows[..] else { panic!("{} windows", result.windows.len()) };
+        for (window, share) in [(first, 0.3), (second, 0.6)] {
+            let used = window.erase_count_mean / 300.0;
+            assert!(used > share * (1.0 - 1e-9) && used < share * (1.0 + within), "{used} of the wear, for {share}");
+        }
+        let end = &result.summary.end;
+        assert_eq!(end.reason, EndReason::EndOfLife);
+        assert!(second.at_drive_writes < last.at_drive_writes && last.at_drive_writes < end.at_drive_writes);
+        assert!(last.latency.write.unwrap().times.count > 200, "it takes writes: {:?}", last.latency);
+    }
+    let (last, end) = (full.windows[2].at_drive_writes, full.summary.end.at_drive_writes);
+    assert!(last > 0.98 * end, "{last} of {end} drive writes");
+}
+
+#[test]
+fn a_run_that_ends_before_such_a_probe_says_so() {
+    let life = format!("{DRIVE}{HOT_COLD}{WORN}drive-writes = 1\n");
+    let warnings = run(&life).summary.warnings;
+    let said = "the run ended before 2 of 2 probes were due, the next at 30 % of the rated wear; probe.at-end-of-life: the run ended before the drive died";
+    assert!(warnings.iter().any(|found| found == said), "{warnings:?}");
+}

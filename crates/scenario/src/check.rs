@@ -5,7 +5,7 @@
 
 use serde_json::Value as Json;
 use toml::{Table, Value};
-use wane_units::{Bytes, Nanos, Rate, did_you_mean, excerpt, nearest};
+use wane_units::{Bytes, Nanos, Rate, Ratio, did_you_mean, excerpt, nearest};
 
 use super::error::Refusal;
 use super::policies::{DEFAULTS, Family};
@@ -251,7 +251,11 @@ fn list_fits(node: Node, list: &[Value]) -> Result<bool, String> {
             None => false,
         };
     }
-    let size = |item: &Value| number(item).or_else(|| item.as_str()?.parse().ok().map(|nanos: Nanos| nanos.0 as f64));
+    let written = |text: &str| {
+        let share = || text.parse().ok().map(|share: Ratio| share.get());
+        text.parse().ok().map(|nanos: Nanos| nanos.0 as f64).or_else(share)
+    };
+    let size = |item: &Value| number(item).or_else(|| written(item.as_str()?));
     let sizes: Vec<f64> = list.iter().filter_map(size).collect();
     let ordered = match node.text("x-order") {
         None => true,

@@ -100,6 +100,7 @@ impl Resolver<'_> {
         self.check_needs(&device, &ftl, &medium, &time)?;
         let phases = self.phases(space, &device, &ftl, time.is_timed())?;
         let probe = self.probe(space, &time, &phases)?;
+        self.check_wear_of_probes(probe.as_ref(), &device, &ftl)?;
         self.calendar(&mut time, &phases, probe.as_ref())?;
         let fast_forward = self.fast_forward(&ftl, &medium, &time, &phases, probe.as_ref())?;
         let top = self.merged.iter().filter(|(_, value)| !value.is_table() && !value.is_array());
@@ -328,6 +329,26 @@ impl Resolver<'_> {
         };
         let probe = Probe::of(&settings, workload, arrival).map_err(|(key, message)| self.error(&key, message))?;
         Ok(Some(probe))
+    }
+
+    /// Refuses probes that wait for a wear that no drive of this kind has, or for an end that never comes.
+    fn check_wear_of_probes(
+        &self,
+        probe: Option<&Probe>,
+        device: &Device,
+        ftl: &FtlSettings,
+    ) -> Result<(), ScenarioError> {
+        let Some(probe) = probe else { return Ok(()) };
+        let is_rated = ftl.retire_policy().retires_at(device.endurance).is_some();
+        if matches!(probe.ages, Ages::Wear(_)) && !is_rated {
+            let message = "needs a rated number of erases after which blocks retire; give drive.endurance, and an ftl.retire that goes by erases";
+            return Err(self.error("probe.at-wear", message.to_owned()));
+        }
+        if probe.at_end_of_life && !retires(device, ftl) {
+            let message = "never comes: no block retires (see drive.endurance and ftl.retire)";
+            return Err(self.error("probe.at-end-of-life", message.to_owned()));
+        }
+        Ok(())
     }
 
     /// Resolves which part of the life is predicted. Refuses lives in which more than erase counts would have to be predicted. Time and errors of

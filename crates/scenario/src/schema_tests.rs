@@ -102,6 +102,8 @@ fn an_editor_underlines_what_wane_refuses() {
         ("[probe]\nat-drive-writes = []", "/probe/at-drive-writes"),
         ("[probe]\nretention = '1 day'", "/probe"),
         ("[probe]\nat-days = [1]\nat-drive-writes = [1]", "/probe"),
+        ("[probe]\nat-wear = [0.5]\nat-drive-writes = [1]", "/probe"),
+        ("[probe]\nat-wear = [1.5]", "/probe"),
         ("[until]\nyears = -1", "/until/years"),
         ("[time]\ndrive-writes-per-day = 'rate'", "/time/drive-writes-per-day"),
     ];
@@ -118,6 +120,7 @@ fn what_an_editor_cannot_see_the_description_says() {
     let table = [
         "[probe]\nat-drive-writes = [10, 0]",
         "[probe]\nat-drive-writes = [1, 1]",
+        "[probe]\nat-wear = ['60 %', '30 %']",
         "[drive.initial]\nretention = ['9 days', '1 day']",
     ];
     for text in table {

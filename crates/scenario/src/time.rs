@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 use wane_ssd::{Collection, Order, Suspend};
-use wane_units::{Bytes, DAYS_PER_YEAR, Nanos, Rate};
+use wane_units::{Bytes, DAYS_PER_YEAR, Nanos, Rate, Ratio};
 use wane_workload::Arrival;
 use wane_workload::trace::Format;
 
@@ -144,13 +144,20 @@ pub enum Ages {
     DriveWrites(Vec<f64>),
     /// In days of the calendar.
     Days(Vec<f64>),
+    /// In shares of the rated wear since the drive was new.
+    Wear(Vec<f64>),
 }
 
 impl Ages {
     /// Number of ages.
     pub fn count(&self) -> usize {
-        let (Self::DriveWrites(ages) | Self::Days(ages)) = self;
-        ages.len()
+        self.listed().len()
+    }
+
+    /// The ages, each in its unit.
+    pub fn listed(&self) -> &[f64] {
+        let (Self::DriveWrites(ages) | Self::Days(ages) | Self::Wear(ages)) = self;
+        ages
     }
 
     /// All ages as text.
@@ -162,6 +169,10 @@ impl Ages {
                 format!("{} years", listed(&ages.iter().map(|days| days / DAYS_PER_YEAR).collect::<Vec<_>>()))
             }
             Self::Days(ages) => format!("{} days", listed(ages)),
+            Self::Wear(ages) => {
+                let percent: Vec<_> = ages.iter().map(|share| 100.0 * share).collect();
+                format!("{} % of the rated wear", listed(&percent))
+            }
         }
     }
 
@@ -170,6 +181,7 @@ impl Ages {
         match self {
             Self::DriveWrites(ages) => ages.get(number).map(|age| format!("{age} drive writes")),
             Self::Days(ages) => ages.get(number).map(|age| days_in_words(*age)),
+            Self::Wear(ages) => ages.get(number).map(|share| format!("{} % of the rated wear", 100.0 * share)),
         }
     }
 }
@@ -194,6 +206,8 @@ fn days_in_words(days: f64) -> String {
 pub struct Probe {
     /// The ages at which windows open.
     pub ages: Ages,
+    /// Whether a window opens on the drive as it was just before it died.
+    pub at_end_of_life: bool,
     /// The workload that a window serves.
     pub workload: Workload,
     /// When its requests arrive.
@@ -220,8 +234,15 @@ impl Default for ProbeUntil {
 }
 
 /// The keys that say when a probe's windows open. A scenario writes one of them.
-pub(super) const fn age_keys() -> [&'static str; 3] {
-    ["at-drive-writes", "at-days", "at-years"]
+pub(super) const fn age_keys() -> [&'static str; 4] {
+    ["at-drive-writes", "at-days", "at-years", "at-wear"]
+}
+
+/// What a schema says of them: one stands, or none beside `at-end-of-life`.
+fn ages_required() -> Vec<serde_json::Value> {
+    let each = age_keys().map(|key| serde_json::json!({ "required": [key] }));
+    let alone = serde_json::json!({ "required": ["at-end-of-life"], "not": { "anyOf": each } });
+    each.into_iter().chain([alone]).collect()
 }
 
 fn ages_allowed() -> String {
@@ -229,16 +250,16 @@ fn ages_allowed() -> String {
 }
 
 /// Timed windows in an untimed life. The run ages without the clock; at each age a copy of the drive serves a workload with the clock. A
-/// probe changes no other result.
+/// probe changes no other result. One of the keys that begin with `at-` is required; `at-end-of-life` may also stand beside another.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[schemars(transform = in_field_order::<Self>, extend("oneOf" = age_keys().map(|key| serde_json::json!({ "required": [key] }))))]
+#[schemars(transform = in_field_order::<Self>, extend("oneOf" = ages_required()))]
 pub(super) struct ProbeSettings {
     /// When windows open, in drive writes since preconditioning and in ascending order, such as `[0, 10, 100]`;
     /// an editor does not see a wrong order.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<f64>", length(min = 1, max = AGES_MAX), inner(range(min = 0.0, max = 1e9)))]
-    #[schemars(extend("x-order" = "strictly ascending", "x-default" = "this, `at-days` or `at-years` is required"))]
+    #[schemars(extend("x-order" = "strictly ascending", "x-default" = "one of the keys `at-…` is required"))]
     #[schemars(extend("x-allowed" = ages_allowed()))]
     pub(super) at_drive_writes: Option<Vec<f64>>,
     /// When windows open, in days of the calendar since preconditioning (see `time.drive-writes-per-day`), instead of
@@ -253,6 +274,18 @@ pub(super) struct ProbeSettings {
     #[schemars(extend("x-order" = "strictly ascending", "x-default" = "none"))]
     #[schemars(extend("x-allowed" = format!("a list of 1 to {AGES_MAX} ascending numbers from 0 to 1e6")))]
     pub(super) at_years: Option<Vec<f64>>,
+    /// When windows open, in shares of the rated wear that the drive has used since it was new, such as `["30 %", "60 %", "90 %"]`, instead of
+    /// `at-drive-writes`. They are those of `wane drive age --until wear=60%`; an editor does not see a wrong order.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<Ratio>", length(min = 1, max = AGES_MAX))]
+    #[schemars(extend("x-order" = "strictly ascending", "x-default" = "none"))]
+    #[schemars(extend("x-allowed" = format!("a list of 1 to {AGES_MAX} ascending shares from 0 to 1, or \"0 %\" to \"100 %\"")))]
+    pub(super) at_wear: Option<Vec<Ratio>>,
+    /// Whether a window also opens on the drive as it was just before it died: when it had lived 99 % of its life since preconditioning, or all
+    /// of it but a quarter of a drive write. Of a fast-forwarded life: as it was before the step in which it died. If the drive does not die, the
+    /// window is missing.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) at_end_of_life: bool,
     /// The workload that each window serves, as in `[workload]`. A table with only `arrival` keeps the last phase's workload.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "WorkloadSettings", extend("x-default" = "that of the last phase"))]
@@ -434,38 +467,56 @@ pub(super) fn untimed(workload: &Workload) -> Option<String> {
     }
 }
 
+impl ProbeSettings {
+    /// The ages that are written; none where only the end of the drive's life is asked for.
+    fn ages(&self) -> Result<Ages, Refusal> {
+        let Self { at_drive_writes, at_days, at_wear, at_end_of_life, .. } = self;
+        let written = [
+            ("at-drive-writes", at_drive_writes.clone().map(Ages::DriveWrites)),
+            ("at-days", at_days.clone().map(Ages::Days)),
+            ("at-wear", at_wear.as_ref().map(|shares| Ages::Wear(shares.iter().map(|share| share.get()).collect()))),
+        ];
+        let mut written = written.into_iter().filter_map(|(key, ages)| Some((key, ages?)));
+        match (written.next(), written.next()) {
+            (Some((first, _)), Some((second, _))) => {
+                Err((format!("probe.{second}"), format!("stands beside {first}; give one of the two")))
+            }
+            (Some((_, ages)), None) => Ok(ages),
+            (None, _) if *at_end_of_life => Ok(Ages::DriveWrites(Vec::new())),
+            (None, _) => {
+                let message = "is missing; say when to look, such as at-drive-writes = [0, 10, 100], at-years = [1, 3, 5], \
+                               at-wear = [\"30 %\", \"60 %\"] or at-end-of-life = true";
+                Err(("probe.at-drive-writes".to_owned(), message.to_owned()))
+            }
+        }
+    }
+}
+
 impl Probe {
     /// Makes the probe of `[probe]`; its workload and arrival are resolved already.
     pub(super) fn of(settings: &ProbeSettings, workload: Workload, arrival: Arrival) -> Result<Self, Refusal> {
-        let ages = match (&settings.at_drive_writes, &settings.at_days) {
-            (Some(ages), None) => Ages::DriveWrites(ages.clone()),
-            (None, Some(ages)) => Ages::Days(ages.clone()),
-            (None, None) => {
-                let message =
-                    "is missing; say when to look, such as at-drive-writes = [0, 10, 100] or at-years = [1, 3, 5]";
-                return Err(("probe.at-drive-writes".to_owned(), message.to_owned()));
-            }
-            (Some(_), Some(_)) => {
-                let message = "stands beside at-drive-writes; give one of the two";
-                return Err(("probe.at-days".to_owned(), message.to_owned()));
-            }
-        };
-        let (Ages::DriveWrites(listed) | Ages::Days(listed)) = &ages;
-        assert!(listed.is_sorted(), "the schema refuses ages out of order, which would be passed over");
-        Ok(Self { ages, workload, arrival, requests: settings.until.requests, retention_days: settings.retention })
+        let ages = settings.ages()?;
+        assert!(ages.listed().is_sorted(), "the schema refuses ages out of order, which would be passed over");
+        let (requests, retention_days) = (settings.until.requests, settings.retention);
+        Ok(Self { ages, at_end_of_life: settings.at_end_of_life, workload, arrival, requests, retention_days })
     }
 
     pub(super) fn settings(&self, space: Space, paths: Paths) -> ProbeSettings {
         let mut workload = self.workload.to_table(space, paths);
         workload.insert("arrival".to_owned(), arrival_value(self.arrival));
-        let (at_drive_writes, at_days) = match self.ages.clone() {
-            Ages::DriveWrites(ages) => (Some(ages), None),
-            Ages::Days(ages) => (None, Some(ages)),
-        };
+        let (mut at_drive_writes, mut at_days, mut at_wear) = (None, None, None);
+        match self.ages.clone() {
+            Ages::DriveWrites(none) if none.is_empty() => {}
+            Ages::DriveWrites(ages) => at_drive_writes = Some(ages),
+            Ages::Days(ages) => at_days = Some(ages),
+            Ages::Wear(shares) => at_wear = Some(shares.into_iter().filter_map(Ratio::new).collect()),
+        }
         ProbeSettings {
             at_drive_writes,
             at_days,
             at_years: None,
+            at_wear,
+            at_end_of_life: self.at_end_of_life,
             workload: Some(workload),
             retention: self.retention_days,
             until: ProbeUntil { requests: self.requests },

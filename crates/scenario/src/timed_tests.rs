@@ -228,7 +228,9 @@ fn a_resolved_timed_scenario_resolves_to_itself() {
                 arrival = { queue-depth = 4 } }";
     let phases = "[time]\nscheduler = 'timeline'\n[[phase]]\nuntil = { requests = 5 }\n[[phase]]\nuntil = { requests = 6 \
                   }\nworkload = { arrival = { poisson = '1 s' } }";
-    for text in [TIMED, ALL, &own, plain, faster, aged, on_purpose, quiet, kept, phases] {
+    let worn = "[drive]\nendurance = 9\n[time]\nscheduler = 'timeline'\n[probe]\nat-wear = ['30 %', 0.6]\nat-end-of-life = true";
+    let dead = "[drive]\nendurance = 9\n[time]\nscheduler = 'timeline'\n[probe]\nat-end-of-life = true";
+    for text in [TIMED, ALL, &own, plain, faster, aged, on_purpose, quiet, kept, phases, worn, dead] {
         for set in [&[][..], &["drive.cell=slc"], &["drive.preset=fast19-ssd"], &["drive.preset=femu-16g"]] {
             let once = good(text, set);
             let twice = resolve(&once.to_toml(), &[]).unwrap_or_else(|error| panic!("{error}\n{}", once.to_toml()));
@@ -649,6 +651,41 @@ fn the_times_of_a_cell_are_those_of_its_table() {
         assert_eq!((mean(&timing.read), mean(&timing.program)), ((types, read), (types, program)), "{}", cell.name());
         assert!(timing.read.is_sorted() && timing.program.is_sorted());
     }
+}
+
+#[test]
+fn probes_may_go_by_wear_and_wait_for_the_end() {
+    let text = "[drive]\nendurance = 9\n[time]\nscheduler = 'event'\n[until]\nend-of-life = true\n[probe]\n";
+    let probe = |more: &str, set: &[&str]| good(&format!("{text}{more}"), set).probe.unwrap();
+    let by_wear = probe("at-wear = ['30 %', 0.6]", &[]);
+    assert_eq!((&by_wear.ages, by_wear.at_end_of_life), (&Ages::Wear(vec![0.3, 0.6]), false));
+    assert_eq!(by_wear.ages.in_words(), "30, 60 % of the rated wear");
+    assert_eq!(by_wear.ages.told(1).unwrap(), "60 % of the rated wear");
+    // A layer above asks for other ages; the end stays.
+    let both = probe("at-wear = [0.3]\nat-end-of-life = true", &["probe.at-drive-writes=[1, 2]"]);
+    assert_eq!((both.ages, both.at_end_of_life), (Ages::DriveWrites(vec![1.0, 2.0]), true));
+    assert_eq!(probe("at-end-of-life = true", &[]).ages.count(), 0);
+    let refused = |more: &str| format!("{text}{more}");
+    check_refusals(&[
+        (&refused(""), "probe.at-drive-writes: is missing; say when to look"),
+        (&refused("at-end-of-life = false"), "probe.at-drive-writes: is missing"),
+        (&refused("at-wear = [0.1]\nat-days = [1]"), "probe.at-wear: stands beside at-days; give one of the two"),
+        (
+            &refused("at-wear = ['60 %', '30 %']"),
+            "probe.at-wear: found [\"60 %\", \"30 %\"], expected a list of 1 to 10000 ascending shares",
+        ),
+        (&refused("at-wear = ['130 %']"), "probe.at-wear"),
+        (
+            &refused("at-wear = [0.5]\n[ftl]\nretire = 'never'")
+                .replace("[until]\nend-of-life = true\n", "[until]\ndrive-writes = 1\n"),
+            "probe.at-wear: needs a rated number of erases",
+        ),
+        (
+            &refused("at-end-of-life = true\n[ftl]\nretire = 'never'")
+                .replace("[until]\nend-of-life = true\n", "[until]\ndrive-writes = 1\n"),
+            "probe.at-end-of-life: never comes",
+        ),
+    ]);
 }
 
 /// Days need a calendar: a rate, the pace of the workload's trace, or the clock of a timed run.

@@ -79,6 +79,8 @@ fn life(scenario: &Scenario) -> String {
     let missed = scenario.probe.as_ref().map_or(0, |probe| match &probe.ages {
         Ages::DriveWrites(ages) => ages.iter().filter(|age| **age > dies).count(),
         Ages::Days(ages) => ages.iter().filter(|age| days.is_some_and(|days| **age > days)).count(),
+        // How worn the drive is when it dies is not predicted.
+        Ages::Wear(_) => 0,
     });
     let unseen = match missed {
         0 => String::new(),

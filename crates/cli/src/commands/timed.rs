@@ -193,7 +193,10 @@ pub(super) fn clock(scenario: &Scenario) -> String {
             }
         }
         Some(probe) => {
-            let _ = writeln!(text, "# probes: after {}, {} requests each", probe.ages.in_words(), probe.requests);
+            let ages = (probe.ages.count() > 0).then(|| format!("after {}", probe.ages.in_words()));
+            let end = probe.at_end_of_life.then(|| "before the drive dies".to_owned());
+            let when: Vec<_> = ages.into_iter().chain(end).collect();
+            let _ = writeln!(text, "# probes: {}, {} requests each", when.join(" and "), probe.requests);
             let _ = writeln!(text, "# requests of probes: {}", arrival(probe.arrival, time.scale));
         }
     }

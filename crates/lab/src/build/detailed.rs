@@ -9,7 +9,7 @@ use wane_ssd::{ClockSpec, Link, MultiPlane, Processors, ReadPriority, SchedulerC
 use wane_units::DieId;
 
 use super::{PlanError, Policies};
-use crate::observer::{ObserverSpec, Past, ProbeSpec};
+use crate::observer::{Due, ObserverSpec, Past, ProbeSpec};
 use crate::sources::{Opener, SourceMaker};
 use crate::timed::TimedSpec;
 use wane_results::Calendar;
@@ -186,9 +186,9 @@ fn schedule(time: &Time, suspend_ns: u64) -> SchedulerConfig {
 /// ages cost nothing before.
 fn probe(scenario: &Scenario, calendar: Option<Calendar>, opener: &mut Opener) -> Result<Option<ProbeSpec>, PlanError> {
     let Some(probe) = &scenario.probe else { return Ok(None) };
-    let logical = f64::from(scenario.device.logical_units);
     Ok(Some(ProbeSpec {
-        due: drive_writes(&probe.ages, calendar).map(|writes| libm::round(writes * logical) as u64).collect(),
+        due: due(&probe.ages, calendar, f64::from(scenario.device.logical_units)),
+        at_end_of_life: probe.at_end_of_life,
         sources: SourceMaker::new(opener, &probe.workload, "probe.workload")?,
         goes_on: scenario
             .phases
@@ -201,14 +201,16 @@ fn probe(scenario: &Scenario, calendar: Option<Calendar>, opener: &mut Opener) -
     }))
 }
 
-/// Converts ages to drive writes. Without a calendar ages in days are never reached. Only a drive that is inspected before its run has none.
-fn drive_writes(ages: &Ages, calendar: Option<Calendar>) -> impl Iterator<Item = f64> {
-    let (Ages::DriveWrites(listed) | Ages::Days(listed)) = ages;
-    let each = match (ages, calendar) {
-        (Ages::DriveWrites(_), _) => Some(1.0),
-        (Ages::Days(_), calendar) => calendar.map(|calendar| calendar.drive_writes_per_day),
-    };
-    listed.iter().filter_map(move |age| each.map(|each| age * each))
+/// When probes at these ages are due on a drive of `logical` units. Without a calendar ages in days are never reached. Only a drive that is
+/// inspected before its run has none.
+fn due(ages: &Ages, calendar: Option<Calendar>, logical: f64) -> Due {
+    let units = |each: f64| ages.listed().iter().map(|age| libm::round(age * each * logical) as u64).collect();
+    match (ages, calendar) {
+        (Ages::DriveWrites(_), _) => Due::Units(units(1.0)),
+        (Ages::Days(_), Some(calendar)) => Due::Units(units(calendar.drive_writes_per_day)),
+        (Ages::Days(_), None) => Due::Units(Vec::new()),
+        (Ages::Wear(shares), _) => Due::Wear(shares.clone()),
+    }
 }
 
 /// Rough estimate of the bytes that cells and a copy for probes hold.
@@ -220,8 +222,7 @@ pub(super) fn memory(scenario: &Scenario, policies: &Policies) -> u64 {
         // Four bytes for each page if pages have ages. Blocks add little.
         bytes += if config.model.beta > 0.0 { 4 * pages } else { 0 } + 64 * u64::from(device.geometry.blocks());
     }
-    if scenario.probe.is_some() {
-        bytes = 2 * bytes + device.memory_bytes();
-    }
-    bytes
+    // A copy that serves the requests, and one of the drive as it was lately.
+    let copies = scenario.probe.as_ref().map_or(0, |probe| 1 + u64::from(probe.at_end_of_life));
+    bytes + copies * (bytes + device.memory_bytes())
 }

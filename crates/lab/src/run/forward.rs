@@ -45,8 +45,8 @@ impl Run {
 
     /// Host units until the next probe; `None` without one.
     pub(crate) fn units_left_to_probe(&self) -> Option<u64> {
-        let due = self.observer.as_ref()?.probe_due()?;
-        Some(due.saturating_sub(self.lived()))
+        let lived = self.lived();
+        Some(self.observer.as_ref()?.probe_due(&self.drive, lived)?.saturating_sub(lived))
     }
 
     /// Host units of the life that were predicted instead of simulated.

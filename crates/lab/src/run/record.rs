@@ -157,6 +157,9 @@ impl Run {
                 if let Stage::Phase(number) = self.stage { Some(number) } else { self.phases.len().checked_sub(1) };
             let present = number.map(|number| Present::of(number, &self.phases, &self.in_phase.ahead));
             observer.probe_if_due(&self.drive, present.as_ref(), written, stop)?;
+            if matches!(self.end, Some(Ended::Died(_))) {
+                observer.probe_the_dead(stop)?;
+            }
         }
         debug_assert_eq!(self.drive.check(), Ok(()), "the firmware keeps its invariants, however the run ended");
         self.sample();

@@ -195,9 +195,6 @@ fn a_firmware_that_cannot_be_is_refused_in_one_sentence() {
         ("[ftl]\ngc = { d = 2 }", "policy \"greedy\": `d`: is unknown, allowed are `tie`"),
         ("[ftl]\nwear-leveling = { policy = 'pwl', threshold = '150 %' }", "ratio from 0 to 1"),
         ("[drive]\nendurance = 'none'\n[ftl]\nwear-leveling = 'pwl'", "pwl follows the rated endurance"),
-        ("[ftl]\ngc-reserve = 1", "at least 2 are needed"),
-        ("[drive]\nendurance = 'none'\n[ftl]\ngc-reserve = 1\nread-recovery = 2", "at least 2 are needed"),
-        ("[ftl]\nread-recovery = 1025", "ftl.read-recovery: found 1025"),
         ("[ftl]\nallocation = 'lest-worn'", "did you mean \"least-worn\"?"),
         ("[ftl]\nallocation = { policy = 'fifo', d = 2 }", "it takes no parameters"),
         (
@@ -235,6 +232,15 @@ fn a_firmware_that_cannot_be_is_refused_in_one_sentence() {
             "allowed are keep, method, relocation-bound, shrink, step; did you mean \"shrink\"?",
         ),
         ("[ftl]\nunit = 'superblok'", "did you mean \"superblock\"?"),
+    ]);
+}
+
+#[test]
+fn a_reserve_that_does_not_suffice_is_refused() {
+    check_refusals(&[
+        ("[ftl]\ngc-reserve = 1", "at least 2 are needed"),
+        ("[drive]\nendurance = 'none'\n[ftl]\ngc-reserve = 1\nread-recovery = 2", "at least 2 are needed"),
+        ("[ftl]\nread-recovery = 1025", "ftl.read-recovery: found 1025"),
         ("[drive]\nendurance = 'none'\n[ftl]\ngc-reserve = 1\nwear-leveling = 'dual-pool'", "at least 2"),
     ]);
 }
