@@ -49,6 +49,8 @@ pub struct Ftl<M: Media> {
     pub(crate) erase_count: Vec<u32>,
     /// Erases of all blocks when the firmware was built.
     pub(crate) erases_initial: u64,
+    /// Erases that all blocks had before the drive's first, which its counters and policies leave out, and its wear does not.
+    pub(crate) worn_before: u64,
     pub(crate) retired: Vec<bool>,
     pub(crate) domains: Vec<Domain>,
     /// The domain that takes the next host page.
@@ -207,6 +209,7 @@ impl<M: Media> Ftl<M> {
             map,
             reverse: Table::zeroed(physical_units as usize)?,
             erases_initial: erase_count.iter().map(|count| u64::from(*count)).sum(),
+            worn_before: erase_count.iter().map(|count| u64::from(*count)).sum(),
             erase_count,
             retired,
             domains,
@@ -337,7 +340,7 @@ impl<M: Media> Ftl<M> {
     pub fn life_used(&self) -> Option<f64> {
         let endurance = self.rated_cycles()?;
         let erases: u64 = self.domains.iter().map(|domain| domain.gc_erases + domain.wear_leveling_erases).sum();
-        Some(erases as f64 / (f64::from(endurance) * f64::from(self.layout.blocks())))
+        Some((self.worn_before + erases) as f64 / (f64::from(endurance) * f64::from(self.layout.blocks())))
     }
 
     /// Erases up to which a block serves. `None` when no block ever retires.

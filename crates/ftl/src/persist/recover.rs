@@ -169,6 +169,7 @@ impl<M: Media> Ftl<M> {
         }
         self.counters = ledger.counters;
         self.erases_initial = ledger.erases_initial;
+        self.worn_before = ledger.worn_before;
         self.mode.blocks_initial = ledger.blocks_initial;
         for (domain, (gc, wear_leveling)) in self.domains.iter_mut().zip(ledger.erases) {
             (domain.gc_erases, domain.wear_leveling_erases) = (gc, wear_leveling);
