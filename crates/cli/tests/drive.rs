@@ -95,6 +95,49 @@ fn a_probe_tells_latencies_and_leaves_the_drive_as_it_was() {
 }
 
 #[test]
+fn drives_are_compared_also_where_one_is_dead() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path();
+    done(folder, "create a.wane --preset tiny --set drive.endurance=20");
+    done(folder, "create b.wane --preset tiny --set drive.endurance=20");
+    done(folder, "age b.wane --until end-of-life");
+    let words = "compare a.wane b.wane --requests 500 --out page.html";
+    let (code, out, err) = drive(folder, words);
+    assert_eq!(code, 0, "{err}");
+    let row = |name: &str| out.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{name} in {out}"));
+    assert!(row("wear").ends_with("dead (spare-exhausted)") && row("reads, p50").ends_with('-'), "{out}");
+    assert!(err.contains("warning: b.wane: is dead (spare-exhausted) and takes no writes any more"), "{err}");
+    let page = std::fs::read_to_string(folder.join("page.html")).unwrap();
+    assert!(page.contains("a.wane") && !page.contains("b.wane"), "the dead one has no latencies");
+    // Both answer reads.
+    let (code, out, err) = drive(folder, "compare a.wane b.wane --requests 500 --set workload.read-share=1 --json");
+    let told: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert!(code == 0 && told[1]["probe"]["latency"]["read"]["p50_ns"].is_u64(), "{err}: {told}");
+    let both = drive(folder, "compare b.wane b.wane --out none.html");
+    assert!(both.0 == 0 && both.2.contains("none.html: not written, as no drive answered"), "{both:?}");
+    assert!(!folder.join("none.html").exists());
+}
+
+#[test]
+fn each_drive_has_a_serial_number_of_its_own() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path();
+    for words in ["create a.wane --preset tiny", "create b.wane --preset tiny", "fork a.wane c.wane"] {
+        done(folder, words);
+    }
+    let serial = |name: &str| {
+        let told: serde_json::Value = serde_json::from_str(&done(folder, &format!("smart {name} --json"))).unwrap();
+        told["serial_number"].as_str().unwrap().to_owned()
+    };
+    let serials = ["a.wane", "b.wane", "c.wane"].map(serial);
+    assert!(serials[0] != serials[1] && serials[0] != serials[2] && serials[1] != serials[2], "{serials:?}");
+    // It stays where the drive goes.
+    std::fs::rename(folder.join("a.wane"), folder.join("moved.wane")).unwrap();
+    done(folder, "age moved.wane --until drive-writes=1");
+    assert_eq!(serial("moved.wane"), serials[0]);
+}
+
+#[test]
 fn a_dead_drive_says_that_nothing_was_written_and_keeps_no_other_record() {
     let place = tempfile::tempdir().unwrap();
     let folder = place.path();
@@ -307,17 +350,21 @@ fn its_health_is_told_as_smartctl_and_log_pages_do() {
 fn a_requirement_retires_blocks_and_lasts_until_it_is_lifted() {
     let place = tempfile::tempdir().unwrap();
     let folder = place.path();
-    let scenario = "[drive]\npreset = 'cvss-128g'\npages-per-block = 1\n[workload]\npattern = 'zipf'\nfootprint = 0.3\n[precondition]\nfill = 0.3\n\
+    let scenario = "[drive]\npreset = 'cvss-128g'\npages-per-block = 2\ninitial = { erase-count = 70 }\n[workload]\npattern = 'zipf'\nfootprint = 0.3\n[precondition]\nfill = 0.3\n\
                     [until]\nrequests = 1\n";
     std::fs::write(folder.join("variant.toml"), scenario).unwrap();
-    done(folder, "create a.wane variant.toml --until drive-writes=6");
-    assert_eq!(facts(folder, "a.wane")["rereads_max"], serde_json::Value::Null);
+    done(folder, "create a.wane variant.toml --until drive-writes=3");
+    let new = facts(folder, "a.wane");
+    assert_eq!(new["rereads_max"], serde_json::Value::Null);
+    // Blocks retire at 267 erases, and each had 70 before the drive's first.
+    let (used, mean) = (new["life_used"].as_f64().unwrap(), new["erases"]["mean"].as_f64().unwrap());
+    assert!(mean > 70.0 && (used - mean / 267.0).abs() < 0.01, "{used} of the wear at a mean of {mean} erases");
     let told = done(folder, "require a.wane --rereads 2");
     assert!(told.starts_with("a.wane: reads take 2 re-reads at most; "), "{told}");
     assert!(done(folder, "show a.wane").contains(" 2 re-reads of a read at most\n"));
     let retired = |facts: &serde_json::Value| facts["blocks"]["retired"].as_u64().unwrap();
     let before = retired(&facts(folder, "a.wane"));
-    done(folder, "age a.wane --until drive-writes=8");
+    done(folder, "age a.wane --until drive-writes=6");
     let after = facts(folder, "a.wane");
     assert_eq!(after["rereads_max"], 2);
     assert!(retired(&after) > before, "{before} {}", retired(&after));
@@ -345,7 +392,7 @@ fn what_is_wrong_is_one_sentence_and_the_drive_is_as_it_was() {
         ("create x.wane --preset tiny --set fast-forward.factor=2", "a drive that is held is aged in full"),
         ("create x.wane --preset tinny", "--preset: found \"tinny\""),
         ("create x.wane --preset tiny --capacity 3", "--capacity"),
-        ("create x.wane --preset tiny --until days-left=1", "give time.drive-writes-per-day"),
+        ("create x.wane --preset tiny --until days-left=1", "give time.drive-writes-per-day a number, or \"trace\""),
         ("create nowhere/x.wane --preset tiny", "nowhere/x.wane cannot be created: "),
         ("age absent.wane --until end-of-life", "absent.wane: there is no such drive"),
         ("show empty", "empty is not a drive: it has no drive.json"),

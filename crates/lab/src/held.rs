@@ -120,7 +120,9 @@ pub enum KeptError {
     #[error("the drive died while it was preconditioned ({}); [precondition] says how much is written", .0.name())]
     DiedNew(EndCause),
     /// Days are asked for without a calendar.
-    #[error("a drive whose days are to be counted needs a pace; give time.drive-writes-per-day")]
+    #[error(
+        "a drive whose days are to be counted needs a pace; give time.drive-writes-per-day a number, or \"trace\" for a trace's own"
+    )]
     NoPace,
     /// It would be older than [`DAYS_MAX`].
     #[error("days: found {days:?} on day {day}, and a drive's days are counted up to {DAYS_MAX}")]

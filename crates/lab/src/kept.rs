@@ -41,6 +41,7 @@ impl Kept {
         let mut held = Held::new(scenario, PolicyOverrides::default())?;
         held.open_workload(stop)?;
         let mut manifest = Manifest::new(scenario.to_toml());
+        manifest.label = label(path);
         manifest.history.push(format!("created of {}", scenario.name));
         let folder = DriveFolder::create(path, manifest, |writer| held.archive(writer as &mut dyn Archive))?;
         Ok(Self { folder, held })
@@ -54,6 +55,7 @@ impl Kept {
         let mut held = Held::new(scenario, PolicyOverrides::default())?;
         held.open_workload(watch.stop)?;
         let mut manifest = Manifest::new(scenario.to_toml());
+        manifest.label = label(path);
         manifest.history.push(format!("created of {}, and preconditioned as for a run", scenario.name));
         let mut failed = None;
         let folder = DriveFolder::create(path, manifest, |writer| {
@@ -118,8 +120,16 @@ impl Kept {
     /// `from` is no drive or in use, something is at `to`, or the system refuses.
     pub fn fork(from: &Path, to: &Path) -> Result<(), KeptError> {
         let name = wane_units::excerpt_path(from);
-        DriveFolder::open(from)?.fork(to, |manifest| manifest.history.push(format!("forked from {name}")))?;
+        DriveFolder::open(from)?.fork(to, |manifest| {
+            manifest.history.push(format!("forked from {name}"));
+            manifest.label = label(to);
+        })?;
         Ok(())
+    }
+
+    /// The name of its folder when it was created or forked; empty if it is older than such names.
+    pub fn label(&self) -> &str {
+        &self.folder.manifest().label
     }
 
     /// What was done to it, in sentences, the oldest first.
@@ -143,6 +153,11 @@ impl Kept {
         let (held, report, took) = self.held.cut_power(fate)?;
         Ok((Self { held, ..self }, report, took))
     }
+}
+
+/// The name of a drive's folder.
+fn label(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 impl Deref for Kept {

@@ -26,6 +26,10 @@ pub struct Manifest {
     pub workloads: u32,
     /// What was done to the drive, in sentences.
     pub history: Vec<String>,
+    /// The name of its folder when it was created or forked, which sets it apart from other drives of its scenario. Empty: it was made before
+    /// drives had one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub label: String,
     /// The valid state file.
     pub stored: Stored,
     /// Earlier state files that hold pieces of it.
@@ -79,6 +83,7 @@ impl Manifest {
             scenario,
             workloads: 0,
             history: Vec::new(),
+            label: String::new(),
             stored: Stored::default(),
             shares: Vec::new(),
             checksum: 0,

@@ -12,15 +12,15 @@ const FIRMWARE_BYTES: usize = 8;
 pub struct Identity {
     /// Its model: the preset, and that it is simulated.
     pub model: String,
-    /// Its serial number: `WANE` and a hash of scenario, preset and seed. A fork has its parent's.
+    /// Its serial number: `WANE` and a hash of scenario, preset, seed and label.
     pub serial: String,
     /// Its firmware: the version of wane.
     pub firmware: String,
 }
 
 impl Identity {
-    /// Names of a drive of this scenario and preset, with this seed.
-    pub fn simulated(scenario: &str, preset: &str, seed: u64) -> Self {
+    /// Names of a drive of this scenario and preset, with this seed. `label` sets it apart from others of these; it may be empty.
+    pub fn simulated(scenario: &str, preset: &str, seed: u64, label: &str) -> Self {
         let kept = preset.chars().filter(char::is_ascii_graphic);
         let most = MODEL_BYTES - "wane  (simulated)".len();
         let preset_short: String = kept.take(most).collect();
@@ -28,6 +28,7 @@ impl Identity {
         for part in [scenario.as_bytes(), &[0], preset.as_bytes(), &[0], &seed.to_le_bytes()] {
             hash.add(part);
         }
+        hash.add(label.as_bytes());
         let model = format!("wane {preset_short} (simulated)");
         assert!(model.len() <= MODEL_BYTES, "a model fits its field");
         Self {
@@ -44,14 +45,20 @@ mod tests {
 
     #[test]
     fn names_fit_their_fields_and_tell_drives_apart() {
-        let one = Identity::simulated("a", "tiny", 1);
+        let one = Identity::simulated("a", "tiny", 1, "");
         assert_eq!(one.model, "wane tiny (simulated)");
         assert!(one.serial.starts_with("WANE") && one.serial.len() == 20, "{}", one.serial);
-        assert_eq!(one, Identity::simulated("a", "tiny", 1));
-        for other in [("b", "tiny", 1), ("a", "tinyb", 1), ("a", "tiny", 2), ("at", "iny", 1)] {
-            assert_ne!(one.serial, Identity::simulated(other.0, other.1, other.2).serial, "{other:?}");
+        assert_eq!(one, Identity::simulated("a", "tiny", 1, ""));
+        for other in [
+            ("b", "tiny", 1, ""),
+            ("a", "tinyb", 1, ""),
+            ("a", "tiny", 2, ""),
+            ("at", "iny", 1, ""),
+            ("a", "tiny", 1, "b.wane"),
+        ] {
+            assert_ne!(one.serial, Identity::simulated(other.0, other.1, other.2, other.3).serial, "{other:?}");
         }
-        let long = Identity::simulated("a", &"p\u{e4}\n".repeat(100), 1);
+        let long = Identity::simulated("a", &"p\u{e4}\n".repeat(100), 1, "");
         assert!(long.model.len() == MODEL_BYTES && long.model.is_ascii(), "{}", long.model);
     }
 }

@@ -259,7 +259,7 @@ fn what_is_no_page_is_refused_in_a_sentence() {
         "log page c0h has the GUID 0x00000000000000000000000000000000, and OCP's is 0xafd514c97c6f4f9ca4f2bfea2810afc5";
     assert_eq!(said, Err(want.to_owned()));
     assert_eq!("C0H".parse(), Ok(LogId::Ocp));
-    assert_eq!("03h".parse::<LogId>(), Err("02h, 09h, c0h are allowed".to_owned()));
+    assert_eq!("03h".parse::<LogId>(), Err("02h, 09h, c0h, cah are allowed".to_owned()));
     assert_eq!(Text::<4>::of("a\u{e4}b").to_string(), "a?b");
     assert_eq!(Guid(1).to_string().len(), 34);
 }

@@ -42,7 +42,7 @@ fn record() -> HealthRecord {
 
 #[test]
 fn a_simulated_drive_read_back_is_the_same() {
-    let (record, identity) = (record(), Identity::simulated("a", "tiny", 1));
+    let (record, identity) = (record(), Identity::simulated("a", "tiny", 1, ""));
     let printed = smartctl(&record, &identity, "d.wane", &["wane"]);
     let back = one(serde_json::to_string_pretty(&printed).unwrap().as_bytes());
     assert_eq!(back.simulated.as_ref(), Some(&record), "to the last bit");

@@ -32,7 +32,12 @@ fn paths(value: &Value, at: &str, found: &mut BTreeMap<String, &'static str>) {
 fn ours() -> Value {
     let record =
         HealthRecord { available_spare_percent: 100.0, day: 1.5, power_on_hours: 36.0, ..HealthRecord::default() };
-    smartctl(&record, &Identity::simulated("a", "tiny", 1), "d.wane", &["wane", "drive", "smart", "d.wane", "--json"])
+    smartctl(
+        &record,
+        &Identity::simulated("a", "tiny", 1, ""),
+        "d.wane",
+        &["wane", "drive", "smart", "d.wane", "--json"],
+    )
 }
 
 #[test]
@@ -69,7 +74,7 @@ fn values_are_the_drives() {
     assert_eq!(object["power_on_time"]["hours"], 36);
     assert_eq!(object["wane"]["is_simulated"], true);
     let dead = HealthRecord { is_read_only: true, percentage_used: Some(103.7), ..HealthRecord::default() };
-    let object = smartctl(&dead, &Identity::simulated("a", "tiny", 1), "d.wane", &[]);
+    let object = smartctl(&dead, &Identity::simulated("a", "tiny", 1, ""), "d.wane", &[]);
     assert_eq!(object["smart_status"]["passed"], false);
     assert_eq!(object["smart_status"]["nvme"]["value"], 9);
     assert_eq!(object["smartctl"]["exit_status"], 8);

@@ -206,11 +206,10 @@ pub(crate) struct WaitArguments {
     pub(crate) json: bool,
 }
 
+/// The requests of a look at a drive.
 #[derive(Args, Debug)]
-pub(crate) struct ProbeArguments {
-    /// The drive's folder
-    pub(crate) drive: PathBuf,
-    /// Requests to serve
+pub(crate) struct Asked {
+    /// Requests that a drive serves
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     pub(crate) requests: u64,
     /// Workload, as for `wane drive age`; by default half reads and half writes at random addresses
@@ -219,6 +218,14 @@ pub(crate) struct ProbeArguments {
     /// Override a key of the workload or of time, such as `workload.arrival.queue-depth=16`
     #[arg(long = "set", value_name = "KEY=VALUE", add = ArgValueCompleter::new(complete::assignment))]
     pub(crate) set: Vec<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ProbeArguments {
+    /// The drive's folder
+    pub(crate) drive: PathBuf,
+    #[command(flatten)]
+    pub(crate) asked: Asked,
     /// Print as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -242,15 +249,8 @@ pub(crate) struct CompareArguments {
     /// The drives' folders
     #[arg(required = true, num_args = 2..)]
     pub(crate) drives: Vec<PathBuf>,
-    /// Requests that each serves
-    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
-    pub(crate) requests: u64,
-    /// Workload of the requests, as for `wane drive probe`
-    #[arg(long, value_name = "NAME|FILE", add = ArgValueCandidates::new(complete::workloads))]
-    pub(crate) workload: Option<String>,
-    /// Override a key of the workload or of time, such as `workload.arrival.queue-depth=16`
-    #[arg(long = "set", value_name = "KEY=VALUE", add = ArgValueCompleter::new(complete::assignment))]
-    pub(crate) set: Vec<String>,
+    #[command(flatten)]
+    pub(crate) asked: Asked,
     /// Also write a page with the latencies side by side
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
@@ -359,7 +359,7 @@ pub(crate) struct RequireArguments {
     pub(crate) drive: PathBuf,
     /// Most re-reads of a host read: a number, or `none` for as many as error correction allows. Blocks whose data are expected to need more just
     /// after a program retire: free ones at once, others at their next erase
-    #[arg(long, value_name = "N|none", value_parser = rereads)]
+    #[arg(long, value_name = "N", value_parser = rereads)]
     pub(crate) rereads: Rereads,
     /// Print as JSON
     #[arg(long)]

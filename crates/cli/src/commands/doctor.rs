@@ -218,16 +218,15 @@ fn readings_of(file: &Path) -> Result<Vec<Reading>, Failure> {
 struct State {
     /// The mark of files that wane writes.
     mark: String,
-    /// Each rule's verdict, by model and serial number.
+    /// Each rule's verdict, by model and serial number, or by model and file.
     drives: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 impl State {
     /// Stores the verdicts on a drive; returns whether one differs. For an unknown drive they do.
     fn take(&mut self, judgement: &Judgement, nameless: String) -> bool {
-        let names = [&judgement.drive.model, &judgement.drive.serial];
-        let names: Vec<&str> = names.into_iter().filter_map(|name| name.as_deref()).collect();
-        let name = if names.is_empty() { nameless } else { names.join(" ") };
+        let serial = judgement.drive.serial.clone().unwrap_or(nameless);
+        let name = judgement.drive.model.iter().cloned().chain([serial]).collect::<Vec<_>>().join(" ");
         let rules = judgement.findings.iter();
         let verdicts: BTreeMap<String, String> =
             rules.map(|finding| (finding.rule.to_owned(), finding.verdict.name().to_owned())).collect();

@@ -29,14 +29,21 @@ pub(super) fn run(scenario: &Scenario, path: &Path, stop: &Arc<AtomicBool>) -> R
              --set drive.logical-capacity='64 MiB', does the same"
         )));
     }
-    let others = Others::Kept;
-    check_writable(path, others)?;
+    let (others, to_stdout) = (Others::Kept, path == Path::new("-"));
+    if !to_stdout {
+        check_writable(path, others)?;
+    }
     let plan = build::plan(scenario).map_err(Failure::wrong)?;
     let filmed = film(scenario, Run::new(plan), STEPS, WRITES, stop).map_err(Failure::wrong)?;
     if stop.load(Ordering::Relaxed) {
         return Err(Failure::Interrupted("stopped before the film was whole; nothing was written".to_owned()));
     }
-    write_text(path, others, &wane_report::film(&page(scenario, &filmed)))?;
+    let text = wane_report::film(&page(scenario, &filmed));
+    if to_stdout {
+        print(&text)?;
+        return Ok(DONE);
+    }
+    write_text(path, others, &text)?;
     let collected: usize = filmed.frames.iter().map(|frame| frame.victims.len()).sum();
     print(&format!("{}: {} steps, {collected} blocks collected\n", path.display(), filmed.frames.len()))?;
     Ok(if stop.load(Ordering::Relaxed) { INTERRUPTED } else { DONE })

@@ -157,7 +157,10 @@ fn a_drive_ages_up_to_a_day_before_its_end() {
     let mut paceless = Kept::create(&place.path().join("b.wane"), &scenario(LIVES[2]), &go()).unwrap();
     let refused =
         paceless.age(Target::DaysLeft(1.0), WrittenBytes::Stay, &go(), &mut |_| true).unwrap_err().to_string();
-    assert_eq!(refused, "a drive whose days are to be counted needs a pace; give time.drive-writes-per-day");
+    assert_eq!(
+        refused,
+        "a drive whose days are to be counted needs a pace; give time.drive-writes-per-day a number, or \"trace\" for a trace's own"
+    );
 }
 
 #[test]

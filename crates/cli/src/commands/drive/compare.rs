@@ -9,7 +9,7 @@ use wane_report::{duration, plain, render};
 use wane_results::RunResult;
 use wane_units::{Fnv, excerpt_path};
 
-use super::{Asked, Kept, Progress, show, stop_flag};
+use super::{Kept, Progress, show, stop_flag, takes_no_writes};
 use crate::args::drive::CompareArguments;
 use crate::output::{Failure, Others, check_writable, columns, print, print_json, tell, write_text};
 use crate::{DONE, INTERRUPTED};
@@ -21,46 +21,58 @@ pub(super) fn compare(arguments: &CompareArguments) -> Result<i32, Failure> {
         check_writable(out, others)?;
     }
     let stop = stop_flag();
-    let asked = Asked { requests: arguments.requests, workload: arguments.workload.as_deref(), set: &arguments.set };
     let (mut facts, mut results) = (Vec::new(), Vec::new());
+    let mut silent = Vec::new();
     for path in &arguments.drives {
         let kept = Kept::open(path)?;
-        let scenario = asked.of(&kept, path)?;
-        facts.push((path, show::facts(&kept, path), show::compared(&kept)));
+        let scenario = arguments.asked.of(&kept)?;
+        facts.push(show::facts(&kept, path));
+        // A dead one is shown beside the others, without an answer.
+        if let Some(sentence) = takes_no_writes(&kept, &scenario, path) {
+            silent.push(sentence);
+            results.push(None);
+            continue;
+        }
         let mut progress = Progress::new(&excerpt_path(path), arguments.quiet);
         let looked = kept.look(&scenario, &mut Watch { step: &mut |step: &Step| progress.step(step), stop: &stop });
         progress.finish();
-        results.push(named(looked?, path));
+        results.push(Some(named(looked?, path)));
         if stop.load(Ordering::Relaxed) {
             return Err(Failure::Interrupted(
                 "stopped before all drives had answered; they are as they were".to_owned(),
             ));
         }
     }
-    if let Some(out) = &arguments.out {
-        write_text(out, others, &render(&results))?;
+    let answers: Vec<RunResult> = results.iter().flatten().cloned().collect();
+    let page = arguments.out.as_ref().filter(|_| !answers.is_empty());
+    if let Some(out) = page {
+        write_text(out, others, &render(&answers))?;
     }
     if arguments.json {
-        let of_drive =
-            |((_, facts, _), result): (&(_, _, _), &RunResult)| json!({ "drive": facts, "probe": result.summary });
+        let of_drive = |(facts, result): (&show::Facts, &Option<RunResult>)| json!({ "drive": facts, "probe": result.as_ref().map(|result| &result.summary) });
         let told: Vec<serde_json::Value> = facts.iter().zip(&results).map(of_drive).collect();
         print_json(&told)?;
         return Ok(DONE);
     }
     let mut lines = vec![vec!["drive".to_owned()]];
-    lines[0].extend(facts.iter().map(|(path, ..)| excerpt_path(path).to_string()));
-    for row in 0..facts[0].2.len() {
-        let name = facts[0].2[row].0.to_owned();
-        lines.push(std::iter::once(name).chain(facts.iter().map(|(.., told)| told[row].1.clone())).collect());
+    lines[0].extend(arguments.drives.iter().map(|path| excerpt_path(path)));
+    let told: Vec<_> = facts.iter().map(show::compared).collect();
+    for (row, (name, _)) in told[0].iter().enumerate() {
+        let values = told.iter().map(|told| told[row].1.clone());
+        lines.push(std::iter::once((*name).to_owned()).chain(values).collect());
     }
     lines.extend(served(&results));
     print(&columns(&lines))?;
+    silent.iter().for_each(|sentence| tell(&format!("warning: {sentence}")));
     for (path, result) in arguments.drives.iter().zip(&results) {
         let name = excerpt_path(path);
-        result.summary.warnings.iter().for_each(|warning| tell(&format!("warning: {name}: {warning}")));
+        let warnings = result.iter().flat_map(|result| &result.summary.warnings);
+        warnings.for_each(|warning| tell(&format!("warning: {name}: {warning}")));
     }
-    if let Some(out) = &arguments.out {
-        print(&format!("{}\n", out.display()))?;
+    match (&arguments.out, page) {
+        (Some(_), Some(out)) => print(&format!("{}\n", out.display()))?,
+        (Some(out), None) => tell(&format!("warning: {}: not written, as no drive answered", excerpt_path(out))),
+        (None, _) => {}
     }
     Ok(if stop.load(Ordering::Relaxed) { INTERRUPTED } else { DONE })
 }
@@ -75,7 +87,7 @@ fn named(mut result: RunResult, path: &Path) -> RunResult {
 }
 
 /// Rows of latencies and rates.
-fn served(results: &[RunResult]) -> Vec<Vec<String>> {
+fn served(results: &[Option<RunResult>]) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     for (kind, is_read) in [("reads", true), ("writes", false)] {
         let figures = |result: &RunResult| {
@@ -89,7 +101,7 @@ fn served(results: &[RunResult]) -> Vec<Vec<String>> {
                 format!("{iops:.0}"),
             ])
         };
-        let all: Vec<Option<[String; 3]>> = results.iter().map(figures).collect();
+        let all: Vec<Option<[String; 3]>> = results.iter().map(|result| figures(result.as_ref()?)).collect();
         if all.iter().all(Option::is_none) {
             continue;
         }

@@ -25,7 +25,7 @@ use wane_workload::lsm::Operations;
 use wane_workload::standin;
 
 use crate::args::drive::{
-    AgeArguments, CreateArguments, DriveArguments, DriveCommand, ForkArguments, KeptDrive, ProbeArguments,
+    AgeArguments, Asked, CreateArguments, DriveArguments, DriveCommand, ForkArguments, KeptDrive, ProbeArguments,
     WaitArguments,
 };
 use crate::output::{Failure, line, print, print_json, read_text, tell, unknown};
@@ -432,39 +432,34 @@ fn wait(arguments: &WaitArguments) -> Result<i32, Failure> {
     Ok(DONE)
 }
 
-/// The requests of a look at a drive.
-struct Asked<'a> {
-    requests: u64,
-    workload: Option<&'a str>,
-    set: &'a [String],
-}
-
-impl Asked<'_> {
+impl Asked {
     /// The scenario of a look at this drive: without a workload half reads and half writes at random addresses.
-    fn of(&self, kept: &Kept, path: &Path) -> Result<Scenario, Failure> {
+    fn of(&self, kept: &Kept) -> Result<Scenario, Failure> {
         let mut set = Vec::new();
         if self.workload.is_none() {
             set.push("workload.read-share=0.5".to_owned());
         }
         set.extend(self.set.iter().cloned());
-        let given = self.workload.unwrap_or("uniform");
-        let scenario = reworked(kept.scenario(), Some(given), &set, self.requests, true)?;
-        if let Some(cause) = kept.cause()
-            && scenario.phases[0].workload.writes()
-        {
-            let path = excerpt_path(path);
-            let sentence = "takes no writes any more; ask it for reads, such as by --set workload.read-share=1";
-            return Err(Failure::wrong(format!("{path}: is dead ({}) and {sentence}", cause.name())));
-        }
-        Ok(scenario)
+        let given = self.workload.as_deref().unwrap_or("uniform");
+        reworked(kept.scenario(), Some(given), &set, self.requests, true)
     }
+}
+
+/// What to say of a dead drive that is asked for writes.
+fn takes_no_writes(kept: &Kept, asked: &Scenario, path: &Path) -> Option<String> {
+    let cause = kept.cause().filter(|_| asked.phases[0].workload.writes())?;
+    let (path, cause) = (excerpt_path(path), cause.name());
+    let advice = "ask it for reads, such as by --set workload.read-share=1";
+    Some(format!("{path}: is dead ({cause}) and takes no writes any more; {advice}"))
 }
 
 fn probe(arguments: &ProbeArguments) -> Result<i32, Failure> {
     let stop = stop_flag();
     let kept = open(&arguments.drive)?;
-    let asked = Asked { requests: arguments.requests, workload: arguments.workload.as_deref(), set: &arguments.set };
-    let scenario = asked.of(&kept, &arguments.drive)?;
+    let scenario = arguments.asked.of(&kept)?;
+    if let Some(sentence) = takes_no_writes(&kept, &scenario, &arguments.drive) {
+        return Err(Failure::wrong(sentence));
+    }
     let is_degraded = kept.drive().mode() == Mode::Degraded;
     let mut progress = Progress::new(&excerpt_path(&arguments.drive), arguments.quiet);
     let mut step = |step: &Step| progress.step(step);
@@ -477,7 +472,7 @@ fn probe(arguments: &ProbeArguments) -> Result<i32, Failure> {
         let mode = if is_degraded { ", degraded" } else { "" };
         let asked = show::workload(&scenario);
         let path = excerpt_path(&arguments.drive);
-        let requests = wane_report::counted_of(arguments.requests as f64, "request");
+        let requests = wane_report::counted_of(arguments.asked.requests as f64, "request");
         print(&super::timed::with_warnings(&result, format!("{path}: {requests} of {asked}{mode}\n")))?;
     }
     Ok(if stop.load(Ordering::Relaxed) { INTERRUPTED } else { DONE })

@@ -180,30 +180,20 @@ pub(super) fn short(kept: &Kept) -> String {
 }
 
 /// Rows of a comparison: names and values.
-pub(super) fn compared(kept: &Kept) -> Vec<(&'static str, String)> {
-    let (drive, counters) = (kept.drive(), kept.counters());
-    let unit = u64::from(drive.unit_bytes());
-    let erases: Vec<u32> = drive
-        .layout()
-        .superblocks()
-        .filter(|block| drive.state(*block) != BlockState::Retired)
-        .map(|block| drive.superblock_erase_counts()[block.index()])
-        .collect();
-    let mean = erases.iter().map(|count| f64::from(*count)).sum::<f64>() / erases.len().max(1) as f64;
-    let amplification = write_amplification(&counters, unit).total;
+pub(super) fn compared(facts: &Facts) -> Vec<(&'static str, String)> {
+    let Capacity { bytes_initial, bytes_exported, bytes_mapped, .. } = facts.capacity;
+    let filled = bytes_mapped as f64 / bytes_exported.max(1) as f64;
+    let used = facts.life_used.map_or_else(|| "-".to_owned(), |used| format!("{:.1} %", 100.0 * used));
     vec![
-        ("preset", kept.scenario().preset.clone()),
-        ("capacity", exported(u64::from(drive.exported()) * unit, u64::from(drive.logical_initial()) * unit)),
-        ("holds data", format!("{:.1} %", 100.0 * kept.share_filled())),
-        ("day", format!("{:.1}", drive.day())),
-        ("drive writes", format!("{:.2}", kept.drive_writes())),
-        ("amplification", amplification.map_or_else(|| "-".to_owned(), |found| format!("{found:.3}"))),
-        (
-            "wear",
-            wear(drive.life_used(), kept.cause().map(|cause| cause.name())).replace(" of its rated erases used", ""),
-        ),
-        ("erases, mean", format!("{mean:.1}")),
-        ("blocks retired", drive.retired_blocks().to_string()),
+        ("preset", facts.preset.clone()),
+        ("capacity", exported(bytes_exported, bytes_initial)),
+        ("holds data", format!("{:.1} %", 100.0 * filled)),
+        ("day", format!("{:.1}", facts.day)),
+        ("drive writes", format!("{:.2}", facts.drive_writes)),
+        ("amplification", facts.write_amplification.map_or_else(|| "-".to_owned(), |found| format!("{found:.3}"))),
+        ("wear", facts.cause.map_or(used.clone(), |cause| format!("{used}; dead ({cause})"))),
+        ("erases, mean", format!("{:.1}", facts.erases.mean)),
+        ("blocks retired", facts.blocks.retired.to_string()),
     ]
 }
 

@@ -22,7 +22,7 @@ pub(super) fn smart(arguments: &SmartArguments) -> Result<i32, Failure> {
     let kept = open(&arguments.drive)?;
     let record = kept.drive().health_record();
     let scenario = kept.scenario();
-    let identity = Identity::simulated(&scenario.name, &scenario.preset, scenario.seed);
+    let identity = Identity::simulated(&scenario.name, &scenario.preset, scenario.seed, kept.label());
     let Some(id) = arguments.log else {
         print(&if arguments.json {
             let device = arguments.drive.display().to_string();
