@@ -305,7 +305,7 @@ def test_policies_of_ones_own_are_values_of_a_grid(kind: str, request: pytest.Fi
     alone = wane.run(scenario, policies={"ftl.gc": Generous(20)}, set={"drive.over-provisioning": "28 %"})
     assert alone.summary["wear"] == wear[3]
     page = swept.report()
-    assert "Generous more 20" in page
+    assert "Generous, more = 20" in page
     again = wane.sweep({**grid, "ftl.gc": [*collectors, Generous(40)]}, scenario, scheduler="processes")
     assert len(again) == 10
     assert [run.summary["wear"] for run in again[:8]] == wear

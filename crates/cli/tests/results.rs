@@ -296,7 +296,7 @@ fn latencies_of_cells_that_lived_differently_are_compared_at_the_last_age_that_a
     assert_eq!(code, 0, "{stderr}");
     let csv = std::fs::read_to_string(folder.path().join("o/grid.csv")).unwrap();
     let told = "Latencies are compared after 4 drive writes, the last probe that all runs have; ";
-    let missing = "\u{201c}endurance 20\u{201d} ended before 30 drive writes.";
+    let missing = "\u{201c}endurance = 20\u{201d} ended before 30 drive writes.";
     assert!(stderr.contains(told) && stderr.contains(missing), "{stderr}");
     let column = |name: &str| -> Vec<f64> {
         let at = csv.lines().next().unwrap().split(',').position(|found| found == name).unwrap();

@@ -1,11 +1,11 @@
 //! Windows over a drive's life: the axis that they are laid out along, and what their pictures share.
 
 use super::axis::{Axis, nines};
-use super::chart::{Chart, Curve, Layer, Names, Point};
+use super::chart::{Chart, Curve, Layer, Point};
 use super::groups::Group;
 use super::numbers::{counted, counted_of, unit_of};
 use super::panels::drawn;
-use super::picture::{Arrangement, Drawing};
+use super::picture::Drawing;
 use wane_results::DAYS_PER_YEAR;
 use wane_results::{Life, RunResult, Window};
 
@@ -124,14 +124,12 @@ pub(super) fn chart(id: String, title: String, (x, x_label): (Axis, String), (y,
         id,
         description: title.clone(),
         title,
-        heading: String::new(),
         x,
         x_label,
         y,
         y_label,
         y_unit: "",
         layers: Vec::new(),
-        names: Names::Beside,
         columns: 220,
     }
 }
@@ -156,7 +154,7 @@ pub(super) fn over_windows(
     columns: usize,
     (id, what): (&str, &str),
     figure: fn(&Window) -> Option<f64>,
-) -> (Vec<Drawing>, Arrangement) {
+) -> Drawing {
     let layers = |groups: &[Group<'_>]| {
         let alone = groups.len() == 1;
         let of = |group: &Group<'_>| {
@@ -172,15 +170,6 @@ pub(super) fn over_windows(
     let x = (along.axis(groups, 5), along.label());
     let y = (Axis::rounded(least, if most > least { most } else { 1.0 }, 5), what.to_owned());
     drawn(groups, &Chart { columns, ..chart(id.to_owned(), what.to_owned(), x, y) }, &layers)
-}
-
-/// Removes the pictures of windows that show nothing, and returns how the others are arranged.
-pub(super) fn paired(drawings: &mut Vec<Drawing>, arrangement: Arrangement) -> Arrangement {
-    drawings.retain(|drawing| !matches!(drawing, Drawing::Chart(chart) if chart.is_empty()));
-    match arrangement {
-        Arrangement::Whole if drawings.len() > 1 => Arrangement::Pair,
-        other => other,
-    }
 }
 
 /// A curve through windows, with a mark at each while they are few.

@@ -1,6 +1,7 @@
 //! Axes: where the ticks stand and how they are written.
 
-use super::numbers::{duration, grouped};
+use super::along::share_in_words;
+use super::numbers::{counted, duration, grouped};
 use super::text::width;
 
 /// One direction of a chart: the values it spans and its ticks.
@@ -206,6 +207,15 @@ impl Axis {
             }
             Scale::Ratio(Ticks::Powers) => power_of_ten(tick),
             Scale::Ratio(Ticks::Durations { .. }) => duration(tick),
+        }
+    }
+
+    /// A value of a point in words.
+    pub(super) fn told(&self, value: f64) -> String {
+        match &self.scale {
+            Scale::Ratio(Ticks::Durations { .. }) => duration(value),
+            Scale::Depth(_) => share_in_words(1.0 - 10f64.powf(-value)),
+            Scale::Even(_) | Scale::Named(_) | Scale::Ratio(Ticks::Powers) => counted(value),
         }
     }
 

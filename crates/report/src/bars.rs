@@ -5,10 +5,10 @@ use svg::node::element::{Path, SVG, Title};
 
 use super::axis::Axis;
 use super::chart::{Size, described, short, text};
-use super::labels;
+use super::labels::{self, LINE, Sample};
 use super::numbers::percent;
 use super::picture::in_unit;
-use super::text::{BOLD, fit, width};
+use super::text::{BOLD, width, wrap};
 
 /// Most bars of one picture.
 pub(super) const BARS_MAX: usize = 24;
@@ -52,12 +52,15 @@ const TOP: f64 = 26.0;
 impl Bars {
     pub(super) fn draw(&self, size: Size) -> SVG {
         let whole = size.pixels().0;
-        let lines = labels::key(&mut SVG::new(), &self.parts, whole, 0.0);
-        let top = TOP + lines;
-        let height = top + ROW * self.bars.len() as f64;
+        let measure = wrap(&self.measure, whole);
+        let below_measure = TOP + LINE * measure.len().saturating_sub(1) as f64;
+        let top = below_measure + labels::key(&mut SVG::new(), Sample::Fill, &self.parts, whole, 0.0);
         let widest = |of: fn(&Bar) -> &str| self.bars.iter().map(|bar| width(of(bar))).fold(0.0, f64::max);
         // The best is written in bold.
         let name_pixels = (BOLD * widest(|bar| &bar.name)).min(0.4 * whole);
+        let names: Vec<Vec<String>> = self.bars.iter().map(|bar| wrap(&bar.name, name_pixels / BOLD)).collect();
+        let high = |lines: &Vec<String>| ROW.max(LINE * lines.len() as f64 + 6.0);
+        let height = top + names.iter().map(high).sum::<f64>();
         let left = name_pixels + 10.0;
         let right = whole - BOLD * widest(|bar| &bar.told) - 12.0;
         let most = self.bars.iter().map(|bar| bar.interval.map_or(bar.value, |interval| interval.1.max(bar.value)));
@@ -65,12 +68,15 @@ impl Bars {
         let place = |value: f64| left + axis.place(value) * (right - left);
         let id = format!("{}-{}", self.id, size.class());
         let mut picture = described(&id, size.class(), (whole, height), &self.measure, &self.description);
-        picture.append(text(&fit(&self.measure, whole), (0.0, 13.0), "start", "name"));
-        labels::key(&mut picture, &self.parts, whole, TOP - 6.0);
-        for (row, bar) in self.bars.iter().enumerate() {
-            let middle = top + ROW * (row as f64 + 0.5);
+        labels::lines(&mut picture, &measure, (0.0, 13.0), "start", "name");
+        labels::key(&mut picture, Sample::Fill, &self.parts, whole, below_measure - 6.0);
+        let mut begin = top;
+        for (bar, name) in self.bars.iter().zip(&names) {
+            let middle = begin + high(name) / 2.0;
+            begin += high(name);
             let class = if bar.best { "head" } else { "note" };
-            picture.append(text(&fit(&bar.name, name_pixels / BOLD), (name_pixels, middle + 4.0), "end", class));
+            let first = middle + 4.0 - LINE * name.len().saturating_sub(1) as f64 / 2.0;
+            labels::lines(&mut picture, name, (name_pixels, first), "end", class);
             let mut from = 0.0;
             for (class, value, told) in bar.drawn(&self.parts) {
                 let (x, long) = (place(from), (place(from + value) - place(from)).max(0.5));

@@ -22,21 +22,22 @@
     if (shown(element) && element.scrollWidth > element.clientWidth + 1 && element.clientWidth > 0) faults.push(`${words(element)} is clipped`);
   }
   // Values under the pointer, and a series that hides.
-  const picture = [...document.querySelectorAll("svg[data-chart]")].find(shown);
-  if (picture) {
+  const charts = ["svg[data-chart]", "g[data-chart]"].map((kind) => [...document.querySelectorAll(kind)].find(shown));
+  for (const picture of charts.filter(Boolean)) {
+    const box = picture.closest(".drawing");
     const [left, top, right, bottom] = picture.dataset.frame.split(" ").map(Number);
     const at = new DOMPoint((left + right) / 2, (top + bottom) / 2).matrixTransform(picture.getScreenCTM());
     const send = (kind, x) => picture.dispatchEvent(new PointerEvent(kind, { clientX: x, clientY: at.y, bubbles: true, pointerId: 1 }));
     send("pointermove", at.x);
-    const tip = picture.parentElement.querySelector(".tip");
-    if (picture.querySelector(".curve, .bars") && tip && (tip.hidden || !tip.textContent)) faults.push("the pointer shows no values");
-    const named = picture.querySelector(".named");
+    const tip = [...box.querySelectorAll(".tip")].find((one) => !one.hidden);
+    if (picture.querySelector(".curve, .bars") && !(tip && tip.textContent)) faults.push("the pointer shows no values");
+    const named = box.querySelector("svg .named");
     if (named) {
       named.dispatchEvent(new MouseEvent("click", { bubbles: true }));
       if (!named.classList.contains("off")) faults.push("a click on a name hides nothing");
       named.dispatchEvent(new MouseEvent("click", { bubbles: true }));
     }
-    for (const button of picture.parentElement.querySelectorAll(".tools button")) {
+    for (const button of box.querySelectorAll(".tools button")) {
       const before = picture.innerHTML;
       button.click();
       if (!button.hidden && picture.innerHTML === before) faults.push(`${words(button)} changes nothing`);

@@ -1,15 +1,15 @@
 //! Charts of curves, areas and bars over a common axis: what they show, and how they are laid out in a size.
 //!
-//! Curves are named where they end, behind a piece of their line, instead of in a legend. Colors come from classes only.
+//! Curves are named where they end, behind a piece of their line; in a key above the plot if there is no room. Colors come from classes only.
 //! Every layer is one path, and the values behind it can be written beside the chart, so that a script can draw it again.
 
 use svg::Node;
 use svg::node::element::{Description, Group, Path, SVG, Text, Title};
 
 use super::axis::Axis;
-use super::labels::{self, LINE, Note};
+use super::labels::{self, LINE, Note, Sample};
 use super::marks;
-use super::text::{BOLD, fit, width};
+use super::text::{fit, width, wrap};
 
 /// A point of a curve.
 pub(super) type Point = (f64, f64);
@@ -101,15 +101,6 @@ pub(super) enum End {
     Cross,
 }
 
-/// Whether curves are named where they end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Names {
-    #[default]
-    Beside,
-    /// What is drawn is named elsewhere: by the heading of a panel.
-    Elsewhere,
-}
-
 /// A chart, before it has a size.
 #[derive(Clone, Debug)]
 pub(super) struct Chart {
@@ -119,8 +110,6 @@ pub(super) struct Chart {
     pub(super) title: String,
     /// What there is to see.
     pub(super) description: String,
-    /// Stands above the chart where it is one of several.
-    pub(super) heading: String,
     pub(super) x: Axis,
     pub(super) x_label: String,
     pub(super) y: Axis,
@@ -128,7 +117,6 @@ pub(super) struct Chart {
     /// Appended to the ticks of the y axis.
     pub(super) y_unit: &'static str,
     pub(super) layers: Vec<Layer>,
-    pub(super) names: Names,
     /// Number of columns that a curve is thinned to, each with at most four points.
     pub(super) columns: usize,
 }
@@ -142,8 +130,6 @@ pub(super) enum Size {
     Narrow,
     /// Half a wide row; fits a narrow one as well.
     Half,
-    /// One of many small ones.
-    Panel,
     /// A column of a paper: 85 mm, at which the text is 7.6 pt high.
     Column,
     /// Both columns of a paper: 178 mm.
@@ -156,7 +142,6 @@ impl Size {
             Self::Wide => (880.0, 330.0),
             Self::Narrow => (400.0, 300.0),
             Self::Half => (430.0, 290.0),
-            Self::Panel => (280.0, 190.0),
             Self::Column => (380.0, 260.0),
             Self::Across => (796.0, 330.0),
         }
@@ -167,7 +152,6 @@ impl Size {
             Self::Wide | Self::Across => "chart wide",
             Self::Narrow | Self::Column => "chart narrow",
             Self::Half => "chart half",
-            Self::Panel => "chart panel",
         }
     }
 
@@ -176,7 +160,6 @@ impl Size {
         match self {
             Self::Wide | Self::Across => 220.0,
             Self::Narrow | Self::Column | Self::Half => 142.0,
-            Self::Panel => 84.0,
         }
     }
 }
@@ -186,14 +169,36 @@ const BOTTOM: f64 = 42.0;
 /// Between a curve's end and its name: a piece of its line, and gaps.
 pub(super) const SAMPLE: f64 = 30.0;
 
-/// Where the plot lies within a picture.
+/// Where the plot lies within a picture, and what is written around it.
 pub(super) struct Frame<'a> {
     pub(super) chart: &'a Chart,
     pub(super) left: f64,
     pub(super) right: f64,
     pub(super) top: f64,
     pub(super) bottom: f64,
-    name_pixels: f64,
+    pub(super) names: Names,
+    /// Along the bottom, and upwards.
+    pub(super) written: [Written; 2],
+}
+
+/// Where curves and limits are named.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Names {
+    /// Curves beyond the right edge, in lines of at most this many pixels.
+    Beside(f64),
+    /// Curves in a key above the plot.
+    Above,
+    /// Curves and levels in a key that several charts share.
+    Shared,
+}
+
+/// What is written at an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Written {
+    /// A neighbor on the same axis has it.
+    Nothing,
+    Ticks,
+    TicksAndName,
 }
 
 impl Frame<'_> {
@@ -217,66 +222,79 @@ impl Chart {
             && !self.layers.iter().any(|layer| matches!(layer, Layer::Bars { .. }))
     }
 
-    /// Whether no curve rises or falls by more than a pixel or two: there is little to see.
-    pub(super) fn is_flat(&self) -> bool {
-        let still = |curve: &Curve| {
-            let places = || curve.points.iter().map(|point| self.y.place(point.1));
-            places().fold(0.0, f64::max) - places().fold(1.0, f64::min) < 0.008
-        };
-        self.layers.iter().all(|layer| !matches!(layer, Layer::Bars { .. } | Layer::Dots { .. }))
-            && self.curves().all(still)
-    }
-
     /// The chart in one size, as a picture.
     pub(super) fn draw(&self, size: Size) -> SVG {
         let frame = self.frame(size);
         let id = format!("{}-{}", self.id, size.class());
-        let mut picture = described(&id, size.class(), size.pixels(), &self.title, &self.description)
-            .set("data-chart", self.id.as_str())
-            .set("data-frame", [frame.left, frame.top, frame.right, frame.bottom].map(short).join(" "));
-        grid(&mut picture, &frame);
-        let mut notes: Vec<Note> = self.curves().filter_map(|curve| note(&frame, curve)).collect();
+        let (whole, height) = (size.pixels().0, frame.bottom + BOTTOM);
+        let mut picture = described(&id, size.class(), (whole, height), &self.title, &self.description);
+        picture.assign("data-chart", self.id.as_str());
+        if frame.names == Names::Above {
+            labels::key(&mut picture, Sample::Line, &self.named(), whole, 0.0);
+        }
+        self.draw_in(&mut picture, &frame);
+        picture
+    }
+
+    /// Draws the plot and what is written around it.
+    pub(super) fn draw_in(&self, picture: &mut impl Node, frame: &Frame<'_>) {
+        picture.assign("data-frame", [frame.left, frame.top, frame.right, frame.bottom].map(short).join(" "));
+        grid(picture, frame);
+        let mut notes: Vec<Note> = self.curves().filter_map(|curve| note(frame, curve)).collect();
         labels::spread(&mut notes, frame.top, frame.bottom);
         let (mut limits, mut row) = (Vec::new(), 0);
         for (index, layer) in self.layers.iter().enumerate() {
             match layer {
                 Layer::Mark { class, x, label } => {
-                    let (limit, drawn_in) = mark(&mut picture, &frame, (class, *x), (label, row), &notes);
+                    let (limit, drawn_in) = mark(picture, frame, (class, *x), (label, row), &notes);
                     limits.push(limit);
                     row = drawn_in + 1;
                 }
-                Layer::Level { y, label } => limits.push(level(&mut picture, &frame, *y, label, &notes)),
+                Layer::Level { y, label } => limits.extend(level(picture, frame, *y, label, &notes)),
                 drawn => {
                     let (class, name) = (layer_class(drawn), layer_name(drawn));
-                    let path = marks::path(&frame, drawn).set("class", class).set("data-l", index);
+                    let path = marks::path(frame, drawn).set("class", class).set("data-l", index);
                     picture.append(if name.is_empty() { path } else { path.set("data-s", name) });
                 }
             }
         }
         for curve in self.curves() {
-            marks::end(&mut picture, &frame, curve);
+            marks::end(picture, frame, curve);
         }
         for note in &notes {
-            labels::write(&mut picture, &frame, note);
+            labels::write(picture, frame, note);
         }
         // Above curves and the lines to their names, which the names of limits avoid.
         for limit in limits {
             picture.append(limit);
         }
-        picture
+    }
+
+    /// Classes and names of the curves that have one.
+    pub(super) fn named(&self) -> Vec<(String, String)> {
+        let named = self.curves().filter(|curve| !curve.label.is_empty() && !curve.points.is_empty());
+        named.map(|curve| (format!("curve {}", curve.class), curve.label.clone())).collect()
+    }
+
+    /// Pixels to the left of the plot, for the ticks.
+    pub(super) fn left(&self) -> f64 {
+        let tick = |tick: &f64| width(&self.y.text(*tick)) + width(self.y_unit);
+        self.y.ticks().iter().map(tick).fold(8.0, f64::max) + 9.0
     }
 
     fn frame(&self, size: Size) -> Frame<'_> {
         let (whole, height) = size.pixels();
-        let name_pixels = if self.names == Names::Beside { size.name_pixels() } else { 0.0 };
-        let tick = |tick: &f64| width(&self.y.text(*tick)) + width(self.y_unit);
-        let left = self.y.ticks().iter().map(tick).fold(8.0, f64::max) + 9.0;
-        let named = self.curves().filter(|curve| !curve.label.is_empty() && !curve.points.is_empty());
-        let widest = named.map(|curve| width(&curve.label).min(name_pixels)).fold(0.0, f64::max);
+        let named = self.named();
+        let beside: Vec<String> = named.iter().flat_map(|(_, name)| wrap(name, size.name_pixels())).collect();
+        // Names that are higher than the plot stand above it.
+        let fits = beside.len() as f64 * LINE <= height - TOP - BOTTOM + LINE;
+        let names = if fits { Names::Beside(size.name_pixels()) } else { Names::Above };
+        let above = if fits { 0.0 } else { labels::key(&mut Group::new(), Sample::Line, &named, whole, 0.0) };
+        let widest = beside.iter().filter(|_| fits).map(|line| width(line)).fold(0.0, f64::max);
         let last_tick = self.x.ticks().last().map_or(0.0, |tick| width(&self.x.text(*tick)));
         let margin = if widest > 0.0 { widest + SAMPLE + 2.0 } else { last_tick / 2.0 + 3.0 };
-        let top = if self.heading.is_empty() { TOP } else { TOP + 18.0 };
-        Frame { chart: self, left, right: whole - margin, top, bottom: height - BOTTOM, name_pixels }
+        let (left, right, top, bottom) = (self.left(), whole - margin, above + TOP, above + height - BOTTOM);
+        Frame { chart: self, left, right, top, bottom, names, written: [Written::TicksAndName; 2] }
     }
 }
 
@@ -325,44 +343,58 @@ pub(super) fn short(value: f64) -> String {
     text.strip_suffix(".0").map_or_else(|| text.clone(), str::to_owned)
 }
 
-fn grid(picture: &mut SVG, frame: &Frame<'_>) {
-    let chart = frame.chart;
+fn grid(picture: &mut impl Node, frame: &Frame<'_>) {
+    let (chart, [along, up]) = (frame.chart, frame.written);
     let mut drawn = Group::new().set("class", "scales");
     for (at, label) in
         chart.y.ticks_up(frame.bottom - frame.top).into_iter().map(|tick| (frame.y(tick), chart.y.text(tick)))
     {
         drawn.append(line((frame.left, at), (frame.right, at)).set("class", "grid"));
-        drawn.append(text(&format!("{label}{}", chart.y_unit), (frame.left - 7.0, at + 4.0), "end", "tick"));
+        if up != Written::Nothing {
+            drawn.append(text(&format!("{label}{}", chart.y_unit), (frame.left - 7.0, at + 4.0), "end", "tick"));
+        }
     }
     let ticks = chart.x.ticks_within(frame.right - frame.left);
     for (at, label) in ticks.into_iter().map(|tick| (frame.x(tick), chart.x.text(tick))) {
         drawn.append(line((at, frame.bottom), (at, frame.bottom + 4.0)).set("class", "axis"));
-        drawn.append(text(&label, (at, frame.bottom + 18.0), "middle", "tick"));
+        if along != Written::Nothing {
+            drawn.append(text(&label, (at, frame.bottom + 18.0), "middle", "tick"));
+        }
     }
     drawn.append(line((frame.left, frame.bottom), (frame.right, frame.bottom)).set("class", "axis"));
-    picture.append(drawn);
-    if !chart.heading.is_empty() {
-        picture.append(text(&fit(&chart.heading, frame.right / BOLD), (0.0, 13.0), "start", "head"));
+    // The script writes no other ticks when it draws the scales again.
+    let bare = [("x", along), ("y", up)].into_iter().filter(|(_, written)| *written == Written::Nothing);
+    let bare: String = bare.map(|(axis, _)| axis).collect();
+    if !bare.is_empty() {
+        picture.assign("data-bare", bare);
     }
-    picture.append(text(&chart.y_label, (0.0, frame.top - 17.0), "start", "name"));
-    picture.append(text(&chart.x_label, (frame.right, frame.bottom + 36.0), "end", "name"));
+    picture.append(drawn);
+    if up == Written::TicksAndName {
+        picture.append(text(&chart.y_label, (0.0, frame.top - 17.0), "start", "name"));
+    }
+    if along == Written::TicksAndName {
+        picture.append(text(&chart.x_label, (frame.right, frame.bottom + 36.0), "end", "name"));
+    }
 }
 
 pub(super) fn line(from: Point, to: Point) -> Path {
     Path::new().set("d", format!("M{} {}L{} {}", short(from.0), short(from.1), short(to.0), short(to.1)))
 }
 
-/// Draws a level and returns its name, at the end where no line to another name passes, if there is one.
-fn level(picture: &mut SVG, frame: &Frame<'_>, y: f64, label: &str, notes: &[Note]) -> Text {
+/// Draws a level and returns its name, at the end where no line to another name passes, if there is one; `None` if a key has the name.
+fn level(picture: &mut impl Node, frame: &Frame<'_>, y: f64, label: &str, notes: &[Note]) -> Option<Text> {
     let at = frame.y(y);
     picture.append(line((frame.left, at), (frame.right, at)).set("class", "level").set("data-y", y));
+    if frame.names == Names::Shared {
+        return None;
+    }
     // At the top the name of the axis is above.
     let below = if at < frame.top + LINE { 14.0 } else { -5.0 };
     let label = fit(label, frame.right - frame.left - 8.0);
     let is_free = |left: f64| labels::is_free(frame, notes, (left, left + width(&label)), at + below);
     let (left, right) = (frame.left + 4.0, frame.right - 4.0);
     let (x, anchor) = if is_free(left) || !is_free(right - width(&label)) { (left, "start") } else { (right, "end") };
-    text(&label, (x, at + below), anchor, "name halo").set("data-y", y)
+    Some(text(&label, (x, at + below), anchor, "name halo").set("data-y", y))
 }
 
 /// Most rows that are tried for the name of a limit.
@@ -370,7 +402,7 @@ const ROWS_TRIED: usize = 6;
 
 /// Draws a limit and returns its name with the row that it stands in.
 fn mark(
-    picture: &mut SVG,
+    picture: &mut impl Node,
     frame: &Frame<'_>,
     (class, x): (&str, f64),
     (label, row): (&str, usize),
@@ -391,10 +423,9 @@ fn mark(
 
 fn note(frame: &Frame<'_>, curve: &Curve) -> Option<Note> {
     let &(x, y) = curve.points.last()?;
-    if curve.label.is_empty() || frame.name_pixels == 0.0 {
-        return None;
-    }
-    let text = fit(&curve.label, frame.name_pixels);
-    let end = (frame.x(x), frame.y(y));
-    Some(Note { text, name: curve.label.clone(), class: curve.class.clone(), end, y: end.1 })
+    let Names::Beside(pixels) = frame.names else { return None };
+    let lines = if curve.label.is_empty() { Vec::new() } else { wrap(&curve.label, pixels) };
+    let (end, half) = ((frame.x(x), frame.y(y)), LINE * lines.len().saturating_sub(1) as f64 / 2.0);
+    let note = Note { name: curve.label.clone(), class: curve.class.clone(), end, y: end.1 - half, lines };
+    (!note.lines.is_empty()).then_some(note)
 }

@@ -1,17 +1,20 @@
-//! Several runs compared: a measure over the swept key, with a line for each value of a second key and a field of both, or bars if
-//! runs only have names.
+//! Several runs compared: a measure over the swept key, with a line for each value of a second key and a field of both; with a chart for each value of
+//! further keys; or bars if runs only have names.
 
 use super::axis::Axis;
 use super::bars::{BARS_MAX, Bar, Bars};
-use super::chart::{Chart, Curve, Layer, Names};
+use super::chart::{Chart, Curve, Layer};
+use super::facets::{Facet, Facets};
+use super::flat::not_drawn;
 use super::groups::Group;
 use super::heat::Heat;
 use super::html::{Figure, Table};
 use super::metrics::{Better, LIFE, Measured, measured};
 use super::numbers::unit_of;
 use super::palette::{HUES, series};
+use super::panels::{Grid, lines_key};
 use super::picture::{Arrangement, Drawing, FROM};
-use super::series::{Key, in_full, keys};
+use super::series::{Key, assigned_to, in_full, keys};
 use wane_results::is_same;
 
 /// Measures after the first that are shown at once.
@@ -70,7 +73,7 @@ fn capitalized(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// "Write amplification is least with d 8: 2.31"; of ties their number, and one of them. If no end is better, its range.
+/// "Write amplification is least with d = 8: 2.31"; of ties their number, and one of them. If no end is better, its range.
 fn headline(groups: &[Group<'_>], keys: &[Key], measured: &Measured) -> Option<String> {
     let what = capitalized(measured.metric.name);
     let (first, last) = measured.ends()?;
@@ -104,10 +107,15 @@ fn headline(groups: &[Group<'_>], keys: &[Key], measured: &Measured) -> Option<S
 }
 
 fn figure_of(heading: &str, groups: &[Group<'_>], keys: &[Key], measures: &[Measured]) -> Figure {
-    let drawings: Vec<Drawing> = measures.iter().flat_map(|measured| drawn(groups, keys, measured)).collect();
-    let arrangement = if drawings.len() > 1 { Arrangement::Pair } else { Arrangement::Whole };
+    // The answer is drawn whatever it is.
+    let is_answer = heading.is_empty();
+    let same = |measured: &Measured| measured.same().filter(|_| !is_answer);
+    let told_apart = measures.iter().filter(|measured| same(measured).is_none());
+    let drawings: Vec<Drawing> = told_apart.flat_map(|measured| drawn(groups, keys, measured)).collect();
+    let arrangement = Arrangement::of(&drawings);
     let mut caption = String::new();
     if let [measured] = measures
+        && same(measured).is_none()
         && let Some((best, worst)) = measured.ends()
     {
         let named = |group: usize| match measured.alike(group).len() {
@@ -131,6 +139,14 @@ fn figure_of(heading: &str, groups: &[Group<'_>], keys: &[Key], measures: &[Meas
     let bars = drawings.iter().any(|drawing| matches!(drawing, Drawing::Bars(_)));
     if bars && groups.len() > BARS_MAX {
         caption.push_str(&format!(" The best {BARS_MAX} of {} runs are drawn; the table has all.", groups.len()));
+    }
+    if drawings.iter().any(Drawing::is_wide) {
+        caption.push_str(" All panels have the same axes.");
+    }
+    let not_told_apart = measures.iter().filter_map(|one| Some(assigned_to(one.metric.name, &same(one)?)));
+    let not_told_apart: Vec<String> = not_told_apart.collect();
+    if !not_told_apart.is_empty() {
+        caption.push_str(&format!(" {}", not_drawn(&not_told_apart, groups.len())));
     }
     Figure {
         heading: heading.to_owned(),
@@ -158,14 +174,14 @@ fn table(groups: &[Group<'_>], measures: &[Measured]) -> Table {
 fn drawn(groups: &[Group<'_>], keys: &[Key], measured: &Measured) -> Vec<Drawing> {
     match keys {
         [key] if key.numbers.is_some() && key.values.len() > 2 => {
-            vec![Drawing::Chart(Box::new(lines(measured, key, None)))]
+            vec![Drawing::Chart(Box::new(lines(measured, key, None, &|_| true)))]
         }
         [first, second] => {
             let (along, other) = if first.numbers.is_some() { (first, second) } else { (second, first) };
             // A line needs points to go through.
             let lines_hold = along.of.len() >= 2 * other.values.len();
             let charted = along.numbers.is_some() && along.values.len() > 2 && other.values.len() <= HUES && lines_hold;
-            let chart = charted.then(|| Drawing::Chart(Box::new(lines(measured, along, Some(other)))));
+            let chart = charted.then(|| Drawing::Chart(Box::new(lines(measured, along, Some(other), &|_| true))));
             let fits = along.values.len() <= CELLS_MAX && other.values.len() <= CELLS_MAX;
             let heat = fits.then(|| Drawing::Heat(heat(measured, along, other)));
             if chart.is_none() && heat.is_none() {
@@ -174,8 +190,36 @@ fn drawn(groups: &[Group<'_>], keys: &[Key], measured: &Measured) -> Vec<Drawing
                 chart.into_iter().chain(heat).collect()
             }
         }
-        _ => vec![bars(groups, measured)],
+        _ => vec![facets(keys, measured).unwrap_or_else(|| bars(groups, measured))],
     }
+}
+
+/// A chart of lines for each value of the keys beyond two; `None` without a key of numbers, or where lines would hardly have points.
+fn facets(keys: &[Key], measured: &Measured) -> Option<Drawing> {
+    let goes_along = |key: &&Key| key.numbers.is_some() && key.values.len() > 2;
+    let along = keys.iter().filter(goes_along).max_by_key(|key| key.values.len()).filter(|_| keys.len() > 2)?;
+    let others: Vec<Key> = keys.iter().filter(|key| *key != along).cloned().collect();
+    let other = &others[lines_key(&others)];
+    let rest: Vec<&Key> = others.iter().filter(|key| *key != other).collect();
+    let grid = Grid::of(&rest);
+    let mut places: Vec<(usize, usize)> = grid.places.iter().flatten().copied().collect();
+    places.sort_unstable();
+    places.dedup();
+    let are_drawn = grid.places.iter().all(Option::is_some);
+    let lines_hold = along.of.len() >= 2 * other.values.len() * places.len();
+    if !are_drawn || !lines_hold || other.values.len() > HUES {
+        return None;
+    }
+    let facet = |(index, place): (usize, &(usize, usize))| {
+        let chart = lines(measured, along, Some(other), &|group| grid.places[group] == Some(*place));
+        let first = grid.places.iter().position(|one| one.as_ref() == Some(place)).unwrap_or(0);
+        let heading = grid.headings[first].clone();
+        let (id, title) = (format!("{}-{index}", chart.id), format!("{}: {heading}", chart.title));
+        Facet { chart: Chart { id, title, ..chart }, heading, place: *place }
+    };
+    let all: Vec<Facet> = places.iter().enumerate().map(facet).collect();
+    let Chart { id, title, description, .. } = lines(measured, along, Some(other), &|_| false);
+    Some(Drawing::Facets(Facets { id, title, description, all, columns: grid.columns, titles: grid.titles }))
 }
 
 /// Places of a key's values along an axis, and the axis: by their size, or by ratio where they span a lot.
@@ -190,18 +234,19 @@ fn axis_of(key: &Key) -> (Vec<f64>, Axis) {
     (places, Axis::named(first - room, last + room, ticks))
 }
 
-/// A line over a key, or one for each value of a second.
-fn lines(measured: &Measured, key: &Key, other: Option<&Key>) -> Chart {
+/// A line over a key, or one for each value of a second, of the groups that are `within`; the axes are those of all groups.
+fn lines(measured: &Measured, key: &Key, other: Option<&Key>, within: &dyn Fn(usize) -> bool) -> Chart {
     let (places, x) = axis_of(key);
     let most = measured.estimates.iter().flatten().map(|of| of.mean).fold(0.0, f64::max);
     let (unit, sign) = if measured.metric.is_duration { unit_of(most) } else { (1.0, "") };
     let mut layers = Vec::new();
-    let (mut low, mut high) = (f64::INFINITY, 0.0_f64);
     let names = other.map_or(1, |other| other.values.len());
     for line in 0..names {
         let of_line = |group: &usize| other.is_none_or(|other| other.of[*group] == line);
-        let mut cells: Vec<usize> =
-            (0..key.of.len()).filter(of_line).filter(|cell| measured.estimates[*cell].is_some()).collect();
+        let mut cells: Vec<usize> = (0..key.of.len())
+            .filter(of_line)
+            .filter(|cell| within(*cell) && measured.estimates[*cell].is_some())
+            .collect();
         cells.sort_by_key(|cell| key.of[*cell]);
         let point = |cell: &usize| Some((places[key.of[*cell]], measured.estimates[*cell].as_ref()?.mean / unit));
         let points: Vec<(f64, f64)> = cells.iter().filter_map(point).collect();
@@ -211,8 +256,6 @@ fn lines(measured: &Measured, key: &Key, other: Option<&Key>) -> Chart {
                 measured.interval(*cell).map(|(low, high)| (places[key.of[*cell]], low / unit, high / unit))
             })
             .collect();
-        let ends = points.iter().map(|point| (point.1, point.1)).chain(whiskers.iter().map(|point| (point.1, point.2)));
-        (low, high) = ends.fold((low, high), |(low, high), end| (low.min(end.0), high.max(end.1)));
         let class = other.map_or_else(|| series(0), |other| other.style_of(line));
         let label = other.map_or_else(String::new, |other| other.tag_of(line));
         if !whiskers.is_empty() {
@@ -221,10 +264,14 @@ fn lines(measured: &Measured, key: &Key, other: Option<&Key>) -> Chart {
         layers.push(Layer::Curve(Curve { class: class.clone(), points: points.clone(), label, ..Curve::default() }));
         layers.push(Layer::Dots { class, points });
     }
-    for best in measured.best() {
+    for best in measured.best().into_iter().filter(|best| within(*best)) {
         let height = measured.estimates[best].as_ref().map_or(0.0, |of| of.mean / unit);
         layers.push(Layer::Ring { at: (places[key.of[best]], height) });
     }
+    let means = measured.estimates.iter().flatten().map(|of| (of.mean / unit, of.mean / unit));
+    let intervals = (0..key.of.len()).filter_map(|cell| measured.interval(cell));
+    let ends = means.chain(intervals.map(|(low, high)| (low / unit, high / unit)));
+    let (low, high) = ends.fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), end| (low.min(end.0), high.max(end.1)));
     // From zero, unless that would hide the differences; then the axis says so, as a small rise looks like a large one.
     let base = if low > 0.7 * high && !is_same(low, high) { low - 0.1 * (high - low) } else { 0.0 };
     let y = Axis::rounded(base.max(0.0), high, 5);
@@ -236,14 +283,12 @@ fn lines(measured: &Measured, key: &Key, other: Option<&Key>) -> Chart {
         id: format!("compared-{}", measured.metric.id),
         description: title.clone(),
         title,
-        heading: String::new(),
         x,
         x_label: key.name.clone(),
         y,
         y_label,
         y_unit: sign,
         layers,
-        names: Names::Beside,
         columns: 220,
     }
 }
@@ -341,19 +386,19 @@ mod tests {
         let table: [(&[Cell], Option<&str>); 6] = [
             (
                 &[("a.d=1", 10.0, 3.0), ("a.d=2", 30.0, 2.0), ("a.d=4", 20.0, 2.5)],
-                Some("Life is longest with d 2: 30 drive writes"),
+                Some("Life is longest with d = 2: 30 drive writes"),
             ),
             // What differs little gives way to what differs a lot.
-            (&[("a.d=1", 10.0, 3.0), ("a.d=2", 10.3, 2.0)], Some("Write amplification is least with d 2: 2.00")),
+            (&[("a.d=1", 10.0, 3.0), ("a.d=2", 10.3, 2.0)], Some("Write amplification is least with d = 2: 2.00")),
             (&[("a.d=1", 10.0, 2.0), ("a.d=2", 10.0, 2.0)], None),
             (
                 &[("a.d=1", 10.0, 3.0), ("a.d=2", 10.0, 1.0), ("a.d=4", 10.0, 1.0)],
-                Some("Write amplification is least with 2 of 3 alike, one of them d 2: 1.00"),
+                Some("Write amplification is least with 2 of 3 alike, one of them d = 2: 1.00"),
             ),
             // What is told in the same digits is alike.
             (
                 &[("a.d=1", 10.0, 3.0), ("a.d=2", 10.0, 1.002), ("a.d=4", 10.0, 1.001)],
-                Some("Write amplification is least with 2 of 3 alike, one of them d 4: 1.00"),
+                Some("Write amplification is least with 2 of 3 alike, one of them d = 4: 1.00"),
             ),
             // Runs with names of their own are told by their words.
             (&[("one", 10.0, 2.0), ("other", 20.0, 2.0)], None),
@@ -377,14 +422,14 @@ mod tests {
             }
             comparison(&groups(&runs)).unwrap().headline.unwrap().replace('\u{a0}', " ")
         };
-        assert_eq!(headline([10.0, 10.5], [100, 40], [1.0, 9.0]), "Life is longest with d 2: 10.5 drive writes");
+        assert_eq!(headline([10.0, 10.5], [100, 40], [1.0, 9.0]), "Life is longest with d = 2: 10.5 drive writes");
         assert_eq!(
             headline([10.0, 10.0], [100, 40], [1.0, 1.0]),
-            "Life is alike, 10 drive writes. Capacity left at the end is most with d 1: 100 %"
+            "Life is alike, 10 drive writes. Capacity left at the end is most with d = 1: 100 %"
         );
         assert_eq!(
             headline([10.1, 10.0], [100, 100], [9.0, 1.0]),
-            "Life is alike, from 10 drive writes to 10.1 drive writes. Spread of wear (sd over mean) is least with d 2: 1.0 %"
+            "Life is alike, from 10 drive writes to 10.1 drive writes. Spread of wear (sd over mean) is least with d = 2: 1.0 %"
         );
     }
 
@@ -402,9 +447,9 @@ mod tests {
             comparison(&groups(&runs)).unwrap().headline.unwrap()
         };
         let far = of([[10.0, 10.1, 10.2], [20.0, 20.1, 20.2], [30.0, 30.2, 30.1]]);
-        assert_eq!(far, "Life is longest with d 4: 30.1 drive writes");
+        assert_eq!(far, "Life is longest with d = 4: 30.1 drive writes");
         let near = of([[10.0, 10.1, 10.2], [29.0, 31.0, 28.0], [30.0, 29.0, 31.0]]);
-        assert_eq!(near, "Life is longest with d 4: 30 drive writes; the seeds do not distinguish it from one other");
+        assert_eq!(near, "Life is longest with d = 4: 30 drive writes; the seeds do not distinguish it from one other");
     }
 
     #[test]
@@ -423,13 +468,13 @@ mod tests {
         assert_eq!(best, [0, 2]);
         assert!(described.ends_with("the best cells are framed."), "{described}");
         let shown = comparison(&groups(&tied)).unwrap().shown;
-        assert_eq!(shown[0].caption, "From 3.00 (d 2, x) to 1.00 (2 of 4).");
+        assert_eq!(shown[0].caption, "From 3.00 (d = 2, x) to 1.00 (2 of 4).");
         let mut worn = cells(&[("drive.initial.erase-count=0", 10.0, 1.0), ("drive.initial.erase-count=9", 10.0, 2.0)]);
         for (run, erases) in worn.iter_mut().zip([0, 9]) {
             run.scenario_toml = format!("[drive.initial]\nerase-count = {erases}");
         }
         let headline = comparison(&groups(&worn)).unwrap().headline.unwrap();
-        assert_eq!(headline, "Write amplification goes from 1.00 with erase-count 0 to 2.00 with erase-count 9");
+        assert_eq!(headline, "Write amplification goes from 1.00 with erase-count = 0 to 2.00 with erase-count = 9");
     }
 
     #[test]
@@ -444,17 +489,26 @@ mod tests {
         let told = |label: &str| label.to_owned();
         assert_eq!(axis([1.0, 2.0, 4.0]), (0.0, told("write amplification")));
         assert_eq!(axis([3.0, 3.2, 4.0]), (2.5, told("write amplification (from 2.5)")));
-        let (measured, key) = (2.0, ("a.d=1", "a.d=2", "a.d=4"));
-        let runs = cells(&[(key.0, 10.0, measured), (key.1, 20.0, measured), (key.2, 30.0, measured)]);
-        let found = comparison(&groups(&runs)).unwrap();
-        let drawn = found.more.iter().flat_map(|(_, figure)| &figure.drawings).chain(&found.shown[0].drawings);
-        let flat: Vec<f64> = drawn
-            .filter_map(|drawing| match drawing {
-                Drawing::Chart(chart) if chart.id == "compared-amplification" => Some(chart.y.min),
-                _ => None,
-            })
-            .collect();
-        assert_eq!(flat, [0.0]);
+        let same = cells(&[("a.d=1", 10.0, 2.0), ("a.d=2", 10.0, 2.0), ("a.d=4", 10.0, 2.0)]);
+        match &comparison(&groups(&same)).unwrap().shown[0].drawings[..] {
+            [Drawing::Chart(chart)] => assert_eq!((chart.y.min, chart.id.as_str()), (0.0, "compared-life")),
+            _ => panic!("the answer is drawn whatever it is"),
+        }
+    }
+
+    #[test]
+    fn a_measure_that_is_the_same_in_all_runs_is_told_and_not_drawn() {
+        let runs = cells(&[("a.d=1", 10.0, 2.0), ("a.d=2", 20.0, 2.0), ("a.d=4", 30.0, 2.001)]);
+        let (names, more) = comparison(&groups(&runs)).unwrap().more.unwrap();
+        assert!(names.contains("write amplification") && names.contains("retired blocks"), "{names}");
+        assert!(more.drawings.is_empty(), "{} drawings", more.drawings.len());
+        let told = "No chart is drawn of what looks the same in all 3 runs: ";
+        assert!(
+            more.caption.contains(told) && more.caption.contains("write amplification = 2.00;"),
+            "{}",
+            more.caption
+        );
+        assert!(more.table.headers.iter().any(|name| name == "write amplification"), "the table has it");
     }
 
     #[test]
@@ -491,22 +545,50 @@ mod tests {
         };
         let numbers = ["a.d=1", "a.d=2", "a.d=4"];
         let words = [" b.p=x", " b.p=y"];
-        let table: [(&str, Vec<RunResult>, &[&str]); 4] = [
+        let more = [" b.p=x c.q=u", " b.p=x c.q=v", " b.p=y c.q=u", " b.p=y c.q=v"];
+        let table: [(&str, Vec<RunResult>, &[&str]); 6] = [
             ("a key of numbers", grid(&numbers, &[""]), &["chart"]),
             ("a key of words", grid(&["b.p=x", "b.p=y", "b.p=z"], &[""]), &["bars"]),
             ("numbers and words", grid(&numbers, &words), &["chart", "heat"]),
             ("words and words", grid(&["a.q=u", "a.q=v"], &words), &["heat"]),
+            ("three keys", grid(&numbers, &more), &["facets"]),
+            ("three keys, none of more than two numbers", grid(&numbers[..2], &more), &["bars"]),
         ];
         for (name, runs, expected) in table {
             let shown = comparison(&groups(&runs)).unwrap().shown;
             let kind = |drawing: &Drawing| match drawing {
                 Drawing::Chart(_) => "chart",
+                Drawing::Facets(_) => "facets",
                 Drawing::Bars(_) => "bars",
                 Drawing::Heat(_) => "heat",
                 _ => "another",
             };
             assert_eq!(shown[0].drawings.iter().map(kind).collect::<Vec<_>>(), expected, "{name}");
         }
+    }
+
+    #[test]
+    fn of_three_keys_one_goes_along_one_gives_lines_and_one_panels() {
+        let names: Vec<String> = (0..12)
+            .map(|cell| {
+                format!("a.d={} b.p={} c.q={}", 1 << (cell / 4), ["x", "y"][cell / 2 % 2], ["u", "v"][cell % 2])
+            })
+            .collect();
+        let told: Vec<(&str, f64, f64)> =
+            names.iter().enumerate().map(|(index, name)| (name.as_str(), 10.0 + 5.0 * index as f64, 2.0)).collect();
+        let runs = cells(&told);
+        let found = comparison(&groups(&runs)).unwrap();
+        let [Drawing::Facets(facets)] = &found.shown[0].drawings[..] else { panic!("no panels") };
+        let headings: Vec<&str> = facets.all.iter().map(|facet| facet.heading.as_str()).collect();
+        assert_eq!(headings, ["p = x", "p = y"]);
+        let lines: Vec<&str> = facets.all[1].chart.curves().map(|curve| curve.label.as_str()).collect();
+        assert_eq!(lines, ["u", "v"]);
+        let ends: Vec<f64> = facets.all.iter().map(|facet| facet.chart.y.max).collect();
+        assert!(ends[0] == ends[1] && ends[0] >= 65.0, "one axis for all: {ends:?}");
+        let best =
+            |facet: &Facet| facet.chart.layers.iter().filter(|layer| matches!(layer, Layer::Ring { .. })).count();
+        assert_eq!(facets.all.iter().map(best).collect::<Vec<_>>(), [0, 1]);
+        assert!(found.headline.unwrap().starts_with("Life is longest with d = 4, p = y, q = v: 65 drive writes"));
     }
 
     #[test]

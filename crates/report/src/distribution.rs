@@ -1,7 +1,7 @@
 //! How erases are spread over the blocks at the end: histogram and cumulative share.
 
 use super::axis::{Axis, step};
-use super::chart::{Chart, Curve, Layer, Names, Shape};
+use super::chart::{Chart, Curve, Layer, Shape};
 use super::groups::Group;
 use super::html::{Figure, Table};
 use super::numbers::{counted, short, short_or_dash};
@@ -44,7 +44,8 @@ pub(super) fn distribution(groups: &[Group<'_>], coarseness: usize) -> Option<Fi
     let x = Axis::exact(start, edges[bins as usize], 6);
     let caption = caption(&counts) + &told(groups);
     let columns = (COLUMNS / coarseness).max(10);
-    let (drawings, arrangement) = draw(groups, &counts, (&edges, &x), columns);
+    let drawings = draw(groups, &counts, (&edges, &x), columns);
+    let arrangement = Arrangement::of(&drawings);
     let mut headers = vec!["erases".to_owned()];
     headers.extend(counts.iter().map(|counts| format!("{} (% of blocks)", counts.group.label)));
     let rows = edges.windows(2).map(|edge| {
@@ -58,21 +59,16 @@ pub(super) fn distribution(groups: &[Group<'_>], coarseness: usize) -> Option<Fi
 }
 
 /// Two charts side by side; of more runs than a chart holds, panels of shares up to a count.
-fn draw(
-    groups: &[Group<'_>],
-    counts: &[Counts<'_>],
-    (edges, x): (&[f64], &Axis),
-    columns: usize,
-) -> (Vec<Drawing>, Arrangement) {
+fn draw(groups: &[Group<'_>], counts: &[Counts<'_>], (edges, x): (&[f64], &Axis), columns: usize) -> Vec<Drawing> {
     let cumulative =
         |groups: &[Group<'_>]| groups.iter().filter_map(|group| cumulative(&counts_of(group), x)).collect();
     let shares = chart("cumulative", "share of blocks up to a count", x, Axis::rounded(0.0, 100.0, 5), Vec::new());
     let shares = Chart { columns, ..shares };
     if groups.len() > HUES {
-        return drawn(groups, &shares, &cumulative);
+        return vec![drawn(groups, &shares, &cumulative)];
     }
     let charts = [histogram(counts, edges, x), Chart { layers: cumulative(groups), ..shares }];
-    (charts.map(|chart| Drawing::Chart(Box::new(chart))).into(), Arrangement::Pair)
+    charts.map(|chart| Drawing::Chart(Box::new(chart))).into()
 }
 
 fn counts_of<'a>(group: &'a Group<'a>) -> Counts<'a> {
@@ -99,7 +95,7 @@ fn caption(counts: &[Counts<'_>]) -> String {
         }
         several => {
             let told = several.iter().take(6).map(figures);
-            let told = told.map(|(name, mean, deviation, _)| format!("{name} {mean} \u{b1} {deviation}"));
+            let told = told.map(|(name, mean, deviation, _)| format!("{mean} \u{b1} {deviation} ({name})"));
             format!("Mean erase count and standard deviation: {}.", told.collect::<Vec<_>>().join("; "))
         }
     }
@@ -110,14 +106,12 @@ fn chart(id: &str, title: &str, x: &Axis, y: Axis, layers: Vec<Layer>) -> Chart 
         id: id.to_owned(),
         title: title.to_owned(),
         description: format!("{title}, at the end of the run."),
-        heading: String::new(),
         x: x.clone(),
         x_label: "erases of a block".to_owned(),
         y,
         y_label: title.to_owned(),
         y_unit: "\u{a0}%",
         layers,
-        names: Names::Beside,
         columns: COLUMNS,
     }
 }

@@ -1,6 +1,6 @@
 //! The pictures of flash that errs: re-reads and lost pages over the life, and how many bits of a codeword are wrong.
 
-use super::along::{Along, chart, into_the_tail, over_windows, paired, rows, share_in_words};
+use super::along::{Along, chart, into_the_tail, over_windows, rows, share_in_words};
 use super::axis::Axis;
 use super::chart::{Chart, Curve, Layer, Shape};
 use super::figures::columns;
@@ -9,6 +9,7 @@ use super::html::{Figure, Table};
 use super::latency::with_part;
 use super::numbers::{count, counted, short, short_or_dash};
 use super::panels::{drawn, told};
+use super::picture::Arrangement;
 use super::timed;
 use wane_results::{Errors, Window};
 
@@ -41,15 +42,18 @@ fn over_life(groups: &[Group<'_>], columns: usize) -> Option<Figure> {
     let picture = |id: &str, what: &str, figure: fn(&Window) -> Option<f64>| {
         over_windows(groups, along, columns, (id, what), figure)
     };
-    let (mut drawings, arrangement) = picture("rereads", "re-reads for each page read for the host", rereads);
+    let mut drawings = vec![picture("rereads", "re-reads for each page read for the host", rereads)];
     // They hold up the host's requests as well.
     if runs().flat_map(|run| &run.windows).any(|window| background_rereads(window).is_some_and(|rate| rate > 0.0)) {
-        drawings.extend(
-            picture("rereads-background", "re-reads for each page read in the background", background_rereads).0,
-        );
+        drawings.push(picture(
+            "rereads-background",
+            "re-reads for each page read in the background",
+            background_rereads,
+        ));
     }
-    drawings.extend(picture("lost", "pages lost in a window", lost).0);
-    let arrangement = paired(&mut drawings, arrangement);
+    drawings.push(picture("lost", "pages lost in a window", lost));
+    drawings.retain(|drawing| !drawing.is_empty());
+    let arrangement = Arrangement::of(&drawings);
     let headers = [
         "page reads for the host",
         "re-reads for each",
@@ -160,9 +164,13 @@ fn raw_bit_errors(groups: &[Group<'_>], columns: usize) -> Option<Figure> {
     let y = (Axis::nines((total as f64).log10()), "share of codewords with no more".to_owned());
     let title = "Raw bit errors of the codewords".to_owned();
     let chart = Chart { columns, ..chart("raw-bit-errors".to_owned(), title, x, y) };
-    let (drawings, arrangement) = drawn(groups, &chart, &layers);
-    let caption = caption(&codewords) + &told(groups);
-    Some(Figure { heading: "Raw bit errors".to_owned(), caption, drawings, arrangement, table: table(&codewords) })
+    Some(Figure {
+        heading: "Raw bit errors".to_owned(),
+        caption: caption(&codewords) + &told(groups),
+        drawings: vec![drawn(groups, &chart, &layers)],
+        arrangement: Arrangement::Whole,
+        table: table(&codewords),
+    })
 }
 
 fn caption(drawn: &[Codewords<'_>]) -> String {

@@ -3,11 +3,12 @@
 mod states;
 
 use super::axis::Axis;
-use super::chart::{Chart, Curve, End, Layer, Names, Point, Shape};
+use super::chart::{Chart, Curve, End, Layer, Point, Shape};
 use super::groups::Group;
 use super::html::{Figure, Table};
 use super::numbers::{count, counted, percent, short, short_or_dash};
 use super::panels::{drawn, told, value_at};
+use super::picture::Arrangement;
 use super::smooth::{Smooth, smooth};
 use wane_results::{EndReason, EraseCounts, Row, RunResult, band, windows};
 
@@ -66,19 +67,17 @@ impl Life<'_> {
             id: id.to_owned(),
             title: heading.to_owned(),
             description: caption.clone(),
-            heading: String::new(),
             x: self.x.clone(),
             x_label: self.groups.first().map_or_else(String::new, |group| group.life.label()),
             y,
             y_label: y_label.to_owned(),
             y_unit,
             layers: Vec::new(),
-            names: Names::Beside,
             columns: self.columns,
         };
-        let (drawings, arrangement) = drawn(self.groups, &chart, layers);
+        let drawings = vec![drawn(self.groups, &chart, layers)];
         let table = table_of(&layers(self.groups), self, y_unit.trim());
-        Figure { heading: heading.to_owned(), caption, drawings, arrangement, table }
+        Figure { heading: heading.to_owned(), caption, drawings, arrangement: Arrangement::Whole, table }
     }
 }
 
@@ -215,10 +214,10 @@ fn amplification_caption(groups: &[Group<'_>]) -> String {
     format!("Over the whole life: {}.", each(groups, whole))
 }
 
-/// "a 1, b 2, c 3" of the first groups.
+/// "1 (a), 2 (b), 3 (c)" of the first groups.
 fn each(groups: &[Group<'_>], figure: impl Fn(&Group<'_>) -> String) -> String {
     let told: Vec<String> =
-        groups.iter().take(TOLD_MAX).map(|group| format!("{} {}", group.label, figure(group))).collect();
+        groups.iter().take(TOLD_MAX).map(|group| format!("{} ({})", figure(group), group.label)).collect();
     let rest = groups.len().saturating_sub(TOLD_MAX);
     let rest = if rest > 0 { format!(", and {rest} more in the table above") } else { String::new() };
     told.join(", ") + &rest

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::along::Along;
-use super::series::{shortened, style};
+use super::series::{assigned_to, style};
 use wane_results::{Common, Estimate, RunResult, Summary, seeds_made_no_difference, whole_runs};
 
 /// Runs of one scenario by one version, which differ in their seed only.
@@ -134,7 +134,7 @@ fn gathered(runs: &[RunResult]) -> Vec<Group<'_>> {
 /// Gives every group a name: the scenario's, with the keys that set it apart where several share it.
 fn name(groups: &mut [Group<'_>]) {
     let names: Vec<&str> = groups.iter().map(|group| group.first().summary.scenario.name.trim()).collect();
-    let names: Vec<String> = names.iter().map(|name| shortened(if name.is_empty() { "run" } else { name })).collect();
+    let names: Vec<String> = names.iter().map(|name| if name.is_empty() { "run" } else { *name }.to_owned()).collect();
     let mut labels = Vec::new();
     for (index, wanted) in names.iter().enumerate() {
         let twins: Vec<&Group<'_>> =
@@ -155,14 +155,14 @@ fn name(groups: &mut [Group<'_>]) {
     }
 }
 
-/// `d=4` of `ftl.gc.d`.
+/// "d = 4" of `ftl.gc.d`.
 fn told(key: &str, value: Option<&String>) -> String {
     let short = key.rsplit('.').next().unwrap_or(key);
     // A policy is told by its name alone; what it is a policy for shows in the table of differing settings.
     if short == "policy" {
         return value.cloned().unwrap_or_else(|| "none".to_owned());
     }
-    format!("{short}={}", value.map_or("none", String::as_str))
+    assigned_to(short, value.map_or("none", String::as_str))
 }
 
 /// Keys whose values are not the same in all scenarios.
@@ -266,10 +266,10 @@ mod tests {
     fn groups_of_one_name_are_told_apart() {
         let left_to_defaults = "[ftl.gc]\npolicy = \"greedy\"\ntie = \"entry\"\ndefaults = [\"tie\"]";
         let table: [([&str; 2], [&str; 2]); 4] = [
-            (["d = 1\ne = 3", "d = 2\ne = 3"], ["d 1", "d 2"]),
+            (["d = 1\ne = 3", "d = 2\ne = 3"], ["d = 1", "d = 2"]),
             (["[ftl.gc]\npolicy = \"fifo\"", "[ftl]\ngc.policy = \"greedy\""], ["fifo", "greedy"]),
             (["[ftl.gc]\npolicy = \"fifo\"", left_to_defaults], ["fifo", "greedy"]),
-            (["d = 1", "e = \"x\""], ["d 1", "d none"]),
+            (["d = 1", "e = \"x\""], ["d = 1", "d = none"]),
         ];
         for (scenarios, expected) in table {
             let runs = scenarios.map(|toml| run("a", 1, toml));

@@ -4,9 +4,11 @@ use svg::Node;
 use svg::node::element::{Path, SVG, Title};
 
 use super::chart::{Size, described, short, text};
+use super::labels::{self, LINE};
 use super::palette::STEPS;
 use super::picture::in_unit;
-use super::text::{BOLD, fit, width};
+use super::series::assigned_to;
+use super::text::{BOLD, width, wrap};
 
 /// A value, its text, and the interval of its mean.
 pub(super) type HeatCell = (f64, String, Option<(f64, f64)>);
@@ -35,6 +37,8 @@ pub(super) struct Heat {
 const TOP: f64 = 46.0;
 const BOTTOM: f64 = 42.0;
 const SWATCH: f64 = 14.0;
+/// Least height of a cell.
+const HIGH: f64 = 32.0;
 
 impl Heat {
     /// The least and the greatest value.
@@ -58,35 +62,35 @@ impl Heat {
         let ((column_name, columns), (row_name, rows)) = (&self.columns, &self.rows);
         let names = rows.iter().map(|name| width(name)).fold(0.0, f64::max).min(0.3 * whole);
         let left = names + 10.0;
-        let (wide, high) = ((whole - left) / columns.len() as f64, 32.0);
-        let height = TOP + high * rows.len() as f64 + BOTTOM;
+        let row_names: Vec<Vec<String>> = rows.iter().map(|name| wrap(name, names)).collect();
+        let most = row_names.iter().map(Vec::len).max().unwrap_or(1) as f64;
+        let (wide, high) = ((whole - left) / columns.len() as f64, HIGH.max(LINE * most + 4.0));
+        let (column_names, below) = self.column_names(wide);
+        let (measure, above) = self.measure_lines(whole);
+        let top = TOP + above;
+        let bottom = top + high * rows.len() as f64;
+        let height = bottom + BOTTOM + below;
         let id = format!("{}-{}", self.id, size.class());
         let mut picture = described(&id, size.class(), (whole, height), &self.measure, &self.description);
-        picture.append(text(&fit(row_name, left + 100.0), (0.0, TOP - 8.0), "start", "name"));
-        self.legend(&mut picture, whole);
-        for (row, name) in rows.iter().enumerate() {
-            let at = (names, TOP + high * (row as f64 + 0.5) + 4.0);
-            picture.append(text(&fit(name, names), at, "end", "tick"));
+        picture.append(text(row_name, (0.0, top - 8.0), "start", "name"));
+        self.legend(&mut picture, &measure, whole);
+        for (row, lines) in row_names.iter().enumerate() {
+            let middle = top + high * (row as f64 + 0.5) - LINE * lines.len().saturating_sub(1) as f64 / 2.0;
+            labels::lines(&mut picture, lines, (names, middle + 4.0), "end", "tick");
         }
-        let widest = columns.iter().map(|name| width(name)).fold(0.0, f64::max);
-        // A name may be cut, a number may not.
-        let numbers = columns.iter().all(|name| name.starts_with(|letter: char| letter.is_ascii_digit()));
-        let fits = widest + 4.0 <= wide || !numbers && widest <= 1.6 * wide;
-        let every = if fits { 1 } else { ((widest + 8.0) / wide).ceil().max(1.0) as usize };
-        let bottom = TOP + high * rows.len() as f64;
-        for (column, name) in columns.iter().enumerate().step_by(every) {
-            let name = fit(name, wide * every as f64 - 4.0);
+        for (column, lines) in &column_names {
             // The last one may be wider than its column.
-            let at = (left + wide * (column as f64 + 0.5)).min(whole - width(&name) / 2.0);
-            picture.append(text(&name, (at, bottom + 18.0), "middle", "tick"));
+            let half = lines.iter().map(|line| width(line)).fold(0.0, f64::max) / 2.0;
+            let at = (left + wide * (*column as f64 + 0.5)).min(whole - half);
+            labels::lines(&mut picture, lines, (at, bottom + 18.0), "middle", "tick");
         }
-        picture.append(text(column_name, (whole, bottom + 36.0), "end", "name"));
+        picture.append(text(column_name, (whole, bottom + 36.0 + below), "end", "name"));
         debug_assert_eq!(self.cells.len(), rows.len() * columns.len(), "there is a cell for each row and column");
         let ends = self.ends();
         for (index, cell) in self.cells.iter().enumerate() {
             let Some((value, told, _)) = cell else { continue };
             let (row, column) = (index / columns.len(), index % columns.len());
-            let (x, y) = (left + wide * column as f64, TOP + high * row as f64);
+            let (x, y) = (left + wide * column as f64, top + high * row as f64);
             let shade = self.shade(*value, ends);
             let data = format!(
                 "M{} {}h{}v{}h{}Z",
@@ -96,7 +100,8 @@ impl Heat {
                 short(high - 1.0),
                 short(1.0 - wide)
             );
-            let title = Title::new(format!("{row_name} {}, {column_name} {}: {told}", rows[row], columns[column]));
+            let [of_row, of_column] = [assigned_to(row_name, &rows[row]), assigned_to(column_name, &columns[column])];
+            let title = Title::new(format!("{of_row}, {of_column}: {told}"));
             let drawn = Path::new().set("d", data.clone()).set("class", format!("fill w{shade}"));
             picture.append(drawn.add(title));
             if self.best.contains(&index) {
@@ -110,16 +115,44 @@ impl Heat {
         picture
     }
 
-    /// What is measured, and the shades between the least and the greatest value.
-    fn legend(&self, picture: &mut SVG, whole: f64) {
+    /// The columns whose names are written, with the lines of each, and the pixels that these need beyond one line. Of numbers that do not fit side by
+    /// side some are left out, as their neighbors tell them; words are broken.
+    fn column_names(&self, wide: f64) -> (Vec<(usize, Vec<String>)>, f64) {
+        let columns = &self.columns.1;
+        let widest = columns.iter().map(|name| width(name)).fold(0.0, f64::max);
+        let numbers = columns.iter().all(|name| name.starts_with(|letter: char| letter.is_ascii_digit()));
+        let fits = widest + 4.0 <= wide || !numbers;
+        let every = if fits { 1 } else { ((widest + 8.0) / wide).ceil().max(1.0) as usize };
+        let named = columns.iter().enumerate().step_by(every);
+        let named: Vec<(usize, Vec<String>)> =
+            named.map(|(column, name)| (column, wrap(name, wide * every as f64 - 4.0))).collect();
+        let most = named.iter().map(|(_, lines)| lines.len()).max().unwrap_or(1);
+        (named, LINE * most.saturating_sub(1) as f64)
+    }
+
+    /// The texts of the least and of the greatest value.
+    fn told(&self) -> [&str; 2] {
         let told = |wanted: fn(f64, f64) -> bool| {
             let cells = self.cells.iter().flatten();
             cells.reduce(|best, cell| if wanted(cell.0, best.0) { cell } else { best }).map_or("", |cell| &cell.1)
         };
-        let (low, high) = (told(|cell, best| cell < best), told(|cell, best| cell > best));
+        [told(|cell, best| cell < best), told(|cell, best| cell > best)]
+    }
+
+    /// What is measured, in lines beside the shades, and the pixels that these need beyond one line.
+    fn measure_lines(&self, whole: f64) -> (Vec<String>, f64) {
+        let [low, high] = self.told();
         let shades = SWATCH * STEPS as f64;
-        let left = whole - width(high) - 6.0 - shades;
-        picture.append(text(&fit(&self.measure, (left - width(low) - 24.0) / BOLD), (0.0, 13.0), "start", "head"));
+        let lines = wrap(&self.measure, (whole - width(high) - 6.0 - shades - width(low) - 24.0) / BOLD);
+        let more = LINE * lines.len().saturating_sub(1) as f64;
+        (lines, more)
+    }
+
+    /// What is measured, and the shades between the least and the greatest value.
+    fn legend(&self, picture: &mut SVG, measure: &[String], whole: f64) {
+        let [low, high] = self.told();
+        let left = whole - width(high) - 6.0 - SWATCH * STEPS as f64;
+        labels::lines(picture, measure, (0.0, 13.0), "start", "head");
         picture.append(text(low, (left - 6.0, 13.0), "end", "tick"));
         for shade in 0..STEPS {
             let data = format!("M{} 3h{SWATCH}v11h-{SWATCH}Z", short(left + SWATCH * shade as f64));
@@ -156,7 +189,7 @@ mod tests {
             measure: "write amplification".to_owned(),
             description: String::new(),
             columns: ("over-provisioning".to_owned(), values),
-            rows: ("policy".to_owned(), vec!["greedy".to_owned(), "d-choices d 8".to_owned()]),
+            rows: ("policy".to_owned(), vec!["greedy".to_owned(), "d-choices, d = 8".to_owned()]),
             unit: "",
             cells: vec![Some((1.0, "1.00".to_owned(), None)); 38],
             best: vec![0],

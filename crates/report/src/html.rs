@@ -21,13 +21,6 @@ pub(super) struct Figure {
     pub(super) table: Table,
 }
 
-impl Figure {
-    /// Whether there is little to see.
-    pub(super) fn is_flat(&self) -> bool {
-        self.drawings.iter().all(Drawing::is_flat)
-    }
-}
-
 /// Rows of text under headers; the first column names the row.
 pub(super) struct Table {
     pub(super) headers: Vec<String>,
@@ -92,13 +85,15 @@ pub(super) fn figure(figure: &Figure, values: Values) -> String {
         "" => String::new(),
         heading => format!("<h2>{}</h2>\n", escape(heading)),
     };
-    format!(
-        "<section>\n{heading}<figure>\n{}\n<figcaption class=\"caption\">{}</figcaption>\n</figure>\n\
-         <details><summary>Numbers</summary>\n{}</details>\n</section>\n",
-        markup(&figure.drawings, figure.arrangement, values),
-        escape(&figure.caption),
-        table(&figure.table, "numbers"),
-    )
+    let (caption, numbers) = (escape(&figure.caption), table(&figure.table, "numbers"));
+    let drawn = match &figure.drawings[..] {
+        [] => format!("<p class=\"caption\">{caption}</p>"),
+        drawings => format!(
+            "<figure>\n{}\n<figcaption class=\"caption\">{caption}</figcaption>\n</figure>",
+            markup(drawings, figure.arrangement, values)
+        ),
+    };
+    format!("<section>\n{heading}{drawn}\n<details><summary>Numbers</summary>\n{numbers}</details>\n</section>\n")
 }
 
 /// The picture that answers, below the headline.

@@ -182,8 +182,8 @@ fn over_life(groups: &[Group<'_>], kind: Kind, along: Along, columns: usize) -> 
         let statistic = STATISTICS.into_iter().find(is_there)?;
         let name = statistic.0;
         let layers = |groups: &[Group<'_>]| layers_of(groups, statistic);
-        let (drawings, arrangement) = drawn(groups, &charted(0, &format!("{name} "), &layers(groups), 5)?, &layers);
-        (drawings, arrangement, statistics_table(groups, &[kind]))
+        let chart = charted(0, &format!("{name} "), &layers(groups), 5)?;
+        (vec![drawn(groups, &chart, &layers)], Arrangement::Whole, statistics_table(groups, &[kind]))
     } else {
         let of = |(index, statistic): (usize, &Statistic)| {
             let layers = layers_of(groups, *statistic);
@@ -268,7 +268,6 @@ fn profile(groups: &[Group<'_>]) -> Option<Figure> {
         Some(chart(id.to_owned(), title.to_owned(), x, y))
     };
     let mut drawings = Vec::new();
-    let mut arrangement = Arrangement::Whole;
     if let [group] = groups {
         let layers = Kind::BOTH.iter().enumerate().flat_map(|(index, kind)| {
             let points = points(group, *kind);
@@ -287,11 +286,10 @@ fn profile(groups: &[Group<'_>]) -> Option<Figure> {
             let title = format!("Percentiles of the latencies of {}", kind.plural());
             let Some(chart) = draw(&format!("{}-profile", kind.id()), &title, &layers(groups)) else { continue };
             let chart = Chart { y_label: format!("latency of {}", kind.plural()), ..chart };
-            let (of_kind, arranged) = drawn(groups, &chart, &layers);
-            drawings.extend(of_kind);
-            arrangement = arranged;
+            drawings.push(drawn(groups, &chart, &layers));
         }
     }
+    let arrangement = Arrangement::Whole;
     let table = statistics_table(groups, &Kind::BOTH);
     let caption = "From the typical request to the slowest.".to_owned() + &panels_told(groups);
     let heading = "Latency by percentile".to_owned();
@@ -493,7 +491,7 @@ fn distributions(groups: &[Group<'_>], along: Along, columns: usize) -> Option<F
         Chart { columns, ..chart }
     };
     let curves = |all: &[Distribution]| all.iter().map(|one| Layer::Curve(one.curve())).collect::<Vec<Layer>>();
-    let (drawings, arrangement) = if groups.len() > HUES {
+    let drawings: Vec<Drawing> = if groups.len() > HUES {
         let layers = |some: &[Group<'_>]| {
             let of = |group: &Group<'_>| -> Option<Layer> {
                 let one = first.all.iter().find(|one| one.group == group.index)?;
@@ -501,13 +499,12 @@ fn distributions(groups: &[Group<'_>], along: Along, columns: usize) -> Option<F
             };
             some.iter().filter_map(of).collect()
         };
-        drawn(groups, &charted(first), &layers)
+        vec![drawn(groups, &charted(first), &layers)]
     } else {
         let chart = |of: &OfKind| Chart { layers: curves(&of.all), ..charted(of) };
-        let drawings: Vec<Drawing> = kinds.iter().map(|of| Drawing::Chart(Box::new(chart(of)))).collect();
-        let arrangement = if drawings.len() > 1 { Arrangement::Pair } else { Arrangement::Whole };
-        (drawings, arrangement)
+        kinds.iter().map(|of| Drawing::Chart(Box::new(chart(of)))).collect()
     };
+    let arrangement = Arrangement::of(&drawings);
     let mut caption = "Each step up the axis leaves a tenth of the requests: the higher, the rarer.".to_owned();
     if !several && groups[0].is_of_whole_runs() {
         caption.push_str(" Parts of the run are shares of its requests.");

@@ -18,8 +18,10 @@ mod data;
 mod differences;
 mod distribution;
 mod errors;
+mod facets;
 mod figures;
 mod film;
+mod flat;
 #[cfg(test)]
 mod flow;
 mod grouped;

@@ -8,11 +8,11 @@ use svg::node::element::{Group as Together, Path, SVG};
 use super::chart::{Size, described, short as pixel, text};
 use super::groups::Group;
 use super::html::{Figure, Table};
-use super::labels::LINE;
+use super::labels::{self, LINE};
 use super::numbers::{count, counted, short};
 use super::palette::STEPS as SHADES;
 use super::picture::{Arrangement, Drawing};
-use super::text::{BOLD, fit, width as wide};
+use super::text::{BOLD, width as wide, wrap};
 use wane_results::{BlockRow, BlockState};
 
 /// Most cells of one map, and of all maps of a page.
@@ -119,12 +119,14 @@ impl Map {
         // A die is as high as its name.
         let high = |cells: &[Cell]| if labeled { (rows(cells) * side).max(LINE) } else { rows(cells) * side };
         let gap = if labeled { (side * 0.7).max(4.0) } else { 0.0 };
-        let height = HEAD + self.fields.iter().map(|(_, cells)| high(cells) + gap).sum::<f64>() - gap;
+        let heading = self.heading_lines(width);
+        let head = HEAD + LINE * heading.len().saturating_sub(1) as f64;
+        let height = head + self.fields.iter().map(|(_, cells)| high(cells) + gap).sum::<f64>() - gap;
         let description = format!("{} blocks, {columns} squares a row, colored by wear.", self.blocks);
         let id = format!("{}-{}", self.id, size.class());
         let mut picture = described(&id, size.class(), (width, height), "Blocks by wear", &description);
-        self.legend(&mut picture, width);
-        let mut top = HEAD;
+        self.legend(&mut picture, &heading, width);
+        let mut top = head;
         for (die, cells) in &self.fields {
             if labeled {
                 let middle = top + high(cells).min(3.0 * LINE) / 2.0 + 4.0;
@@ -137,12 +139,23 @@ impl Map {
         picture
     }
 
-    /// The run, and the shades between the least and the most worn.
-    fn legend(&self, picture: &mut SVG, whole: f64) {
+    /// The ends of the scale, and where its shades begin.
+    fn scale_at(&self, whole: f64) -> (String, String, f64) {
         let (low, high) = (counted(self.scale.low), format!("{} erases", counted(self.scale.high)));
-        let shades = SWATCH * SHADES as f64;
-        let left = whole - wide(&high) - 6.0 - shades;
-        picture.append(text(&fit(&self.heading, (left - wide(&low) - 24.0) / BOLD), (0.0, 13.0), "start", "head"));
+        let left = whole - wide(&high) - 6.0 - SWATCH * SHADES as f64;
+        (low, high, left)
+    }
+
+    /// The run, in lines beside the scale.
+    fn heading_lines(&self, whole: f64) -> Vec<String> {
+        let (low, _, left) = self.scale_at(whole);
+        wrap(&self.heading, (left - wide(&low) - 24.0) / BOLD)
+    }
+
+    /// The run, and the shades between the least and the most worn.
+    fn legend(&self, picture: &mut SVG, heading: &[String], whole: f64) {
+        let (low, high, left) = self.scale_at(whole);
+        labels::lines(picture, heading, (0.0, 13.0), "start", "head");
         picture.append(text(&low, (left - 6.0, 13.0), "end", "tick"));
         for shade in 0..SHADES {
             let data = format!("M{} 3h{SWATCH}v11h-{SWATCH}Z", pixel(left + SWATCH * shade as f64));

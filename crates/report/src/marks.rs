@@ -1,7 +1,7 @@
 //! Layers of a chart as paths, each a single one.
 
 use svg::Node;
-use svg::node::element::{Path, SVG};
+use svg::node::element::Path;
 
 use super::axis::Axis;
 use super::chart::{Curve, End, Frame, Layer, Point, Shape, short};
@@ -114,7 +114,7 @@ pub(super) fn thin(points: &[Point], x: &Axis, columns: usize) -> Vec<Point> {
 }
 
 /// What stands at the end of a curve.
-pub(super) fn end(picture: &mut SVG, frame: &Frame<'_>, curve: &Curve) {
+pub(super) fn end(picture: &mut impl Node, frame: &Frame<'_>, curve: &Curve) {
     let Some(&(x, y)) = curve.points.last() else { return };
     let (x, y) = (frame.x(x), frame.y(y));
     let (data, kind) = match curve.end {

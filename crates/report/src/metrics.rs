@@ -383,6 +383,14 @@ impl Measured {
         format!("{least}{}", (self.metric.tell)(estimate.mean))
     }
 
+    /// What all groups that have a value have, if no digit of it differs; `None` if some does.
+    pub(super) fn same(&self) -> Option<String> {
+        let mut told =
+            (0..self.estimates.len()).filter(|group| self.estimates[*group].is_some()).map(|group| self.told(group));
+        let first = told.next()?;
+        told.all(|other| other == first).then_some(first)
+    }
+
     /// The interval of a group's mean, where it has several seeds.
     pub(super) fn interval(&self, group: usize) -> Option<(f64, f64)> {
         let estimate = self.estimates[group].as_ref()?;

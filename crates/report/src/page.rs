@@ -7,6 +7,7 @@ use super::compare::comparison;
 use super::distribution::distribution;
 use super::errors::errors;
 use super::figures::figures;
+use super::flat::without_flat;
 use super::groups::{Group, Keys, differing, groups};
 use super::html::{Figure, Table, beyond_box, document, escape, figure, hero, swatch, table, warning_box};
 use super::latency::latencies;
@@ -14,6 +15,7 @@ use super::map::maps;
 use super::numbers::{capacity, counted, percent, short_or_dash};
 use super::paper::{FigureFile, Format, files};
 use super::picture::{Drawing, Values};
+use super::series::assigned_to;
 use super::settled::unsettled;
 use super::thermal::heat;
 use super::timed;
@@ -74,9 +76,9 @@ fn draw(groups: &[Group<'_>], coarseness: usize) -> String {
     let headline = comparison.as_ref().and_then(|found| found.headline.clone()).unwrap_or_else(|| headline(groups));
     let mut page = opening(groups, &headline);
     let (compared, more) = comparison.map_or((Vec::new(), None), |found| (found.shown, found.more));
-    let (flat, telling): (Vec<Figure>, Vec<Figure>) =
-        pictures(groups, coarseness).into_iter().partition(Figure::is_flat);
-    let drawn: Vec<Figure> = compared.into_iter().chain(telling).chain(flat).collect();
+    let over_life = pictures(groups, coarseness).into_iter().map(|figure| without_flat(figure, groups.len()));
+    let (left_out, telling): (Vec<Figure>, Vec<Figure>) = over_life.partition(|figure| figure.drawings.is_empty());
+    let drawn: Vec<Figure> = compared.into_iter().chain(telling).chain(left_out).collect();
     let mut ids: Vec<&str> = drawn.iter().flat_map(|shown| &shown.drawings).map(Drawing::id).collect();
     ids.sort_unstable();
     debug_assert!(ids.windows(2).all(|pair| pair[0] != pair[1]), "the script of a page finds a picture by its id");
@@ -107,7 +109,7 @@ fn draw(groups: &[Group<'_>], coarseness: usize) -> String {
     document(&title, &page)
 }
 
-/// All pictures, the answer first and those with little to see last.
+/// All pictures, the answer first.
 fn pictures(groups: &[Group<'_>], coarseness: usize) -> Vec<Figure> {
     let timed =
         latencies(groups, coarseness).into_iter().chain(errors(groups, coarseness)).chain(heat(groups, coarseness));
@@ -342,7 +344,7 @@ fn what_was_run(groups: &[Group<'_>]) -> String {
         .map(|(key, value)| (key.clone(), value.clone()))
         .collect();
     let mut text = String::from("<section>\n<h2>What was run</h2>\n");
-    let setting = |(name, value): &(String, String)| format!("<span>{}</span> {}", escape(name), escape(value));
+    let setting = |(name, value): &(String, String)| format!("<span>{} =</span> {}", escape(name), escape(value));
     let facts: String = sections(&common)
         .iter()
         .map(|(name, settings)| {
@@ -368,7 +370,7 @@ fn what_was_run(groups: &[Group<'_>]) -> String {
 }
 
 /// Settings as names and values by the first part of their keys; the parameters of a policy stand in brackets behind its
-/// name: gc, "greedy (tie oldest)".
+/// name: gc, "greedy (tie = oldest)".
 fn sections(keys: &Keys) -> Vec<(String, Vec<(String, String)>)> {
     let mut sections: Vec<(String, Vec<(String, String)>)> = Vec::new();
     for (key, value) in keys {
@@ -393,7 +395,7 @@ fn parameters(keys: &Keys, section: &str, owner: &str) -> String {
         .iter()
         .filter_map(|(key, value)| Some((key.strip_prefix(&prefix)?, value)))
         .filter(|(name, _)| *name != "policy")
-        .map(|(name, value)| format!("{name} {value}"))
+        .map(|(name, value)| assigned_to(name, value))
         .collect();
     if parameters.is_empty() { String::new() } else { format!(" ({})", parameters.join(", ")) }
 }
@@ -449,7 +451,7 @@ mod tests {
         let told = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         let expected = [
             ("drive".to_owned(), vec![told("page-size", "4 KiB")]),
-            ("ftl".to_owned(), vec![told("gc-reserve", "7"), told("gc", "greedy (tie oldest)")]),
+            ("ftl".to_owned(), vec![told("gc-reserve", "7"), told("gc", "greedy (tie = oldest)")]),
             ("workload".to_owned(), vec![told("1 share", "0.5")]),
         ];
         assert_eq!(sections(&keys), expected);

@@ -11,10 +11,10 @@ use svg::Node;
 use svg::node::element::SVG;
 use usvg::fontdb::Database;
 
-use super::chart::{Size, described, short};
+use super::chart::Size;
 use super::html::Figure;
 use super::palette::{PAPER, Theme, dashes};
-use super::picture::{Arrangement, Drawing};
+use super::picture::Drawing;
 
 /// What a picture is written as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,9 +54,6 @@ const DOTS_PER_INCH: f64 = 600.0;
 const MILLIMETERS_PER_INCH: f64 = 25.4;
 /// Pixels of CSS, in which SVG measures.
 const PIXELS_PER_INCH: f64 = 96.0;
-/// Panels in a row, and between them.
-const PANELS: usize = 3;
-const GAP: f64 = 20.0;
 
 /// Is among the first or last bytes of every picture, so that wane recognizes its own.
 const DRAWN_BY: &str = "drawn by wane";
@@ -75,42 +72,12 @@ pub(super) fn files(figures: &[Figure], format: Format) -> Vec<FigureFile> {
 }
 
 fn of_figure(figure: &Figure, format: Format) -> Vec<FigureFile> {
-    if figure.arrangement == Arrangement::Panels {
-        // Panels belong together, and their text would be too small in a column.
-        let (size, width) = WIDTHS[1];
-        let id = figure.drawings.first().map_or("panels", |drawing| drawing.id().trim_end_matches("-0"));
-        let rows = figure.drawings.iter().flat_map(|drawing| {
-            let panel = drawing.heading().to_owned();
-            drawing.rows().into_iter().skip(1).map(move |row| std::iter::once(panel.clone()).chain(row).collect())
-        });
-        let header = figure.drawings.first().and_then(|drawing| drawing.rows().into_iter().next()).unwrap_or_default();
-        let header: Vec<String> = std::iter::once("panel".to_owned()).chain(header).collect();
-        let rows: Vec<Vec<String>> = std::iter::once(header).chain(rows).collect();
-        let picture = file(id, width, &panels(&figure.drawings, size), format);
-        return vec![picture, table(id, &rows)];
-    }
     let of = |drawing: &Drawing| {
-        let pictures = WIDTHS.map(|(size, width)| file(drawing.id(), width, &drawing.draw(size), format));
-        pictures.into_iter().chain([table(drawing.id(), &drawing.rows())]).collect::<Vec<_>>()
+        let widths = if drawing.is_wide() { &WIDTHS[1..] } else { &WIDTHS[..] };
+        let pictures = widths.iter().map(|(size, width)| file(drawing.id(), *width, &drawing.draw(*size), format));
+        pictures.chain([table(drawing.id(), &drawing.rows())]).collect::<Vec<_>>()
     };
     figure.drawings.iter().flat_map(of).collect()
-}
-
-/// Panels side by side as one picture.
-fn panels(drawings: &[Drawing], size: Size) -> SVG {
-    let (whole, _) = size.pixels();
-    let (width, height) = Size::Panel.pixels();
-    let rows = drawings.len().div_ceil(PANELS) as f64;
-    let wide = PANELS as f64 * (width + GAP) - GAP;
-    let scale = whole / wide;
-    let mut picture = described("panels", "chart", (whole, scale * (rows * (height + GAP) - GAP)), "Panels", "");
-    for (index, drawing) in drawings.iter().enumerate() {
-        let (column, row) = (index % PANELS, index / PANELS);
-        let place = |at: usize, step: f64| short(scale * at as f64 * (step + GAP));
-        let drawn = drawing.draw(Size::Panel).set("x", place(column, width)).set("y", place(row, height));
-        picture.append(drawn.set("width", short(scale * width)).set("height", short(scale * height)));
-    }
-    picture
 }
 
 fn table(id: &str, rows: &[Vec<String>]) -> FigureFile {
@@ -192,7 +159,8 @@ fn rendered(tree: &usvg::Tree) -> Vec<u8> {
     pixels.fill(Color::WHITE);
     resvg::render(tree, Transform::from_scale(scale, scale), &mut pixels.as_mut());
     // White lies under everything, so that nothing is left to see through.
-    let colors: Vec<u8> = pixels.data().chunks_exact(4).flat_map(|dot| [dot[0], dot[1], dot[2]]).collect();
+    let mut colors = Vec::with_capacity(pixels.data().len() / 4 * 3);
+    pixels.data().chunks_exact(4).for_each(|dot| colors.extend_from_slice(&dot[..3]));
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, pixels.width(), pixels.height());
     encoder.set_color(png::ColorType::Rgb);
@@ -253,7 +221,10 @@ mod tests {
 
     #[test]
     fn dots_know_their_size() {
-        let file = of(Format::Png).into_iter().find(|file| file.name == "wear-85mm.png").unwrap();
+        // Other pictures would only be drawn in vain.
+        let mut figures = all_pictures(&[timed(test_run(1), 5)]);
+        figures.retain(|figure| figure.drawings.iter().any(|drawing| drawing.id() == "wear"));
+        let file = files(&figures, Format::Png).into_iter().find(|file| file.name == "wear-85mm.png").unwrap();
         let reader = png::Decoder::new(file.bytes.as_slice()).read_info().unwrap();
         assert_eq!((reader.info().width, reader.info().pixel_dims.unwrap().xppu), (2008, 23_622));
     }

@@ -5,6 +5,7 @@ use svg::node::element::SVG;
 use super::axis::Axis;
 use super::bars::Bars;
 use super::chart::{Chart, Curve, Layer, Size};
+use super::facets::Facets;
 use super::grouped::Grouped;
 use super::heat::Heat;
 use super::map::Map;
@@ -13,6 +14,7 @@ use super::map::Map;
 #[derive(Clone, Debug)]
 pub(super) enum Drawing {
     Chart(Box<Chart>),
+    Facets(Facets),
     Bars(Bars),
     Heat(Heat),
     Map(Map),
@@ -26,8 +28,6 @@ pub(super) enum Arrangement {
     Whole,
     /// Two in a row.
     Pair,
-    /// As many in a row as there is room for.
-    Panels,
 }
 
 /// Whether the values of charts stand beside them for the script.
@@ -44,8 +44,12 @@ impl Arrangement {
         match self {
             Self::Whole => &[Size::Wide, Size::Narrow],
             Self::Pair => &[Size::Half],
-            Self::Panels => &[Size::Panel],
         }
+    }
+
+    /// Two in a row, if there are several that are small enough.
+    pub(super) fn of(drawings: &[Drawing]) -> Self {
+        if drawings.len() > 1 && !drawings.iter().any(Drawing::is_wide) { Self::Pair } else { Self::Whole }
     }
 }
 
@@ -53,6 +57,7 @@ impl Drawing {
     pub(super) fn draw(&self, size: Size) -> SVG {
         match self {
             Self::Chart(chart) => chart.draw(size),
+            Self::Facets(facets) => facets.draw(size),
             Self::Bars(bars) => bars.draw(size),
             Self::Heat(heat) => heat.draw(size),
             Self::Map(map) => map.draw(size),
@@ -64,6 +69,7 @@ impl Drawing {
     pub(super) fn id(&self) -> &str {
         match self {
             Self::Chart(chart) => &chart.id,
+            Self::Facets(facets) => &facets.id,
             Self::Bars(bars) => &bars.id,
             Self::Heat(heat) => &heat.id,
             Self::Map(map) => &map.id,
@@ -71,20 +77,34 @@ impl Drawing {
         }
     }
 
-    /// What stands above it, where it is one of several.
-    pub(super) fn heading(&self) -> &str {
-        if let Self::Chart(chart) = self { &chart.heading } else { "" }
+    /// Whether it needs the width of a page: side by side its charts would be too small in a column.
+    pub(super) const fn is_wide(&self) -> bool {
+        matches!(self, Self::Facets(_))
     }
 
-    /// Whether there is little to see.
-    pub(super) fn is_flat(&self) -> bool {
-        matches!(self, Self::Chart(chart) if chart.is_flat())
+    /// Its charts, if it consists of some.
+    pub(super) fn charts(&self) -> Vec<&Chart> {
+        match self {
+            Self::Chart(chart) => vec![&**chart],
+            Self::Facets(facets) => facets.all.iter().map(|facet| &facet.chart).collect(),
+            Self::Bars(_) | Self::Heat(_) | Self::Map(_) | Self::Grouped(_) => Vec::new(),
+        }
+    }
+
+    /// Whether its charts have nothing to draw.
+    pub(super) fn is_empty(&self) -> bool {
+        match self {
+            Self::Chart(chart) => chart.is_empty(),
+            Self::Facets(facets) => facets.is_empty(),
+            Self::Bars(_) | Self::Heat(_) | Self::Map(_) | Self::Grouped(_) => false,
+        }
     }
 
     /// The values behind the picture: a header and rows.
     pub(super) fn rows(&self) -> Vec<Vec<String>> {
         match self {
             Self::Chart(chart) => rows_of(chart),
+            Self::Facets(facets) => facets.rows(rows_of),
             Self::Bars(bars) => bars.rows(),
             Self::Heat(heat) => heat.rows(),
             Self::Map(map) => map.rows(),
@@ -99,17 +119,14 @@ pub(super) fn markup(drawings: &[Drawing], arrangement: Arrangement, values: Val
         .iter()
         .map(|drawing| {
             let sizes: String = arrangement.sizes().iter().map(|size| drawing.draw(*size).to_string()).collect();
-            let data = match (drawing, values) {
-                (Drawing::Chart(chart), Values::Beside) => super::data::script(chart),
-                _ => String::new(),
-            };
+            let charts = if values == Values::Beside { drawing.charts() } else { Vec::new() };
+            let data: String = charts.into_iter().map(super::data::script).collect();
             format!("<div class=\"drawing\">{sizes}{data}</div>")
         })
         .collect();
     match arrangement {
         Arrangement::Whole => drawn,
         Arrangement::Pair => format!("<div class=\"pair\">{drawn}</div>"),
-        Arrangement::Panels => format!("<div class=\"panels\">{drawn}</div>"),
     }
 }
 

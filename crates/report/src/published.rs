@@ -1,7 +1,7 @@
 //! Figures of a paper drawn with our numbers: grouped bars and distributions, with the paper's numbers as levels.
 
 use super::axis::Axis;
-use super::chart::{Chart, Curve, Layer, Names};
+use super::chart::{Chart, Curve, Layer};
 use super::grouped::Grouped;
 use super::html::{Figure, Table, document, escape, figure};
 use super::numbers::short;
@@ -115,14 +115,12 @@ impl Distributions {
             id: format!("published-{number}"),
             title: self.heading.to_owned(),
             description: self.caption.clone(),
-            heading: String::new(),
             x: Axis::exact(first.min(last), last, 8),
             x_label: self.over.to_owned(),
             y: Axis::exact(0.0, 1.0, 5),
             y_label: "share".to_owned(),
             y_unit: "",
             layers: levels.chain(curves).collect(),
-            names: Names::Beside,
             columns: 220,
         };
         Figure {

@@ -1,7 +1,7 @@
 //! The picture of a chip's errors over its cycles, days or reads.
 
 use super::axis::Axis;
-use super::chart::{Chart, Curve, Layer, Names};
+use super::chart::{Chart, Curve, Layer};
 use super::html::{Figure, Table, document, escape, figure, warning_box};
 use super::numbers::grouped;
 use super::palette::ordered;
@@ -102,7 +102,6 @@ impl RberPicture {
             id: "rber".to_owned(),
             title: format!("RBER over {}", self.over),
             description: self.lead(),
-            heading: String::new(),
             x: Axis::exact(first, last, 8),
             x_label: match self.over {
                 "cycles" => "P/E cycles".to_owned(),
@@ -113,7 +112,6 @@ impl RberPicture {
             y_label: "RBER".to_owned(),
             y_unit: "",
             layers: layers.collect(),
-            names: Names::Beside,
             columns: 220,
         };
         Figure {
@@ -142,8 +140,11 @@ impl RberPicture {
     }
 
     fn facts(&self) -> String {
-        let parameters: Vec<String> =
-            self.parameters.iter().map(|(name, value)| format!("<span>{name}</span> {}", parameter(*value))).collect();
+        let parameters: Vec<String> = self
+            .parameters
+            .iter()
+            .map(|(name, value)| format!("<span>{name} =</span> {}", parameter(*value)))
+            .collect();
         let range = |(least, most): (f64, f64), what: &str| format!("{} to {} {what}", input(least), input(most));
         let [cycles, days, reads] = self.ranges;
         let holds = [range(cycles, "cycles"), range(days, "days"), range(reads, "reads")];

@@ -79,28 +79,33 @@
   const hidden = new Set();
   const show = () => all(document, "[data-s]").forEach((one) => one.classList.toggle("off", hidden.has(one.dataset.s)));
 
+  // Charts of one box have the same axes: what zooms one zooms all.
+  const views = new Map();
   for (const source of all(document, "script[data-of]")) {
     const data = JSON.parse(source.textContent);
     const box = source.parentElement;
+    const isFirst = !views.has(box);
+    if (isFirst) views.set(box, { x: [data.x.min, data.x.max], turned: false, curves: [], redraw: [] });
+    const view = views.get(box);
     const layers = Object.entries(data.layers).map(([index, layer]) => ({
       ...layer, index, points: layer.kind === "bars" || layer.kind === "whiskers" ? layer.points : pairs(layer.points),
       low: layer.low ? pairs(layer.low) : [],
     }));
     const curves = layers.filter((layer) => (layer.kind === "curve" || layer.kind === "steps") && layer.points.length > 1);
-    const pictures = all(box, "svg[data-chart]").map((svg) => {
+    view.curves.push(...curves);
+    const pictures = all(box, `[data-chart="${source.dataset.of}"]`).map((svg) => {
       const [left, top, right, bottom] = svg.dataset.frame.split(" ").map(Number);
       return { svg, left, top, right, bottom, before: svg.innerHTML };
     });
-    const view = { x: [data.x.min, data.x.max], turned: false };
     const changed = () => view.turned || view.x[0] !== data.x.min || view.x[1] !== data.x.max;
     // The axes of what is shown: along as asked for, upwards as high as it needs.
     const axes = () => {
       const [min, max] = view.x;
       const x = { ...data.x, min, max };
       const y = { ...data.y };
-      if (!changed() || data.y.names.length || !curves.length) return [x, y];
+      if (!changed() || data.y.names.length || !view.curves.length) return [x, y];
       if (view.turned) y.scale = y.scale === "r" ? "e" : "r";
-      const shown = curves.filter((curve) => !hidden.has(curve.name) || !curve.name);
+      const shown = view.curves.filter((curve) => !hidden.has(curve.name) || !curve.name);
       const heights = shown.flatMap((curve) => between(curve.points, min, max, curve.kind === "steps").map((point) => point[1]));
       const seen = heights.filter((height) => y.scale !== "r" || height > 0);
       let [low, high] = [Math.min(...seen), Math.max(...seen)];
@@ -149,40 +154,44 @@
           else one.setAttribute("d", "y" in one.dataset ? `M${left} ${py(height)}H${right}` : `M${px(along)} ${top}V${bottom}`);
         }
         const scales = svg.querySelector(".scales");
+        const bare = svg.dataset.bare || "";
         scales.replaceChildren();
         for (const [at, text] of ticks(y, 5)) {
           made("path", { class: "grid", d: `M${left} ${py(at)}H${right}` }, scales);
-          made("text", { class: "tick", x: left - 7, y: Number(py(at)) + 4, "text-anchor": "end" }, scales).textContent = text;
+          if (!bare.includes("y")) made("text", { class: "tick", x: left - 7, y: Number(py(at)) + 4, "text-anchor": "end" }, scales).textContent = text;
         }
         for (const [at, text] of ticks(x, right - left > 500 ? 8 : 4)) {
           made("path", { class: "axis", d: `M${px(at)} ${bottom}v4` }, scales);
-          made("text", { class: "tick", x: px(at), y: bottom + 18, "text-anchor": "middle" }, scales).textContent = text;
+          if (!bare.includes("x")) made("text", { class: "tick", x: px(at), y: bottom + 18, "text-anchor": "middle" }, scales).textContent = text;
         }
         made("path", { class: "axis", d: `M${left} ${bottom}H${right}` }, scales);
       }
       show();
     };
+    view.redraw.push(redraw);
     // Buttons.
-    const tools = made("div", { class: "tools" }, box);
+    const tools = isFirst ? made("div", { class: "tools" }, box) : null;
     const button = (text, act) => {
       const one = made("button", { type: "button" }, tools);
       one.textContent = text;
       one.addEventListener("click", () => act(one));
       return one;
     };
-    const whole = button("whole", () => zoom(data.x.min, data.x.max));
-    whole.hidden = true;
     const zoom = (low, high) => {
       view.x = [low, high];
-      whole.hidden = low === data.x.min && high === data.x.max;
-      redraw();
+      view.whole.hidden = low === data.x.min && high === data.x.max;
+      view.redraw.forEach((draw) => draw());
     };
-    const positive = curves.length && curves.some((curve) => curve.points.some((point) => point[1] > 0));
-    if (positive && !data.y.names.length && !layers.some((layer) => layer.kind === "bars")) {
+    if (isFirst) {
+      view.whole = button("whole", () => zoom(data.x.min, data.x.max));
+      view.whole.hidden = true;
+    }
+    const positive = curves.some((curve) => curve.points.some((point) => point[1] > 0));
+    if (isFirst && positive && !data.y.names.length && !layers.some((layer) => layer.kind === "bars")) {
       button(data.y.scale === "r" ? "linear" : "log", (one) => {
         view.turned = !view.turned;
         one.setAttribute("aria-pressed", view.turned);
-        redraw();
+        view.redraw.forEach((draw) => draw());
       });
     }
     // The pointer.
@@ -263,15 +272,15 @@
         if (ends[1] - ends[0] > 8) zoom(...ends.map((end) => value(x, (end - left) / (right - left))));
       });
       svg.addEventListener("dblclick", () => zoom(data.x.min, data.x.max));
-      svg.addEventListener("click", (event) => {
-        const named = event.target.closest(".named");
-        if (!named) return;
-        const name = named.dataset.s;
-        if (!hidden.delete(name)) hidden.add(name);
-        show();
-      });
     }
   }
+  document.addEventListener("click", (event) => {
+    const named = event.target.closest(".named");
+    if (!named) return;
+    const name = named.dataset.s;
+    if (!hidden.delete(name)) hidden.add(name);
+    show();
+  });
   document.documentElement.classList.add("js");
 
   // Tables sort by the column whose name is clicked.

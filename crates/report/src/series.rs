@@ -1,13 +1,8 @@
-//! What sets several runs apart: the keys that were swept, short names, colors, and panels where lines would be too many.
+//! What sets several runs apart: the keys that were swept, short names and colors.
 
 use super::groups::{Group, Keys, differing};
 use super::numbers::grouped;
 use super::palette::{HUES, ordered, series};
-
-/// Most panels of a picture; of more, this many are drawn, spread evenly.
-pub(super) const PANELS_MAX: usize = 18;
-/// Most characters of a name that stands beside a chart as it is.
-const NAME_MAX: usize = 40;
 
 /// A key in which runs differ, with its values in order.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,8 +32,8 @@ impl Key {
         self.tags[value].clone()
     }
 
-    /// The value of a group with the name of its key.
-    fn headed(&self, group: usize) -> String {
+    /// The value of a group with the name of its key: "d = 8".
+    pub(super) fn headed(&self, group: usize) -> String {
         self.headings[self.of[group]].clone()
     }
 
@@ -79,7 +74,8 @@ impl Key {
         pairs.len() == one.max(two) || 2 * pairs.len() <= one * two
     }
 
-    fn style(&self, group: usize) -> String {
+    /// Classes of the lines and marks of a group's value.
+    pub(super) fn style(&self, group: usize) -> String {
         self.style_of(self.of[group])
     }
 
@@ -87,13 +83,6 @@ impl Key {
     pub(super) fn style_of(&self, value: usize) -> String {
         if self.numbers.is_some() { ordered(value, self.values.len()) } else { series(value) }
     }
-}
-
-/// One of several charts of a picture: its heading, and its runs.
-pub(super) struct Panel<'a> {
-    /// Empty where there is only one.
-    pub(super) heading: String,
-    pub(super) groups: Vec<Group<'a>>,
 }
 
 /// The keys that were swept: those that the scenarios' names set, or those that differ. None if each scenario has a name of its own.
@@ -218,14 +207,18 @@ fn key_of(key: &str, values: &[String], keys: &[String]) -> Key {
     let name = if twins > 1 { key.to_owned() } else { last(key) };
     debug_assert!(sorted.is_sorted(), "values that are numbers rise along an axis");
     let tags: Vec<String> = distinct.iter().map(|value| tag(&name, value)).collect();
-    let with_name = |tag: &String| if tag.starts_with(&name) { tag.clone() } else { format!("{name} {tag}") };
-    let headings = tags.iter().map(with_name).collect();
+    let headings = distinct.iter().map(|value| assigned_to(&name, value)).collect();
     Key { name, values: distinct, numbers: numbers.map(|_| sorted), of, tags, headings }
 }
 
 fn tag(name: &str, value: &str) -> String {
     let bare = value.chars().all(|letter| letter.is_ascii_digit() || ".,-".contains(letter));
-    if bare || matches!(value, "true" | "false" | "none") { format!("{name} {value}") } else { value.to_owned() }
+    if bare || matches!(value, "true" | "false" | "none") { assigned_to(name, value) } else { value.to_owned() }
+}
+
+/// A key with its value, as everywhere in a report: "d = 8".
+pub(super) fn assigned_to(key: &str, value: &str) -> String {
+    format!("{key} = {value}")
 }
 
 /// The settings that a name of a sweep's cell consists of, without the seed; none of another name.
@@ -254,14 +247,14 @@ fn assignments(name: &str) -> Vec<(String, String)> {
 /// Keys whose value names a table.
 const NAMES: [&str; 5] = ["policy", "pattern", "standin", "trace", "queue-depth"];
 
-/// A table as a name: "d-choices d 8"; `None` of other values.
+/// A table as a name: "d-choices, d = 8"; `None` of other values.
 fn named(value: &str) -> Option<String> {
     let mut parsed = format!("value = {value}").parse::<toml::Table>().ok()?;
     let toml::Value::Table(mut table) = parsed.remove("value")? else { return None };
     let bare = |value: &toml::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let name = NAMES.iter().find_map(|name| table.remove(*name)).as_ref().map(bare);
-    let rest = table.iter().map(|(key, value)| format!("{key} {}", bare(value)));
-    Some(name.into_iter().chain(rest).collect::<Vec<_>>().join(" "))
+    let rest = table.iter().map(|(key, value)| assigned_to(key, &bare(value)));
+    Some(name.into_iter().chain(rest).collect::<Vec<_>>().join(", "))
 }
 
 /// A value as a person writes it: shares in percent.
@@ -340,57 +333,9 @@ pub(super) fn style(groups: &mut [Group<'_>]) {
     }
 }
 
-/// The runs as panels: one of all while there are few; of more, one for each value of a key with lines for the other, or
-/// one for each run of a single key. What is more than a picture holds is drawn evenly.
-pub(super) fn panels<'a>(groups: &[Group<'a>]) -> Vec<Panel<'a>> {
-    if groups.len() <= HUES {
-        return vec![Panel { heading: String::new(), groups: groups.to_vec() }];
-    }
-    let keys = keys(groups);
-    if keys.len() < 2 {
-        let alone = |group: &Group<'a>| Panel { heading: group.label.clone(), groups: vec![group.clone()] };
-        return evenly(groups.iter().map(alone).collect(), PANELS_MAX);
-    }
-    let few = (0..keys.len()).rev().find(|index| keys[*index].values.len() <= HUES);
-    let lines = few.or_else(|| (0..keys.len()).min_by_key(|index| keys[*index].values.len())).unwrap_or(0);
-    let drawn = evenly((0..keys[lines].values.len()).collect(), HUES);
-    let mut panels: Vec<Panel<'a>> = Vec::new();
-    let mut order: Vec<usize> = (0..groups.len()).filter(|group| drawn.contains(&keys[lines].of[*group])).collect();
-    order.sort_by_key(|group| keys.iter().map(|key| key.of[*group]).collect::<Vec<_>>());
-    for index in order {
-        let rest = keys.iter().enumerate().filter(|(key, _)| *key != lines);
-        let heading = rest.map(|(_, key)| key.headed(index)).collect::<Vec<_>>().join(", ");
-        let group = Group { label: keys[lines].tag(index), style: keys[lines].style(index), ..groups[index].clone() };
-        match panels.iter_mut().find(|panel| panel.heading == heading) {
-            Some(panel) => panel.groups.push(group),
-            None => panels.push(Panel { heading, groups: vec![group] }),
-        }
-    }
-    debug_assert!(panels.iter().all(|panel| panel.groups.len() <= HUES), "a panel has a hue for each of its lines");
-    evenly(panels, PANELS_MAX)
-}
-
-/// A group by all its keys, each with its name.
-pub(super) fn in_full(keys: &[Key], group: usize) -> String {
-    keys.iter().map(|key| key.headed(group)).collect::<Vec<_>>().join(", ")
-}
-
-/// At most `most` of a list, with the first and the last.
-fn evenly<T>(all: Vec<T>, most: usize) -> Vec<T> {
-    let count = all.len();
-    if count <= most {
-        return all;
-    }
-    let kept: Vec<usize> = (0..most).map(|place| place * (count - 1) / (most - 1)).collect();
-    all.into_iter().enumerate().filter(|(index, _)| kept.contains(index)).map(|(_, one)| one).collect()
-}
-
-/// A name that fits beside a chart.
-pub(super) fn shortened(name: &str) -> String {
-    if name.chars().count() <= NAME_MAX {
-        return name.to_owned();
-    }
-    name.chars().take(NAME_MAX - 1).collect::<String>().trim_end().to_owned() + "\u{2026}"
+/// A group by some keys, each with its name: "d = 8, gc = greedy".
+pub(super) fn in_full<'a>(keys: impl IntoIterator<Item = &'a Key>, group: usize) -> String {
+    keys.into_iter().map(|key| key.headed(group)).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -415,13 +360,16 @@ mod tests {
         let table: [(&[&str], &[&str]); 6] = [
             (
                 &["ftl.gc={policy=\"d-choices\", d=2}", "ftl.gc={ policy = 'd-choices', d = 8 }"],
-                &["d-choices d 2", "d-choices d 8"],
+                &["d-choices, d = 2", "d-choices, d = 8"],
             ),
             (&["ftl.gc.policy=greedy", "ftl.gc.policy=fifo"], &["greedy", "fifo"]),
             (&["drive.spare-factor=0.07", "drive.spare-factor=0.1"], &["7\u{a0}%", "10\u{a0}%"]),
-            (&["a.d=4 b=7 %", "a.d=8 b=7 %"], &["d 4", "d 8"]),
-            (&["a.d=4 b=x seed=1", "a.d=8 b=y seed=1"], &["d 4, x", "d 8, y"]),
-            (&["a.x=1 b.x=1", "a.x=1 b.x=2", "a.x=2 b.x=1"], &["a.x 1, b.x 1", "a.x 1, b.x 2", "a.x 2, b.x 1"]),
+            (&["a.d=4 b=7 %", "a.d=8 b=7 %"], &["d = 4", "d = 8"]),
+            (&["a.d=4 b=x seed=1", "a.d=8 b=y seed=1"], &["d = 4, x", "d = 8, y"]),
+            (
+                &["a.x=1 b.x=1", "a.x=1 b.x=2", "a.x=2 b.x=1"],
+                &["a.x = 1, b.x = 1", "a.x = 1, b.x = 2", "a.x = 2, b.x = 1"],
+            ),
         ];
         for (names, expected) in table {
             let runs = cells(names);
@@ -438,7 +386,7 @@ mod tests {
         }
         let groups = groups(&runs);
         let labels: Vec<&str> = groups.iter().map(|group| group.label.as_str()).collect();
-        assert_eq!(labels, ["d 4, blocks 301", "d 8, blocks 301", "d 4, blocks 21", "d 8, blocks 21"]);
+        assert_eq!(labels, ["d = 4, blocks = 301", "d = 8, blocks = 301", "d = 4, blocks = 21", "d = 8, blocks = 21"]);
         let [_, other] = &keys(&groups)[..] else { panic!("two keys") };
         assert_eq!(
             (other.values.as_slice(), &other.of[..]),
@@ -454,35 +402,6 @@ mod tests {
         assert_eq!(keys[0].of, [2, 0, 1]);
         let runs = cells(&["a.size=1 GiB", "a.size=3 days"]);
         assert_eq!(super::keys(&groups(&runs))[0].numbers, None, "sizes and times have no common order");
-    }
-
-    #[test]
-    fn more_runs_than_hues_become_panels() {
-        let names: Vec<String> =
-            (0..12).map(|cell| format!("a.d={} b.policy={}", cell / 3, ["x", "y", "z"][cell % 3])).collect();
-        let runs = cells(&names.iter().map(String::as_str).collect::<Vec<_>>());
-        let of_grid = groups(&runs);
-        let panels = panels(&of_grid);
-        let headings: Vec<&str> = panels.iter().map(|panel| panel.heading.as_str()).collect();
-        assert_eq!(headings, ["d 0", "d 1", "d 2", "d 3"]);
-        let labels: Vec<&str> = panels[1].groups.iter().map(|group| group.label.as_str()).collect();
-        assert_eq!(labels, ["x", "y", "z"]);
-        let names: Vec<String> = (0..100).map(|cell| format!("a.d={cell}")).collect();
-        let runs = cells(&names.iter().map(String::as_str).collect::<Vec<_>>());
-        assert_eq!(super::panels(&groups(&runs)).len(), PANELS_MAX);
-    }
-
-    #[test]
-    fn a_large_field_is_drawn_as_lines_in_panels() {
-        let names: Vec<String> = (0..171).map(|cell| format!("a.d={} b.e={}", cell / 9, cell % 9)).collect();
-        let runs = cells(&names.iter().map(String::as_str).collect::<Vec<_>>());
-        let field = groups(&runs);
-        let panels = panels(&field);
-        assert_eq!(panels.len(), PANELS_MAX);
-        for panel in &panels {
-            let labels: Vec<&str> = panel.groups.iter().map(|group| group.label.as_str()).collect();
-            assert_eq!(labels, ["e 0", "e 1", "e 2", "e 3", "e 4", "e 5", "e 6", "e 8"], "{}", panel.heading);
-        }
     }
 
     #[test]
@@ -518,6 +437,6 @@ mod tests {
             }
         }
         let runs = cells(&["a.d=2 b.e=8", "a.d=4 b.e=16", "a.d=8 b.e=32"]);
-        assert_eq!(in_full(&keys(&groups(&runs)), 1), "d 4, e 16");
+        assert_eq!(in_full(&keys(&groups(&runs)), 1), "d = 4, e = 16");
     }
 }

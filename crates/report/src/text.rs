@@ -31,6 +31,53 @@ pub(super) fn fit(text: &str, pixels: f64) -> String {
     kept.trim_end().to_owned() + "\u{2026}"
 }
 
+/// A text in lines of at most `pixels` pixels, with nothing left out.
+pub(super) fn wrap(text: &str, pixels: f64) -> Vec<String> {
+    // A text that is as wide as its place may have a rounding error more.
+    wrapped(text, pixels + 1e-6, width)
+}
+
+/// A text in lines that `measure` at most `most`, with nothing left out: broken behind a comma if that is enough, otherwise between words, and
+/// within a word only if it is longer than a line. A key keeps its sign: "d =" and "8" are the words of "d = 8".
+pub(super) fn wrapped(text: &str, most: f64, measure: impl Fn(&str) -> f64) -> Vec<String> {
+    let fits = |part: &str| measure(part) <= most;
+    let mut parts: Vec<String> = Vec::new();
+    for clause in text.split_inclusive(", ").map(str::trim_end).filter(|clause| !clause.is_empty()) {
+        if fits(clause) {
+            parts.push(clause.to_owned());
+            continue;
+        }
+        let clause = clause.replace(" = ", "\0 ");
+        let words = clause.split(' ').filter(|word| !word.is_empty()).map(|word| word.replace('\0', " ="));
+        for word in words {
+            pieces(&word, &fits, &mut parts);
+        }
+    }
+    let mut lines: Vec<String> = Vec::new();
+    for part in parts {
+        let longer = lines.last().map(|line| format!("{line} {part}")).filter(|longer| fits(longer));
+        match (lines.last_mut(), longer) {
+            (Some(line), Some(longer)) => *line = longer,
+            _ => lines.push(part),
+        }
+    }
+    lines
+}
+
+/// A word, cut into the longest pieces that fit; a piece has at least one letter.
+fn pieces(word: &str, fits: &impl Fn(&str) -> bool, parts: &mut Vec<String>) {
+    let mut piece = String::new();
+    for letter in word.chars() {
+        piece.push(letter);
+        if !fits(&piece) && piece.chars().count() > 1 {
+            piece.pop();
+            parts.push(std::mem::take(&mut piece));
+            piece.push(letter);
+        }
+    }
+    parts.push(piece);
+}
+
 /// Advance of a character in thousandths of the font's size.
 fn advance(character: char) -> f64 {
     const LOWER: [u16; 26] = [
@@ -73,6 +120,24 @@ mod tests {
             let cut = fit("a rather long name of a run", pixels);
             assert!(cut.ends_with('\u{2026}') && width(&cut) <= pixels, "{cut} in {pixels}");
         }
+    }
+
+    #[test]
+    fn a_text_that_is_too_long_is_broken_and_whole() {
+        let letters = |most: usize, text: &str| wrapped(text, most as f64, |part| part.chars().count() as f64);
+        let table: [(&str, usize, &[&str]); 7] = [
+            ("d = 8", 20, &["d = 8"]),
+            ("strength = 40, over-provisioning = 7\u{a0}%", 30, &["strength = 40,", "over-provisioning = 7\u{a0}%"]),
+            ("strength = 40, over-provisioning = 7\u{a0}%", 20, &["strength = 40,", "over-provisioning =", "7\u{a0}%"]),
+            ("d = 1, e = 2, f = 3", 13, &["d = 1, e = 2,", "f = 3"]),
+            ("one two three", 7, &["one two", "three"]),
+            ("a-long-trace.gz and", 8, &["a-long-t", "race.gz", "and"]),
+            ("", 5, &[]),
+        ];
+        for (text, most, expected) in table {
+            assert_eq!(letters(most, text), expected, "{text} in {most}");
+        }
+        assert_eq!(letters(0, "ab"), ["a", "b"], "a line has a letter");
     }
 
     #[test]

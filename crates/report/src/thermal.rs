@@ -1,11 +1,12 @@
 //! The pictures of a drive with heat of its own: how warm it was, and how much of the time it slowed itself down.
 
-use super::along::{Along, over_windows, paired, rows};
+use super::along::{Along, over_windows, rows};
 use super::figures::columns;
 use super::groups::Group;
 use super::html::{Figure, Table};
 use super::numbers::{percent, short};
 use super::panels::told;
+use super::picture::Arrangement;
 use wane_results::{Thermal, Window};
 
 fn celsius(window: &Window) -> Option<f64> {
@@ -24,9 +25,12 @@ pub(super) fn heat(groups: &[Group<'_>], coarseness: usize) -> Option<Figure> {
     }
     let (along, columns) = (Along::of(groups), columns(groups, coarseness));
     let picture = |id, what, figure| over_windows(groups, along, columns, (id, what), figure);
-    let (mut drawings, arrangement) = picture("celsius", "mean temperature of a window, \u{b0}C", celsius);
-    drawings.extend(picture("throttled", "time of a window throttled, %", throttled).0);
-    let arrangement = paired(&mut drawings, arrangement);
+    let mut drawings = vec![
+        picture("celsius", "mean temperature of a window, \u{b0}C", celsius),
+        picture("throttled", "time of a window throttled, %", throttled),
+    ];
+    drawings.retain(|drawing| !drawing.is_empty());
+    let arrangement = Arrangement::of(&drawings);
     let alone = groups.len() == 1;
     let first = if alone { along.label() } else { "run".to_owned() };
     let headers = [&first, "mean temperature", "at the end", "mean power", "throttled"].map(str::to_owned).into();

@@ -1,7 +1,7 @@
 //! The picture of cleaning cost against wear leveling: the best curve and where policies lie.
 
 use super::axis::Axis;
-use super::chart::{Chart, Curve, Layer, Names};
+use super::chart::{Chart, Curve, Layer};
 use super::html::{Figure, Table, document, escape, figure, warning_box};
 use super::palette::ordered;
 use super::picture::{Arrangement, Drawing, Values};
@@ -52,14 +52,12 @@ impl TradeoffPicture {
             id: "tradeoff".to_owned(),
             title: "Wear leveling over cleaning cost".to_owned(),
             description: self.lead(),
-            heading: String::new(),
             x: Axis::exact(least, if most > least { most } else { least + 1.0 }, 8),
             x_label: "valid pages of a victim".to_owned(),
             y: Axis::exact(0.0, 1.0, 5),
             y_label: "wear leveling".to_owned(),
             y_unit: "",
             layers: vec![Layer::Curve(best), Layer::Dots { class: ordered(1, 2), points: dots }],
-            names: Names::Beside,
             columns: 220,
         };
         let row =
