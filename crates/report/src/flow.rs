@@ -43,7 +43,7 @@ impl Element {
 /// The selectors whose text may break anywhere or whose box scrolls, in a page of this width: each from the outermost element on.
 fn yielding(page: f64) -> Vec<Vec<&'static str>> {
     let (common, narrow) =
-        STYLE.split_once("@media (max-width: 700px) {").expect("the style has one for narrow screens");
+        STYLE.split_once("@media screen and (max-width: 700px) {").expect("the style has one for narrow screens");
     let narrow = narrow.split("@media").next().unwrap_or_default();
     let style = [common, if page <= NARROW { narrow } else { "" }];
     let rules = style.into_iter().flat_map(|style| style.split('}')).filter_map(|rule| rule.split_once('{'));

@@ -125,3 +125,38 @@ pub(super) fn table(table: &Table, class: &str) -> String {
          <tbody>\n{rows}</tbody>\n</table></div>\n{left}"
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Selectors and bodies of the rules in a piece of a style sheet.
+    fn rules(style: &str) -> Vec<(&str, &str)> {
+        style.split('}').filter_map(|rule| rule.split_once('{')).map(|(one, body)| (one.trim(), body)).collect()
+    }
+
+    #[test]
+    fn a_printed_page_has_no_tint_and_no_page_that_a_section_left_half_empty() {
+        let (screen, print) = STYLE.split_once("@media print {").expect("the style has one for print");
+        let print = rules(print);
+        let of = |selector: &str| -> String {
+            let means = |rule: &&(&str, &str)| rule.0.split(", ").any(|one| one == selector);
+            print.iter().filter(means).map(|rule| rule.1).collect()
+        };
+        for (selectors, body) in rules(screen).into_iter().filter(|rule| rule.1.contains("background: var(--r")) {
+            for selector in selectors.split(", ") {
+                let is_hidden = of(selector.split(' ').next().unwrap_or_default()).contains("display: none");
+                assert!(is_hidden || of(selector).contains("background: none"), "{selector} {{{body}}} has a tint");
+            }
+        }
+        let ground = palette::style().split("@media print").nth(1).map(|rest| rest.contains("--ground: #ffffff"));
+        assert_eq!(ground, Some(true), "paper is white");
+        for whole in ["section", "figure", "details", "table"] {
+            assert!(!of(whole).contains("break"), "{whole} moves as a whole and leaves its page half empty");
+        }
+        assert!(of("h2").contains("break-after: avoid") && of(".drawing").contains("break-inside: avoid"));
+        assert!(of("figcaption").contains("break-before: avoid"));
+        // A sheet of A4 is about 700 pixels wide.
+        assert!(!screen.contains("@media (max-width"), "paper gets the layout of narrow screens");
+    }
+}

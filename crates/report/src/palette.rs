@@ -143,7 +143,7 @@ pub(super) fn style() -> String {
         ":root {{ {} }}\n@media (prefers-color-scheme: dark) {{ :root {{ {} }} }}\n@media print {{ :root {{ {} }} }}\n",
         LIGHT.variables(),
         DARK.variables(),
-        LIGHT.variables()
+        PAPER.variables()
     );
     for (class, _) in LIGHT.classes() {
         style.push_str(&format!(".{class} {{ --series: var(--{class}); }}\n"));
