@@ -6,10 +6,11 @@ use super::ages::note;
 use super::cells::table_of;
 use super::groups::{Group, differing, groups};
 use super::numbers::counted;
+use super::text::wrapped;
 use wane_results::RunResult;
 
-/// Widest name of a run in the header.
-const NAME_MAX: usize = 24;
+/// Widest line of the name of a run in the header.
+const NAME_MAX: f64 = 24.0;
 /// Most runs that stand side by side; more are a line each, with the measures worth seeing.
 const SIDE_BY_SIDE_MAX: usize = 5;
 
@@ -25,7 +26,8 @@ pub fn differences(runs: &[RunResult]) -> String {
     if groups.len() > SIDE_BY_SIDE_MAX {
         return table_of(&groups) + &note;
     }
-    let mut lines = vec![header(&groups.iter().map(|group| group.label.as_str()).collect::<Vec<_>>())];
+    let mut lines = header(&groups.iter().map(|group| group.label.as_str()).collect::<Vec<_>>());
+    let named = lines.len();
     // The names stand above.
     let keys = differing(&groups.iter().map(|group| &group.keys).collect::<Vec<_>>());
     for key in keys.into_iter().filter(|key| key != "name") {
@@ -50,10 +52,10 @@ pub fn differences(runs: &[RunResult]) -> String {
             lines.push(std::iter::once(path).chain(cells).collect());
         }
     }
-    if lines.len() == 1 {
+    if lines.len() == named {
         return format!("The runs do not differ.\n{note}");
     }
-    aligned(&lines, settings) + &seeded(&groups) + &note
+    aligned(&lines, settings, named) + &seeded(&groups) + &note
 }
 
 /// Line with the number of seeds that figures are means of; empty if each is that of one run.
@@ -67,12 +69,16 @@ fn seeded(groups: &[Group<'_>]) -> String {
     }
 }
 
-fn header(labels: &[&str]) -> Vec<String> {
-    let cut = |label: &&str| {
-        let short = label.chars().count() <= NAME_MAX;
-        if short { (*label).to_owned() } else { label.chars().take(NAME_MAX - 1).chain(['\u{2026}']).collect() }
+/// The names of runs above their columns, in as many lines as the longest needs.
+fn header(labels: &[&str]) -> Vec<Vec<String>> {
+    let names: Vec<Vec<String>> =
+        labels.iter().map(|label| wrapped(label, NAME_MAX, |part| part.chars().count() as f64)).collect();
+    let lines = names.iter().map(Vec::len).max().unwrap_or(0);
+    let line = |index: usize| {
+        let cells = names.iter().map(|name| name.get(index).cloned().unwrap_or_default());
+        std::iter::once(String::new()).chain(cells).collect()
     };
-    std::iter::once(String::new()).chain(labels.iter().map(cut)).collect()
+    (0..lines.max(1)).map(line).collect()
 }
 
 /// The paths of all figures, sorted.
@@ -105,13 +111,13 @@ fn cell(runs: &[Value], path: &str) -> String {
     if texts.is_empty() { "\u{2013}".to_owned() } else { texts.join(", ") }
 }
 
-/// Columns padded to their widest cell, the first to the left, with a blank line before the figures.
-fn aligned(lines: &[Vec<String>], settings: usize) -> String {
+/// Columns padded to their widest cell, the first to the left, with a blank line between the settings, below `named` lines of names, and the figures.
+fn aligned(lines: &[Vec<String>], settings: usize, named: usize) -> String {
     let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..lines[0].len()).map(width).collect();
     let mut text = String::new();
     for (index, line) in lines.iter().enumerate() {
-        if index == settings && settings > 1 {
+        if index == settings && settings > named {
             text.push('\n');
         }
         let pad = |(column, cell): (usize, &String)| {
@@ -144,6 +150,17 @@ mod tests {
             "host.pages_read       0  1,234,567\n",
         );
         assert_eq!(differences(&runs), expected);
+    }
+
+    #[test]
+    fn a_long_name_stands_in_lines_above_its_column_and_keeps_its_value() {
+        let mut runs = [test_run(1), test_run(1)];
+        runs[1].summary.scenario.name = "a name that is far too long for one line of 24 letters".to_owned();
+        runs[1].scenario_toml = runs[1].scenario_toml.replace("greedy", "fifo");
+        let told = differences(&runs);
+        let above: Vec<&str> = told.lines().take_while(|line| !line.starts_with("ftl.gc.policy")).collect();
+        assert_eq!(above.len(), 3, "{told}");
+        assert!(above[2].ends_with(" letters") && !told.contains('\u{2026}'), "{told}");
     }
 
     #[test]
