@@ -177,7 +177,16 @@ fn keys_of(columns: Vec<(String, Vec<String>)>, follows: Follows) -> Vec<Key> {
         }
     }
     let keys: Vec<String> = kept.iter().map(|(key, _)| key.clone()).collect();
-    kept.into_iter().map(|(key, values)| key_of(&key, &values, &keys)).collect()
+    let mut keys: Vec<Key> = kept.into_iter().map(|(key, values)| key_of(&key, &values, &keys)).collect();
+    // "10 %" says what it is, unless another key has percents as well.
+    let dimensions: Vec<char> =
+        keys.iter().map(|key| key.values.first().map_or(' ', |value| dimension(value))).collect();
+    for (key, own) in keys.iter_mut().zip(&dimensions) {
+        if *own != ' ' && dimensions.iter().filter(|other| *other == own).count() > 1 {
+            key.tags.clone_from(&key.headings);
+        }
+    }
+    keys
 }
 
 fn key_of(key: &str, values: &[String], keys: &[String]) -> Key {
@@ -357,7 +366,7 @@ mod tests {
 
     #[test]
     fn cells_of_a_sweep_are_named_by_their_values() {
-        let table: [(&[&str], &[&str]); 6] = [
+        let table: [(&[&str], &[&str]); 7] = [
             (
                 &["ftl.gc={policy=\"d-choices\", d=2}", "ftl.gc={ policy = 'd-choices', d = 8 }"],
                 &["d-choices, d = 2", "d-choices, d = 8"],
@@ -365,6 +374,10 @@ mod tests {
             (&["ftl.gc.policy=greedy", "ftl.gc.policy=fifo"], &["greedy", "fifo"]),
             (&["drive.spare-factor=0.07", "drive.spare-factor=0.1"], &["7\u{a0}%", "10\u{a0}%"]),
             (&["a.d=4 b=7 %", "a.d=8 b=7 %"], &["d = 4", "d = 8"]),
+            (
+                &["a.op=7 % b.share=0 %", "a.op=7 % b.share=9 %", "a.op=9 % b.share=9 %"],
+                &["op = 7 %, share = 0 %", "op = 7 %, share = 9 %", "op = 9 %, share = 9 %"],
+            ),
             (&["a.d=4 b=x seed=1", "a.d=8 b=y seed=1"], &["d = 4, x", "d = 8, y"]),
             (
                 &["a.x=1 b.x=1", "a.x=1 b.x=2", "a.x=2 b.x=1"],
