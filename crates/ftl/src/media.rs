@@ -1,7 +1,7 @@
 //! Puts another medium under the same firmware. The tables are moved, not copied.
 
 use wane_nand::Media;
-use wane_units::BlockId;
+use wane_units::{BlockId, SuperblockId};
 
 use crate::engine::Ftl;
 
@@ -91,13 +91,21 @@ impl<M: Media> Ftl<M> {
         {
             let rows = |member: u32| page.saturating_sub(member).div_ceil(width);
             found.extend((0..width).map(|member| (self.layout.member(block, member), rows(member))));
-            found.retain(|(_, first)| *first < self.media.geometry().pages_per_block());
         }
+        // A flash block may be full before the firmware block that it is a member of.
         let pages = self.media.geometry().pages_per_block();
-        assert!(
-            found.iter().all(|(_, first)| *first < pages),
-            "a block that is full is closed and has no page to program"
-        );
+        found.retain(|(_, first)| *first < pages);
         found
+    }
+
+    /// Mapped units of blocks whose data are expected to need more re-reads, even just after a program, than a host read may take; 0 without a
+    /// limit.
+    pub fn units_beyond_recovery(&self) -> u64 {
+        let Some(most) = self.read_recovery.filter(|_| M::DETAILED) else { return 0 };
+        let needs_more = |block: &SuperblockId| {
+            self.layout.members(*block).any(|member| self.media.health(member).fresh_rereads > most)
+        };
+        let serving = self.layout.superblocks().filter(|block| !self.retired[block.index()]);
+        serving.filter(needs_more).map(|block| u64::from(self.valid(block))).sum()
     }
 }
