@@ -404,6 +404,7 @@ mod tests {
             at_drive_writes,
             at_days: None,
             erase_count_mean: 0.0,
+            life_used: None,
             seconds: 1.0,
             latency: Latency::default(),
             throughput: Throughput {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use wane_archive::{Archive, ArchiveError, Reader, Writer};
 use wane_blockdev::Blocking;
 use wane_ftl::{Fate, Recovery, UnretiredError};
-use wane_results::{Counters, EndCause, Fingerprints, Inputs, RunResult, WearSnapshot};
+use wane_results::{Counters, EndCause, EndReason, Fingerprints, Inputs, RunResult, WearSnapshot, Window};
 use wane_scenario::{Scenario, ScenarioError};
 use wane_shelf::ShelfError;
 use wane_sim::Streams;
@@ -618,7 +618,17 @@ impl Held {
         workload(scenario)?;
         let stopwatch = Stopwatch::start();
         let plan = build::look(scenario, self.run.into_drive(), watch.stop)?;
-        Ok(session::to_its_end(scenario, &self.overrides, Run::of_look(plan), &stopwatch, watch)?)
+        let mut result = session::to_its_end(scenario, &self.overrides, Run::of_look(plan), &stopwatch, watch)?;
+        if result.summary.end.reason == EndReason::EndOfLife
+            && let Some(asked) = scenario.phases[0].until.requests
+        {
+            let served: u64 = result.windows.iter().map(Window::requests).sum();
+            result
+                .summary
+                .warnings
+                .push(format!("the copy of the drive died: {served} of {asked} requests were served"));
+        }
+        Ok(result)
     }
 
     /// Cuts its power, whatever it is doing, and lets it recover. `fate` decides the outcome of each program and erase that the flash is

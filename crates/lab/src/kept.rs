@@ -12,7 +12,7 @@ use wane_ftl::{Fate, Recovery};
 use wane_results::RunResult;
 use wane_scenario::{Scenario, ScenarioError, Sources};
 use wane_shelf::{DriveFolder, Manifest};
-use wane_units::Nanos;
+use wane_units::{Fnv, Nanos};
 
 pub use data::{DataCheck, Injection, Retire};
 
@@ -41,7 +41,7 @@ impl Kept {
         let mut held = Held::new(scenario, PolicyOverrides::default())?;
         held.open_workload(stop)?;
         let mut manifest = Manifest::new(scenario.to_toml());
-        manifest.label = label(path);
+        manifest.label = label("", path);
         manifest.history.push(format!("created of {}", scenario.name));
         let folder = DriveFolder::create(path, manifest, |writer| held.archive(writer as &mut dyn Archive))?;
         Ok(Self { folder, held })
@@ -55,7 +55,7 @@ impl Kept {
         let mut held = Held::new(scenario, PolicyOverrides::default())?;
         held.open_workload(watch.stop)?;
         let mut manifest = Manifest::new(scenario.to_toml());
-        manifest.label = label(path);
+        manifest.label = label("", path);
         manifest.history.push(format!("created of {}, and preconditioned as for a run", scenario.name));
         let mut failed = None;
         let folder = DriveFolder::create(path, manifest, |writer| {
@@ -122,12 +122,12 @@ impl Kept {
         let name = wane_units::excerpt_path(from);
         DriveFolder::open(from)?.fork(to, |manifest| {
             manifest.history.push(format!("forked from {name}"));
-            manifest.label = label(to);
+            manifest.label = label(&manifest.label, to);
         })?;
         Ok(())
     }
 
-    /// The name of its folder when it was created or forked; empty if it is older than such names.
+    /// What sets it apart from other drives of its scenario; empty if it is older than such labels.
     pub fn label(&self) -> &str {
         &self.folder.manifest().label
     }
@@ -155,9 +155,12 @@ impl Kept {
     }
 }
 
-/// The name of a drive's folder.
-fn label(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+/// What sets a drive at this place apart from others, those of which it is a fork included. Not its path, which is nobody's business.
+fn label(parent: &str, path: &Path) -> String {
+    let place = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let mut hash = Fnv::of(parent.as_bytes());
+    hash.add(place.to_string_lossy().as_bytes());
+    hash.hex()
 }
 
 impl Deref for Kept {

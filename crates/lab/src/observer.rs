@@ -147,16 +147,18 @@ pub(crate) struct Observer {
     /// Notes on the requests of probes.
     notes: Vec<String>,
     next_probe: usize,
-    /// The drive as it was lately, if it is looked at when it has died.
-    lately: Option<Arc<Mutex<Lately>>>,
+    /// The drive as it was lately, if it is looked at when it has died: the older and the newer.
+    lately: [Option<Arc<Mutex<Lately>>>; 2],
+    /// Host units of the life at the last window.
+    window_at: u64,
     /// Host units of the life from which it is kept anew.
     keep_from: u64,
     /// Wear when counting started.
     used_at_start: f64,
 }
 
-/// A drive that may be about to die, and what a probe of it needs. Copies of the run share it. Each is kept for the next hundredth of the life, or a quarter of a drive
-/// write, which bounds what the copies cost.
+/// A drive that may be about to die, and what a probe of it needs. Copies of the run share it. Each is kept for the next 200th of the life, or an eighth of a drive
+/// write, which bounds what the copies cost; two are kept, so that the older one has as much left to live.
 struct Lately {
     drive: Drive,
     life: Lived,
@@ -165,10 +167,13 @@ struct Lately {
     ahead: Ahead,
 }
 
+/// The least way to a probe by wear that a projection goes at once, in parts of a drive write.
+const STEPS_OF_PROJECTION: u64 = 100;
+
 /// Share of the life after which the drive is kept anew, in parts.
-const KEPT_FOR: u64 = 100;
+const KEPT_FOR: u64 = 200;
 /// The least, in parts of a drive write.
-const KEPT_FOR_LEAST: u64 = 4;
+const KEPT_FOR_LEAST: u64 = 8;
 
 /// Host units of a drive's life so far.
 #[derive(Clone, Copy, Debug, Default)]
@@ -191,6 +196,7 @@ impl Lived {
         Standing {
             drive_writes: (written + self.predicted) as f64 / f64::from(drive.logical_initial()),
             erase_count_mean: counts.iter().map(|count| f64::from(*count)).sum::<f64>() / counts.len() as f64,
+            life_used: None,
             errors: errors(drive),
             heat: drive.clock().and_then(wane_ssd::Clock::heat),
         }
@@ -214,7 +220,8 @@ impl Observer {
             probed: Vec::new(),
             notes: Vec::new(),
             next_probe: 0,
-            lately: None,
+            lately: [None, None],
+            window_at: 0,
             keep_from: 0,
             used_at_start: 0.0,
         }
@@ -251,6 +258,7 @@ impl Observer {
             notes: self.notes.clone(),
             next_probe: self.next_probe,
             lately: self.lately.clone(),
+            window_at: self.window_at,
             keep_from: self.keep_from,
             used_at_start: self.used_at_start,
         }
@@ -284,7 +292,7 @@ impl Observer {
                 let pace = (drive.life_used()? - self.used_at_start) / lived.max(1) as f64;
                 let drive_write = u64::from(drive.logical_initial());
                 let units = if pace > 0.0 { (left / pace).ceil() as u64 } else { drive_write };
-                Some(lived.saturating_add(units.max(drive_write.div_ceil(KEPT_FOR))))
+                Some(lived.saturating_add(units.max(drive_write.div_ceil(STEPS_OF_PROJECTION))))
             }
         }
     }
@@ -390,6 +398,7 @@ impl Observer {
         stop: &Arc<AtomicBool>,
     ) -> Result<(), SourceError> {
         let lived = written + self.life.predicted;
+        let opened = self.next_probe;
         while let Some(probe) = &self.spec.probe
             && probe.due.is_now(self.next_probe, drive, lived)
             && !stop.load(Ordering::Relaxed)
@@ -398,11 +407,15 @@ impl Observer {
             self.open_window(drive.clone(), source, ahead, (self.life, lived), stop)?;
             self.next_probe += 1;
         }
+        if opened < self.next_probe {
+            (self.window_at, self.keep_from) = (lived, 0);
+        }
         let looks_back = self.spec.probe.as_ref().is_some_and(|probe| probe.at_end_of_life);
         if looks_back && lived >= self.keep_from && drive.end_of_life().is_none() {
             let (source, ahead) = self.requests_of_probe(present)?;
             let lately = Lately { drive: drive.clone(), life: self.life, lived, source, ahead };
-            self.lately = Some(Arc::new(Mutex::new(lately)));
+            let older = self.lately[1].take();
+            self.lately = [older, Some(Arc::new(Mutex::new(lately)))];
             let drive_write = u64::from(drive.logical_initial());
             self.keep_from = lived + (lived / KEPT_FOR).max(drive_write.div_ceil(KEPT_FOR_LEAST));
         }
@@ -414,7 +427,14 @@ impl Observer {
     /// # Errors
     /// The trace of the probe is damaged.
     pub(crate) fn probe_the_dead(&mut self, stop: &Arc<AtomicBool>) -> Result<(), SourceError> {
-        let Some(lately) = self.lately.take().filter(|_| !stop.load(Ordering::Relaxed)) else { return Ok(()) };
+        if stop.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        // The newer one may be about to die at once. Windows come in the order of their ages.
+        let kept = std::mem::take(&mut self.lately).into_iter().flatten().collect::<Vec<_>>();
+        let is_in_order =
+            |kept: &Arc<Mutex<Lately>>| kept.lock().unwrap_or_else(PoisonError::into_inner).lived >= self.window_at;
+        let Some(lately) = kept.into_iter().find(is_in_order) else { return Ok(()) };
         let lately = lately.lock().unwrap_or_else(PoisonError::into_inner);
         let source = lately.source.as_ref().map(|source| source.try_clone()).transpose()?;
         self.open_window(lately.drive.clone(), source, lately.ahead.clone(), (lately.life, lately.lived), stop)
@@ -447,6 +467,7 @@ impl Observer {
             Some(source) => source,
             None => probe.sources.make()?,
         };
+        let by_wear = matches!(probe.due, Due::Wear(_)) || probe.at_end_of_life;
         let (arrival, requests, retention_days) = (probe.arrival, probe.requests, probe.retention_days);
         if self.spec.only_wears {
             copy.set_day(copy.day().max(lived as f64 * self.spec.days_per_unit));
@@ -458,7 +479,10 @@ impl Observer {
         let clock = self.spec.clock.as_ref().expect("a probe has a clock");
         copy.start_clock(&clock.clock).expect("the clock was checked when the run was planned");
         let arrivals = (arrival, self.stream(&format!("probe.arrivals.{}", self.probed.len())));
-        let before = life.standing(&copy);
+        let mut before = life.standing(&copy);
+        if by_wear {
+            before.life_used = copy.life_used();
+        }
         let observer = Self {
             requests: Some(Requests::new(clock, arrivals, before).with_one_window()),
             kind: WindowKind::Probe,
@@ -476,7 +500,15 @@ impl Observer {
         let phase = Phase { source, units_max: None, days_max: None, requests_max: Some(requests) };
         let mut run = Run::probe(copy, observer, phase, ahead);
         run.advance(Budget::WHOLE, &mut Watch { step: &mut |_| {}, stop })?;
+        let has_died = run.has_died();
         let (timed, notes) = run.into_timed(stop);
+        if has_died {
+            let served: u64 = timed.windows.iter().map(Window::requests).sum();
+            let after = before.drive_writes;
+            self.notes.push(format!(
+                "the drive died in its probe after {after:.2} drive writes: {served} of {requests} requests were served"
+            ));
+        }
         self.probed.push(timed);
         // Each probe reads the same requests.
         self.notes.extend(notes.into_iter().filter(|note| !self.notes.contains(note)).collect::<Vec<_>>());

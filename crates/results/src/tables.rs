@@ -150,6 +150,8 @@ pub fn window_columns<'a>(windows: impl Iterator<Item = &'a Window> + Clone) -> 
         at_drive_writes: 0.0,
         at_days: Some(0.0),
         erase_count_mean: 0.0,
+        // Only where probes go by wear.
+        life_used: windows.clone().find_map(|window| window.life_used),
         seconds: 0.0,
         latency: Latency {
             read: Some(LatencyFigures::default()),

@@ -118,6 +118,7 @@ pub fn timed(mut run: RunResult, windows: usize) -> RunResult {
             at_drive_writes: end * index as f64 / windows as f64,
             at_days: None,
             erase_count_mean: 10.0 * index as f64,
+            life_used: None,
             seconds: 1.5,
             latency: Latency { read: Some(read), write: Some(write), operations: None },
             throughput: Throughput {

@@ -46,6 +46,8 @@ impl Scenario {
         if timed {
             let time = table.entry("time").or_insert_with(|| Value::Table(Table::new()));
             if let Some(time) = time.as_table_mut() {
+                // Its clock counts the days.
+                time.remove("drive-writes-per-day");
                 let scheduler = time.entry("scheduler").or_insert_with(|| Value::from("none"));
                 if scheduler.as_str() == Some("none") {
                     *scheduler = Value::from("event");

@@ -40,9 +40,10 @@ pub(super) fn ages(result: &RunResult) -> Vec<(String, String)> {
     if !(2..=AGES_MAX).contains(&probes.len()) {
         return Vec::new();
     }
-    let age = |window: &Window| match window.at_days {
-        Some(days) => format!("  {}", time(days)),
-        None => format!("  {} writes", number(window.at_drive_writes)),
+    let age = |window: &Window| match (window.life_used, window.at_days) {
+        (Some(used), _) => format!("  {:.1} % of wear", 100.0 * used),
+        (None, Some(days)) => format!("  {}", time(days)),
+        (None, None) => format!("  {} writes", number(window.at_drive_writes)),
     };
     let told = |window: &Window| {
         let latency = &window.latency;
@@ -66,7 +67,8 @@ pub(super) fn ages(result: &RunResult) -> Vec<(String, String)> {
                 of_few(&of.all.times)
             )
         });
-        let calendar = window.at_days.map(|_| format!(" ({} drive writes)", number(window.at_drive_writes)));
+        let calendar = window.at_days.or(window.life_used);
+        let calendar = calendar.map(|_| format!(" ({} drive writes)", number(window.at_drive_writes)));
         each.chain(operations).collect::<Vec<_>>().join("; ") + &calendar.unwrap_or_default()
     };
     probes.into_iter().map(|window| (age(window), told(window))).collect()
@@ -128,5 +130,12 @@ mod tests {
         let names: Vec<&str> = told.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["  0 days", "  1 year", "  3 years"]);
         assert!(told.iter().all(|(_, line)| line.contains("p99.9") && line.ends_with("drive writes)")), "{told:?}");
+        for (window, used) in result.windows.iter_mut().zip([0.3, 0.6, 0.97]) {
+            (window.at_days, window.life_used) = (None, Some(used));
+        }
+        let told = ages(&result);
+        let names: Vec<&str> = told.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["  30.0 % of wear", "  60.0 % of wear", "  97.0 % of wear"]);
+        assert!(told.iter().all(|(_, line)| line.ends_with("drive writes)")), "{told:?}");
     }
 }

@@ -222,7 +222,7 @@ pub(super) fn memory(scenario: &Scenario, policies: &Policies) -> u64 {
         // Four bytes for each page if pages have ages. Blocks add little.
         bytes += if config.model.beta > 0.0 { 4 * pages } else { 0 } + 64 * u64::from(device.geometry.blocks());
     }
-    // A copy that serves the requests, and one of the drive as it was lately.
-    let copies = scenario.probe.as_ref().map_or(0, |probe| 1 + u64::from(probe.at_end_of_life));
+    // A copy that serves the requests, and two of the drive as it was lately.
+    let copies = scenario.probe.as_ref().map_or(0, |probe| 1 + 2 * u64::from(probe.at_end_of_life));
     bytes + copies * (bytes + device.memory_bytes())
 }
