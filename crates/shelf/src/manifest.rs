@@ -26,8 +26,8 @@ pub struct Manifest {
     pub workloads: u32,
     /// What was done to the drive, in sentences.
     pub history: Vec<String>,
-    /// The name of its folder when it was created or forked, which sets it apart from other drives of its scenario. Empty: it was made before
-    /// drives had one.
+    /// Hash of the places where it and those it was forked from were made, which sets it apart from other drives of its scenario. Empty: it was
+    /// made before drives had one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub label: String,
     /// The valid state file.

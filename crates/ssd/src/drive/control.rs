@@ -130,6 +130,11 @@ impl Drive {
         over_either!(&mut self.firmware, ftl => ftl.set_read_recovery(rereads_max))
     }
 
+    /// See [`wane_ftl::Ftl::units_beyond_recovery`].
+    pub fn units_beyond_recovery(&self) -> u64 {
+        over_either!(&self.firmware, ftl => ftl.units_beyond_recovery())
+    }
+
     /// Most re-reads of a host read; `None`: as many as error correction allows.
     pub fn read_recovery(&self) -> Option<u32> {
         over_either!(&self.firmware, ftl => ftl.read_recovery())

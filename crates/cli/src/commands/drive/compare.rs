@@ -77,9 +77,13 @@ pub(super) fn compare(arguments: &CompareArguments) -> Result<i32, Failure> {
     Ok(if stop.load(Ordering::Relaxed) { INTERRUPTED } else { DONE })
 }
 
-/// The result under its drive's name. Drives of one scenario are not one run.
+/// The result under its drive's name. Drives of one scenario are not one run, and a page takes results of one scenario for one.
 fn named(mut result: RunResult, path: &Path) -> RunResult {
     let told = path.display().to_string();
+    if let Ok(mut table) = result.scenario_toml.parse::<toml::Table>() {
+        table.insert("name".to_owned(), toml::Value::from(told.clone()));
+        result.scenario_toml = table.to_string();
+    }
     let scenario = &mut result.summary.scenario;
     scenario.name.clone_from(&told);
     scenario.hash = format!("{:016x}", Fnv::of(format!("{} {told}", scenario.hash).as_bytes()).get());
@@ -111,6 +115,11 @@ fn served(results: &[Option<RunResult>]) -> Vec<Vec<String>> {
             };
             rows.push(std::iter::once(format!("{kind}, {name}")).chain(all.iter().map(cell)).collect());
         }
+    }
+    let failed = |result: &Option<RunResult>| Some(result.as_ref()?.summary.errors?.uncorrectable);
+    if results.iter().any(|result| failed(result).is_some_and(|count| count > 0)) {
+        let cell = |result| failed(result).map_or_else(|| "-".to_owned(), |count| count.to_string());
+        rows.push(std::iter::once("page reads that failed".to_owned()).chain(results.iter().map(cell)).collect());
     }
     rows
 }

@@ -62,7 +62,16 @@ pub(super) fn require(arguments: &RequireArguments) -> Result<i32, Failure> {
     let retired = kept.set_read_recovery(most)?;
     let mut words = match most {
         None => "reads take as many re-reads as error correction allows".to_owned(),
-        Some(most) => format!("reads take {most} re-reads at most; {retired} free blocks need more and retired"),
+        Some(most) => {
+            let mut words = format!("reads take {most} re-reads at most; {retired} free blocks need more and retired");
+            let beyond = kept.drive().units_beyond_recovery();
+            if beyond > 0 {
+                let share = 100.0 * beyond as f64 / (kept.share_filled() * f64::from(kept.drive().exported())).max(1.0);
+                words +=
+                    &format!("; {share:.1} % of the data lie in blocks that need more, so that reads of them fail");
+            }
+            words
+        }
     };
     if let Some(cause) = kept.cause() {
         words += &format!(", and the drive died ({})", cause.name());

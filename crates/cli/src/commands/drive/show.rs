@@ -139,7 +139,7 @@ pub(super) fn facts(kept: &Kept, path: &Path) -> Facts {
         bytes_programmed: counters.programmed_total() * unit,
         write_amplification: write_amplification(counters, unit).total,
         life_used: drive.life_used(),
-        endurance: scenario.device.endurance,
+        endurance: drive.rated_cycles().or(scenario.device.endurance),
         errors: scenario.medium.chip.as_ref().map(|chip| Errors {
             chip: chip.name.clone(),
             relocations: scenario.medium.ecc.relocations,
