@@ -154,6 +154,47 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     })
 }
 
+/// TOML with its literal strings written as basic ones where they hold letters that would steer a terminal, since only basic strings have escapes.
+pub(crate) fn still_toml(text: &str) -> String {
+    let mut still = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(['"', '\'', '#']) {
+        let (before, from) = rest.split_at(at);
+        still += before;
+        let mark = ["\"\"\"", "'''", "\"", "'"].into_iter().find(|mark| from.starts_with(mark));
+        let length = match mark {
+            None => from.find('\n').unwrap_or(from.len()),
+            Some(mark) => mark.len() + end_of_string(&from[mark.len()..], mark),
+        };
+        let (part, behind) = from.split_at(length.min(from.len()));
+        match mark.filter(|mark| mark.starts_with('\'') && printable(part) != part) {
+            Some(mark) => {
+                let bare = part.trim_start_matches(mark).trim_end_matches(mark);
+                let bare = if mark.len() == 3 { bare.strip_prefix('\n').unwrap_or(bare) } else { bare };
+                let escaped = bare.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n").replace('\t', "\\t");
+                still += &format!("\"{}\"", printable(&escaped));
+            }
+            None => still += part,
+        }
+        rest = behind;
+    }
+    still + rest
+}
+
+/// Length of a string of TOML behind the mark with which it begins, the mark at its end included.
+fn end_of_string(text: &str, mark: &str) -> usize {
+    let mut at = 0;
+    while let Some(found) = text[at..].find(mark) {
+        let end = at + found;
+        let escapes = text[..end].chars().rev().take_while(|letter| *letter == '\\').count();
+        if mark.starts_with('\'') || escapes % 2 == 0 {
+            return end + mark.len();
+        }
+        at = end + 1;
+    }
+    text.len()
+}
+
 /// Makes the failure for a file that cannot be written, with the name that the user gave.
 pub(crate) fn unwritable(path: &Path, error: &io::Error) -> Failure {
     Failure::wrong(format!("{}: cannot be written: {}", excerpt_path(path), why_unwritten(error)))
@@ -374,6 +415,29 @@ pub(crate) fn columns(lines: &[Vec<String>]) -> String {
 
 /// Adds a line of a summary for people.
 pub(crate) fn line(text: &mut String, name: &str, value: &str) {
-    debug_assert!(!name.contains('\n') && !value.contains('\n'), "a line of a summary is one: {name} {value}");
-    *text += &format!("{name:<20} {value}\n");
+    debug_assert!(!name.contains('\n'), "a line of a summary is one: {name}");
+    // A name may have several lines.
+    *text += &format!("{name:<20} {}\n", value.replace('\n', "\\n"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn toml_on_a_terminal_reads_as_it_was() {
+        let names = ["plain", "a\"b\u{202e}", "c\\d\u{85}", "two\n\"lines\"\u{2066}", "it's\u{202e}", "\u{202e}#\"'"];
+        for name in names {
+            let table = toml::Table::from_iter([
+                ("name".to_owned(), toml::Value::from(name)),
+                ("other".to_owned(), toml::Value::from("C:\\x \"y\"")),
+            ]);
+            let text = format!("{table}# it's \"a\" comment\nlast = 1\n");
+            let shown = printable(&still_toml(&text)).into_owned();
+            assert!(!shown.chars().any(|letter| steers(letter) && letter != '\n'), "{shown}");
+            let read: toml::Table = shown.parse().unwrap_or_else(|error| panic!("{error}: {shown}"));
+            assert_eq!((read["name"].as_str(), read["last"].as_integer()), (Some(name), Some(1)), "{shown}");
+            assert_eq!(read["other"], table["other"]);
+        }
+    }
 }

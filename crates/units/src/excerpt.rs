@@ -64,7 +64,8 @@ pub fn cell(text: &str) -> Cow<'_, str> {
 
 /// Whether a terminal would act on the character, or show the following text in another order, instead of printing it.
 pub fn steers(letter: char) -> bool {
-    let reorders = matches!(letter, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let reorders =
+        matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     letter.is_control() || reorders
 }
 

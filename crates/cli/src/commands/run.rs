@@ -24,7 +24,7 @@ use super::grid::Grid;
 use super::sweep::sweep;
 use super::timed;
 use crate::args::RunArguments;
-use crate::output::{Failure, line, print, tell};
+use crate::output::{Failure, line, print, still_toml, tell};
 use crate::progress::{Progress, remove_at_exit, stop_flag};
 use crate::{DONE, INTERRUPTED};
 
@@ -190,7 +190,7 @@ fn dry_run(scenario: &Scenario, cells: &[Scenario], seeds: Option<&[u64]>) -> Re
         build::check_drive(smaller.as_ref().unwrap_or(scenario)).map_err(Failure::wrong)?;
     }
     let device = &scenario.device;
-    let mut text = scenario.to_toml();
+    let mut text = still_toml(&scenario.to_toml());
     let _ = writeln!(text, "\n# scenario hash: {}", scenario.hash());
     let _ = writeln!(
         text,

@@ -122,6 +122,8 @@ impl Judgement {
     pub fn prometheus(&self) -> String {
         let name = |name: &Option<String>| {
             let name = name.as_deref().map(clean).unwrap_or_default();
+            // The format knows no other escapes than those of backslashes, quotes and line ends.
+            let name = wane_units::printable(&name);
             name.replace('\\', "\\\\").replace('"', "\\\"")
         };
         let labels = format!("model=\"{}\",serial=\"{}\"", name(&self.drive.model), name(&self.drive.serial));
