@@ -109,6 +109,12 @@ fn drives_are_compared_also_where_one_is_dead() {
     assert!(err.contains("warning: b.wane: is dead (spare-exhausted) and takes no writes any more"), "{err}");
     let page = std::fs::read_to_string(folder.join("page.html")).unwrap();
     assert!(page.contains("a.wane") && !page.contains("b.wane"), "the dead one has no latencies");
+    // Two of one scenario are two.
+    done(folder, "fork a.wane c.wane");
+    done(folder, "age c.wane --until drive-writes=2");
+    done(folder, "compare a.wane c.wane --requests 500 --out page.html");
+    let page = std::fs::read_to_string(folder.join("page.html")).unwrap();
+    assert!(page.contains("a.wane") && page.contains("c.wane"), "each has its latencies");
     // Both answer reads.
     let (code, out, err) = drive(folder, "compare a.wane b.wane --requests 500 --set workload.read-share=1 --json");
     let told: serde_json::Value = serde_json::from_str(&out).unwrap();
@@ -376,6 +382,19 @@ fn a_requirement_retires_blocks_and_lasts_until_it_is_lifted() {
     assert!(page.contains(&format!("{:<48} {}\n", "rereads_max", u32::MAX)), "{page}");
 }
 
+/// A drive that looks at its flash comes to rest with blocks that are written in part, some flash blocks of which are full.
+#[test]
+fn a_requirement_is_lifted_whatever_is_being_written() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path();
+    done(folder, "create a.wane --preset cvss-128g --set drive.pages-per-block=4 --until drive-writes=0.3");
+    for writes in ["0.31", "0.32", "0.33", "0.34"] {
+        done(folder, "require a.wane --rereads 2");
+        done(folder, &format!("age a.wane --until drive-writes={writes}"));
+        done(folder, "require a.wane --rereads none");
+    }
+}
+
 #[test]
 fn what_is_wrong_is_one_sentence_and_the_drive_is_as_it_was() {
     let place = tempfile::tempdir().unwrap();
@@ -417,7 +436,7 @@ fn what_is_wrong_is_one_sentence_and_the_drive_is_as_it_was() {
         ("smart a.wane --log 05h", "02h, 09h, c0h, cah are allowed"),
         ("require a.wane --rereads 2", "no read of the drive ever needs a re-read (drive.chip, drive.ecc.strength)"),
         ("require a.wane --rereads two", "none, or 0 to 1024 are allowed"),
-        ("require a.wane", "--rereads <N|none>"),
+        ("require a.wane", "--rereads <N>"),
         ("smart a.wane --raw page.bin", "--log <PAGE>"),
         ("smart a.wane --log 02h --raw nowhere/page.bin", "nowhere/page.bin: cannot be written"),
         ("smart absent.wane --log 02h --raw nowhere/page.bin", "nowhere/page.bin: cannot be written"),
