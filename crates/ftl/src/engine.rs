@@ -199,9 +199,8 @@ impl<M: Media> Ftl<M> {
         let (persist, pages) = (persist(&config, &layout)?, layout.blocks() * layout.pages_per_superblock());
         let stripes = stripes(&config, &layout, pages, media.geometry().dies())?;
         let map = empty_map(&config, stripes.as_ref().map_or(0, |_| Stripes::count_max(pages)))?;
-        let erase_count = erase_counts(&media, &layout);
+        let (erase_count, (placement, streams)) = (erase_counts(&media, &layout), placement(&config, &layout));
         let domains = build_domains(&config, &layout, &erase_count, &retired)?;
-        let (placement, streams) = placement(&config, &layout);
         let mut ftl = Self {
             layout,
             units_per_block,
