@@ -157,8 +157,8 @@ pub(crate) struct Observer {
     used_at_start: f64,
 }
 
-/// A drive that may be about to die, and what a probe of it needs. Copies of the run share it. Each is kept for the next 200th of the life, or an eighth of a drive
-/// write, which bounds what the copies cost; two are kept, so that the older one has as much left to live.
+/// A drive that may be about to die, and what a probe of it needs; copies of the run share it. Each is kept for the next 200th of the life, or
+/// an eighth of a drive write, which bounds what the copies cost. Two are kept, so that the older one has as much left to live.
 struct Lately {
     drive: Drive,
     life: Lived,
