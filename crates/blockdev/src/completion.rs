@@ -4,12 +4,14 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+use wane_archive::{Archive, ArchiveError};
 use wane_units::{Nanos, SimTime};
 
 use crate::{Kind, SectorRange};
 
 /// The device's number for a request. Later requests have higher numbers; numbers may be skipped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct RequestId(pub u64);
 
 impl fmt::Display for RequestId {
@@ -19,7 +21,7 @@ impl fmt::Display for RequestId {
 }
 
 /// How a request ended. Ranges in a status lie within the request, in rising order, and do not touch each other.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Status {
     /// As asked.
     Done,
@@ -30,6 +32,10 @@ pub enum Status {
     OutOfRange,
     /// These sectors were not written and keep their contents, because the device has no space; all others are done.
     NoSpace(Vec<SectorRange>),
+    /// The device is worn out: these sectors were not written and keep their contents. Reads go on.
+    ReadOnly(Vec<SectorRange>),
+    /// The device has no power or is dead. It names the whole range of the request.
+    Gone(Vec<SectorRange>),
     /// The device cannot do this. Nothing was done.
     Unsupported(Unsupported),
 }
@@ -48,7 +54,9 @@ impl Status {
     /// The sectors that failed. Empty if all or nothing was done.
     pub fn failed(&self) -> &[SectorRange] {
         match self {
-            Self::MediumError(sectors) | Self::NoSpace(sectors) => sectors,
+            Self::MediumError(sectors) | Self::NoSpace(sectors) | Self::ReadOnly(sectors) | Self::Gone(sectors) => {
+                sectors
+            }
             _ => &[],
         }
     }
@@ -75,6 +83,8 @@ impl Status {
             Self::MediumError(_) => (2, 0x80),
             Self::OutOfRange => (0, 0x80),
             Self::NoSpace(_) => (0, 0x81),
+            Self::ReadOnly(_) => (0, 0x20),
+            Self::Gone(_) => (0, 0x82),
             Self::Unsupported(Unsupported::Kind) => (0, 0x01),
             Self::Unsupported(Unsupported::ClockEnd) => (0, 0x06),
             Self::Unsupported(_) => (0, 0x02),
@@ -91,6 +101,8 @@ impl fmt::Display for Status {
             Self::Unsupported(why) => return why.fmt(f),
             Self::MediumError(_) => "medium error",
             Self::NoSpace(_) => "no space",
+            Self::ReadOnly(_) => "read-only",
+            Self::Gone(_) => "gone",
         };
         match self.failed() {
             [] => f.write_str(name),
@@ -101,7 +113,7 @@ impl fmt::Display for Status {
 }
 
 /// Why a device cannot do something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Unsupported {
     /// The kind of request, or a change of capacity.
@@ -129,7 +141,7 @@ pub enum Unsupported {
 }
 
 /// A request that is over.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Completion {
     /// The number that `submit` returned.
     pub id: RequestId,
@@ -206,6 +218,28 @@ impl CompletionQueue {
     /// When the first completion is due.
     pub fn next_at(&self) -> Option<SimTime> {
         self.heap.peek().map(|Reverse(first)| first.0.at)
+    }
+
+    /// Ends at `at` what would complete later, as power that goes off does.
+    pub fn cut_off(&mut self, at: SimTime) {
+        for Reverse(ByTime(mut held)) in std::mem::take(&mut self.heap) {
+            if held.at > at {
+                (held.at, held.status, held.bytes) = (at, Status::all_gone(held.range), None);
+            }
+            self.push(held);
+        }
+    }
+
+    /// Writes the completions, or reads them back.
+    ///
+    /// # Errors
+    /// As of [`Archive`].
+    pub fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        let mut held = Vec::new();
+        self.pop_until(SimTime::MAX, &mut held);
+        archive.field("completions", &mut held)?;
+        held.into_iter().for_each(|completion| self.push(completion));
+        Ok(())
     }
 
     /// Moves the completions that are due up to `until` to `out`, in order.

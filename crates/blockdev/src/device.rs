@@ -1,5 +1,6 @@
 //! The trait of every block device, the properties of a device, and how a wrapper forwards what it does not change.
 
+use serde::{Deserialize, Serialize};
 use wane_units::{Sectors, SimTime};
 
 use crate::{Completion, Request, RequestId, SectorRange, Status, Unsupported};
@@ -36,7 +37,7 @@ pub enum Resize {
 }
 
 /// A message from a device to its host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notice {
     /// Time of the notice.
     pub at: SimTime,
@@ -45,7 +46,7 @@ pub struct Notice {
 }
 
 /// Contents of a notice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum NoticeKind {
     /// The device wants the host to lower the capacity to this.

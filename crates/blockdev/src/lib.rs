@@ -1,4 +1,4 @@
-//! The trait of every block device, in virtual time; a device in memory; layers that wrap any device.
+//! The traits of every block device, in virtual time; a device in memory; layers that wrap any device.
 //!
 //! A [`BlockDevice`] takes requests at times that its caller names, and hands completions back when the caller lets time run.
 //! There is no callback, no thread and no real clock. Drives, arrays, files and servers all implement or use it, so that each can
@@ -43,6 +43,22 @@
 //! and so is the part of the destination beyond the length of the source. Both are multiples of the atomic unit and do not
 //! overlap.
 //!
+//! # Living devices
+//!
+//! A [`Living`] device is also aged, rests, wears, loses its power, is cloned and saved. A layer or an array over living devices
+//! is one itself.
+//!
+//! **Batches** are work without contents and without time. A [`Batch`] leaves what its ranges leave as requests, submitted one by
+//! one, but nothing completes later. A batch beyond the capacity does nothing. Where the device needs its host, it stops and says
+//! why ([`Stop`]); the host lets it go on, and hands in what is left.
+//!
+//! **Time that passes** without requests has its own call. Days are outside of the device's clock.
+//!
+//! **Power.** What was durable when the power went off is there when it comes back; everything else is there or not, by whole
+//! atomic units. Each outstanding request ends as gone at the instant of the cut. Without power, every request ends so.
+//!
+//! **Copies and saved states** go on exactly as the device would, at any instant, with requests outstanding.
+//!
 //! # Example
 //!
 //! ```
@@ -61,10 +77,12 @@ mod blocking;
 mod completion;
 mod device;
 mod layers;
+mod living;
 mod ram;
 mod range;
 mod range_set;
 mod request;
+mod served;
 mod store;
 
 /// The units crate, for [`pass_on!`].
@@ -76,7 +94,14 @@ pub use blocking::{Blocking, IoError, drain};
 pub use completion::{Completion, CompletionQueue, RequestId, Status, Unsupported};
 pub use device::{BlockDevice, Extent, ExtentState, Features, Notice, NoticeKind, Resize, check_capacity};
 pub use layers::{Delay, Delays, Effect, Entry, Fault, Keep, KindStats, Persistence, Record, Stats, replay};
+pub use living::{
+    Batch, Health, Living, Passing, PowerError, Recovered, Stop, Tally, Took, Wanted, Work, carry_out, find, rest_of,
+};
 pub use ram::{Ram, RamConfig, RamError};
 pub use range::SectorRange;
 pub use range_set::RangeSet;
 pub use request::{Flags, Kind, Origin, Request, StreamHint};
+pub use served::{Breakdown, BreakdownTotals, Op, Served, Timed, Until};
+
+/// For layers, which are archived.
+pub use wane_archive::{Archive, ArchiveError};

@@ -2,12 +2,14 @@
 
 use std::collections::VecDeque;
 
-use wane_units::{Lba, Nanos, Sectors, SimTime};
+use wane_archive::{Archive, ArchiveError};
+use wane_units::{Counters, Fate, Lba, Nanos, Sectors, SimTime};
 
 use crate::store::Store;
 use crate::{
-    BlockDevice, Completion, Extent, ExtentState, Features, Kind, Notice, NoticeKind, RangeSet, Request, RequestId,
-    Resize, SectorRange, Status, UnitSplit, check_capacity,
+    Batch, BlockDevice, Completion, Extent, ExtentState, Features, Kind, Living, Notice, NoticeKind, Passing,
+    PowerError, RangeSet, Recovered, Request, RequestId, Resize, SectorRange, Status, Stop, Took, UnitSplit, Work,
+    check_capacity,
 };
 
 /// Configuration of a [`Ram`].
@@ -89,6 +91,10 @@ pub struct Ram {
     mapped: RangeSet,
     store: Store,
     read_modify_writes: u64,
+    /// Its power is off.
+    is_off: bool,
+    /// It has no firmware that counts.
+    counters: Counters,
 }
 
 impl Ram {
@@ -122,6 +128,8 @@ impl Ram {
             mapped: RangeSet::new(),
             store: Store::default(),
             read_modify_writes: 0,
+            is_off: false,
+            counters: Counters::default(),
         })
     }
 
@@ -160,13 +168,18 @@ impl Ram {
         None
     }
 
-    fn write(&mut self, range: SectorRange, bytes: Option<&[u8]>) {
+    /// Marks the units of a range as allocated.
+    fn allocate(&mut self, range: SectorRange) {
         let split = UnitSplit::new(range, self.config.atomic_unit);
         self.read_modify_writes += split.ragged();
         for end in split.ragged_ends() {
             self.mapped.insert(split.unit_around(end, self.capacity));
         }
         self.mapped.insert(range);
+    }
+
+    fn write(&mut self, range: SectorRange, bytes: Option<&[u8]>) {
+        self.allocate(range);
         match bytes {
             Some(bytes) if self.config.keeps_bytes => self.store.write(range, bytes),
             _ => self.store.zero(range),
@@ -218,6 +231,7 @@ impl BlockDevice for Ram {
         let id = RequestId(self.next_id);
         self.next_id += 1;
         let (status, bytes) = match request.check(&self.features(), self.capacity) {
+            _ if self.is_off => (Status::all_gone(request.range), None),
             Ok(()) => (Status::Done, self.execute(&mut request)),
             Err(status) => (status, None),
         };
@@ -249,6 +263,9 @@ impl BlockDevice for Ram {
 
     fn set_capacity(&mut self, at: SimTime, capacity: Sectors) -> Status {
         self.advance(at);
+        if self.is_off {
+            return Status::Gone(Vec::new());
+        }
         if let Err(status) = check_capacity(&self.features(), self.capacity, self.config.capacity, capacity) {
             return status;
         }
@@ -280,6 +297,79 @@ impl BlockDevice for Ram {
                 }
             }
         }
+    }
+}
+
+/// Nothing wears, and everything survives a power cut.
+impl Living for Ram {
+    fn now(&self) -> SimTime {
+        self.now
+    }
+
+    fn batch(&mut self, at: SimTime, batch: &Batch<'_>) -> Took {
+        self.advance(at);
+        if self.is_off {
+            return Took::new(Sectors::ZERO, Stop::Gone);
+        }
+        if !batch.extents.iter().all(|extent| extent.lies_within(self.capacity)) {
+            return Took::new(Sectors::ZERO, Stop::OutOfRange);
+        }
+        for extent in batch.extents {
+            match batch.work {
+                Work::Read | Work::ReadToModify | Work::Flush => {}
+                Work::Write => self.write(*extent, None),
+                Work::Rewrite => self.allocate(*extent),
+                Work::Trim => self.trim(*extent),
+            }
+        }
+        Took::new(batch.extents.iter().fold(Sectors::ZERO, |sum, extent| sum + extent.count), Stop::Done)
+    }
+
+    fn go_on(&mut self, at: SimTime, after: Stop) -> Stop {
+        self.advance(at);
+        after
+    }
+
+    fn pass(&mut self, at: SimTime, time: Passing) -> SimTime {
+        self.advance(at);
+        self.advance(time.end(at));
+        self.now
+    }
+
+    fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    fn power_off(&mut self, at: SimTime, _fate: &mut dyn FnMut() -> Fate) {
+        self.advance(at);
+        self.is_off = true;
+        for lost in self.outstanding.iter_mut().filter(|completion| completion.at > at) {
+            (lost.at, lost.status, lost.bytes) = (at, Status::all_gone(lost.range), None);
+        }
+    }
+
+    fn power_on(&mut self, at: SimTime) -> Result<Recovered, PowerError> {
+        self.advance(at);
+        if !std::mem::take(&mut self.is_off) {
+            return Err(PowerError::IsOn);
+        }
+        Ok(Recovered { took: Nanos::ZERO })
+    }
+
+    fn another(&self) -> Box<dyn Living> {
+        Box::new(self.clone())
+    }
+
+    fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        archive.field("ram.capacity", &mut self.capacity)?;
+        archive.field("ram.now", &mut self.now)?;
+        archive.field("ram.next-id", &mut self.next_id)?;
+        archive.field("ram.outstanding", &mut self.outstanding)?;
+        archive.field("ram.notices", &mut self.notices)?;
+        archive.field("ram.mapped", &mut self.mapped)?;
+        archive.field("ram.read-modify-writes", &mut self.read_modify_writes)?;
+        archive.field("ram.is-off", &mut self.is_off)?;
+        self.store.archive(archive)
     }
 }
 

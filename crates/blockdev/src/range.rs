@@ -2,12 +2,13 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
 use wane_units::{Lba, Sectors};
 
 /// `count` sectors of 512 bytes from `start` on.
 ///
 /// Any value is allowed, even one whose end exceeds 2^64: devices refuse it as out of range.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SectorRange {
     /// The first sector.
     pub start: Lba,

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use wane_units::{Lba, Sectors};
 
 use crate::SectorRange;
 
 /// A set of sectors. Its memory grows with the number of separate ranges, not with their length.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RangeSet {
     /// Start to end, the end excluded; never empty, never touching each other.
     ranges: BTreeMap<u64, u64>,

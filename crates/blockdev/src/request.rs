@@ -2,12 +2,13 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
 use wane_units::Sectors;
 
 use crate::{Features, SectorRange, Status, Unsupported};
 
 /// Kinds of requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Kind {
     /// Reads the contents of the range.
     Read,
@@ -53,7 +54,7 @@ impl fmt::Display for Kind {
 }
 
 /// Options of a request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Flags {
     /// Force unit access: the request is durable when it completes. Has no effect on reads and flushes.
     pub fua: bool,
@@ -62,7 +63,7 @@ pub struct Flags {
 }
 
 /// The sender of a request. A device may count and place data by it; contents never depend on it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Origin {
     /// A program or a workload.
@@ -79,11 +80,11 @@ pub enum Origin {
 }
 
 /// The stream in which the host would place a write. Data of requests with equal hints are expected to be overwritten together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct StreamHint(pub u16);
 
 /// One request to a block device.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
     /// Its kind.
     pub kind: Kind,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use wane_archive::{Archive, ArchiveError};
 use wane_units::{Lba, Sectors};
 
 use crate::{Extent, ExtentState, RangeSet, SectorRange};
@@ -125,6 +126,16 @@ impl Store {
         }
         let end = Lba(range.start.0 + range.count.0);
         push(out, first, SectorRange::between(reached, end), ExtentState::Hole);
+    }
+
+    /// Writes the contents, or reads them back.
+    pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        let mut numbers: Vec<u64> = self.pages.keys().copied().collect();
+        archive.list("store.pages", &mut numbers)?;
+        if archive.is_reading() {
+            self.pages = numbers.into_iter().map(|number| (number, Box::new([0; PAGE_BYTES]))).collect();
+        }
+        self.pages.values_mut().try_for_each(|page| archive.table("store.page", &mut page[..]))
     }
 
     /// Bytes of memory that contents take.

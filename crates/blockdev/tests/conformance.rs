@@ -1,15 +1,18 @@
-//! Memory, each layer, and stacks of layers are block devices, and each layer has its effect.
+//! Memory, each layer, and stacks of layers are living block devices, and each layer has its effect.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use wane_blockdev::{
-    BlockDevice, Blocking, Delay, Delays, Effect, Entry, Fault, Keep, Kind, NoticeKind, Persistence, Ram, RamConfig,
-    Record, Request, RequestId, Resize, SectorRange, Stats, Status, drain, replay,
+    BlockDevice, Blocking, Delay, Delays, Effect, Entry, Fault, Keep, Kind, Living, NoticeKind, Persistence, Ram,
+    RamConfig, Record, Request, RequestId, Resize, SectorRange, Stats, Status, drain, replay,
 };
 use wane_testkit::conformance;
 use wane_units::{Lba, Nanos, Sectors, SimTime};
 
-type Dyn = Box<dyn BlockDevice>;
+type Dyn = Box<dyn Living>;
+
+/// Random sequences for each rule.
+const CASES: u32 = 32;
 type Make = fn() -> Dyn;
 
 fn range(start: u64, count: u64) -> SectorRange {
@@ -45,12 +48,12 @@ fn faults<D: BlockDevice>(device: D) -> Fault<D> {
 
 #[test]
 fn memory_is_a_block_device() {
-    conformance::block_device("ram", &|| Box::new(ram()));
-    conformance::block_device("ram at once", &|| Box::new(Ram::new(Sectors(1 << 40))));
+    conformance::living_device("ram", &|| Box::new(ram()), true, CASES);
+    conformance::living_device("ram at once", &|| Box::new(Ram::new(Sectors(1 << 40))), true, CASES);
     for (sector, unit) in [(1, 1), (8, 8), (8, 16), (1, 3), (1, 64)] {
         let config = RamConfig { sector: Sectors(sector), atomic_unit: Sectors(unit), ..config() };
         let name = format!("ram of sector {sector}, unit {unit}");
-        conformance::block_device_cases(&name, &|| Box::new(Ram::with(config).unwrap()), 64);
+        conformance::living_device(&name, &|| Box::new(Ram::with(config).unwrap()), true, 64);
     }
 }
 
@@ -61,10 +64,10 @@ fn plain() -> Ram {
 
 #[test]
 fn devices_that_support_less_are_block_devices() {
-    conformance::block_device("plain", &|| Box::new(plain()));
-    conformance::block_device("faults over plain", &|| Box::new(faults(plain())));
+    conformance::living_device("plain", &|| Box::new(plain()), true, CASES);
+    conformance::living_device("faults over plain", &|| Box::new(faults(plain())), true, CASES);
     let config = RamConfig { resize: Resize::Shrink, ..config() };
-    conformance::block_device("shrinking", &|| Box::new(Stats::new(Ram::with(config).unwrap())));
+    conformance::living_device("shrinking", &|| Box::new(Stats::new(Ram::with(config).unwrap())), true, CASES);
     let mut device = Ram::with(config).unwrap();
     let answers = [400, 300, 300, 301].map(|capacity| device.set_capacity(SimTime(0), Sectors(capacity)));
     assert_eq!(answers, [Status::Done, Status::Done, Status::Done, Status::OutOfRange], "capacity never comes back");
@@ -73,9 +76,9 @@ fn devices_that_support_less_are_block_devices() {
 #[test]
 fn a_device_without_bytes_is_a_block_device() {
     let config = RamConfig { keeps_bytes: false, ..config() };
-    conformance::block_device("ram without bytes", &|| Box::new(Ram::with(config).unwrap()));
+    conformance::living_device("ram without bytes", &|| Box::new(Ram::with(config).unwrap()), true, CASES);
     let faulty = || -> Dyn { Box::new(faults(Ram::with(config).unwrap())) };
-    conformance::block_device("faults without bytes", &faulty);
+    conformance::living_device("faults without bytes", &faulty, true, CASES);
 }
 
 #[test]
@@ -96,10 +99,10 @@ fn each_layer_and_stacks_of_layers_are_block_devices() {
         }),
     ];
     for (name, make) in table {
-        conformance::block_device(name, &make);
+        conformance::living_device(name, &make, true, CASES);
     }
     let coarse = RamConfig { sector: Sectors(8), atomic_unit: Sectors(16), ..config() };
-    conformance::block_device("fault of 4 KiB sectors", &|| Box::new(faults(Ram::with(coarse).unwrap())));
+    conformance::living_device("fault of 4 KiB sectors", &|| Box::new(faults(Ram::with(coarse).unwrap())), true, CASES);
 }
 
 /// Submits all requests at once. Returns when each is complete.

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
 use wane_nand::{Media, Task};
+pub use wane_units::EndOfLife;
 use wane_units::{BlockState, Counters, Lpn, SuperblockId, UnitId};
 
 use crate::config::{BuildError, FtlConfig, Layout, RefusedSetting as Refused, UnitLocator};
@@ -117,17 +117,6 @@ pub struct Ftl<M: Media> {
     pub(crate) capture: Option<Box<Capture<M>>>,
     /// Recent operations that a power cut would undo; `None` if no time is kept.
     pub(crate) flight: Option<Box<Flight<M>>>,
-}
-
-/// Why a drive is dead.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum EndOfLife {
-    /// A fixed drive's spare blocks are used up.
-    SpareExhausted,
-    /// No block is free for the next write.
-    NoFreeBlock,
-    /// No block holds an invalid page to reclaim, or reclaiming gains nothing however long it goes on.
-    NoVictim,
 }
 
 /// Who writes.

@@ -1,8 +1,8 @@
 //! Draws requests ahead of time, so that their map entries are being loaded into the caches before they are served.
 
-use wane_ssd::Drive;
-use wane_units::Lpn;
 use wane_workload::{Batch, Progress, Source, SourceError};
+
+use crate::host::Host;
 
 /// Largest number of pages of a request that is served whole.
 pub(crate) const PAGES_MAX: usize = 1 << 20;
@@ -23,9 +23,9 @@ pub(crate) struct Ahead {
 impl Ahead {
     /// The next request; `None` at the end. It stays the next one until [`Ahead::pop`].
     #[inline]
-    pub(crate) fn front(&mut self, source: &mut dyn Source, drive: &Drive) -> Result<Option<&mut Batch>, SourceError> {
+    pub(crate) fn front(&mut self, source: &mut dyn Source, host: &Host) -> Result<Option<&mut Batch>, SourceError> {
         if self.count < REQUESTS_AHEAD && !self.ended {
-            self.fill(source, drive)?;
+            self.fill(source, host)?;
         }
         Ok(if self.count == 0 { None } else { Some(&mut self.requests[self.first]) })
     }
@@ -38,7 +38,7 @@ impl Ahead {
         self.count -= 1;
     }
 
-    fn fill(&mut self, source: &mut dyn Source, drive: &Drive) -> Result<(), SourceError> {
+    fn fill(&mut self, source: &mut dyn Source, host: &Host) -> Result<(), SourceError> {
         if self.requests.is_empty() {
             self.requests = vec![Batch::default(); 2 * REQUESTS_AHEAD];
         }
@@ -48,7 +48,7 @@ impl Ahead {
                 self.ended = true;
                 break;
             }
-            drive.prefetch(Lpn::slice(&next.pages));
+            host.prefetch(&next.pages);
             self.count += 1;
         }
         Ok(())

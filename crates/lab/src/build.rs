@@ -133,7 +133,6 @@ pub fn plan_with(scenario: &Scenario, overrides: &PolicyOverrides, stop: &Arc<At
     Ok(Plan {
         drive,
         observer,
-        unit_bytes: device.unit.0,
         calendar,
         young_below: detailed::young_below(scenario),
         precondition: precondition(scenario),
@@ -253,7 +252,6 @@ pub(crate) fn look(scenario: &Scenario, drive: Drive, stop: &Arc<AtomicBool>) ->
     Ok(Plan {
         drive,
         observer: Some(Box::new(observer)),
-        unit_bytes: scenario.device.unit.0,
         calendar: None,
         young_below: detailed::young_below(scenario),
         precondition: Precondition::none(),

@@ -209,14 +209,14 @@ impl<'a> Forward<'a> {
 
     /// Simulates a period, or the rest of its phase. The period is `None` if less than half of it was left.
     fn simulate(&mut self, run: &mut Run, watch: &mut Watch<'_>) -> Result<(Option<Period>, Progress), ForwardError> {
-        let (counted, before) = (run.counted(), run.drive().superblock_erase_counts().to_vec());
+        let (counted, before) = (run.counters(), run.drive().superblock_erase_counts().to_vec());
         let units = (self.period as u64).min(Self::units_left(run));
         let progress = advance_filled(run, units, watch)?;
         // A prediction that wore blocks out may let the drive die in the period after it.
         if let Some((drive_writes, true)) = self.predicted_last.take().filter(|_| run.has_died()) {
             self.died_within = Some(drive_writes);
         }
-        let since: Counters = run.counted() - counted;
+        let since: Counters = run.counters() - counted;
         let filled = since.host_units_filled(u64::from(run.drive().unit_bytes()));
         if filled == 0 {
             return Ok((None, progress));
@@ -322,7 +322,7 @@ impl<'a> Forward<'a> {
     /// Takes the last prediction back, with the periods that were simulated after it.
     fn go_back(&mut self, run: &mut Run, saved: Saved) -> Detector {
         let Saved { run: before, model, projector, detector, at, told } = saved;
-        let in_vain = run.counted().programmed_total() - before.counted().programmed_total();
+        let in_vain = run.counters().programmed_total() - before.counters().programmed_total();
         let FastForwarded { predictions_taken_back, pages_programmed_in_vain, periods_simulated, .. } = self.told;
         self.told = FastForwarded {
             predictions_taken_back: predictions_taken_back + 1,
@@ -367,7 +367,7 @@ impl<'a> Forward<'a> {
     /// The figures of the life.
     fn told(mut self, run: &Run) -> FastForwarded {
         let of_drive = |units: u64| units as f64 / f64::from(run.drive().logical_initial());
-        let (counted, predicted) = (run.counted(), run.predicted());
+        let (counted, predicted) = (run.counters(), run.predicted());
         let simulated = counted.host_units_filled(u64::from(run.drive().unit_bytes()));
         self.told.drive_writes_simulated = of_drive(simulated);
         self.told.drive_writes_predicted = of_drive(predicted);

@@ -261,7 +261,7 @@ impl Held {
             return Err(KeptError::FastForward);
         }
         workload(scenario)?;
-        let run = Run::of_kept(build::bare_drive_with(scenario, &overrides)?, scenario.device.unit.0);
+        let run = Run::of_kept(build::bare_drive_with(scenario, &overrides)?);
         let (scenario, place, traces) = (scenario.clone(), Vec::new(), Inputs::Nothing);
         Ok(Self {
             scenario,
@@ -637,21 +637,14 @@ impl Held {
     ///
     /// # Errors
     /// It keeps no out-of-band data, or does not come back.
-    pub fn cut_power(self, fate: impl FnMut() -> Fate) -> Result<(Self, Recovery, Option<Nanos>), KeptError> {
-        let config = build::firmware(&self.scenario);
-        let mut told = None;
-        let run = self.run.change_drive(|drive| {
-            let required = drive.read_recovery();
-            let off = drive.power_cut(fate)?;
-            let (mut drive, report, took) = Drive::recover(off, config)?;
-            // The host's manager requires again what it required; blocks beyond it are out of service already.
-            let _ = drive.set_read_recovery(required);
-            told = Some((report, took));
-            Ok::<Drive, DriveError>(drive)
-        });
-        let run = run.map_err(KeptError::Power)?;
-        let (report, took) = told.expect("a drive that came back was recovered");
-        Ok((Self { run, ..self }, report, took))
+    pub fn cut_power(mut self, fate: impl FnMut() -> Fate) -> Result<(Self, Recovery, Option<Nanos>), KeptError> {
+        let drive = self.run.drive_mut();
+        let required = drive.read_recovery();
+        drive.power_cut(fate);
+        let (report, took) = drive.power_on().map_err(KeptError::Power)?;
+        // The host's manager requires again what it required; blocks beyond it are out of service already.
+        let _ = drive.set_read_recovery(required);
+        Ok((self, report, took))
     }
 
     /// Limits the re-reads of each host read, as NVMe's read recovery level does; `None`: as many as error correction allows. Blocks whose data

@@ -1,63 +1,140 @@
-//! The host of a drive: how it uses the addresses of a workload, and how it answers a drive that takes capacity back.
+//! The host of a device: hands it batches, and answers what it asks. It knows neither phases nor results.
 
-mod space;
+use std::any::Any;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use wane_archive::{Archive, ArchiveError};
+use wane_blockdev::{Batch as Asked, Living, SectorRange, Stop, Tally, Wanted, Work, find};
 use wane_ftl::EndOfLife;
-use wane_ftl::policies::capacity::Demand;
+use wane_results::{Counters, EndCause};
 use wane_ssd::Drive;
+use wane_units::{Lba, Lpn, Sectors};
+use wane_workload::{Batch, Op};
 
-use crate::run::{Ended, end_cause};
-use space::HostSpace;
-use wane_results::EndCause;
+use crate::space::{HostSpace, RELOCATIONS_PER_PAUSE};
 
-/// The user of the drive.
+/// Pages of a request that are written between two checks of the stop flag. The result is the same as if they were written at
+/// once.
+const SLICE_PAGES: usize = 1 << 12;
+
+/// Reasons why a run ends before its phases do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Ended {
+    /// The drive died.
+    Died(EndCause),
+    /// The simulated time is used up.
+    ClockEnd,
+    /// The user stopped it.
+    Interrupted,
+}
+
+/// Reasons why a step ends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Halt {
+    /// The run is over.
+    Ended(Ended),
+    /// The budget is spent.
+    Spent,
+}
+
+impl From<Ended> for Halt {
+    fn from(ended: Ended) -> Self {
+        Self::Ended(ended)
+    }
+}
+
+/// How a host uses the addresses of its workload.
 #[derive(Clone)]
-pub(crate) enum Host {
-    /// The host of a drive that keeps its capacity. Addresses are the drive's.
+pub(crate) enum Addresses {
+    /// They are the drive's, which keeps its capacity.
     Direct,
-    /// A file system that knows which pages are in use, and moves and trims data as the drive shrinks.
+    /// A file system knows which pages are in use, and moves and trims data as the drive shrinks.
     Space(Box<HostSpace>),
-    /// A host that uses whatever the drive exports and gives nothing back. Addresses wrap around at the capacity.
+    /// They wrap around at the capacity. The host uses whatever the drive exports and gives nothing back.
     Wrapping,
 }
 
-impl Host {
-    /// Makes the host that a drive needs. `unit_bytes` are the bytes of a mapping unit.
-    pub(crate) fn of(drive: &Drive, unit_bytes: u64) -> Self {
+impl Addresses {
+    /// Those that a drive needs.
+    pub(crate) fn of(drive: &Drive) -> Self {
         let capacity = drive.capacity_policy();
-        let bound = capacity.relocation_bound().map(|bytes| bytes.0 / unit_bytes);
+        let bound = capacity.relocation_bound().map(|bytes| bytes.0 / u64::from(drive.unit_bytes()));
         if capacity.may_shrink() {
             Self::Space(Box::new(HostSpace::new(drive.logical_initial(), bound, capacity.method())))
         } else {
             Self::Direct
         }
     }
+}
 
-    /// Archives what it knows of the drive's space: writes it to a file or reads it back.
-    pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
-        let kind = match self {
-            Self::Direct => 0u8,
-            Self::Space(_) => 1,
-            Self::Wrapping => 2,
-        };
-        archive.same("host", &kind)?;
-        match self {
-            Self::Space(space) => space.archive(archive),
-            Self::Direct | Self::Wrapping => Ok(()),
-        }
+/// See the head of this file.
+#[derive(Clone)]
+pub(crate) struct Host {
+    device: Box<dyn Living>,
+    addresses: Addresses,
+    unit: Sectors,
+    /// The sectors of the present batch.
+    extents: Vec<SectorRange>,
+    /// The slots of the pages that are written.
+    slots: Vec<u32>,
+}
+
+/// The drive of a device that may be changed.
+fn drive_of(device: &mut dyn Living) -> &mut Drive {
+    let device: &mut dyn Any = device;
+    device.downcast_mut().expect("a run's device is a drive")
+}
+
+impl Host {
+    /// Makes the host of a drive.
+    pub(crate) fn new(drive: Drive, addresses: Addresses) -> Self {
+        let unit = Sectors(u64::from(drive.unit_bytes()) / Sectors::SIZE.0);
+        Self { device: Box::new(drive), addresses, unit, extents: Vec::new(), slots: Vec::new() }
+    }
+
+    /// The device.
+    pub(crate) fn device(&mut self) -> &mut dyn Living {
+        self.device.as_mut()
+    }
+
+    /// The drive.
+    pub(crate) fn drive(&self) -> &Drive {
+        find(self.device.as_ref()).expect("a run's device is a drive")
+    }
+
+    /// The drive, to be changed.
+    pub(crate) fn drive_mut(&mut self) -> &mut Drive {
+        drive_of(self.device.as_mut())
+    }
+
+    /// Returns the drive and drops the rest.
+    pub(crate) fn into_drive(self) -> Drive {
+        let device: Box<dyn Any> = self.device;
+        *device.downcast().expect("a run's device is a drive")
+    }
+
+    /// What the device counted since it was new.
+    #[inline]
+    pub(crate) fn counters(&self) -> &Counters {
+        self.device.counters()
+    }
+
+    /// Bytes of a mapping unit.
+    #[inline]
+    pub(crate) fn unit_bytes(&self) -> u64 {
+        self.unit.0 * Sectors::SIZE.0
     }
 
     fn space(&self) -> Option<&HostSpace> {
-        match self {
-            Self::Space(space) => Some(space),
-            Self::Direct | Self::Wrapping => None,
+        match &self.addresses {
+            Addresses::Space(space) => Some(space),
+            Addresses::Direct | Addresses::Wrapping => None,
         }
     }
 
-    /// Capacity in mapping units by the host's own count, if it has one.
-    pub(crate) fn exported(&self) -> Option<u32> {
-        self.space().map(HostSpace::exported)
+    /// Logical units that it still uses.
+    pub(crate) fn exported(&self) -> u32 {
+        self.space().map_or_else(|| self.drive().exported(), HostSpace::exported)
     }
 
     /// Units trimmed because their space was given up, not by the workload.
@@ -65,51 +142,297 @@ impl Host {
         self.space().map_or(0, HostSpace::trimmed)
     }
 
-    /// Wraps addresses around if this host does so. Returns false if the drive exports nothing, so that no request is
-    /// possible.
-    #[inline]
-    pub(crate) fn wrap(&self, drive: &Drive, pages: &mut [u32]) -> bool {
-        if let Self::Wrapping = self {
-            let exported = drive.exported();
-            if exported == 0 {
-                return false;
-            }
-            pages.iter_mut().for_each(|page| *page %= exported);
-        }
-        true
+    /// Why a drive died, as results name it.
+    pub(crate) fn cause(&self, cause: EndOfLife) -> EndCause {
+        self.space().map_or(end_cause(cause), |space| space.cause(cause))
+    }
+
+    /// The drive's unit of a page of the host; `None` if its space was given up.
+    pub(crate) fn unit_of(&self, page: u32) -> Option<u32> {
+        let mut unit = vec![page];
+        self.find(&mut unit);
+        unit.first().copied()
     }
 
     /// Turns pages into the units to read and drops those whose space is gone; returns how many were dropped.
     #[inline]
-    pub(crate) fn find(&self, pages: &mut Vec<u32>) -> u64 {
+    fn find(&self, pages: &mut Vec<u32>) -> u64 {
         self.space().map_or(0, |space| space.find(pages))
     }
 
-    /// Notes that the workload no longer needs `pages` and turns them into the units to trim.
-    pub(crate) fn release(&mut self, pages: &mut Vec<u32>) {
-        if let Self::Space(space) = self {
-            space.release(pages);
+    /// Says that these pages will soon be asked for.
+    pub(crate) fn prefetch(&self, pages: &[u32]) {
+        /// More map entries would push each other out of the cache.
+        const ASKED_AT_ONCE: usize = 32;
+        for page in pages.iter().take(ASKED_AT_ONCE) {
+            self.device.prefetch(Lba(u64::from(*page) * self.unit.0));
         }
     }
 
-    /// Answers the drive's demands until it has none or is dead. Whenever the drive pauses, and between many
-    /// relocations, `pause` is called and may stop it.
-    pub(crate) fn answer(
+    /// Hands the device a batch of whole units. Returns how many of them are done.
+    #[inline]
+    fn ask(&mut self, work: Work, pages: &[u32], tally: Tally) -> (usize, Stop) {
+        ask(self.device.as_mut(), &mut self.extents, self.unit, work, pages, tally)
+    }
+
+    /// Serves a batch. A write is served from the page `done` on, as far as `units` reach.
+    #[inline(always)]
+    pub(crate) fn serve(
         &mut self,
-        drive: &mut Drive,
-        demand: Demand,
-        pause: &mut dyn FnMut(&mut Drive) -> Result<(), Ended>,
-    ) -> Result<(), Ended> {
-        match self {
-            Self::Space(space) => space.answer(drive, demand, pause),
-            Self::Direct => unreachable!("a drive that may not shrink demands nothing"),
-            // A look gives nothing back, so it is over.
-            Self::Wrapping => Err(Ended::Died(EndCause::FootprintDoesNotFit)),
+        batch: &mut Batch,
+        done: &mut usize,
+        units: &mut u64,
+        stop: &AtomicBool,
+    ) -> Result<(), Halt> {
+        if let Addresses::Wrapping = self.addresses {
+            let exported = self.drive().exported();
+            if exported == 0 {
+                return Ok(());
+            }
+            batch.pages.iter_mut().for_each(|page| *page %= exported);
+        }
+        match batch.op {
+            Op::Read => {
+                let bytes_around = if batch.parts.is_empty() { 0 } else { batch.bytes_around() };
+                let units_unmapped = self.find(&mut batch.pages);
+                self.ask(Work::Read, &batch.pages, Tally { bytes_around, units_unmapped, ..Tally::default() });
+            }
+            Op::Write if batch.parts.is_empty() => self.write(&batch.pages, done, units, stop)?,
+            Op::Write => self.write_parts(batch, done, units, stop)?,
+            Op::Trim => {
+                if let Addresses::Space(space) = &mut self.addresses {
+                    space.release(&mut batch.pages);
+                }
+                self.ask(Work::Trim, &batch.pages, Tally::default());
+            }
+            Op::Flush => {
+                let (_, stopped) = self.ask(Work::Flush, &[], Tally::default());
+                self.settle(stopped, stop)?;
+            }
+        }
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn write(&mut self, pages: &[u32], done: &mut usize, units: &mut u64, stop: &AtomicBool) -> Result<(), Halt> {
+        while *done < pages.len() {
+            if *units == 0 {
+                return Err(Halt::Spent);
+            }
+            let most = usize::try_from(*units).unwrap_or(usize::MAX).min(SLICE_PAGES);
+            let left = &pages[*done..pages.len().min(*done + most)];
+            let Self { device, addresses, unit, extents, slots } = self;
+            let (written, stopped, fits) = match addresses {
+                Addresses::Space(space) => {
+                    slots.clear();
+                    slots.extend_from_slice(left);
+                    // Slots change when the file system relocates, so the remaining pages are looked up again after each answer.
+                    let placed = space.take(slots);
+                    let tally = Tally::default();
+                    let (written, stopped) =
+                        ask(device.as_mut(), extents, *unit, Work::Rewrite, &slots[..placed], tally);
+                    space.written(left, written);
+                    (written, stopped, placed == left.len())
+                }
+                Addresses::Direct | Addresses::Wrapping => {
+                    let (written, stopped) =
+                        ask(device.as_mut(), extents, *unit, Work::Rewrite, left, Tally::default());
+                    (written, stopped, true)
+                }
+            };
+            debug_assert!(written > 0 || !fits || stopped != Stop::Done, "a turn writes a page or tells why not");
+            *done += written;
+            *units -= written as u64;
+            if stopped == Stop::Done && !fits {
+                return Err(Ended::Died(EndCause::FootprintDoesNotFit).into());
+            }
+            self.settle(stopped, stop)?;
+            if *done < pages.len() && stop.load(Ordering::Relaxed) {
+                return Err(Ended::Interrupted.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Serves a write of which some pages are written in part. The drive reads what they held first.
+    #[inline(never)]
+    fn write_parts(&mut self, batch: &Batch, done: &mut usize, units: &mut u64, stop: &AtomicBool) -> Result<(), Halt> {
+        let parts = batch.parts_present();
+        if *done == 0 && *units > 0 {
+            let mut pages: Vec<u32> = parts.iter().map(|part| batch.pages[part.index as usize]).collect();
+            self.find(&mut pages);
+            self.ask(Work::ReadToModify, &pages, Tally::default());
+        }
+        let from = *done;
+        let served = self.write(&batch.pages, done, units, stop);
+        let written = parts.iter().filter(|part| (from..*done).contains(&(part.index as usize)));
+        let (units_in_part, bytes_around) =
+            written.fold((0, 0), |(units, sum), part| (units + 1, sum + u64::from(part.around)));
+        self.ask(Work::Rewrite, &[], Tally { units_in_part, bytes_around, ..Tally::default() });
+        served
+    }
+
+    /// Writes pages without noting them as in use, and gives nothing back.
+    pub(crate) fn write_unmarked(&mut self, pages: &[u32], stop: &AtomicBool) -> Result<(), Ended> {
+        let mut done = 0;
+        while done < pages.len() {
+            let (written, mut stopped) = self.ask(Work::Rewrite, &pages[done..], Tally::default());
+            done += written;
+            while stopped != Stop::Done {
+                stopped = match stopped {
+                    // A drive that wears out now has no host yet that would give space back.
+                    Stop::Wants(_) => self.go_on(stopped),
+                    _ => self.go_on_unless(stopped, stop)?,
+                };
+            }
+        }
+        Ok(())
+    }
+
+    fn go_on(&mut self, after: Stop) -> Stop {
+        let now = self.device.now();
+        self.device.go_on(now, after)
+    }
+
+    /// Goes on after a pause, unless the run is to end. A drive that is dead ends it.
+    fn go_on_unless(&mut self, stopped: Stop, stop: &AtomicBool) -> Result<Stop, Ended> {
+        match stopped {
+            Stop::Dead(cause) => Err(Ended::Died(self.cause(cause))),
+            Stop::Done => Ok(Stop::Done),
+            Stop::Paused => {
+                self.pause(stop)?;
+                Ok(self.go_on(stopped))
+            }
+            Stop::Wants(_) | Stop::OutOfRange | Stop::Gone => {
+                unreachable!("a run asks a device that has power for what it exports, and answers it: {stopped:?}")
+            }
         }
     }
 
-    /// Why a drive died, as results name it.
-    pub(crate) fn cause(&self, cause: EndOfLife) -> EndCause {
-        self.space().map_or(end_cause(cause), |space| space.cause(cause))
+    /// Passes on the device's work so far, so that operations do not pile up, and checks whether the run should stop.
+    fn pause(&mut self, stop: &AtomicBool) -> Result<(), Ended> {
+        self.close_own();
+        if stop.load(Ordering::Relaxed) { Err(Ended::Interrupted) } else { Ok(()) }
+    }
+
+    /// Makes the last batches a task of the device, where time is kept.
+    pub(crate) fn close_own(&mut self) {
+        if let Some(timed) = self.device.timed() {
+            timed.close_own();
+        }
+    }
+
+    /// Lets the device finish its work, and answers what it asks meanwhile: the only loop that does.
+    pub(crate) fn settle(&mut self, mut stopped: Stop, stop: &AtomicBool) -> Result<(), Ended> {
+        if stopped == Stop::Done {
+            return Ok(());
+        }
+        let (mut gave, mut relocated) = (false, 0u32);
+        loop {
+            stopped = match stopped {
+                Stop::Wants(wanted) => {
+                    self.give_up(wanted)?;
+                    gave = true;
+                    self.go_on(stopped)
+                }
+                Stop::Done => {
+                    // What lies in the space that was given up moves, page by page.
+                    if !gave {
+                        return Ok(());
+                    }
+                    relocated += 1;
+                    if relocated.is_multiple_of(RELOCATIONS_PER_PAUSE) {
+                        self.pause(stop)?;
+                    }
+                    let Addresses::Space(space) = &mut self.addresses else { return Ok(()) };
+                    match space.relocate_one(drive_of(self.device.as_mut()))? {
+                        Some(stopped) => stopped,
+                        None => break,
+                    }
+                }
+                stopped => self.go_on_unless(stopped, stop)?,
+            };
+        }
+        if let Addresses::Space(space) = &mut self.addresses {
+            space.shrink(drive_of(self.device.as_mut()));
+        }
+        Ok(())
+    }
+
+    fn give_up(&mut self, wanted: Wanted) -> Result<(), Ended> {
+        match &mut self.addresses {
+            Addresses::Space(space) => space.give_up(drive_of(self.device.as_mut()), wanted),
+            Addresses::Direct => unreachable!("a drive that may not shrink demands nothing"),
+            // A look gives nothing back, so it is over.
+            Addresses::Wrapping => Err(Ended::Died(EndCause::FootprintDoesNotFit)),
+        }
+    }
+
+    /// Lets the device make a step of its own work, if one is due.
+    pub(crate) fn work(&mut self, stop: &AtomicBool) -> Result<(), Ended> {
+        let now = self.device.now();
+        let Some(stopped) = self.device.work(now) else { return Ok(()) };
+        let settled = self.settle(stopped, stop);
+        self.close_own();
+        settled
+    }
+
+    /// Takes the pages out of a trim that were written with bytes, if `spares`. Returns how many there are.
+    pub(crate) fn pages_with_bytes(&self, pages: &mut Vec<u32>, spares: bool) -> u64 {
+        let drive = self.drive();
+        if !drive.keeps_bytes() {
+            return 0;
+        }
+        let mut found = 0;
+        pages.retain(|page| {
+            let is_written = drive.holds_bytes(Lpn(*page));
+            found += u64::from(is_written);
+            !is_written || !spares
+        });
+        found
+    }
+
+    /// Archives the drive and what its host knows of its space: writes them to a file, or reads them back.
+    pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        self.device.archive(archive)?;
+        let kind = match self.addresses {
+            Addresses::Direct => 0u8,
+            Addresses::Space(_) => 1,
+            Addresses::Wrapping => 2,
+        };
+        archive.same("host", &kind)?;
+        match &mut self.addresses {
+            Addresses::Space(space) => space.archive(archive),
+            Addresses::Direct | Addresses::Wrapping => Ok(()),
+        }
+    }
+}
+
+/// Hands a device a batch of whole units, listed in `extents`. Returns how many of them are done.
+#[inline]
+fn ask(
+    device: &mut dyn Living,
+    extents: &mut Vec<SectorRange>,
+    unit: Sectors,
+    work: Work,
+    pages: &[u32],
+    tally: Tally,
+) -> (usize, Stop) {
+    extents.clear();
+    extents.extend(pages.iter().map(|page| SectorRange::new(Lba(u64::from(*page) * unit.0), unit)));
+    let now = device.now();
+    let took = device.batch(now, &Asked::new(work, extents).with(tally));
+    assert!(took.stop != Stop::OutOfRange, "the workload asks for what the drive exports");
+    // Nearly every batch is done whole, and a division takes as long as a page.
+    let done = if took.stop == Stop::Done { pages.len() } else { (took.done.0 / unit.0) as usize };
+    (done, took.stop)
+}
+
+/// Why a drive died, as results name it.
+pub(crate) fn end_cause(cause: EndOfLife) -> EndCause {
+    match cause {
+        EndOfLife::SpareExhausted => EndCause::SpareExhausted,
+        EndOfLife::NoFreeBlock => EndCause::NoFreeBlock,
+        EndOfLife::NoVictim => EndCause::NoVictim,
     }
 }

@@ -24,4 +24,6 @@ mod calendar;
 mod forward;
 mod host;
 mod operations;
+mod record;
+mod space;
 mod timed;

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use wane_blockdev::{Living, find};
 use wane_nand::Cells;
 use wane_sim::{Stream, Streams};
 use wane_ssd::Drive;
@@ -10,7 +11,8 @@ use wane_units::BlockId;
 use wane_workload::{Arrival, Batch, Source, SourceError};
 
 use crate::ahead::Ahead;
-use crate::run::{Budget, Phase, Run, Watch};
+use crate::host::{Addresses, Ended, Halt, Host};
+use crate::run::cannot_go_on;
 use crate::sources::SourceMaker;
 use crate::timed::{Requests, Standing, Timed, TimedSpec};
 use wane_results::{Errors, Latency, LatencyByGc, Thermal, Throughput, Window, WindowKind};
@@ -98,8 +100,9 @@ pub(crate) struct Present<'a> {
 }
 
 impl<'a> Present<'a> {
-    pub(crate) fn of(phase: usize, phases: &'a [Phase], ahead: &'a Ahead) -> Self {
-        Self { phase, source: phases[phase].source.as_ref(), ahead }
+    /// The state of phase `phase`, whose next requests come from `ahead` and then from `source`.
+    pub(crate) fn new(phase: usize, source: &'a dyn Source, ahead: &'a Ahead) -> Self {
+        Self { phase, source, ahead }
     }
 }
 
@@ -329,10 +332,10 @@ impl Observer {
     }
 
     /// Notes that a phase begins.
-    pub(crate) fn begin_phase(&mut self, drive: &Drive, number: usize) {
+    pub(crate) fn begin_phase(&mut self, device: &mut dyn Living, number: usize) {
         let (arrival, stream) = (self.spec.arrivals[number], self.stream(&format!("arrivals.{number}")));
         if let Some(requests) = &mut self.requests {
-            requests.change_arrivals(drive, arrival, stream);
+            requests.change_arrivals(device, arrival, stream);
         }
     }
 
@@ -341,7 +344,7 @@ impl Observer {
     #[inline]
     pub(crate) fn arrive(
         &mut self,
-        drive: &mut Drive,
+        host: &mut Host,
         batch: &Batch,
         written: u64,
         until_ns: u64,
@@ -349,13 +352,14 @@ impl Observer {
     ) -> bool {
         match &mut self.requests {
             Some(requests) => {
-                if !requests.arrive(drive, batch, until_ns, stop) {
+                if !requests.arrive(host.device(), batch, until_ns, stop) {
                     return false;
                 }
             }
-            None => drive.set_day(written as f64 * self.spec.days_per_unit),
+            None => host.drive_mut().set_day(written as f64 * self.spec.days_per_unit),
         }
-        if drive.may_fail() {
+        if host.drive().may_fail() {
+            let drive = host.drive_mut();
             drive.set_drive_writes(written as f64 / f64::from(drive.logical_initial()));
         }
         true
@@ -363,15 +367,17 @@ impl Observer {
 
     /// Notes that a request has been served.
     #[inline]
-    pub(crate) fn served(&mut self, drive: &mut Drive, batch: &Batch) {
+    pub(crate) fn served(&mut self, host: &mut Host, batch: &Batch) {
         let Some(requests) = &mut self.requests else { return };
-        requests.submit(drive, batch);
-        if self.victims_before.is_some_and(|before| drive.counters().gc_victims > before) {
+        requests.submit(host.device(), batch);
+        if self.victims_before.is_some_and(|before| host.counters().gc_victims > before) {
             self.victims_before = None;
-            requests.begin_gc(drive, self.life.standing(drive));
+            let standing = self.life.standing(host.drive());
+            requests.begin_gc(host.device(), standing);
         }
         if requests.window_is_full() {
-            requests.next_window(drive, self.life.standing(drive));
+            let standing = self.life.standing(host.drive());
+            requests.next_window(host.device(), standing);
         }
     }
 
@@ -497,38 +503,75 @@ impl Observer {
                 streams: self.spec.streams,
             })
         };
-        let phase = Phase { source, units_max: None, days_max: None, requests_max: Some(requests) };
-        let mut run = Run::probe(copy, observer, phase, ahead);
-        run.advance(Budget::WHOLE, &mut Watch { step: &mut |_| {}, stop })?;
-        let has_died = run.has_died();
-        let (timed, notes) = run.into_timed(stop);
-        if has_died {
-            let served: u64 = timed.windows.iter().map(Window::requests).sum();
+        let mut host = Host::new(copy, Addresses::Wrapping);
+        let probe = observer.probe_with(&mut host, source, ahead, requests, stop)?;
+        if let Some(Ended::Died(_)) = probe.ended {
+            let served: u64 = probe.timed.windows.iter().map(Window::requests).sum();
             let after = before.drive_writes;
             self.notes.push(format!(
                 "the drive died in its probe after {after:.2} drive writes: {served} of {requests} requests were served"
             ));
         }
+        let Probed { timed, notes, .. } = probe;
         self.probed.push(timed);
         // Each probe reads the same requests.
         self.notes.extend(notes.into_iter().filter(|note| !self.notes.contains(note)).collect::<Vec<_>>());
         Ok(())
     }
 
+    /// Serves the requests of a probe, `most` of them.
+    fn probe_with(
+        mut self,
+        host: &mut Host,
+        mut source: Box<dyn Source>,
+        mut ahead: Ahead,
+        most: u64,
+        stop: &AtomicBool,
+    ) -> Result<Probed, SourceError> {
+        let (zero, unit_bytes) = (*host.counters(), host.unit_bytes());
+        let (mut served, mut ended) = (0, None);
+        while served < most && ended.is_none() {
+            if stop.load(Ordering::Relaxed) {
+                ended = Some(Ended::Interrupted);
+                break;
+            }
+            let written = host.counters().host_units_filled(unit_bytes) - zero.host_units_filled(unit_bytes);
+            let Some(batch) = ahead.front(source.as_mut(), host)? else { break };
+            self.arrive(host, batch, written, u64::MAX, stop);
+            ended = cannot_go_on(host, stop);
+            if ended.is_some() {
+                break;
+            }
+            served += batch.requests;
+            let outcome = host.serve(batch, &mut 0, &mut { u64::MAX }, stop);
+            self.served(host, batch);
+            ahead.pop();
+            if let Err(Halt::Ended(why)) = outcome {
+                ended = Some(why);
+            } else if let Err(why) = host.work(stop) {
+                ended = Some(why);
+            }
+        }
+        let mut notes = source.notes();
+        notes.extend(source.coarse_times().filter(|_| self.replays_times(0)));
+        let timed = self.into_timed(host.device(), stop).expect("a probe is timed");
+        Ok(Probed { timed, notes, ended })
+    }
+
     /// The figures of the requests, if they were timed.
-    pub(crate) fn into_timed(self, drive: &mut Drive, stop: &AtomicBool) -> Option<Timed> {
-        let now = self.life.standing(drive);
-        self.requests.map(|requests| requests.finish(drive, now, self.kind, stop))
+    fn into_timed(self, device: &mut dyn Living, stop: &AtomicBool) -> Option<Timed> {
+        let now = self.life.standing(drive(device));
+        self.requests.map(|requests| requests.finish(device, now, self.kind, stop))
     }
 
     /// The measurements. Once `stop` is true, unfinished operations are left out.
-    pub(crate) fn finish(mut self, drive: &mut Drive, stop: &AtomicBool) -> Measured {
-        let total = errors(drive).zip(self.errors_at_start).map(|(now, before)| now - before);
-        let cells = drive.flash().and_then(wane_nand::Flash::cells);
+    pub(crate) fn finish(mut self, device: &mut dyn Living, stop: &AtomicBool) -> Measured {
+        let total = errors(drive(device)).zip(self.errors_at_start).map(|(now, before)| now - before);
+        let cells = drive(device).flash().and_then(wane_nand::Flash::cells);
         let error_histogram = cells.map(|cells| cells.histogram().counts().to_vec());
         let of_the_run = self.spec.probe.is_none();
         let (mut timed, notes) = (std::mem::take(&mut self.probed), std::mem::take(&mut self.notes));
-        timed.extend(self.into_timed(drive, stop));
+        timed.extend(self.into_timed(device, stop));
         let overload = timed.last_mut().and_then(|last| last.overload.take());
         let notes = overload.into_iter().chain(notes).collect();
         let run = timed.last().filter(|_| of_the_run);
@@ -542,13 +585,27 @@ impl Observer {
             error_histogram,
             operations: timed.iter().map(|timed| timed.operations).sum(),
             elapsed_ns: timed.iter().map(|timed| timed.elapsed_ns).sum(),
-            oldest: oldest(drive),
+            oldest: oldest(drive(device)),
             notes,
             buffered_reads,
             reads_around,
             windows: timed.into_iter().flat_map(|timed| timed.windows).collect(),
         }
     }
+}
+
+/// What a probe found.
+struct Probed {
+    timed: Timed,
+    /// Notes on its requests.
+    notes: Vec<String>,
+    /// Why it ended early.
+    ended: Option<Ended>,
+}
+
+/// The drive that is observed.
+fn drive(device: &dyn Living) -> &Drive {
+    find(device).expect("what is observed is a drive")
 }
 
 /// Most reads and most days of any block.

@@ -8,7 +8,7 @@
 
 use wane_blockdev::{
     BlockDevice, Completion, Extent, ExtentState, Features, Kind, Notice, NoticeKind, Origin as Asked, Request,
-    RequestId, Resize, SectorRange, Status, UnitSplit, Unsupported, check_capacity,
+    RequestId, Resize, SectorRange, Served, Status, UnitSplit, Unsupported, check_capacity,
 };
 use wane_ftl::{Origin, Outcome};
 use wane_units::{Lba, Lpn, Nanos, Sectors, SimTime};
@@ -83,21 +83,14 @@ impl Drive {
     }
 
     /// Runs the clock, if there is one, to `at`, and keeps what completes.
-    fn run_to(&mut self, at: SimTime) {
+    pub(crate) fn run_to(&mut self, at: SimTime) {
         assert!(at >= self.front.now, "time went back from {} to {at}", self.front.now);
         self.front.now = at;
-        let Some(clock) = &mut self.clock else { return };
+        let Some(clock) = self.clock.as_mut().filter(|_| self.off.is_none()) else { return };
         let front = &mut self.front;
         // Everything ends within the clock's time. To wait for longer meets all of it and does not end the clock.
         clock.arrive_at(at.0.min(CLOCK_MAX_NS), &GO, &mut |completion| {
-            let id = RequestId(completion.token);
-            let Some(answer) = front.pending.remove(&id.0) else { return };
-            debug_assert!(answer.submitted_at.0 <= completion.at, "a request is over after it came");
-            front.done.push(Completion { at: SimTime(completion.at), ..answer });
-            if front.breakdowns.len() == BREAKDOWNS_MAX {
-                front.breakdowns.pop_front();
-            }
-            front.breakdowns.push_back((id, completion.breakdown));
+            front.settle(completion);
         });
         clock.pass();
         self.follow_clock();
@@ -407,6 +400,20 @@ fn joined(first: Status, second: Status) -> Status {
 }
 
 impl Front {
+    /// Keeps the end of a request that was submitted. Returns whether it was one.
+    #[inline]
+    pub(crate) fn settle(&mut self, served: &Served) -> bool {
+        let id = RequestId(served.token);
+        let Some(answer) = self.pending.remove(&id.0) else { return false };
+        debug_assert!(answer.submitted_at.0 <= served.at, "a request is over after it came");
+        self.done.push(Completion { at: SimTime(served.at), ..answer });
+        if self.breakdowns.len() == BREAKDOWNS_MAX {
+            self.breakdowns.pop_front();
+        }
+        self.breakdowns.push_back((id, served.breakdown));
+        true
+    }
+
     fn take_id(&mut self) -> RequestId {
         self.next_id += 1;
         RequestId(self.next_id - 1)
@@ -448,6 +455,9 @@ impl BlockDevice for Drive {
             bytes: None,
         };
         let mut refusal = request.check(&self.features(), self.front.capacity);
+        if self.is_off() {
+            refusal = Err(Status::all_gone(request.range));
+        }
         if refusal.is_ok() && self.clock_has_ended() {
             refusal = Err(Status::Unsupported(Unsupported::ClockEnd));
         }
@@ -520,6 +530,9 @@ impl BlockDevice for Drive {
 
     fn set_capacity(&mut self, at: SimTime, capacity: Sectors) -> Status {
         self.run_to(at);
+        if self.is_off() {
+            return Status::Gone(Vec::new());
+        }
         let current = self.front.capacity;
         if let Err(status) = check_capacity(&self.features(), current, current, capacity) {
             return status;
@@ -550,6 +563,12 @@ impl BlockDevice for Drive {
 
     fn extents(&self, range: SectorRange, out: &mut Vec<Extent>) {
         let range = range.intersection(SectorRange::new(Lba(0), self.front.capacity));
+        if self.is_off() {
+            if !range.is_empty() {
+                out.push(Extent { range, state: ExtentState::Data });
+            }
+            return;
+        }
         let unit = self.front.unit.0;
         let mut last: Option<Extent> = None;
         for units in self.pieces(range) {

@@ -72,6 +72,9 @@ pub enum DriveError {
     /// A mapping unit that is no whole number of sectors.
     #[error("a mapping unit has {0}; a drive's unit is a multiple of 512 bytes")]
     Unit(Bytes),
+    /// Power that is on is switched on.
+    #[error("the drive's power is on")]
+    PowerIsOn,
     /// Erase counts for another number of blocks.
     #[error("{found} erase counts for {blocks} flash blocks; give one for each, or none")]
     EraseCounts {
@@ -104,11 +107,11 @@ pub enum AgeError {
 enum Firmware {
     Counting(Box<Ftl<Array>>),
     Detailed(Box<Ftl<Flash>>),
-    /// Moving between the two, during a call.
+    /// Moving between the two, during a call; or without power.
     Moving,
 }
 
-const MOVING: &str = "firmware is over a medium between calls";
+const MOVING: &str = "firmware is over a medium between calls, while the power is on";
 
 /// Calls the firmware over whichever medium.
 macro_rules! over_either {
@@ -125,9 +128,8 @@ mod bytes;
 mod control;
 mod facts;
 mod kept;
+mod living;
 mod power;
-
-pub use power::PoweredOff;
 
 /// What the flash knows in addition to its wear, while the drive ages.
 #[derive(Clone)]
@@ -163,6 +165,10 @@ pub struct Drive {
     unpowered: (f64, u64),
     /// How often its power failed.
     power_cuts: u64,
+    /// What it is while its power is off.
+    pub(crate) off: Option<Box<power::Off>>,
+    /// The configuration of its firmware; `None` if it could not recover anyway.
+    recovers_with: Option<Box<FtlConfig>>,
     streams: Streams,
     geometry: Geometry,
     /// Whether relocations err while it ages without time.
@@ -178,6 +184,8 @@ pub struct Drive {
     /// The bytes that the drive keeps; `None` if it keeps none.
     pub(crate) payload: Option<Payload>,
     pub(crate) front: Front,
+    /// The units of the present batch.
+    batch: Vec<Lpn>,
 }
 
 /// What the block device keeps of requests.
@@ -255,6 +263,7 @@ impl Drive {
             array.set_erase_count(block, *erases);
         }
         let streams = ftl.streams;
+        let recovers_with = ftl.recovery.acts().then(|| Box::new(ftl.clone()));
         let looks_at_the_flash = errors.is_some() && ftl.retire.needs().errors;
         let may_fail = faults.is_some();
         let relocations = errors.as_ref().map_or(Relocations::Trusted, |errors| errors.relocations);
@@ -292,10 +301,13 @@ impl Drive {
             day: 0.0,
             unpowered: (0.0, 0),
             power_cuts: 0,
+            off: None,
+            recovers_with,
             streams,
             geometry,
             payload: None,
             front: Front::new(unit_bytes, logical),
+            batch: Vec::new(),
         };
         if keeps_bytes {
             drive.keep_bytes().map_err(BuildError::Memory)?;

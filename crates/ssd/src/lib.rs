@@ -50,7 +50,7 @@ pub use config::{
     TIME_MAX_NS, Timing, WriteCache, operation_ns_bound,
 };
 pub use depend::Progress;
-pub use drive::{AgeError, Drive, DriveConfig, DriveError, PoweredOff};
+pub use drive::{AgeError, Drive, DriveConfig, DriveError};
 pub use event::EventScheduler;
 pub use latency::{BreakdownSum, Histogram, Latencies, PERCENTILES};
 pub use meter::{MeasuredWindow, Meter, Parts, Timed};

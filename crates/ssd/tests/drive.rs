@@ -4,7 +4,8 @@
 #![allow(clippy::disallowed_methods, reason = "a test of sending a drive to a thread")]
 
 use wane_blockdev::{
-    BlockDevice, Completion, Notice, NoticeKind, Request, SectorRange, Status, StreamHint, Unsupported, drain,
+    Batch, BlockDevice, Completion, Living, Notice, NoticeKind, Passing, Request, SectorRange, Status, Stop,
+    StreamHint, Unsupported, Wanted, Work, carry_out, drain, rest_of,
 };
 use wane_ftl::policies::capacity::{Keep, Shrink, ShrinkMethod, Variant, VariantParams};
 use wane_ftl::policies::recovery::{FullScan, FullScanParams};
@@ -17,7 +18,7 @@ use wane_nand::{Ecc, ErrorConfig, FailureRate, FaultConfig, Media, rber};
 use wane_sim::{Stream, Streams};
 use wane_ssd::{AgeError, ClockSpec, Drive, DriveConfig, SchedulerConfig, Timing, WriteCache};
 use wane_testkit::{ByHint, conformance};
-use wane_units::{BlockId, Bytes, Geometry, Lba, Lpn, Nanos, Ratio, Sectors, SimTime, Trigger};
+use wane_units::{BlockId, Bytes, Fate, Geometry, Lba, Lpn, Nanos, Ratio, Sectors, SimTime, Trigger};
 
 const GRACEFUL: VariantParams = VariantParams {
     shrink: Shrink::Graceful,
@@ -58,6 +59,13 @@ fn unprotected(mut config: DriveConfig) -> DriveConfig {
     config.ftl.recovery = Box::new(FullScan::build(FullScanParams::default()));
     config.ftl.power_loss_protection = false;
     // Two blocks for metadata, and what padding wastes.
+    config.ftl.logical_units = config.ftl.logical_units * 3 / 4;
+    config
+}
+
+/// It keeps out-of-band data, and its buffers survive a power cut.
+fn recovering(mut config: DriveConfig) -> DriveConfig {
+    config.ftl.recovery = Box::new(FullScan::build(FullScanParams::default()));
     config.ftl.logical_units = config.ftl.logical_units * 3 / 4;
     config
 }
@@ -121,8 +129,10 @@ fn a_drive_is_a_block_device() {
         config.ftl.scrub = Box::new(Age::new(AgeParams::default()).expect("defaults"));
         config
     };
-    let cases: [(&str, DriveConfig); 10] = [
+    let cases: [(&str, DriveConfig); 12] = [
         ("an untimed drive", config()),
+        ("a drive that recovers", recovering(config())),
+        ("a drive that recovers, by events", recovering(timed(true))),
         ("a drive timed by events", timed(true)),
         ("a drive timed by the timeline", timed(false)),
         ("a striped drive by events", striped(true)),
@@ -140,6 +150,96 @@ fn a_drive_is_a_block_device() {
             let name = format!("{name}, keeping bytes: {keeps_bytes}");
             conformance::block_device_cases(&name, &make, 24);
         }
+    }
+}
+
+#[test]
+fn a_batch_of_parts_and_long_ranges_leaves_what_requests_leave() {
+    // Units of four logical sectors.
+    let geometry = Geometry::new(2, 1, 1, 24, 8, Bytes(16_384)).expect("a small drive");
+    let ftl = FtlConfig::new(&geometry, Ratio::new(0.3).expect("a ratio"));
+    let config = DriveConfig { keeps_bytes: true, ..DriveConfig::new(geometry, ftl) };
+    let make = || Drive::new(config.clone()).expect("a drive");
+    let (mut by_one, mut at_once) = (make(), make());
+    let whole = SectorRange::new(Lba(0), BlockDevice::capacity(&by_one));
+    for drive in [&mut by_one, &mut at_once] {
+        ask(drive, 0, Request::write(sectors(0, 512), vec![7; 512 * 512]));
+    }
+    for (work, range) in [
+        (Work::Write, sectors(24, 560)),
+        (Work::Trim, sectors(40, 240)),
+        (Work::Read, sectors(72, 800)),
+        (Work::Write, sectors(264, 16)),
+        (Work::Trim, whole),
+        (Work::Write, whole),
+    ] {
+        let request = match work {
+            Work::Read => Request::read(range),
+            Work::Write => Request::write_without_bytes(range),
+            _ => Request::trim(range),
+        };
+        assert!(ask(&mut by_one, 0, request).status.is_done(), "{work:?} {range}");
+        let took = carry_out(&mut at_once, SimTime(0), &Batch::new(work, &[range]));
+        assert_eq!((took.stop, took.done), (Stop::Done, range.count), "{work:?}");
+        assert_eq!(at_once.counters(), by_one.counters(), "{work:?} {range}");
+        let all = sectors(0, 1024);
+        let [one, other] = [&mut by_one, &mut at_once].map(|drive| ask(drive, 0, Request::read(all)).bytes);
+        assert_eq!(one, other, "{work:?} {range}");
+    }
+    assert_eq!(by_one.erase_counts(), at_once.erase_counts());
+    assert_eq!(at_once.check(), Ok(()));
+}
+
+#[test]
+fn a_batch_stops_where_its_host_is_needed() {
+    let mut config = config();
+    config.ftl.endurance = Some(20);
+    config.ftl.retire = Box::new(AtEndurance::build(AtEnduranceParams::default()));
+    config.ftl.capacity = Box::new(Variant::build(GRACEFUL));
+    let mut drive = Drive::new(config).expect("a drive");
+    let unit = drive.features().atomic_unit.0;
+    let all: Vec<SectorRange> =
+        (0..u64::from(drive.logical_initial())).map(|number| sectors(number * unit, unit)).collect();
+    let wanted = loop {
+        let took = drive.batch(SimTime(0), &Batch::new(Work::Write, &all));
+        match took.stop {
+            Stop::Wants(wanted) => break (wanted, took.done),
+            Stop::Done => {}
+            Stop::Paused => assert_eq!(drive.go_on(SimTime(0), Stop::Paused), Stop::Done),
+            stop => panic!("the drive wants space before it ends: {stop:?}"),
+        }
+    };
+    let (Wanted::AtMost(most), done) = wanted else { panic!("{wanted:?}") };
+    assert!(most < BlockDevice::capacity(&drive) && done.0 > 0, "{most} {done}");
+    // A host that gives nothing lets it go on, and hands in the rest.
+    let rest = rest_of(&all, done);
+    assert_eq!(rest.len() as u64 * unit + done.0, all.len() as u64 * unit);
+    drive.go_on(SimTime(0), Stop::Wants(wanted.0));
+    let mut ends = 0;
+    while !matches!(carry_out(&mut drive, SimTime(0), &Batch::new(Work::Write, &all)).stop, Stop::Dead(_)) {
+        ends += 1;
+        assert!(ends < 10_000, "a drive that gets no space dies");
+    }
+    let mut health = Vec::new();
+    Living::health(&drive, &mut health);
+    assert!(health[0].end_of_life.is_some() && health[0].retired > 0.0, "{health:?}");
+}
+
+#[test]
+fn days_pass_without_power_as_they_do_with_it() {
+    for by_events in [None, Some(true)] {
+        let mut config = recovering(by_events.map_or_else(config, timed));
+        config.errors = Some(errors(1, 25));
+        let mut drive = Drive::new(config).expect("a drive");
+        ask(&mut drive, 0, Request::write_without_bytes(sectors(0, 64)));
+        let at = drive.now();
+        drive.power_off(at, &mut || Fate::Done);
+        let end = drive.pass(at, Passing::Shelf { days: 30.0, rate: 2.0 });
+        assert_eq!(end, at, "no clock counts days without power");
+        Living::power_on(&mut drive, at).expect("it comes back");
+        assert!((drive.day() - 30.0).abs() < 1e-6, "{}", drive.day());
+        assert!((drive.data_days() - 60.0).abs() < 1e-6, "{}", drive.data_days());
+        assert_eq!(drive.unpowered(), (30.0, 1));
     }
 }
 

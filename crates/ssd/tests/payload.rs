@@ -133,8 +133,8 @@ fn bytes_survive_collection_power_cuts_saving_and_cloning() {
             holds(&drive, &oracle, &format!("{seed}, {part}"));
             match stream.below(3) {
                 0 => {
-                    let off = drive.power_cut(|| Fate::Torn).unwrap();
-                    drive = Drive::recover(off, config.ftl.clone()).unwrap().0;
+                    drive.power_cut(|| Fate::Torn);
+                    drive.power_on().unwrap();
                     holds(&drive, &oracle, &format!("{seed}, {part}, after a power cut"));
                 }
                 1 => {
@@ -183,8 +183,8 @@ fn bytes_survive_a_power_cut_in_the_midst_of_time() {
             drive.check().unwrap();
             erases += drive.counters().erases_gc;
             let fates = [Fate::Done, Fate::Torn, Fate::Undone];
-            let off = drive.power_cut(|| fates[stream.below(3) as usize]).unwrap();
-            drive = Drive::recover(off, config.ftl.clone()).unwrap().0;
+            drive.power_cut(|| fates[stream.below(3) as usize]);
+            drive.power_on().unwrap();
             now = now.max(drive.now().0);
             cuts += 1;
             if config.ftl.power_loss_protection {

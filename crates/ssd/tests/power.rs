@@ -70,8 +70,9 @@ fn cut(
     drive.complete(at, &mut Vec::new());
     let before = mapped(&drive);
     let fate = || [Fate::Done, Fate::Torn, Fate::Undone][stream.below(3) as usize];
-    let off = drive.power_cut(fate).expect("it keeps out-of-band data");
-    let (back, report, took) = Drive::recover(off, ftl.clone()).expect("it is the same drive");
+    drive.power_cut(fate);
+    let (report, took) = drive.power_on().expect("it keeps out-of-band data");
+    let back = drive;
     back.check().expect("every invariant holds");
     let after = mapped(&back);
     assert_eq!(report.units_mapped, after.len() as u64);
@@ -168,10 +169,11 @@ fn what_is_in_flight_is_done_torn_or_never_began() {
         (true, PROGRAM_NS / 2, Fate::Undone, 2, 0),
         (true, PROGRAM_NS / 2, Fate::Torn, 2, 2),
     ] {
-        let (mut drive, ftl) = two_pages(power_loss_protection, true);
+        let (mut drive, _) = two_pages(power_loss_protection, true);
         drive.complete(SimTime(at), &mut Vec::new());
-        let off = drive.power_cut(|| fate).expect("it keeps out-of-band data");
-        let (back, report, _) = Drive::recover(off, ftl).expect("it is the same drive");
+        drive.power_cut(|| fate);
+        let (report, _) = drive.power_on().expect("it keeps out-of-band data");
+        let back = drive;
         let found = (mapped(&back).len(), report.pages_unreadable);
         assert_eq!(found, (held, unreadable), "{power_loss_protection} {at} ns {fate:?}");
     }
@@ -194,10 +196,14 @@ fn a_trim_with_fua_is_over_once_flash_tells_of_it() {
 }
 
 #[test]
-fn a_drive_that_keeps_nothing_has_no_power_cut() {
+fn a_drive_that_keeps_nothing_does_not_come_back() {
     let mut config = config(&mut Streams::new(1).stream("power"), Some(true));
     config.ftl.recovery = FtlConfig::new(&config.geometry, Ratio::ZERO).recovery;
-    let drive = Drive::new(config).expect("it has room");
-    let refused = drive.power_cut(|| Fate::Done).map(|_| ());
-    assert!(matches!(refused, Err(DriveError::Firmware(BuildError::NothingKept))));
+    let mut drive = Drive::new(config).expect("it has room");
+    assert!(matches!(drive.power_on(), Err(DriveError::PowerIsOn)));
+    drive.power_cut(|| Fate::Done);
+    for _ in 0..2 {
+        assert!(matches!(drive.power_on(), Err(DriveError::Firmware(BuildError::NothingKept))));
+        assert!(drive.is_off());
+    }
 }

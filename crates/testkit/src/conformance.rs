@@ -6,6 +6,7 @@
 //! no bytes is only spared the comparison of contents.
 
 mod edges;
+mod living;
 mod model;
 mod session;
 mod steps;
@@ -13,8 +14,9 @@ mod steps;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
-use wane_blockdev::BlockDevice;
+use wane_blockdev::{BlockDevice, Living};
 
 use session::{Cut, Session};
 use steps::{Step, sequences};
@@ -51,12 +53,45 @@ pub fn try_block_device(make: Make<'_>, cases: u32) -> Result<(), String> {
     // A panic of a device is reported like any other broken rule; proptest does the same below.
     let edges = catch_unwind(AssertUnwindSafe(|| edges::check(make)));
     edges.unwrap_or_else(|panic| Err(format!("it panicked: {}", message(panic.as_ref()))))?;
+    on_random(cases, &sequences(), |steps| sequence(make, &steps))
+}
+
+/// Makes fresh, equal living devices, as [`Make`] does block devices.
+pub type MakeLiving<'a> = &'a dyn Fn() -> Box<dyn Living>;
+
+/// Checks a living device against every rule: those of block devices, and those of batches, copies, saving, power and passing
+/// time. `is_plain`: it has neither clock nor errors nor work of its own, and never wants space back, so that a batch leaves what
+/// requests leave. `cases`: random sequences for each rule.
+///
+/// # Panics
+/// A rule is broken. The message has the shortest sequence found that breaks it.
+pub fn living_device(name: &str, make: MakeLiving<'_>, is_plain: bool, cases: u32) {
+    block_device_cases(name, &|| make(), cases);
+    if let Err(broken) = try_life(make, is_plain, cases) {
+        panic!("{name} is no living device: {broken}");
+    }
+}
+
+/// Checks the rules of living devices alone, with the broken rule as a value.
+///
+/// # Errors
+/// The broken rule, and the shortest sequence found that breaks it.
+pub fn try_life(make: MakeLiving<'_>, is_plain: bool, cases: u32) -> Result<(), String> {
+    living::check(make, is_plain, cases)
+}
+
+/// Runs a check on random inputs. A panic of a device is reported like any other broken rule.
+fn on_random<S: Strategy>(
+    cases: u32,
+    inputs: &S,
+    check: impl Fn(S::Value) -> Result<(), String>,
+) -> Result<(), String> {
     let config = Config { cases, failure_persistence: None, max_shrink_iters: 2_000, ..Config::default() };
     let random = TestRng::from_seed(RngAlgorithm::ChaCha, &[9; 32]);
     let mut runner = TestRunner::new_with_rng(config, random);
-    let run = runner.run(&sequences(), |steps| sequence(make, &steps).map_err(TestCaseError::fail));
+    let run = runner.run(inputs, |input| check(input).map_err(TestCaseError::fail));
     run.map_err(|error| match error {
-        TestError::Fail(why, steps) => format!("{why}\nafter {steps:#?}"),
+        TestError::Fail(why, input) => format!("{why}\nafter {input:#?}"),
         TestError::Abort(why) => why.to_string(),
     })
 }

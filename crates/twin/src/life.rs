@@ -5,11 +5,10 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use wane_ftl::Outcome;
 use wane_lab::build;
 use wane_scenario::Scenario;
 use wane_sim::Stream;
-use wane_ssd::Drive;
+use wane_ssd::{AgeError, Drive};
 use wane_units::{DAYS_PER_YEAR, Lpn};
 use wane_workload::pattern::{PatternConfig, PatternSource, Shape};
 use wane_workload::{Batch, Source};
@@ -579,22 +578,12 @@ fn settled(
 
 /// Writes pages; returns whether the drive lives.
 fn write_all(drive: &mut Drive, pages: &[u32]) -> bool {
-    let units = Lpn::slice(pages);
-    let mut done = 0;
-    while done < units.len() {
-        let (written, mut outcome) = drive.write_batch(&units[done..]);
-        done += written;
-        loop {
-            outcome = match outcome {
-                Outcome::Done => break,
-                Outcome::Paused => drive.resume(),
-                Outcome::Demand(_) => drive.reclaim(),
-                Outcome::Dead(_) => return false,
-                Outcome::OutOfRange(refused) => unreachable!("a fixed drive exports what it did: {refused}"),
-            };
-        }
+    match drive.age(Lpn::slice(pages)) {
+        Ok(()) => true,
+        Err(AgeError::Died { .. }) => false,
+        Err(AgeError::OutOfRange(refused)) => unreachable!("a fixed drive exports what it did: {refused}"),
+        Err(_) => unreachable!("a drive ages or dies"),
     }
-    true
 }
 
 fn source(fleet: &Fleet, slot: &Slot, work: Work, drive: &Drive, name: &str) -> PatternSource {

@@ -3,12 +3,14 @@
 //! Ids have no arithmetic; only [`Geometry`] converts between them. Quantities know how they are written in a scenario
 //! (`"8 GiB"`, `"75 us"`, `"10 %"`). Raw integers occur only in file formats. The crate also has small functions that several
 //! crates share: the hash, Jain's index, quoting input in messages, guessing a misspelt name, why a file could not be written,
-//! and the prefetch. It also has the list of a drive's counters and the states of its blocks.
+//! and the prefetch. It also has the list of a drive's counters, the states of its blocks and the ways in which
+//! it ends.
 
 mod block_state;
 mod counters;
 mod degraded;
 mod divisor;
+mod end_of_life;
 mod evenness;
 mod excerpt;
 mod fnv;
@@ -26,6 +28,7 @@ pub use block_state::BlockState;
 pub use counters::Counters;
 pub use degraded::Trigger;
 pub use divisor::{AnyDivisor, Divisor};
+pub use end_of_life::{EndOfLife, Fate};
 pub use evenness::{jain_index, jain_index_of_sums};
 pub use excerpt::{EXCERPT_CHARS_MAX, Excerpt, cell, excerpt, excerpt_path, printable, steers};
 pub use fnv::Fnv;

@@ -8,7 +8,8 @@ use crate::Bytes;
 /// A number of sectors of 512 bytes: the distance between two [`crate::Lba`]s.
 ///
 /// Operators panic in every build when a result lies below 0 or above 2^64 - 1.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(transparent)]
 pub struct Sectors(pub u64);
 
 impl Sectors {

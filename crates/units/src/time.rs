@@ -15,7 +15,8 @@ use std::ops::{Add, AddAssign, Mul, Sub};
 use crate::Nanos;
 
 /// An instant of virtual time: nanoseconds from the start of the run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(transparent)]
 pub struct SimTime(pub u64);
 
 impl SimTime {

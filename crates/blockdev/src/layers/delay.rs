@@ -1,8 +1,9 @@
 //! A layer that makes requests take longer, with one delay for each kind.
 
-use wane_units::{Nanos, SimTime};
+use wane_archive::{Archive, ArchiveError};
+use wane_units::{Fate, Nanos, SimTime};
 
-use crate::{BlockDevice, Completion, CompletionQueue, Kind, pass_on};
+use crate::{BlockDevice, Completion, CompletionQueue, Kind, Living, live_on, pass_on};
 
 /// How much longer requests take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,6 +63,20 @@ impl<D: BlockDevice> Delay<D> {
     pub fn into_inner(self) -> D {
         self.device
     }
+
+    /// Holds back what the device below completes up to `until`.
+    fn hold(&mut self, until: SimTime) {
+        self.device.complete(until, &mut self.passing);
+        for mut completion in self.passing.drain(..) {
+            completion.at = completion.at.saturating_add(self.delays.of(completion.kind));
+            if completion.kind == Kind::Flush {
+                completion.at = completion.at.max(self.changes_done_at);
+            } else if completion.kind.changes_contents() {
+                self.changes_done_at = self.changes_done_at.max(completion.at);
+            }
+            self.held.push(completion);
+        }
+    }
 }
 
 impl<D: BlockDevice> BlockDevice for Delay<D> {
@@ -76,16 +91,34 @@ impl<D: BlockDevice> BlockDevice for Delay<D> {
     }
 
     fn complete(&mut self, until: SimTime, out: &mut Vec<Completion>) {
-        self.device.complete(until, &mut self.passing);
-        for mut completion in self.passing.drain(..) {
-            completion.at = completion.at.saturating_add(self.delays.of(completion.kind));
-            if completion.kind == Kind::Flush {
-                completion.at = completion.at.max(self.changes_done_at);
-            } else if completion.kind.changes_contents() {
-                self.changes_done_at = self.changes_done_at.max(completion.at);
-            }
-            self.held.push(completion);
-        }
+        self.hold(until);
         self.held.pop_until(until, out);
+    }
+}
+
+impl<D: Living> Living for Delay<D> {
+    live_on!(device: now batch go_on work pass prefetch counters members power_on);
+
+    fn power_off(&mut self, at: SimTime, fate: &mut dyn FnMut() -> Fate) {
+        self.device.power_off(at, fate);
+        self.hold(at);
+        self.held.cut_off(at);
+        self.changes_done_at = self.changes_done_at.min(at);
+    }
+
+    fn another(&self) -> Box<dyn Living> {
+        Box::new(Delay {
+            device: self.device.another(),
+            delays: self.delays,
+            held: self.held.clone(),
+            changes_done_at: self.changes_done_at,
+            passing: self.passing.clone(),
+        })
+    }
+
+    fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        self.held.archive(archive)?;
+        archive.field("delay.changes-done-at", &mut self.changes_done_at)?;
+        self.device.archive(archive)
     }
 }

@@ -3,10 +3,13 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+use wane_archive::{Archive, ArchiveError};
 use wane_units::{Lba, Sectors, SimTime};
 
 use crate::{
-    BlockDevice, Completion, Kind, Notice, NoticeKind, RangeSet, Request, RequestId, SectorRange, Status, pass_on,
+    Batch, BlockDevice, Completion, Kind, Living, Notice, NoticeKind, RangeSet, Request, RequestId, SectorRange,
+    Status, Stop, Tally, Took, Work, live_on, pass_on,
 };
 
 /// How long bad sectors stay bad.
@@ -20,7 +23,7 @@ pub enum Persistence {
 
 /// What happens to a request that was chosen to fail. Its first `first` sectors, rounded down to whole logical sectors, are
 /// carried out; a remap that is cut is not carried out at all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Effect {
     /// A medium error names the rest.
     MediumError {
@@ -46,7 +49,7 @@ impl Effect {
 }
 
 /// Changes still to be made to a completion.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Patch {
     kind: Kind,
     range: SectorRange,
@@ -58,7 +61,7 @@ struct Patch {
 }
 
 /// How a request ends if its rest is not carried out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum End {
     MediumError,
     NoSpace,
@@ -230,6 +233,10 @@ impl Patch {
     fn apply(self, completion: &mut Completion) {
         completion.kind = self.kind;
         completion.range = self.range;
+        if matches!(completion.status, Status::Gone(_)) {
+            completion.status = Status::all_gone(self.range);
+            return;
+        }
         let below = std::mem::replace(&mut completion.status, Status::Done);
         let mut failed: RangeSet = below.failed().iter().chain(&self.unreadable).copied().collect();
         if self.end != End::Done {
@@ -318,5 +325,108 @@ impl<D: BlockDevice> BlockDevice for Fault<D> {
         self.device.notices(out);
         out.append(&mut self.notices);
         out[first..].sort_by_key(|notice| notice.at);
+    }
+}
+
+impl<D: Living> Fault<D> {
+    /// Whether a batch passes as it is.
+    fn is_harmless(&self) -> bool {
+        self.effects.is_empty()
+            && self.effects_by_kind.is_empty()
+            && self.forever.is_empty()
+            && self.until_written.is_empty()
+    }
+
+    /// Carries out one range of a batch as far as it is to succeed.
+    fn batch_one(&mut self, at: SimTime, batch: &Batch<'_>, extent: SectorRange) -> Took {
+        let mut request = match batch.work.kind() {
+            Kind::Read => Request::read(extent),
+            Kind::Write => Request::write_without_bytes(extent),
+            Kind::Trim => Request::trim(extent),
+            _ => Request::flush(),
+        };
+        let effect = if batch.work == Work::ReadToModify { None } else { self.next_effect(request.kind) };
+        let (rest, _) = self.cut(&request, effect);
+        let mut unread = Vec::new();
+        if request.kind == Kind::Read {
+            let bad: RangeSet =
+                self.forever.within(extent).chain(self.until_written.within(extent)).chain([rest]).collect();
+            unread.extend(bad.within(extent));
+        } else {
+            Self::shorten(&mut request, rest);
+        }
+        self.heal(&request);
+        let mut took = self.device.batch(at, &Batch { extents: &[request.range], ..*batch });
+        took.unread = unread;
+        if took.stop == Stop::Done {
+            // What was not carried out has failed, and is over.
+            took.done = extent.count;
+        }
+        took
+    }
+}
+
+/// Sectors of a batch that fail are left out, as of requests. A batch of reads names them; nothing else of a batch has a status.
+impl<D: Living> Living for Fault<D> {
+    live_on!(device: now go_on work pass prefetch counters members power_off power_on);
+
+    fn batch(&mut self, at: SimTime, batch: &Batch<'_>) -> Took {
+        let fits = batch.extents.iter().all(|extent| extent.lies_within(self.device.capacity()));
+        if self.is_harmless() || !fits {
+            let took = self.device.batch(at, batch);
+            if batch.work != Work::ReadToModify {
+                let requests = if batch.work == Work::Flush { 1 } else { batch.extents.len() as u64 };
+                self.submitted += requests;
+                self.submitted_by_kind[batch.work.kind() as usize] += requests;
+            }
+            return took;
+        }
+        if batch.work == Work::Flush {
+            let effect = self.next_effect(Kind::Flush);
+            if matches!(effect, Some(Effect::MediumError { .. } | Effect::Torn { .. })) {
+                // An empty read instead takes the number of a request, as in `shorten`.
+                return self.device.batch(at, &Batch { work: Work::Read, extents: &[SectorRange::EMPTY], ..*batch });
+            }
+            return self.device.batch(at, batch);
+        }
+        let mut all = Took::new(Sectors::ZERO, Stop::Done);
+        for (number, extent) in batch.extents.iter().enumerate() {
+            // What is only counted comes once.
+            let tally = if number == 0 { batch.tally } else { Tally::default() };
+            let took = self.batch_one(at, &Batch { tally, ..*batch }, *extent);
+            all.done += took.done;
+            all.unread.extend(took.unread);
+            all.stop = took.stop;
+            if took.stop != Stop::Done {
+                break;
+            }
+        }
+        all
+    }
+
+    fn another(&self) -> Box<dyn Living> {
+        Box::new(Fault {
+            device: self.device.another(),
+            forever: self.forever.clone(),
+            until_written: self.until_written.clone(),
+            effects: self.effects.clone(),
+            effects_by_kind: self.effects_by_kind.clone(),
+            submitted: self.submitted,
+            submitted_by_kind: self.submitted_by_kind,
+            patches: self.patches.clone(),
+            notices: self.notices.clone(),
+        })
+    }
+
+    fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        archive.field("fault.forever", &mut self.forever)?;
+        archive.field("fault.until-written", &mut self.until_written)?;
+        archive.field("fault.effects", &mut self.effects)?;
+        archive.field("fault.effects-by-kind", &mut self.effects_by_kind)?;
+        archive.field("fault.submitted", &mut self.submitted)?;
+        archive.fixed("fault.submitted-by-kind", &mut self.submitted_by_kind)?;
+        archive.field("fault.patches", &mut self.patches)?;
+        archive.field("fault.notices", &mut self.notices)?;
+        self.device.archive(archive)
     }
 }

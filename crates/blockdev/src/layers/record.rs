@@ -1,12 +1,17 @@
 //! A layer that records requests and their times, so that they can be replayed.
 
-use wane_units::{Bytes, Sectors, SimTime};
+use serde::{Deserialize, Serialize};
+use wane_archive::{Archive, ArchiveError};
+use wane_units::{Bytes, Fate, Sectors, SimTime};
 
 use crate::blocking::drain;
-use crate::{BlockDevice, Completion, Kind, Request, RequestId, Status, pass_on};
+use crate::{
+    Batch, BlockDevice, Completion, Kind, Living, Origin, Passing, PowerError, Recovered, Request, RequestId,
+    SectorRange, Status, Stop, Tally, Took, Work, live_on, pass_on,
+};
 
 /// A recorded call of a device.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Entry {
     /// A request.
     Submit {
@@ -22,6 +27,50 @@ pub enum Entry {
         /// The new capacity.
         capacity: Sectors,
     },
+    /// A batch.
+    Batch {
+        /// Its instant.
+        at: SimTime,
+        /// What it did.
+        work: Work,
+        /// Its sectors.
+        extents: Vec<SectorRange>,
+        /// Who asked.
+        origin: Origin,
+        /// What was only counted.
+        tally: Tally,
+    },
+    /// The host let the device go on with a batch.
+    GoOn {
+        /// Its instant.
+        at: SimTime,
+        /// What the device had stopped for.
+        after: Stop,
+    },
+    /// A step of the device's own work.
+    Work {
+        /// Its instant.
+        at: SimTime,
+    },
+    /// Time passed without requests.
+    Pass {
+        /// When it began.
+        at: SimTime,
+        /// The time.
+        time: Passing,
+    },
+    /// The power went off.
+    PowerOff {
+        /// When.
+        at: SimTime,
+        /// What became of the operations that were under way, in order.
+        fates: Vec<Fate>,
+    },
+    /// The power came back.
+    PowerOn {
+        /// When.
+        at: SimTime,
+    },
 }
 
 /// Whether the log keeps the bytes of writes.
@@ -33,7 +82,7 @@ pub enum Keep {
     Bytes,
 }
 
-/// Keeps a log of the requests that pass through it.
+/// Keeps a log of all that is asked of the device below it.
 #[derive(Clone, Debug)]
 pub struct Record<D> {
     device: D,
@@ -115,21 +164,95 @@ fn bytes_to_keep(request: &Request, keep: Keep) -> Option<Vec<u8>> {
 }
 
 /// Repeats the calls at the same times on a device that has not run beyond the first entry. Returns all completions.
-pub fn replay(entries: &[Entry], device: &mut (impl BlockDevice + ?Sized)) -> Vec<Completion> {
+pub fn replay(entries: &[Entry], device: &mut (impl Living + ?Sized)) -> Vec<Completion> {
     let mut out = Vec::new();
     let mut now = SimTime::ZERO;
     for entry in entries {
-        match entry {
+        now = match entry {
             Entry::Submit { at, request } => {
                 device.submit(*at, request.clone());
-                now = *at;
+                *at
             }
             Entry::SetCapacity { at, capacity } => {
                 device.set_capacity(*at, *capacity);
-                now = *at;
+                *at
             }
-        }
+            Entry::Batch { at, work, extents, origin, tally } => {
+                device.batch(*at, &Batch::new(*work, extents).from(*origin).with(*tally));
+                *at
+            }
+            Entry::GoOn { at, after } => {
+                device.go_on(*at, *after);
+                *at
+            }
+            Entry::Work { at } => {
+                device.work(*at);
+                *at
+            }
+            Entry::Pass { at, time } => device.pass(*at, *time),
+            Entry::PowerOff { at, fates } => {
+                let mut fates = fates.iter().copied();
+                device.power_off(*at, &mut || fates.next().unwrap_or(Fate::Undone));
+                *at
+            }
+            Entry::PowerOn { at } => {
+                // A device that did not come back then does not now.
+                let _ = device.power_on(*at);
+                device.now()
+            }
+        };
     }
-    drain(device, now, &mut out);
+    drain(device, now.max(device.now()), &mut out);
     out
+}
+
+impl<D: Living> Living for Record<D> {
+    live_on!(device: now prefetch counters members);
+
+    fn batch(&mut self, at: SimTime, batch: &Batch<'_>) -> Took {
+        let Batch { work, extents, origin, tally } = *batch;
+        self.note(|_| Entry::Batch { at, work, extents: extents.to_vec(), origin, tally });
+        self.device.batch(at, batch)
+    }
+
+    fn go_on(&mut self, at: SimTime, after: Stop) -> Stop {
+        self.note(|_| Entry::GoOn { at, after });
+        self.device.go_on(at, after)
+    }
+
+    fn work(&mut self, at: SimTime) -> Option<Stop> {
+        self.note(|_| Entry::Work { at });
+        self.device.work(at)
+    }
+
+    fn pass(&mut self, at: SimTime, time: Passing) -> SimTime {
+        self.note(|_| Entry::Pass { at, time });
+        self.device.pass(at, time)
+    }
+
+    fn power_off(&mut self, at: SimTime, fate: &mut dyn FnMut() -> Fate) {
+        let mut fates = Vec::new();
+        self.device.power_off(at, &mut || {
+            let drawn = fate();
+            fates.push(drawn);
+            drawn
+        });
+        self.note(|_| Entry::PowerOff { at, fates });
+    }
+
+    fn power_on(&mut self, at: SimTime) -> Result<Recovered, PowerError> {
+        self.note(|_| Entry::PowerOn { at });
+        self.device.power_on(at)
+    }
+
+    fn another(&self) -> Box<dyn Living> {
+        let (keep, entries, entries_max, missed) = (self.keep, self.entries.clone(), self.entries_max, self.missed);
+        Box::new(Record { device: self.device.another(), keep, entries, entries_max, missed })
+    }
+
+    fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        archive.field("record.entries", &mut self.entries)?;
+        archive.field("record.missed", &mut self.missed)?;
+        self.device.archive(archive)
+    }
 }

@@ -1,8 +1,12 @@
 //! A layer that counts: requests, sectors and latencies by kind, and read-modify-writes.
 
+use wane_archive::{Archive, ArchiveError};
 use wane_units::{Nanos, Sectors, SimTime};
 
-use crate::{BlockDevice, Completion, Kind, Request, RequestId, Status, UnitSplit, pass_on};
+use crate::{
+    Batch, BlockDevice, Completion, Kind, Living, Request, RequestId, Status, Stop, Took, UnitSplit, Work, live_on,
+    pass_on,
+};
 
 /// Counts of one kind of request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +19,8 @@ pub struct KindStats {
     pub failed: u64,
     /// Requests that completed as out of range or unsupported.
     pub refused: u64,
+    /// Of those that are done, requests of batches, which took no time.
+    pub batched: u64,
     /// Sectors of requests that were not refused, without those that failed.
     pub served: Sectors,
     /// Sum of the latencies of all completed requests, ns.
@@ -33,6 +39,7 @@ impl Default for KindStats {
             done: 0,
             failed: 0,
             refused: 0,
+            batched: 0,
             served: Sectors::ZERO,
             latency_sum_ns: 0,
             latency_max: Nanos::ZERO,
@@ -47,15 +54,33 @@ impl KindStats {
         self.done + self.failed + self.refused
     }
 
-    /// Mean latency of the completed requests in nanoseconds, none if there are none.
+    /// Mean latency of the completed requests in nanoseconds, without those of batches; none if there are none.
     pub fn latency_mean_ns(&self) -> Option<f64> {
-        (self.completed() > 0).then(|| self.latency_sum_ns as f64 / self.completed() as f64)
+        let timed = self.completed() - self.batched;
+        (timed > 0).then(|| self.latency_sum_ns as f64 / timed as f64)
+    }
+
+    /// Counts requests of a batch that are done.
+    fn count_batched(&mut self, requests: u64, served: Sectors) {
+        self.submitted += requests;
+        self.done += requests;
+        self.batched += requests;
+        self.served.0 = self.served.0.saturating_add(served.0);
+    }
+
+    fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        let mut counts = [self.submitted, self.done, self.failed, self.refused, self.batched, self.served.0];
+        archive.fixed("stats.counts", &mut counts)?;
+        [self.submitted, self.done, self.failed, self.refused, self.batched, self.served.0] = counts;
+        archive.field("stats.latency-sum", &mut self.latency_sum_ns)?;
+        archive.field("stats.latency-max", &mut self.latency_max.0)?;
+        archive.fixed("stats.latency-counts", &mut self.latency_counts)
     }
 
     fn count(&mut self, completion: &Completion) {
         match &completion.status {
             Status::Done => self.done += 1,
-            Status::MediumError(_) | Status::NoSpace(_) => self.failed += 1,
+            Status::MediumError(_) | Status::NoSpace(_) | Status::ReadOnly(_) | Status::Gone(_) => self.failed += 1,
             Status::OutOfRange | Status::Unsupported(_) => self.refused += 1,
         }
         if !completion.status.is_refusal() {
@@ -130,5 +155,47 @@ impl<D: BlockDevice> BlockDevice for Stats<D> {
         for completion in &out[first..] {
             self.by_kind[completion.kind as usize].count(completion);
         }
+    }
+}
+
+impl<D: Living> Living for Stats<D> {
+    live_on!(device: now go_on work pass prefetch counters members timed power_off power_on);
+
+    fn batch(&mut self, at: SimTime, batch: &Batch<'_>) -> Took {
+        let took = self.device.batch(at, batch);
+        let kind = batch.work.kind();
+        if batch.work == Work::ReadToModify {
+            return took;
+        }
+        if kind == Kind::Flush && took.stop == Stop::Done {
+            self.by_kind[kind as usize].count_batched(1, Sectors::ZERO);
+        }
+        let unit = self.device.features().atomic_unit;
+        let (mut reached, mut requests) = (Sectors::ZERO, 0);
+        for extent in batch.extents {
+            reached += extent.count;
+            if reached > took.done {
+                break;
+            }
+            requests += 1;
+            if kind.changes_contents() {
+                self.read_modify_writes += UnitSplit::new(*extent, unit).ragged();
+            }
+        }
+        self.by_kind[kind as usize].count_batched(requests, took.done);
+        took
+    }
+
+    fn another(&self) -> Box<dyn Living> {
+        let (by_kind, read_modify_writes) = (self.by_kind.clone(), self.read_modify_writes);
+        Box::new(Stats { device: self.device.another(), by_kind, read_modify_writes })
+    }
+
+    fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        for kind in self.by_kind.iter_mut() {
+            kind.archive(archive)?;
+        }
+        archive.field("stats.read-modify-writes", &mut self.read_modify_writes)?;
+        self.device.archive(archive)
     }
 }

@@ -14,6 +14,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use wane_nand::{Barrier, Media};
+pub use wane_units::Fate;
 use wane_units::{SuperblockId, UnitId};
 
 use super::Pending;
@@ -24,17 +25,6 @@ use super::write::JOURNAL_AHEAD;
 use crate::config::PageId;
 use crate::engine::Ftl;
 use crate::policies::EraseCause;
-
-/// What happened to a program or an erase at a power cut.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
-    /// It had ended.
-    Done,
-    /// It was under way. The page or block that it worked on cannot be read.
-    Torn,
-    /// It had not begun.
-    Undone,
-}
 
 /// See the module's documentation.
 #[derive(Clone, Debug)]

@@ -4,30 +4,30 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use wane_ftl::{ProjectionError, Worn};
-use wane_results::Counters;
 use wane_workload::SourceError;
 
-use super::{Ended, Run, Stage};
-use crate::observer::Present;
+use super::{Run, Stage};
+use crate::host::Ended;
 
 impl Run {
     /// Host units that preconditioning still has to write; 0 once counting has started.
     pub(crate) fn precondition_left(&self) -> u64 {
-        let Stage::Precondition { done } = self.stage else { return 0 };
-        let precondition = &self.precondition;
-        let sequential = u64::from(precondition.sequential_drive_writes) * u64::from(self.drive.logical_initial());
+        let Stage::Precondition { done } = self.life.stage else { return 0 };
+        let precondition = &self.life.precondition;
+        let logical = u64::from(self.host.drive().logical_initial());
+        let sequential = u64::from(precondition.sequential_drive_writes) * logical;
         u64::from(precondition.fill_units) + sequential + precondition.random_units - done
     }
 
     /// Number of the present phase, from 0; `None` before the first and after the last.
     pub(crate) fn present_phase(&self) -> Option<usize> {
-        if let Stage::Phase(number) = self.stage { Some(number) } else { None }
+        if let Stage::Phase(number) = self.life.stage { Some(number) } else { None }
     }
 
     /// Host units left of that phase; `None` if it ends only with the drive.
     pub(crate) fn units_left_of_phase(&self) -> Option<u64> {
-        let end = self.present_phase().map_or(Some(0), |number| self.phase_end(number))?;
-        Some(end.saturating_sub(self.lived()))
+        let end = self.present_phase().map_or(Some(0), |number| self.life.phase_end(number))?;
+        Some(end.saturating_sub(self.record.lived(&self.host)))
     }
 
     /// Makes the probe that is due now.
@@ -36,27 +36,20 @@ impl Run {
     /// Its trace is damaged.
     pub(crate) fn probe_if_due(&mut self, stop: &Arc<AtomicBool>) -> Result<(), SourceError> {
         let Some(number) = self.present_phase() else { return Ok(()) };
-        let Some(mut observer) = self.observer.take() else { return Ok(()) };
-        let present = Present::of(number, &self.phases, &self.in_phase.ahead);
-        let probed = observer.probe_if_due(&self.drive, Some(&present), self.written(), stop);
-        self.observer = Some(observer);
-        probed
+        let written = self.written();
+        let Some(observer) = &mut self.record.observer else { return Ok(()) };
+        observer.probe_if_due(self.host.drive(), Some(&self.life.present(number)), written, stop)
     }
 
     /// Host units until the next probe; `None` without one.
     pub(crate) fn units_left_to_probe(&self) -> Option<u64> {
-        let lived = self.lived();
-        Some(self.observer.as_ref()?.probe_due(&self.drive, lived)?.saturating_sub(lived))
+        let lived = self.record.lived(&self.host);
+        Some(self.record.observer.as_ref()?.probe_due(self.host.drive(), lived)?.saturating_sub(lived))
     }
 
     /// Host units of the life that were predicted instead of simulated.
     pub(crate) fn predicted(&self) -> u64 {
-        self.predicted
-    }
-
-    /// The counters since counting started.
-    pub(crate) fn counted(&self) -> Counters {
-        self.counters()
+        self.record.predicted()
     }
 
     /// Applies the predicted wear of `units` host units: `erase_counts` of the firmware blocks, with wear leveling's share `by_wear_leveling`.
@@ -72,33 +65,27 @@ impl Run {
         worn: Worn,
         stop: &AtomicBool,
     ) -> Result<(), ProjectionError> {
-        let outcome = self.drive.project_wear(erase_counts, by_wear_leveling, worn)?;
-        self.predicted += units;
-        if let Some(observer) = &mut self.observer {
-            observer.predict(units);
+        let drive = self.host.drive_mut();
+        let outcome = drive.project_wear(erase_counts, by_wear_leveling, worn)?;
+        let stopped = drive.stop_of(outcome);
+        self.record.predict(units);
+        if let Err(ended) = self.host.settle(stopped, stop) {
+            if let Some(number) = self.present_phase() {
+                self.life.note(number, &self.record);
+            }
+            self.life.over(ended);
         }
-        if let Err(ended) = self.settle(outcome, stop) {
-            self.over(ended);
-        }
-        self.sample();
+        self.record.sample(&self.host, self.life.phase());
         Ok(())
     }
 
     /// Whether the run has ended.
     pub(crate) fn is_over(&self) -> bool {
-        matches!(self.stage, Stage::Over)
+        matches!(self.life.stage, Stage::Over)
     }
 
     /// Whether the run has ended by the drive's death.
     pub(crate) fn has_died(&self) -> bool {
-        matches!(self.end, Some(Ended::Died(_)))
-    }
-
-    /// Ends the run.
-    fn over(&mut self, ended: Ended) {
-        if let Stage::Phase(number) = self.stage {
-            self.note(number);
-        }
-        (self.end, self.stage) = (Some(ended), Stage::Over);
+        matches!(self.life.end, Some(Ended::Died(_)))
     }
 }

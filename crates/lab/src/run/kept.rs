@@ -4,15 +4,16 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use wane_archive::{Archive, ArchiveError};
-use wane_ftl::UnretiredError;
-use wane_results::{Counters, EndCause};
+use wane_ftl::{Outcome, UnretiredError};
+use wane_results::{Counters, EndCause, WearSnapshot};
 use wane_ssd::Drive;
 use wane_units::SuperblockId;
 use wane_workload::{Batch, Op, Source, SourceError};
 
-use crate::host::Host;
-
-use super::{Budget, Ended, Phase, Plan, Precondition, Progress, Run, Stage, Stop, Watch};
+use super::life::{InPhase, Life, Stage};
+use super::{Budget, Phase, Plan, Precondition, Progress, Run, Watch};
+use crate::host::{Addresses, Ended, Halt, Host};
+use crate::record::{Record, wear};
 
 /// The fate of bytes that were written to a drive ([`Drive::write_bytes`]) when the workload that ages it trims them. Its writes never
 /// change them: they write the same bytes again.
@@ -27,54 +28,45 @@ pub enum WrittenBytes {
 
 impl Run {
     /// Makes the run of a kept drive, without a workload so far.
-    pub(crate) fn of_kept(drive: Drive, unit_bytes: u64) -> Self {
-        let precondition = Precondition::none();
-        let (observer, calendar, young_below) = (None, None, None);
-        let plan = Plan { drive, observer, unit_bytes, calendar, young_below, precondition, phases: Vec::new() };
-        let mut run = Self::new(plan);
-        run.drive.set_leveling(true);
-        // No timeline, no window of the last drive write.
-        (run.stage, run.row_due, run.window_due) = (Stage::Phase(0), u64::MAX, u64::MAX);
-        run
+    pub(crate) fn of_kept(drive: Drive) -> Self {
+        let addresses = Addresses::of(&drive);
+        let mut host = Host::new(drive, addresses);
+        host.drive_mut().set_leveling(true);
+        let mut life = Life::new(None, Precondition::none(), Vec::new());
+        life.stage = Stage::Phase(0);
+        // Its life is not told.
+        Self { host, record: Record::new(None, None), life }
     }
 
     /// From now on the workload ages the drive, and written bytes that it trims have this fate.
     pub(crate) fn begin_aging(&mut self, written: WrittenBytes) {
-        self.written_bytes = Some((written, 0));
+        self.life.written_bytes = Some((written, 0));
     }
 
     /// From now on requests are those of the drive's user, which trim what they name. Returns the number of units with written
     /// bytes that the workload trimmed.
     pub(crate) fn end_aging(&mut self) -> u64 {
-        self.written_bytes.take().map_or(0, |(_, units)| units)
+        self.life.written_bytes.take().map_or(0, |(_, units)| units)
     }
 
     /// Makes a run of this plan to look at a drive that is not kept afterwards. Its host gives nothing back.
     pub(crate) fn of_look(plan: Plan) -> Self {
-        Self { host: Host::Wrapping, ..Self::new(plan) }
+        Self::with(plan, Addresses::Wrapping)
     }
 
     /// The counters at which counting started.
     pub(crate) fn counted_from(&self) -> Counters {
-        self.zero
+        self.record.counted_from()
     }
 
     /// Counts from these counters on.
     pub(crate) fn count_from(&mut self, zero: Counters) {
-        self.zero = zero;
+        self.record.count_from(zero);
     }
 
     /// Notes on the requests of its workload so far.
     pub(crate) fn workload_notes(&self) -> Vec<String> {
-        self.phases.iter().flat_map(|phase| phase.source.notes()).collect()
-    }
-
-    /// Replaces the drive by what `change` makes of it.
-    ///
-    /// # Errors
-    /// `change` fails; drive and run are dropped.
-    pub(crate) fn change_drive<E>(self, change: impl FnOnce(Drive) -> Result<Drive, E>) -> Result<Self, E> {
-        Ok(Self { drive: change(self.drive)?, ..self })
+        self.life.phases.iter().flat_map(|phase| phase.source.notes()).collect()
     }
 
     /// Takes a block out of service, and answers the drive's demands. The run may be over then.
@@ -82,21 +74,24 @@ impl Run {
     /// # Errors
     /// The block cannot be taken out.
     pub(crate) fn retire_block(&mut self, block: SuperblockId) -> Result<(), UnretiredError> {
-        let outcome = self.drive.retire_block(block)?;
-        if let Err(ended) = self.settle(outcome, &AtomicBool::new(false)) {
-            (self.end, self.stage) = (Some(ended), Stage::Over);
-        }
-        self.drive.commit_background();
+        let outcome = self.host.drive_mut().retire_block(block)?;
+        self.settle(outcome);
         Ok(())
     }
 
     /// Limits the re-reads of host reads, and answers the drive's demands, as of blocks that retire for it. The run may be over then.
     pub(crate) fn set_read_recovery(&mut self, rereads_max: Option<u32>) {
-        let outcome = self.drive.set_read_recovery(rereads_max);
-        if let Err(ended) = self.settle(outcome, &AtomicBool::new(false)) {
-            (self.end, self.stage) = (Some(ended), Stage::Over);
+        let outcome = self.host.drive_mut().set_read_recovery(rereads_max);
+        self.settle(outcome);
+    }
+
+    /// Answers what a setting made the drive ask.
+    fn settle(&mut self, outcome: Outcome) {
+        let stopped = self.host.drive().stop_of(outcome);
+        if let Err(ended) = self.host.settle(stopped, &AtomicBool::new(false)) {
+            self.life.over(ended);
         }
-        self.drive.commit_background();
+        self.host.close_own();
     }
 
     /// Preconditions the drive; counting starts afterwards. It ends early if it is stopped or the drive dies.
@@ -110,21 +105,21 @@ impl Run {
         look_units: u64,
         watch: &mut Watch<'_>,
     ) -> Result<(), SourceError> {
-        let workload = std::mem::take(&mut self.phases);
-        self.drive.set_leveling(false);
-        (self.precondition, self.stage) = (precondition, Stage::Precondition { done: 0 });
+        let workload = std::mem::take(&mut self.life.phases);
+        self.host.drive_mut().set_leveling(false);
+        (self.life.precondition, self.life.stage) = (precondition, Stage::Precondition { done: 0 });
         let ended = loop {
             match self.advance(Budget::units(look_units), watch) {
                 Ok(Progress::Paused) => {}
                 ended => break ended,
             }
         };
-        (self.row_due, self.window_due, self.phases) = (u64::MAX, u64::MAX, workload);
-        self.stage = Stage::Phase(0);
-        self.in_phase = super::InPhase::default();
-        match self.end {
-            Some(Ended::Died(_)) => self.stage = Stage::Over,
-            _ => self.end = None,
+        self.life.phases = workload;
+        self.life.stage = Stage::Phase(0);
+        self.life.in_phase = InPhase::default();
+        match self.life.end {
+            Some(Ended::Died(_)) => self.life.stage = Stage::Over,
+            _ => self.life.end = None,
         }
         ended.map(drop)
     }
@@ -137,54 +132,57 @@ impl Run {
         let mut served = Ok(());
         for part in pages.chunks(look_pages) {
             let mut batch = Batch { op, pages: part.to_vec(), requests: 1, ..Batch::default() };
-            served = self.serve(&mut batch, &mut 0, &mut { Budget::WHOLE }, &go);
+            served = self.host.serve(&mut batch, &mut 0, &mut { u64::MAX }, &go);
             if served.is_err() || stop.load(Ordering::Relaxed) {
                 break;
             }
         }
-        if served.is_ok() && self.drive.scrubs() {
-            served = self.scrub(&go).map_err(Stop::from);
+        if served.is_ok() {
+            served = self.host.work(&go).map_err(Halt::from);
         }
-        if let Err(Stop::Ended(ended)) = served {
-            (self.end, self.stage) = (Some(ended), Stage::Over);
+        if let Err(Halt::Ended(ended)) = served {
+            self.life.over(ended);
         }
     }
 
     /// The drive's unit of a page of the host; `None` if its space was given up.
     pub(crate) fn unit_of(&self, page: u32) -> Option<u32> {
-        let mut unit = vec![page];
-        self.host.find(&mut unit);
-        unit.first().copied()
+        self.host.unit_of(page)
     }
 
     /// Returns the drive and drops the rest.
     pub(crate) fn into_drive(self) -> Drive {
-        self.drive
+        self.host.into_drive()
+    }
+
+    /// The present wear of the blocks.
+    pub(crate) fn wear(&self) -> WearSnapshot {
+        wear(self.host.drive())
     }
 
     /// Sets or removes the workload. A run that was over because of its workload can continue.
     pub(crate) fn take_workload(&mut self, phase: Option<Phase>) {
-        self.phases = phase.into_iter().collect();
-        (self.stage, self.end) = (Stage::Phase(0), None);
-        self.in_phase = super::InPhase::default();
+        self.life.phases = phase.into_iter().collect();
+        (self.life.stage, self.life.end) = (Stage::Phase(0), None);
+        self.life.in_phase = InPhase::default();
     }
 
     /// Whether its workload is known to continue for ever without a write.
     pub(crate) fn never_writes(&self) -> bool {
-        self.phases.iter().all(|phase| phase.source.never_writes())
+        self.life.phases.iter().all(|phase| phase.source.never_writes())
     }
 
     /// Why the run's drive died. For a drive that is still alive, the cause is that its data no longer fit.
     pub(crate) fn died_of(&self) -> Option<EndCause> {
-        match self.end {
+        match self.life.end {
             Some(Ended::Died(cause)) => Some(cause),
-            _ => self.drive.end_of_life().map(|cause| self.host.cause(cause)),
+            _ => self.host.drive().end_of_life().map(|cause| self.host.cause(cause)),
         }
     }
 
     /// Its workload.
     pub(crate) fn workload(&mut self) -> Option<&mut dyn Source> {
-        self.phases.first_mut().map(|phase| phase.source.as_mut() as &mut dyn Source)
+        self.life.phases.first_mut().map(|phase| phase.source.as_mut() as &mut dyn Source)
     }
 
     /// Archives the drive and its host: writes them to a file, or reads them back into a new run of the same kind.
@@ -192,7 +190,6 @@ impl Run {
     /// # Errors
     /// As of [`Archive`]; the drive cannot be saved.
     pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
-        self.drive.archive(archive)?;
         self.host.archive(archive)
     }
 }

@@ -13,8 +13,6 @@ pub struct Plan {
     pub drive: Drive,
     /// What is observed besides its aging; `None` for a drive that only ages.
     pub observer: Option<Box<ObserverSpec>>,
-    /// Bytes of a mapping unit.
-    pub unit_bytes: u64,
     /// The pace at which the drive is written, if the scenario has one.
     pub calendar: Option<Calendar>,
     /// Erases at which a block is no longer young, if known.

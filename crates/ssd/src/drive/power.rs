@@ -1,5 +1,6 @@
 //! Power cuts of a drive, and its recovery.
 
+use wane_blockdev::{Completion as Answer, Status};
 use wane_ftl::{BuildError, Fate, Ftl, FtlConfig, PowerCut, Recovery};
 use wane_nand::{Array, Flash};
 use wane_units::{Nanos, Sectors, SimTime};
@@ -7,13 +8,15 @@ use wane_units::{Nanos, Sectors, SimTime};
 use super::{Drive, DriveError, Firmware, MOVING};
 use crate::{ClockSpec, Command, CommandKind, Progress};
 
-/// A drive without power. [`Drive::recover`] brings it back.
+/// What a drive without power is.
 #[derive(Clone)]
-pub struct PoweredOff {
-    /// The parts that survive without power, with no firmware in them.
-    drive: Drive,
+pub(crate) struct Off {
     left: Left,
     levels: bool,
+    /// Days that have passed since.
+    days: f64,
+    /// Days by which its data aged more than that.
+    aged: f64,
 }
 
 /// What is left of the firmware.
@@ -21,18 +24,21 @@ pub struct PoweredOff {
 enum Left {
     OverCounting(Box<PowerCut<Array>>),
     OverDetailed(Box<PowerCut<Flash>>),
+    /// The drive keeps no out-of-band data.
+    Nothing,
 }
 
 impl Drive {
     /// Cuts the power now. `fate` decides what became of each program and erase that the flash is at work on, in the order in
     /// which they came; those that have not begun never happened. A drive without a clock has nothing in flight. Requests that
-    /// have not completed never complete.
+    /// have not completed end now, as [`Status::Gone`]. Until [`Drive::power_on`], only the calls of the device's traits may be
+    /// made. Does nothing if the power is off.
     ///
     /// Operations that were done but not committed have not begun. Operations that were done without time are done.
-    ///
-    /// # Errors
-    /// The drive keeps no out-of-band data ([`BuildError::NothingKept`]); it is lost even so.
-    pub fn power_cut(mut self, mut fate: impl FnMut() -> Fate) -> Result<PoweredOff, DriveError> {
+    pub fn power_cut(&mut self, mut fate: impl FnMut() -> Fate) {
+        if self.off.is_some() {
+            return;
+        }
         if self.clock_spec.is_some() {
             // The time of the recovery is wanted.
             self.wake();
@@ -51,48 +57,90 @@ impl Drive {
             Some(place) => fates.get(place as usize).copied().unwrap_or(Fate::Undone),
             None => Fate::Done,
         };
-        self.front.pending.clear();
+        self.end_pending();
+        self.day = self.day();
         let levels = over_either!(&self.firmware, ftl => ftl.is_leveling());
         let left = match std::mem::replace(&mut self.firmware, Firmware::Moving) {
             Firmware::Counting(ftl) => ftl.power_cut().map(|cut| Left::OverCounting(Box::new(cut))),
             Firmware::Detailed(ftl) => ftl.power_cut_in_flight(fate_of).map(|cut| Left::OverDetailed(Box::new(cut))),
             Firmware::Moving => unreachable!("{MOVING}"),
         };
-        let left = left.ok_or(BuildError::NothingKept)?;
-        Ok(PoweredOff { drive: self, left, levels })
+        let left = left.unwrap_or(Left::Nothing);
+        self.off = Some(Box::new(Off { left, levels, days: 0.0, aged: 0.0 }));
     }
 
-    /// Brings power back at once: the drive finds what is left, and takes requests again. `ftl` is the configuration of its
-    /// firmware. Returns what the recovery did and, on a drive with a clock, how long it took: its reads as fast as dies and
-    /// channels allow, and its programs and erases. Requests come no earlier than that.
+    /// Ends the requests that have not completed.
+    fn end_pending(&mut self) {
+        let at = self.front.now;
+        let lost = |answer: Answer| Answer { at, status: Status::all_gone(answer.range), bytes: None, ..answer };
+        let pending = std::mem::take(&mut self.front.pending);
+        self.front.done.extend(pending.into_values().map(lost));
+        for late in self.front.done.iter_mut().filter(|answer| answer.at > at) {
+            (late.at, late.status, late.bytes) = (at, Status::all_gone(late.range), None);
+        }
+    }
+
+    /// Whether the power is off.
+    pub fn is_off(&self) -> bool {
+        self.off.is_some()
+    }
+
+    /// Lets days pass while the power is off, in which data age `rate` times as fast as usual.
+    pub(crate) fn pass_off(&mut self, days: f64, rate: f64) {
+        let Some(off) = &mut self.off else { return };
+        (off.days, off.aged) = (off.days + days, off.aged + days * (rate - 1.0));
+        self.unpowered = (self.unpowered.0 + days, self.unpowered.1 + 1);
+    }
+
+    /// Brings power back at once: the drive finds what is left, and takes requests again. Returns what the recovery did and, on
+    /// a drive with a clock, how long it took: its reads as fast as dies and channels allow, and its programs and erases.
+    /// Requests come no earlier than that.
     ///
     /// The limit of re-reads, a retirement threshold that the host set, and what policies remembered are lost.
     ///
     /// # Errors
-    /// The configuration is that of another drive, or memory is short.
-    pub fn recover(off: PoweredOff, ftl: FtlConfig) -> Result<(Self, Recovery, Option<Nanos>), DriveError> {
-        let PoweredOff { mut drive, left, levels } = off;
-        drive.power_cuts += 1;
-        let report = match left {
+    /// The power is on ([`DriveError::PowerIsOn`]). The drive keeps no out-of-band data ([`BuildError::NothingKept`]), or memory
+    /// is short: then it stays without power for ever.
+    pub fn power_on(&mut self) -> Result<(Recovery, Option<Nanos>), DriveError> {
+        let Some(off) = &mut self.off else { return Err(DriveError::PowerIsOn) };
+        let left = std::mem::replace(&mut off.left, Left::Nothing);
+        let Off { levels, days, aged, .. } = **off;
+        let Some(config) = &self.recovers_with else { return Err(BuildError::NothingKept.into()) };
+        let config = FtlConfig::clone(config);
+        let today = self.day + days;
+        let (report, is_older) = match left {
             Left::OverCounting(cut) => {
-                let (found, report) = Ftl::recover(*cut, ftl)?;
-                drive.firmware = Firmware::Counting(Box::new(found));
-                report
+                let (found, report) = Ftl::recover(*cut, config)?;
+                self.firmware = Firmware::Counting(Box::new(found));
+                (report, days > 0.0)
             }
             Left::OverDetailed(mut cut) => {
-                let is_timed = drive.clock_spec.is_some();
+                let is_timed = self.clock_spec.is_some();
                 cut.media_mut().record(is_timed);
-                let (found, report) = Ftl::recover(*cut, ftl)?;
-                drive.firmware = Firmware::Detailed(Box::new(found));
-                report
+                cut.media_mut().set_now_days(today);
+                cut.media_mut().age_data(aged);
+                let (found, report) = Ftl::recover(*cut, config)?;
+                self.firmware = Firmware::Detailed(Box::new(found));
+                (report, false)
             }
+            Left::Nothing => return Err(BuildError::NothingKept.into()),
         };
-        drive.set_leveling(levels);
-        let took = drive.clock_spec.clone().and_then(|spec| drive.time_recovery(&spec));
-        let exported = Sectors(drive.front.unit.0 * u64::from(drive.exported()));
-        drive.front.capacity = drive.front.capacity.min(exported);
-        drive.front.wanted = None;
-        Ok((drive, report, took))
+        self.off = None;
+        self.power_cuts += 1;
+        self.set_leveling(levels);
+        if is_older {
+            self.set_day(today);
+            if let Some(flash) = self.flash_mut() {
+                flash.age_data(aged);
+            }
+        } else if self.clock.is_some() {
+            self.first_day += days;
+        }
+        let took = self.clock_spec.clone().and_then(|spec| self.time_recovery(&spec));
+        let exported = Sectors(self.front.unit.0 * u64::from(self.exported()));
+        self.front.capacity = self.front.capacity.min(exported);
+        self.front.wanted = None;
+        Ok((report, took))
     }
 
     /// Time that the flash needs for the operations of a recovery. The clock continues after it.

@@ -5,22 +5,23 @@
 //! slots (dissertation 000 §4.5.3), and from then on every address is looked up.
 
 use wane_archive::{Archive, ArchiveError};
+use wane_blockdev::{Stop, Wanted};
 use wane_ftl::policies::Mode;
-use wane_ftl::policies::capacity::{Demand, ShrinkMethod};
+use wane_ftl::policies::capacity::ShrinkMethod;
 use wane_ftl::{EndOfLife, Outcome};
+use wane_results::EndCause;
 use wane_ssd::Drive;
 use wane_units::Lpn;
 
-use crate::run::{Ended, end_cause};
-use wane_results::EndCause;
+use crate::host::{Ended, end_cause};
 
 const NOWHERE: u32 = u32::MAX;
 
 /// Number of trims that are given to the drive at once.
 const TRIM_BATCH: usize = 4096;
 
-/// Number of pages that the file system relocates between two calls of `pause`.
-const RELOCATIONS_PER_PAUSE: u32 = 1 << 16;
+/// Number of pages that the file system relocates between two checks of the stop flag.
+pub(crate) const RELOCATIONS_PER_PAUSE: u32 = 1 << 16;
 
 /// See the head of this file.
 #[derive(Clone)]
@@ -217,44 +218,11 @@ impl HostSpace {
         });
     }
 
-    /// Answers the drive's demands, with the relocations that they need, until it has none or is dead. Whenever the drive pauses,
-    /// and between many relocations, `pause` is called and may stop it.
-    pub(crate) fn answer(
-        &mut self,
-        drive: &mut Drive,
-        demand: Demand,
-        pause: &mut dyn FnMut(&mut Drive) -> Result<(), Ended>,
-    ) -> Result<(), Ended> {
-        let mut outcome = Outcome::Demand(demand);
-        let mut relocated = 0u32;
-        loop {
-            outcome = match outcome {
-                Outcome::Dead(cause) => return Err(Ended::Died(self.cause(cause))),
-                Outcome::Demand(demand) => {
-                    self.give_up(drive, demand)?;
-                    drive.reclaim()
-                }
-                Outcome::Paused => {
-                    pause(drive)?;
-                    drive.resume()
-                }
-                Outcome::Done => {
-                    relocated += 1;
-                    if relocated.is_multiple_of(RELOCATIONS_PER_PAUSE) {
-                        pause(drive)?;
-                    }
-                    match self.relocate_one(drive)? {
-                        Some(outcome) => outcome,
-                        None => break,
-                    }
-                }
-                Outcome::OutOfRange(refused) => unreachable!("the host moves data into what it still has: {refused}"),
-            };
-        }
+    /// Tells the drive which capacity is left, once nothing lies above it.
+    pub(crate) fn shrink(&self, drive: &mut Drive) {
         if self.exported < drive.exported() {
             drive.shrink_to(self.exported);
         }
-        Ok(())
     }
 
     /// Why a drive that stopped died, as results name it.
@@ -265,19 +233,19 @@ impl HostSpace {
         }
     }
 
-    fn give_up(&mut self, drive: &mut Drive, demand: Demand) -> Result<(), Ended> {
-        match demand {
-            Demand::Keep | Demand::EndOfLife => {}
-            Demand::DropUnused => {
+    /// Gives up the space that the drive wants, as far as the data allow.
+    pub(crate) fn give_up(&mut self, drive: &mut Drive, wanted: Wanted) -> Result<(), Ended> {
+        match wanted {
+            Wanted::Unused => {
                 self.used_max = Some(self.footprint.min(self.exported()));
                 self.trim_unused(drive, 0);
             }
-            Demand::ExportAtMost(units) => {
+            Wanted::AtMost(sectors) => {
                 let least = self.least_capacity(drive.exported());
                 if least > self.footprint && drive.service_units() <= u64::from(least) {
                     return Err(Ended::Died(EndCause::RelocationBound));
                 }
-                let asked = u32::try_from(units).unwrap_or(u32::MAX);
+                let asked = u32::try_from(drive.units_in(sectors)).unwrap_or(u32::MAX);
                 let wanted = asked.max(least);
                 if wanted > asked && drive.judges_mode() {
                     // The file system cannot shrink that far, and tells the drive.
@@ -333,7 +301,7 @@ impl HostSpace {
     }
 
     /// Moves the highest page that lies in given-up space. `None` when there is none.
-    fn relocate_one(&mut self, drive: &mut Drive) -> Result<Option<Outcome>, Ended> {
+    pub(crate) fn relocate_one(&mut self, drive: &mut Drive) -> Result<Option<Stop>, Ended> {
         let top = drive.exported();
         let Some(from) = (self.exported..top).rev().find(|slot| self.owner(*slot).is_some()) else { return Ok(None) };
         // Slots above stay empty, so the search never covers them again.
@@ -360,7 +328,7 @@ impl HostSpace {
             self.relocations_left =
                 self.relocations_left.map(|left| left.checked_sub(1).expect("checked when the space was given up"));
         }
-        Ok(Some(outcome))
+        Ok(Some(drive.stop_of(outcome)))
     }
 
     fn owner(&self, slot: u32) -> Option<u32> {

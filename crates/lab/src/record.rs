@@ -1,0 +1,236 @@
+//! What a run records: counts from a start, the rows of its life, its last drive write, and what an observer measures. Each is there
+//! or not.
+
+use std::collections::VecDeque;
+
+use wane_results::{BlockAges, Counters, EraseCounts, Row, Timeline, WearSnapshot};
+use wane_ssd::Drive;
+use wane_units::{BlockId, BlockState, SuperblockId};
+
+use crate::host::Host;
+use crate::observer::Observer;
+
+/// Rows of the timeline for each drive write at the start.
+const ROWS_PER_DRIVE_WRITE: u64 = 64;
+
+/// Number of steps in which the window of the last drive write is kept.
+const WINDOW_STEPS: u64 = 64;
+
+/// See the head of this file.
+pub(crate) struct Record {
+    /// Counters when counting started.
+    zero: Counters,
+    /// Host units predicted instead of simulated.
+    predicted: u64,
+    mean_at_start: f64,
+    young_below: Option<u32>,
+    /// `None` for a run whose life is not told.
+    course: Option<Course>,
+    pub(crate) observer: Option<Box<Observer>>,
+}
+
+/// The course of a life: its rows, and the steps of its last drive write.
+#[derive(Clone)]
+struct Course {
+    timeline: Timeline,
+    /// Host units written at which the next row is due.
+    row_due: u64,
+    steps: VecDeque<Counters>,
+    /// Host units of a step.
+    step: u64,
+    /// Host units written at which the next step is due.
+    step_due: u64,
+}
+
+impl Record {
+    /// Makes a record without a course.
+    pub(crate) fn new(young_below: Option<u32>, observer: Option<Box<Observer>>) -> Self {
+        Self { zero: Counters::default(), predicted: 0, mean_at_start: 0.0, young_below, course: None, observer }
+    }
+
+    /// The same with the course of the life of a drive with so many logical units.
+    pub(crate) fn with_course(self, logical_units: u32) -> Self {
+        let logical = u64::from(logical_units);
+        let course = Course {
+            timeline: Timeline::new((logical / ROWS_PER_DRIVE_WRITE).max(1)),
+            row_due: 0,
+            steps: VecDeque::new(),
+            step: logical.div_ceil(WINDOW_STEPS),
+            step_due: 0,
+        };
+        Self { course: Some(course), ..self }
+    }
+
+    /// Makes an independent copy.
+    pub(crate) fn another(&self) -> Self {
+        Self {
+            zero: self.zero,
+            predicted: self.predicted,
+            mean_at_start: self.mean_at_start,
+            young_below: self.young_below,
+            course: self.course.clone(),
+            observer: self.observer.as_ref().map(|observer| Box::new(observer.another())),
+        }
+    }
+
+    /// Counts from these counters on.
+    pub(crate) fn count_from(&mut self, zero: Counters) {
+        self.zero = zero;
+    }
+
+    /// The counters at which counting started.
+    pub(crate) fn counted_from(&self) -> Counters {
+        self.zero
+    }
+
+    /// Starts counting.
+    pub(crate) fn start(&mut self, host: &mut Host) {
+        self.zero = *host.counters();
+        let counts = host.drive().superblock_erase_counts();
+        self.mean_at_start = counts.iter().map(|count| f64::from(*count)).sum::<f64>() / counts.len() as f64;
+        host.drive_mut().set_leveling(true);
+        if let Some(observer) = &mut self.observer {
+            observer.start(host.drive_mut());
+        }
+        self.begin_step(host);
+        self.sample(host, 0);
+    }
+
+    /// Mean erase count when counting started.
+    pub(crate) fn mean_at_start(&self) -> f64 {
+        self.mean_at_start
+    }
+
+    /// The counters since counting started, without what the host gave up.
+    pub(crate) fn counters(&self, host: &Host) -> Counters {
+        let mut counters = *host.counters() - self.zero;
+        assert!(host.trimmed() <= counters.host_units_trimmed, "the host gave up no more than the drive trimmed");
+        counters.host_units_trimmed -= host.trimmed();
+        counters
+    }
+
+    /// Whole units that the bytes written by the host since counting started would fill.
+    #[inline(always)]
+    pub(crate) fn written(&self, host: &Host) -> u64 {
+        let unit_bytes = host.unit_bytes();
+        host.counters().host_units_filled(unit_bytes) - self.zero.host_units_filled(unit_bytes)
+    }
+
+    /// Host units of the life that were predicted instead of simulated.
+    pub(crate) fn predicted(&self) -> u64 {
+        self.predicted
+    }
+
+    /// Host units of the life since counting started, including predicted ones.
+    pub(crate) fn lived(&self, host: &Host) -> u64 {
+        self.written(host) + self.predicted
+    }
+
+    /// Notes that `units` host units were predicted.
+    pub(crate) fn predict(&mut self, units: u64) {
+        self.predicted += units;
+        if let Some(observer) = &mut self.observer {
+            observer.predict(units);
+        }
+    }
+
+    /// Host units written at which something is due, if anything is.
+    #[inline]
+    pub(crate) fn due(&self) -> Option<u64> {
+        self.course.as_ref().map(|course| course.row_due.min(course.step_due))
+    }
+
+    /// Takes the row or the step that is due at `written` host units, in phase `phase`.
+    #[inline]
+    pub(crate) fn sample_if_due(&mut self, host: &Host, written: u64, phase: u32) {
+        let Some(course) = &self.course else { return };
+        let (row_is_due, step_is_due) = (written >= course.row_due, written >= course.step_due);
+        if row_is_due {
+            self.sample(host, phase);
+        }
+        if step_is_due {
+            self.begin_step(host);
+        }
+    }
+
+    fn begin_step(&mut self, host: &Host) {
+        let counters = self.counters(host);
+        let Some(course) = &mut self.course else { return };
+        let last = course.steps.back().map_or(0, |last| last.host_units_written);
+        debug_assert!(last <= counters.host_units_written, "steps of the window come in order");
+        course.steps.push_back(counters);
+        course.step_due = counters.host_units_written + course.step;
+        if course.steps.len() as u64 > WINDOW_STEPS + 2 {
+            course.steps.pop_front();
+        }
+    }
+
+    /// Takes a row of the life.
+    pub(crate) fn sample(&mut self, host: &Host, phase: u32) {
+        let drive = host.drive();
+        let row = Row {
+            drive_writes: self.lived(host) as f64 / f64::from(drive.logical_initial()),
+            drive_writes_predicted: self.predicted as f64 / f64::from(drive.logical_initial()),
+            phase,
+            counters: self.counters(host),
+            erase_count: EraseCounts::of(drive.erase_counts()),
+            blocks_retired: drive.retired_blocks() * drive.layout().width(),
+            exported_bytes: u64::from(host.exported()) * host.unit_bytes(),
+            states: self.states(drive),
+        };
+        let Some(course) = &mut self.course else { return };
+        course.timeline.push(row);
+        course.row_due = course.timeline.due_at();
+    }
+
+    /// The ages of the blocks, if they are known or the mode depends on them.
+    fn states(&self, drive: &Drive) -> Option<BlockAges> {
+        if self.young_below.is_none() && !drive.judges_mode() {
+            return None;
+        }
+        let width = drive.layout().width();
+        let in_service = (drive.layout().blocks() - drive.retired_blocks()) * width;
+        let count = |young_below: u32| {
+            let counts = drive.layout().superblocks().zip(drive.superblock_erase_counts());
+            let young =
+                counts.filter(|(block, erases)| **erases < young_below && drive.state(*block) != BlockState::Retired);
+            young.count() as u32 * width
+        };
+        let young = self.young_below.map(count);
+        let surplus = drive.mode_view().effective_over_provisioning();
+        Some(BlockAges {
+            young,
+            middle_aged: young.map(|young| in_service - young),
+            effective_over_provisioning: surplus.is_finite().then_some(surplus),
+            degraded: drive.trigger(),
+        })
+    }
+
+    /// The counters at the step from which the last drive write is counted, of `logical` units.
+    pub(crate) fn before_last(&self, counters: &Counters, logical: u64) -> Counters {
+        let from = counters.host_units_written.saturating_sub(logical);
+        let steps = self.course.iter().flat_map(|course| course.steps.iter().rev());
+        steps.copied().find(|earlier| earlier.host_units_written <= from).unwrap_or_default()
+    }
+
+    /// The rows of the life.
+    pub(crate) fn into_rows(self) -> Vec<Row> {
+        self.course.map(|course| course.timeline.into_rows()).unwrap_or_default()
+    }
+}
+
+/// The present wear of a drive's blocks.
+pub(crate) fn wear(drive: &Drive) -> WearSnapshot {
+    let geometry = *drive.geometry();
+    let layout = drive.layout();
+    let holders: Vec<SuperblockId> = BlockId::all(0..geometry.blocks()).map(|block| layout.holder(block)).collect();
+    let state = |holder: &SuperblockId| drive.state(*holder);
+    // A superblock's valid units are spread over its members, so each shows its share.
+    let valid = |holder: &SuperblockId| drive.valid(*holder) / layout.width();
+    WearSnapshot::new(
+        geometry,
+        drive.erase_counts().to_vec(),
+        holders.iter().map(valid).collect(),
+        holders.iter().map(state).collect(),
+    )
+}

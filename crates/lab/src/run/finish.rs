@@ -1,0 +1,118 @@
+//! The figures of a run at its end.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use wane_results::{Calendar, Counters, EndCause, EndReason, Row, WearSnapshot};
+use wane_workload::{Pace, SourceError};
+
+use super::{Run, Stage};
+use crate::host::{Ended, Host};
+use crate::observer::Measured;
+use crate::record::wear;
+
+/// Note of a run that ended by its clock.
+const CLOCK_END: &str = "the simulated clock came to its end, 2^64 ns or 584 years after the start; arrivals closer together, or a smaller time.scale, let more requests fit";
+
+/// The figures of a run at its end.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// Counts since preconditioning.
+    pub counters: Counters,
+    /// Counts over the last drive write, or over the whole of a shorter run.
+    pub last_drive_write: Counters,
+    /// The rows of its life.
+    pub timeline: Vec<Row>,
+    /// The wear of its blocks.
+    pub wear: WearSnapshot,
+    /// Mean erase count when counting began.
+    pub erase_count_mean_at_start: f64,
+    /// Why it ended.
+    pub reason: EndReason,
+    /// Why the drive died.
+    pub cause: Option<EndCause>,
+    /// Logical units exported at the end.
+    pub exported_units: u32,
+    /// Number of answers of policies that were refused.
+    pub policy_refusals: u64,
+    /// Notes of the workload, such as what was assumed or skipped in a trace.
+    pub notes: Vec<String>,
+    /// The calendar of the run, if its scenario has one.
+    pub calendar: Option<Calendar>,
+    /// The pace of the trace of the only phase, if it has times.
+    pub pace: Option<Pace>,
+    /// The measurements of an observed run.
+    pub measured: Option<Measured>,
+    /// Host units of the life that were predicted instead of simulated.
+    pub predicted_units: u64,
+}
+
+impl Run {
+    /// Returns the figures of the run. A run that is not over ends as interrupted. The drive's present work is
+    /// finished first, unless `stop` is true.
+    ///
+    /// # Errors
+    /// The trace of a probe that is due now is damaged.
+    pub fn finish(self, stop: &Arc<AtomicBool>) -> Result<Finished, SourceError> {
+        let Self { mut host, mut record, mut life } = self;
+        if let Stage::Precondition { .. } = life.stage {
+            record.start(&mut host);
+        }
+        if !matches!(life.stage, Stage::Over) {
+            life.end = Some(Ended::Interrupted);
+        }
+        let written = record.written(&host);
+        if let Some(observer) = &mut record.observer {
+            // A probe may be due at the very end.
+            let present = life.last_phase().map(|number| life.present(number));
+            observer.probe_if_due(host.drive(), present.as_ref(), written, stop)?;
+            if matches!(life.end, Some(Ended::Died(_))) {
+                observer.probe_the_dead(stop)?;
+            }
+        }
+        debug_assert_eq!(host.drive().check(), Ok(()), "the firmware keeps its invariants, however the run ended");
+        record.sample(&host, life.phase());
+        let counters = record.counters(&host);
+        check(&host, &counters);
+        let (wear, exported_units) = (wear(host.drive()), host.exported());
+        let refusals = host.counters().policy_refusals;
+        let before = record.before_last(&counters, u64::from(host.drive().logical_initial()));
+        let measured = record.observer.take().map(|observer| observer.finish(host.device(), stop));
+        // Only checked now, since work that was not done when the flag was raised is not in the measurements.
+        let end = life.end.or_else(|| stop.load(Ordering::Relaxed).then_some(Ended::Interrupted));
+        let (reason, cause) = match end {
+            Some(Ended::Died(cause)) => (EndReason::EndOfLife, Some(cause)),
+            Some(Ended::ClockEnd) => {
+                life.notes.push(CLOCK_END.to_owned());
+                (EndReason::ClockEnd, None)
+            }
+            Some(Ended::Interrupted) => (EndReason::Interrupted, None),
+            None => (life.reason, None),
+        };
+        Ok(Finished {
+            predicted_units: record.predicted(),
+            calendar: life.calendar,
+            pace: if let [phase] = &life.phases[..] { phase.source.pace() } else { None },
+            measured,
+            counters,
+            last_drive_write: counters - before,
+            wear,
+            erase_count_mean_at_start: record.mean_at_start(),
+            reason,
+            cause,
+            exported_units,
+            policy_refusals: refusals,
+            notes: std::mem::take(&mut life.notes),
+            timeline: record.into_rows(),
+        })
+    }
+}
+
+/// Checks what holds at the end of every run.
+fn check(host: &Host, counters: &Counters) {
+    let drive = host.drive();
+    assert_eq!(counters.programmed_host, counters.host_units_written, "what the host writes is programmed for it once");
+    let units = u64::from(drive.layout().units_per_block());
+    assert!(counters.gc_victim_valid_units <= counters.gc_victims * units, "a victim holds no more than a block does");
+    assert!(host.exported() <= drive.logical_initial(), "a drive exports no more than when it was new");
+}
