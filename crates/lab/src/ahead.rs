@@ -1,6 +1,6 @@
 //! Draws requests ahead of time, so that their map entries are being loaded into the caches before they are served.
 
-use wane_workload::{Batch, Progress, Source, SourceError};
+use wane_workload::{Batch, Drawn, Source, SourceError};
 
 use crate::host::Host;
 
@@ -44,7 +44,7 @@ impl Ahead {
         }
         while self.count < 2 * REQUESTS_AHEAD {
             let next = &mut self.requests[(self.first + self.count) % (2 * REQUESTS_AHEAD)];
-            if source.next(next, PAGES_MAX, 1)? == Progress::End {
+            if source.next(next, PAGES_MAX, 1)? == Drawn::End {
                 self.ended = true;
                 break;
             }

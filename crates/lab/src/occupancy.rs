@@ -12,7 +12,7 @@ use wane_ssd::Drive;
 use wane_theory::TheoryError;
 use wane_theory::occupancy::RateEstimator;
 use wane_units::{Lpn, SuperblockId};
-use wane_workload::{Batch, Op, Progress as Drawn, SourceError};
+use wane_workload::{Batch, Drawn, Op, SourceError};
 
 use crate::build::{self, PlanError, PolicyOverrides};
 use crate::run::{Budget, Progress, Run, Watch};

@@ -17,7 +17,7 @@ use crate::run::{Budget, Finished, Run, Step, Watch};
 use wane_nand::DisturbCount;
 use wane_results::{
     BlocksErased, Calendar, Capacity, Counters, EXTRAPOLATED, End, EndReason, Fingerprints, Flash, Folder, Gc, Host,
-    Inputs, LatencyOf, Life, Member, Origin, PagesProgrammed, ResultError, RunResult, Scaled, Summary,
+    Inputs, LatencyOf, Life, MadeBy, Member, PagesProgrammed, ResultError, RunResult, Scaled, Summary,
     SummaryWriteAmplification, Wear, Window, write_amplification,
 };
 use wane_scenario::{ChipSpec, Scenario, over_provisioning_of};
@@ -533,7 +533,7 @@ impl Members {
     /// The folder cannot be written, or `others` says that runs in it must stay.
     pub fn begin(
         mut folder: Folder,
-        origin: Origin,
+        origin: MadeBy,
         scenarios: &[(String, &Scenario)],
         others: Others,
         stop: &AtomicBool,
@@ -551,7 +551,7 @@ impl Members {
     /// The folder holds something else, or cannot be written.
     pub fn go_on(
         mut folder: Folder,
-        origin: Origin,
+        origin: MadeBy,
         scenarios: &[(String, &Scenario)],
         hashes: &[String],
         stop: &AtomicBool,

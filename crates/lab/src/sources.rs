@@ -9,7 +9,7 @@ use wane_workload::lsm::LsmSource;
 use wane_workload::pattern::{PatternConfig, PatternSource, Shape};
 use wane_workload::standin::{self, StandinSource};
 use wane_workload::trace::{Assume, Options, Reader, Replay, TraceError, TraceSource, pace};
-use wane_workload::{Batch, Mix, Op, Pace, Progress, Source, SourceError};
+use wane_workload::{Batch, Drawn, Mix, Op, Pace, Source, SourceError};
 
 use crate::build::PlanError;
 
@@ -147,10 +147,10 @@ impl SourceMaker {
 struct Nothing;
 
 impl Source for Nothing {
-    fn next(&mut self, batch: &mut Batch, _pages_max: usize, _requests_max: u64) -> Result<Progress, SourceError> {
+    fn next(&mut self, batch: &mut Batch, _pages_max: usize, _requests_max: u64) -> Result<Drawn, SourceError> {
         batch.clear();
         batch.requests = 0;
-        Ok(Progress::End)
+        Ok(Drawn::End)
     }
 
     fn try_clone(&self) -> Result<Box<dyn Source>, SourceError> {

@@ -11,7 +11,7 @@ use wane_cli::{GivenAxis, Grid, Swept, UnderWay, check_stdin, seeds_from};
 use wane_lab::build::PolicyOverrides;
 use wane_lab::run::Step;
 use wane_lab::session::{self, Members, VERSION};
-use wane_results::Origin;
+use wane_results::MadeBy;
 
 use crate::attend::{ATTENDED_EVERY, Telling, attended};
 use crate::error;
@@ -170,7 +170,7 @@ impl Sweep {
             let hashes: Vec<String> = self.scenarios.iter().zip(&of_point).map(hash).collect();
             let never = AtomicBool::new(false);
             let members = py.detach(|| {
-                folder.map(|folder| Members::go_on(folder, Origin::Sweep, &named, &hashes, &never)).transpose()
+                folder.map(|folder| Members::go_on(folder, MadeBy::Sweep, &named, &hashes, &never)).transpose()
             });
             let members = members.map_err(|error| error::results(&error))?;
             let mut state = self.state();

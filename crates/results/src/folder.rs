@@ -20,7 +20,7 @@ use super::tables::{Table, check_rises};
 use super::{BlockRow, Row, Summary, Window};
 
 pub use claim::{Folder, Traces};
-pub use manifest::{Inputs, Member, Origin};
+pub use manifest::{Inputs, MadeBy, Member};
 use manifest::{MANIFEST, Manifest};
 
 const SCENARIO: &str = "scenario.toml";
@@ -234,7 +234,7 @@ pub fn read_run(path: &Path) -> Result<RunResult, ResultError> {
 /// There is no finished run, one of the files cannot be read, or a member is not the run that the manifest names.
 pub fn read_runs(path: &Path) -> Result<Vec<RunResult>, ResultError> {
     at_rest(path, &|manifest| {
-        let Some(manifest) = manifest.filter(|manifest| manifest.command != Origin::Run) else {
+        let Some(manifest) = manifest.filter(|manifest| manifest.command != MadeBy::Run) else {
             return Ok(vec![run_of(path, manifest)?]);
         };
         let mut runs = Vec::new();

@@ -20,7 +20,7 @@ pub use ages::{Common, LatencyByGc, LatencyOf};
 pub use counters::{Counters, WriteAmplification, write_amplification};
 pub use fingerprint::Fingerprints;
 pub use folder::{
-    Folder, GRID, Inputs, Member, Origin, REPORT, RUNS, ResultError, RunResult, STATISTICS, TRACE_COPY, Traces,
+    Folder, GRID, Inputs, MadeBy, Member, REPORT, RUNS, ResultError, RunResult, STATISTICS, TRACE_COPY, Traces,
     WINDOWS_CSV, read_run, read_runs,
 };
 pub use grid::{GRID_LEAVES, GridCell, SeededCell, grid_columns, grid_csv, number, seeded_grid_csv, windows_csv};

@@ -15,4 +15,4 @@ mod zipf;
 pub use arrivals::{Arrival, Arrivals, Next, normal_gap_mean};
 pub use mix::Mix;
 pub use request::{Op, Request};
-pub use source::{Batch, Milestone, OperationKind, Pace, Part, Progress, SHARE_MIN, Source, SourceError};
+pub use source::{Batch, Drawn, Milestone, OperationKind, Pace, Part, SHARE_MIN, Source, SourceError};

@@ -4,7 +4,7 @@ use wane_archive::{Archive, ArchiveError};
 use wane_sim::Stream;
 
 use crate::source::SHARE_MIN;
-use crate::{Batch, Progress, Source, SourceError};
+use crate::{Batch, Drawn, Source, SourceError};
 
 /// Sources with their shares of the requests. The mixture ends when the drawn source ends.
 pub struct Mix {
@@ -39,10 +39,10 @@ impl Mix {
 }
 
 impl Source for Mix {
-    fn next(&mut self, batch: &mut Batch, pages_max: usize, requests_max: u64) -> Result<Progress, SourceError> {
+    fn next(&mut self, batch: &mut Batch, pages_max: usize, requests_max: u64) -> Result<Drawn, SourceError> {
         let number = self.current.take().unwrap_or_else(|| self.draw());
         let progress = self.parts[number].1.next(batch, pages_max, requests_max.min(1))?;
-        if batch.requests == 0 && progress == Progress::More {
+        if batch.requests == 0 && progress == Drawn::More {
             self.current = Some(number);
         }
         Ok(progress)

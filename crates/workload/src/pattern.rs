@@ -7,7 +7,7 @@ use wane_sim::Stream;
 
 use crate::source::SHARE_MIN;
 use crate::zipf::{Zipf, ZipfTable, threshold};
-use crate::{Batch, Op, Progress, Source, SourceError};
+use crate::{Batch, Drawn, Op, Source, SourceError};
 
 /// The shape of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -179,7 +179,7 @@ impl PatternSource {
 }
 
 impl Source for PatternSource {
-    fn next(&mut self, batch: &mut Batch, pages_max: usize, requests_max: u64) -> Result<Progress, SourceError> {
+    fn next(&mut self, batch: &mut Batch, pages_max: usize, requests_max: u64) -> Result<Drawn, SourceError> {
         batch.clear();
         if self.config.request_pages == 1 && requests_max == 1 && pages_max > 0 {
             // A request of one page leaves no rest.
@@ -187,7 +187,7 @@ impl Source for PatternSource {
             batch.op = op;
             batch.pages.push(page);
             batch.requests = 1;
-            return Ok(Progress::More);
+            return Ok(Drawn::More);
         }
         batch.requests = 0;
         let one_kind = self.config.read_share == 0.0 && self.config.trim_share == 0.0;
@@ -197,7 +197,7 @@ impl Source for PatternSource {
             self.picker.fill(&mut self.stream, &mut batch.pages, count);
             debug_assert!(batch.pages.iter().all(|page| *page < self.config.footprint_pages), "pages of the footprint");
             batch.requests = count as u64;
-            return Ok(Progress::More);
+            return Ok(Drawn::More);
         }
         while batch.pages.len() < pages_max && batch.requests < requests_max {
             let (op, start, pages) = match (self.rest.take(), self.drawn.take()) {
@@ -221,7 +221,7 @@ impl Source for PatternSource {
                 batch.requests += 1;
             }
         }
-        Ok(Progress::More)
+        Ok(Drawn::More)
     }
 
     fn never_writes(&self) -> bool {

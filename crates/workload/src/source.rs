@@ -111,7 +111,7 @@ pub enum Milestone {
 
 /// Whether a source continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Progress {
+pub enum Drawn {
     /// The batch holds something.
     More,
     /// The source is at its end and the batch is empty.
@@ -152,7 +152,7 @@ pub trait Source: Send {
     ///
     /// # Errors
     /// The trace behind the source is damaged or its file cannot be read.
-    fn next(&mut self, batch: &mut Batch, pages_max: usize, requests_max: u64) -> Result<Progress, SourceError>;
+    fn next(&mut self, batch: &mut Batch, pages_max: usize, requests_max: u64) -> Result<Drawn, SourceError>;
 
     /// Makes an independent source that continues from the same place.
     ///

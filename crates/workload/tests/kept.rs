@@ -9,7 +9,7 @@ use wane_workload::lsm::{Discard, Files, Load, Log, LsmConfig, LsmSource, Operat
 use wane_workload::pattern::{PatternConfig, PatternSource, Shape};
 use wane_workload::standin::{self, StandinSource};
 use wane_workload::trace::{Options, Reader as TraceReader, Replay, TraceSource};
-use wane_workload::{Batch, Milestone, Mix, Progress, Source};
+use wane_workload::{Batch, Drawn, Milestone, Mix, Source};
 
 const UNITS: u32 = 1 << 16;
 
@@ -111,7 +111,7 @@ fn drawn(source: &mut dyn Source, sizes: &mut Stream, batches: u32) -> Vec<Drawn
     let mut batch = Batch::default();
     for _ in 0..batches {
         let (pages, requests) = (1 + sizes.below(40) as usize, 1 + sizes.below(12));
-        if source.next(&mut batch, pages, requests).unwrap() == Progress::End {
+        if source.next(&mut batch, pages, requests).unwrap() == Drawn::End {
             break;
         }
         let Batch { op, pages, parts: _, requests, at, after, milestones } = batch.clone();

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use wane_lab::run::Step;
 use wane_lab::session::{self, Members};
-use wane_results::{EndReason, Origin, RunResult};
+use wane_results::{EndReason, MadeBy, RunResult};
 use wane_scenario::Scenario;
 use wane_units::excerpt;
 
@@ -31,7 +31,7 @@ pub(super) type FilesOf<'a> = &'a dyn Fn(&[Option<RunResult>]) -> Vec<(&'static 
 /// Runs cells in parallel, reports each, and keeps the results, even if some cells fail.
 pub(super) fn run_cells(
     cells: &[(String, Scenario)],
-    origin: Origin,
+    origin: MadeBy,
     arguments: &RunArguments,
     files: FilesOf<'_>,
 ) -> Result<Finished, Failure> {

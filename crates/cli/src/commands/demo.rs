@@ -5,7 +5,7 @@ use std::path::Path;
 
 use wane_lab::session::{self, Members, Others};
 use wane_report::{self as report, plain, traffic};
-use wane_results::{Folder, Origin, REPORT, RunResult, TRACE_COPY};
+use wane_results::{Folder, MadeBy, REPORT, RunResult, TRACE_COPY};
 use wane_scenario::{Scenario, Sources, Workload};
 
 use super::run::{tell_removed, watched};
@@ -36,7 +36,7 @@ pub(crate) fn demo(arguments: &DemoArguments) -> Result<i32, Failure> {
         LIVES.iter().map(|(_, name, set)| life(name, set, &trace)).collect::<Result<_, Failure>>()?;
     let named: Vec<(String, &Scenario)> =
         LIVES.iter().zip(&lives).map(|((folder, ..), life)| ((*folder).to_owned(), life)).collect();
-    let mut members = Members::begin(out, Origin::Demo, &named, Others::Kept, &stop).map_err(Failure::wrong)?;
+    let mut members = Members::begin(out, MadeBy::Demo, &named, Others::Kept, &stop).map_err(Failure::wrong)?;
     let mut results = Vec::new();
     for (number, scenario) in lives.iter().enumerate() {
         if number == 0 {

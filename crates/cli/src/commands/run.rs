@@ -11,7 +11,7 @@ use wane_lab::session::{self, Others};
 use wane_nand::Task;
 use wane_report::{self as report, counted, plain};
 use wane_results::{
-    Common, Folder, GRID_LEAVES, Origin, REPORT, RunResult, STATISTICS, Statistics, Summary, seeds_made_no_difference,
+    Common, Folder, GRID_LEAVES, MadeBy, REPORT, RunResult, STATISTICS, Statistics, Summary, seeds_made_no_difference,
     whole_runs,
 };
 use wane_scenario::{SEED_MAX, Scale, Scenario, Sources, folder_of};
@@ -381,7 +381,7 @@ fn several_seeds(base: &Scenario, seeds: &[u64], arguments: &RunArguments) -> Re
         let statistics = statistics_of(results).to_json();
         vec![(STATISTICS, statistics.into_bytes()), (REPORT, report::render(&present).into_bytes())]
     };
-    let Finished { results, code, failure } = run_cells(&cells, Origin::Seeds, arguments, &files)?;
+    let Finished { results, code, failure } = run_cells(&cells, MadeBy::Seeds, arguments, &files)?;
     if let Some(failure) = failure {
         return Err(failure);
     }

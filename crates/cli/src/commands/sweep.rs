@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 
 use wane_report as report;
 use wane_results::{
-    Column, Common, GRID, GRID_LEAVES, GridCell, Origin, REPORT, RUNS, RunResult, SeededCell, Summary, WINDOWS_CSV,
+    Column, Common, GRID, GRID_LEAVES, GridCell, MadeBy, REPORT, RUNS, RunResult, SeededCell, Summary, WINDOWS_CSV,
     grid_columns, grid_csv, seeded_grid_csv, whole_runs, windows_csv,
 };
 use wane_scenario::Scenario;
@@ -32,7 +32,7 @@ pub(super) fn sweep(
         cells.push((number.to_string(), scenario));
     }
     let Finished { results, code, failure } =
-        run_cells(&cells, Origin::Sweep, arguments, &|results| swept.files(results))?;
+        run_cells(&cells, MadeBy::Sweep, arguments, &|results| swept.files(results))?;
     if let Some(failure) = failure {
         return Err(failure);
     }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use wane_blockdev::Timed;
 use wane_results::{Calendar, EndReason};
-use wane_workload::{Batch, Op, Progress as Drawn, SourceError};
+use wane_workload::{Batch, Drawn, Op, SourceError};
 
 use super::{Budget, Phase, Precondition, Progress, Step, Stretch, Watch, WrittenBytes};
 use crate::ahead::Ahead;

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use super::super::tables::{Column, block_columns, timeline_columns, to_csv, window_columns, write_parquet};
 use super::super::{EndReason, RunResult};
 use super::lock::{LOCK, Lock};
-use super::manifest::{Inputs, MANIFEST, Manifest, Member, Origin, STAGING};
+use super::manifest::{Inputs, MANIFEST, MadeBy, Manifest, Member, STAGING};
 use super::{
     BLOCKS, Close, FILES, LATENCY, REPORT, ResultError, SCENARIO, SUMMARY, TIMELINE, TIMELINE_CSV, WINDOWS, WINDOWS_CSV,
 };
@@ -44,7 +44,7 @@ pub struct Folder {
     /// Whether the folder held no results.
     was_empty: bool,
     members: Vec<Member>,
-    origin: Origin,
+    origin: MadeBy,
     /// Whether members wait in the staging folder until all are there, since they replace those of another command.
     staged: bool,
     traces: Traces,
@@ -132,7 +132,7 @@ impl Folder {
             before: None,
             was_empty: false,
             members: Vec::new(),
-            origin: Origin::Run,
+            origin: MadeBy::Run,
             staged: false,
             traces: Traces(Arc::new(Mutex::new(leavings))),
         };
@@ -196,7 +196,7 @@ impl Folder {
     /// A file cannot be written; then the folder still holds what it held.
     pub fn write(&mut self, run: &RunResult, report_html: Option<&str>) -> Result<Vec<String>, ResultError> {
         let files = run_files(&self.path, run, report_html)?;
-        let manifest = Manifest::new(Origin::Run, Inputs::default(), Vec::new());
+        let manifest = Manifest::new(MadeBy::Run, Inputs::default(), Vec::new());
         self.publish(manifest, &files)
     }
 
@@ -205,7 +205,7 @@ impl Folder {
     ///
     /// # Errors
     /// It holds results of another command, or of other scenarios or traces.
-    pub fn refuse_others(&self, origin: Origin, members: &[Member]) -> Result<(), ResultError> {
+    pub fn refuse_others(&self, origin: MadeBy, members: &[Member]) -> Result<(), ResultError> {
         let found = match &self.before {
             _ if self.was_empty => return Ok(()),
             Some(old) if old.command != origin => old.command.in_words(),
@@ -221,7 +221,7 @@ impl Folder {
     /// # Errors
     /// The folder holds such runs.
     pub fn refuse_loss(&self, members: &[Member]) -> Result<(), ResultError> {
-        let Some(old) = self.before.as_ref().filter(|old| matches!(old.command, Origin::Sweep | Origin::Seeds)) else {
+        let Some(old) = self.before.as_ref().filter(|old| matches!(old.command, MadeBy::Sweep | MadeBy::Seeds)) else {
             return Ok(());
         };
         if old.members == members {
@@ -241,7 +241,7 @@ impl Folder {
 
     /// The name of the single run that the folder holds, if the hash of its scenario is not among these.
     pub fn other_run(&self, hashes: &[String]) -> Option<String> {
-        let manifest = self.before.as_ref().filter(|old| old.command == Origin::Run)?;
+        let manifest = self.before.as_ref().filter(|old| old.command == MadeBy::Run)?;
         let summary = RunFiles::lying(&self.path, Some(manifest)).summary().ok()?;
         (!hashes.contains(&summary.scenario.hash)).then_some(summary.scenario.name)
     }
@@ -251,7 +251,7 @@ impl Folder {
     ///
     /// # Errors
     /// The folder cannot be written.
-    pub fn begin(&mut self, origin: Origin, members: Vec<Member>) -> Result<(), ResultError> {
+    pub fn begin(&mut self, origin: MadeBy, members: Vec<Member>) -> Result<(), ResultError> {
         let same = self.before.as_ref().is_some_and(|old| old.command == origin && old.members == members);
         self.staged = !same && !self.was_empty;
         self.origin = origin;
@@ -309,7 +309,7 @@ impl Folder {
         let within = if self.staged { self.staging()? } else { self.path.clone() };
         let place = within.join(&member.folder);
         let files = run_files(&place, run, Some(report_html))?;
-        let manifest = Manifest::new(Origin::Run, member.inputs.clone(), Vec::new());
+        let manifest = Manifest::new(MadeBy::Run, member.inputs.clone(), Vec::new());
         let unwritable = |reason| ResultError::Unwritable { path: place.clone(), reason };
         if !place.is_dir() {
             disk::create_folder(&place).map_err(unwritable)?;

@@ -26,7 +26,7 @@ const FORMAT: &str = "wane-results-1";
 /// The command that a folder belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Origin {
+pub enum MadeBy {
     /// One run.
     Run,
     /// One scenario with several seeds.
@@ -37,7 +37,7 @@ pub enum Origin {
     Demo,
 }
 
-impl Origin {
+impl MadeBy {
     /// The results of the command, in words.
     pub(super) const fn in_words(self) -> &'static str {
         match self {
@@ -83,7 +83,7 @@ fn is_nothing(inputs: &Inputs) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Manifest {
     format: String,
-    pub(super) command: Origin,
+    pub(super) command: MadeBy,
     /// Hashes of the files in the folder itself, by name.
     pub(super) files: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "is_nothing")]
@@ -100,7 +100,7 @@ pub(super) struct Manifest {
 }
 
 impl Manifest {
-    pub(super) fn new(command: Origin, inputs: Inputs, members: Vec<Member>) -> Self {
+    pub(super) fn new(command: MadeBy, inputs: Inputs, members: Vec<Member>) -> Self {
         let format = FORMAT.to_owned();
         Self { format, command, files: BTreeMap::new(), inputs, members, staged: None, superseded: Vec::new() }
     }

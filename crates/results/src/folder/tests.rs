@@ -33,7 +33,7 @@ fn members(seeds: &[u64], inputs: &Inputs) -> Vec<Member> {
 /// Runs the missing members of a sweep over these seeds. Returns how many were there, and what was removed.
 fn sweep(path: &Path, seeds: &[u64], inputs: &Inputs) -> Result<(usize, Vec<String>), ResultError> {
     let mut folder = Folder::claim(path)?;
-    folder.begin(Origin::Sweep, members(seeds, inputs))?;
+    folder.begin(MadeBy::Sweep, members(seeds, inputs))?;
     let mut there = 0;
     for (number, seed) in seeds.iter().enumerate() {
         match folder.found(number, VERSION) {
@@ -82,16 +82,16 @@ fn a_run_goes_from_process_to_process_as_it_is() {
 fn a_folder_of_another_command_is_refused_by_what_goes_on() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("grid");
-    let refused = |origin: Origin, seeds: &[u64]| {
+    let refused = |origin: MadeBy, seeds: &[u64]| {
         let found = Folder::claim(&path).unwrap().refuse_others(origin, &members(seeds, &Inputs::Nothing));
         found.map_err(|error| error.to_string())
     };
-    assert_eq!(refused(Origin::Sweep, &[1, 2]), Ok(()), "what is new is anybody's");
+    assert_eq!(refused(MadeBy::Sweep, &[1, 2]), Ok(()), "what is new is anybody's");
     sweep(&path, &[1, 2], &Inputs::Nothing).unwrap();
-    assert_eq!(refused(Origin::Sweep, &[1, 2]), Ok(()));
+    assert_eq!(refused(MadeBy::Sweep, &[1, 2]), Ok(()));
     for (origin, seeds, told) in [
-        (Origin::Sweep, [1, 3], "holds results of other scenarios"),
-        (Origin::Seeds, [1, 2], "holds results of a sweep;"),
+        (MadeBy::Sweep, [1, 3], "holds results of other scenarios"),
+        (MadeBy::Seeds, [1, 2], "holds results of a sweep;"),
     ] {
         let sentence = refused(origin, &seeds).unwrap_err();
         assert!(sentence.contains(told), "{sentence}");
@@ -257,7 +257,7 @@ fn a_folder_given_up_leaves_the_disk_as_it_was() {
     drop(Folder::claim(&place.path().join("a/b")).unwrap());
     assert_eq!(names(place.path()), [""; 0]);
     let mut begun = Folder::claim(&place.path().join("a/b")).unwrap();
-    begun.begin(Origin::Sweep, members(&[1, 2], &Inputs::Nothing)).unwrap();
+    begun.begin(MadeBy::Sweep, members(&[1, 2], &Inputs::Nothing)).unwrap();
     begun.stage(TRACE_COPY, b"x").unwrap();
     begun.traces().remove();
     assert_eq!(names(place.path()), [""; 0], "as a signal's handler does");
@@ -266,7 +266,7 @@ fn a_folder_given_up_leaves_the_disk_as_it_was() {
     sweep(&path, &[1, 2], &Inputs::Nothing).unwrap();
     let before = names(&path);
     let mut other = Folder::claim(&path).unwrap();
-    other.begin(Origin::Sweep, members(&[7], &Inputs::Nothing)).unwrap();
+    other.begin(MadeBy::Sweep, members(&[7], &Inputs::Nothing)).unwrap();
     other.write_member(0, &test_run(7), "<p>").unwrap();
     assert_eq!(seeds_of(&read_runs(&path).unwrap()), [1, 2], "the old count until the new are whole");
     drop(other);
@@ -305,7 +305,7 @@ fn a_sweep_goes_on_where_it_was_and_takes_over_nothing_else() {
         [(5, VERSION, false, true), (5, "0.0.0", false, false), (6, VERSION, false, false), (5, VERSION, true, false)]
     {
         let mut folder = Folder::claim(&place.path().join("p")).unwrap();
-        folder.begin(Origin::Seeds, members(&[seed], &none)).unwrap();
+        folder.begin(MadeBy::Seeds, members(&[seed], &none)).unwrap();
         let mut run = test_run(5);
         if interrupted {
             run.summary.end.reason = EndReason::Interrupted;
@@ -336,7 +336,7 @@ fn an_interrupted_sweep_shows_what_came_and_not_what_lay_in_its_way() {
     let place = tempfile::tempdir().unwrap();
     sweep(place.path(), &[1, 2, 3], &Inputs::Nothing).unwrap();
     let mut folder = Folder::claim(place.path()).unwrap();
-    folder.begin(Origin::Sweep, members(&[4, 2, 6], &Inputs::Nothing)).unwrap();
+    folder.begin(MadeBy::Sweep, members(&[4, 2, 6], &Inputs::Nothing)).unwrap();
     folder.write_member(0, &test_run(4), "<p>").unwrap();
     assert_eq!(folder.finish(&[(GRID, b"g".to_vec())]).unwrap(), ["2"]);
     drop(folder);
@@ -514,7 +514,7 @@ fn finished_members_of_a_killed_sweep_need_not_run_again() {
     let place = tempfile::tempdir().unwrap();
     sweep(place.path(), &[1, 2], &Inputs::Nothing).unwrap();
     let mut folder = Folder::claim(place.path()).unwrap();
-    folder.begin(Origin::Sweep, members(&[3, 4], &Inputs::Nothing)).unwrap();
+    folder.begin(MadeBy::Sweep, members(&[3, 4], &Inputs::Nothing)).unwrap();
     folder.write_member(1, &test_run(4), "<p>").unwrap();
     killed_after(0, || drop(folder));
     assert_eq!(seeds_of(&read_runs(place.path()).unwrap()), [1, 2]);

@@ -13,7 +13,7 @@ use super::tree::{Level, Merge, PLACES, Table, Tree, cut};
 use super::{Discard, Files, Keys, LEVEL0_STOP, Load, Log, LsmConfig};
 use crate::source::SHARE_MIN;
 use crate::zipf::Zipf;
-use crate::{Batch, Milestone, Op, OperationKind, Progress, Source, SourceError};
+use crate::{Batch, Drawn, Milestone, Op, OperationKind, Source, SourceError};
 
 /// Bytes of a write of the log, a flush or a merge: RocksDB's `writable_file_max_buffer_size`.
 const WRITE_BYTES: u64 = 1 << 20;
@@ -698,7 +698,7 @@ fn interleaved(config: &LsmConfig, inputs: &[Table], outputs: &[Table]) -> VecDe
 }
 
 impl Source for LsmSource {
-    fn next(&mut self, batch: &mut Batch, pages_max: usize, requests_max: u64) -> Result<Progress, SourceError> {
+    fn next(&mut self, batch: &mut Batch, pages_max: usize, requests_max: u64) -> Result<Drawn, SourceError> {
         batch.clear();
         batch.milestones.clear();
         (batch.requests, batch.after) = (0, 0);
@@ -727,7 +727,7 @@ impl Source for LsmSource {
                 self.ready.pop_front();
             }
         }
-        Ok(Progress::More)
+        Ok(Drawn::More)
     }
 
     fn never_writes(&self) -> bool {

@@ -6,7 +6,7 @@ use wane_archive::{Archive, ArchiveError};
 use wane_sim::Stream;
 
 use super::{DRIVE_GIB, HOT_PART, Layout, PAGES_MIN, Spread, Standin, TRAFFIC_GIB, TrafficStandin, find};
-use crate::{Batch, Op, Progress, Request, Source, SourceError};
+use crate::{Batch, Drawn, Op, Request, Source, SourceError};
 
 /// A stand-in on a drive. As a [`Source`] it never ends; as an iterator it gives requests.
 #[derive(Clone, Debug)]
@@ -334,7 +334,7 @@ impl StandinSource {
 }
 
 impl Source for StandinSource {
-    fn next(&mut self, batch: &mut Batch, pages_max: usize, requests_max: u64) -> Result<Progress, SourceError> {
+    fn next(&mut self, batch: &mut Batch, pages_max: usize, requests_max: u64) -> Result<Drawn, SourceError> {
         batch.clear();
         batch.op = self.op;
         batch.requests = 0;
@@ -348,7 +348,7 @@ impl Source for StandinSource {
                 batch.requests += 1;
             }
         }
-        Ok(Progress::More)
+        Ok(Drawn::More)
     }
 
     fn never_writes(&self) -> bool {

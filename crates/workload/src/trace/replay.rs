@@ -11,7 +11,7 @@ use wane_units::Bytes;
 use super::compact::{Encoder, Next, State, read_record};
 use super::spans::Spans;
 use super::{Reader, TraceError};
-use crate::{Batch, Op, Pace, Part, Progress, Request, Source, SourceError};
+use crate::{Batch, Drawn, Op, Pace, Part, Request, Source, SourceError};
 
 /// Largest decoded trace that stays in memory. Larger ones go to a temporary file.
 const SPOOL_BYTES: usize = 64 << 20;
@@ -545,7 +545,7 @@ fn pages(request: &Request, page_bytes: u64) -> (u64, u64) {
 }
 
 impl Source for TraceSource {
-    fn next(&mut self, batch: &mut Batch, pages_max: usize, requests_max: u64) -> Result<Progress, SourceError> {
+    fn next(&mut self, batch: &mut Batch, pages_max: usize, requests_max: u64) -> Result<Drawn, SourceError> {
         batch.clear();
         batch.requests = 0;
         while batch.pages.len() < pages_max && batch.requests < requests_max {
@@ -583,7 +583,7 @@ impl Source for TraceSource {
         if nothing && !self.moved {
             return Err(SourceError(format!("{}: {NOTHING}", self.name)));
         }
-        Ok(if nothing { Progress::End } else { Progress::More })
+        Ok(if nothing { Drawn::End } else { Drawn::More })
     }
 
     fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {

@@ -276,7 +276,7 @@ const TRIMMING: &str =
 
 #[test]
 fn pages_follow_the_remap() {
-    use crate::{Batch, Progress, Source};
+    use crate::{Batch, Drawn, Source};
     let modulo = Replay { page_bytes: 4096, logical_pages: 1000, compact: false, looped: false, sample: 1 };
     for (replay, want) in [
         (modulo, [vec![0, 1, 10, 11, 12], vec![1, 2], vec![], vec![0]]),
@@ -285,10 +285,10 @@ fn pages_follow_the_remap() {
         let mut source = source(TRIMMING, replay).unwrap();
         let mut batch = Batch::default();
         for (pages, op) in want.iter().zip([Op::Write, Op::Trim, Op::Flush, Op::Read]) {
-            assert_eq!(source.next(&mut batch, 100, 100).unwrap(), Progress::More);
+            assert_eq!(source.next(&mut batch, 100, 100).unwrap(), Drawn::More);
             assert_eq!((&batch.pages, batch.op), (pages, op));
         }
-        assert_eq!(source.next(&mut batch, 100, 100).unwrap(), Progress::End);
+        assert_eq!(source.next(&mut batch, 100, 100).unwrap(), Drawn::End);
     }
 }
 
@@ -432,40 +432,40 @@ fn the_times_of_a_trace_decide_its_iolog_version() {
 
 #[test]
 fn a_trim_of_everything_ends() {
-    use crate::{Batch, Progress, Source};
+    use crate::{Batch, Drawn, Source};
     let text = "fio version 2 iolog\nf write 4096 4096\nf write 81920 4096\nf trim 0 18446744073709551615\n";
     let modulo = Replay { page_bytes: 4096, logical_pages: 100, compact: false, looped: false, sample: 1 };
     for (replay, want) in [(modulo, (0..100).collect::<Vec<u32>>()), (Replay { compact: true, ..modulo }, vec![0, 1])] {
         let mut source = source(text, replay).unwrap();
         let mut batch = Batch::default();
-        assert_eq!(source.next(&mut batch, usize::MAX, u64::MAX).unwrap(), Progress::More);
+        assert_eq!(source.next(&mut batch, usize::MAX, u64::MAX).unwrap(), Drawn::More);
         assert_eq!(batch.requests, 2);
-        assert_eq!(source.next(&mut batch, usize::MAX, u64::MAX).unwrap(), Progress::More);
+        assert_eq!(source.next(&mut batch, usize::MAX, u64::MAX).unwrap(), Drawn::More);
         assert_eq!((batch.op, &batch.pages), (Op::Trim, &want));
-        assert_eq!(source.next(&mut batch, usize::MAX, u64::MAX).unwrap(), Progress::End);
+        assert_eq!(source.next(&mut batch, usize::MAX, u64::MAX).unwrap(), Drawn::End);
     }
 }
 
 #[test]
 fn a_trace_read_once_says_at_its_end_that_it_moved_nothing() {
-    use crate::{Batch, Progress, Source};
+    use crate::{Batch, Drawn, Source};
     let replay = Replay { page_bytes: 4096, logical_pages: 3, compact: false, looped: false, sample: 1 };
     let mut source = source("fio version 2 iolog\nf sync\n", replay).unwrap();
     let mut batch = Batch::default();
-    assert_eq!(source.next(&mut batch, 9, 9).unwrap(), Progress::More);
+    assert_eq!(source.next(&mut batch, 9, 9).unwrap(), Drawn::More);
     assert!(source.next(&mut batch, 9, 9).unwrap_err().0.contains("holds no read or write"));
 }
 
 /// Draws a few batches from a trace in every kind of replay.
 fn replay_some(bytes: &[u8]) {
-    use crate::{Batch, Progress, Source};
+    use crate::{Batch, Drawn, Source};
     for (compact, looped) in [(false, false), (false, true), (true, false), (true, true)] {
         let replay = Replay { page_bytes: 4096, logical_pages: 1 << 30, compact, looped, sample: 1 };
         let Ok(reader) = reader(bytes, &Options::default()) else { return };
         let Ok(mut source) = TraceSource::new(reader, replay) else { continue };
         let mut batch = Batch::default();
         for _ in 0..20 {
-            if !matches!(source.next(&mut batch, 64, 3), Ok(Progress::More)) {
+            if !matches!(source.next(&mut batch, 64, 3), Ok(Drawn::More)) {
                 break;
             }
             assert!(batch.pages.len() <= 64 && batch.requests <= 3);
@@ -535,7 +535,7 @@ fn a_reader_hears_its_flag_between_lines_that_hold_nothing() {
 
 #[test]
 fn sources_of_one_decoded_trace_do_not_move_each_other() {
-    use crate::{Batch, Progress, Source};
+    use crate::{Batch, Drawn, Source};
     let text: String = (0..9000).map(|n| format!("{n} 0 {} 8 0\n", n * 8)).collect();
     let replay = Replay { page_bytes: 4096, logical_pages: 1 << 20, compact: false, looped: true, sample: 1 };
     let mut first = TraceSource::new(reader(text.as_bytes(), &Options::default()).unwrap(), replay).unwrap();
@@ -543,7 +543,7 @@ fn sources_of_one_decoded_trace_do_not_move_each_other() {
     let mut batch = Batch::default();
     for page in 0..20_000u32 {
         for source in [&mut first, &mut second] {
-            assert_eq!(source.next(&mut batch, 1, 1).unwrap(), Progress::More);
+            assert_eq!(source.next(&mut batch, 1, 1).unwrap(), Drawn::More);
             assert_eq!(batch.pages, [page % 9000]);
         }
         if page == 100 {
@@ -622,7 +622,7 @@ fn a_sample_keeps_whole_chunks_and_moves_them_together() {
 /// 16 KiB pages: parts of pages are listed with the bytes that a request leaves alone, however the batches are cut.
 #[test]
 fn requests_within_pages_leave_the_rest_alone() {
-    use crate::{Batch, Op, Part, Progress, Source};
+    use crate::{Batch, Drawn, Op, Part, Source};
     // Writes: half of page 0; from within page 1 to within page 3; page 4 whole; the middle of page 5. A read of a quarter of page 6.
     let text = "0 0 16 16 0\n0 0 40 64 0\n0 0 128 32 0\n0 0 168 8 0\n0 0 192 8 1\n";
     for looped in [false, true] {
@@ -631,7 +631,7 @@ fn requests_within_pages_leave_the_rest_alone() {
             let (mut source, mut batch) = (source(text, replay).unwrap(), Batch::default());
             let (mut written, mut read) = (Vec::new(), Vec::new());
             while read.is_empty() {
-                assert_eq!(source.next(&mut batch, pages_max, 100).unwrap(), Progress::More);
+                assert_eq!(source.next(&mut batch, pages_max, 100).unwrap(), Drawn::More);
                 let parts = if batch.op == Op::Read { &mut read } else { &mut written };
                 for Part { index, around } in &batch.parts {
                     parts.push((batch.pages[*index as usize], *around));
@@ -664,7 +664,7 @@ fn addresses_beyond_the_drive_are_told() {
 
 #[test]
 fn the_pace_of_a_trace_is_the_same_however_it_is_read() {
-    use crate::{Batch, Pace, Progress, Source};
+    use crate::{Batch, Drawn, Pace, Source};
     // 3 writes of a page, one of two sectors over two pages, and a read, in 50 ns.
     let text = "0 0 0 8 0\n10 0 8 8 0\n20 0 80 8 0\n30 0 7 2 0\n50 0 0 8 1\n";
     let once = Replay { page_bytes: 4096, logical_pages: 1000, compact: false, looped: false, sample: 1 };
@@ -672,14 +672,14 @@ fn the_pace_of_a_trace_is_the_same_however_it_is_read() {
     assert_eq!(source(text, Replay { looped: true, ..once }).unwrap().pace(), expected);
     assert_eq!(super::pace(reader(text.as_bytes(), &Options::default()).unwrap(), once).unwrap(), expected);
     let (mut read, mut batch) = (source(text, once).unwrap(), Batch::default());
-    while read.next(&mut batch, 100, 100).unwrap() == Progress::More {}
+    while read.next(&mut batch, 100, 100).unwrap() == Drawn::More {}
     assert_eq!(read.pace(), expected);
     assert_eq!(source(TRIMMING, Replay { looped: true, ..once }).unwrap().pace(), None, "all of it comes at once");
 }
 
 #[test]
 fn a_trace_that_ends_tells_how_much_of_it_is_drawn() {
-    use crate::{Batch, Progress, Source};
+    use crate::{Batch, Drawn, Source};
     // More than is looked at before the first request.
     let text: String = (0..40_000).map(|n| format!("{n} 0 {} 8 0\n", n % 1000 * 8)).collect();
     let mut file = tempfile::NamedTempFile::new().unwrap();
@@ -689,7 +689,7 @@ fn a_trace_that_ends_tells_how_much_of_it_is_drawn() {
     for replay in [replay, Replay { compact: true, ..replay }] {
         let (mut source, mut batch, mut last) = (source(replay), Batch::default(), 0.0);
         let mut middle = false;
-        while source.next(&mut batch, 100, 100).unwrap() == Progress::More {
+        while source.next(&mut batch, 100, 100).unwrap() == Drawn::More {
             let share = source.share_drawn().unwrap();
             assert!((last..=1.0).contains(&share), "{share} after {last}");
             middle |= (0.4..0.6).contains(&share);
