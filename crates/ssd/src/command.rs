@@ -11,6 +11,8 @@ pub enum CommandKind {
     Trim,
     /// Completes when every earlier program is done.
     Flush,
+    /// A flush of a drive with power-loss protection: completes when every earlier write and flush has. Programs may be under way.
+    ProtectedFlush,
 }
 
 /// A host command.

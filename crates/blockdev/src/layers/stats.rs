@@ -11,7 +11,7 @@ pub struct KindStats {
     pub submitted: u64,
     /// Requests that completed as asked.
     pub done: u64,
-    /// Requests that completed with a medium error or without space.
+    /// Requests that failed: by a medium error, without space, on a device that was read-only or gone.
     pub failed: u64,
     /// Requests that completed as out of range or unsupported.
     pub refused: u64,
@@ -55,7 +55,7 @@ impl KindStats {
     fn count(&mut self, completion: &Completion) {
         match &completion.status {
             Status::Done => self.done += 1,
-            Status::MediumError(_) | Status::NoSpace(_) => self.failed += 1,
+            Status::MediumError(_) | Status::NoSpace(_) | Status::ReadOnly(_) | Status::Gone(_) => self.failed += 1,
             Status::OutOfRange | Status::Unsupported(_) => self.refused += 1,
         }
         if !completion.status.is_refusal() {
