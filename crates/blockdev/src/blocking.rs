@@ -113,15 +113,7 @@ impl<D: BlockDevice> Blocking<D> {
     /// # Errors
     /// A read failed. The error has the range of that one request.
     pub fn read(&mut self, range: SectorRange) -> Result<Vec<u8>, IoError> {
-        let mut bytes = Vec::new();
-        for part in transfers(range, Kind::Read)? {
-            let read = self.perform(Request::read(part))?.bytes.unwrap_or_default();
-            if bytes.is_empty() {
-                bytes = read;
-            } else {
-                bytes.extend_from_slice(&read);
-            }
-        }
+        let bytes = self.transfer(Request::read(range))?;
         debug_assert!(
             bytes.is_empty() || bytes.len() == range.len_bytes(),
             "a device brings all bytes of a range or none"
@@ -140,18 +132,26 @@ impl<D: BlockDevice> Blocking<D> {
             let range = SectorRange::new(start, Sectors(size.0 / Sectors::SIZE.0));
             return self.perform(Request::write(range, bytes)).map(|_| ());
         };
-        let range = SectorRange::new(start, count);
-        if count <= Request::TRANSFER_MAX {
-            return self.perform(Request::write(range, bytes)).map(|_| ());
+        self.transfer(Request::write(SectorRange::new(start, count), bytes)).map(|_| ())
+    }
+
+    /// Performs a read or a write in requests of at most [`Request::TRANSFER_MAX`], up to the first that fails. Returns the bytes
+    /// of a read.
+    fn transfer(&mut self, request: Request) -> Result<Vec<u8>, IoError> {
+        let Request { kind, range, .. } = request;
+        if range.end().is_none() {
+            return Err(IoError { kind, range, status: Status::OutOfRange, bytes: None });
         }
-        let mut rest = bytes.as_slice();
-        for part in transfers(range, Kind::Write)? {
-            let (now, later) = rest.split_at(part.len_bytes());
-            self.perform(Request::write(part, now.to_vec()))?;
-            rest = later;
+        let mut bytes = Vec::new();
+        for part in request.parts(Request::TRANSFER_MAX, &self.device.features()) {
+            let read = self.perform(part)?.bytes.unwrap_or_default();
+            if bytes.is_empty() {
+                bytes = read;
+            } else {
+                bytes.extend_from_slice(&read);
+            }
         }
-        assert!(rest.is_empty(), "the transfers of a write take all of its bytes");
-        Ok(())
+        Ok(bytes)
     }
 
     /// As [`Self::write`], and durable: by force unit access if the device has it, otherwise by a flush.
@@ -171,20 +171,35 @@ impl<D: BlockDevice> Blocking<D> {
         }
     }
 
-    /// Makes `range` read as zeros. It stays allocated.
+    /// Makes `range` read as zeros, in requests of at most [`Request::LONG_PART`]. It stays allocated.
     ///
     /// # Errors
-    /// It was not done.
+    /// It was not done. The error names what failed of the whole range.
     pub fn write_zeroes(&mut self, range: SectorRange) -> Result<(), IoError> {
-        self.perform(Request::write_zeroes(range)).map(|_| ())
+        self.perform_in_parts(Request::write_zeroes(range))
     }
 
-    /// Discards the contents of `range`.
+    /// Discards the contents of `range`, in requests of at most [`Request::LONG_PART`].
     ///
     /// # Errors
-    /// It was not done.
+    /// It was not done. The error names what failed of the whole range.
     pub fn discard(&mut self, range: SectorRange) -> Result<(), IoError> {
-        self.perform(Request::trim(range)).map(|_| ())
+        self.perform_in_parts(Request::trim(range))
+    }
+
+    /// Performs a request that carries no bytes, part after part.
+    fn perform_in_parts(&mut self, request: Request) -> Result<(), IoError> {
+        let Request { kind, range, .. } = request;
+        let features = self.device.features();
+        if request.check(&features, self.device.capacity()).is_err() {
+            return self.perform(request).map(|_| ());
+        }
+        let mut status = Status::Done;
+        for part in request.parts(Request::LONG_PART, &features) {
+            let id = self.submit(part);
+            status = status.join(self.wait(id).status);
+        }
+        if status.is_done() { Ok(()) } else { Err(IoError { kind, range, status, bytes: None }) }
     }
 
     /// Moves the contents of `source` to `destination` by a change of the map.
@@ -207,16 +222,6 @@ impl<D: BlockDevice> Blocking<D> {
     pub fn set_capacity(&mut self, capacity: Sectors) -> Status {
         self.device.set_capacity(self.now, capacity)
     }
-}
-
-/// Cuts a range into transfers. A short or empty range is one transfer.
-fn transfers(range: SectorRange, kind: Kind) -> Result<impl Iterator<Item = SectorRange>, IoError> {
-    if range.end().is_none() {
-        return Err(IoError { kind, range, status: Status::OutOfRange, bytes: None });
-    }
-    let parts = range.count.0.div_ceil(Request::TRANSFER_MAX.0).max(1);
-    Ok((0..parts)
-        .map(move |part| range.without_first(Sectors(part * Request::TRANSFER_MAX.0)).first(Request::TRANSFER_MAX)))
 }
 
 /// Runs a device until nothing is outstanding. Returns when that is, but not before `now`.

@@ -32,9 +32,11 @@ pub enum Status {
     OutOfRange,
     /// These sectors were not written and keep their contents, because the device has no space; all others are done.
     NoSpace(Vec<SectorRange>),
-    /// The device is worn out: these sectors were not written and keep their contents. Reads go on.
+    /// These sectors were not written or trimmed and keep their contents, because the device is worn out: it reads on, and takes
+    /// no writes any more. All others are done. A flush names none.
     ReadOnly(Vec<SectorRange>),
-    /// The device has no power or is dead. It names the whole range of the request.
+    /// Nothing of the device can be reached, because it is dead or without power. Names the whole request, of which nothing was
+    /// done; nothing for a flush.
     Gone(Vec<SectorRange>),
     /// The device cannot do this. Nothing was done.
     Unsupported(Unsupported),
@@ -51,13 +53,59 @@ impl Status {
         matches!(self, Self::OutOfRange | Self::Unsupported(_))
     }
 
-    /// The sectors that failed. Empty if all or nothing was done.
+    /// Whether sectors failed, or a flush did.
+    pub const fn is_failure(&self) -> bool {
+        !matches!(self, Self::Done) && !self.is_refusal()
+    }
+
+    /// The sectors that failed. Empty if all was done, or nothing because it was refused.
     pub fn failed(&self) -> &[SectorRange] {
         match self {
             Self::MediumError(sectors) | Self::NoSpace(sectors) | Self::ReadOnly(sectors) | Self::Gone(sectors) => {
                 sectors
             }
-            _ => &[],
+            Self::Done | Self::OutOfRange | Self::Unsupported(_) => &[],
+        }
+    }
+
+    /// The status of a request from those of two parts of it, the first of which lies before the second: the worse one, with the
+    /// failed sectors of both. A refusal remains one; parts are refused together if the whole was checked before it was cut.
+    #[must_use]
+    pub fn join(mut self, mut next: Self) -> Self {
+        let is_worse = next.severity() > self.severity();
+        let (Some(failed), Some(more)) = (self.failed_mut(), next.failed_mut()) else {
+            return if is_worse { next } else { self };
+        };
+        more.iter().for_each(|range| range.push_to(failed));
+        if is_worse { next.naming(std::mem::take(failed)) } else { self }
+    }
+
+    /// The same failure, of other sectors.
+    pub(crate) fn naming(mut self, sectors: Vec<SectorRange>) -> Self {
+        if let Some(failed) = self.failed_mut() {
+            *failed = sectors;
+        }
+        self
+    }
+
+    /// Of two statuses, the one with the higher number says more about the device as a whole.
+    pub(crate) const fn severity(&self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::MediumError(_) => 1,
+            Self::NoSpace(_) => 2,
+            Self::ReadOnly(_) => 3,
+            Self::Gone(_) => 4,
+            Self::OutOfRange | Self::Unsupported(_) => 5,
+        }
+    }
+
+    const fn failed_mut(&mut self) -> Option<&mut Vec<SectorRange>> {
+        match self {
+            Self::MediumError(sectors) | Self::NoSpace(sectors) | Self::ReadOnly(sectors) | Self::Gone(sectors) => {
+                Some(sectors)
+            }
+            Self::Done | Self::OutOfRange | Self::Unsupported(_) => None,
         }
     }
 }
@@ -75,7 +123,8 @@ impl Status {
     /// The status with which an NVMe drive ends a request of this kind in the same case (NVM Express base specification 2.0,
     /// section 3.3.3.2.1, and NVM command set 1.0, section 2.3.2): 0/80h, LBA Out of Range, also beyond a capacity that was
     /// lowered; 0/81h, Capacity Exceeded; 2/81h, Unrecovered Read Error; 2/80h, Write Fault; 0/01h, Invalid Command Opcode;
-    /// 0/02h, Invalid Field in Command; 0/06h, Internal Error.
+    /// 0/02h, Invalid Field in Command; 0/06h, Internal Error; 0/20h, Namespace is Write Protected, of a drive that is worn out. A
+    /// drive that is gone gives no answer; 0/82h, Namespace Not Ready, stands for that.
     pub const fn nvme(&self, kind: Kind) -> NvmeStatus {
         let (code_type, code) = match self {
             Self::Done => (0, 0x00),
@@ -104,10 +153,11 @@ impl fmt::Display for Status {
             Self::ReadOnly(_) => "read-only",
             Self::Gone(_) => "gone",
         };
+        let place = if matches!(self, Self::Gone(_)) { ":" } else { " in" };
         match self.failed() {
             [] => f.write_str(name),
-            [first] => write!(f, "{name} in {first}"),
-            [first, more @ ..] => write!(f, "{name} in {first} and {} more ranges", more.len()),
+            [first] => write!(f, "{name}{place} {first}"),
+            [first, more @ ..] => write!(f, "{name}{place} {first} and {} more ranges", more.len()),
         }
     }
 }
@@ -290,6 +340,8 @@ mod tests {
             (Status::MediumError(Vec::new()), Kind::Flush, nvme(2, 0x80)),
             (Status::OutOfRange, Kind::Write, nvme(0, 0x80)),
             (Status::NoSpace(vec![range]), Kind::Write, nvme(0, 0x81)),
+            (Status::ReadOnly(vec![range]), Kind::Trim, nvme(0, 0x20)),
+            (Status::Gone(vec![range]), Kind::Read, nvme(0, 0x82)),
             (Status::Unsupported(Unsupported::Kind), Kind::Remap, nvme(0, 1)),
             (Status::Unsupported(Unsupported::Overlap), Kind::Remap, nvme(0, 2)),
             (Status::Unsupported(Unsupported::ClockEnd), Kind::Read, nvme(0, 6)),
@@ -307,10 +359,35 @@ mod tests {
             (Status::MediumError(vec![range]), "medium error in 1 sector from 8"),
             (Status::NoSpace(vec![range; 3]), "no space in 1 sector from 8 and 2 more ranges"),
             (Status::MediumError(Vec::new()), "medium error"),
+            (Status::ReadOnly(vec![range; 2]), "read-only in 1 sector from 8 and 1 more ranges"),
+            (Status::ReadOnly(Vec::new()), "read-only"),
+            (Status::Gone(vec![range]), "gone: 1 sector from 8"),
             (Status::Unsupported(Unsupported::Overlap), "source and destination of a remap must not overlap"),
         ];
         for (status, text) in table {
             assert_eq!(status.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn the_worse_part_names_what_failed_in_both() {
+        let range = |start, count| SectorRange::new(Lba(start), Sectors(count));
+        let (early, late, touching) = (vec![range(0, 2)], vec![range(4, 2)], vec![range(2, 2)]);
+        let both = vec![early[0], late[0]];
+        let refused = Status::Unsupported(Unsupported::Kind);
+        let table = [
+            (Status::Done, Status::Done, Status::Done),
+            (Status::Done, Status::NoSpace(late.clone()), Status::NoSpace(late.clone())),
+            (Status::Gone(early.clone()), Status::Done, Status::Gone(early.clone())),
+            (Status::MediumError(early.clone()), Status::MediumError(touching), Status::MediumError(vec![range(0, 4)])),
+            (Status::MediumError(early.clone()), Status::NoSpace(late.clone()), Status::NoSpace(both.clone())),
+            (Status::ReadOnly(early.clone()), Status::MediumError(late.clone()), Status::ReadOnly(both.clone())),
+            (Status::ReadOnly(early.clone()), Status::Gone(late), Status::Gone(both)),
+            (Status::NoSpace(early), refused.clone(), refused.clone()),
+            (refused.clone(), Status::OutOfRange, refused),
+        ];
+        for (first, second, want) in table {
+            assert_eq!(first.clone().join(second.clone()), want, "{first:?} and {second:?}");
         }
     }
 }

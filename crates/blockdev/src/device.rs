@@ -120,7 +120,8 @@ pub trait BlockDevice: Send {
     }
 
     /// Appends the states of the sectors of `range` below the capacity, in rising order and without gaps. Neighboring extents may
-    /// be in the same state.
+    /// be in the same state. A device may stop before the end of the range, so that no call takes long: ask again from where the
+    /// last extent ends, as [`all_extents`] does. At least one extent comes, unless no sector of the range lies below the capacity.
     ///
     /// Default: one extent of [`ExtentState::Data`], which is always true.
     fn extents(&self, range: SectorRange, out: &mut Vec<Extent>) {
@@ -128,6 +129,21 @@ pub trait BlockDevice: Send {
         if !range.is_empty() {
             out.push(Extent { range, state: ExtentState::Data });
         }
+    }
+}
+
+/// Appends the states of all sectors of `range` below the capacity: see [`BlockDevice::extents`].
+///
+/// # Panics
+/// The device gives no extent where it has sectors.
+pub fn all_extents(device: &(impl BlockDevice + ?Sized), range: SectorRange, out: &mut Vec<Extent>) {
+    let mut rest = range.intersection(SectorRange::new(wane_units::Lba(0), device.capacity()));
+    while !rest.is_empty() {
+        let first = out.len();
+        device.extents(rest, out);
+        assert!(out.len() > first, "a device gives the state of at least one sector of {rest}");
+        let told = out[first..].iter().fold(Sectors::ZERO, |sum, extent| sum + extent.range.count);
+        rest = rest.without_first(told);
     }
 }
 

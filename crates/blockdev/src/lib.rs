@@ -34,10 +34,26 @@
 //! [`Flags::may_unmap`] allows otherwise. Trim deallocates as far as the device can; [`Features::trim_reads_zeros`] says whether
 //! the range, including its ragged ends, then reads as zeros.
 //!
-//! **Empty ranges** at or below the capacity are done and change nothing; above it they are out of range.
+//! **Empty ranges** at or below the capacity are done and change nothing; above it they are out of range. A device that is gone
+//! does nothing, not even that.
 //!
-//! **Failure is a value.** A medium error or lack of space names exactly the sectors of its request that failed. The rest of the
-//! request is done, and no other request is affected. A read that fails for some sectors returns the others.
+//! **Failure is a value.** A failure names exactly the sectors of its request that failed, in rising order, and their contents
+//! stay. The rest of the request is done, and no other request is affected. A read that fails for some sectors returns the others.
+//! The exception is force unit access: if data cannot be made durable, each sector named has its old or its new contents. There
+//! are four failures, which tell a host what it can still do:
+//!
+//! - *Medium error*: these sectors. Others may do.
+//! - *No space*: whatever needs space, until something is trimmed, or the host gives capacity back. Reads, flushes and trims of
+//!   whole atomic units need none.
+//! - *Read-only*: the device is worn out. It reads on, and from now on ends so what it cannot take any more: writes, and trims and
+//!   remaps unless its map alone can carry them out. A flush is done if nothing acknowledged can be lost, and otherwise ends so
+//!   without naming sectors. The request during which the device wears out is done up to that moment.
+//! - *Gone*: the device is dead or has no power. Every request ends so whole, and reads bring no bytes.
+//!
+//! What [`Request::check`] refuses is refused in each of these states.
+//!
+//! **Long requests** take their host's real time: a host that must answer meanwhile cuts them into parts ([`Request::parts`]),
+//! and joins the statuses ([`Status::join`]). A device may answer for fewer [`extents`](BlockDevice::extents) than it was asked for.
 //!
 //! **Remap** moves contents by a change of the map. The destination then has the contents of the source, the source is trimmed,
 //! and so is the part of the destination beyond the length of the source. Both are multiples of the atomic unit and do not
@@ -78,6 +94,7 @@ mod completion;
 mod device;
 mod layers;
 mod living;
+mod parts;
 mod ram;
 mod range;
 mod range_set;
@@ -92,7 +109,7 @@ pub use wane_units as units;
 pub use align::UnitSplit;
 pub use blocking::{Blocking, IoError, drain};
 pub use completion::{Completion, CompletionQueue, RequestId, Status, Unsupported};
-pub use device::{BlockDevice, Extent, ExtentState, Features, Notice, NoticeKind, Resize, check_capacity};
+pub use device::{BlockDevice, Extent, ExtentState, Features, Notice, NoticeKind, Resize, all_extents, check_capacity};
 pub use layers::{Delay, Delays, Effect, Entry, Fault, Keep, KindStats, Persistence, Record, Stats, replay};
 pub use living::{
     Batch, Health, Living, Passing, PowerError, Recovered, Stop, Tally, Took, Wanted, Work, carry_out, find, rest_of,

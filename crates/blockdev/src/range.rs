@@ -50,6 +50,10 @@ impl SectorRange {
 
     /// Whether start and count are multiples of `unit`, which is at least one sector.
     pub const fn is_aligned_to(self, unit: Sectors) -> bool {
+        if unit.0.is_power_of_two() {
+            // Two divisions would take half of what a check takes.
+            return (self.start.0 | self.count.0) & (unit.0 - 1) == 0;
+        }
         self.start.0.is_multiple_of(unit.0) && self.count.0.is_multiple_of(unit.0)
     }
 
@@ -92,6 +96,25 @@ impl SectorRange {
     pub fn len_bytes(self) -> usize {
         let bytes = self.count.bytes().and_then(|bytes| usize::try_from(bytes.0).ok());
         bytes.expect("ranges whose bytes are carried are at most Request::TRANSFER_MAX long")
+    }
+
+    /// Adds the range to a list of ranges in rising order that do not touch each other, none of which begins after it.
+    ///
+    /// # Panics
+    /// A range ends beyond 2^64.
+    pub fn push_to(self, ranges: &mut Vec<Self>) {
+        if self.is_empty() {
+            return;
+        }
+        let end = |range: Self| range.end().expect("sectors of a device lie below 2^64");
+        if let Some(last) = ranges.last_mut() {
+            debug_assert!(last.start <= self.start, "ranges are told in rising order");
+            if end(*last) >= self.start {
+                *last = Self::between(last.start, end(*last).max(end(self)));
+                return;
+            }
+        }
+        ranges.push(self);
     }
 
     fn end_saturating(self) -> u64 {
@@ -138,6 +161,23 @@ mod tests {
         }
         for (start, count) in [(u64::MAX, 2), (2, u64::MAX), (u64::MAX, u64::MAX)] {
             assert!(!range(start, count).lies_within(Sectors(u64::MAX)), "{start} {count}");
+        }
+    }
+
+    #[test]
+    fn ranges_that_touch_become_one() {
+        let mut ranges = Vec::new();
+        for (start, count) in [(4, 2), (6, 1), (6, 0), (5, 1), (9, 3), (10, 4), (20, 1)] {
+            range(start, count).push_to(&mut ranges);
+        }
+        assert_eq!(ranges, [range(4, 3), range(9, 5), range(20, 1)]);
+    }
+
+    #[test]
+    fn a_range_is_aligned_if_its_start_and_length_are() {
+        for (unit, start, count) in (1..=9).flat_map(|unit| (0..20).map(move |number| (unit, number % 10, number))) {
+            let aligned = start % unit == 0 && count % unit == 0;
+            assert_eq!(range(start, count).is_aligned_to(Sectors(unit)), aligned, "{unit} {start} {count}");
         }
     }
 

@@ -18,6 +18,9 @@ pub enum Op {
     Trim,
     /// Completes when every earlier program is done.
     Flush,
+    /// A flush of a device whose buffers survive a power cut: completes when every earlier write and flush has. Programs may be
+    /// under way.
+    ProtectedFlush,
 }
 
 /// Declares the parts of a request's time once: as nanoseconds of one request, as sums over many, and by name.

@@ -29,6 +29,7 @@ enum How {
     NoticesTwice,
     NoticesNothing,
     ExtentsWithGaps,
+    ExtentsEnd,
     ExtentsLie,
     KeepsItsCapacity,
     RefusesWhatIsOutstanding,
@@ -36,6 +37,9 @@ enum How {
     EndsWrapAround,
     NamesForeignSectors,
     NamesNoSectors,
+    ReadsAreReadOnly,
+    IsGoneInPart,
+    IsGoneAndWrites,
     BytesForWrites,
     ShortReads,
     ForgetsFua,
@@ -79,6 +83,15 @@ impl Broken {
                 done.status = Status::MediumError(vec![SectorRange::new(done.range.start, Sectors(399))]);
             }
             How::NamesNoSectors if done.status.is_done() => done.status = Status::MediumError(Vec::new()),
+            How::ReadsAreReadOnly if read && !done.range.is_empty() && done.status.is_done() => {
+                done.status = Status::ReadOnly(vec![done.range]);
+            }
+            How::IsGoneInPart if done.kind == Kind::Write && done.range.count.0 > 1 && done.status.is_done() => {
+                done.status = Status::Gone(vec![done.range.first(Sectors(1))]);
+            }
+            How::IsGoneAndWrites if done.kind == Kind::Write && !done.range.is_empty() && done.status.is_done() => {
+                done.status = Status::Gone(vec![done.range]);
+            }
             How::BytesForWrites if done.kind == Kind::Write => done.bytes = Some(Vec::new()),
             How::ShortReads => done.bytes = done.bytes.take().map(|bytes| bytes.get(512..).unwrap_or(&[]).to_vec()),
             How::AnswersAnother => done.range.count.0 ^= 1,
@@ -159,7 +172,8 @@ impl BlockDevice for Broken {
     fn extents(&self, range: SectorRange, out: &mut Vec<Extent>) {
         self.device.extents(range, out);
         match self.how {
-            How::ExtentsWithGaps => out.truncate(1),
+            How::ExtentsWithGaps if out.len() > 1 => drop(out.remove(0)),
+            How::ExtentsEnd => out.clear(),
             How::ExtentsLie => out.iter_mut().for_each(|extent| extent.state = ExtentState::Zeroes),
             _ => {}
         }
@@ -183,7 +197,8 @@ fn every_broken_rule_is_found() {
         (How::TakesTimeBack, "is taken after"),
         (How::NoticesTwice, "given twice"),
         (How::NoticesNothing, "notices give"),
-        (How::ExtentsWithGaps, "extents end at"),
+        (How::ExtentsWithGaps, "follows at"),
+        (How::ExtentsEnd, "no extent is given"),
         (How::ExtentsLie, "is reported as"),
         (How::KeepsItsCapacity, "capacity"),
         (How::RefusesWhatIsOutstanding, "around a fall of capacity"),
@@ -191,6 +206,9 @@ fn every_broken_rule_is_found() {
         (How::EndsWrapAround, "ends as Done"),
         (How::NamesForeignSectors, "outside its request"),
         (How::NamesNoSectors, "names no sector"),
+        (How::ReadsAreReadOnly, "ends as read-only"),
+        (How::IsGoneInPart, "does not name the whole request"),
+        (How::IsGoneAndWrites, "may hold|is reported as"),
         (How::BytesForWrites, "came back with bytes"),
         (How::ShortReads, "brings"),
         (How::ForgetsFua, "must be refused as Fua"),

@@ -3,8 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use wane_blockdev::{
-    BlockDevice, Blocking, Delay, Delays, Effect, Entry, Fault, Keep, Kind, Living, NoticeKind, Persistence, Ram,
-    RamConfig, Record, Request, RequestId, Resize, SectorRange, Stats, Status, drain, replay,
+    BlockDevice, Blocking, Delay, Delays, Effect, Entry, Extent, Fault, Keep, Kind, Living, NoticeKind, Persistence,
+    Ram, RamConfig, Record, Request, RequestId, Resize, SectorRange, Stats, Status, all_extents, drain, pass_on,
+    replay,
 };
 use wane_testkit::conformance;
 use wane_units::{Lba, Nanos, Sectors, SimTime};
@@ -44,6 +45,37 @@ fn faults<D: BlockDevice>(device: D) -> Fault<D> {
         device = device.with_nth(number * 3, if number % 2 == 0 { medium } else { space });
     }
     device.with_nth_of(Kind::Flush, 1, Effect::MediumError { first: Sectors(0) })
+}
+
+/// A device that wears out during one of its first requests.
+fn worn_out<D: BlockDevice>(device: D, number: u64) -> Fault<D> {
+    Fault::new(device).with_nth(number, Effect::ReadOnly { first: Sectors(number * 3 % 16) })
+}
+
+/// A device that is gone from one of its first requests on.
+fn gone<D: BlockDevice>(device: D, number: u64) -> Fault<D> {
+    Fault::new(device).with_nth(number, Effect::Gone)
+}
+
+#[test]
+fn devices_that_wear_out_or_go_are_block_devices() {
+    for number in [0, 5, 17] {
+        let table: [(&str, &dyn Fn() -> Dyn); 6] = [
+            ("read-only", &|| Box::new(worn_out(ram(), number))),
+            ("gone", &|| Box::new(gone(ram(), number))),
+            ("delayed and read-only", &|| Box::new(Stats::new(Delay::new(worn_out(ram(), number), delays())))),
+            ("recorded and gone", &|| Box::new(Record::new(Delay::new(gone(ram(), number), delays()), Keep::Bytes, 9))),
+            ("faulty, then read-only, then gone", &|| Box::new(gone(worn_out(faults(ram()), number), number + 9))),
+            ("gone below faults", &|| Box::new(faults(gone(ram(), number)))),
+        ];
+        for (name, make) in table {
+            conformance::block_device_cases(&format!("{name} from request {number} on"), &|| make(), 48);
+        }
+        let config = RamConfig { keeps_bytes: false, ..config() };
+        let plain =
+            || -> Box<dyn BlockDevice> { Box::new(gone(worn_out(Ram::with(config).unwrap(), number), number + 3)) };
+        conformance::block_device_cases("without bytes", &plain, 48);
+    }
 }
 
 #[test]
@@ -205,6 +237,59 @@ fn a_record_repeats_what_was_asked() {
     assert!(matches!(&short.entries()[0], Entry::Submit { request, .. } if request.flags.fua));
 }
 
+#[test]
+fn a_device_that_wears_out_reads_on_and_one_that_is_gone_does_not() {
+    let mut device = written();
+    device.device_mut().make_read_only();
+    let whole = range(0, 8);
+    let read_only = Status::ReadOnly(vec![whole]);
+    let changes = [
+        Request::write(whole, vec![2; 4096]),
+        Request::write_zeroes(whole).with_may_unmap(),
+        Request::trim(whole).with_fua(),
+        Request::remap(range(32, 8), whole),
+    ];
+    for request in &changes {
+        let error = device.perform(request.clone()).unwrap_err();
+        assert_eq!((error.status, error.bytes), (read_only.clone(), None), "{request:?}");
+    }
+    assert_eq!(device.read(whole).unwrap(), vec![1; 4096]);
+    device.write(Lba(0), Vec::new()).unwrap();
+    device.flush().unwrap();
+    assert!(device.set_capacity(Sectors(300)).is_done());
+    device.device_mut().make_gone();
+    let outstanding = device.submit(Request::read(whole));
+    device.device_mut().make_read_only();
+    assert_eq!(device.wait(outstanding).status, Status::Gone(vec![whole]), "what is gone does not come back");
+    for request in changes.into_iter().chain([Request::read(whole)]) {
+        let error = device.perform(request.clone()).unwrap_err();
+        assert_eq!((error.status, error.bytes), (Status::Gone(vec![whole]), None), "{request:?}");
+    }
+    assert_eq!(device.flush().unwrap_err().to_string(), "flush of 0 sectors from 0: gone");
+    assert_eq!(device.set_capacity(Sectors(200)), Status::Gone(Vec::new()));
+    assert_eq!(device.device().capacity(), Sectors(300));
+    assert_eq!(device.read(range(296, 8)).unwrap_err().status, Status::OutOfRange, "it is refused as ever");
+}
+
+#[test]
+fn requests_around_the_end_of_a_device_take_effect_up_to_it() {
+    let first = Sectors(3);
+    let inner = written().into_inner().with_nth(1, Effect::ReadOnly { first }).with_nth(4, Effect::Gone);
+    let mut device = Blocking::starting_at(Stats::new(inner), SimTime(1_000_000));
+    let before = device.submit(Request::write(range(8, 8), vec![3; 4096]));
+    assert_eq!(device.write(Lba(0), vec![2; 4096]).unwrap_err().status, Status::ReadOnly(vec![range(3, 5)]));
+    assert_eq!(device.write(Lba(0), vec![4; 512]).unwrap_err().status, Status::ReadOnly(vec![range(0, 1)]));
+    assert_eq!(device.read(range(0, 8)).unwrap(), [vec![2; 3 * 512], vec![1; 5 * 512]].concat());
+    assert!(device.wait(before).status.is_done());
+    assert_eq!(device.flush().unwrap_err().status, Status::Gone(Vec::new()));
+    assert_eq!(device.read(range(0, 8)).unwrap_err().status, Status::Gone(vec![range(0, 8)]));
+    let of = |kind: Kind| {
+        let stats = device.device().of(kind);
+        (stats.done, stats.failed, stats.refused, stats.served.0)
+    };
+    assert_eq!([of(Kind::Write), of(Kind::Read), of(Kind::Flush)], [(1, 2, 0, 11), (1, 1, 0, 8), (0, 1, 0, 0)]);
+}
+
 /// A device on which sectors 0 to 64 hold ones.
 fn written() -> Blocking<Fault<Ram>> {
     let mut device = Blocking::new(ram());
@@ -269,6 +354,9 @@ fn chosen_requests_end_half_done() {
         (Kind::Trim, Effect::MediumError { first }, Status::MediumError(vec![rest]), [true, false]),
         (Kind::Flush, Effect::MediumError { first }, Status::MediumError(Vec::new()), [false, false]),
         (Kind::Flush, Effect::DROPPED, Status::Done, [false, false]),
+        (Kind::Flush, Effect::ReadOnly { first }, Status::ReadOnly(Vec::new()), [false, false]),
+        (Kind::Trim, Effect::ReadOnly { first }, Status::ReadOnly(vec![rest]), [true, false]),
+        (Kind::Remap, Effect::ReadOnly { first }, Status::ReadOnly(vec![range(0, 8)]), [false, false]),
         (Kind::Remap, Effect::MediumError { first }, Status::MediumError(vec![range(0, 8)]), [false, false]),
         (Kind::Remap, Effect::NoSpace { first }, Status::NoSpace(vec![range(0, 8)]), [false, false]),
         (Kind::Remap, Effect::DROPPED, Status::Done, [false, false]),
@@ -331,6 +419,58 @@ fn blocking_calls_keep_what_others_wait_for() {
     assert_eq!(kept, quick[1..]);
     device.advance(Nanos(1_000));
     assert_eq!(device.now(), SimTime(74_000));
+}
+
+#[test]
+fn long_trims_and_zeroes_are_parts_with_one_status() {
+    const GIB: u64 = 1 << 21;
+    let faulty = Fault::new(Ram::new(Sectors(GIB)))
+        .with_nth_of(Kind::Trim, 3, Effect::MediumError { first: Sectors(8) })
+        .with_nth_of(Kind::Trim, 4, Effect::MediumError { first: Sectors(0) })
+        .with_nth_of(Kind::WriteZeroes, 15, Effect::ReadOnly { first: Sectors(0) });
+    let mut device = Blocking::new(Stats::new(faulty));
+    let part = Request::LONG_PART.0;
+    let error = device.discard(range(0, GIB)).unwrap_err();
+    let failed = Status::MediumError(vec![range(3 * part + 8, 2 * part - 8)]);
+    assert_eq!((error.kind, error.range, error.status), (Kind::Trim, range(0, GIB), failed));
+    let error = device.write_zeroes(range(1, GIB - 1)).unwrap_err();
+    assert_eq!(error.status, Status::ReadOnly(vec![range(15 * part, part)]));
+    let submitted = |kind| device.device().of(kind).submitted;
+    assert_eq!((submitted(Kind::Trim), submitted(Kind::WriteZeroes)), (16, 16));
+    assert_eq!(device.discard(range(8, GIB)).unwrap_err().status, Status::OutOfRange);
+    assert_eq!(device.device().of(Kind::Trim).refused, 1, "what is out of range is not cut, and nothing of it is done");
+}
+
+/// A device that gives the state of one sector at a time.
+struct Hesitant {
+    device: Ram,
+}
+
+impl BlockDevice for Hesitant {
+    pass_on!(device: features capacity submit next_event_at complete set_capacity notices);
+
+    fn extents(&self, range: SectorRange, out: &mut Vec<Extent>) {
+        self.device.extents(range.first(Sectors(1)), out);
+    }
+}
+
+#[test]
+fn extents_may_come_bit_by_bit() {
+    conformance::block_device_cases("hesitant", &|| Box::new(Hesitant { device: ram() }), 24);
+    let (mut bit_by_bit, mut at_once) = (Vec::new(), Vec::new());
+    let mut device = Blocking::new(ram());
+    device.write_zeroes(range(8, 8)).unwrap();
+    all_extents(device.device(), range(5, 1_000), &mut at_once);
+    all_extents(&Hesitant { device: device.into_inner() }, range(5, 1_000), &mut bit_by_bit);
+    assert_eq!((bit_by_bit.len(), at_once.len()), (395, 3));
+    let mut joined: Vec<Extent> = Vec::new();
+    for extent in bit_by_bit {
+        match joined.last_mut().filter(|last| last.state == extent.state) {
+            Some(last) => last.range.count += extent.range.count,
+            None => joined.push(extent),
+        }
+    }
+    assert_eq!(joined, at_once);
 }
 
 #[test]

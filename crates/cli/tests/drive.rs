@@ -151,6 +151,8 @@ fn a_dead_drive_says_that_nothing_was_written_and_keeps_no_other_record() {
     done(folder, "create dead.wane --preset tiny --until end-of-life");
     let (code, out, _) = drive(folder, "write dead.wane data.bin");
     assert!(code == 1 && out.starts_with("dead.wane: nothing of 5000 B written from 0 B on\n"), "{out}");
+    let ends = "not written          8 KiB from 0 B on\ncause                the drive is dead: it reads on, and takes no writes any more\n";
+    assert!(out.ends_with(ends), "{out}");
     let shown = done(folder, "show dead.wane");
     assert!(shown.contains("nothing of 5000 B of data.bin written from 0 B on"), "{shown}");
 }

@@ -3,33 +3,42 @@
 //! A request never waits for its host. Where the drive wants capacity back, it posts a notice and goes on while a free block is
 //! left. Units that find no space complete as *no space*.
 //!
+//! A drive that died reads on, and so does what its map alone can do: trims of whole units and remaps. What needs a program
+//! completes as *read-only*. If the drive waits for capacity back, it is full rather than dead, and such requests complete as *no
+//! space*: with that capacity it may live on.
+//!
 //! The clock of a drive ends after 2^64 ns. The first request whose operations might not end by then is carried out and completes
 //! at the last instant; later requests are refused.
+
+use std::ops::Range;
 
 use wane_blockdev::{
     BlockDevice, Completion, Extent, ExtentState, Features, Kind, Notice, NoticeKind, Origin as Asked, Request,
     RequestId, Resize, SectorRange, Served, Status, UnitSplit, Unsupported, check_capacity,
 };
-use wane_ftl::{Origin, Outcome};
+use wane_ftl::{EndOfLife, Origin, Outcome, ZEROS};
 use wane_units::{Lba, Lpn, Nanos, Sectors, SimTime};
 
-use crate::drive::{BREAKDOWNS_MAX, Drive, Front, GO};
+use crate::drive::{BREAKDOWNS_MAX, Drive, Front, GO, Scratch};
 use crate::{Breakdown, CLOCK_MAX_NS, Clock, CommandKind};
 
 /// Bytes of a sector.
 const SECTOR: usize = 512;
 
-/// Units handed to the firmware at once.
-const UNITS_AT_ONCE: u64 = 1 << 16;
+/// Units handed to the firmware at once, and looked at for extents in one call.
+const UNITS_AT_ONCE: u32 = 1 << 16;
 
 /// What became of the units of a request.
 #[derive(Default)]
 struct Failed {
-    /// Units that were not read or not rewritten, in rising order.
+    /// Units that were not read or not rewritten.
     medium: Vec<Lpn>,
-    /// The first unit that found no space; all after it found none either.
-    no_space: Option<Lpn>,
+    /// The first unit that was not written for want of space or because the drive died; none after it was.
+    unwritten: Option<Lpn>,
 }
+
+/// The units that a request covers in part, each with its bytes that the request does not cover.
+type Ends = [Option<(Lpn, u64)>; 2];
 
 impl Drive {
     /// Where the time of a request went. Known for the last few thousand requests that are over.
@@ -103,19 +112,39 @@ impl Drive {
     }
 
     /// Starts the clock or wakes the drive, if requests need it.
-    fn prepare(&mut self) {
-        match (&self.clock, self.clock_spec().cloned()) {
-            (None, Some(spec)) => self.start_clock(&spec).expect("the clock was checked when the drive was built"),
-            (Some(_), _) => self.wake(),
-            (None, None) if self.may_err() => self.wake(),
-            (None, None) => {}
+    fn prepare(&mut self, at: SimTime) {
+        if self.clock.is_some() {
+            return self.wake();
+        }
+        match self.clock_spec().cloned() {
+            Some(spec) => {
+                self.start_clock(&spec).expect("the clock was checked when the drive was built");
+                // What ran before the clock started took no time.
+                self.run_to(at);
+            }
+            None if self.may_err() => self.wake(),
+            None => {}
+        }
+    }
+
+    /// The status of a request that is refused.
+    fn refusal(&self, request: &Request) -> Option<Status> {
+        match request.check(&self.features(), self.front.capacity) {
+            _ if self.is_off() => Some(Status::all_gone(request.range)),
+            Ok(()) if self.clock_has_ended() => Some(Status::Unsupported(Unsupported::ClockEnd)),
+            Ok(()) => None,
+            Err(status) => Some(status),
         }
     }
 
     /// Does what a request asks, at once.
     fn execute(&mut self, request: &Request) -> Status {
         let range = request.range;
-        match request.kind {
+        let is_forced = request.flags.fua && request.kind.changes_contents() && !range.is_empty();
+        if is_forced && self.keeps_undurable() {
+            return Status::ReadOnly(vec![range]);
+        }
+        let status = match request.kind {
             Kind::Read => self.read(range),
             Kind::Write => self.write(range, request),
             Kind::WriteZeroes if request.flags.may_unmap => {
@@ -129,13 +158,62 @@ impl Drive {
             }
             Kind::Flush => {
                 let outcome = self.flush_batch();
-                if self.settle(outcome) { Status::Done } else { Status::MediumError(Vec::new()) }
+                self.settle(outcome);
+                if self.keeps_undurable() { Status::ReadOnly(Vec::new()) } else { Status::Done }
             }
             Kind::Remap => self.remap_sectors(range, request.source),
+        };
+        if !is_forced {
+            return status;
+        }
+        let outcome = self.flush_firmware();
+        self.settle(outcome);
+        if self.keeps_undurable() { Status::ReadOnly(vec![range]) } else { status }
+    }
+
+    /// Whether the drive died and what it holds in buffers can no longer be programmed.
+    fn keeps_undurable(&self) -> bool {
+        self.end_of_life().is_some() && self.may_lose_buffers()
+    }
+
+    /// Whether the drive takes no writes any more, whatever its host gives up.
+    fn is_worn_out(&self) -> bool {
+        match self.end_of_life() {
+            Some(EndOfLife::NoFreeBlock | EndOfLife::NoVictim) => self.front.wanted.is_none(),
+            Some(EndOfLife::SpareExhausted) => true,
+            None => false,
         }
     }
 
-    /// Remaps whole units. Returns *no space* if the remap log has no room for them.
+    /// The status of a request of which these sectors were not written.
+    fn unwritten(&self, sectors: Vec<SectorRange>) -> Status {
+        if self.is_worn_out() { Status::ReadOnly(sectors) } else { Status::NoSpace(sectors) }
+    }
+
+    /// The command by which a request is timed. Commits operations that are not part of it.
+    fn command(&mut self, request: &Request) -> CommandKind {
+        let is_write = match request.kind {
+            Kind::Read => return CommandKind::Read,
+            Kind::Flush => return self.flush_kind(),
+            Kind::WriteZeroes => !request.flags.may_unmap,
+            kind => kind == Kind::Write,
+        };
+        let caches = || self.clock_spec().is_some_and(|spec| spec.config.write_cache.is_some());
+        let waits = match request.kind {
+            // Room in the remap log was made by programs, which come first.
+            Kind::Remap => self.flash().is_some_and(|flash| !flash.ops().is_empty()),
+            // A write without a cache waits for its own programs. The cache does not, and the records of trims are in pages of the
+            // metadata area, which are not the host's operations.
+            _ => request.flags.fua && self.may_lose_buffers() && (!is_write || caches()),
+        };
+        if waits {
+            self.commit_background();
+            return CommandKind::Flush;
+        }
+        if is_write { CommandKind::Write } else { CommandKind::Trim }
+    }
+
+    /// Remaps whole units. If the remap log has no room for them, none is.
     fn remap_sectors(&mut self, to: SectorRange, from: SectorRange) -> Status {
         let unit = self.front.unit.0;
         let units = |range: SectorRange| ((range.start.0 / unit) as u32, (range.count.0 / unit) as u32);
@@ -143,27 +221,29 @@ impl Drive {
         match self.remap(Lpn(to_first), Lpn(from_first), to_units, from_units) {
             Ok(_) => Status::Done,
             Err(_) if to.is_empty() => Status::Done,
-            Err(_) => Status::NoSpace(vec![to]),
+            Err(_) => self.unwritten(vec![to]),
         }
     }
 
     /// Writes zeros to the parts of units that `range` covers only in part.
     fn zero_ends(&mut self, range: SectorRange, request: &Request) -> Status {
-        let split = UnitSplit::new(range, self.front.unit);
-        let ends: Vec<SectorRange> = split.ragged_ends().filter(|end| self.is_mapped(*end)).collect();
-        ends.into_iter().map(|end| self.write(end, request)).fold(Status::Done, joined)
+        let mut status = Status::Done;
+        for end in UnitSplit::new(range, self.front.unit).ragged_ends() {
+            if self.lookup(self.unit_of(end)).is_some() {
+                status = status.join(self.write(end, request));
+            }
+        }
+        status
     }
 
-    /// The bytes that a read of `range` brought, with zeros for sectors that could not be read.
-    fn bytes_read(&self, range: SectorRange, status: &Status) -> Vec<u8> {
-        let (unit, mut out) = (self.front.unit.0, Vec::with_capacity(range.len_bytes()));
-        let mut whole = vec![0; self.unit_bytes() as usize];
-        for lpn in self.pieces(range).flatten() {
-            let sectors = SectorRange::new(Lba(u64::from(lpn.0) * unit), self.front.unit);
-            let part = sectors.intersection(range);
-            self.see(lpn, &mut whole);
-            let from = (part.start.0 - sectors.start.0) as usize * SECTOR;
-            out.extend_from_slice(&whole[from..from + part.len_bytes()]);
+    /// The bytes that a read of `range` brought, with zeros for sectors that could not be read, in the buffer that it lent.
+    fn bytes_read(&self, range: SectorRange, buffer: Option<Vec<u8>>, status: &Status) -> Vec<u8> {
+        let mut out = buffer.unwrap_or_default();
+        out.clear();
+        out.reserve(range.len_bytes());
+        for lpn in self.units(range).map(Lpn) {
+            let (_, within) = self.part(lpn, range);
+            self.append_seen(lpn, within, &mut out);
         }
         for failed in status.failed() {
             let from = (failed.start.0 - range.start.0) as usize * SECTOR;
@@ -172,69 +252,74 @@ impl Drive {
         out
     }
 
-    /// Handles to the contents of `units` after a request wrote `range`.
-    fn handles(&mut self, units: &[Lpn], range: SectorRange, request: &Request) -> Vec<u32> {
-        let unit = self.front.unit;
-        let (mut whole, mut seen) = (vec![0; self.unit_bytes() as usize], vec![0; self.unit_bytes() as usize]);
-        let mut handles = Vec::with_capacity(units.len());
-        for lpn in units {
-            let sectors = SectorRange::new(Lba(u64::from(lpn.0) * unit.0), unit);
-            let part = sectors.intersection(range);
+    /// The sectors of a unit in `range`, and their bytes within the unit.
+    fn part(&self, lpn: Lpn, range: SectorRange) -> (SectorRange, Range<usize>) {
+        let sectors = SectorRange::new(Lba(u64::from(lpn.0) * self.front.unit.0), self.front.unit);
+        let part = sectors.intersection(range);
+        let from = (part.start.0 - sectors.start.0) as usize * SECTOR;
+        (part, from..from + part.len_bytes())
+    }
+
+    /// Takes handles to the contents of the units after a request wrote `range`.
+    fn take_handles(&mut self, scratch: &mut Scratch, range: SectorRange, request: &Request) {
+        let Scratch { units, handles, pristine, seen } = scratch;
+        handles.clear();
+        for lpn in units.iter() {
+            let (part, within) = self.part(*lpn, range);
             let bytes = request.bytes.as_ref().map(|bytes| {
                 let from = (part.start.0 - request.range.start.0) as usize * SECTOR;
                 &bytes[from..from + part.len_bytes()]
             });
-            if part == sectors {
-                handles.push(bytes.map_or(wane_ftl::ZEROS, |bytes| self.keep(bytes)));
-                continue;
-            }
-            self.peek(*lpn, &mut whole);
-            self.see(*lpn, &mut seen);
-            let from = (part.start.0 - sectors.start.0) as usize * SECTOR;
-            for whole in [&mut whole, &mut seen] {
-                let place = &mut whole[from..from + part.len_bytes()];
-                match bytes {
-                    Some(bytes) => place.copy_from_slice(bytes),
-                    None => place.fill(0),
-                }
-            }
-            handles.push(self.keep_misread(&whole, &seen));
+            handles.push(match bytes {
+                _ if part.count < self.front.unit => self.keep_part((*lpn, within), bytes, pristine, seen),
+                Some(bytes) => self.keep(bytes),
+                None => ZEROS,
+            });
         }
-        handles
     }
 
-    fn is_mapped(&self, sectors: SectorRange) -> bool {
-        self.lookup(Lpn((sectors.start.0 / self.front.unit.0) as u32)).is_some()
+    /// The unit that holds the first sector of a range.
+    fn unit_of(&self, range: SectorRange) -> Lpn {
+        Lpn((range.start.0 / self.front.unit.0) as u32)
     }
 
-    /// Units that a range touches, in pieces of at most [`UNITS_AT_ONCE`].
-    fn pieces(&self, range: SectorRange) -> impl Iterator<Item = Vec<Lpn>> + use<> {
+    /// Units that a range touches.
+    fn units(&self, range: SectorRange) -> Range<u32> {
         let unit = self.front.unit.0;
-        let first = range.start.0 / unit;
-        let end = (range.start.0 + range.count.0).div_ceil(unit).max(first);
-        let starts = (first..end).step_by(UNITS_AT_ONCE as usize);
-        starts.map(move |start| (start..end.min(start + UNITS_AT_ONCE)).map(|unit| Lpn(unit as u32)).collect())
+        let (first, end) = (range.start.0 / unit, (range.start.0 + range.count.0).div_ceil(unit));
+        if range.is_empty() { 0..0 } else { first as u32..end as u32 }
     }
 
     fn read(&mut self, range: SectorRange) -> Status {
-        if range.is_empty() {
-            return Status::Done;
-        }
         let mut failed = Failed::default();
-        for units in self.pieces(range) {
+        let mut units = std::mem::take(&mut self.front.scratch.units);
+        let touched = self.units(range);
+        for piece in pieces(touched.clone()) {
+            units.clear();
+            units.extend(piece.map(Lpn));
             self.read_batch(&units).expect("a request in range asks for exported units");
-            let unread = self.unread().to_vec();
-            failed.medium.append(&mut self.unnoticed(unread));
+            self.note_unread(&mut failed.medium);
         }
-        let split = UnitSplit::new(range, self.front.unit);
-        let around = split.ragged_ends().map(|end| self.bytes_around(end)).sum();
-        self.count_read_around(around);
-        self.status(range, &failed)
+        units.clear();
+        self.front.scratch.units = units;
+        let around = u64::from(touched.end - touched.start) * self.front.unit.0 - range.count.0;
+        self.count_read_around(around * SECTOR as u64);
+        self.status(range, failed)
     }
 
-    /// Bytes of a unit beside those sectors of it.
-    fn bytes_around(&self, part: SectorRange) -> u64 {
-        u64::from(self.unit_bytes()) - part.len_bytes() as u64
+    /// Reads the units that a write of `range` covers in part, since they are written whole. Those that cannot be read are added to
+    /// `failed`.
+    fn read_ends(&mut self, range: SectorRange, failed: &mut Vec<Lpn>) -> Ends {
+        let split = UnitSplit::new(range, self.front.unit);
+        [split.head, split.tail].map(|end| {
+            if end.is_empty() {
+                return None;
+            }
+            let unit = self.unit_of(end);
+            self.read_to_modify(&[unit]).expect("a request in range asks for exported units");
+            self.note_unread(failed);
+            Some((unit, u64::from(self.unit_bytes()) - end.len_bytes() as u64))
+        })
     }
 
     /// Writes all or some sectors of a request.
@@ -242,51 +327,69 @@ impl Drive {
         if range.is_empty() {
             return Status::Done;
         }
+        if self.is_worn_out() {
+            return Status::ReadOnly(vec![range]);
+        }
+        let mut failed = Failed::default();
+        // A unit that is covered in part is read first. If it cannot be read, it is not rewritten.
+        let ends = self.read_ends(range, &mut failed.medium);
+        let mut scratch = std::mem::take(&mut self.front.scratch);
+        for piece in pieces(self.units(range)) {
+            scratch.units.clear();
+            scratch.units.extend(piece.map(Lpn));
+            if !failed.medium.is_empty() {
+                scratch.units.retain(|unit| !failed.medium.contains(unit));
+            }
+            let done = self.write_units(&mut scratch, range, request);
+            if !matches!(request.origin, Asked::FileSystemMove) {
+                self.count_ends(&ends, &scratch.units[..done]);
+            }
+            failed.unwritten = scratch.units.get(done).copied();
+            if failed.unwritten.is_some() {
+                break;
+            }
+        }
+        scratch.units.clear();
+        self.front.scratch = scratch;
+        self.status(range, failed)
+    }
+
+    /// Writes units. Returns how many were written.
+    fn write_units(&mut self, scratch: &mut Scratch, range: SectorRange, request: &Request) -> usize {
         let hint = request.stream.map(|hint| hint.0);
         let origin = match request.origin {
             Asked::FileSystemMove => Origin::FileSystemMove,
             _ => Origin::Host,
         };
-        let split = UnitSplit::new(range, self.front.unit);
-        let mut failed = Failed::default();
-        // A unit that is covered in part is read first. If it cannot be read, it is not rewritten.
-        let mut parts = Vec::new();
-        for end in split.ragged_ends() {
-            let unit = Lpn((end.start.0 / self.front.unit.0) as u32);
-            self.read_to_modify(&[unit]).expect("a request in range asks for exported units");
-            let unread = self.unread().to_vec();
-            failed.medium.append(&mut self.unnoticed(unread));
-            parts.push((unit, self.bytes_around(end)));
+        let keeps_bytes = self.keeps_bytes();
+        if keeps_bytes {
+            self.take_handles(scratch, range, request);
         }
-        for mut units in self.pieces(range) {
-            units.retain(|unit| !failed.medium.contains(unit));
-            let handles = if self.keeps_bytes() { self.handles(&units, range, request) } else { Vec::new() };
-            let mut done = 0;
-            while done < units.len() && failed.no_space.is_none() {
-                if self.is_starved() {
-                    failed.no_space = Some(units[done]);
-                    break;
-                }
-                let (written, outcome) = if self.keeps_bytes() {
-                    self.write_handles(origin, hint, &units[done..], &handles[done..])
-                } else {
-                    self.write_from(origin, hint, &units[done..])
-                };
-                done += written;
-                if !self.settle(outcome) && done < units.len() {
-                    failed.no_space = Some(units[done]);
-                }
-            }
-            if self.keeps_bytes() {
-                self.give_up(&handles[done..]);
-            }
-            if origin == Origin::Host {
-                let written = parts.iter().filter(|(unit, _)| units[..done].contains(unit));
-                let (count, around) = written.fold((0, 0), |(count, sum), (_, bytes)| (count + 1, sum + bytes));
-                self.count_written_in_part(count, around);
+        let (units, handles, mut done) = (&scratch.units, &scratch.handles, 0);
+        while done < units.len() && !self.is_starved() {
+            let (written, outcome) = if keeps_bytes {
+                self.write_handles(origin, hint, &units[done..], &handles[done..])
+            } else {
+                self.write_from(origin, hint, &units[done..])
+            };
+            done += written;
+            if !self.settle(outcome) {
+                break;
             }
         }
-        self.status(range, &failed)
+        if keeps_bytes {
+            self.give_up(&handles[done..]);
+        }
+        done
+    }
+
+    /// Counts those of the ends that are among the units written, which rise.
+    fn count_ends(&mut self, ends: &Ends, written: &[Lpn]) {
+        for (unit, around) in ends.iter().flatten() {
+            if written.binary_search(unit).is_ok() {
+                self.count_written_in_part(1, *around);
+            }
+        }
     }
 
     /// Whether the drive waits for capacity and has only its last free block. Without that block, nothing that the host gives up
@@ -337,66 +440,39 @@ impl Drive {
 
     fn trim(&mut self, range: SectorRange) {
         let whole = UnitSplit::new(range, self.front.unit).whole_sectors();
-        if whole.is_empty() {
-            return;
-        }
-        for units in self.pieces(whole) {
+        let mut units = std::mem::take(&mut self.front.scratch.units);
+        for piece in pieces(self.units(whole)) {
+            units.clear();
+            units.extend(piece.map(Lpn));
             self.trim_batch(&units).expect("a request in range asks for exported units");
         }
+        units.clear();
+        self.front.scratch.units = units;
     }
 
     /// The status of a request of which some units failed.
-    fn status(&self, range: SectorRange, failed: &Failed) -> Status {
+    fn status(&self, range: SectorRange, mut failed: Failed) -> Status {
+        if failed.medium.is_empty() && failed.unwritten.is_none() {
+            return Status::Done;
+        }
         let unit = self.front.unit.0;
         let sectors =
             |first: u64, end: u64| SectorRange::between(Lba(first * unit), Lba(end * unit)).intersection(range);
-        if let Some(first) = failed.no_space {
-            let end = (range.start.0 + range.count.0).div_ceil(unit);
-            let mut none: Vec<SectorRange> = Vec::new();
-            for unit in failed.medium.iter().filter(|unit| **unit < first) {
-                push(&mut none, sectors(u64::from(unit.0), u64::from(unit.0) + 1));
-            }
-            push(&mut none, sectors(u64::from(first.0), end));
-            return Status::NoSpace(none);
-        }
+        failed.medium.sort_unstable();
         let mut ranges: Vec<SectorRange> = Vec::new();
-        let mut units = failed.medium.clone();
-        units.sort_unstable();
-        units.iter().for_each(|unit| push(&mut ranges, sectors(u64::from(unit.0), u64::from(unit.0) + 1)));
-        if ranges.is_empty() { Status::Done } else { Status::MediumError(ranges) }
+        for lpn in failed.medium.iter().filter(|lpn| failed.unwritten.is_none_or(|first| **lpn < first)) {
+            sectors(u64::from(lpn.0), u64::from(lpn.0) + 1).push_to(&mut ranges);
+        }
+        let Some(first) = failed.unwritten else { return Status::MediumError(ranges) };
+        sectors(u64::from(first.0), u64::from(self.units(range).end)).push_to(&mut ranges);
+        self.unwritten(ranges)
     }
 }
 
-/// Adds a range to a rising list. It is joined with the last range if they touch or overlap.
-fn push(ranges: &mut Vec<SectorRange>, next: SectorRange) {
-    if next.is_empty() {
-        return;
-    }
-    if let Some(last) = ranges.last_mut() {
-        debug_assert!(last.start <= next.start, "failed sectors are told in rising order");
-        let (last_end, next_end) = (last.start.0 + last.count.0, next.start.0 + next.count.0);
-        if last_end >= next.start.0 {
-            *last = SectorRange::between(last.start, Lba(last_end.max(next_end)));
-            return;
-        }
-    }
-    ranges.push(next);
-}
-
-/// The status of a request from those of two of its parts, the first of which lies before the second.
-fn joined(first: Status, second: Status) -> Status {
-    match (first, second) {
-        (Status::Done, other) | (other, Status::Done) => other,
-        (one, other) => {
-            let mut ranges = one.failed().to_vec();
-            other.failed().iter().for_each(|range| push(&mut ranges, *range));
-            if matches!(one, Status::NoSpace(_)) || matches!(other, Status::NoSpace(_)) {
-                Status::NoSpace(ranges)
-            } else {
-                Status::MediumError(ranges)
-            }
-        }
-    }
+/// Cuts units into pieces of at most [`UNITS_AT_ONCE`].
+fn pieces(units: Range<u32>) -> impl Iterator<Item = Range<u32>> {
+    let end = units.end;
+    units.step_by(UNITS_AT_ONCE as usize).map(move |first| first..end.min(first.saturating_add(UNITS_AT_ONCE)))
 }
 
 impl Front {
@@ -404,7 +480,7 @@ impl Front {
     #[inline]
     pub(crate) fn settle(&mut self, served: &Served) -> bool {
         let id = RequestId(served.token);
-        let Some(answer) = self.pending.remove(&id.0) else { return false };
+        let Some(answer) = self.pending.remove(id) else { return false };
         debug_assert!(answer.submitted_at.0 <= served.at, "a request is over after it came");
         self.done.push(Completion { at: SimTime(served.at), ..answer });
         if self.breakdowns.len() == BREAKDOWNS_MAX {
@@ -418,11 +494,6 @@ impl Front {
         self.next_id += 1;
         RequestId(self.next_id - 1)
     }
-
-    /// When the first completion ended that was not handed out yet.
-    fn bound(&self) -> Option<SimTime> {
-        self.done.iter().map(|answer| answer.at).min()
-    }
 }
 
 impl BlockDevice for Drive {
@@ -432,8 +503,7 @@ impl BlockDevice for Drive {
             atomic_unit: self.front.unit,
             keeps_bytes: self.keeps_bytes(),
             trim_reads_zeros: true,
-            // A write that the cache has taken is not in flash yet.
-            fua: self.clock_spec().is_none_or(|spec| spec.config.write_cache.is_none()),
+            fua: true,
             remap: true,
             resize: Resize::Shrink,
         }
@@ -443,74 +513,38 @@ impl BlockDevice for Drive {
         self.front.capacity
     }
 
-    fn submit(&mut self, at: SimTime, request: Request) -> RequestId {
+    fn submit(&mut self, at: SimTime, mut request: Request) -> RequestId {
         self.run_to(at);
-        let answer = |id, status| Completion {
-            id,
-            submitted_at: at,
-            at,
-            kind: request.kind,
-            range: request.range,
-            status,
-            bytes: None,
-        };
-        let mut refusal = request.check(&self.features(), self.front.capacity);
-        if self.is_off() {
-            refusal = Err(Status::all_gone(request.range));
-        }
-        if refusal.is_ok() && self.clock_has_ended() {
-            refusal = Err(Status::Unsupported(Unsupported::ClockEnd));
-        }
-        if let Err(status) = refusal {
+        let Request { kind, range, .. } = request;
+        let mut answer =
+            Completion { id: RequestId(0), submitted_at: at, at, kind, range, status: Status::Done, bytes: None };
+        if let Some(status) = self.refusal(&request) {
             let id = self.front.take_id();
-            self.front.done.push(answer(id, status));
+            self.front.done.push(Completion { id, status, ..answer });
             return id;
         }
-        self.prepare();
+        self.prepare(at);
         self.misread.clear();
-        // What ran before the clock started took no time.
-        self.run_to(at);
         let before = self.units_asked();
-        let mut status = self.execute(&request);
-        self.count_request(request.kind, before);
-        let read = (request.kind == Kind::Read && self.keeps_bytes()).then(|| self.bytes_read(request.range, &status));
-        if request.flags.fua && request.kind.changes_contents() {
-            let outcome = self.flush_firmware();
-            if !self.settle(outcome) {
-                status = joined(status, Status::NoSpace(vec![request.range]));
-            }
+        answer.status = self.execute(&request);
+        self.count_request(kind, before);
+        if kind == Kind::Read && self.keeps_bytes() {
+            answer.bytes = Some(self.bytes_read(range, request.bytes.take(), &answer.status));
         }
-        let kind = match request.kind {
-            Kind::Read => CommandKind::Read,
-            Kind::Write => CommandKind::Write,
-            Kind::WriteZeroes if !request.flags.may_unmap => CommandKind::Write,
-            Kind::WriteZeroes | Kind::Trim if request.flags.fua && self.may_lose_buffers() => {
-                // The record is in pages of the metadata area, which are not the host's operations.
-                self.commit_background();
-                CommandKind::Flush
-            }
-            // Room in the remap log was made by programs, which come first.
-            Kind::Remap if self.flash().is_some_and(|flash| !flash.ops().is_empty()) => {
-                self.commit_background();
-                CommandKind::Flush
-            }
-            Kind::WriteZeroes | Kind::Trim | Kind::Remap => CommandKind::Trim,
-            Kind::Flush => CommandKind::Flush,
-        };
-        let id = match self.commit(kind, request.range.count.0.saturating_mul(512)) {
-            Some(id) => {
-                let before = self.front.pending.insert(id.0, Completion { bytes: read, ..answer(id, status) });
-                assert!(before.is_none(), "request {id} has a number of its own, or another one would never complete");
-                id
-            }
-            None => {
-                let id = self.front.take_id();
-                // Done, but its flash operations may not end before the clock does.
-                let at = if self.clock_has_ended() { SimTime::MAX } else { at };
-                self.front.done.push(Completion { at, bytes: read, ..answer(id, status) });
-                id
-            }
-        };
+        let command = self.command(&request);
+        if let Some(id) = self.commit(command, range.count.0.saturating_mul(SECTOR as u64)) {
+            answer.id = id;
+            self.front.pending.insert(answer);
+            self.scrub_once();
+            return id;
+        }
+        answer.id = self.front.take_id();
+        if self.clock_has_ended() {
+            // Done, but its flash operations may not end before the clock does.
+            answer.at = SimTime::MAX;
+        }
+        let id = answer.id;
+        self.front.done.push(answer);
         self.scrub_once();
         id
     }
@@ -518,14 +552,12 @@ impl BlockDevice for Drive {
     fn next_event_at(&self) -> Option<SimTime> {
         let in_clock = || self.clock.as_ref().and_then(|clock| clock.scheduler().next_at()).map(SimTime);
         let pending = if self.front.pending.is_empty() { None } else { in_clock() };
-        [self.front.bound(), pending].into_iter().flatten().min()
+        [self.front.done.first_at(), pending].into_iter().flatten().min()
     }
 
     fn complete(&mut self, until: SimTime, out: &mut Vec<Completion>) {
         self.run_to(until);
-        self.front.done.sort_unstable_by_key(|answer| (answer.at, answer.id));
-        let over = self.front.done.partition_point(|answer| answer.at <= until);
-        out.extend(self.front.done.drain(..over));
+        self.front.done.hand_out(until, out);
     }
 
     fn set_capacity(&mut self, at: SimTime, capacity: Sectors) -> Status {
@@ -571,17 +603,16 @@ impl BlockDevice for Drive {
         }
         let unit = self.front.unit.0;
         let mut last: Option<Extent> = None;
-        for units in self.pieces(range) {
-            for lpn in units {
-                let first = u64::from(lpn.0) * unit;
-                let sectors = SectorRange::between(Lba(first), Lba(first + unit)).intersection(range);
-                let state = if self.lookup(lpn).is_some() { ExtentState::Data } else { ExtentState::Hole };
-                match &mut last {
-                    Some(extent) if extent.state == state => {
-                        extent.range = SectorRange::new(extent.range.start, extent.range.count + sectors.count);
-                    }
-                    _ => out.extend(last.replace(Extent { range: sectors, state })),
+        // The caller asks on from there.
+        for lpn in pieces(self.units(range)).next().into_iter().flatten().map(Lpn) {
+            let first = u64::from(lpn.0) * unit;
+            let sectors = SectorRange::between(Lba(first), Lba(first + unit)).intersection(range);
+            let state = if self.lookup(lpn).is_some() { ExtentState::Data } else { ExtentState::Hole };
+            match &mut last {
+                Some(extent) if extent.state == state => {
+                    extent.range = SectorRange::new(extent.range.start, extent.range.count + sectors.count);
                 }
+                _ => out.extend(last.replace(Extent { range: sectors, state })),
             }
         }
         out.extend(last);

@@ -7,11 +7,11 @@
 //! State changes at once, in the calls that take mapping units. Time follows: between two requests the clock runs
 //! ([`Drive::arrive_at`]), and [`Drive::commit`] makes one request of what was done since the last commit.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
 
 use serde::{Deserialize, Serialize};
-use wane_blockdev::{Completion as Answer, Notice, RequestId};
+use wane_blockdev::{Notice, RequestId};
 use wane_ftl::policies::capacity::Demand;
 use wane_ftl::{BuildError, EndOfLife, Ftl, FtlConfig, Origin, OutOfRange, Outcome};
 use wane_nand::{
@@ -22,6 +22,7 @@ use wane_sim::{Stream, Streams};
 use wane_units::{BlockId, Bytes, Geometry, Lpn, Sectors, SimTime};
 
 use crate::payload::Payload;
+use crate::pending::{Done, Pending};
 use crate::{Breakdown, Clock, ClockSpec, Command, CommandKind, Completion, ConfigError};
 
 /// Requests whose breakdown is remembered.
@@ -196,15 +197,25 @@ pub(crate) struct Front {
     pub(crate) unit: Sectors,
     pub(crate) sector: Sectors,
     pub(crate) capacity: Sectors,
-    /// Requests in the clock, without the time of their end.
-    pub(crate) pending: BTreeMap<u64, Answer>,
-    /// Requests that are over but not handed out.
-    pub(crate) done: Vec<Answer>,
+    pub(crate) pending: Pending,
+    pub(crate) done: Done,
     pub(crate) notices: Vec<Notice>,
     /// The capacity that the drive asked for last.
     pub(crate) wanted: Option<Sectors>,
     pub(crate) breakdowns: VecDeque<(RequestId, Breakdown)>,
     pub(crate) commands: Commands,
+    pub(crate) scratch: Scratch,
+}
+
+/// Memory that requests use one after the other. Between them it holds nothing that matters.
+#[derive(Clone, Default)]
+pub(crate) struct Scratch {
+    pub(crate) units: Vec<Lpn>,
+    /// Of the contents of the units, for a drive that keeps bytes.
+    pub(crate) handles: Vec<u32>,
+    /// A unit as it should be, and as it is read.
+    pub(crate) pristine: Vec<u8>,
+    pub(crate) seen: Vec<u8>,
 }
 
 /// Numbers of read and write requests, and the units that these were counted as.
@@ -225,12 +236,13 @@ impl Front {
             unit,
             sector: if unit.0.is_multiple_of(8) { Sectors(8) } else { Sectors(1) },
             capacity: Sectors(unit.0 * u64::from(logical_units)),
-            pending: BTreeMap::new(),
-            done: Vec::new(),
+            pending: Pending::default(),
+            done: Done::default(),
             notices: Vec::new(),
             wanted: None,
             breakdowns: VecDeque::new(),
             commands: Commands::default(),
+            scratch: Scratch::default(),
         }
     }
 }
@@ -751,6 +763,11 @@ impl Drive {
             let day = self.first_day + clock.now_days();
             self.pass_to(day);
         }
+    }
+
+    /// The command by which a flush is timed. If buffers survive a power cut, everything acknowledged is durable.
+    pub(crate) fn flush_kind(&self) -> CommandKind {
+        if self.may_lose_buffers() { CommandKind::Flush } else { CommandKind::ProtectedFlush }
     }
 
     /// See [`Ftl::may_lose_buffers`].

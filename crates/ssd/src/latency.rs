@@ -168,7 +168,7 @@ impl Latencies {
                 self.write_breakdown.add(&completion.breakdown, completion.latency_ns());
                 self.bytes_written += completion.bytes;
             }
-            CommandKind::Trim | CommandKind::Flush => {}
+            CommandKind::Trim | CommandKind::Flush | CommandKind::ProtectedFlush => {}
         }
     }
 

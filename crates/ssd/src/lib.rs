@@ -36,6 +36,7 @@ mod latency;
 mod meter;
 mod node;
 mod payload;
+mod pending;
 mod scheduler;
 mod slab;
 mod smart;

@@ -5,7 +5,7 @@
 use std::sync::atomic::AtomicBool;
 
 use wane_nand::{Barrier, FlashOp, OpKind, Task};
-use wane_ssd::{Clock, ClockSpec, Command, CommandKind, Progress, SchedulerConfig, Timing, WriteCache};
+use wane_ssd::{Clock, ClockSpec, Command, CommandKind, Link, Progress, SchedulerConfig, Timing, WriteCache};
 use wane_units::{BlockId, Bytes, Geometry};
 
 static GO: AtomicBool = AtomicBool::new(false);
@@ -13,6 +13,10 @@ const US: u64 = 1_000;
 
 /// Two dies of four blocks: a page of 4 KiB takes 10 us on the channel and 100 us in the array, an erase 1,000 us.
 fn clock(by_events: bool, write_cache: Option<WriteCache>) -> Clock {
+    clock_of(by_events, SchedulerConfig { write_cache, ..SchedulerConfig::default() })
+}
+
+fn clock_of(by_events: bool, config: SchedulerConfig) -> Clock {
     let geometry = Geometry::new(2, 1, 1, 4, 8, Bytes(4096)).expect("two dies");
     let timing = Timing {
         read_ns: vec![50 * US],
@@ -20,7 +24,6 @@ fn clock(by_events: bool, write_cache: Option<WriteCache>) -> Clock {
         erase_ns: 1_000 * US,
         channel_bytes_per_second: Some(409_600_000),
     };
-    let config = SchedulerConfig { write_cache, ..SchedulerConfig::default() };
     let mut clock = Clock::new(&ClockSpec { by_events, timing, config, rereads_max: 0, thermal: None }, &geometry)
         .expect("it fits");
     clock.track_changes();
@@ -125,5 +128,40 @@ fn pages_that_the_drive_fills_up_hold_no_earlier_write_back() {
         clock.drain(&GO, &mut |completion| done.push((completion.token, completion.at / US)));
         // The second write fits when the first page is programmed, and the third one when the second is.
         assert_eq!(done, [(2, 0), (0, 1), (1, 111), (4, 221), (3, 330)], "by events: {by_events}");
+    }
+}
+
+#[test]
+fn a_protected_flush_waits_for_acknowledgments_and_for_no_program() {
+    let cache = Some(WriteCache { bytes: 4096, latency_ns: US });
+    let link = Some(Link { bytes_per_second: None, command_ns: 5 * US });
+    let page = |block, page| op(OpKind::Program, block, page);
+    // The second write is for the other die. With a cache it waits until the first page makes room.
+    let writes = [(CommandKind::Write, page(0, 0)), (CommandKind::Write, page(4, 0))];
+    // What the drive does on its own account: programs that end long after the writes.
+    let background = [page(1, 0), page(1, 1), page(1, 2)].map(|op| FlashOp { task: Task::GarbageCollection, ..op });
+    let table: [(Option<WriteCache>, Option<Link>, &[(u64, u64)]); 3] = [
+        (None, None, &[(0, 0), (1, 110), (2, 110), (3, 110), (4, 110), (5, 440)]),
+        (cache, None, &[(0, 0), (1, 1), (2, 1), (3, 111), (4, 111), (5, 440)]),
+        (cache, link, &[(0, 0), (1, 6), (2, 11), (3, 116), (4, 121), (5, 445)]),
+    ];
+    for (write_cache, link, want) in table {
+        for by_events in [true, false].into_iter().filter(|by_events| link.is_none() || *by_events) {
+            let mut clock = clock_of(by_events, SchedulerConfig { write_cache, link, ..SchedulerConfig::default() });
+            for (number, (kind, op)) in (0..).zip(writes) {
+                submit(&mut clock, 1 + 2 * number, kind, &[op]);
+                submit(&mut clock, 2 + 2 * number, CommandKind::ProtectedFlush, &[]);
+                if number == 0 {
+                    submit(&mut clock, 0, CommandKind::Trim, &background);
+                }
+            }
+            submit(&mut clock, 5, CommandKind::Flush, &[]);
+            let mut done = Vec::new();
+            clock.drain(&GO, &mut |completion| {
+                assert_eq!(completion.breakdown.total_ns(), completion.latency_ns());
+                done.push((completion.token, completion.at / US));
+            });
+            assert_eq!(done, want, "by events: {by_events}");
+        }
     }
 }

@@ -4,13 +4,13 @@
 #![allow(clippy::disallowed_methods, reason = "a test of sending a drive to a thread")]
 
 use wane_blockdev::{
-    Batch, BlockDevice, Completion, Living, Notice, NoticeKind, Passing, Request, SectorRange, Status, Stop,
-    StreamHint, Unsupported, Wanted, Work, carry_out, drain, rest_of,
+    Batch, BlockDevice, Completion, Extent, ExtentState, Living, Notice, NoticeKind, Passing, Request, RequestId,
+    SectorRange, Status, Stop, StreamHint, Unsupported, Wanted, Work, all_extents, carry_out, drain, rest_of,
 };
 use wane_ftl::policies::capacity::{Keep, Shrink, ShrinkMethod, Variant, VariantParams};
 use wane_ftl::policies::recovery::{FullScan, FullScanParams};
 use wane_ftl::policies::redundancy::{Stripes, StripesParams};
-use wane_ftl::policies::retirement::{AtEndurance, AtEnduranceParams, RetirementThreshold};
+use wane_ftl::policies::retirement::{AtEndurance, AtEnduranceParams, AtErases, AtErasesParams, RetirementThreshold};
 use wane_ftl::policies::scrub::{Age, AgeParams};
 use wane_ftl::policies::{Builtin, Mode};
 use wane_ftl::{EndOfLife, FtlConfig, OutOfRange, Outcome, Pooling, ProjectionError, Worn};
@@ -269,6 +269,46 @@ fn a_flush_programs_what_would_be_lost_and_waits_for_it() {
     let written = ask(&mut drive, 0, Request::write_without_bytes(sectors(0, 8)));
     ask(&mut drive, written.at.0, Request::flush());
     assert_eq!(page(&drive), (0, 0));
+}
+
+fn with_cache(mut config: DriveConfig) -> DriveConfig {
+    let clock = config.clock.as_mut().expect("timed");
+    clock.config.write_cache = Some(WriteCache { bytes: 1 << 20, latency_ns: 5_000 });
+    config
+}
+
+#[test]
+fn a_flush_waits_for_the_flash_only_where_buffers_may_be_lost() {
+    const PROGRAM_NS: u64 = 600_000;
+    // Whether buffers survive, whether there is a cache; whether a write, a flush behind it, and a write with force unit access
+    // take less than a program.
+    let table = [
+        (true, false, [false, false, false]),
+        (true, true, [true, true, true]),
+        (false, false, [false, false, false]),
+        (false, true, [true, false, false]),
+    ];
+    for by_events in [true, false] {
+        for (survive, caches, want) in table {
+            let config = if survive { timed(by_events) } else { unprotected(timed(by_events)) };
+            let mut drive = Drive::new(if caches { with_cache(config) } else { config }).expect("it has room");
+            assert!(drive.features().fua);
+            let write = || Request::write_without_bytes(sectors(0, 64));
+            let requests = [write(), Request::flush(), write().with_fua()];
+            let mut out = Vec::new();
+            // The flush comes at once, the other write when all is quiet.
+            let ids = [0, 0, 1_000_000_000].into_iter().zip(requests).map(|(at, request)| {
+                drive.complete(SimTime(at), &mut out);
+                drive.submit(SimTime(at), request)
+            });
+            let ids: Vec<RequestId> = ids.collect();
+            drain(&mut drive, SimTime(1_000_000_000), &mut out);
+            let took =
+                [0, 1, 2].map(|number| out.iter().find(|done| done.id == ids[number]).expect("over").latency().0);
+            assert_eq!(took.map(|took| took < PROGRAM_NS), want, "{by_events} {survive} {caches}: {took:?}");
+            assert!(out.iter().all(|done| done.status.is_done()) && took[1] >= took[0], "{out:?}");
+        }
+    }
 }
 
 #[test]
@@ -560,6 +600,154 @@ fn aging_says_how_far_it_came() {
     let AgeError::Died { cause: EndOfLife::SpareExhausted, written: last } = died else { panic!("{died:?}") };
     assert_eq!(drive.health_record().host_bytes_written, (written + last as u64) * 4096);
     assert_eq!(drive.end_of_life(), Some(EndOfLife::SpareExhausted));
+}
+
+/// A drive that keeps bytes, whose blocks serve five erases, and whose units have two sectors of 4 KiB.
+fn mortal(config: DriveConfig) -> Drive {
+    let mut config = config;
+    config.ftl.units_per_page = 1;
+    config.ftl.logical_units /= 2;
+    config.ftl.endurance = Some(5);
+    config.ftl.retire = Box::new(AtEndurance::new(AtEnduranceParams::default()).expect("defaults"));
+    Drive::new(DriveConfig { keeps_bytes: true, ..config }).expect("a drive")
+}
+
+/// What each 4 KiB of a drive hold: a byte that marks who wrote them.
+struct Held(Vec<u8>);
+
+impl Held {
+    fn set(&mut self, range: SectorRange, failed: &[SectorRange], mark: u8) {
+        for first in (range.start.0..range.start.0 + range.count.0).step_by(8) {
+            if !failed.iter().any(|range| range.overlaps(sectors(first, 8))) {
+                self.0[first as usize / 8] = mark;
+            }
+        }
+    }
+
+    fn check(&self, drive: &mut Drive) {
+        let (now, capacity) = (drive.now().0, drive.capacity().0);
+        let read = ask(drive, now, Request::read(sectors(0, capacity)));
+        assert_eq!(read.status, Status::Done, "it reads on");
+        let bytes = read.bytes.expect("it keeps bytes");
+        let wrong = bytes.chunks(4096).zip(&self.0).position(|(found, mark)| found.iter().any(|byte| byte != mark));
+        assert_eq!(wrong, None, "in units of 4 KiB");
+        drive.check().expect("every invariant holds");
+    }
+}
+
+/// Writes until a request fails. Returns what is held then, and that request.
+fn write_to_death(drive: &mut Drive) -> (Held, Completion) {
+    let capacity = drive.capacity().0;
+    let mut held = Held(vec![0; capacity as usize / 8]);
+    let mut stream = Streams::new(6).stream("writes");
+    for number in 1..100_000u32 {
+        let first = if number == 1 { 0 } else { 8 * stream.below(capacity / 8 - 12) };
+        let (range, mark, now) = (sectors(first, 96), (number % 251 + 1) as u8, drive.now().0);
+        let done = ask(drive, now, Request::write(range, vec![mark; 96 * 512]));
+        held.set(range, done.status.failed(), mark);
+        if !done.status.is_done() {
+            return (held, done);
+        }
+    }
+    panic!("it never died");
+}
+
+#[test]
+fn a_drive_that_dies_reads_on_and_takes_no_writes() {
+    let mut drive = mortal(config());
+    let (mut held, last) = write_to_death(&mut drive);
+    assert_eq!(drive.end_of_life(), Some(EndOfLife::SpareExhausted));
+    let Status::ReadOnly(failed) = &last.status else { panic!("{last:?}") };
+    assert_eq!((failed.len(), failed[0].end()), (1, last.range.end()), "it is written up to where the drive died");
+    held.check(&mut drive);
+    // Sectors 0 to 64 hold data, so that the ends of a range would have to be written.
+    assert!((0..4).all(|unit| drive.lookup(Lpn(unit)).is_some()));
+    let read_only =
+        |ranges: &[(u64, u64)]| Status::ReadOnly(ranges.iter().map(|(first, count)| sectors(*first, *count)).collect());
+    let write = |range: SectorRange| Request::write(range, vec![9; range.len_bytes()]);
+    let table = [
+        (write(sectors(8, 24)), read_only(&[(8, 24)])),
+        (write(sectors(0, 16)).with_fua(), read_only(&[(0, 16)])),
+        (write(sectors(8, 0)), Status::Done),
+        (Request::write_zeroes(sectors(0, 32)), read_only(&[(0, 32)])),
+        (Request::flush(), Status::Done),
+        (Request::trim(sectors(8, 8)), read_only(&[(8, 8)])),
+        (Request::trim(sectors(8, 32)), read_only(&[(8, 8), (32, 8)])),
+        (Request::write_zeroes(sectors(32, 16)).with_may_unmap(), Status::Done),
+        (Request::remap(sectors(48, 16), sectors(16, 16)), Status::Done),
+        (Request::read(sectors(0, 64)), Status::Done),
+    ];
+    for (request, want) in table {
+        let now = drive.now().0;
+        let done = ask(&mut drive, now, request.clone());
+        assert_eq!(done.status, want, "{request:?}");
+    }
+    held.set(sectors(32, 16), &[], 0);
+    held.0[2] = held.0[6];
+    held.0[3] = held.0[7];
+    held.set(sectors(48, 16), &[], 0);
+    held.check(&mut drive);
+}
+
+/// Where buffers may be lost, a dead drive cannot make durable what it still takes.
+#[test]
+fn a_dead_drive_promises_nothing_that_a_power_cut_could_take() {
+    for clock in [None, Some(clock(true)), Some(clock(false))] {
+        let mut drive = mortal(unprotected(DriveConfig { clock, ..config() }));
+        let (mut held, last) = write_to_death(&mut drive);
+        assert!(drive.end_of_life().is_some() && matches!(last.status, Status::ReadOnly(_)), "{last:?}");
+        held.check(&mut drive);
+        let unit = sectors(0, 16);
+        let table = [
+            (Request::flush(), Status::ReadOnly(Vec::new())),
+            (Request::trim(unit).with_fua(), Status::ReadOnly(vec![unit])),
+            (Request::remap(sectors(32, 16), unit).with_fua(), Status::ReadOnly(vec![unit])),
+            (Request::trim(sectors(16, 16)), Status::Done),
+        ];
+        for (request, want) in table {
+            let now = drive.now().0;
+            let done = ask(&mut drive, now, request.clone());
+            assert_eq!(done.status, want, "{request:?}");
+        }
+        held.set(sectors(16, 16), &[], 0);
+        held.check(&mut drive);
+    }
+}
+
+#[test]
+fn a_drive_without_a_free_block_is_read_only() {
+    let mut config = config();
+    config.ftl.retire = Box::new(AtErases::new(AtErasesParams { erases: 1_000 }).expect("a number"));
+    let mut drive = Drive::new(config).expect("a drive");
+    at_random(&mut drive, &mut Streams::new(5).stream("writes"), 8_000);
+    let died = drive.set_retirement_threshold(RetirementThreshold::Erases(1));
+    assert_eq!(died, Some(Outcome::Dead(EndOfLife::NoFreeBlock)));
+    let done = ask(&mut drive, 0, Request::write_without_bytes(sectors(0, 16)));
+    assert_eq!(done.status, Status::ReadOnly(vec![sectors(0, 16)]));
+    assert_eq!(ask(&mut drive, 0, Request::read(sectors(0, 1024))).status, Status::Done);
+}
+
+/// A call looks at 65,536 units at most.
+#[test]
+fn extents_of_a_large_drive_come_in_parts() {
+    let geometry = Geometry::flat(320, 512, Bytes(4096)).expect("a drive");
+    let mut drive =
+        Drive::new(DriveConfig::new(geometry, FtlConfig::new(&geometry, Ratio::new(0.1).expect("a ratio"))))
+            .expect("a drive");
+    age(&mut drive, &lpns(65_530..70_000));
+    let (mut once, mut whole): (Vec<Extent>, Vec<Extent>) = (Vec::new(), Vec::new());
+    let range = sectors(0, drive.capacity().0 + 800);
+    drive.extents(range, &mut once);
+    all_extents(&drive, range, &mut whole);
+    let of = |extents: &[Extent]| {
+        let facts = |extent: &Extent| (extent.range.start.0 / 8, extent.range.count.0 / 8, extent.state);
+        extents.iter().map(facts).collect::<Vec<_>>()
+    };
+    let (hole, data) = (ExtentState::Hole, ExtentState::Data);
+    let exported = u64::from(drive.exported());
+    assert_eq!(of(&once), [(0, 65_530, hole), (65_530, 6, data)]);
+    assert_eq!(of(&whole)[..4], [(0, 65_530, hole), (65_530, 6, data), (65_536, 4_464, data), (70_000, 61_072, hole)]);
+    assert_eq!(whole.iter().map(|extent| extent.range.count.0 / 8).sum::<u64>(), exported);
 }
 
 /// Writes with different stream hints go to different blocks.

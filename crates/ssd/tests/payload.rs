@@ -296,6 +296,22 @@ fn wear_may_flip_bits_and_say_nothing() {
 }
 
 #[test]
+fn a_read_fills_the_buffer_that_it_is_lent() {
+    let geometry = Geometry::new(2, 1, 1, 24, 8, Bytes(8192)).unwrap();
+    let ftl = FtlConfig::new(&geometry, Ratio::new(0.3).unwrap());
+    let mut drive = Drive::new(DriveConfig { keeps_bytes: true, ..DriveConfig::new(geometry, ftl) }).unwrap();
+    write(&mut drive, 8, vec![0x77; BIG]);
+    let buffer = vec![0xee; 4 * BIG];
+    let place = buffer.as_ptr();
+    let range = SectorRange::new(Lba(0), Sectors(2 * SECTORS));
+    let done = Blocking::new(&mut drive).perform(Request { bytes: Some(buffer), ..Request::read(range) }).unwrap();
+    let bytes = done.bytes.unwrap();
+    assert_eq!((bytes.as_ptr(), bytes.len()), (place, 2 * BIG));
+    let marks: Vec<u8> = bytes.chunks(4096).map(|part| part[4095]).collect();
+    assert_eq!(marks, [0, 0x77, 0x77, 0]);
+}
+
+#[test]
 fn injected_faults_go_where_the_data_go_until_they_are_written() {
     let geometry = Geometry::new(2, 1, 1, 24, 8, Bytes(8192)).unwrap();
     let ftl = FtlConfig::new(&geometry, Ratio::new(0.3).unwrap());

@@ -196,6 +196,31 @@ fn a_trim_with_fua_is_over_once_flash_tells_of_it() {
 }
 
 #[test]
+fn what_a_cache_took_with_fua_survives_whatever_becomes_of_its_programs() {
+    for by_events in [true, false] {
+        for power_loss_protection in [true, false] {
+            let mut config = config(&mut Streams::new(1).stream("power"), Some(by_events));
+            config.ftl.power_loss_protection = power_loss_protection;
+            let clock = config.clock.as_mut().expect("it has one");
+            clock.config.write_cache = Some(WriteCache { bytes: 1 << 16, latency_ns: 2_000 });
+            let mut drive = Drive::new(config).expect("it has room");
+            drive.submit(SimTime(0), Request::write_without_bytes(sectors(4, 1)));
+            drive.submit(SimTime(0), Request::write_without_bytes(sectors(0, 2)).with_fua());
+            let mut done = Vec::new();
+            while done.len() < 2 {
+                let next = drive.next_event_at().expect("both complete");
+                drive.complete(next, &mut done);
+            }
+            assert_eq!(done[1].at < SimTime(PROGRAM_NS), power_loss_protection, "{:?}", done[1]);
+            drive.power_cut(|| Fate::Undone);
+            drive.power_on().expect("it keeps out-of-band data");
+            let found = mapped(&drive);
+            assert!(found.contains(&0) && found.contains(&1), "{power_loss_protection} {by_events}: {found:?}");
+        }
+    }
+}
+
+#[test]
 fn a_drive_that_keeps_nothing_does_not_come_back() {
     let mut config = config(&mut Streams::new(1).stream("power"), Some(true));
     config.ftl.recovery = FtlConfig::new(&config.geometry, Ratio::ZERO).recovery;

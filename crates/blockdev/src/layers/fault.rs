@@ -1,11 +1,11 @@
-//! A layer that makes requests fail: sectors that cannot be read or written, requests that end half done, and requests that are
-//! reported as done and are not.
+//! A layer that makes requests fail: sectors that cannot be read or written, requests that end half done, requests that are
+//! reported as done and are not, and devices that wear out or are gone.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use wane_archive::{Archive, ArchiveError};
-use wane_units::{Lba, Sectors, SimTime};
+use wane_units::{EndOfLife, Lba, Sectors, SimTime};
 
 use crate::{
     Batch, BlockDevice, Completion, Kind, Living, Notice, NoticeKind, RangeSet, Request, RequestId, SectorRange,
@@ -35,6 +35,14 @@ pub enum Effect {
         /// Sectors carried out.
         first: Sectors,
     },
+    /// The device wears out: as [`Fault::make_read_only`], but the first sectors of this request are still carried out, and a
+    /// flush fails.
+    ReadOnly {
+        /// Sectors carried out.
+        first: Sectors,
+    },
+    /// The device is gone from this request on: see [`Fault::make_gone`].
+    Gone,
     /// The request is reported as done. The rest of a write keeps its old contents, the rest of a read is zeros, and a flush does
     /// nothing. This breaks the rules on purpose: the layers above must find it by checksums, or lose data.
     Torn {
@@ -65,7 +73,17 @@ struct Patch {
 enum End {
     MediumError,
     NoSpace,
+    ReadOnly,
+    Gone,
     Done,
+}
+
+/// What the device as a whole still does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+enum Condition {
+    Sound,
+    ReadOnly,
+    Gone,
 }
 
 /// Makes chosen requests and sectors fail. The choice depends only on what was submitted, so that failures repeat.
@@ -81,6 +99,7 @@ pub struct Fault<D> {
     submitted_by_kind: [u64; Kind::ALL.len()],
     patches: BTreeMap<RequestId, Patch>,
     notices: Vec<Notice>,
+    condition: Condition,
 }
 
 impl<D: BlockDevice> Fault<D> {
@@ -96,6 +115,7 @@ impl<D: BlockDevice> Fault<D> {
             submitted_by_kind: [0; Kind::ALL.len()],
             patches: BTreeMap::new(),
             notices: Vec::new(),
+            condition: Condition::Sound,
         }
     }
 
@@ -122,6 +142,18 @@ impl<D: BlockDevice> Fault<D> {
             Persistence::UntilWritten => self.until_written.insert(SectorRange::between(Lba(start), Lba(end))),
             Persistence::Forever => self.forever.insert(SectorRange::between(Lba(start), Lba(end))),
         }
+    }
+
+    /// Wears the device out: everything submitted from now on that changes contents ends as [`Status::ReadOnly`]. Reads and
+    /// flushes go on, and so do changes of capacity.
+    pub fn make_read_only(&mut self) {
+        self.condition = self.condition.max(Condition::ReadOnly);
+    }
+
+    /// Takes the device away: everything submitted from now on ends as [`Status::Gone`], and the capacity stays. What is
+    /// outstanding is not affected.
+    pub const fn make_gone(&mut self) {
+        self.condition = Condition::Gone;
     }
 
     /// Chooses request `number`, counted from 0 over all requests. Takes precedence over [`Self::with_nth_of`].
@@ -164,17 +196,35 @@ impl<D: BlockDevice> Fault<D> {
         self.effects.remove(&number).or(by_kind)
     }
 
-    /// The sectors that are not carried out, and how the request ends because of them.
-    fn cut(&self, request: &Request, effect: Option<Effect>) -> (SectorRange, End) {
-        let (range, kind) = (request.range, request.kind);
+    /// As [`Self::next_effect`], and lets the device wear out or go. Returns its condition before too.
+    fn choose(&mut self, kind: Kind) -> (Option<Effect>, Condition) {
+        let (effect, condition) = (self.next_effect(kind), self.condition);
+        match effect {
+            Some(Effect::ReadOnly { .. }) => self.make_read_only(),
+            Some(Effect::Gone) => self.make_gone(),
+            _ => {}
+        }
+        (effect, condition)
+    }
+
+    /// The sectors that are not carried out, and how the request ends because of them. `condition` is that before the request.
+    fn cut(&self, request: &Request, effect: Option<Effect>, condition: Condition) -> (SectorRange, End) {
+        let kind = request.kind;
+        let range = if kind == Kind::Flush { SectorRange::EMPTY } else { request.range };
+        match (condition, effect) {
+            (Condition::Gone, _) | (_, Some(Effect::Gone)) => return (range, End::Gone),
+            (Condition::ReadOnly, _) if kind.changes_contents() => return (range, End::ReadOnly),
+            (Condition::Sound | Condition::ReadOnly, _) => {}
+        }
         let sector = self.device.features().sector.0;
         let served = |first: Sectors| Sectors(first.0 - first.0 % sector).min(range.count);
         let needs_space = matches!(kind, Kind::Write | Kind::WriteZeroes | Kind::Remap);
         let (chosen, end) = match effect {
             Some(Effect::MediumError { first }) => (served(first), End::MediumError),
             Some(Effect::NoSpace { first }) if needs_space => (served(first), End::NoSpace),
+            Some(Effect::ReadOnly { first }) if kind != Kind::Read => (served(first), End::ReadOnly),
             Some(Effect::Torn { first }) => (served(first), End::Done),
-            Some(Effect::NoSpace { .. }) | None => (range.count, End::Done),
+            Some(Effect::NoSpace { .. } | Effect::ReadOnly { .. } | Effect::Gone) | None => (range.count, End::Done),
         };
         let bad = match kind {
             Kind::Write | Kind::WriteZeroes | Kind::Remap => self.forever.within(range).next(),
@@ -213,12 +263,14 @@ impl<D: BlockDevice> Fault<D> {
     }
 
     /// Cuts a request down to what is carried out.
-    fn shorten(request: &mut Request, rest: SectorRange) {
+    fn shorten(request: &mut Request, rest: SectorRange, end: End) {
+        let nothing = Request::read(SectorRange::EMPTY).with_origin(request.origin);
         match request.kind {
+            // An empty read instead takes a number and the time of a request, and has no effect.
+            _ if end == End::Gone => *request = nothing,
             // A read is carried out whole, and its result is changed afterwards.
             Kind::Read => {}
-            // An empty read instead takes a number and the time of a request, and has no effect.
-            Kind::Flush | Kind::Remap => *request = Request::read(SectorRange::EMPTY).with_origin(request.origin),
+            Kind::Flush | Kind::Remap => *request = nothing,
             Kind::Write | Kind::WriteZeroes | Kind::Trim => {
                 request.range.count = request.range.count - rest.count;
                 if let Some(bytes) = &mut request.bytes {
@@ -242,17 +294,16 @@ impl Patch {
         if self.end != End::Done {
             failed.insert(self.rest);
         }
-        completion.status = match below {
-            Status::NoSpace(_) if self.end != End::MediumError => Status::NoSpace(ranges(&failed, self.range)),
-            Status::Done if self.end == End::NoSpace => Status::NoSpace(ranges(&failed, self.range)),
-            // A flush has no sectors to name.
-            Status::Done if failed.is_empty() && self.end == End::Done => Status::Done,
-            Status::Done | Status::MediumError(_) | Status::NoSpace(_) => {
-                Status::MediumError(ranges(&failed, self.range))
-            }
-            refused => refused,
+        let own = match self.end {
+            End::Done if self.unreadable.is_empty() => Status::Done,
+            End::Done | End::MediumError => Status::MediumError(Vec::new()),
+            End::NoSpace => Status::NoSpace(Vec::new()),
+            End::ReadOnly => Status::ReadOnly(Vec::new()),
+            End::Gone => Status::Gone(Vec::new()),
         };
-        if self.kind != Kind::Read {
+        let worse = if own.severity() > below.severity() { own } else { below };
+        completion.status = worse.naming(failed.within(self.range).collect());
+        if self.kind != Kind::Read || self.end == End::Gone {
             completion.bytes = None;
         } else if let Some(bytes) = &mut completion.bytes {
             for spoiled in self.unreadable.iter().chain([&self.rest]) {
@@ -263,30 +314,26 @@ impl Patch {
     }
 }
 
-fn ranges(set: &RangeSet, within: SectorRange) -> Vec<SectorRange> {
-    set.within(within).collect()
-}
-
 impl<D: BlockDevice> BlockDevice for Fault<D> {
     pass_on!(device: features capacity next_event_at extents);
 
     fn submit(&mut self, at: SimTime, mut request: Request) -> RequestId {
-        let effect = self.next_effect(request.kind);
+        let (effect, condition) = self.choose(request.kind);
         if request.check(&self.device.features(), self.device.capacity()).is_err() {
             return self.device.submit(at, request);
         }
         let (kind, range) = (request.kind, request.range);
-        let (rest, end) = self.cut(&request, effect);
+        let (rest, end) = self.cut(&request, effect, condition);
         // A chosen flush has an empty rest, and so do empty requests.
-        let chosen = matches!(effect, Some(Effect::MediumError { .. } | Effect::Torn { .. }));
-        let cut = !rest.is_empty() || (chosen && kind == Kind::Flush);
+        let is_dropped = end != End::Done || matches!(effect, Some(Effect::Torn { .. }));
+        let cut = !rest.is_empty() || (is_dropped && kind == Kind::Flush) || end == End::Gone;
         let mut unreadable = Vec::new();
-        if kind == Kind::Read {
+        if kind == Kind::Read && end != End::Gone {
             let both: RangeSet = self.forever.within(range).chain(self.until_written.within(range)).collect();
             unreadable.extend(both.within(range));
         }
         if cut {
-            Self::shorten(&mut request, rest);
+            Self::shorten(&mut request, rest, end);
         }
         self.heal(&request);
         let patched = cut || !unreadable.is_empty();
@@ -311,6 +358,9 @@ impl<D: BlockDevice> BlockDevice for Fault<D> {
     }
 
     fn set_capacity(&mut self, at: SimTime, capacity: Sectors) -> Status {
+        if self.condition == Condition::Gone {
+            return Status::Gone(Vec::new());
+        }
         let before = self.device.capacity();
         let status = self.device.set_capacity(at, capacity);
         if status.is_done() {
@@ -331,7 +381,8 @@ impl<D: BlockDevice> BlockDevice for Fault<D> {
 impl<D: Living> Fault<D> {
     /// Whether a batch passes as it is.
     fn is_harmless(&self) -> bool {
-        self.effects.is_empty()
+        self.condition == Condition::Sound
+            && self.effects.is_empty()
             && self.effects_by_kind.is_empty()
             && self.forever.is_empty()
             && self.until_written.is_empty()
@@ -345,22 +396,38 @@ impl<D: Living> Fault<D> {
             Kind::Trim => Request::trim(extent),
             _ => Request::flush(),
         };
-        let effect = if batch.work == Work::ReadToModify { None } else { self.next_effect(request.kind) };
-        let (rest, _) = self.cut(&request, effect);
+        let is_counted = batch.work != Work::ReadToModify;
+        let (effect, condition) = if is_counted { self.choose(request.kind) } else { (None, self.condition) };
+        let (rest, end) = self.cut(&request, effect, condition);
+        if end == End::Gone {
+            return Took::new(Sectors::ZERO, Stop::Gone);
+        }
         let mut unread = Vec::new();
+        let is_dropped =
+            request.kind == Kind::Flush && (end != End::Done || matches!(effect, Some(Effect::Torn { .. })));
+        let mut work = batch.work;
         if request.kind == Kind::Read {
             let bad: RangeSet =
                 self.forever.within(extent).chain(self.until_written.within(extent)).chain([rest]).collect();
             unread.extend(bad.within(extent));
+        } else if is_dropped {
+            // An empty read instead takes the number of a request, as in `shorten`.
+            work = Work::Read;
         } else {
-            Self::shorten(&mut request, rest);
+            Self::shorten(&mut request, rest, end);
         }
         self.heal(&request);
-        let mut took = self.device.batch(at, &Batch { extents: &[request.range], ..*batch });
+        let list = [request.range];
+        let extents = if work == Work::Flush { &[][..] } else { &list[..] };
+        let mut took = self.device.batch(at, &Batch { work, extents, ..*batch });
         took.unread = unread;
         if took.stop == Stop::Done {
             // What was not carried out has failed, and is over.
             took.done = extent.count;
+        }
+        if end == End::ReadOnly {
+            took.stop = Stop::Dead(EndOfLife::SpareExhausted);
+            took.done = took.done.min(extent.count - rest.count);
         }
         took
     }
@@ -382,12 +449,7 @@ impl<D: Living> Living for Fault<D> {
             return took;
         }
         if batch.work == Work::Flush {
-            let effect = self.next_effect(Kind::Flush);
-            if matches!(effect, Some(Effect::MediumError { .. } | Effect::Torn { .. })) {
-                // An empty read instead takes the number of a request, as in `shorten`.
-                return self.device.batch(at, &Batch { work: Work::Read, extents: &[SectorRange::EMPTY], ..*batch });
-            }
-            return self.device.batch(at, batch);
+            return self.batch_one(at, batch, SectorRange::EMPTY);
         }
         let mut all = Took::new(Sectors::ZERO, Stop::Done);
         for (number, extent) in batch.extents.iter().enumerate() {
@@ -415,6 +477,7 @@ impl<D: Living> Living for Fault<D> {
             submitted_by_kind: self.submitted_by_kind,
             patches: self.patches.clone(),
             notices: self.notices.clone(),
+            condition: self.condition,
         })
     }
 
@@ -427,6 +490,7 @@ impl<D: Living> Living for Fault<D> {
         archive.fixed("fault.submitted-by-kind", &mut self.submitted_by_kind)?;
         archive.field("fault.patches", &mut self.patches)?;
         archive.field("fault.notices", &mut self.notices)?;
+        archive.field("fault.condition", &mut self.condition)?;
         self.device.archive(archive)
     }
 }

@@ -15,7 +15,7 @@ pub struct KindStats {
     pub submitted: u64,
     /// Requests that completed as asked.
     pub done: u64,
-    /// Requests that completed with a medium error or without space.
+    /// Requests that failed: by a medium error, without space, on a device that was read-only or gone.
     pub failed: u64,
     /// Requests that completed as out of range or unsupported.
     pub refused: u64,

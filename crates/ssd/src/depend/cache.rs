@@ -237,10 +237,11 @@ impl Graph {
         self.admit(now);
     }
 
-    /// Makes a flush wait for every program so far.
+    /// Makes a flush wait for every program so far, a protected one for every write and flush so far.
     pub(super) fn submit_flush(&mut self, command: u32) {
         self.take_loose(command);
-        let Some(latest) = self.flushes.wait(Behind::Flush(command)) else {
+        let before = if self.parts[command].is_protected() { &mut self.unacknowledged } else { &mut self.flushes };
+        let Some(latest) = before.wait(Behind::Flush(command)) else {
             self.parts[command].left += 1;
             return;
         };
@@ -265,6 +266,15 @@ impl Graph {
     pub(super) fn leave_flush(&mut self, span: u32, end: u64) {
         self.flushes.leave(span, end);
         while let Some((behind, latest)) = self.flushes.next_behind() {
+            self.go_on(behind, latest);
+        }
+    }
+
+    /// Records that a command ends at `end`, for the protected flushes behind it. News of the command itself come first.
+    pub(super) fn acknowledged(&mut self, command: u32, end: u64) {
+        let Some(span) = self.parts[command].span_counted() else { return };
+        self.unacknowledged.leave(span, end);
+        while let Some((behind, latest)) = self.unacknowledged.next_behind() {
             self.go_on(behind, latest);
         }
     }

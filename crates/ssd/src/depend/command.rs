@@ -27,6 +27,8 @@ pub(super) struct Parts {
     pub(super) end: u64,
     /// Whether its own end is known.
     pub(super) is_done: bool,
+    /// Number of the span in which protected flushes count it.
+    span: u32,
 }
 
 impl Default for Parts {
@@ -50,6 +52,7 @@ impl Parts {
             handed_ns: 0,
             end: submitted_at,
             is_done: false,
+            span: 0,
         }
     }
 
@@ -60,6 +63,20 @@ impl Parts {
     pub(super) fn is_write(&self) -> bool {
         self.kind == CommandKind::Write
     }
+
+    pub(super) fn is_protected(&self) -> bool {
+        self.kind == CommandKind::ProtectedFlush
+    }
+
+    /// Whether a protected flush waits for it.
+    fn is_counted(&self) -> bool {
+        matches!(self.kind, CommandKind::Write | CommandKind::Flush)
+    }
+
+    /// The span in which protected flushes count it, if they do.
+    pub(super) fn span_counted(&self) -> Option<u32> {
+        self.is_counted().then_some(self.span)
+    }
 }
 
 impl Graph {
@@ -67,6 +84,9 @@ impl Graph {
     #[inline]
     pub(crate) fn begin(&mut self, now: u64, number: u32, command: &Command) {
         self.parts.put(number, Parts::new(command.kind, command.bytes, now));
+        if self.parts[number].is_counted() {
+            self.parts[number].span = self.unacknowledged.add();
+        }
     }
 
     /// When a page from the controller's buffer has come. The pages of one command come one after the other.
@@ -96,7 +116,7 @@ impl Graph {
                 self.take_along(command);
                 self.finish(command, now, Breakdown::default());
             }
-            CommandKind::Flush => self.submit_flush(command),
+            CommandKind::Flush | CommandKind::ProtectedFlush => self.submit_flush(command),
             CommandKind::Read | CommandKind::Write => self.submit_data(now, command),
         }
     }
@@ -114,14 +134,20 @@ impl Graph {
         if self.parts[command].is_done {
             self.news.push(News::Over(command));
         } else if !self.is_cached(command) {
-            self.parts[command].is_done = true;
-            self.news.push(News::Done { command, is_over: true });
+            let parts = &mut self.parts[command];
+            parts.is_done = true;
+            let (end, is_over) = (parts.end, true);
+            // The acknowledgment that a protected flush waited for may lie ahead.
+            let done = News::Done { command, is_over };
+            self.news.push(if parts.is_protected() { News::Acknowledged { command, is_over } } else { done });
+            self.acknowledged(command, end);
         }
     }
 
     pub(super) fn finish(&mut self, command: u32, end: u64, breakdown: Breakdown) {
         let is_over = self.set_end(command, end, breakdown);
         self.news.push(News::Done { command, is_over });
+        self.acknowledged(command, end);
     }
 
     /// Lets the cache acknowledge a command at `end`.
@@ -129,6 +155,7 @@ impl Graph {
         let cache_ns = end - self.parts[command].submitted_at;
         let is_over = self.set_end(command, end, Breakdown { cache_ns, ..Breakdown::default() });
         self.news.push(News::Acknowledged { command, is_over });
+        self.acknowledged(command, end);
     }
 
     /// Sets a command's end. Returns whether none of its operations is left.

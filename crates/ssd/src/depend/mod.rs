@@ -48,6 +48,8 @@ pub(crate) struct Graph {
     cache: Option<Cache>,
     flushes: Flushes,
     erases: Flushes,
+    /// Writes and flushes whose end is not known, in place of programs, for protected flushes.
+    unacknowledged: Flushes,
     /// What the next program or erase waits for in addition.
     barrier: Option<Barrier>,
     /// How far programs and erases are; `None` if they are not tracked.
@@ -204,6 +206,7 @@ impl Graph {
             cache: config.write_cache.map(Cache::new),
             flushes: Flushes::new(),
             erases: Flushes::new(),
+            unacknowledged: Flushes::new(),
             barrier: None,
             changes: None,
             collection: config.collection,
@@ -589,6 +592,10 @@ impl Graph {
             return NONE;
         }
         parts.is_done = true;
+        if !parts.is_read() {
+            let end = end.max(parts.end);
+            self.acknowledged(command, end);
+        }
         command
     }
 

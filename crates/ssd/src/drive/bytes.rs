@@ -1,5 +1,7 @@
 //! Contents of a drive that keeps bytes: how they are written to units and read back.
 
+use std::ops::Range;
+
 use wane_ftl::{Origin, Outcome, ZEROS};
 use wane_units::{BlockId, Lpn};
 
@@ -61,19 +63,34 @@ impl Drive {
         }
     }
 
-    /// As [`Drive::peek`], but with the bits that a read brings: those that were flipped on purpose and those that the present
-    /// request read wrong are flipped.
-    pub(crate) fn see(&self, unit: Lpn, out: &mut [u8]) {
-        self.peek(unit, out);
+    /// Appends a part of a unit as a read brings it: bits that were flipped on purpose and those that the present request read
+    /// wrong are flipped.
+    pub(crate) fn append_seen(&self, unit: Lpn, within: Range<usize>, out: &mut Vec<u8>) {
+        let first = out.len();
+        let handle = over_either!(&self.firmware, ftl => ftl.payload(unit));
+        match self.payload.as_ref().and_then(|payload| payload.get(handle)) {
+            Some(bytes) => out.extend_from_slice(&bytes[within.clone()]),
+            None => out.resize(first + within.len(), 0),
+        }
+        for bit in self.wrong_bits(unit) {
+            let byte = bit as usize / 8;
+            if within.contains(&byte) {
+                out[first + byte - within.start] ^= 1 << (bit % 8);
+            }
+        }
+    }
+
+    /// The bits of a unit that a read of the present request brings wrong.
+    fn wrong_bits(&self, unit: Lpn) -> impl Iterator<Item = u32> {
         let injected = self.injected(unit).map_or(&[][..], |injected| &injected.flipped);
-        let misread = self.misread.iter().filter(|(misread, _)| *misread == unit).flat_map(|(_, bits)| bits);
-        injected.iter().chain(misread).for_each(|bit| out[*bit as usize / 8] ^= 1 << (bit % 8));
+        let misread = self.misread.iter().filter(move |(misread, _)| *misread == unit).flat_map(|(_, bits)| bits);
+        injected.iter().chain(misread).copied()
     }
 
     /// What was done on purpose to the contents of a unit; `None` if nothing was, or the unit was written since.
     pub fn injected(&self, unit: Lpn) -> Option<&Injected> {
-        let handle = over_either!(&self.firmware, ftl => ftl.payload(unit));
-        self.payload.as_ref().and_then(|payload| payload.injected(handle))
+        let payload = self.payload.as_ref().filter(|payload| payload.injures())?;
+        payload.injected(over_either!(&self.firmware, ftl => ftl.payload(unit)))
     }
 
     /// Whether the last request read a unit wrong without an error.
@@ -129,26 +146,60 @@ impl Drive {
         is_there
     }
 
-    /// A handle to bytes of which a part had been read wrong and was written back with the rest of the unit. `seen` are the bytes
-    /// as they are, and `pristine` as they should be.
-    pub(crate) fn keep_misread(&mut self, pristine: &[u8], seen: &[u8]) -> u32 {
+    /// A handle to the contents of a unit after the bytes `within` it were replaced, by zeros where there are no `bytes`. What is
+    /// read wrong of the rest is written back and stays wrong. `pristine` and `seen` are memory to work in.
+    pub(crate) fn keep_part(
+        &mut self,
+        (unit, within): (Lpn, Range<usize>),
+        bytes: Option<&[u8]>,
+        pristine: &mut Vec<u8>,
+        seen: &mut Vec<u8>,
+    ) -> u32 {
+        let replace = |unit: &mut [u8]| match bytes {
+            Some(bytes) => unit[within.clone()].copy_from_slice(bytes),
+            None => unit[within.clone()].fill(0),
+        };
+        pristine.resize(self.unit_bytes() as usize, 0);
+        self.peek(unit, pristine);
+        replace(pristine);
+        if self.wrong_bits(unit).next().is_none() {
+            return self.keep(pristine);
+        }
+        seen.clear();
+        self.append_seen(unit, 0..pristine.len(), seen);
+        replace(seen);
+        self.keep_misread(pristine, seen)
+    }
+
+    /// A handle to bytes that should be `pristine` and read as `seen`.
+    fn keep_misread(&mut self, pristine: &[u8], seen: &[u8]) -> u32 {
         let handle = self.keep(pristine);
-        let differs = |bit: &u32| (pristine[*bit as usize / 8] ^ seen[*bit as usize / 8]) >> (bit % 8) & 1 == 1;
-        let flipped: Vec<u32> = (0..8 * pristine.len() as u32).filter(differs).collect();
+        let differs = pristine.iter().zip(seen).map(|(wanted, found)| wanted ^ found);
+        let wrong = (0..).zip(differs).filter(|(_, differs)| *differs != 0);
+        let bits = |(byte, differs): (u32, u8)| {
+            (0..8).filter(move |bit| differs >> bit & 1 == 1).map(move |bit| 8 * byte + bit)
+        };
+        let flipped: Vec<u32> = wrong.flat_map(bits).collect();
         if let Some(payload) = self.payload.as_mut().filter(|_| !flipped.is_empty()) {
             payload.inject(handle, Injected { flipped, is_unreadable: false });
         }
         handle
     }
 
-    /// Returns those of the uncorrectable units that are a medium error. The others are read with wrong bits, because the drive's
-    /// error correction does not notice.
-    pub(crate) fn unnoticed(&mut self, unread: Vec<Lpn>) -> Vec<Lpn> {
-        if !self.flips_bits {
-            return unread;
+    /// Adds the units that the last read did not bring to `failed`. Where the drive's error correction does not notice, they are
+    /// read with wrong bits instead.
+    pub(crate) fn note_unread(&mut self, failed: &mut Vec<Lpn>) {
+        if self.unread().is_empty() {
+            return;
         }
-        let (mut noticed, mut last, bytes) = (Vec::new(), None, self.unit_bytes());
-        for unit in unread {
+        let unread = self.unread().to_vec();
+        if self.flips_bits { self.misread_unnoticed(&unread, failed) } else { failed.extend(unread) }
+    }
+
+    /// Misreads units, but for those that are noticed, which are added to `noticed`.
+    fn misread_unnoticed(&mut self, unread: &[Lpn], noticed: &mut Vec<Lpn>) {
+        let (mut last, bytes) = (None, self.unit_bytes());
+        for unit in unread.iter().copied() {
             let place = self.lookup(unit).filter(|_| !over_either!(&self.firmware, ftl => ftl.is_lost(unit)));
             let place = place.map(|place| {
                 let (block, within) = self.layout().locate(place);
@@ -168,7 +219,6 @@ impl Drive {
                 _ => noticed.push(unit),
             }
         }
-        noticed
     }
 
     /// Whether a page is still there. A loss with a die or a wordline is noticed.

@@ -72,12 +72,10 @@ impl Drive {
     /// Ends the requests that have not completed.
     fn end_pending(&mut self) {
         let at = self.front.now;
-        let lost = |answer: Answer| Answer { at, status: Status::all_gone(answer.range), bytes: None, ..answer };
-        let pending = std::mem::take(&mut self.front.pending);
-        self.front.done.extend(pending.into_values().map(lost));
-        for late in self.front.done.iter_mut().filter(|answer| answer.at > at) {
-            (late.at, late.status, late.bytes) = (at, Status::all_gone(late.range), None);
+        for answer in self.front.pending.take_all() {
+            self.front.done.push(Answer { at, status: Status::all_gone(answer.range), ..answer });
         }
+        self.front.done.cut_off(at);
     }
 
     /// Whether the power is off.

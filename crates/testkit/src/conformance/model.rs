@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wane_blockdev::{Completion, ExtentState, Features, Kind, Request, SectorRange, Status};
+use wane_blockdev::{Completion, ExtentState, Features, Kind, Request, SectorRange, Status, UnitSplit};
 use wane_units::{Lba, Sectors};
 
 const SECTOR_BYTES: usize = Sectors::SIZE.0 as usize;
@@ -78,7 +78,7 @@ impl Model {
     /// Applies a request that ended with `completion`, and checks the bytes of reads.
     pub(super) fn apply(&mut self, request: &Request, tag: u64, completion: &Completion) -> Result<(), String> {
         let failed = completion.status.failed();
-        check_failed(request, completion)?;
+        self.check_failed(request, completion)?;
         if request.kind == Kind::Read {
             return self.check_read(request.range, failed, completion);
         }
@@ -94,19 +94,31 @@ impl Model {
             }
             return Ok(());
         }
-        for lba in sectors(request.range).filter(|lba| !holds(failed, *lba)) {
-            let index = lba - request.range.start.0;
-            let new = match (request.kind, &request.bytes) {
-                (Kind::Write, Some(_)) => Sector { may_hold: vec![Content::Marked { tag, index }], allocated: true },
-                (Kind::Trim, _) => self.trimmed(lba),
-                _ => {
-                    let unmaps = request.kind == Kind::WriteZeroes && request.flags.may_unmap;
-                    Sector { may_hold: vec![Content::Zeros], allocated: !unmaps }
-                }
-            };
+        // A device that is gone did nothing. Any other may have written what it could not make durable.
+        let may_be_new = request.flags.fua && !matches!(completion.status, Status::Gone(_));
+        for lba in sectors(request.range).filter(|lba| may_be_new || !holds(failed, *lba)) {
+            let mut new = self.changed(lba, request, tag);
+            if holds(failed, lba) {
+                let old = self.sector(lba);
+                new.may_hold.extend(old.may_hold);
+                new.allocated &= old.allocated;
+            }
             self.sectors.insert(lba, new);
         }
         Ok(())
+    }
+
+    /// A sector of the range after a request changed it.
+    fn changed(&self, lba: u64, request: &Request, tag: u64) -> Sector {
+        let index = lba - request.range.start.0;
+        match (request.kind, &request.bytes) {
+            (Kind::Write, Some(_)) => Sector { may_hold: vec![Content::Marked { tag, index }], allocated: true },
+            (Kind::Trim, _) => self.trimmed(lba),
+            _ => {
+                let unmaps = request.kind == Kind::WriteZeroes && request.flags.may_unmap;
+                Sector { may_hold: vec![Content::Zeros], allocated: !unmaps }
+            }
+        }
     }
 
     fn trimmed(&self, lba: u64) -> Sector {
@@ -149,7 +161,8 @@ impl Model {
         failed: &[SectorRange],
         completion: &Completion,
     ) -> Result<(), String> {
-        let wanted = self.features.keeps_bytes && !completion.status.is_refusal();
+        let is_served = !completion.status.is_refusal() && !matches!(completion.status, Status::Gone(_));
+        let wanted = self.features.keeps_bytes && is_served;
         let bytes = match (&completion.bytes, wanted) {
             (None, false) => return Ok(()),
             (Some(bytes), true) if bytes.len() == range.len_bytes() => bytes,
@@ -178,6 +191,32 @@ impl Model {
         Ok(())
     }
 
+    /// Checks that a request may end so, and the ranges of its status.
+    fn check_failed(&self, request: &Request, completion: &Completion) -> Result<(), String> {
+        let Completion { status, .. } = completion;
+        let failed = status.failed();
+        let wrong = |what: &str| Err(format!("{what}: {request:?} ended as {status:?}"));
+        if !status.is_failure() {
+            return Ok(());
+        }
+        // The ragged ends of a trim are written.
+        let whole = || UnitSplit::new(request.range, self.features.atomic_unit).whole_sectors();
+        let needs_space = match request.kind {
+            Kind::Read | Kind::Flush => false,
+            Kind::Trim => !failed.iter().any(|range| range.overlaps(whole())),
+            Kind::Write | Kind::WriteZeroes | Kind::Remap => true,
+        };
+        match (status, request.kind) {
+            (Status::NoSpace(_), _) if !needs_space => wrong("a request that needs no space lacks it"),
+            (Status::ReadOnly(_), Kind::Read) => wrong("a read changes nothing and ends as read-only"),
+            (Status::ReadOnly(_) | Status::Gone(_), Kind::Flush) if !failed.is_empty() => {
+                wrong("a flush names sectors that it did not lose")
+            }
+            (_, Kind::Flush) => Ok(()),
+            _ => check_ranges(request, status),
+        }
+    }
+
     /// Checks that a device may report this state of a sector.
     pub(super) fn check_state(&self, lba: u64, state: ExtentState) -> Result<(), String> {
         let sector = self.sector(lba);
@@ -191,23 +230,19 @@ impl Model {
     }
 }
 
-/// Checks the ranges of a status.
-fn check_failed(request: &Request, completion: &Completion) -> Result<(), String> {
-    let failed = completion.status.failed();
-    let wrong = |what: &str| Err(format!("{what}: {request:?} ended as {:?}", completion.status));
-    let fails = matches!(completion.status, Status::MediumError(_) | Status::NoSpace(_));
-    if fails && failed.is_empty() && request.kind != Kind::Flush {
+/// Checks the ranges of a status that is a failure.
+fn check_ranges(request: &Request, status: &Status) -> Result<(), String> {
+    let failed = status.failed();
+    let wrong = |what: &str| Err(format!("{what}: {request:?} ended as {status:?}"));
+    if failed.is_empty() && !matches!(status, Status::Gone(_)) {
         return wrong("a failure names no sector");
     }
-    if matches!(completion.status, Status::NoSpace(_)) && matches!(request.kind, Kind::Read | Kind::Trim | Kind::Flush)
-    {
-        return wrong("a request that needs no space lacks it");
-    }
-    if request.kind == Kind::Flush {
-        return Ok(());
-    }
-    if request.kind == Kind::Remap && fails && failed != [request.range] {
+    let is_whole = failed == [request.range] || failed.is_empty() && request.range.is_empty();
+    if request.kind == Kind::Remap && !is_whole {
         return wrong("a remap that fails does not name its whole destination");
+    }
+    if matches!(status, Status::Gone(_)) && !is_whole {
+        return wrong("a device that is gone does not name the whole request");
     }
     if failed.iter().any(|range| range.is_empty() || range.intersection(request.range) != *range) {
         return wrong("a failure names sectors outside its request");

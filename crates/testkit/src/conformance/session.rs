@@ -147,7 +147,7 @@ impl Session {
         let fine = match (status.is_done(), may) {
             (true, _) => may && after == wanted,
             (false, true) => after == before,
-            (false, false) => after == before && status.is_refusal(),
+            (false, false) => after == before && (status.is_refusal() || matches!(status, Status::Gone(_))),
         };
         if !fine {
             return Err(format!("capacity {before}, {wanted} wanted ({resize:?}): {status:?}, then {after}"));
@@ -296,18 +296,24 @@ impl Session {
     fn check_extents(&self, model: &Model) -> Result<(), String> {
         let capacity = self.device.capacity();
         let mut reached = Lba(3.min(capacity.0));
-        let range = SectorRange::new(reached, Sectors(WINDOW + 61));
-        let end = Lba((reached.0 + range.count.0).min(capacity.0));
+        let asked_to = Lba(reached.0 + WINDOW + 61);
+        let end = asked_to.min(Lba(capacity.0));
         let mut extents: Vec<Extent> = Vec::new();
-        self.device.extents(range, &mut extents);
-        for Extent { range, state } in extents {
-            if range.is_empty() || range.start != reached {
-                return Err(format!("an extent of {range} follows at {reached}"));
+        while reached < end {
+            extents.clear();
+            self.device.extents(SectorRange::between(reached, asked_to), &mut extents);
+            if extents.is_empty() {
+                return Err(format!("no extent is given at {reached} of {capacity}"));
             }
-            for lba in super::model::sectors(range) {
-                model.check_state(lba, state)?;
+            for Extent { range, state } in extents.drain(..) {
+                if range.is_empty() || range.start != reached {
+                    return Err(format!("an extent of {range} follows at {reached}"));
+                }
+                for lba in super::model::sectors(range) {
+                    model.check_state(lba, state)?;
+                }
+                reached = Lba(range.start.0 + range.count.0);
             }
-            reached = Lba(range.start.0 + range.count.0);
         }
         if reached == end { Ok(()) } else { Err(format!("extents end at {reached} instead of {end}")) }
     }

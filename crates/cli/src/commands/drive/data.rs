@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use serde_json::json;
-use wane_blockdev::{BlockDevice, Blocking, IoError, Request, SectorRange};
+use wane_blockdev::{BlockDevice, Blocking, IoError, Request, SectorRange, Status};
 use wane_ftl::Fate;
 use wane_lab::kept::{Kept, KeptError};
 use wane_sim::Streams;
@@ -88,15 +88,22 @@ fn pieces(range: SectorRange) -> impl Iterator<Item = SectorRange> {
         .map(move |start| SectorRange::between(Lba(start), Lba(end.min(start + each))))
 }
 
-/// Lists the failed ranges, with a line for each of the first few.
-fn failures(failed: &[SectorRange], what: &str) -> String {
-    let mut text = String::new();
+/// Lists the failed ranges, with a line for each of the first few, and says why if the whole drive is the cause.
+fn failures(status: &Status, what: &str) -> String {
+    let (mut text, failed) = (String::new(), status.failed());
     for range in failed.iter().take(TOLD) {
         line(&mut text, what, &format!("{} from {} on", exact(range.len_bytes() as u64), exact(range.start.0 * 512)));
     }
     if failed.len() > TOLD {
         line(&mut text, "", &format!("and in {} more places", failed.len() - TOLD));
     }
+    let why = match status {
+        Status::NoSpace(_) => "the drive is full, until data are trimmed or it is given capacity back",
+        Status::ReadOnly(_) => "the drive is dead: it reads on, and takes no writes any more",
+        Status::Gone(_) => "the drive has no power",
+        _ => return text,
+    };
+    line(&mut text, "cause", why);
     text
 }
 
@@ -123,35 +130,35 @@ pub(super) fn write(arguments: &WriteArguments) -> Result<i32, Failure> {
     let range = sectors(&kept, *at, Bytes(length.next_multiple_of(sector)))?;
     kept.keep_bytes()?;
     let mut device = kept.device();
-    let mut failed: Vec<SectorRange> = Vec::new();
+    let mut status = Status::Done;
     let mut left = length;
     for mut piece in pieces(range) {
         let held = left.min(piece.len_bytes() as u64);
         left -= held;
         let mut bytes = vec![0; held as usize];
         from.read_exact(&mut bytes).map_err(unreadable)?;
+        let mut unread = Status::Done;
         if bytes.len() < piece.len_bytes()
             && let Err(last) = fill_up(&mut device, piece, sector, &mut bytes)
         {
             // The bytes before the unreadable sector are still written.
-            failed.push(last);
+            unread = Status::MediumError(vec![last]);
             piece = SectorRange::between(piece.start, last.start);
         }
-        if piece.count.0 == 0 {
-            continue;
+        if let Err(error) = device.perform(Request::write(piece, bytes)) {
+            status = status.join(error.status);
         }
-        if let Err(IoError { status, .. }) = device.perform(Request::write(piece, bytes)) {
-            failed.extend_from_slice(status.failed());
-        }
+        status = status.join(unread);
     }
+    let failed = status.failed();
     kept.flush()?;
     let name = excerpt_path(file);
-    kept.save(done("written", &format!("{} of {name}", exact(length)), *at, range, &failed))?;
+    kept.save(done("written", &format!("{} of {name}", exact(length)), *at, range, failed))?;
     if *json {
-        print_facts(drive, "write", range, &failed)?;
+        print_facts(drive, "write", range, failed)?;
     } else {
-        answer(false, &kept, drive, &done("written", &exact(length), *at, range, &failed))?;
-        print(&failures(&failed, "not written"))?;
+        answer(false, &kept, drive, &done("written", &exact(length), *at, range, failed))?;
+        print(&failures(&status, "not written"))?;
     }
     Ok(if failed.is_empty() { DONE } else { DIFFERS })
 }
@@ -208,13 +215,13 @@ pub(super) fn read(arguments: &ReadArguments) -> Result<i32, Failure> {
     let length = length.unwrap_or_else(|| Bytes((kept.drive().capacity().0 * Sectors::SIZE.0).saturating_sub(at.0)));
     let range = sectors(&kept, *at, length)?;
     let mut device = kept.device();
-    let mut failed: Vec<SectorRange> = Vec::new();
+    let mut status = Status::Done;
     write_file(out, Others::of_bytes(*force), |to: &mut dyn Write| {
         for piece in pieces(range) {
             let bytes = match device.perform(Request::read(piece)) {
                 Ok(completion) => completion.bytes,
-                Err(IoError { status, bytes, .. }) => {
-                    failed.extend_from_slice(status.failed());
+                Err(IoError { status: of_piece, bytes, .. }) => {
+                    status = std::mem::replace(&mut status, Status::Done).join(of_piece);
                     bytes
                 }
             };
@@ -229,16 +236,16 @@ pub(super) fn read(arguments: &ReadArguments) -> Result<i32, Failure> {
         tell(&format!("warning: the drive does not count these reads: {error}"));
     }
     if *json {
-        print_facts(drive, "read", range, &failed)?;
+        print_facts(drive, "read", range, status.failed())?;
     } else {
         print(&format!(
             "{}: {length} read from {place} on into {}\n{}",
             excerpt_path(drive),
             excerpt_path(out),
-            failures(&failed, "medium error")
+            failures(&status, if matches!(status, Status::MediumError(_)) { "medium error" } else { "not read" })
         ))?;
     }
-    Ok(if failed.is_empty() { DONE } else { DIFFERS })
+    Ok(if status.is_done() { DONE } else { DIFFERS })
 }
 
 pub(super) fn trim(arguments: &TrimArguments) -> Result<i32, Failure> {
@@ -246,15 +253,16 @@ pub(super) fn trim(arguments: &TrimArguments) -> Result<i32, Failure> {
     let mut kept = addressed(drive)?;
     let range = sectors(&kept, *at, *length)?;
     let trimmed = kept.device().perform(Request::trim(range));
-    let failed = trimmed.err().map(|error| error.status.failed().to_vec()).unwrap_or_default();
+    let status = trimmed.err().map_or(Status::Done, |error| error.status);
+    let failed = status.failed();
     kept.flush()?;
-    let told = done("trimmed", &exact(length.0), *at, range, &failed);
+    let told = done("trimmed", &exact(length.0), *at, range, failed);
     kept.save(told.clone())?;
     if *json {
-        print_facts(drive, "trim", range, &failed)?;
+        print_facts(drive, "trim", range, failed)?;
     } else {
         answer(false, &kept, drive, &told)?;
-        print(&failures(&failed, "not trimmed"))?;
+        print(&failures(&status, "not trimmed"))?;
     }
     Ok(if failed.is_empty() { DONE } else { DIFFERS })
 }
