@@ -39,8 +39,8 @@
 //!
 //! **Failure is a value.** A failure names exactly the sectors of its request that failed, in rising order, and their contents
 //! stay. The rest of the request is done, and no other request is affected. A read that fails for some sectors returns the others.
-//! The exception is force unit access: if data cannot be made durable, each sector named has its old or its new contents. There
-//! are four failures, which tell a host what it can still do:
+//! The exception is force unit access: if a change cannot be made durable, each sector named has its old or its new contents, and
+//! so has the source of a remap. There are four failures, which tell a host what it can still do:
 //!
 //! - *Medium error*: these sectors. Others may do.
 //! - *No space*: whatever needs space, until something is trimmed, or the host gives capacity back. Reads, flushes and trims of

@@ -689,6 +689,32 @@ fn a_drive_that_dies_reads_on_and_takes_no_writes() {
     held.check(&mut drive);
 }
 
+/// Drives that die in the midst of a sequence of requests, or were dead before, follow the rules.
+#[test]
+fn a_drive_at_the_end_of_its_life_is_a_block_device() {
+    let cases = [
+        ("untimed", config()),
+        ("by events", timed(true)),
+        ("unprotected", unprotected(config())),
+        ("unprotected, by the timeline, with a cache", with_cache(unprotected(timed(false)))),
+    ];
+    for (name, config) in cases {
+        let fresh = mortal(config);
+        let logical = u64::from(fresh.exported());
+        let mut stream = Streams::new(8).stream("writes");
+        let units: Vec<Lpn> = (0..100_000).map(|_| Lpn(stream.below(logical) as u32)).collect();
+        let Err(AgeError::Died { written: life, .. }) = fresh.clone().age(&units) else { panic!("{name} never died") };
+        for left in [0, 1, 40] {
+            let mut old = fresh.clone();
+            let died = old.age(&units[..life - left]).is_err();
+            assert_eq!(died, left == 0, "{name}, {left} units before its end");
+            old.trim_batch(&lpns(0..logical as u32)).expect("they are exported");
+            let make = || -> Box<dyn BlockDevice> { Box::new(old.clone()) };
+            conformance::block_device_cases(&format!("{name}, {left} units before its end"), &make, 24);
+        }
+    }
+}
+
 /// Where buffers may be lost, a dead drive cannot make durable what it still takes.
 #[test]
 fn a_dead_drive_promises_nothing_that_a_power_cut_could_take() {

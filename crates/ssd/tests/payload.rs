@@ -302,11 +302,11 @@ fn a_read_fills_the_buffer_that_it_is_lent() {
     let mut drive = Drive::new(DriveConfig { keeps_bytes: true, ..DriveConfig::new(geometry, ftl) }).unwrap();
     write(&mut drive, 8, vec![0x77; BIG]);
     let buffer = vec![0xee; 4 * BIG];
-    let place = buffer.as_ptr();
+    let (place, capacity) = (buffer.as_ptr(), buffer.capacity());
     let range = SectorRange::new(Lba(0), Sectors(2 * SECTORS));
     let done = Blocking::new(&mut drive).perform(Request { bytes: Some(buffer), ..Request::read(range) }).unwrap();
     let bytes = done.bytes.unwrap();
-    assert_eq!((bytes.as_ptr(), bytes.len()), (place, 2 * BIG));
+    assert_eq!((bytes.as_ptr(), bytes.capacity(), bytes.len()), (place, capacity, 2 * BIG));
     let marks: Vec<u8> = bytes.chunks(4096).map(|part| part[4095]).collect();
     assert_eq!(marks, [0, 0x77, 0x77, 0]);
 }

@@ -59,7 +59,7 @@ impl Sector {
 }
 
 /// Contents according to the rules.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Model {
     features: Features,
     /// Sectors not here were never touched.
@@ -88,24 +88,33 @@ impl Model {
         if completion.status.is_refusal() || !request.kind.changes_contents() {
             return Ok(());
         }
-        if request.kind == Kind::Remap {
-            if completion.status.is_done() {
-                self.remap(request.source, request.range);
-            }
-            return Ok(());
-        }
-        // A device that is gone did nothing. Any other may have written what it could not make durable.
-        let may_be_new = request.flags.fua && !matches!(completion.status, Status::Gone(_));
-        for lba in sectors(request.range).filter(|lba| may_be_new || !holds(failed, *lba)) {
-            let mut new = self.changed(lba, request, tag);
-            if holds(failed, lba) {
-                let old = self.sector(lba);
-                new.may_hold.extend(old.may_hold);
-                new.allocated &= old.allocated;
-            }
-            self.sectors.insert(lba, new);
+        // A device that is gone did nothing. Any other may have done what it could not make durable.
+        let may_be_done = request.flags.fua && !failed.is_empty() && !matches!(completion.status, Status::Gone(_));
+        let before = may_be_done.then(|| self.clone());
+        self.change(request, tag, failed);
+        let Some(mut done) = before else { return Ok(()) };
+        done.change(request, tag, &[]);
+        for lba in sectors(request.range).chain(sectors(request.source)) {
+            let (mut sector, new) = (self.sector(lba), done.sector(lba));
+            sector.may_hold.extend(new.may_hold);
+            sector.allocated &= new.allocated;
+            self.sectors.insert(lba, sector);
         }
         Ok(())
+    }
+
+    /// Applies a request but for the sectors that failed; a remap is applied whole or not at all.
+    fn change(&mut self, request: &Request, tag: u64, failed: &[SectorRange]) {
+        if request.kind == Kind::Remap {
+            if failed.is_empty() {
+                self.remap(request.source, request.range);
+            }
+            return;
+        }
+        for lba in sectors(request.range).filter(|lba| !holds(failed, *lba)) {
+            let new = self.changed(lba, request, tag);
+            self.sectors.insert(lba, new);
+        }
     }
 
     /// A sector of the range after a request changed it.
