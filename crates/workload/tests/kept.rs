@@ -103,10 +103,10 @@ fn makers() -> Vec<(&'static str, Make)> {
 }
 
 /// All of a batch.
-type Drawn = (u8, Vec<u32>, u64, u64, u64, Vec<Milestone>);
+type Told = (u8, Vec<u32>, u64, u64, u64, Vec<Milestone>);
 
 /// What comes next: of some batches everything that they say.
-fn drawn(source: &mut dyn Source, sizes: &mut Stream, batches: u32) -> Vec<Drawn> {
+fn drawn(source: &mut dyn Source, sizes: &mut Stream, batches: u32) -> Vec<Told> {
     let mut drawn = Vec::new();
     let mut batch = Batch::default();
     for _ in 0..batches {
