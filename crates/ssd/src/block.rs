@@ -83,7 +83,7 @@ impl Drive {
     }
 
     /// Runs the clock, if there is one, to `at`, and keeps what completes.
-    fn run_to(&mut self, at: SimTime) {
+    pub(crate) fn run_to(&mut self, at: SimTime) {
         assert!(at >= self.front.now, "time went back from {} to {at}", self.front.now);
         self.front.now = at;
         let Some(clock) = &mut self.clock else { return };

@@ -1,7 +1,9 @@
 //! Host commands, their completions, and where their time went.
 
+use serde::{Deserialize, Serialize};
+
 /// Kinds of host commands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CommandKind {
     /// Reads data.
     Read,
@@ -30,7 +32,7 @@ macro_rules! breakdown {
         /// Where the time of a command went, by the page that finished last, in nanoseconds. The parts add up to the latency.
         ///
         /// Waiting is split by the task that held the die or the channel.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
         pub struct Breakdown {
             $($(#[$doc])* pub $field: u64,)*
         }
@@ -114,7 +116,7 @@ impl Breakdown {
 }
 
 /// A command that is done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Completion {
     /// The caller's number.
     pub token: u64,

@@ -36,6 +36,7 @@ mod latency;
 mod meter;
 mod node;
 mod payload;
+mod saved;
 mod scheduler;
 mod slab;
 mod smart;
