@@ -255,7 +255,7 @@ pub struct Layout {
 
 /// A flash page in the firmware's numbering: its first unit divided by the units of a page. A [`wane_units::Ppn`] names the same page in
 /// the numbering of the flash, where the pages of a superblock are not consecutive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct PageId(pub(crate) u32);
 
 impl PageId {

@@ -220,21 +220,21 @@ struct Disturb {
 }
 
 /// A block as it was before an erase.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct CellsPast {
     counts: Option<Counts>,
     written: WrittenPast,
 }
 
 /// When its pages were programmed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 enum WrittenPast {
     Nowhere,
     Block(f64),
     Pages(StampsPast),
 }
 
-#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable, Serialize, Deserialize)]
 #[repr(C)]
 struct Counts {
     reads: u32,

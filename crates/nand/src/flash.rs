@@ -182,13 +182,21 @@ impl Flash {
         self.array.erase_counts()
     }
 
-    /// Writes its state to a file, or reads it back into flash of the same kind. The list of operations is not kept.
+    /// Writes its state to a file, or reads it back into flash of the same kind. For the list of operations see [`Flash::archive_ops`].
     ///
     /// # Errors
     /// As of [`Archive`].
     pub fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
         self.array.archive(archive)?;
         self.archive_beside(archive)
+    }
+
+    /// Writes the list of operations, which no scheduler has taken yet, or reads it back.
+    ///
+    /// # Errors
+    /// As of [`Archive`].
+    pub fn archive_ops(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        archive.field("flash.operations", &mut self.ops)
     }
 
     /// Writes or reads the state outside the array.
@@ -259,7 +267,7 @@ impl Flash {
 }
 
 /// A block of flash as it was before an erase.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FlashPast {
     array: (u32, u32),
     written: f64,

@@ -39,7 +39,7 @@ pub struct PageRead {
 }
 
 /// What a page is read for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Purpose {
     /// To return its data.
     Serve,
@@ -88,7 +88,7 @@ pub struct Health {
 }
 
 /// Kind of a flash operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum OpKind {
     /// Sensing a page, once and `rereads` times more, then moving `bytes` out.
     Read(Purpose),
@@ -103,7 +103,7 @@ pub enum OpKind {
 }
 
 /// Earlier operations that a program or an erase also waits for, since a power cut must not find them in the other order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Barrier {
     /// All earlier programs.
     Programs,
@@ -125,7 +125,7 @@ pub enum Barrier {
 /// - Reads that go around another read either replace it or do not happen.
 /// - A read of a page whose program has not ended is served from the controller's buffer.
 /// - A program or an erase after an [`OpKind::Barrier`] also waits for what that names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlashOp {
     /// Its kind.
     pub kind: OpKind,

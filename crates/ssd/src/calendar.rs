@@ -2,6 +2,8 @@
 //! tree of minima. Time and event share a word: an update is one minimum of four keys a level, without a branch that could be
 //! mispredicted.
 
+use wane_archive::{Archive, ArchiveError};
+
 /// Not due.
 pub(crate) const NEVER: u64 = u64::MAX;
 
@@ -94,6 +96,14 @@ impl Calendar {
         for key in self.keys.as_flattened_mut().iter_mut().filter(|key| **key != NEVER) {
             *key -= shift;
         }
+    }
+
+    /// Writes what is due to a file, or reads it back into a calendar of as many slots.
+    pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        archive.field("calendar.origin", &mut self.origin)?;
+        archive.fixed("calendar.keys", self.keys.as_flattened_mut())?;
+        self.least = self.keys[0].into_iter().fold(NEVER, u64::min);
+        Ok(())
     }
 
     /// Whether a slot is due at `time`.

@@ -6,6 +6,7 @@ use wane_archive::{Archive, ArchiveError};
 use wane_nand::{FlashOp, OpKind, Task};
 use wane_units::Geometry;
 
+use crate::thermal::Heat;
 use crate::{
     CLOCK_MAX_NS, Collection, Command, CommandKind, Completion, ConfigError, EventScheduler, HeatReading, Progress,
     Scheduler, SchedulerConfig, Thermal, Timeline, Timing, operation_ns_bound,
@@ -255,22 +256,35 @@ impl Clock {
         !self.is_over
     }
 
-    /// Lets time run until the flash has nothing left to do. Requires that no request is outstanding.
-    pub(crate) fn finish_work(&mut self, stop: &AtomicBool) {
-        while let Some(next) = self.scheduler.next_work_at().filter(|next| *next <= CLOCK_MAX_NS)
-            && !stop.load(Ordering::Relaxed)
-        {
-            self.arrive_at(next, stop, &mut |_| {});
-            self.pass();
-        }
+    /// When anything next happens on the flash or a request is next over, as far as that is known; `None` if nothing is left to do.
+    pub(crate) fn next_at(&self) -> Option<u64> {
+        let next = [self.scheduler.next_work_at(), self.scheduler.next_at()];
+        next.into_iter().flatten().min().filter(|next| *next <= CLOCK_MAX_NS)
     }
 
-    /// Saves or reads the clock's time. The schedule is empty on both sides.
+    /// As [`Clock::renew`], and heat that was dissipated so far is in the reading.
+    pub(crate) fn begin_anew(&mut self, spec: &ClockSpec, geometry: &Geometry) {
+        if let Some(heat) = self.scheduler.heat_mut() {
+            heat.advance(self.at);
+        }
+        self.renew(spec, geometry);
+    }
+
+    /// Saves or reads the clock's time and heat. See [`Clock::archive_schedule`] for the rest.
     pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
         archive.field("clock.now", &mut self.at)?;
         archive.field("clock.is-over", &mut self.is_over)?;
-        let now = self.at;
-        self.scheduler.heat_mut().map_or(Ok(()), |heat| heat.archive(now, archive))
+        self.scheduler.heat_mut().map_or(Ok(()), |heat| heat.archive(archive))
+    }
+
+    /// Whether time and heat are all that there is to save, because the schedule is that of a new clock.
+    pub(crate) fn is_new(&self) -> bool {
+        self.scheduler.is_new() && self.scheduler.heat_kept().is_none_or(Heat::is_settled)
+    }
+
+    /// Saves or reads the schedule: what is outstanding, and what later requests depend on.
+    pub(crate) fn archive_schedule(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        self.scheduler.archive(archive)
     }
 
     /// Tracks programs and erases from now on, as a power cut needs it. See [`Scheduler::track_changes`].

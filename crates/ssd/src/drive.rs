@@ -373,9 +373,11 @@ impl Drive {
         if self.needs_detail || looks_at_errors || self.keeps_detail || outstanding || !self.front.pending.is_empty() {
             return false;
         }
-        let Firmware::Detailed(ftl) = std::mem::replace(&mut self.firmware, Firmware::Moving) else {
+        let Firmware::Detailed(mut ftl) = std::mem::replace(&mut self.firmware, Firmware::Moving) else {
             unreachable!("a drive that is awake has its firmware over flash")
         };
+        // What the flash is still at work on counts as done.
+        ftl.keep_flight(None);
         self.day = ftl.media().now_days();
         let unprogrammed = ftl.unprogrammed();
         let mut resting = None;

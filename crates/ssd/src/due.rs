@@ -3,6 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use serde::{Deserialize, Serialize};
+use wane_archive::{Archive, ArchiveError};
+
 /// Most commands that are kept in order. Sorted insertion shifts the later ones; up to this number that is cheaper than a heap,
 /// whose comparisons mispredict.
 const NEXT: usize = 64;
@@ -18,7 +21,7 @@ pub(crate) struct Due {
     later: BinaryHeap<Reverse<Entry>>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Entry {
     at: u64,
     rank: u32,
@@ -104,6 +107,18 @@ impl Due {
         }
         self.first += 1;
         Some((at, id))
+    }
+
+    /// Writes the commands to a file in their order, or reads them back.
+    pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        let mut entries = self.next[self.first..self.end].to_vec();
+        entries.extend(self.later.clone().into_sorted_vec().into_iter().rev().map(|Reverse(entry)| entry));
+        archive.field("schedule.done", &mut entries)?;
+        if archive.is_reading() {
+            *self = Self::new();
+            entries.into_iter().for_each(|Entry { at, rank, id }| self.insert(at, rank, id));
+        }
+        Ok(())
     }
 
     #[cold]

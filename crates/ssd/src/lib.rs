@@ -37,6 +37,7 @@ mod meter;
 mod node;
 mod payload;
 mod pending;
+mod saved;
 mod scheduler;
 mod slab;
 mod smart;

@@ -1,5 +1,6 @@
 //! One flash operation that is not done, the queues it waits in, and the meter of what it waited behind.
 
+use serde::{Deserialize, Serialize};
 use wane_nand::Task;
 
 use crate::slab::{NONE, Slab};
@@ -11,7 +12,7 @@ pub(crate) const CLASSES: usize = 4;
 /// Index of "nobody", after the classes.
 pub(crate) const NOBODY: usize = CLASSES;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Kind {
     Read,
     Program,
@@ -23,7 +24,7 @@ pub(crate) enum Kind {
 /// A flash operation that is not done. [`crate::depend::Graph`] knows what it waits for before it may queue.
 ///
 /// The fields that queues and dies look at come first, in one line of the cache.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[repr(C, align(64))]
 pub(crate) struct Node {
     /// Place in the history of the drive.
@@ -57,7 +58,7 @@ pub(crate) const RANKS: usize = 5;
 pub(crate) const READS: u8 = 0;
 
 /// The operations that wait for a resource: a queue for each class, in the order of arrival, ties by sequence.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct ClassQueues {
     heads: [u32; RANKS],
     tails: [u32; RANKS],
@@ -182,7 +183,7 @@ fn came_before(one: &Node, other: &Node) -> bool {
 }
 
 /// The class that holds a resource, and how long each class has held it so far.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Usage {
     pub(crate) busy: [u64; CLASSES + 1],
     since: u64,

@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
 use wane_blockdev::{Completion, RequestId, Status};
 use wane_units::SimTime;
 
 /// Requests under way, without the time of their end.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Pending {
     /// By rising id. Requests leave in another order, so that a place may be empty; the first never is.
     answers: VecDeque<(RequestId, Option<Completion>)>,
@@ -43,10 +44,6 @@ impl Pending {
         Some(answer)
     }
 
-    pub(crate) const fn len(&self) -> usize {
-        self.live
-    }
-
     pub(crate) const fn is_empty(&self) -> bool {
         self.live == 0
     }
@@ -58,7 +55,7 @@ impl Pending {
 }
 
 /// Requests that are over and not handed out.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Done {
     answers: Vec<Completion>,
     /// Whether they are out of order. Most come in the order in which they are handed out.
@@ -143,7 +140,7 @@ mod tests {
                 for id in [leaves, next.saturating_sub(leaves)] {
                     prop_assert_eq!(pending.remove(RequestId(id)), plain.remove(&id));
                 }
-                prop_assert_eq!((pending.len(), pending.is_empty()), (plain.len(), plain.is_empty()));
+                prop_assert_eq!((pending.live, pending.is_empty()), (plain.len(), plain.is_empty()));
             }
         }
 

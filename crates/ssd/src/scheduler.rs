@@ -1,5 +1,6 @@
 //! One type for both schedulers.
 
+use wane_archive::{Archive, ArchiveError};
 use wane_nand::{FlashOp, Task};
 
 use crate::command::{Command, Completion};
@@ -191,6 +192,17 @@ impl Scheduler {
     /// How far the programs and erases that were not forgotten are at `now`, in the order of submission.
     pub fn progress(&self, now: u64) -> Vec<Progress> {
         either!(self, scheduler => scheduler.graph().progress(now))
+    }
+
+    /// Whether nothing came to it yet, so that every new scheduler of the drive is equal.
+    pub(crate) fn is_new(&self) -> bool {
+        either!(self, scheduler => scheduler.is_new())
+    }
+
+    /// Saves the schedule, or reads it into a new scheduler of the same drive. The reading of its heat is saved by the clock.
+    pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        archive.same("schedule.by-events", &matches!(self, Self::Event(_)))?;
+        either!(self, scheduler => scheduler.archive(archive))
     }
 
     /// Number of records that were ever alive at once, with which memory grows.

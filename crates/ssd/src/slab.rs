@@ -2,12 +2,15 @@
 
 use std::ops::{Index, IndexMut};
 
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use wane_archive::{Archive, ArchiveError};
 use wane_units::prefetch;
 
 /// No record.
 pub(crate) const NONE: u32 = u32::MAX;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Slab<T> {
     items: Vec<T>,
     free: Vec<u32>,
@@ -58,8 +61,20 @@ impl<T> Slab<T> {
     }
 }
 
+impl<T: Serialize + DeserializeOwned> Slab<T> {
+    /// Writes every slot to a file, free ones too, or reads them back: later records then get the same numbers.
+    pub(crate) fn archive(&mut self, archive: &mut dyn Archive, name: &str) -> Result<(), ArchiveError> {
+        archive.field(name, self)?;
+        let is_slot = |id: &u32| (*id as usize) < self.items.len();
+        if self.free.len() <= self.items.len() && self.free.iter().all(is_slot) {
+            return Ok(());
+        }
+        Err(ArchiveError::Damaged { name: name.to_owned() })
+    }
+}
+
 /// Records with the same numbers as those of a slab. Only a record that was put may be read.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Beside<T>(Vec<T>);
 
 impl<T: Clone + Default> Beside<T> {

@@ -131,16 +131,25 @@ impl Heat {
         then.reading
     }
 
-    /// Saves or reads the heat as of `now`.
-    pub(crate) fn archive(&mut self, now: u64, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
-        self.advance(now);
+    /// Saves or reads the heat as of the reading. What operations have dissipated since is saved with the schedule, which runs them.
+    pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
         archive.field("clock.heat", &mut self.reading)?;
         archive.field("clock.is-throttled", &mut self.is_throttled)
     }
 
+    /// Saves or reads what operations have dissipated since the reading.
+    pub(crate) fn archive_since(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        archive.field("heat.since", &mut self.since)
+    }
+
+    /// Whether the reading is all that there is to save: no operation began since.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.since == 0.0
+    }
+
     /// Advances to `now`. The energy of operations that began since the last step is dissipated within one step. After that the
     /// drive idles, in steps from one switch of the throttle to the next.
-    fn advance(&mut self, now: u64) {
+    pub(crate) fn advance(&mut self, now: u64) {
         while self.reading.at_ns < now {
             let work = std::mem::take(&mut self.since);
             let left = now - self.reading.at_ns;

@@ -18,6 +18,8 @@ mod tests;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use serde::{Deserialize, Serialize};
+use wane_archive::{Archive, ArchiveError};
 use wane_nand::{FlashOp, Task};
 use wane_units::{DieId, Geometry};
 
@@ -29,6 +31,7 @@ use crate::config::{
 use crate::depend::Graph;
 use crate::due::Due;
 use crate::node::{CLASSES, Utilization};
+use crate::saved;
 use crate::slab::Slab;
 use crate::times::TimeTable;
 use die::{Channel, Die};
@@ -81,8 +84,15 @@ struct Processors {
     think_ns: u64,
 }
 
+impl Processors {
+    fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        archive.same("processors.count", &(self.free.len() as u32))?;
+        saved::heap(archive, "processors.free", &mut self.free)
+    }
+}
+
 /// Events outside dies and channels. At the same time they happen in this order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 enum Later {
     /// Something ends, in the order in which the ends became known.
     End { number: u64, end: End },
@@ -90,7 +100,7 @@ enum Later {
     Think { sequence: u64, id: u32 },
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 enum End {
     /// A program that makes room in the write cache.
     Leave { command: u32, bytes: u32 },
@@ -141,6 +151,36 @@ impl Timeline {
             busy_until: [0; CLASSES],
             times: TimeTable::new(timing),
         })
+    }
+
+    /// As [`crate::Scheduler::is_new`].
+    pub(crate) fn is_new(&self) -> bool {
+        self.submitted == 0 && self.now == 0 && self.graph.changes_seen() == 0
+    }
+
+    /// As [`crate::Scheduler::archive`].
+    pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        debug_assert!(self.idle_dies.is_empty(), "between two calls every idle die has chosen");
+        archive.field("schedule.now", &mut self.now)?;
+        archive.field("schedule.sequence", &mut self.sequence)?;
+        archive.field("schedule.submitted", &mut self.submitted)?;
+        archive.field("schedule.operations", &mut self.operations)?;
+        archive.field("schedule.buffered-reads", &mut self.buffered_reads)?;
+        archive.field("schedule.latencies", &mut self.latencies)?;
+        archive.field("schedule.submissions", &mut self.submissions)?;
+        archive.field("schedule.outstanding", &mut self.outstanding)?;
+        self.ops.archive(archive, "schedule.nodes")?;
+        self.commands.archive(archive, "schedule.commands")?;
+        self.graph.archive(archive)?;
+        saved::table(archive, "schedule.dies", &mut self.dies, |new, die| die.channel = new.channel)?;
+        saved::table(archive, "schedule.channels", &mut self.channels, |new, channel| channel.keep_dies(new))?;
+        self.calendar.archive(archive)?;
+        saved::heap(archive, "schedule.later", &mut self.later)?;
+        archive.field("schedule.foretold", &mut self.foretold)?;
+        archive.optional("schedule.processors", &mut self.processors, Processors::archive)?;
+        self.done.archive(archive)?;
+        archive.field("schedule.unplaced", &mut self.unplaced)?;
+        archive.field("schedule.busy-until", &mut self.busy_until)
     }
 
     /// As [`crate::EventScheduler::submit`].

@@ -1,5 +1,6 @@
 //! How long an operation takes: its time in the array and on the channel.
 
+use serde::{Deserialize, Serialize};
 use wane_nand::{FlashOp, Task};
 
 use crate::command::Breakdown;
@@ -8,7 +9,7 @@ use crate::node::{CLASSES, Kind};
 use crate::thermal::stretched;
 
 /// Times of one operation, without waiting.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Times {
     /// Time of the array: sensing with re-reads, programming or erasing.
     pub(crate) array_ns: u64,

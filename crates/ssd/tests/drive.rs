@@ -4,8 +4,9 @@
 #![allow(clippy::disallowed_methods, reason = "a test of sending a drive to a thread")]
 
 use wane_blockdev::{
-    Batch, BlockDevice, Completion, Extent, ExtentState, Living, Notice, NoticeKind, Passing, Request, RequestId,
-    SectorRange, Status, Stop, StreamHint, Unsupported, Wanted, Work, all_extents, carry_out, drain, rest_of,
+    Batch, BlockDevice, Completion, Delay, Delays, Extent, ExtentState, Fault, Keep as Kept, Living, Notice,
+    NoticeKind, Passing, Record, Request, RequestId, SectorRange, Stats, Status, Stop, StreamHint, Unsupported, Wanted,
+    Work, all_extents, carry_out, drain, rest_of,
 };
 use wane_ftl::policies::capacity::{Keep, Shrink, ShrinkMethod, Variant, VariantParams};
 use wane_ftl::policies::recovery::{FullScan, FullScanParams};
@@ -146,9 +147,31 @@ fn a_drive_is_a_block_device() {
     for (name, config) in cases {
         for keeps_bytes in [false, true] {
             let config = DriveConfig { keeps_bytes, ..config.clone() };
-            let make = || -> Box<dyn BlockDevice> { Box::new(Drive::new(config.clone()).expect(name)) };
+            let make = || -> Box<dyn Living> { Box::new(Drive::new(config.clone()).expect(name)) };
+            let is_plain = config.clock.is_none() && config.errors.is_none();
             let name = format!("{name}, keeping bytes: {keeps_bytes}");
-            conformance::block_device_cases(&name, &make, 24);
+            conformance::living_device(&name, &make, is_plain, 24);
+        }
+    }
+}
+
+#[test]
+fn a_layer_over_a_drive_lives_as_the_drive_does() {
+    for (name, config) in [("untimed", recovering(config())), ("by events", recovering(timed(true)))] {
+        let config = DriveConfig { keeps_bytes: true, ..config };
+        let drive = || Drive::new(config.clone()).expect(name);
+        let is_plain = config.clock.is_none();
+        let table: [(&str, &dyn Fn() -> Box<dyn Living>); 4] = [
+            ("stats", &|| Box::new(Stats::new(drive()))),
+            ("record", &|| Box::new(Record::new(drive(), Kept::Bytes, 10_000))),
+            ("delay", &|| Box::new(Delay::new(drive(), Delays::all(Nanos(5_000))))),
+            ("stats of a box of a fault", &|| {
+                let below: Box<dyn Living> = Box::new(Fault::new(drive()));
+                Box::new(Stats::new(below))
+            }),
+        ];
+        for (layer, make) in table {
+            conformance::living_device(&format!("{layer} over a drive {name}"), make, is_plain, 8);
         }
     }
 }

@@ -20,7 +20,7 @@ use wane_ftl::{EraseGroup, FtlConfig, Outcome, Pooling};
 use wane_nand::{Ecc, ErrorConfig, FailureRate, FaultConfig, rber};
 use wane_sim::{Stream, Streams};
 use wane_ssd::{Clock, ClockSpec, Drive, DriveConfig, SchedulerConfig, Thermal, Throttle, Timing};
-use wane_units::{Bytes, Geometry, Lba, Lpn, Nanos, Ratio, Sectors, SimTime};
+use wane_units::{Bytes, Geometry, Lba, Lpn, Nanos, Ratio, Sectors};
 
 /// Any policy of a family that needs no parameters, by its name.
 fn any<T>(stream: &mut Stream, family: &[Entry<T>], names: &mut Vec<&'static str>) -> T {
@@ -176,29 +176,6 @@ fn a_saved_drive_goes_on_as_if_it_had_never_stopped() {
     }
     assert!(drives > 200, "{drives}");
     assert!(names_seen.len() > 30, "{names_seen:?}");
-}
-
-#[test]
-fn a_drive_with_requests_under_way_is_not_saved() {
-    let mut stream = Streams::new(0).stream("kept");
-    let (config, drive) = loop {
-        let Some((config, _)) = config(&mut stream) else { continue };
-        if config.clock.is_some() && config.faults.is_none() {
-            break (config.clone(), Drive::new(config).unwrap());
-        }
-    };
-    let mut drive = drive;
-    drive.submit(SimTime(5), Request::write(SectorRange::new(Lba(0), Sectors(16)), vec![0; 8192]));
-    let refused = drive.archive(&mut Writer::new(Vec::new()).unwrap()).unwrap_err();
-    assert_eq!(
-        refused.to_string(),
-        "a drive is saved at rest, and 1 of its requests are not over or were not taken out"
-    );
-    let mut out = Vec::new();
-    drain(&mut drive, SimTime(5), &mut out);
-    let bytes = saved(&mut drive);
-    let again = opened(config, &bytes).unwrap();
-    assert_eq!(again.clock().unwrap().now_ns(), drive.clock().unwrap().now_ns());
 }
 
 #[test]

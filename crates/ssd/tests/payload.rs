@@ -212,6 +212,30 @@ fn bytes_survive_a_power_cut_in_the_midst_of_time() {
 }
 
 #[test]
+fn a_drive_that_goes_to_rest_gives_up_what_erases_under_way_held() {
+    let mut rested = 0;
+    for seed in 0..40 {
+        let mut stream = Streams::new(seed).stream("payload");
+        let mut config = config(&mut stream);
+        config.clock = Some(clock(&mut stream));
+        let Ok(mut drive) = Drive::new(config) else { continue };
+        // The last write has ended, and the collection that it began has not.
+        let works = |drive: &Drive| drive.clock().unwrap().scheduler().next_work_at().is_some();
+        let (mut now, mut version) = (SimTime(0), 0);
+        while version < 400 || version < 2_000 && !works(&drive) {
+            let range = SectorRange::new(Lba(stream.below(u64::from(drive.exported())) * 8), Sectors(8));
+            drive.submit(now, Request::write(range, bytes(version)));
+            now = drain(&mut drive, now, &mut Vec::new());
+            version += 1;
+        }
+        rested += u32::from(works(&drive));
+        let (done, _) = drive.write_bytes(&[Lpn(3)], &[7; UNIT]);
+        assert_eq!((done, drive.is_awake(), drive.check()), (1, false, Ok(())), "{seed}, at {now}");
+    }
+    assert!(rested > 10, "{rested} drives had work under way");
+}
+
+#[test]
 fn memory_follows_what_is_written_and_not_what_is_exported() {
     let geometry = Geometry::flat(1 << 16, 512, Bytes(4096)).unwrap();
     let ftl = FtlConfig::new(&geometry, Ratio::new(0.1).unwrap());

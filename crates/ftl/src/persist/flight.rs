@@ -13,6 +13,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use wane_archive::{Archive, ArchiveError};
 use wane_nand::{Barrier, Media};
 pub use wane_units::Fate;
 use wane_units::{SuperblockId, UnitId};
@@ -42,13 +45,13 @@ pub(crate) struct Flight<M: Media> {
 }
 
 /// The program of a page or the erase of a flash block.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Entry<P> {
     block: SuperblockId,
     change: Change<P>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 enum Change<P> {
     Program {
         page: u32,
@@ -62,7 +65,7 @@ enum Change<P> {
 }
 
 /// The state that a page of the metadata area replaced.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 enum MetaPast {
     /// Its records, which were in the journal.
     Journal(Vec<Pending>),
@@ -77,7 +80,7 @@ enum MetaPast {
 }
 
 /// What the firmware knew of a block before its erase.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct BlockPast {
     cause: EraseCause,
     oob: OobPast,
@@ -103,14 +106,30 @@ impl<M: Media> Ftl<M> {
     pub fn keep_flight(&mut self, first: Option<u64>) {
         assert!(M::DETAILED || first.is_none(), "operations have an order in time where the medium sees each");
         self.landed(u64::MAX);
-        let flight = |first| Flight {
-            first,
-            entries: VecDeque::new(),
-            dropped: None,
-            moved: BTreeMap::new(),
-            unfilled: BTreeMap::new(),
-        };
-        self.flight = first.filter(|_| self.persist.is_some()).map(|first| Box::new(flight(first)));
+        self.flight = first.filter(|_| self.persist.is_some()).map(|first| Box::new(Flight::new(first)));
+    }
+
+    /// Writes the operations in flight to a file, or reads them back.
+    ///
+    /// # Errors
+    /// As of [`Archive`]; or operations are in flight in the file, and this drive keeps no out-of-band data.
+    pub fn archive_flight(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError>
+    where
+        M::Past: Serialize + DeserializeOwned,
+    {
+        let mut is_kept = self.flight.is_some();
+        archive.field("flight.is-kept", &mut is_kept)?;
+        if archive.is_reading() {
+            self.keep_flight(is_kept.then_some(0));
+        }
+        match &mut self.flight {
+            Some(flight) => flight.archive(archive),
+            None if is_kept => {
+                let (found, wanted) = ("kept".to_owned(), "without out-of-band data".to_owned());
+                Err(ArchiveError::AnotherDrive { name: "flight".to_owned(), found, wanted })
+            }
+            None => Ok(()),
+        }
     }
 
     /// Notes that the first `count` programs and erases are done.
@@ -261,6 +280,22 @@ impl<M: Media> Ftl<M> {
 }
 
 impl<M: Media> Flight<M> {
+    fn new(first: u64) -> Self {
+        let (moved, unfilled) = (BTreeMap::new(), BTreeMap::new());
+        Self { first, entries: VecDeque::new(), dropped: None, moved, unfilled }
+    }
+
+    fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError>
+    where
+        M::Past: Serialize + DeserializeOwned,
+    {
+        archive.field("flight.first", &mut self.first)?;
+        archive.field("flight.entries", &mut self.entries)?;
+        archive.field("flight.dropped", &mut self.dropped)?;
+        archive.field("flight.moved", &mut self.moved)?;
+        archive.field("flight.unfilled", &mut self.unfilled)
+    }
+
     /// Payload that the units of blocks held that are being erased.
     pub(crate) fn payload(&self) -> impl Iterator<Item = u32> {
         let of_entry = |entry: &Entry<M::Past>| match &entry.change {

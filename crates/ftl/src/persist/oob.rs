@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
 use wane_archive::{Archive, ArchiveError};
 use wane_units::SuperblockId;
 
@@ -21,7 +22,7 @@ const TORN: u32 = u32::MAX;
 const FAR: u32 = u32::MAX - 1;
 
 /// What a read of a page's out-of-band data finds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Stamp {
     /// The page is erased.
     Erased,
@@ -32,7 +33,7 @@ pub(crate) enum Stamp {
 }
 
 /// What [`OutOfBand`] held of a block before an erase.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct OobPast {
     stamps: Vec<Stamp>,
     lost: Vec<u32>,

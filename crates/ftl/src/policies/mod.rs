@@ -81,7 +81,7 @@ pub struct Needs {
 }
 
 /// Why a block was erased.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EraseCause {
     /// Garbage collection reclaimed it.
     GarbageCollection,

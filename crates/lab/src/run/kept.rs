@@ -185,11 +185,15 @@ impl Run {
         self.life.phases.first_mut().map(|phase| phase.source.as_mut() as &mut dyn Source)
     }
 
-    /// Archives the drive and its host: writes them to a file, or reads them back into a new run of the same kind.
+    /// Archives the drive and its host: writes them to a file, or reads them back into a new run of the same kind. The drive comes to
+    /// rest first, as it is saved between two requests.
     ///
     /// # Errors
     /// As of [`Archive`]; the drive cannot be saved.
     pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        if !archive.is_reading() {
+            self.host.drive_mut().come_to_rest();
+        }
         self.host.archive(archive)
     }
 }

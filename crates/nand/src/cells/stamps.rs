@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
 use wane_archive::{Archive, ArchiveError};
 
 const SECONDS_PER_DAY: f64 = 86_400.0;
@@ -19,7 +20,7 @@ pub(super) struct Stamps {
 }
 
 /// The stamps of some pages as they were.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct StampsPast {
     seconds: Vec<u32>,
     origin: f64,

@@ -6,6 +6,8 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+use wane_archive::{Archive, ArchiveError};
 use wane_nand::Barrier;
 
 use super::{Graph, News};
@@ -29,10 +31,17 @@ impl Cache {
     pub(super) fn new(config: WriteCache) -> Self {
         Self { config, used: 0, loose: 0, leaving: 0, waiting: VecDeque::new() }
     }
+
+    pub(super) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        archive.field("cache.used", &mut self.used)?;
+        archive.field("cache.loose", &mut self.loose)?;
+        archive.field("cache.leaving", &mut self.leaving)?;
+        archive.field("cache.waiting", &mut self.waiting)
+    }
 }
 
 /// Programs between flushes and barriers. A second one of these counts erases, for barriers only.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Flushes {
     /// The last span, which nothing waits for yet, and the number of spans before it.
     last: Span,
@@ -46,7 +55,7 @@ pub(super) struct Flushes {
 }
 
 /// Programs between two flushes or barriers.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Span {
     /// Programs whose end is not known, and the latest end of the others.
     left: u32,
@@ -54,7 +63,7 @@ struct Span {
 }
 
 /// What waits for a span and all before it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 enum Behind {
     /// A command.
     Flush(u32),

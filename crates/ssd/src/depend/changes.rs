@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 use super::Graph;
 use crate::calendar::NEVER;
 
@@ -17,7 +19,7 @@ pub enum Progress {
 }
 
 /// Programs and erases in the order in which they came, from the first one that is not done.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Changes {
     /// Number of changes before these, all of them done.
     first: u64,

@@ -6,6 +6,7 @@
 //! scheduler holds back what waits in its queues once a job has begun on a die; this file only counts what the job still does
 //! there. Where jobs take turns ([`super::turns`]), no operation of a job may queue before its turn.
 
+use serde::{Deserialize, Serialize};
 use wane_nand::{FlashOp, OpKind, Task};
 
 use super::{Graph, Links, News};
@@ -14,7 +15,7 @@ use crate::node::Kind;
 use crate::slab::NONE;
 
 /// One victim's operations.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Job {
     /// Operations whose end is not known, and the latest end of the others.
     left: u32,

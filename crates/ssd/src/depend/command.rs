@@ -1,11 +1,13 @@
 //! Host commands: what they still wait for, and when they are done.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Graph, News};
 use crate::command::{Breakdown, Command, CommandKind};
 use crate::slab::NONE;
 
 /// Progress of a command.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Parts {
     kind: CommandKind,
     pub(super) bytes: u64,

@@ -12,11 +12,13 @@ mod cache;
 mod changes;
 mod collection;
 mod command;
+mod kept;
 mod relocation;
 mod turns;
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
 use wane_nand::{Barrier, FlashOp, OpKind, Purpose, Task};
 use wane_units::{BlockId, Geometry, prefetch};
 
@@ -104,7 +106,7 @@ pub(crate) struct New<'a> {
 }
 
 /// What an operation waits for, and what waits for it. One line of the cache.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[repr(align(64))]
 struct Links {
     /// When the operation may queue, once it waits for nothing: the latest end of what it waited for, and no earlier than it
@@ -141,7 +143,7 @@ struct Links {
 }
 
 /// When the next program or erase of the same block may go on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Follow {
     /// As soon as this one is in its queue, which keeps the order.
     Entered,
@@ -150,7 +152,7 @@ enum Follow {
 }
 
 /// What the graph needs to know of a block.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Block {
     /// Last program or erase whose end is not known, and the end of the last one before.
     last: u32,
@@ -173,7 +175,7 @@ struct Block {
 }
 
 /// What operations of a die wait for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Die {
     /// Programs that are not done.
     programs_pending: u32,

@@ -3,6 +3,7 @@
 //! A program waits for the relocation reads into its page. An erase waits for the relocations of its task since the erases
 //! before.
 
+use serde::{Deserialize, Serialize};
 use wane_nand::Task;
 
 use super::Graph;
@@ -10,7 +11,7 @@ use crate::command::Breakdown;
 use crate::slab::NONE;
 
 /// Relocation reads into one page: the number whose end is not known, and the latest end of the others.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Group {
     pending: u32,
     pub(super) program: u32,
@@ -19,7 +20,7 @@ pub(super) struct Group {
 }
 
 /// Relocations up to the erases that they allow: the number whose end is not known, and the latest end of the others.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Epoch {
     pending: u32,
     is_erasing: bool,
@@ -28,7 +29,7 @@ pub(super) struct Epoch {
 }
 
 /// A read that failed, and where its time had gone by then.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Recovery {
     failed: Breakdown,
     at: u64,

@@ -5,9 +5,11 @@
 
 use std::collections::VecDeque;
 
+use wane_archive::{Archive, ArchiveError};
 use wane_units::Geometry;
 
 use super::Graph;
+use crate::saved;
 
 /// The jobs of each group that are not over. The first one has its turn.
 #[derive(Clone, Debug)]
@@ -20,6 +22,10 @@ impl Turns {
     pub(super) fn new(geometry: &Geometry, group_dies: Option<u32>) -> Self {
         let group_dies = group_dies.unwrap_or(geometry.dies());
         Self { group_dies, groups: vec![VecDeque::new(); geometry.dies().div_ceil(group_dies) as usize] }
+    }
+
+    pub(super) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        saved::table(archive, "turns.groups", &mut self.groups, |_, _| {})
     }
 }
 

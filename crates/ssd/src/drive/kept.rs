@@ -1,13 +1,12 @@
 //! Saving a drive to a file, and opening it.
 
-use std::sync::atomic::AtomicBool;
-
 use wane_archive::{Archive, ArchiveError};
 use wane_blockdev::{Notice, NoticeKind};
 use wane_nand::{Array, Flash};
 use wane_units::{Sectors, SimTime};
 
-use super::{Asleep, Drive, Firmware, GO, MOVING};
+use super::{Asleep, Drive, Firmware, Front, MOVING};
+use crate::Clock;
 
 /// The medium that the firmware was over when the drive was saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,21 +21,29 @@ enum Over {
 
 impl Over {
     const ALL: [Self; 3] = [Self::Counting, Self::Resting, Self::Detailed];
+
+    /// The number of a medium in the file. Numbers from 3 on say that what is under way follows at the end.
+    fn code(self, is_under_way: bool) -> u8 {
+        self as u8 + if is_under_way { Self::ALL.len() as u8 } else { 0 }
+    }
+
+    /// The medium of a number, and whether what is under way follows.
+    fn of_code(code: u8) -> Option<(Self, bool)> {
+        let (kinds, code) = (Self::ALL.len(), usize::from(code));
+        (code < 2 * kinds).then(|| (Self::ALL[code % kinds], code >= kinds))
+    }
 }
 
 impl Drive {
     /// Saves the drive's state, or reads it into a new drive of the same configuration, which then continues as if it had never
-    /// stopped. A drive is saved at rest: what is under way on its flash ends first, and time passes for it. The schedule of a
-    /// drive with a clock begins anew.
+    /// stopped. A drive can be saved at any instant: no time passes, and requests may be outstanding. The drive that is saved goes
+    /// on as if it were not. What [`Drive::unread`] answers is not saved.
     ///
     /// If reading fails, the drive's state is a mix and must not be used.
     ///
     /// # Errors
-    /// As of [`Archive`]; or requests are outstanding, or a policy from outside cannot be saved.
+    /// As of [`Archive`]; or a policy from outside cannot be saved.
     pub fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
-        if !archive.is_reading() {
-            self.come_to_rest(&GO)?;
-        }
         let mut keeps_bytes = self.keeps_bytes();
         archive.field("drive.keeps-bytes", &mut keeps_bytes)?;
         if keeps_bytes {
@@ -44,10 +51,11 @@ impl Drive {
         }
         // The clock first: a drive that gets one wakes.
         self.archive_time(archive)?;
-        let mut over = self.over() as u8;
-        archive.field("drive.medium", &mut over)?;
+        let mut code = self.over().code(self.is_under_way());
+        archive.field("drive.medium", &mut code)?;
+        let (over, is_under_way) = Over::of_code(code).ok_or_else(|| self.is_not_over(&code))?;
         if archive.is_reading() {
-            self.come_over(Over::ALL.get(usize::from(over)).copied())?;
+            self.come_over(over)?;
         }
         match &mut self.firmware {
             Firmware::Counting(ftl) => ftl.archive(archive, Array::archive)?,
@@ -61,29 +69,37 @@ impl Drive {
             over_either!(&self.firmware, ftl => payload.let_go(ftl.payloads_held()));
         }
         archive.optional("drive.bytes", &mut self.payload, |payload, archive| payload.archive(archive))?;
-        self.archive_front(archive)
+        self.archive_front(archive)?;
+        if is_under_way { self.archive_under_way(archive) } else { Ok(()) }
     }
 
-    /// Lets the flash finish, and goes to the counting medium where that is possible.
-    fn come_to_rest(&mut self, stop: &AtomicBool) -> Result<(), ArchiveError> {
-        let waiting = self.front.pending.len() + self.front.done.len();
-        let outstanding = self.clock.as_ref().map_or(0, |clock| clock.scheduler().outstanding());
-        if waiting > 0 || outstanding > 0 {
-            let requests = (waiting as u64).max(outstanding);
-            return Err(ArchiveError::Unsaved(format!(
-                "a drive is saved at rest, and {requests} of its requests are not over or were not taken out"
-            )));
+    /// Lets the flash finish, begins its schedule anew, and goes to the counting medium where nothing needs the detailed one. Time
+    /// passes. A drive that is saved at rest has no schedule in its file, which any build can read.
+    ///
+    /// Answers of the block device wait until they are taken out; breakdowns are forgotten. Requests that were made by
+    /// [`Drive::commit`] should be over, as nobody hears of their ends.
+    pub fn come_to_rest(&mut self) {
+        let next = |drive: &Self| drive.clock.as_ref().and_then(|clock| Some(clock.next_at()?.max(clock.now_ns())));
+        while let Some(next) = next(self) {
+            self.run_to(self.front.now.max(SimTime(next)));
         }
-        if let Some(clock) = &mut self.clock {
-            clock.finish_work(stop);
-        }
-        self.front.now = self.front.now.max(SimTime(self.clock.as_ref().map_or(0, crate::Clock::now_ns)));
+        self.front.now = self.front.now.max(SimTime(self.clock.as_ref().map_or(0, Clock::now_ns)));
         self.follow_clock();
-        if let (Some(clock), Firmware::Detailed(ftl)) = (&mut self.clock, &mut self.firmware) {
-            ftl.landed(clock.settle_changes());
+        if let (Some(clock), Some(spec)) = (&mut self.clock, &self.clock_spec) {
+            clock.begin_anew(spec, &self.geometry);
+            self.record();
         }
+        self.front.breakdowns.clear();
+        self.misread.clear();
         self.rest();
-        Ok(())
+    }
+
+    /// Whether there is anything that a drive which came to rest does not have.
+    fn is_under_way(&self) -> bool {
+        let Front { pending, done, breakdowns, .. } = &self.front;
+        let is_told = pending.is_empty() && done.len() == 0 && breakdowns.is_empty() && self.misread.is_empty();
+        let is_committed = self.flash().is_none_or(|flash| flash.ops().is_empty());
+        !(is_told && is_committed && self.clock.as_ref().is_none_or(Clock::is_new))
     }
 
     fn over(&self) -> Over {
@@ -95,18 +111,19 @@ impl Drive {
     }
 
     /// Brings a new drive to the medium on which the saved one was.
-    fn come_over(&mut self, over: Option<Over>) -> Result<(), ArchiveError> {
-        if matches!(over, Some(Over::Resting | Over::Detailed)) {
+    fn come_over(&mut self, over: Over) -> Result<(), ArchiveError> {
+        if matches!(over, Over::Resting | Over::Detailed) {
             self.wake();
         }
-        if over == Some(Over::Resting) {
+        if over == Over::Resting {
             self.rest();
         }
-        if over == Some(self.over()) {
-            return Ok(());
-        }
-        let (found, wanted) = (format!("{over:?}"), format!("{:?}", self.over()));
-        Err(ArchiveError::AnotherDrive { name: "medium".to_owned(), found, wanted })
+        if over == self.over() { Ok(()) } else { Err(self.is_not_over(&over)) }
+    }
+
+    fn is_not_over(&self, found: &dyn std::fmt::Debug) -> ArchiveError {
+        let (found, wanted) = (format!("{found:?}"), format!("{:?}", self.over()));
+        ArchiveError::AnotherDrive { name: "medium".to_owned(), found, wanted }
     }
 
     fn archive_time(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
@@ -132,6 +149,23 @@ impl Drive {
             clock.archive(archive)?;
         }
         Ok(())
+    }
+
+    /// Saves or reads what a drive that came to rest does not have.
+    fn archive_under_way(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        archive.field("drive.misread", &mut self.misread)?;
+        self.archive_answers(archive)?;
+        if let Firmware::Detailed(ftl) = &mut self.firmware {
+            ftl.media_mut().archive_ops(archive)?;
+            ftl.archive_flight(archive)?;
+        }
+        self.clock.as_mut().map_or(Ok(()), |clock| clock.archive_schedule(archive))
+    }
+
+    fn archive_answers(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        archive.field("front.pending", &mut self.front.pending)?;
+        archive.field("front.done", &mut self.front.done)?;
+        archive.field("front.breakdowns", &mut self.front.breakdowns)
     }
 
     fn archive_front(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {

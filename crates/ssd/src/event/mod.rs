@@ -21,6 +21,8 @@ pub(crate) mod tests;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use serde::{Deserialize, Serialize};
+use wane_archive::{Archive, ArchiveError};
 use wane_nand::{FlashOp, Task};
 use wane_units::{DieId, Geometry};
 
@@ -29,6 +31,7 @@ use crate::command::{Breakdown, Command, CommandKind, Completion};
 use crate::config::{Collection, ConfigError, Link, Order, ReadPriority, SchedulerConfig, Timing, check};
 use crate::depend::Graph;
 use crate::node::{CLASSES, ClassQueues, Node, Usage, Utilization};
+use crate::saved;
 use crate::slab::{NONE, Slab};
 use crate::thermal::{Heat, Thermal};
 use crate::times::TimeTable;
@@ -81,7 +84,7 @@ pub struct EventScheduler {
 }
 
 /// A host command that was not handed out, or whose operations are not done.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Entry {
     /// What the submission says of it. Its end is added once that has come.
     completion: Completion,
@@ -92,14 +95,14 @@ struct Entry {
 }
 
 /// A command that is done: its time, the number of its submission, and its slot.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Done {
     at: u64,
     number: u64,
     command: u32,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Phase {
     Idle,
     /// Data of programs are on their way in.
@@ -112,8 +115,9 @@ enum Phase {
     Unloading,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Die {
+    #[serde(skip)]
     channel: u32,
     phase: Phase,
     dirty: bool,
@@ -135,7 +139,7 @@ struct Die {
     held: VecDeque<u32>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Channel {
     current: u32,
     dirty: bool,
@@ -164,7 +168,20 @@ struct LinkQueue {
     crossing: VecDeque<(u32, Breakdown)>,
 }
 
+impl FirmwareQueue {
+    fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        archive.field("processors.free", &mut self.free)?;
+        archive.field("processors.queues", &mut self.queues)
+    }
+}
+
 impl LinkQueue {
+    fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        archive.field("link.free-at", &mut self.free_at)?;
+        archive.field("link.owed", &mut self.owed_ns)?;
+        archive.field("link.crossing", &mut self.crossing)
+    }
+
     fn new(config: Link) -> Self {
         Self { config, free_at: 0, owed_ns: 0, crossing: VecDeque::new() }
     }
@@ -174,7 +191,7 @@ impl LinkQueue {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 enum Later {
     ProcessorDone(u32),
     Buffered(u32),
@@ -234,6 +251,39 @@ impl EventScheduler {
     /// The same scheduler with heat.
     pub fn with_thermal(self, thermal: Thermal) -> Self {
         Self { heat: Some(Box::new(Heat::new(thermal))), ..self }
+    }
+
+    /// As [`crate::Scheduler::is_new`].
+    pub(crate) fn is_new(&self) -> bool {
+        self.submitted == 0 && self.now == 0 && self.graph.changes_seen() == 0
+    }
+
+    /// As [`crate::Scheduler::archive`].
+    pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        debug_assert!(self.dirty_dies.is_empty(), "between two calls every free die was granted");
+        debug_assert!(self.dirty_channels.is_empty(), "between two calls every free channel was granted");
+        archive.field("schedule.now", &mut self.now)?;
+        archive.field("schedule.sequence", &mut self.sequence)?;
+        archive.field("schedule.submitted", &mut self.submitted)?;
+        archive.field("schedule.operations", &mut self.operations)?;
+        archive.field("schedule.buffered-reads", &mut self.buffered_reads)?;
+        archive.field("schedule.outstanding", &mut self.outstanding)?;
+        archive.field("schedule.outstanding-time", &mut self.outstanding_time)?;
+        archive.field("schedule.outstanding-since", &mut self.outstanding_since)?;
+        self.nodes.archive(archive, "schedule.nodes")?;
+        self.commands.archive(archive, "schedule.commands")?;
+        self.graph.archive(archive)?;
+        saved::table(archive, "schedule.dies", &mut self.dies, |new, die| die.channel = new.channel)?;
+        saved::table(archive, "schedule.channels", &mut self.channels, |_, _| {})?;
+        self.calendar.archive(archive)?;
+        saved::heap(archive, "schedule.later", &mut self.later)?;
+        archive.field("schedule.later-made", &mut self.later_made)?;
+        archive.optional("schedule.processors", &mut self.firmware, FirmwareQueue::archive)?;
+        archive.optional("schedule.link", &mut self.link, LinkQueue::archive)?;
+        archive.optional("schedule.heat", &mut self.heat, |heat, archive| heat.archive_since(archive))?;
+        archive.field("schedule.done", &mut self.done)?;
+        archive.field("schedule.handed-at", &mut self.handed_at)?;
+        archive.field("schedule.alive", &mut self.alive)
     }
 
     pub(crate) fn heat(&self) -> Option<&Heat> {

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::hint::select_unpredictable;
 
+use serde::{Deserialize, Serialize};
 use wane_nand::Task;
 
 use super::Timeline;
@@ -11,8 +12,9 @@ use crate::node::{CLASSES, Kind, Usage};
 use crate::slab::{NONE, Slab};
 use crate::timeline::entry::Op;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Die {
+    #[serde(skip)]
     pub(super) channel: u32,
     /// The operation that is chosen but not placed, when it starts, and what it waited behind.
     pub(super) current: u32,
@@ -28,15 +30,16 @@ pub(super) struct Die {
     pub(super) last_read: (u32, u64),
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Channel {
+    #[serde(skip)]
     dies: Vec<u32>,
     free_at: u64,
     pub(super) history: History,
 }
 
 /// The classes that held a die or channel, as far back as any operation waits.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct History {
     /// Start, end and class of the last time without a pause or another class.
     last: (u64, u64, usize),
@@ -108,6 +111,11 @@ impl History {
 impl Channel {
     pub(super) fn new(dies: Vec<u32>) -> Self {
         Self { dies, free_at: 0, history: History::new() }
+    }
+
+    /// Has the same dies as `other` has.
+    pub(super) fn keep_dies(&mut self, other: &Self) {
+        self.dies.clone_from(&other.dies);
     }
 }
 

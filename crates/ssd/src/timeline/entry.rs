@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 
+use serde::{Deserialize, Serialize};
 use wane_nand::{FlashOp, OpKind, Purpose, Task};
 
 use super::{Breakdown, Command, Completion, End, Later, Timeline};
@@ -11,7 +12,7 @@ use crate::slab::NONE;
 use crate::times::Times;
 
 /// A flash operation whose end is not known.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Op {
     /// Place in the history of the drive.
     pub(super) sequence: u64,
@@ -31,7 +32,7 @@ pub(super) struct Op {
 }
 
 /// A host command that was not handed out, or whose operations are not placed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Entry {
     /// What the submission says of it. Its end is added once that is known.
     pub(super) completion: Completion,
