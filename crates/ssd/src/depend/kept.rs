@@ -23,6 +23,7 @@ impl Graph {
         saved::table(archive, "graph.dies", &mut self.dies, |_, _| {})?;
         archive.optional("graph.cache", &mut self.cache, |cache, archive| cache.archive(archive))?;
         archive.field("graph.flushes", &mut self.flushes)?;
+        archive.field("graph.unacknowledged", &mut self.unacknowledged)?;
         archive.field("graph.erases", &mut self.erases)?;
         archive.field("graph.barrier", &mut self.barrier)?;
         archive.field("graph.changes", &mut self.changes)?;
