@@ -7,11 +7,9 @@
 //! State changes at once, in the calls that take mapping units. Time follows: between two requests the clock runs
 //! ([`Drive::arrive_at`]), and [`Drive::commit`] makes one request of what was done since the last commit.
 
-use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
 
-use serde::{Deserialize, Serialize};
-use wane_blockdev::{Notice, RequestId};
+use wane_blockdev::RequestId;
 use wane_ftl::policies::capacity::Demand;
 use wane_ftl::{BuildError, EndOfLife, Ftl, FtlConfig, Origin, OutOfRange, Outcome};
 use wane_nand::{
@@ -19,11 +17,10 @@ use wane_nand::{
     Uncorrectable,
 };
 use wane_sim::{Stream, Streams};
-use wane_units::{BlockId, Bytes, Geometry, Lpn, Sectors, SimTime};
+use wane_units::{BlockId, Bytes, Geometry, Lpn, Sectors};
 
 use crate::payload::Payload;
-use crate::pending::{Done, Pending};
-use crate::{Breakdown, Clock, ClockSpec, Command, CommandKind, Completion, ConfigError};
+use crate::{Clock, ClockSpec, Command, CommandKind, Completion, ConfigError};
 
 /// Requests whose breakdown is remembered.
 pub(crate) const BREAKDOWNS_MAX: usize = 4096;
@@ -128,9 +125,12 @@ macro_rules! over_either {
 mod bytes;
 mod control;
 mod facts;
+mod front;
 mod kept;
 mod living;
 mod power;
+
+pub(crate) use front::{Front, Scratch};
 
 /// What the flash knows in addition to its wear, while the drive ages.
 #[derive(Clone)]
@@ -187,64 +187,6 @@ pub struct Drive {
     pub(crate) front: Front,
     /// The units of the present batch.
     batch: Vec<Lpn>,
-}
-
-/// What the block device keeps of requests.
-#[derive(Clone)]
-pub(crate) struct Front {
-    pub(crate) now: SimTime,
-    pub(crate) next_id: u64,
-    pub(crate) unit: Sectors,
-    pub(crate) sector: Sectors,
-    pub(crate) capacity: Sectors,
-    pub(crate) pending: Pending,
-    pub(crate) done: Done,
-    pub(crate) notices: Vec<Notice>,
-    /// The capacity that the drive asked for last.
-    pub(crate) wanted: Option<Sectors>,
-    pub(crate) breakdowns: VecDeque<(RequestId, Breakdown)>,
-    pub(crate) commands: Commands,
-    pub(crate) scratch: Scratch,
-}
-
-/// Memory that requests use one after the other. Between them it holds nothing that matters.
-#[derive(Clone, Default)]
-pub(crate) struct Scratch {
-    pub(crate) units: Vec<Lpn>,
-    /// Of the contents of the units, for a drive that keeps bytes.
-    pub(crate) handles: Vec<u32>,
-    /// A unit as it should be, and as it is read.
-    pub(crate) pristine: Vec<u8>,
-    pub(crate) seen: Vec<u8>,
-}
-
-/// Numbers of read and write requests, and the units that these were counted as.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Commands {
-    pub(crate) reads: u64,
-    pub(crate) writes: u64,
-    pub(crate) units_read: u64,
-    pub(crate) units_written: u64,
-}
-
-impl Front {
-    fn new(unit_bytes: u32, logical_units: u32) -> Self {
-        let unit = Sectors(u64::from(unit_bytes) / SECTOR_BYTES);
-        Self {
-            now: SimTime::ZERO,
-            next_id: 0,
-            unit,
-            sector: if unit.0.is_multiple_of(8) { Sectors(8) } else { Sectors(1) },
-            capacity: Sectors(unit.0 * u64::from(logical_units)),
-            pending: Pending::default(),
-            done: Done::default(),
-            notices: Vec::new(),
-            wanted: None,
-            breakdowns: VecDeque::new(),
-            commands: Commands::default(),
-            scratch: Scratch::default(),
-        }
-    }
 }
 
 /// Never true: for time that nobody stops.
@@ -762,7 +704,8 @@ impl Drive {
     #[inline]
     pub(crate) fn follow_clock(&mut self) {
         if let Some(clock) = &self.clock {
-            let day = self.first_day + clock.now_days();
+            // Days that passed beside the clock are added in floating point, and may be a bit more.
+            let day = (self.first_day + clock.now_days()).max(self.day());
             self.pass_to(day);
         }
     }

@@ -23,12 +23,12 @@
 //! ```
 
 mod arrive;
-mod block;
 mod calendar;
 mod clock;
 mod command;
 mod config;
 mod depend;
+mod device;
 mod drive;
 mod due;
 mod event;
