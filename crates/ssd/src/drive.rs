@@ -52,6 +52,25 @@ impl DriveConfig {
     pub fn new(geometry: Geometry, ftl: FtlConfig) -> Self {
         Self { geometry, ftl, erase_counts: Vec::new(), errors: None, faults: None, clock: None, keeps_bytes: false }
     }
+
+    /// Whether its parts fit the flash.
+    fn check(&self) -> Result<(), DriveError> {
+        let Self { geometry, erase_counts, errors, faults, clock, .. } = self;
+        let blocks = geometry.blocks();
+        if !erase_counts.is_empty() && erase_counts.len() != blocks as usize {
+            return Err(DriveError::EraseCounts { found: erase_counts.len(), blocks });
+        }
+        if let Some(errors) = errors {
+            errors.check(geometry)?;
+        }
+        if let Some(faults) = faults {
+            faults.check(geometry)?;
+        }
+        if let Some(clock) = clock {
+            clock.scheduler(geometry)?;
+        }
+        Ok(())
+    }
 }
 
 /// Why a drive cannot be built.
@@ -198,20 +217,8 @@ impl Drive {
     /// # Errors
     /// Firmware, flash and clock do not fit each other, or the tables find no memory.
     pub fn new(config: DriveConfig) -> Result<Self, DriveError> {
+        config.check()?;
         let DriveConfig { geometry, ftl, erase_counts, errors, faults, clock, keeps_bytes } = config;
-        let blocks = geometry.blocks();
-        if !erase_counts.is_empty() && erase_counts.len() != blocks as usize {
-            return Err(DriveError::EraseCounts { found: erase_counts.len(), blocks });
-        }
-        if let Some(errors) = &errors {
-            errors.check(&geometry)?;
-        }
-        if let Some(faults) = &faults {
-            faults.check(&geometry)?;
-        }
-        if let Some(clock) = &clock {
-            clock.scheduler(&geometry)?;
-        }
         let mut array = Array::new(geometry);
         for (block, erases) in (0..).map(BlockId).zip(&erase_counts) {
             array.set_erase_count(block, *erases);

@@ -140,7 +140,9 @@ fn a_protected_flush_waits_for_acknowledgments_and_for_no_program() {
     let writes = [(CommandKind::Write, page(0, 0)), (CommandKind::Write, page(4, 0))];
     // What the drive does on its own account: programs that end long after the writes.
     let background = [page(1, 0), page(1, 1), page(1, 2)].map(|op| FlashOp { task: Task::GarbageCollection, ..op });
-    let table: [(Option<WriteCache>, Option<Link>, &[(u64, u64)]); 3] = [
+    /// A cache, a link, and the ends of commands by their numbers.
+    type Row = (Option<WriteCache>, Option<Link>, &'static [(u64, u64)]);
+    let table: [Row; 3] = [
         (None, None, &[(0, 0), (1, 110), (2, 110), (3, 110), (4, 110), (5, 440)]),
         (cache, None, &[(0, 0), (1, 1), (2, 1), (3, 111), (4, 111), (5, 440)]),
         (cache, link, &[(0, 0), (1, 6), (2, 11), (3, 116), (4, 121), (5, 445)]),

@@ -161,7 +161,7 @@ fn a_layer_over_a_drive_lives_as_the_drive_does() {
         let config = DriveConfig { keeps_bytes: true, ..config };
         let drive = || Drive::new(config.clone()).expect(name);
         let is_plain = config.clock.is_none();
-        let table: [(&str, &dyn Fn() -> Box<dyn Living>); 4] = [
+        let table: [(&str, conformance::MakeLiving<'_>); 4] = [
             ("stats", &|| Box::new(Stats::new(drive()))),
             ("record", &|| Box::new(Record::new(drive(), Kept::Bytes, 10_000))),
             ("delay", &|| Box::new(Delay::new(drive(), Delays::all(Nanos(5_000))))),
