@@ -1,7 +1,7 @@
 //! One run: a drive is preconditioned, then serves its phases and is watched until the run ends.
 //!
-//! A run has three parts: a [`Host`], which serves batches and answers what the device asks; a [`Record`] of what is counted and measured;
-//! and a [`Life`], which knows phases, ends and budgets. It is single-threaded and reads no real clock; the caller measures time. A [`Plan`]
+//! A run has three parts: a host, which serves batches and answers what the device asks; a record of what is counted and measured;
+//! and a life, which knows phases, ends and budgets. It is single-threaded and reads no real clock; the caller measures time. A [`Plan`]
 //! has no names that are still to be resolved. A run can be stepped ([`Run::advance`]), inspected, changed between steps, and cloned.
 
 use std::sync::Arc;
