@@ -19,9 +19,8 @@ impl Request {
         }
     }
 
-    /// Cuts a request of more than `most` sectors into parts of at most so many, in rising order. They end at multiples of `most`,
-    /// rounded down to whole atomic units of a device with these `features`, so that no unit is cut that the request covers. Flushes
-    /// and remaps are not cut.
+    /// Cuts a request into parts of at most `most` sectors, in rising order. They end at multiples of `most`, rounded down to whole
+    /// atomic units of a device with these `features`: no unit is cut that the request covers. Flushes and remaps are not cut.
     ///
     /// The bytes of a write are copied once, those of a single part never. The first part of a read gets the read's buffer.
     /// Cut no request that the device refuses ([`Request::check`]): some of its parts could be carried out.

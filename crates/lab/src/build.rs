@@ -282,11 +282,6 @@ pub(crate) fn bare_drive_with(scenario: &Scenario, overrides: &PolicyOverrides) 
     drive_of(scenario, policies, errors, Streams::new(scenario.seed))
 }
 
-/// The config of the firmware of a scenario's drive when new.
-pub fn firmware(scenario: &Scenario) -> FtlConfig {
-    firmware_of(scenario, Policies::of(&scenario.ftl), Streams::new(scenario.seed))
-}
-
 fn firmware_of(scenario: &Scenario, policies: Policies, streams: Streams) -> FtlConfig {
     let Scenario { device, ftl, .. } = scenario;
     FtlConfig {

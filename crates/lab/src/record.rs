@@ -48,7 +48,7 @@ impl Record {
         Self { zero: Counters::default(), predicted: 0, mean_at_start: 0.0, young_below, course: None, observer }
     }
 
-    /// The same with the course of the life of a drive with so many logical units.
+    /// The same, with the course of the life of a drive of `logical_units`.
     pub(crate) fn with_course(self, logical_units: u32) -> Self {
         let logical = u64::from(logical_units);
         let course = Course {

@@ -4,7 +4,8 @@
 
 use std::collections::BTreeSet;
 
-use wane_blockdev::{BlockDevice, Completion, Kind, Request, SectorRange, drain};
+use wane_archive::{Archive, Writer};
+use wane_blockdev::{BlockDevice, Completion, Kind, Living, Request, SectorRange, drain};
 use wane_ftl::policies::Builtin;
 use wane_ftl::policies::recovery::{Checkpoint, CheckpointParams, FullScan, FullScanParams};
 use wane_ftl::{BuildError, EraseGroup, Fate, FtlConfig};
@@ -230,5 +231,21 @@ fn a_drive_that_keeps_nothing_does_not_come_back() {
     for _ in 0..2 {
         assert!(matches!(drive.power_on(), Err(DriveError::Firmware(BuildError::NothingKept))));
         assert!(drive.is_off());
+    }
+}
+
+#[test]
+fn a_recovery_begins_when_the_power_is_back() {
+    for by_events in [true, false] {
+        let (mut drive, _) = two_pages(true, by_events);
+        let (off, on) = (SimTime(PROGRAM_NS), SimTime(1_000 * PROGRAM_NS));
+        drive.power_off(off, &mut || Fate::Undone);
+        let mut writer = Writer::new(Vec::new()).expect("memory");
+        let refused = drive.archive(&mut writer as &mut dyn Archive).map_err(|error| error.to_string());
+        assert_eq!(refused, Err("a drive is saved while it has power".to_owned()));
+        let took = Living::power_on(&mut drive, on).expect("it keeps out-of-band data").took;
+        assert!(took > Nanos(0), "it reads its pages");
+        assert_eq!(drive.now(), on + took, "requests come no earlier");
+        assert_eq!(drive.clock().map(|clock| clock.now_ns()), Some((on + took).0));
     }
 }

@@ -14,7 +14,7 @@ use wane_ssd::{ClockSpec, Drive, DriveConfig, SchedulerConfig, Timing};
 use wane_units::{Bytes, Fate, Geometry, Lba, Nanos, Ratio, Sectors, SimTime};
 
 // ANCHOR: layer
-/// Makes one of every so many reads take longer, as a drive does that stumbles now and then.
+/// Makes one read of every N take longer, as a drive does that stumbles now and then.
 pub struct Stumble<D> {
     device: D,
     every: u64,

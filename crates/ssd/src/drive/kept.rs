@@ -42,8 +42,11 @@ impl Drive {
     /// If reading fails, the drive's state is a mix and must not be used.
     ///
     /// # Errors
-    /// As of [`Archive`]; or a policy from outside cannot be saved.
+    /// As of [`Archive`]; or a policy from outside cannot be saved, or the power is off.
     pub fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        if self.is_off() {
+            return Err(ArchiveError::Unsaved("a drive is saved while it has power".to_owned()));
+        }
         let mut keeps_bytes = self.keeps_bytes();
         archive.field("drive.keeps-bytes", &mut keeps_bytes)?;
         if keeps_bytes {

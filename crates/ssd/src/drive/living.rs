@@ -159,6 +159,11 @@ impl Drive {
             took.done += part.count;
             return;
         }
+        if let Some(cause) = self.end_of_life() {
+            // Nothing is read for a write that cannot be.
+            took.stop = Stop::Dead(cause);
+            return;
+        }
         let from = origin(batch.origin);
         self.work_on(Work::ReadToModify, from, &[unit], &mut Vec::new());
         let (done, outcome) = if batch.work != Work::Rewrite && self.keeps_bytes() {
@@ -345,9 +350,6 @@ impl Living for Drive {
     }
 
     fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
-        if self.is_off() {
-            return Err(ArchiveError::Unsaved("a drive is saved while it has power".to_owned()));
-        }
         self.archive(archive)
     }
 }

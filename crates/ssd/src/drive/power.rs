@@ -150,7 +150,8 @@ impl Drive {
         ftl.media_mut().record(false);
         let took = scheduler.run_out();
         if let Some(clock) = &mut self.clock {
-            let at = clock.now_ns().saturating_add(took);
+            // The clock stood while the power was off.
+            let at = clock.now_ns().max(self.front.now.0).saturating_add(took);
             clock.restart(spec, &self.geometry, at);
             self.front.now = self.front.now.max(SimTime(clock.now_ns()));
             self.record();
