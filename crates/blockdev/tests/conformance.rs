@@ -148,6 +148,15 @@ fn times(device: &mut dyn BlockDevice, requests: Vec<Request>) -> Vec<(u64, u64)
 }
 
 #[test]
+fn layers_hand_on_what_they_do_not_change() {
+    conformance::layer("stats", &|below| Box::new(Stats::new(below)));
+    conformance::layer("delay", &|below| Box::new(Delay::new(below, delays())));
+    conformance::layer("fault", &|below| Box::new(Fault::new(below)));
+    conformance::layer("record", &|below| Box::new(Record::new(below, Keep::Bytes, 9)));
+    conformance::layer("a box", &|below| Box::new(below));
+}
+
+#[test]
 fn delays_reorder_requests_but_never_a_flush() {
     let requests = vec![
         Request::write_without_bytes(range(0, 8)),

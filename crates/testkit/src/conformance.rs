@@ -6,6 +6,7 @@
 //! no bytes is only spared the comparison of contents.
 
 mod edges;
+mod layer;
 mod living;
 mod model;
 mod session;
@@ -54,6 +55,17 @@ pub fn try_block_device(make: Make<'_>, cases: u32) -> Result<(), String> {
     let edges = catch_unwind(AssertUnwindSafe(|| edges::check(make)));
     edges.unwrap_or_else(|panic| Err(format!("it panicked: {}", message(panic.as_ref()))))?;
     on_random(cases, &sequences(), |steps| sequence(make, &steps))
+}
+
+/// Checks that a layer hands on what it does not change: requests and batches with their origin and tally, time that passes, the device's own work,
+/// questions, and what becomes of operations when the power goes off. `wrap` puts it on a device of 2 MiB in memory.
+///
+/// # Panics
+/// Something does not reach the device below. `name` appears in the message.
+pub fn layer(name: &str, wrap: &dyn Fn(Box<dyn Living>) -> Box<dyn Living>) {
+    if let Err(lost) = layer::check(wrap) {
+        panic!("{name} is no layer: {lost}");
+    }
 }
 
 /// Makes fresh, equal living devices, as [`Make`] does block devices.

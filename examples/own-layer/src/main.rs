@@ -82,9 +82,14 @@ impl<D: Living> Living for Stumble<D> {
     }
 
     fn another(&self) -> Box<dyn Living> {
-        let (late, held) = (self.late.clone(), self.held.clone());
-        let Self { every, delay, reads, .. } = *self;
-        Box::new(Stumble { device: self.device.another(), every, delay, reads, late, held })
+        Box::new(Stumble {
+            device: self.device.another(),
+            every: self.every,
+            delay: self.delay,
+            reads: self.reads,
+            late: self.late.clone(),
+            held: self.held.clone(),
+        })
     }
 
     fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
@@ -148,6 +153,7 @@ mod tests {
             Box::new(Stumble::new(Ram::with(config).expect("a small device"), 3, Nanos(50_000)))
         };
         conformance::living_device("stumble", &make, true, 32);
+        conformance::layer("stumble", &|below| Box::new(Stumble::new(below, 3, Nanos(50_000))));
     }
     // ANCHOR_END: test
 

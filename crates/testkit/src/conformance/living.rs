@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use wane_archive::{Archive, ArchiveError, Reader, Writer};
 use wane_blockdev::{
-    Batch, BlockDevice, Completion, Extent, Health, Kind, Living, Notice, Passing, Request, RequestId, SectorRange,
-    Status, Stop, Work, carry_out, drain,
+    Batch, BlockDevice, Completion, Extent, Health, Kind, Living, Notice, Passing, Request, RequestId, Resize,
+    SectorRange, Status, Stop, Work, carry_out, drain,
 };
 use wane_units::{Counters, Fate, Fnv, Lba, Nanos, Sectors, SimTime};
 
@@ -381,7 +381,9 @@ fn off_is_off(life: &mut Life) -> Result<(), String> {
     }
     let took = life.device.batch(life.now, &Batch::new(Work::Write, &[range]));
     let status = life.device.set_capacity(life.now, Sectors::ZERO);
-    if took.stop != Stop::Gone || took.done != Sectors::ZERO || !matches!(status, Status::Gone(_)) {
+    // What never changes its capacity refuses that with or without power.
+    let is_fixed = life.device.features().resize == Resize::Fixed && matches!(status, Status::Unsupported(_));
+    if took.stop != Stop::Gone || took.done != Sectors::ZERO || !(is_fixed || matches!(status, Status::Gone(_))) {
         return Err(format!("without power a batch ends as {took:?}, a new capacity as {status:?}"));
     }
     Ok(())
