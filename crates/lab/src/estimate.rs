@@ -7,13 +7,14 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use wane_scenario::{FastForward, Phase, Probe, Scenario, Scheduler, TraceSpec, Workload};
+use wane_scenario::{FastForward, Phase, Probe, Scenario, Scheduler, TraceSpec, Until, Workload};
 use wane_ssd::Drive;
 use wane_workload::Op;
 use wane_workload::trace::Reader;
 
 use crate::build::{self, PolicyOverrides};
 use crate::forward;
+use crate::held::Target;
 use crate::progress::Stopwatch;
 use crate::run::{Budget, Progress, Run, Watch};
 use crate::sources::trace_options;
@@ -99,6 +100,42 @@ pub fn estimate(scenario: &Scenario) -> Option<Estimate> {
         sum.seconds += of_probe(scenario, probe)?;
     }
     Some(sum)
+}
+
+/// Seconds that aging a held drive to a target takes, of which it has made `made` drive writes and used `used` of its wear; without a target,
+/// those of preconditioning it. `None` as of [`estimate`].
+pub fn aging_seconds(scenario: &Scenario, target: Option<Target>, made: f64, used: f64) -> Option<f64> {
+    let mut asked = scenario.clone();
+    let mut until = Until::default();
+    let share = match target {
+        None => {
+            until.drive_writes = Some(0.01);
+            1.0
+        }
+        Some(Target::DriveWrites(writes)) => {
+            until.drive_writes = Some((writes - made).max(0.01));
+            1.0
+        }
+        Some(Target::Days(days)) => {
+            until.days = Some(days);
+            1.0
+        }
+        Some(Target::Wear(share)) => {
+            until.end_of_life = true;
+            (share - used).max(0.0)
+        }
+        Some(Target::EndOfLife) => {
+            until.end_of_life = true;
+            1.0 - used
+        }
+        // A copy is aged to its end first.
+        Some(Target::DriveWritesLeft(_) | Target::DaysLeft(_)) => {
+            until.end_of_life = true;
+            2.0 * (1.0 - used)
+        }
+    };
+    asked.phases[0].until = until;
+    estimate(&asked).map(|each| share * each.seconds)
 }
 
 /// The measurements of a miniature.

@@ -25,7 +25,11 @@ use crate::run::{Budget, Phase, Progress, Run, Watch};
 use crate::session::{self, SessionError};
 use crate::sources::Opener;
 
+pub use data::{DataCheck, Injection, Retire};
+
+mod data;
 mod requests;
+mod target;
 
 /// Least steps of aging in a drive write, and most units of a step. Between two steps days pass, and it is checked whether the drive
 /// has reached its target.
@@ -317,6 +321,11 @@ impl Held {
         self.run.drive()
     }
 
+    /// The drive, for a server of its requests.
+    pub fn drive_mut(&mut self) -> &mut Drive {
+        self.run.drive_mut()
+    }
+
     /// The counters since it was new or was preconditioned.
     pub fn counters(&self) -> Counters {
         self.run.counters()
@@ -427,6 +436,23 @@ impl Held {
     /// Lets days follow the units written from now on.
     fn begin_days(&mut self) {
         self.since = (self.run.drive().day(), self.run.written());
+    }
+
+    /// Lets days of service pass without writes.
+    ///
+    /// # Errors
+    /// It would be older than [`DAYS_MAX`].
+    ///
+    /// # Panics
+    /// The days are negative or not a number.
+    pub fn pass_days(&mut self, days: f64) -> Result<(), KeptError> {
+        let day = self.drive().day();
+        if day + days > DAYS_MAX {
+            return Err(KeptError::TooOld { day, days });
+        }
+        self.run.drive_mut().set_day(day + days);
+        self.begin_days();
+        Ok(())
     }
 
     /// Lets the days of the last writes pass.
@@ -676,14 +702,14 @@ impl Held {
         Blocking::starting_at(drive, now)
     }
 
-    /// Makes sure that all writes survive a power cut. A dead drive programs nothing any more.
+    /// Makes sure that all that was done survives a power cut. Returns whether it does: a dead drive programs nothing any more.
     ///
     /// # Errors
     /// The drive dies of it.
-    pub fn flush(&mut self) -> Result<(), KeptError> {
+    pub fn flush(&mut self) -> Result<bool, KeptError> {
         match self.device().flush() {
             Err(error) if self.cause().is_none() => Err(KeptError::Unflushed(error.to_string())),
-            _ => Ok(()),
+            flushed => Ok(flushed.is_ok()),
         }
     }
 

@@ -1,7 +1,5 @@
 //! A drive that is kept in a folder. It can be created, opened, saved and forked; everything else is done by [`Held`].
 
-mod data;
-
 use std::ops::{Deref, DerefMut};
 use std::path::Path;
 use std::sync::Arc;
@@ -14,11 +12,9 @@ use wane_scenario::{Scenario, ScenarioError, Sources};
 use wane_shelf::{DriveFolder, Manifest};
 use wane_units::{Fnv, Nanos};
 
-pub use data::{DataCheck, Injection, Retire};
-
 use crate::build::PolicyOverrides;
 use crate::held::Held;
-pub use crate::held::{Aged, KeptError, Reached, Target, WrittenBytes};
+pub use crate::held::{Aged, DataCheck, Injection, KeptError, Reached, Retire, Target, WrittenBytes};
 use crate::run::Watch;
 
 /// See the head of this file.

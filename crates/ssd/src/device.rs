@@ -57,6 +57,21 @@ impl Drive {
         self.counters().units_written_in_part
     }
 
+    /// Formats the drive with another logical sector, of 1 sector of 512 bytes or of 8, as NVMe's Format does; contents stay. Writes that cover units
+    /// in part read the rest first. It is not saved.
+    ///
+    /// # Panics
+    /// The mapping unit is no multiple of it.
+    pub fn format(&mut self, sector: Sectors) {
+        assert!(sector.0 > 0 && self.front.unit.0.is_multiple_of(sector.0), "a unit is of whole logical sectors");
+        self.front.sector = sector;
+    }
+
+    /// Units that hold sectors of a range.
+    pub fn units_of(&self, range: SectorRange) -> impl Iterator<Item = Lpn> + use<> {
+        self.units(range).map(Lpn)
+    }
+
     /// Lets `budget` pass without requests, in which the scrubber makes one step after the other. Returns the number of its
     /// steps.
     ///
@@ -412,6 +427,12 @@ impl Drive {
         commands.writes += u64::from(matches!(kind, Kind::Write | Kind::WriteZeroes) && written > 0);
         commands.units_read += read;
         commands.units_written += written;
+    }
+
+    /// Ends what a setting began while nobody answers: capacity that the drive wants back is posted as a notice.
+    pub fn settle_alone(&mut self, outcome: Outcome) {
+        self.settle(outcome);
+        self.commit_background();
     }
 
     /// Lets the firmware finish what it began, without an answer from the host. Returns whether it takes more writes.

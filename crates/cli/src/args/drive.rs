@@ -8,7 +8,7 @@ use wane_lab::kept::Target;
 use wane_nand::REREADS_BOUND;
 use wane_scenario::Scale;
 use wane_smart::LogId;
-use wane_units::{Bytes, DAYS_PER_YEAR, Ratio};
+use wane_units::Bytes;
 
 use crate::complete;
 
@@ -96,6 +96,9 @@ pub(crate) struct CreateArguments {
     /// Make it a smaller drive of the same shape: `auto` for as small as is faithful, or a ratio of its blocks such as `1/4`
     #[arg(long, value_name = "RATIO", conflicts_with = "capacity")]
     pub(crate) scale: Option<Scale>,
+    /// Give it what its use needs and its preset lacks; `serve`: a clock, a chip with errors and their correction, recovery after power cuts
+    #[arg(long = "for", value_name = "USE")]
+    pub(crate) purpose: Option<Purpose>,
     /// Root of all random streams, instead of the scenario's
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
@@ -117,6 +120,13 @@ pub(crate) struct CreateArguments {
     /// Show no progress
     #[arg(long)]
     pub(crate) quiet: bool,
+}
+
+/// What a drive is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Purpose {
+    /// To be served by `wane serve`
+    Serve,
 }
 
 #[derive(Args, Debug)]
@@ -432,29 +442,8 @@ pub(crate) struct PowerCutArguments {
     pub(crate) json: bool,
 }
 
-const TARGETS: &str = "drive-writes=NUMBER, wear=SHARE such as wear='75 %', years=NUMBER, days=NUMBER, end-of-life, \
-                       drive-writes-left=NUMBER and days-left=NUMBER are allowed";
-
 fn target(text: &str) -> Result<Target, String> {
-    let (name, value) = text.split_once('=').map_or((text.trim(), None), |(name, value)| (name.trim(), Some(value)));
-    match (name, value) {
-        ("end-of-life", None) => Ok(Target::EndOfLife),
-        ("drive-writes", Some(value)) => number(name, value).map(Target::DriveWrites),
-        ("days", Some(value)) => number(name, value).map(Target::Days),
-        ("years", Some(value)) => number(name, value).map(|years| Target::Days(DAYS_PER_YEAR * years)),
-        ("drive-writes-left", Some(value)) => number(name, value).map(Target::DriveWritesLeft),
-        ("days-left", Some(value)) => number(name, value).map(Target::DaysLeft),
-        ("wear", Some(value)) => match value.trim().parse::<Ratio>() {
-            Ok(share) if share.get() > 0.0 => Ok(Target::Wear(share.get())),
-            _ => Err("wear is above 0 and at most 1, or above \"0 %\" and at most \"100 %\"".to_owned()),
-        },
-        _ => Err(TARGETS.to_owned()),
-    }
-}
-
-fn number(name: &str, value: &str) -> Result<f64, String> {
-    let number = value.trim().parse::<f64>().ok().filter(|number| *number > 0.0 && *number <= 1e9);
-    number.ok_or_else(|| format!("{name} is a number above 0 and up to 1e9"))
+    text.parse()
 }
 
 /// The most days that a drive may lie, as in scenarios.

@@ -1,11 +1,11 @@
 //! Estimates of a run's time and life, for `--dry-run`.
 
 use wane_lab::build::memory_estimate;
-use wane_lab::estimate::{Estimate, estimate};
+use wane_lab::estimate::{Estimate, aging_seconds, estimate};
 use wane_lab::kept::Target;
 use wane_lab::predict::predict;
 use wane_results::DAYS_PER_YEAR;
-use wane_scenario::{Ages, Scale, Scenario, Until, Workload};
+use wane_scenario::{Ages, Scale, Scenario, Workload};
 
 use super::predict::daily;
 
@@ -132,38 +132,8 @@ fn offer(scenario: &Scenario) -> Option<String> {
 /// Memory and time that aging a kept drive to a target takes, of which it has made `made` drive writes and used `used` of its wear; without a
 /// target, those of preconditioning it.
 pub(super) fn of_kept(scenario: &Scenario, target: Option<Target>, made: f64, used: f64) -> String {
-    let mut asked = scenario.clone();
-    let mut until = Until::default();
-    let share = match target {
-        None => {
-            until.drive_writes = Some(0.01);
-            1.0
-        }
-        Some(Target::DriveWrites(writes)) => {
-            until.drive_writes = Some((writes - made).max(0.01));
-            1.0
-        }
-        Some(Target::Days(days)) => {
-            until.days = Some(days);
-            1.0
-        }
-        Some(Target::Wear(share)) => {
-            until.end_of_life = true;
-            (share - used).max(0.0)
-        }
-        Some(Target::EndOfLife) => {
-            until.end_of_life = true;
-            1.0 - used
-        }
-        // A copy is aged to its end first.
-        Some(Target::DriveWritesLeft(_) | Target::DaysLeft(_)) => {
-            until.end_of_life = true;
-            2.0 * (1.0 - used)
-        }
-    };
-    asked.phases[0].until = until;
-    let took = estimate(&asked)
-        .map_or_else(|| "as long as the trace".to_owned(), |each| format!("about {}", time(share * each.seconds)));
+    let took = aging_seconds(scenario, target, made, used)
+        .map_or_else(|| "as long as the trace".to_owned(), |seconds| format!("about {}", time(seconds)));
     format!(
         "memory               about {}\ntime                 {took}, measured on a miniature\n",
         memory_estimate(scenario)

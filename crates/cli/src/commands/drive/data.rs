@@ -13,7 +13,7 @@ use wane_sim::Streams;
 use wane_ssd::Drive;
 use wane_units::{Bytes, Lba, Sectors, excerpt_path};
 
-use super::{answer, open};
+use super::{UNDURABLE, answer, open};
 use crate::args::drive::{PowerCutArguments, ReadArguments, TrimArguments, WriteArguments};
 use crate::output::{Failure, Others, check_writable, line, print, print_json, tell, unwritable, write_file};
 use crate::{DIFFERS, DONE};
@@ -88,8 +88,8 @@ fn pieces(range: SectorRange) -> impl Iterator<Item = SectorRange> {
         .map(move |start| SectorRange::between(Lba(start), Lba(end.min(start + each))))
 }
 
-/// Lists the failed ranges, with a line for each of the first few, and says why if the whole drive is the cause.
-fn failures(status: &Status, what: &str) -> String {
+/// Lists the failed ranges, with a line for each of the first few, and says why. `unit` is the drive's mapping unit in bytes.
+fn failures(status: &Status, what: &str, unit: u32) -> String {
     let (mut text, failed) = (String::new(), status.failed());
     for range in failed.iter().take(TOLD) {
         line(&mut text, what, &format!("{} from {} on", exact(range.len_bytes() as u64), exact(range.start.0 * 512)));
@@ -101,17 +101,44 @@ fn failures(status: &Status, what: &str) -> String {
         Status::NoSpace(_) => "the drive is full, until data are trimmed or it is given capacity back",
         Status::ReadOnly(_) => "the drive is dead: it reads on, and takes no writes any more",
         Status::Gone(_) => "the drive has no power",
+        Status::MediumError(_) if what != UNREAD => {
+            let whole = format!(
+                "the rest of a mapping unit cannot be read, so no part of it can be changed; whole units of {} can",
+                exact(unit.into())
+            );
+            line(&mut text, "cause", &whole);
+            return text;
+        }
         _ => return text,
     };
     line(&mut text, "cause", why);
     text
 }
 
-fn print_facts(drive: &Path, did: &str, range: SectorRange, failed: &[SectorRange]) -> Result<(), Failure> {
-    let ranges: Vec<_> =
-        failed.iter().map(|range| json!({ "offset": range.start.0 * 512, "bytes": range.len_bytes() })).collect();
+/// What is said of bytes that could not be read.
+const UNREAD: &str = "medium error";
+
+/// How a request ended, in a word.
+const fn ended(status: &Status) -> &'static str {
+    match status {
+        Status::Done => "done",
+        Status::MediumError(_) => "medium-error",
+        Status::NoSpace(_) => "no-space",
+        Status::ReadOnly(_) => "read-only",
+        Status::Gone(_) => "gone",
+        Status::OutOfRange | Status::Unsupported(_) => "refused",
+    }
+}
+
+fn print_facts(drive: &Path, did: &str, range: SectorRange, status: &Status) -> Result<(), Failure> {
+    let ranges: Vec<_> = status
+        .failed()
+        .iter()
+        .map(|range| json!({ "offset": range.start.0 * 512, "bytes": range.len_bytes() }))
+        .collect();
     let facts = json!({
-        "drive": drive.display().to_string(), "did": did, "offset": range.start.0 * 512, "bytes": range.len_bytes(), "failed": ranges,
+        "drive": drive.display().to_string(), "did": did, "offset": range.start.0 * 512, "bytes": range.len_bytes(), "status": ended(status),
+        "failed": ranges,
     });
     print_json(&facts)
 }
@@ -155,10 +182,10 @@ pub(super) fn write(arguments: &WriteArguments) -> Result<i32, Failure> {
     let name = excerpt_path(file);
     kept.save(done("written", &format!("{} of {name}", exact(length)), *at, range, failed))?;
     if *json {
-        print_facts(drive, "write", range, failed)?;
+        print_facts(drive, "write", range, &status)?;
     } else {
         answer(false, &kept, drive, &done("written", &exact(length), *at, range, failed))?;
-        print(&failures(&status, "not written"))?;
+        print(&failures(&status, "not written", kept.drive().unit_bytes()))?;
     }
     Ok(if failed.is_empty() { DONE } else { DIFFERS })
 }
@@ -236,13 +263,17 @@ pub(super) fn read(arguments: &ReadArguments) -> Result<i32, Failure> {
         tell(&format!("warning: the drive does not count these reads: {error}"));
     }
     if *json {
-        print_facts(drive, "read", range, status.failed())?;
+        print_facts(drive, "read", range, &status)?;
     } else {
         print(&format!(
             "{}: {length} read from {place} on into {}\n{}",
             excerpt_path(drive),
             excerpt_path(out),
-            failures(&status, if matches!(status, Status::MediumError(_)) { "medium error" } else { "not read" })
+            failures(
+                &status,
+                if matches!(status, Status::MediumError(_)) { UNREAD } else { "not read" },
+                kept.drive().unit_bytes()
+            )
         ))?;
     }
     Ok(if status.is_done() { DONE } else { DIFFERS })
@@ -255,24 +286,34 @@ pub(super) fn trim(arguments: &TrimArguments) -> Result<i32, Failure> {
     let trimmed = kept.device().perform(Request::trim(range));
     let status = trimmed.err().map_or(Status::Done, |error| error.status);
     let failed = status.failed();
-    kept.flush()?;
+    let is_durable = kept.flush()?;
     let told = done("trimmed", &exact(length.0), *at, range, failed);
     kept.save(told.clone())?;
     if *json {
-        print_facts(drive, "trim", range, failed)?;
+        print_facts(drive, "trim", range, &status)?;
     } else {
         answer(false, &kept, drive, &told)?;
-        print(&failures(&status, "not trimmed"))?;
+        print(&failures(&status, "not trimmed", kept.drive().unit_bytes()))?;
     }
-    Ok(if failed.is_empty() { DONE } else { DIFFERS })
+    if !is_durable {
+        tell(&format!("warning: {UNDURABLE}"));
+    }
+    Ok(if failed.is_empty() && is_durable { DONE } else { DIFFERS })
 }
+
+/// What is said of a drive that was dead before a power cut.
+const REVIVED: &str =
+    "lost its power, and came back; it forgot that it was dead, and takes writes until it finds no space again";
 
 pub(super) fn power_cut(arguments: &PowerCutArguments) -> Result<i32, Failure> {
     let kept = open(&arguments.drive)?;
     let mut stream = Streams::new(arguments.seed).stream("power-cut");
     let fate = || [Fate::Done, Fate::Torn, Fate::Undone][stream.below(3) as usize];
+    let was_dead = kept.cause().is_some();
     let (mut kept, report, took) = kept.cut_power(fate)?;
-    kept.save("lost its power, and came back".to_owned())?;
+    let revived = was_dead && kept.cause().is_none();
+    let told = if revived { REVIVED } else { "lost its power, and came back" };
+    kept.save(told.to_owned())?;
     if arguments.json {
         let facts = json!({
             "drive": arguments.drive.display().to_string(),
@@ -288,11 +329,12 @@ pub(super) fn power_cut(arguments: &PowerCutArguments) -> Result<i32, Failure> {
             "stripes_closed": report.stripes_closed,
             "pages_rebuilt": report.pages_rebuilt,
             "seconds": took.map(|took| took.0 as f64 / 1e9),
+            "takes_writes_again": revived,
         });
         print_json(&facts)?;
         return Ok(DONE);
     }
-    answer(false, &kept, &arguments.drive, "lost its power, and came back")?;
+    answer(false, &kept, &arguments.drive, told)?;
     let mut text = String::new();
     line(
         &mut text,

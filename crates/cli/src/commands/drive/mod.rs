@@ -26,7 +26,7 @@ use wane_workload::standin;
 
 use crate::args::drive::{
     AgeArguments, Asked, CreateArguments, DriveArguments, DriveCommand, ForkArguments, KeptDrive, ProbeArguments,
-    WaitArguments,
+    Purpose, WaitArguments,
 };
 use crate::output::{Failure, line, print, print_json, read_text, tell, unknown};
 use crate::progress::{Progress, stop_flag};
@@ -90,7 +90,10 @@ fn create(arguments: &CreateArguments) -> Result<i32, Failure> {
         file: file.as_ref().map(|(name, text)| (name.as_str(), text.as_str())),
         set: &arguments.set,
     };
-    let options: Vec<(&str, String)> = seed.into_iter().chain(capacity).collect();
+    let mut options: Vec<(&str, String)> = seed.into_iter().chain(capacity).collect();
+    if arguments.purpose == Some(Purpose::Serve) {
+        options = super::fit::fitted(&sources, options)?;
+    }
     let mut scenario = endless(&options, |options| Scenario::resolve_with(&sources, options))?;
     scenario.relative_to(&arguments.scenario.as_deref().map(folder_of).unwrap_or_default());
     if let Some(scale) = arguments.scale {
@@ -116,26 +119,34 @@ fn create(arguments: &CreateArguments) -> Result<i32, Failure> {
     } else {
         preconditioned(&scenario, arguments, &stop)?
     };
+    if arguments.purpose == Some(Purpose::Serve) {
+        kept.keep_bytes()?;
+    }
     match arguments.until {
         Some(target) => {
-            let how = Aging {
-                target,
-                written: WrittenBytes::Stay,
-                trim_all_but: None,
-                as_json: arguments.json,
-                is_quiet: arguments.quiet,
-            };
-            let aged = age_to(&mut kept, &arguments.drive, &how, &stop);
-            if aged.is_err() {
-                // A drive that was not aged as asked is not left behind.
-                drop(kept);
-                let _ = std::fs::remove_dir_all(&arguments.drive);
-            }
-            aged
+            let (as_json, is_quiet) = (arguments.json, arguments.quiet);
+            age_new(
+                kept,
+                &arguments.drive,
+                &Aging { target, written: WrittenBytes::Stay, trim_all_but: None, as_json, is_quiet },
+                &stop,
+            )
         }
         None => {
             answer(arguments.json, &kept, &arguments.drive, "created")?;
             Ok(DONE)
+        }
+    }
+}
+
+/// Ages a drive that was just made. One that is not aged as asked is not left behind.
+fn age_new(mut kept: Kept, path: &Path, how: &Aging, stop: &Arc<AtomicBool>) -> Result<i32, Failure> {
+    match age_and_note(&mut kept, path, how, stop) {
+        Ok(lived) => report_aging(&kept, path, how, &lived),
+        Err(error) => {
+            drop(kept);
+            let _ = std::fs::remove_dir_all(path);
+            Err(error)
         }
     }
 }
@@ -337,50 +348,79 @@ fn age_and_save(kept: &mut Kept, path: &Path, how: &Aging, by: &str, stop: &Arc<
     }
 }
 
+/// What became of a drive that was aged and saved.
+struct Lived {
+    reached: Reached,
+    /// Drive writes since then, and the seconds that they took.
+    drive_writes: f64,
+    seconds: f64,
+    /// Share of the drive that held data when aging began.
+    filled: f64,
+    /// Units of written data that the workload trimmed.
+    trimmed_units: u64,
+    /// Whether what was trimmed afterwards may come back after a power cut.
+    is_undurable: bool,
+}
+
 /// Ages an open drive, saves it, and reports what became of it.
 fn age_to(kept: &mut Kept, path: &Path, how: &Aging, stop: &Arc<AtomicBool>) -> Result<i32, Failure> {
-    let &Aging { target, as_json, .. } = how;
+    let lived = age_and_note(kept, path, how, stop)?;
+    report_aging(kept, path, how, &lived)
+}
+
+/// Ages an open drive, and saves it.
+fn age_and_note(kept: &mut Kept, path: &Path, how: &Aging, stop: &Arc<AtomicBool>) -> Result<Lived, Failure> {
     let before = kept.drive_writes();
     let filled = kept.share_filled();
     let stopwatch = Stopwatch::start();
     let by = show::workload(kept.scenario());
     let Way { reached, is_saved, trimmed_units } = age_and_save(kept, path, how, &by, stop)?;
     let seconds = stopwatch.elapsed().as_secs_f64();
+    let mut is_undurable = false;
     if kept.drive_writes() > before {
         let trimmed = how.trim_all_but.as_ref().map(|held| kept.give_back(held));
         if trimmed.is_some() {
-            kept.flush()?;
+            is_undurable = !kept.flush()?;
         }
         let but = if trimmed.is_some() { ", and trimmed what that alone had written" } else { "" };
         let data = trimmed_data(kept, how.written, trimmed_units).map_or(String::new(), |words| format!("; {words}"));
         let note = format!("aged from {before:.2} to {:.2} drive writes by {by}{but}{data}", kept.drive_writes());
         kept.save_on_the_way(note, !is_saved)?;
     }
+    let drive_writes = kept.drive_writes() - before;
+    Ok(Lived { reached, drive_writes, seconds, filled, trimmed_units, is_undurable })
+}
+
+/// Reports what became of a drive that was aged.
+fn report_aging(kept: &Kept, path: &Path, how: &Aging, lived: &Lived) -> Result<i32, Failure> {
+    let &Lived { reached, drive_writes, seconds, filled, trimmed_units, is_undurable } = lived;
     let words = match reached {
         Reached::Target => "aged".to_owned(),
         Reached::Already => "had reached that age already".to_owned(),
-        Reached::Died(cause) if kept.drive_writes() > before => format!("died ({})", cause.name()),
+        Reached::Died(cause) if drive_writes > 0.0 => format!("died ({})", cause.name()),
         Reached::Died(cause) => format!("is dead ({}) and ages no more", cause.name()),
         Reached::WorkloadEnd => "aged until its workload ended".to_owned(),
         Reached::Interrupted => "was stopped; aging it again goes on from here".to_owned(),
     };
-    answer(as_json, kept, path, &words)?;
+    answer(how.as_json, kept, path, &words)?;
     for words in trimmed_data(kept, how.written, trimmed_units).into_iter().chain(kept.notes()) {
         tell(&format!("warning: {words}"));
     }
-    if filled < FILLED_LEAST && kept.drive_writes() > before {
+    if is_undurable {
+        tell(&format!("warning: {UNDURABLE}"));
+    }
+    if filled < FILLED_LEAST && drive_writes > 0.0 {
         tell(&format!(
             "warning: when aging began, {:.0} % of the drive held data: until it is full, garbage collection costs less than on a drive in use",
             100.0 * filled
         ));
     }
-    if !as_json && kept.drive_writes() > before {
+    if !how.as_json && drive_writes > 0.0 {
         let mut text = String::new();
-        let lived = kept.drive_writes() - before;
-        line(&mut text, "speed", &format!("{lived:.2} drive writes in {seconds:.1} s"));
+        line(&mut text, "speed", &format!("{drive_writes:.2} drive writes in {seconds:.1} s"));
         print(&text)?;
     }
-    let is_missed = matches!(reached, Reached::Died(_)) && target != Target::EndOfLife;
+    let is_missed = matches!(reached, Reached::Died(_)) && how.target != Target::EndOfLife;
     Ok(match reached {
         Reached::Interrupted => INTERRUPTED,
         Reached::WorkloadEnd => DIFFERS,
@@ -388,6 +428,10 @@ fn age_to(kept: &mut Kept, path: &Path, how: &Aging, stop: &Arc<AtomicBool>) -> 
         _ => DONE,
     })
 }
+
+/// What is said of a dead drive whose last trims are only in its memory.
+const UNDURABLE: &str =
+    "the drive is dead and programs nothing any more, so what was trimmed comes back if its power is cut";
 
 /// Prints the answer of a command that changed a drive.
 fn answer(as_json: bool, kept: &Kept, path: &Path, words: &str) -> Result<(), Failure> {

@@ -1,4 +1,4 @@
-//! The data of a kept drive, and deliberate changes to it: bytes, faults, retired blocks.
+//! The data of a held drive, and deliberate changes to it: bytes, faults, retired blocks.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -9,7 +9,7 @@ use wane_sim::Stream;
 use wane_ssd::Drive;
 use wane_units::{Lba, Lpn, Sectors, SuperblockId};
 
-use super::{Kept, KeptError};
+use super::{Held, KeptError};
 
 /// Units that a check reads at once.
 const UNITS_AT_ONCE: u32 = 256;
@@ -70,7 +70,7 @@ fn push(ranges: &mut Vec<Range<u32>>, unit: u32) {
     }
 }
 
-impl Kept {
+impl Held {
     /// Takes blocks out of service like grown bad blocks: their data are relocated first. Returns them in their order, each with
     /// its erases. A drive that may shrink gives capacity up, and any drive may die.
     ///
@@ -102,8 +102,9 @@ impl Kept {
             }
             match self.run.retire_block(SuperblockId(block)) {
                 Ok(()) => out.push((block, erases[block as usize])),
-                // Choices by wear leave out the blocks that the firmware uses itself.
-                Err(UnretiredError::Taken(_)) if !matches!(which, Retire::Blocks(_)) => {}
+                // Choices by wear leave out the blocks that the firmware uses itself, and those that retired of the moves.
+                Err(UnretiredError::Taken(_) | UnretiredError::Retired(_)) if !matches!(which, Retire::Blocks(_)) => {}
+                Err(UnretiredError::NoRoom(_)) if !matches!(which, Retire::Blocks(_)) => break,
                 Err(error) => return Err(error.into()),
             }
         }
@@ -163,7 +164,7 @@ impl Kept {
         Ok((0..self.drive().exported()).map(|unit| self.drive().lookup(Lpn(unit)).is_some()).collect())
     }
 
-    /// Trims the units that hold data now but did not `before`, as [`Kept::mapped`] returned it: those that only aging wrote. Returns their number.
+    /// Trims the units that hold data now but did not `before`, as [`Held::mapped`] returned it: those that only aging wrote. Returns their number.
     pub fn give_back(&mut self, before: &[bool]) -> u32 {
         let new: Vec<Lpn> = (0..self.drive().exported())
             .map(Lpn)
