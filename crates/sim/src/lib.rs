@@ -5,9 +5,11 @@
 //! purpose: their golden vectors may never change, but a library's stream may.
 
 mod binomial;
+mod clock;
 mod samplers;
 
 pub use binomial::Binomial;
+pub use clock::{Clock, PacedClock, ReplayClock, VirtualClock};
 use serde::{Deserialize, Serialize};
 use wane_units::Fnv;
 
