@@ -16,6 +16,7 @@ pub(crate) mod actor;
 pub(crate) mod doctor;
 pub(crate) mod drive;
 pub(crate) mod fleet;
+pub(crate) mod serve;
 pub(crate) mod theory;
 
 /// The page that `wane reproduce --check` reads by default.
@@ -54,6 +55,10 @@ pub(crate) enum Command {
     Run(RunArguments),
     /// Make a drive that is kept in a folder, age it, fork it, ask it
     Drive(drive::DriveArguments),
+    /// Serve a drive of any age as a live block device, to programs and file systems
+    Serve(serve::ServeArguments),
+    /// Control a served drive: ask it, age it, break it, cut its power
+    Ctl(serve::CtlArguments),
     /// Judge a real drive from the output of smartctl or nvme: wear, errors, end of life
     Doctor(doctor::DoctorArguments),
     /// Read, query, judge and simulate the records of a data center's drives

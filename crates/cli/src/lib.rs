@@ -96,6 +96,8 @@ fn dispatch(command: Command) -> Result<i32, Failure> {
     match command {
         Command::Run(arguments) => commands::run::run(&arguments),
         Command::Drive(arguments) => commands::drive::drive(&arguments),
+        Command::Serve(arguments) => commands::serve::serve(&arguments),
+        Command::Ctl(arguments) => commands::ctl::ctl(&arguments),
         Command::Doctor(arguments) => commands::doctor::doctor(&arguments),
         Command::Fleet(arguments) => commands::fleet::fleet(&arguments),
         Command::Actor(arguments) => commands::actor::actor(&arguments),

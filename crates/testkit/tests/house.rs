@@ -15,7 +15,7 @@ const CRATE_SHARE: usize = 4;
 const DEVELOPMENT: [&str; 2] = ["testkit", "validation"];
 
 /// Crates that talk to others on a network: only they may use an async runtime.
-const NETWORKED: [&str; 1] = ["actor"];
+const NETWORKED: [&str; 2] = ["actor", "serve"];
 
 /// Most lines of a function.
 const FUNCTION_LINES_MAX: usize = 70;

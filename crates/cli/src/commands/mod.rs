@@ -2,11 +2,13 @@
 
 pub(crate) mod actor;
 pub(crate) mod cells;
+pub(crate) mod ctl;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod drive;
 mod estimate;
 mod film;
+mod fit;
 pub(crate) mod fleet;
 pub(crate) mod grid;
 mod life;
@@ -20,6 +22,7 @@ pub(crate) mod rber_fit;
 pub(crate) mod report;
 pub(crate) mod reproduce;
 pub(crate) mod run;
+pub(crate) mod serve;
 mod simulate;
 pub(crate) mod sweep;
 mod timed;

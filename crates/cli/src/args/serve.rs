@@ -1,0 +1,244 @@
+//! Options of `wane serve` and `wane ctl`.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use clap_complete::{ArgValueCandidates, ArgValueCompleter};
+use wane_lab::kept::Target;
+use wane_serve::Speed;
+use wane_units::{Bytes, Nanos};
+
+use crate::complete;
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  An aged drive, and what clients see of it:
+    wane drive create old.wane --for serve \\
+      --preset qlc-client-2t --capacity '64 GiB' \\
+      --until wear='75 %'
+    wane serve old.wane &
+    wane ctl old.wane status
+  A file system on it, as root:
+    wane serve old.wane --run '
+      mkdir -p /tmp/nbd && nbdfuse /tmp/nbd \"$uri\" &
+      sleep 1
+      loop=$(losetup -f --show /tmp/nbd/nbd)
+      mkfs.ext4 -q $loop && mount -o discard $loop /mnt'
+  A new drive for a test, as fast as it goes:
+    wane serve --preset tiny --speed max \\
+      --run 'nbdinfo \"$uri\"'
+
+Clients speak the network block device protocol: nbdinfo, nbdcopy, nbdfuse, fio, qemu. A kept drive is saved when the server ends by Ctrl-C, SIGTERM, `wane ctl stop` or the end of --run.")]
+pub(crate) struct ServeArguments {
+    /// The drive's folder; without it --preset makes a drive for the session
+    #[arg(required_unless_present = "preset")]
+    pub(crate) drive: Option<PathBuf>,
+    /// Make a drive of this preset for the session, fit to be served, which is gone afterwards
+    #[arg(long, conflicts_with = "drive", add = ArgValueCandidates::new(complete::presets))]
+    pub(crate) preset: Option<String>,
+    /// Override a key of that drive, such as `drive.endurance=1000`
+    #[arg(long = "set", value_name = "KEY=VALUE", requires = "preset", add = ArgValueCompleter::new(complete::assignment))]
+    pub(crate) set: Vec<String>,
+    /// Capacity that it exports, such as `1 GiB`
+    #[arg(long, value_name = "SIZE", requires = "preset")]
+    pub(crate) capacity: Option<String>,
+    /// Age it first, as `wane drive age --until` does
+    #[arg(long, value_name = "TARGET", requires = "preset")]
+    pub(crate) age: Option<Target>,
+    /// How fast its time runs: `1x` as a real drive's, `10x`, `0.1x`, or `max`: answered as soon as the state is known
+    #[arg(long, value_name = "SPEED", default_value = "1x")]
+    pub(crate) speed: Speed,
+    /// Time before each answer in which the server does not sleep, so as to be exact; it takes a core
+    #[arg(long, value_name = "TIME", default_value = "0 ns", value_parser = spin)]
+    pub(crate) spin: Nanos,
+    /// Most memory for the bytes that are written; a write beyond it finds no space. By default half of what is free
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<Bytes>,
+    /// Listen on this port of 127.0.0.1 too, or on this address of the loopback interface; 0 lets the system choose
+    #[arg(long, value_name = "PORT", value_parser = wane_serve::address)]
+    pub(crate) port: Option<SocketAddr>,
+    /// The directory of its sockets, which only you can enter; made if it is missing. By default a new one for temporary files
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+    /// Write a line for each request into this file, with its modelled time and its lag
+    #[arg(long, value_name = "FILE")]
+    pub(crate) log: Option<PathBuf>,
+    /// Run this command by `sh -c` once the drive is served, with its address in $uri and the path of its socket in $socket; then end, with the
+    /// command's exit code
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) run: Option<String>,
+    /// Print where it is served as JSON, in one line
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Show no progress
+    #[arg(long)]
+    pub(crate) quiet: bool,
+}
+
+/// Longest time that is spun.
+const SPIN_MAX: Nanos = Nanos(Nanos::SECOND.0 / 100);
+
+fn spin(text: &str) -> Result<Nanos, String> {
+    let time = text.parse::<Nanos>().map_err(|error| error.to_string())?;
+    if time <= SPIN_MAX { Ok(time) } else { Err(format!("up to {SPIN_MAX} is allowed")) }
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  What is under way, and how late answers are:
+    wane ctl old.wane status
+    wane ctl old.wane latency
+  Its health, judged as that of a real drive:
+    wane ctl old.wane smart | wane doctor -
+  Ten more drive writes, while its file system is mounted:
+    wane ctl old.wane age --until drive-writes=30
+  Three reads that fail, and a disk that is slow from now on:
+    wane ctl old.wane inject error --kind read --count 3
+    wane ctl old.wane inject slow --by '20 ms'
+    wane ctl old.wane clear-faults
+  The power fails, and comes back:
+    wane ctl old.wane power-cut
+    wane ctl old.wane power-on
+
+Answers are JSON. The same requests can be sent by HTTP to the socket ctl.sock: curl --unix-socket ctl.sock http://wane/v1/status")]
+pub(crate) struct CtlArguments {
+    /// The folder of a served drive, the directory of its sockets, or the socket itself
+    pub(crate) drive: PathBuf,
+    #[command(subcommand)]
+    pub(crate) command: CtlCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum CtlCommand {
+    /// Show what it is, its age, and what is under way
+    Status,
+    /// Print its health as smartctl's JSON, for `wane doctor`
+    Smart,
+    /// Show what requests took by the model, and by how much later they were answered (lag)
+    Latency {
+        /// Start anew afterwards
+        #[arg(long)]
+        clear: bool,
+    },
+    /// Age it at full speed while its clients wait; their data stay, and what only aging wrote is trimmed
+    Age {
+        /// As of `wane drive age --until`
+        #[arg(long, value_name = "TARGET", required_unless_present = "days")]
+        until: Option<String>,
+        /// Let so many days pass instead, without writes
+        #[arg(long, value_name = "DAYS", conflicts_with = "until")]
+        days: Option<f64>,
+        /// Refuse if it would take longer, by an estimate
+        #[arg(long, value_name = "TIME", default_value = "60 s")]
+        most: String,
+    },
+    /// Let time pass without requests, for the drive's own work
+    Rest {
+        /// Such as `10 s`
+        time: String,
+    },
+    /// Change a setting
+    Set {
+        /// How fast its time runs
+        #[arg(long)]
+        speed: Option<String>,
+        /// Erases at which blocks leave service, or an RBER below 1
+        #[arg(long, value_name = "ERASES|RBER")]
+        retirement_threshold: Option<f64>,
+        /// Spare worn blocks, or no longer
+        #[arg(long, value_name = "true|false")]
+        degraded: Option<bool>,
+        /// Most re-reads of a read, or `none`
+        #[arg(long, value_name = "N")]
+        read_recovery: Option<String>,
+        /// Capacity, which only falls; what lies above it is lost
+        #[arg(long, value_name = "SIZE")]
+        capacity: Option<String>,
+    },
+    /// Let something break
+    Inject {
+        /// What breaks
+        fault: FaultArgument,
+        /// First byte; without it the whole drive
+        #[arg(long, value_name = "PLACE", requires = "length")]
+        at: Option<String>,
+        /// Bytes
+        #[arg(long, value_name = "SIZE", requires = "at")]
+        length: Option<String>,
+        /// The die that is lost
+        #[arg(long, value_name = "N")]
+        die: Option<u32>,
+        /// Only these kinds of requests
+        #[arg(long = "kind", value_name = "KIND")]
+        kinds: Vec<KindArgument>,
+        /// Only so many requests, or units
+        #[arg(long, value_name = "N")]
+        count: Option<u64>,
+        /// Only this share of requests, or of units
+        #[arg(long, value_name = "SHARE")]
+        rate: Option<String>,
+        /// Root of the random stream that draws them
+        #[arg(long, value_name = "N", default_value_t = 1)]
+        seed: u64,
+        /// By how much requests are slower
+        #[arg(long, value_name = "TIME")]
+        by: Option<String>,
+    },
+    /// List what breaks, and how many requests met it
+    Faults,
+    /// End a fault, or all; requests that are stuck end with an error
+    ClearFaults {
+        /// Its number
+        #[arg(long, value_name = "N")]
+        fault: Option<u64>,
+    },
+    /// Cut its power: requests under way fail, and so do all until power-on
+    PowerCut {
+        /// Tear every operation that the flash is at work on; by default the seed decides
+        #[arg(long)]
+        torn: bool,
+        /// Root of the random stream that decides
+        #[arg(long, value_name = "N", default_value_t = 1)]
+        seed: u64,
+    },
+    /// Give it power; it recovers first
+    PowerOn,
+    /// Print events as they come, a line of JSON each: blocks that retire, capacity that it wants, its end, its heat
+    Events {
+        /// End after so many
+        #[arg(long, value_name = "N")]
+        count: Option<u64>,
+    },
+    /// Save it now, as at a clean end
+    Save,
+    /// End the server; a kept drive is saved
+    Stop,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(crate) enum FaultArgument {
+    /// Data that cannot be read until they are written again
+    Lost,
+    /// All data on a die
+    Die,
+    /// Sectors that neither take data nor give them
+    Region,
+    /// Requests that fail
+    Error,
+    /// Requests that take longer
+    Slow,
+    /// Requests that are never answered
+    Stuck,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(crate) enum KindArgument {
+    Read,
+    Write,
+    WriteZeroes,
+    Trim,
+    Flush,
+}

@@ -1,0 +1,95 @@
+//! `wane ctl`: control of a served drive.
+
+use serde_json::{Map, Value, json};
+use wane_serve::{Control, ControlError, Note};
+
+use crate::DONE;
+use crate::args::serve::{CtlArguments, CtlCommand};
+use crate::output::{Failure, pretty, print};
+
+impl From<ControlError> for Failure {
+    fn from(error: ControlError) -> Self {
+        Self::wrong(error)
+    }
+}
+
+/// An object of what is given.
+fn object<const N: usize>(given: [(&str, Value); N]) -> Value {
+    let given = given.into_iter().filter(|(_, value)| !value.is_null());
+    Value::Object(given.map(|(key, value)| (key.to_owned(), value)).collect::<Map<_, _>>())
+}
+
+/// The name that clap gives a value.
+fn name(value: &impl clap::ValueEnum) -> String {
+    value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+}
+
+pub(crate) fn ctl(arguments: &CtlArguments) -> Result<i32, Failure> {
+    crate::progress::end_at_once();
+    let control = Control::at(&Note::control_of(&arguments.drive)?);
+    let (asked, body) = match &arguments.command {
+        CtlCommand::Status => ("status", None),
+        CtlCommand::Smart => ("smart", None),
+        CtlCommand::Latency { clear } => {
+            let told = control.ask("latency", None)?;
+            if *clear {
+                control.ask("clear-latency", Some(&json!({})))?;
+            }
+            print(&pretty(&told)?)?;
+            return Ok(DONE);
+        }
+        CtlCommand::Faults => ("faults", None),
+        CtlCommand::Age { until, days, most } => {
+            ("age", Some(object([("until", json!(until)), ("days", json!(days)), ("most", json!(most))])))
+        }
+        CtlCommand::Rest { time } => ("rest", Some(json!({ "for": time }))),
+        CtlCommand::Set { speed, retirement_threshold, degraded, read_recovery, capacity } => {
+            // A number is sent as one.
+            let recovery =
+                read_recovery.as_ref().map(|most| most.parse::<u32>().map_or_else(|_| json!(most), |most| json!(most)));
+            let given = [
+                ("speed", json!(speed)),
+                ("retirement-threshold", json!(retirement_threshold)),
+                ("degraded", json!(degraded)),
+                ("read-recovery", json!(recovery)),
+                ("capacity", json!(capacity)),
+            ];
+            ("set", Some(object(given)))
+        }
+        CtlCommand::Inject { fault, at, length, die, kinds, count, rate, seed, by } => {
+            let kinds: Vec<String> = kinds.iter().map(name).collect();
+            let given = [
+                ("fault", json!(name(fault))),
+                ("at", json!(at)),
+                ("length", json!(length)),
+                ("die", json!(die)),
+                ("kinds", json!(kinds)),
+                ("count", json!(count)),
+                ("rate", json!(rate)),
+                ("seed", json!(seed)),
+                ("by", json!(by)),
+            ];
+            ("inject", Some(object(given)))
+        }
+        CtlCommand::ClearFaults { fault } => ("clear-faults", Some(object([("fault", json!(fault))]))),
+        CtlCommand::PowerCut { torn, seed } => ("power-cut", Some(json!({ "torn": torn, "seed": seed }))),
+        CtlCommand::PowerOn => ("power-on", Some(json!({}))),
+        CtlCommand::Events { count } => return events(&control, *count),
+        CtlCommand::Save => ("save", Some(json!({}))),
+        CtlCommand::Stop => ("stop", Some(json!({}))),
+    };
+    let told = control.ask(asked, body.as_ref())?;
+    print(&pretty(&told)?)?;
+    Ok(DONE)
+}
+
+/// Prints events as they come.
+fn events(control: &Control, count: Option<u64>) -> Result<i32, Failure> {
+    let (mut left, mut failed) = (count.unwrap_or(u64::MAX), None);
+    control.events(&mut |line| {
+        failed = print(&format!("{line}\n")).err();
+        left = left.saturating_sub(1);
+        left > 0 && failed.is_none()
+    })?;
+    failed.map_or(Ok(DONE), Err)
+}

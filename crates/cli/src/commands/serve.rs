@@ -1,0 +1,150 @@
+//! `wane serve`: a drive as a live block device.
+
+use std::path::Path;
+use std::process::{Child, Command};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::json;
+use toml::Value;
+use wane_lab::held::Held;
+use wane_lab::kept::{Kept, KeptError, WrittenBytes};
+use wane_lab::run::{Step, Watch};
+use wane_scenario::{Scenario, Sources, endless};
+use wane_serve::{Note, ServeConfig, ServeError, Served, What};
+use wane_units::{Bytes, excerpt_path};
+
+use crate::DONE;
+use crate::args::serve::ServeArguments;
+use crate::output::{Failure, print, tell};
+use crate::progress::{Progress, stop_flag};
+
+impl From<ServeError> for Failure {
+    fn from(error: ServeError) -> Self {
+        match error {
+            ServeError::Kept(error) => (*error).into(),
+            other => Self::wrong(other),
+        }
+    }
+}
+
+pub(crate) fn serve(arguments: &ServeArguments) -> Result<i32, Failure> {
+    let stop = stop_flag();
+    let what = match (&arguments.drive, &arguments.preset) {
+        (Some(path), _) => {
+            let kept = Kept::open(path)?;
+            for lack in super::fit::lacks(kept.scenario()) {
+                tell(&format!("wane: {}: {lack}", excerpt_path(path)));
+            }
+            What::Kept(Box::new(kept), path.clone())
+        }
+        (None, Some(preset)) => What::Scratch(Box::new(scratch(arguments, preset, &stop)?), preset.clone()),
+        (None, None) => return Err(Failure::wrong("serve needs a drive's folder, or --preset")),
+    };
+    let memory = arguments.memory.unwrap_or_else(|| Bytes(wane_lab::os::available_memory().unwrap_or(1 << 30) / 2));
+    let config = ServeConfig {
+        speed: arguments.speed,
+        spin: arguments.spin,
+        memory,
+        directory: arguments.dir.clone(),
+        address: arguments.port,
+        log: arguments.log.clone(),
+    };
+    let mut child = None;
+    let began = |note: &Note| {
+        // The process that started it may not read stdout.
+        let _ = print(&told(note, arguments));
+        child = arguments.run.as_deref().map(|command| run(command, note, &stop));
+    };
+    let served = wane_serve::serve(what, &config, &stop, began, |sentence| tell(&format!("wane: {sentence}")))?;
+    after(&served, memory);
+    match child {
+        None => Ok(DONE),
+        Some(Err(error)) => Err(Failure::wrong(format!("--run: {error}"))),
+        Some(Ok(running)) => Ok(running.join().unwrap_or(1)),
+    }
+}
+
+/// Says what is to be known of a session that is over.
+fn after(served: &Served, memory: Bytes) {
+    let Served { requests: _, violations: _, refused_for_memory, log_failed } = served;
+    if *refused_for_memory > 0 {
+        tell(&format!(
+            "wane: {refused_for_memory} writes found no space, as more than {memory} (--memory) would have been kept"
+        ));
+    }
+    if let Some(why) = log_failed {
+        tell(&format!("wane: --log is not whole: {why}"));
+    }
+}
+
+/// Where it is served, and how it is used.
+fn told(note: &Note, arguments: &ServeArguments) -> String {
+    if arguments.json {
+        let facts = json!({ "uri": note.uri, "socket": note.socket, "control": note.control, "pid": note.pid, "address": note.address });
+        return format!("{facts}\n");
+    }
+    if arguments.run.is_some() {
+        return String::new();
+    }
+    let control = arguments.drive.as_deref().or(note.control.parent()).unwrap_or(Path::new("."));
+    let mut text = format!("{}\n", note.uri);
+    let (uri, control) = (&note.uri, excerpt_path(control));
+    for line in [
+        format!("nbdinfo '{uri}'"),
+        format!("mkdir -p nbd && nbdfuse nbd '{uri}' &    # then losetup, mkfs and mount nbd/nbd"),
+        format!("wane ctl {control} status"),
+    ] {
+        text += &format!("  {line}\n");
+    }
+    text
+}
+
+/// Runs a command beside the server, and ends the server with it.
+fn run(command: &str, note: &Note, stop: &Arc<AtomicBool>) -> std::io::Result<std::thread::JoinHandle<i32>> {
+    let child = Command::new("sh")
+        .args(["-c", command])
+        .env("uri", &note.uri)
+        .env("socket", &note.socket)
+        .env("control", &note.control)
+        .spawn();
+    let mut child: Child = child.inspect_err(|_| stop.store(true, Ordering::Relaxed))?;
+    let stop = Arc::clone(stop);
+    #[expect(clippy::disallowed_methods, reason = "it waits for a process, and no result depends on when")]
+    let waiting = std::thread::spawn(move || {
+        let code = child.wait().ok().and_then(|status| status.code()).unwrap_or(1);
+        stop.store(true, Ordering::Relaxed);
+        code
+    });
+    Ok(waiting)
+}
+
+/// Makes a drive for the session.
+fn scratch(arguments: &ServeArguments, preset: &str, stop: &Arc<AtomicBool>) -> Result<Held, Failure> {
+    let sources = Sources { preset: Some(preset), set: &arguments.set, ..Sources::default() };
+    let capacity = arguments.capacity.as_ref();
+    let capacity = capacity.map(|size| ("--capacity", format!("drive.logical-capacity={}", Value::from(size.trim()))));
+    let options: Vec<(&str, String)> = capacity.into_iter().collect();
+    let options = super::fit::fitted(&sources, options)?;
+    let scenario = endless(&options, |options| Scenario::resolve_with(&sources, options))?;
+    let mut held = Held::new(&scenario, wane_lab::overrides::PolicyOverrides::default())?;
+    if let Some(target) = arguments.age {
+        let mut progress = Progress::new(preset, arguments.quiet);
+        let watch = &mut Watch { step: &mut |step: &Step| progress.step(step), stop };
+        held.precondition(watch)?;
+        let aged = held.age(target, WrittenBytes::Stay, stop, &mut |aged| {
+            let (drive_writes, done, programmed) = (aged.drive_writes, aged.done, aged.programmed);
+            progress.step(&Step { preconditioning: false, phase: 0, drive_writes, predicted: 0.0, done, programmed });
+            true
+        });
+        progress.finish();
+        aged?;
+        // Nobody's data are on it.
+        held.give_back(&[]);
+        held.flush()?;
+    }
+    if stop.load(Ordering::Relaxed) {
+        return Err(KeptError::Interrupted.into());
+    }
+    Ok(held)
+}

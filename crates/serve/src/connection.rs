@@ -1,0 +1,256 @@
+//! A client's thread: the handshake, then requests, which it hands to the thread that owns the drive.
+
+use std::io::{self, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use wane_nbd::{Action, Export, FRAME_BYTES, Frame, Handshake, Session, Turn, Violation};
+use wane_units::{Nanos, excerpt};
+
+use crate::client::{Asked, Client};
+use crate::inbox::{Inbox, Mail};
+use crate::real::RealTime;
+
+/// Bytes that are read at once.
+const READ_BYTES: usize = 256 << 10;
+
+/// Seconds in which a handshake has to end.
+const HANDSHAKE_SECONDS: u64 = 10;
+
+/// What all connections share.
+pub(crate) struct Shared {
+    pub(crate) inbox: Arc<Inbox>,
+    pub(crate) real: RealTime,
+    /// What is served, as it is now.
+    pub(crate) export: Box<dyn Fn() -> Export + Send + Sync>,
+    /// Connections that broke the protocol.
+    pub(crate) violations: AtomicU64,
+    /// Says what a connection did wrong.
+    pub(crate) tell: Box<dyn Fn(&str) + Send + Sync>,
+}
+
+/// Why a connection ends.
+enum Ended {
+    /// The client has left, or the server ends.
+    Left,
+    Broke(Violation),
+    Slow,
+}
+
+impl From<io::Error> for Ended {
+    fn from(_: io::Error) -> Self {
+        Self::Left
+    }
+}
+
+impl From<Violation> for Ended {
+    fn from(violation: Violation) -> Self {
+        Self::Broke(violation)
+    }
+}
+
+/// Serves a client until it leaves.
+pub(crate) fn serve(client: &Arc<Client>, shared: &Shared) {
+    let mut connection = Connection { client, shared, input: Vec::new(), taken: 0, chunk: vec![0; READ_BYTES] };
+    let ended = connection.shake_hands().and_then(|session| match session {
+        Some(session) => connection.requests(session),
+        None => Ok(()),
+    });
+    let why = match ended {
+        Err(Ended::Broke(violation)) => Some(violation.to_string()),
+        Err(Ended::Slow) => Some(format!("no export was chosen within {HANDSHAKE_SECONDS} s")),
+        Ok(()) | Err(Ended::Left) => None,
+    };
+    if let Some(why) = why {
+        shared.violations.fetch_add(1, Ordering::Relaxed);
+        (shared.tell)(&format!("client {}: {}; its connection is closed", client.number, excerpt(&why)));
+    }
+    client.leave();
+    client.socket.end();
+}
+
+struct Connection<'a> {
+    client: &'a Arc<Client>,
+    shared: &'a Shared,
+    /// What came; the first `taken` bytes are dealt with.
+    input: Vec<u8>,
+    taken: usize,
+    /// Memory to read into.
+    chunk: Vec<u8>,
+}
+
+impl Connection<'_> {
+    fn rest(&self) -> &[u8] {
+        &self.input[self.taken..]
+    }
+
+    fn take(&mut self, count: usize) {
+        self.taken += count;
+        if self.taken == self.input.len() {
+            self.input.clear();
+            self.taken = 0;
+        }
+    }
+
+    /// Reads what is there. Returns whether anything was.
+    fn read(&mut self) -> io::Result<bool> {
+        if self.taken > 0 {
+            self.input.drain(..self.taken);
+            self.taken = 0;
+        }
+        loop {
+            match (&self.client.socket).read(&mut self.chunk) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(count) => {
+                    self.input.extend_from_slice(&self.chunk[..count]);
+                    return Ok(true);
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Sleeps until the socket or the drive's thread has something for it, or `most` has passed. Sends what the socket takes.
+    fn wait(&mut self, wants_input: bool, most: Option<Nanos>) -> Result<(), Ended> {
+        let has_output = !self.client.out().is_empty();
+        let mut flags = PollFlags::empty();
+        flags.set(PollFlags::IN, wants_input);
+        flags.set(PollFlags::OUT, has_output);
+        let wake = self.client.wake_fd();
+        let mut both = [PollFd::new(&self.client.socket, flags), PollFd::from_borrowed_fd(wake, PollFlags::IN)];
+        let most = most.map(|most| Timespec {
+            tv_sec: (most.0 / Nanos::SECOND.0) as i64,
+            tv_nsec: (most.0 % Nanos::SECOND.0) as _,
+        });
+        match poll(&mut both, most.as_ref()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(io::Error::from(error).into()),
+        }
+        if !both[1].revents().is_empty() {
+            self.client.awoke();
+        }
+        if both[0].revents().intersects(PollFlags::ERR | PollFlags::NVAL) {
+            return Err(Ended::Left);
+        }
+        // Without a wish to read, a hang-up would be told again and again.
+        if both[0].revents().contains(PollFlags::HUP) && !wants_input {
+            return Err(Ended::Left);
+        }
+        let mut out = self.client.out();
+        self.client.send(&mut out);
+        drop(out);
+        if self.client.is_gone() { Err(Ended::Left) } else { Ok(()) }
+    }
+
+    fn shake_hands(&mut self) -> Result<Option<Session>, Ended> {
+        let until = self.shared.real.now().saturating_add(Nanos(HANDSHAKE_SECONDS * Nanos::SECOND.0));
+        self.send(&Handshake::greeting());
+        let mut handshake = Handshake::default();
+        loop {
+            let mut answers = Vec::new();
+            let fed = handshake.feed(self.rest(), &(self.shared.export)(), &mut answers);
+            self.send(&answers);
+            let (taken, turn) = fed?;
+            self.take(taken);
+            match turn {
+                Turn::Ready(session) => {
+                    self.client.agree(session.structured);
+                    return Ok(Some(session));
+                }
+                Turn::Over => return Ok(None),
+                Turn::More => {}
+            }
+            let left = until.0.saturating_sub(self.shared.real.now().0);
+            if left == 0 {
+                return Err(Ended::Slow);
+            }
+            // Who asks and does not read the answers gets no more of them.
+            let may_read = self.client.out().len() < READ_BYTES;
+            if !may_read || !self.read()? {
+                self.wait(may_read, Some(Nanos(left)))?;
+            }
+        }
+    }
+
+    fn send(&self, bytes: &[u8]) {
+        let mut out = self.client.out();
+        out.raw(bytes);
+        self.client.send(&mut out);
+    }
+
+    fn requests(&mut self, session: Session) -> Result<(), Ended> {
+        let mut batch = Vec::new();
+        loop {
+            let is_over = self.batch(session, &mut batch)?;
+            if !batch.is_empty() {
+                self.shared.inbox.leave(Mail::Asked(std::mem::take(&mut batch)));
+            }
+            if is_over {
+                break;
+            }
+            let may_read = self.client.may_read();
+            if !may_read || !self.read()? {
+                self.wait(may_read, None)?;
+            }
+        }
+        // It waits for nothing, but what it asked for is carried out, and answered.
+        while !self.client.is_idle() {
+            self.client.may_read();
+            self.wait(false, Some(Nanos(Nanos::SECOND.0 / 10)))?;
+        }
+        Ok(())
+    }
+
+    /// Takes the requests that are there whole. Returns whether the client says that it has no more.
+    fn batch(&mut self, session: Session, batch: &mut Vec<Asked>) -> Result<bool, Ended> {
+        let arrived = self.shared.real.now();
+        while let Some(head) = self.rest().first_chunk::<FRAME_BYTES>() {
+            let frame = Frame::parse(head)?;
+            if frame.action == Action::Disconnect {
+                return Ok(true);
+            }
+            // What is here already is taken; what has to be read waits for room.
+            if !batch.is_empty() && !self.client.may_read() {
+                break;
+            }
+            let data = match frame.data() {
+                0 => Vec::new(),
+                length => match self.data(length, !batch.is_empty())? {
+                    Some(data) => data,
+                    None => break,
+                },
+            };
+            if frame.data() == 0 {
+                self.take(FRAME_BYTES);
+            }
+            self.client.hold(Client::weight(&frame));
+            batch.push(Asked { client: Arc::clone(self.client), frame, data, contexts: session.contexts, arrived });
+        }
+        Ok(false)
+    }
+
+    /// The data of the write whose head is next. `None` if they are not all there, and requests before it wait.
+    fn data(&mut self, length: usize, others_wait: bool) -> Result<Option<Vec<u8>>, Ended> {
+        let there = self.rest().len() - FRAME_BYTES;
+        if there < length && others_wait {
+            return Ok(None);
+        }
+        let taken = there.min(length);
+        let mut data = Vec::with_capacity(length);
+        data.extend_from_slice(&self.rest()[FRAME_BYTES..FRAME_BYTES + taken]);
+        self.take(FRAME_BYTES + taken);
+        while data.len() < length {
+            let missing = (length - data.len()) as u64;
+            match (&self.client.socket).take(missing).read_to_end(&mut data) {
+                Ok(0) => return Err(Ended::Left),
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.wait(true, None)?,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(Some(data))
+    }
+}

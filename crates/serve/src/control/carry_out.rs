@@ -1,0 +1,377 @@
+//! Doing what control asks, on the thread that owns the drive.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::{Value, json};
+use wane_blockdev::{BlockDevice, Living, Passing, SectorRange, Status};
+use wane_ftl::Fate;
+use wane_ftl::policies::Mode;
+use wane_ftl::policies::retirement::RetirementThreshold;
+use wane_lab::estimate::aging_seconds;
+use wane_lab::kept::{Reached, WrittenBytes};
+use wane_nand::REREADS_BOUND;
+use wane_scenario::Precondition;
+use wane_sim::Streams;
+use wane_smart::{Identity, smartctl};
+use wane_units::{Bytes, Lba, Lpn, Nanos, Ratio, Sectors};
+
+use super::order::{Age, Answer, Asks, FaultName, Inject, PowerCut, Rest, Set, kinds};
+use crate::engine::{Effect, Engine, Fault, SECTOR};
+use crate::measure::Measures;
+
+/// What an order can reach.
+pub(crate) struct Desk<'a> {
+    pub(crate) engine: &'a mut Engine,
+    pub(crate) measures: &'a mut Measures,
+    /// Facts of the server, to which those of the drive are added.
+    pub(crate) facts: Value,
+    pub(crate) real: Nanos,
+    pub(crate) stop: &'a Arc<AtomicBool>,
+}
+
+/// What is said of a drive that has no power.
+const OFF: &str = "the drive has no power; power-on gives it back";
+
+impl Asks {
+    /// Whether nothing may be under way.
+    pub(crate) const fn needs_quiet(&self) -> bool {
+        matches!(self, Self::Age(_) | Self::Rest(_) | Self::Save)
+    }
+}
+
+/// Does what is asked.
+pub(crate) fn carry_out(asks: Asks, desk: &mut Desk<'_>) -> Answer {
+    let is_off = desk.engine.shelf.drive().is_off();
+    match asks {
+        Asks::Status => Ok(status(desk)),
+        Asks::Latency => {
+            let speed = desk.engine.speed();
+            Ok(json!({ "speed": speed.to_string(), "kinds": desk.measures.told(speed.factor()) }))
+        }
+        Asks::ClearLatency => {
+            *desk.measures = Measures::new();
+            Ok(json!({}))
+        }
+        Asks::Faults => Ok(json!({ "faults": desk.engine.faults.iter().map(told).collect::<Vec<_>>() })),
+        Asks::ClearFaults(clear) => {
+            let cleared = desk.engine.faults.clear(clear.fault);
+            if cleared == 0
+                && let Some(fault) = clear.fault
+            {
+                return Err(format!("fault {fault}: there is none with this number; `faults` lists them"));
+            }
+            desk.engine.release();
+            Ok(json!({ "cleared": cleared }))
+        }
+        Asks::PowerOn => power_on(desk),
+        Asks::Listen(to) => {
+            let _ = to.send(desk.engine.watcher.listen());
+            Ok(json!({}))
+        }
+        Asks::Stop => {
+            desk.stop.store(true, Ordering::Relaxed);
+            Ok(json!({}))
+        }
+        Asks::Set(Set {
+            speed: Some(speed),
+            retirement_threshold: None,
+            degraded: None,
+            read_recovery: None,
+            capacity: None,
+        }) => {
+            desk.engine.set_speed(speed.0, desk.real);
+            Ok(json!({ "speed": speed.0.to_string() }))
+        }
+        _ if is_off => Err(OFF.to_owned()),
+        Asks::Smart => Ok(smart(desk)),
+        Asks::Age(age) => aged(desk, &age),
+        Asks::Rest(rest) => rested(desk, &rest),
+        Asks::Set(set) => changed(desk, set),
+        Asks::Inject(inject) => injected(desk, &inject),
+        Asks::PowerCut(cut) => power_cut(desk, &cut),
+        Asks::Save => {
+            desk.engine.shelf.flush().map_err(|error| error.to_string())?;
+            desk.engine.shelf.save("served, and saved meanwhile".to_owned()).map_err(|error| error.to_string())?;
+            Ok(json!({ "saved": true }))
+        }
+    }
+}
+
+fn status(desk: &mut Desk<'_>) -> Value {
+    let now = desk.engine.now(desk.real);
+    let (under_way, stuck) = desk.engine.outstanding();
+    let mut facts = desk.facts.take();
+    let drive = desk.engine.shelf.drive();
+    facts["speed"] = json!(desk.engine.speed().to_string());
+    facts["now_s"] = json!(now.0 as f64 / 1e9);
+    facts["power"] = json!(if drive.is_off() { "off" } else { "on" });
+    facts["capacity_bytes"] = json!(drive.capacity().0 * SECTOR);
+    facts["requests"] = json!({
+        "under_way": under_way, "stuck": stuck, "refused_for_memory": desk.engine.refused_for_memory,
+    });
+    facts["memory"] = json!({ "kept_bytes": drive.payload_memory(), "most_bytes": desk.engine.memory() });
+    facts["faults"] = json!(desk.engine.faults.iter().count());
+    if !drive.is_off() {
+        facts["life_used"] = json!(drive.life_used());
+        facts["day"] = json!(drive.day());
+        facts["drive_writes"] = json!(desk.engine.shelf.drive_writes());
+        facts["blocks_retired"] = json!(drive.retired_blocks());
+        facts["dead"] = json!(desk.engine.shelf.cause().map(|cause| cause.name()));
+        facts["degraded"] = json!(drive.mode() == Mode::Degraded);
+        facts["read_recovery"] = json!(drive.read_recovery());
+    }
+    facts
+}
+
+fn smart(desk: &Desk<'_>) -> Value {
+    let (shelf, name) = (&desk.engine.shelf, desk.facts["drive"].as_str().unwrap_or_default());
+    let scenario = shelf.scenario();
+    let identity = Identity::simulated(&scenario.name, &scenario.preset, scenario.seed, shelf.label());
+    let words = ["wane", "ctl", name, "smart"];
+    let record = shelf.drive().health_record();
+    serde_json::to_value(smartctl(&record, &identity, name, &words)).expect("a record of plain values is JSON")
+}
+
+fn aged(desk: &mut Desk<'_>, age: &Age) -> Answer {
+    match (age.until, age.days) {
+        (None, Some(days)) if days > 0.0 && days.is_finite() => {
+            desk.engine.shelf.pass_days(days).map_err(|error| error.to_string())?;
+            Ok(json!({ "day": desk.engine.shelf.drive().day() }))
+        }
+        (None, Some(days)) => Err(format!("age: found {days} days, and a number above 0 is allowed")),
+        (Some(until), None) => aged_until(desk, until.0, age.most.0),
+        _ => Err("age: give one of `until` and `days`".to_owned()),
+    }
+}
+
+fn aged_until(desk: &mut Desk<'_>, target: wane_lab::kept::Target, most: Nanos) -> Answer {
+    let shelf = &mut desk.engine.shelf;
+    let before = shelf.mapped().map_err(|error| format!("age: {error}"))?;
+    if let Some(cause) = shelf.cause() {
+        return Err(format!("age: the drive is dead ({}) and ages no more", cause.name()));
+    }
+    let mut asked = shelf.scenario().clone();
+    asked.precondition = Precondition { fill: Ratio::ZERO, sequential_drive_writes: 0, random_drive_writes: 0.0 };
+    let used = shelf.drive().life_used().unwrap_or(0.0);
+    let seconds = aging_seconds(&asked, Some(target), shelf.drive_writes(), used);
+    if let Some(seconds) = seconds.filter(|seconds| *seconds > most.0 as f64 / 1e9) {
+        return Err(format!(
+            "age: takes about {seconds:.0} s, in which clients would wait; `most` allows {most}, and may be longer"
+        ));
+    }
+    let aged =
+        shelf.age(target, WrittenBytes::Stay, desk.stop, &mut |_| true).map_err(|error| format!("age: {error}"))?;
+    let trimmed = shelf.give_back(&before);
+    shelf.flush().map_err(|error| error.to_string())?;
+    desk.engine.follow_drive(desk.real);
+    let shelf = &desk.engine.shelf;
+    let reached = match aged {
+        Reached::Target => "target",
+        Reached::Already => "already",
+        Reached::Died(_) => "died",
+        Reached::WorkloadEnd => "workload-end",
+        Reached::Interrupted => "interrupted",
+    };
+    Ok(json!({
+        "reached": reached, "drive_writes": shelf.drive_writes(), "life_used": shelf.drive().life_used(),
+        "day": shelf.drive().day(), "units_trimmed": trimmed,
+    }))
+}
+
+fn rested(desk: &mut Desk<'_>, rest: &Rest) -> Answer {
+    let at = desk.engine.now(desk.real);
+    Living::pass(desk.engine.shelf.drive_mut(), at, Passing::Idle(rest.time.0));
+    desk.engine.follow_drive(desk.real);
+    Ok(json!({ "now_s": desk.engine.now(desk.real).0 as f64 / 1e9 }))
+}
+
+fn changed(desk: &mut Desk<'_>, set: Set) -> Answer {
+    let at = desk.engine.now(desk.real);
+    let mut told = json!({});
+    // Everything is checked before anything changes.
+    let rereads = set.read_recovery.map(|most| rereads(&most)).transpose()?;
+    let threshold = set.retirement_threshold.map(threshold).transpose()?;
+    if rereads.is_some() && desk.engine.shelf.scenario().medium.chip.is_none() {
+        return Err("read-recovery: no read of the drive ever needs a re-read (drive.chip)".to_owned());
+    }
+    let drive = desk.engine.shelf.drive_mut();
+    if let Some(capacity) = set.capacity {
+        let sectors = Sectors(capacity.0.0 / SECTOR);
+        let capacity_now = Bytes(drive.capacity().0 * SECTOR);
+        let status =
+            if capacity.0.0.is_multiple_of(SECTOR) { drive.set_capacity(at, sectors) } else { Status::OutOfRange };
+        if !status.is_done() {
+            let unit = Bytes(u64::from(drive.unit_bytes()));
+            return Err(format!(
+                "capacity: found {}, and a multiple of {unit} up to {capacity_now} is allowed",
+                capacity.0
+            ));
+        }
+        told["capacity_bytes"] = json!(drive.capacity().0 * SECTOR);
+    }
+    if let Some(threshold) = threshold {
+        let outcome = drive.set_retirement_threshold(threshold);
+        let outcome = outcome.ok_or("retirement-threshold: the drive's policy has none of this kind (ftl.retire)")?;
+        drive.settle_alone(outcome);
+        told["blocks_retired"] = json!(drive.retired_blocks());
+    }
+    if let Some(degraded) = set.degraded {
+        drive.set_mode(if degraded { Mode::Degraded } else { Mode::Normal });
+        told["degraded"] = json!(drive.mode() == Mode::Degraded);
+    }
+    if let Some(most) = rereads {
+        let outcome = drive.set_read_recovery(most);
+        drive.settle_alone(outcome);
+        told["read_recovery"] = json!(drive.read_recovery());
+        told["blocks_retired"] = json!(drive.retired_blocks());
+    }
+    if let Some(speed) = set.speed {
+        desk.engine.set_speed(speed.0, desk.real);
+        told["speed"] = json!(speed.0.to_string());
+    }
+    if told.as_object().is_some_and(serde_json::Map::is_empty) {
+        let names = "speed, retirement-threshold, degraded, read-recovery and capacity";
+        return Err(format!("set: nothing is given; {names} are allowed"));
+    }
+    Ok(told)
+}
+
+fn rereads(most: &Value) -> Result<Option<u32>, String> {
+    let number = most.as_u64().and_then(|most| u32::try_from(most).ok()).filter(|most| *most <= REREADS_BOUND);
+    match most.as_str() {
+        Some("none") => Ok(None),
+        _ => number.map(Some).ok_or_else(|| {
+            format!(
+                "read-recovery: found {most}, and a number of re-reads up to {REREADS_BOUND}, or \"none\", is allowed"
+            )
+        }),
+    }
+}
+
+fn threshold(value: f64) -> Result<RetirementThreshold, String> {
+    match value {
+        rber if rber > 0.0 && rber < 1.0 => Ok(RetirementThreshold::Rber(rber)),
+        erases if erases >= 1.0 && erases <= f64::from(u32::MAX) && erases.fract() == 0.0 => {
+            Ok(RetirementThreshold::Erases(erases as u32))
+        }
+        _ => Err(format!(
+            "retirement-threshold: found {value}, and a whole number of erases, or an RBER above 0 and below 1, is allowed"
+        )),
+    }
+}
+
+/// The sectors that a fault names; `None`: all.
+fn place(desk: &Desk<'_>, inject: &Inject) -> Result<Option<SectorRange>, String> {
+    let capacity = desk.engine.shelf.drive().capacity().0 * SECTOR;
+    let (at, length) = match (inject.at, inject.length) {
+        (None, None) => return Ok(None),
+        (Some(at), Some(length)) => (at.0.0, length.0.0),
+        _ => return Err("inject: `at` and `length` go together".to_owned()),
+    };
+    let is_whole = at.is_multiple_of(SECTOR) && length.is_multiple_of(SECTOR) && length > 0;
+    match at.checked_add(length).filter(|end| is_whole && *end <= capacity) {
+        Some(end) => Ok(Some(SectorRange::between(Lba(at / SECTOR), Lba(end / SECTOR)))),
+        None => Err(format!(
+            "inject: found {} from {} on, and whole sectors of {SECTOR} B below {} are allowed",
+            Bytes(length),
+            Bytes(at),
+            Bytes(capacity)
+        )),
+    }
+}
+
+fn injected(desk: &mut Desk<'_>, inject: &Inject) -> Answer {
+    let range = place(desk, inject)?;
+    let name = inject.fault;
+    let refuse = |is_given: bool, key: &str| {
+        if is_given { Err(format!("inject: `{key}` has no meaning for this fault")) } else { Ok(()) }
+    };
+    refuse(inject.by.is_some() && name != FaultName::Slow, "by")?;
+    refuse(inject.die.is_some() && name != FaultName::Die, "die")?;
+    let of_data = matches!(name, FaultName::Lost | FaultName::Die);
+    refuse(!inject.kinds.is_empty() && (of_data || name == FaultName::Region), "kinds")?;
+    refuse(inject.rate.is_some() && name == FaultName::Region, "rate")?;
+    let rate = inject.rate.map_or(1.0, |rate| rate.0.get());
+    let effect = match name {
+        FaultName::Lost | FaultName::Die => return lost(desk, inject, range, rate),
+        FaultName::Region if range.is_none() => return Err("inject: a region needs `at` and `length`".to_owned()),
+        FaultName::Region | FaultName::Error => Effect::Error,
+        FaultName::Stuck => Effect::Stuck,
+        FaultName::Slow => {
+            let by = inject.by.ok_or("inject: a slow request needs `by`, such as \"20 ms\"")?;
+            Effect::Slow(by.0)
+        }
+    };
+    let stream = Streams::new(inject.seed).stream("inject");
+    let fault =
+        Fault { number: 0, effect, kinds: kinds(&inject.kinds), range, left: inject.count, rate, stream, met: 0 };
+    Ok(json!({ "fault": desk.engine.faults.add(fault) }))
+}
+
+/// Makes data unreadable, until they are written again.
+fn lost(desk: &mut Desk<'_>, inject: &Inject, range: Option<SectorRange>, rate: f64) -> Answer {
+    let drive = desk.engine.shelf.drive_mut();
+    if !drive.keeps_bytes() {
+        return Err("inject: the drive keeps no bytes".to_owned());
+    }
+    let dies = drive.geometry().dies();
+    match inject.die {
+        None if inject.fault == FaultName::Die => return Err("inject: which die? `die` is missing".to_owned()),
+        Some(die) if die >= dies => {
+            return Err(format!("inject: found die {die}, and dies 0 to {} are there", dies - 1));
+        }
+        _ => {}
+    }
+    let range = range.unwrap_or(SectorRange::new(Lba(0), drive.capacity()));
+    let mut stream = Streams::new(inject.seed).stream("inject");
+    let most = inject.count.unwrap_or(u64::MAX);
+    let mut units = 0;
+    for unit in drive.units_of(range).collect::<Vec<Lpn>>() {
+        let Some(place) = drive.lookup(unit) else { continue };
+        let is_there = inject.die.is_none_or(|die| {
+            let (block, within) = drive.layout().locate(place);
+            let (block, _) = drive.layout().place(block, within);
+            drive.geometry().die_of(block).0 == die
+        });
+        if is_there && stream.chance(rate) && units < most {
+            units += u64::from(drive.inject_uncorrectable(unit));
+        }
+    }
+    Ok(json!({ "units_lost": units, "bytes_lost": units * u64::from(drive.unit_bytes()) }))
+}
+
+/// A fault as it stands.
+fn told(fault: &Fault) -> Value {
+    let (name, by) = match fault.effect {
+        Effect::Error => ("error", None),
+        Effect::Stuck => ("stuck", None),
+        Effect::Slow(by) => ("slow", Some(by.to_string())),
+    };
+    json!({
+        "fault": fault.number, "does": name, "by": by, "met": fault.met, "left": fault.left, "rate": fault.rate,
+        "at": fault.range.map(|range| range.start.0 * SECTOR),
+        "length": fault.range.map(|range| range.len_bytes()),
+    })
+}
+
+fn power_cut(desk: &mut Desk<'_>, cut: &PowerCut) -> Answer {
+    if !desk.engine.shelf.scenario().ftl.recovery_policy().acts() {
+        let made = "`wane drive create --for serve` makes drives that do";
+        return Err(format!("power-cut: the drive keeps nothing from which it could recover (ftl.recovery); {made}"));
+    }
+    let at = desk.engine.now(desk.real);
+    let mut stream = Streams::new(cut.seed).stream("power-cut");
+    let mut fate =
+        || if cut.torn { Fate::Torn } else { [Fate::Done, Fate::Torn, Fate::Undone][stream.below(3) as usize] };
+    desk.engine.cut_power(at, &mut fate);
+    desk.engine.watcher.tell(at, "power-cut", json!({}));
+    Ok(json!({ "power": "off" }))
+}
+
+fn power_on(desk: &mut Desk<'_>) -> Answer {
+    let at = desk.engine.now(desk.real);
+    let recovered = desk.engine.give_power(at).map_err(|error| format!("power-on: {error}"))?;
+    desk.engine.watcher.tell(at, "power-on", json!({ "recovery_s": recovered.0 as f64 / 1e9 }));
+    Ok(json!({ "power": "on", "recovery_s": recovered.0 as f64 / 1e9 }))
+}

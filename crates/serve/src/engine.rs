@@ -1,0 +1,463 @@
+//! The drive and its clock: takes requests, gives each its instant, and says when it is to be answered. It knows no socket and reads no clock:
+//! real time comes in with each call.
+
+mod faults;
+mod spans;
+mod tickets;
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use wane_blockdev::{BlockDevice, Completion, Living, PowerError, Request, SectorRange, Status};
+use wane_ftl::Fate;
+use wane_nbd::{Action, Errno, Reply};
+use wane_sim::Clock;
+use wane_units::{Lba, Nanos, Sectors, SimTime};
+
+pub(crate) use faults::{Effect, Fault, Faults, Kinds};
+use tickets::{End, Ticket, Tickets};
+
+use crate::Speed;
+use crate::client::Asked;
+use crate::events::Watcher;
+use crate::shelf::Shelf;
+
+/// Bytes of a sector.
+pub(crate) const SECTOR: u64 = 512;
+
+/// Parts of long requests that are submitted between two looks at what else there is.
+const PARTS_AT_ONCE: usize = 4;
+
+/// A request that is answered.
+pub(crate) struct Answer {
+    pub(crate) asked: Asked,
+    pub(crate) reply: Reply,
+    /// The number of the request among all, from 1.
+    pub(crate) number: u64,
+    pub(crate) submitted: SimTime,
+    /// When it completed on the drive's clock.
+    pub(crate) modelled: SimTime,
+}
+
+/// An answer whose time has not come, by its time and number.
+struct Later(Answer);
+
+impl Later {
+    const fn key(&self) -> (SimTime, u64) {
+        (self.0.modelled, self.0.number)
+    }
+}
+
+impl PartialEq for Later {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Later {}
+
+impl PartialOrd for Later {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Later {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+/// When the engine has to be called again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Due {
+    /// At once.
+    Now,
+    /// At this real time.
+    At(Nanos),
+    /// When somebody asks for something.
+    Never,
+}
+
+/// See the head of this file.
+pub(crate) struct Engine {
+    pub(crate) shelf: Shelf,
+    clock: Box<dyn Clock>,
+    speed: Speed,
+    /// The latest instant that the drive was given.
+    at: SimTime,
+    /// Requests are not taken before this instant: the drive recovers.
+    ready: SimTime,
+    /// Whether requests wait until nothing is under way.
+    is_held: bool,
+    waiting: VecDeque<Asked>,
+    tickets: Tickets,
+    /// Parts that are not submitted, with their ticket and number.
+    backlog: VecDeque<(usize, usize, Request)>,
+    later: BinaryHeap<Reverse<Later>>,
+    pub(crate) faults: Faults,
+    /// Requests that are never answered, unless the fault is cleared.
+    stuck: Vec<Answer>,
+    pub(crate) watcher: Watcher,
+    /// Bytes that the drive may keep in memory.
+    memory: u64,
+    /// Writes that were refused for want of it.
+    pub(crate) refused_for_memory: u64,
+    numbered: u64,
+    /// The limit of re-reads that the host required before the power went off.
+    required: Option<u32>,
+    done: Vec<Completion>,
+}
+
+impl Engine {
+    /// An engine for a drive, whose time goes on at `real`.
+    pub(crate) fn new(mut shelf: Shelf, speed: Speed, memory: u64, real: Nanos) -> Self {
+        // As small as clients may ask for. The rest of a unit is read first, as in a drive that is formatted so.
+        shelf.drive_mut().format(Sectors(1));
+        let at = shelf.drive().now();
+        let watcher = Watcher::new(shelf.drive());
+        Self {
+            shelf,
+            clock: speed.clock(at, real),
+            speed,
+            at,
+            ready: at,
+            is_held: false,
+            waiting: VecDeque::new(),
+            tickets: Tickets::default(),
+            backlog: VecDeque::new(),
+            later: BinaryHeap::new(),
+            faults: Faults::default(),
+            stuck: Vec::new(),
+            watcher,
+            memory,
+            refused_for_memory: 0,
+            numbered: 0,
+            required: None,
+            done: Vec::new(),
+        }
+    }
+
+    /// The same with another clock, such as one that replays.
+    #[cfg(test)]
+    pub(crate) fn with_clock(mut self, clock: Box<dyn Clock>) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    pub(crate) const fn speed(&self) -> Speed {
+        self.speed
+    }
+
+    pub(crate) fn set_speed(&mut self, speed: Speed, real: Nanos) {
+        let now = self.clock.now(real).max(self.at);
+        (self.clock, self.speed) = (speed.clock(now, real), speed);
+    }
+
+    /// The present instant.
+    pub(crate) fn now(&mut self, real: Nanos) -> SimTime {
+        self.at = self.clock.now(real).max(self.at);
+        self.at
+    }
+
+    /// Goes on at the drive's own time, if that is ahead.
+    pub(crate) fn follow_drive(&mut self, real: Nanos) {
+        self.at = self.at.max(self.shelf.drive().now());
+        self.clock.lead(self.at, real);
+    }
+
+    /// No request is taken before this instant.
+    pub(crate) fn not_before(&mut self, at: SimTime) {
+        self.ready = self.ready.max(at);
+    }
+
+    /// Lets requests wait until nothing is under way, or lets them go on.
+    pub(crate) fn hold(&mut self, is_held: bool) {
+        self.is_held = is_held;
+    }
+
+    /// Bytes that may be kept.
+    pub(crate) const fn memory(&self) -> u64 {
+        self.memory
+    }
+
+    /// Whether nothing is under way.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.tickets.is_empty() && self.later.is_empty()
+    }
+
+    /// Requests under way, and those that are stuck.
+    pub(crate) fn outstanding(&self) -> (usize, usize) {
+        (self.tickets.len() + self.later.len() + self.waiting.len(), self.stuck.len())
+    }
+
+    /// When a modelled instant comes in real time; `None` at full speed.
+    pub(crate) fn real(&self, at: SimTime) -> Option<Nanos> {
+        self.clock.real(at)
+    }
+
+    /// Takes a request. It is answered in a later call of [`Engine::go_on`].
+    pub(crate) fn take(&mut self, asked: Asked, real: Nanos) {
+        if self.is_held || !self.waiting.is_empty() || self.now(real) < self.ready {
+            return self.waiting.push_back(asked);
+        }
+        self.begin(asked);
+    }
+
+    fn begin(&mut self, asked: Asked) {
+        self.numbered += 1;
+        let submitted = self.clock.arrival(asked.arrived).max(self.at);
+        let answer = |asked, reply| Answer { asked, reply, number: 0, submitted, modelled: submitted };
+        let mut answer = match self.understood(&asked) {
+            Ok(None) => {
+                let reply = ended(&asked, Ok(()));
+                answer(asked, reply)
+            }
+            Err(errno) => {
+                let reply = ended(&asked, Err(errno));
+                answer(asked, reply)
+            }
+            Ok(Some(_)) if matches!(asked.frame.action, Action::BlockStatus { .. }) => {
+                let spans = spans::of(self.shelf.drive(), &asked);
+                answer(asked, spans.map_or_else(Reply::Refused, Reply::Status))
+            }
+            Ok(Some(request)) => return self.submit(asked, request, submitted),
+        };
+        answer.number = self.numbered;
+        self.later.push(Reverse(Later(answer)));
+    }
+
+    /// The request that a frame stands for; `None` if there is nothing to do.
+    fn understood(&self, asked: &Asked) -> Result<Option<Request>, Errno> {
+        let frame = &asked.frame;
+        let (start, length) = (frame.offset, u64::from(frame.length));
+        let is_whole = start.is_multiple_of(SECTOR) && length.is_multiple_of(SECTOR);
+        let range = SectorRange::new(Lba(start / SECTOR), Sectors(length / SECTOR));
+        let mut request = match frame.action {
+            Action::Flush => return Ok(Some(Request::flush())),
+            Action::Unknown | Action::Disconnect => return Err(Errno::Invalid),
+            _ if !is_whole => return Err(Errno::Invalid),
+            Action::BlockStatus { .. } if length == 0 => return Err(Errno::Invalid),
+            Action::WriteZeroes { no_hole: true, fast: true } => return Err(Errno::NotSupported),
+            Action::Read { .. } | Action::Cache | Action::BlockStatus { .. } => Request::read(range),
+            Action::Write => Request::write_without_bytes(range),
+            Action::Trim => Request::trim(range),
+            Action::WriteZeroes { no_hole: true, .. } => Request::write_zeroes(range),
+            Action::WriteZeroes { .. } => Request::write_zeroes(range).with_may_unmap(),
+        };
+        if frame.fua {
+            request = request.with_fua();
+        }
+        let is_data = matches!(frame.action, Action::Read { .. } | Action::Write);
+        if is_data && frame.length > wane_nbd::TRANSFER_MAX {
+            return Err(Errno::Invalid);
+        }
+        let drive = self.shelf.drive();
+        if !range.lies_within(drive.capacity()) {
+            let takes_room = matches!(frame.action, Action::Write | Action::WriteZeroes { .. });
+            return Err(if takes_room { Errno::NoSpace } else { Errno::Invalid });
+        }
+        let is_hint = matches!(frame.action, Action::Cache);
+        if drive.is_off() && (is_hint || range.is_empty() || matches!(frame.action, Action::BlockStatus { .. })) {
+            return Err(Errno::Shutdown);
+        }
+        Ok(Some(request).filter(|_| !is_hint && !range.is_empty()))
+    }
+
+    /// Submits a request in parts, the first at once. What a fault makes fail is not submitted.
+    fn submit(&mut self, mut asked: Asked, mut request: Request, submitted: SimTime) {
+        let faults = self.faults.meet(&request);
+        if faults.is_stuck {
+            let reply = Reply::Ended(Ok(()));
+            return self.stuck.push(Answer { asked, reply, number: self.numbered, submitted, modelled: submitted });
+        }
+        let lacks_memory = self.lacks_memory(&request, asked.data.len() as u64);
+        let mut ticket = Ticket::new(self.numbered, submitted, faults.slower);
+        let features = self.shelf.drive().features();
+        let part = request.part();
+        let failing: Vec<SectorRange> = if lacks_memory { vec![request.range] } else { faults.failing };
+        let data = std::mem::take(&mut asked.data);
+        let mut parts = Vec::new();
+        if failing.is_empty() {
+            if asked.frame.action == Action::Write {
+                request.bytes = Some(data);
+            }
+            for part in request.parts(part, &features) {
+                parts.push((ticket.add(None), part));
+            }
+        } else {
+            let status =
+                |range| if lacks_memory { Status::NoSpace(vec![range]) } else { Status::MediumError(vec![range]) };
+            for (range, fails) in cut(request.range, &failing) {
+                let from = (range.start.0 - request.range.start.0) as usize * SECTOR as usize;
+                let piece = |range: SectorRange| Request {
+                    range,
+                    bytes: (!data.is_empty()).then(|| data[from..from + range.len_bytes()].to_vec()),
+                    ..request.clone()
+                };
+                if fails {
+                    let bytes = matches!(asked.frame.action, Action::Read { .. }).then(|| vec![0; range.len_bytes()]);
+                    ticket.add(Some(End { status: status(range), bytes }));
+                } else {
+                    for part in piece(range).parts(part, &features) {
+                        parts.push((ticket.add(None), part));
+                    }
+                }
+            }
+        }
+        let number = self.tickets.insert(asked, ticket);
+        let mut parts = parts.into_iter();
+        if self.backlog.is_empty()
+            && let Some((part, request)) = parts.next()
+        {
+            self.hand_in(number, part, request, submitted);
+        }
+        self.backlog.extend(parts.map(|(part, request)| (number, part, request)));
+        if self.tickets.is_over(number) {
+            self.finish(number);
+        }
+    }
+
+    fn hand_in(&mut self, ticket: usize, part: usize, request: Request, at: SimTime) {
+        self.at = self.at.max(at);
+        let id = self.shelf.drive_mut().submit(self.at, request);
+        self.tickets.expect(id, ticket, part);
+    }
+
+    /// Whether the bytes of a write would find no room in the memory that is allowed.
+    fn lacks_memory(&mut self, request: &Request, bytes: u64) -> bool {
+        let drive = self.shelf.drive();
+        if bytes == 0 || drive.is_off() || drive.payload_memory() + bytes <= self.memory {
+            return false;
+        }
+        // Bytes that replace others take no more memory.
+        let lacks = !drive.units_of(request.range).all(|unit| drive.holds_bytes(unit));
+        self.refused_for_memory += u64::from(lacks);
+        lacks
+    }
+
+    /// Submits what is left of long requests, and hands out what has completed by `real`. At full speed all that was asked has.
+    pub(crate) fn go_on(&mut self, real: Nanos, out: &mut Vec<Answer>) {
+        let now = self.now(real);
+        while now >= self.ready && !self.is_held {
+            let Some(asked) = self.waiting.pop_front() else { break };
+            self.begin(asked);
+        }
+        for _ in 0..PARTS_AT_ONCE {
+            let Some((ticket, part, request)) = self.backlog.pop_front() else { break };
+            self.hand_in(ticket, part, request, now);
+        }
+        while let Some(next) = self.next_at() {
+            if self.clock.real(next).is_some_and(|due| due > real) {
+                break;
+            }
+            let until = self.clock.now(real).max(next).max(self.at);
+            self.clock.lead(next, real);
+            self.complete(if self.clock.real(next).is_none() { next.max(self.at) } else { until }, out);
+        }
+        self.watcher.look(self.shelf.drive_mut());
+    }
+
+    /// Runs the drive to an instant, and hands out what has completed by then.
+    fn complete(&mut self, until: SimTime, out: &mut Vec<Answer>) {
+        self.at = until;
+        let mut done = std::mem::take(&mut self.done);
+        self.shelf.drive_mut().complete(until, &mut done);
+        for completion in done.drain(..) {
+            let Some(number) = self.tickets.end(completion) else { continue };
+            if self.tickets.is_over(number) {
+                self.finish(number);
+            }
+        }
+        self.done = done;
+        while self.later.peek().is_some_and(|first| first.0.0.modelled <= until) {
+            out.extend(self.later.pop().map(|first| first.0.0));
+        }
+    }
+
+    /// Makes the answer of a request all of whose parts are over.
+    fn finish(&mut self, number: usize) {
+        let (asked, ticket) = self.tickets.remove(number);
+        let answer = ticket.answer(asked);
+        self.later.push(Reverse(Later(answer)));
+    }
+
+    /// A lower bound of the next instant at which something is to be answered.
+    fn next_at(&self) -> Option<SimTime> {
+        let later = self.later.peek().map(|first| first.0.0.modelled);
+        [later, self.shelf.drive().next_event_at()].into_iter().flatten().min()
+    }
+
+    /// When it has to be called again.
+    pub(crate) fn due(&self) -> Due {
+        let waits_for = (!self.waiting.is_empty() && !self.is_held).then_some(self.ready);
+        let next = [self.next_at(), waits_for].into_iter().flatten().min();
+        match next {
+            _ if !self.backlog.is_empty() => Due::Now,
+            None => Due::Never,
+            Some(at) => self.clock.real(at).map_or(Due::Now, Due::At),
+        }
+    }
+
+    /// Takes the power away: what is under way ends now, and what comes is refused until the power is back.
+    pub(crate) fn cut_power(&mut self, at: SimTime, fate: &mut dyn FnMut() -> Fate) {
+        self.at = self.at.max(at);
+        self.required = self.shelf.drive().read_recovery();
+        Living::power_off(self.shelf.drive_mut(), self.at, fate);
+    }
+
+    /// Gives power back. Returns how long the drive recovers, during which requests wait.
+    ///
+    /// # Errors
+    /// The power is on, or the drive does not come back.
+    pub(crate) fn give_power(&mut self, at: SimTime) -> Result<Nanos, PowerError> {
+        self.at = self.at.max(at);
+        let (at, required) = (self.at, self.required.take());
+        let drive = self.shelf.drive_mut();
+        let recovered = Living::power_on(drive, at)?;
+        if required.is_some() {
+            // The host requires again what it required; blocks beyond it are out of service already.
+            let outcome = drive.set_read_recovery(required);
+            drive.settle_alone(outcome);
+        }
+        self.not_before(at.saturating_add(recovered.took));
+        Ok(recovered.took)
+    }
+
+    /// Lets what is stuck be answered.
+    pub(crate) fn release(&mut self) {
+        for mut answer in self.stuck.drain(..) {
+            answer.modelled = self.at;
+            answer.reply = ended(&answer.asked, Err(Errno::Io));
+            self.later.push(Reverse(Later(answer)));
+        }
+    }
+}
+
+/// The answer to a request that was done without data, or not at all.
+fn ended(asked: &Asked, ended: Result<(), Errno>) -> Reply {
+    match (asked.frame.action, ended) {
+        (Action::Read { whole }, Ok(())) => {
+            Reply::Data { offset: asked.frame.offset, pieces: Vec::new(), whole, failed: None }
+        }
+        (Action::Read { .. } | Action::BlockStatus { .. }, Err(errno)) => Reply::Refused(errno),
+        (_, ended) => Reply::Ended(ended),
+    }
+}
+
+/// Cuts a range at others, which lie in it in rising order. Says of each part whether it is one of these.
+fn cut(range: SectorRange, at: &[SectorRange]) -> Vec<(SectorRange, bool)> {
+    let (mut parts, mut from) = (Vec::new(), range.start);
+    let end = Lba(range.start.0 + range.count.0);
+    for piece in at {
+        parts.push((SectorRange::between(from, piece.start), false));
+        parts.push((*piece, true));
+        from = Lba(piece.start.0 + piece.count.0);
+    }
+    parts.push((SectorRange::between(from, end), false));
+    parts.retain(|(part, _)| !part.is_empty());
+    parts
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,254 @@
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+
+use wane_lab::held::Held;
+use wane_lab::overrides::PolicyOverrides;
+use wane_nbd::{Contexts, Frame};
+use wane_scenario::{Scenario, Sources};
+use wane_sim::{ReplayClock, Streams};
+
+use super::*;
+use crate::client::{Client, Socket};
+
+/// A small drive that can be served.
+fn shelf(set: &[&str]) -> Shelf {
+    let always = ["time.scheduler=\"event\"", "ftl.recovery=\"checkpoint\"", "until.drive-writes=1"];
+    let set: Vec<String> = always.iter().chain(set).map(|key| (*key).to_owned()).collect();
+    let sources = Sources { preset: Some("tiny"), set: &set, ..Sources::default() };
+    let held = Held::new(&Scenario::resolve(&sources).unwrap(), PolicyOverrides::default()).unwrap();
+    let mut shelf = Shelf::Scratch(Box::new(held));
+    shelf.keep_bytes().unwrap();
+    shelf
+}
+
+fn engine(speed: Speed) -> Engine {
+    Engine::new(shelf(&[]), speed, 1 << 30, Nanos(0))
+}
+
+fn client() -> Arc<Client> {
+    let (ours, _) = UnixStream::pair().unwrap();
+    Arc::new(Client::new(1, Socket::Unix(ours)).unwrap())
+}
+
+fn asked(action: Action, offset: u64, length: u32, cookie: u64) -> Asked {
+    let frame = Frame { action, fua: false, cookie, offset, length };
+    let data = vec![cookie as u8; frame.data()];
+    Asked { client: client(), frame, data, contexts: Contexts::default(), arrived: Nanos(0) }
+}
+
+const READ: Action = Action::Read { whole: false };
+
+/// Asks one after the other at full speed, and returns the answers.
+fn ask(engine: &mut Engine, asked: impl IntoIterator<Item = Asked>) -> Vec<Answer> {
+    let mut answers = Vec::new();
+    for asked in asked {
+        engine.take(asked, Nanos(0));
+        while engine.due() != Due::Never {
+            engine.go_on(Nanos(0), &mut answers);
+        }
+    }
+    answers
+}
+
+fn data(answer: &Answer) -> Vec<u8> {
+    match &answer.reply {
+        Reply::Data { pieces, .. } => pieces.concat(),
+        other => panic!("a read brings data, and not {other:?}"),
+    }
+}
+
+#[test]
+fn long_requests_are_answered_whole() {
+    let mut engine = engine(Speed::Max);
+    let length = 5 << 20;
+    let answers = ask(
+        &mut engine,
+        [
+            asked(Action::Write, 512, length, 7),
+            asked(READ, 0, length + 1024, 2),
+            asked(Action::Trim, 0, 64 << 20, 3),
+            asked(READ, 0, 4096, 4),
+            asked(Action::Flush, 0, 0, 5),
+        ],
+    );
+    assert_eq!(answers.iter().map(|answer| answer.reply.errno()).collect::<Vec<_>>(), [None; 5]);
+    let read = data(&answers[1]);
+    assert!(read[..512].iter().all(|byte| *byte == 0) && read[512..][..length as usize].iter().all(|byte| *byte == 7));
+    assert_eq!((read.len(), read.last()), (length as usize + 1024, Some(&0)));
+    assert!(data(&answers[3]).iter().all(|byte| *byte == 0));
+    assert!(answers.windows(2).all(|pair| pair[0].modelled <= pair[1].submitted), "a host waited for each");
+}
+
+#[test]
+fn errors_are_the_drives() {
+    let mut engine = engine(Speed::Max);
+    let end = engine.shelf.drive().capacity().0 * SECTOR;
+    let cases = [
+        (asked(READ, end, 512, 1), Some(Errno::Invalid)),
+        (asked(Action::Write, end - 512, 1024, 1), Some(Errno::NoSpace)),
+        (asked(READ, u64::MAX - 511, 512, 1), Some(Errno::Invalid)),
+        (asked(READ, 1, 512, 1), Some(Errno::Invalid)),
+        (asked(Action::Unknown, 0, 512, 1), Some(Errno::Invalid)),
+        (asked(Action::BlockStatus { one: false }, 0, 512, 1), Some(Errno::Invalid)),
+        (asked(Action::WriteZeroes { no_hole: true, fast: true }, 0, 512, 1), Some(Errno::NotSupported)),
+        (asked(Action::WriteZeroes { no_hole: false, fast: true }, 0, 512, 1), None),
+        (asked(Action::Cache, 0, 512, 1), None),
+        (asked(READ, 0, 0, 1), None),
+    ];
+    for (asked, want) in cases {
+        let frame = asked.frame;
+        let answers = ask(&mut engine, [asked]);
+        assert_eq!(answers[0].reply.errno(), want, "{frame:?}");
+    }
+    ask(&mut engine, (0..64).map(|number| asked(Action::Write, 65536 * number, 65536, 1)));
+    let mut torn = || Fate::Torn;
+    let at = engine.now(Nanos(0));
+    engine.cut_power(at, &mut torn);
+    for action in [READ, Action::Write, Action::Flush, Action::Trim, Action::Cache] {
+        let answers = ask(&mut engine, [asked(action, 0, 4096, 1)]);
+        assert_eq!(answers[0].reply.errno(), Some(Errno::Shutdown), "{action:?}");
+    }
+    let took = engine.give_power(at).unwrap();
+    assert!(took > Nanos(0), "a recovery reads flash");
+    assert!(
+        ask(&mut engine, [asked(READ, 0, 4096, 1)])[0].submitted >= at.saturating_add(took),
+        "requests wait for it"
+    );
+}
+
+#[test]
+fn a_lost_page_is_an_error_at_its_sectors_alone() {
+    let mut engine = engine(Speed::Max);
+    ask(&mut engine, [asked(Action::Write, 0, 16384, 9)]);
+    assert!(engine.shelf.drive_mut().inject_uncorrectable(wane_units::Lpn(2)));
+    let answers = ask(&mut engine, [asked(READ, 0, 16384, 1)]);
+    let Reply::Data { failed: Some(failed), .. } = &answers[0].reply else { panic!("it failed in part") };
+    assert_eq!((failed.errno, &failed.bytes[..]), (Errno::Io, std::slice::from_ref(&(8192..12288))));
+    // Written again it is there.
+    ask(&mut engine, [asked(Action::Write, 8192, 4096, 3)]);
+    assert_eq!(ask(&mut engine, [asked(READ, 0, 16384, 1)])[0].reply.errno(), None);
+}
+
+#[test]
+fn memory_bounds_what_is_kept() {
+    let mut engine = Engine::new(shelf(&[]), Speed::Max, 1 << 20, Nanos(0));
+    let mut refused = 0;
+    for number in 0..1024 {
+        let answers = ask(&mut engine, [asked(Action::Write, number * 4096, 4096, 1)]);
+        match answers[0].reply.errno() {
+            None => assert_eq!(refused, 0, "what is full stays full"),
+            Some(errno) => {
+                assert_eq!(errno, Errno::NoSpace);
+                refused += 1;
+            }
+        }
+    }
+    assert!(refused > 0 && engine.refused_for_memory == refused);
+    assert!(engine.shelf.drive().payload_memory() <= 1 << 20);
+    // What is there can be replaced, and zeros need no memory.
+    assert_eq!(ask(&mut engine, [asked(Action::Write, 0, 4096, 2)])[0].reply.errno(), None);
+    let zeroes = Action::WriteZeroes { no_hole: true, fast: false };
+    assert_eq!(ask(&mut engine, [asked(zeroes, 4 << 20, 4096, 2)])[0].reply.errno(), None);
+}
+
+#[test]
+fn nobody_is_answered_before_the_model_says() {
+    let mut engine = engine(Speed::Factor(1.0));
+    let mut answers = Vec::new();
+    ask_paced(&mut engine, &mut answers, asked(Action::Write, 0, 65536, 1), Nanos(0));
+    let (mut real, mut last) = (Nanos(0), Nanos(0));
+    while let Due::At(due) = engine.due() {
+        assert!(due > real, "it sleeps until something is due");
+        (last, real) = (real, due);
+        engine.go_on(Nanos(due.0 - 1), &mut answers);
+        assert!(answers.is_empty(), "1 ns too early");
+        engine.go_on(due, &mut answers);
+        if !answers.is_empty() {
+            break;
+        }
+    }
+    assert_eq!((answers.len(), engine.due()), (1, Due::Never));
+    assert_eq!((answers[0].modelled, answers[0].submitted), (SimTime(real.0), SimTime(0)));
+    assert!(last < real && real.0 > 100_000, "programs take their time: {real}");
+}
+
+fn ask_paced(engine: &mut Engine, answers: &mut Vec<Answer>, asked: Asked, real: Nanos) {
+    engine.take(asked, real);
+    engine.go_on(real, answers);
+}
+
+#[test]
+fn faults_meet_requests() {
+    let fault = |effect, range: Option<(u64, u64)>| Fault {
+        number: 0,
+        effect,
+        kinds: Kinds::ALL,
+        range: range.map(|(start, count)| SectorRange::new(Lba(start), Sectors(count))),
+        left: None,
+        rate: 1.0,
+        stream: Streams::new(1).stream("inject"),
+        met: 0,
+    };
+    let mut engine = engine(Speed::Max);
+    ask(&mut engine, [asked(Action::Write, 0, 32768, 5)]);
+    engine.faults.add(fault(Effect::Error, Some((8, 8))));
+    let answers = ask(&mut engine, [asked(Action::Write, 0, 32768, 6), asked(READ, 0, 32768, 1)]);
+    assert_eq!(answers[0].reply.errno(), Some(Errno::Io));
+    let Reply::Data { failed: Some(failed), pieces, .. } = &answers[1].reply else { panic!("it failed in part") };
+    assert_eq!(failed.bytes, std::slice::from_ref(&(4096..8192)));
+    assert_eq!((pieces.concat()[0], pieces.concat()[8192], pieces.concat().len()), (6, 6, 32768));
+    engine.faults.clear(None);
+    let read = data(&ask(&mut engine, [asked(READ, 0, 32768, 1)])[0]);
+    assert_eq!((read[0], read[4096], read[8191], read[8192]), (6, 5, 5, 6), "what failed keeps its contents");
+    // Slowness is time, and what is stuck is answered only when the fault ends.
+    engine.faults.add(fault(Effect::Slow(Nanos(1 << 30)), None));
+    let slow = ask(&mut engine, [asked(READ, 0, 4096, 1)]);
+    assert!(slow[0].modelled.saturating_since(slow[0].submitted) > Nanos(1 << 30));
+    engine.faults.clear(None);
+    engine.faults.add(fault(Effect::Stuck, None));
+    assert_eq!(ask(&mut engine, [asked(READ, 0, 4096, 1)]).len(), 0);
+    assert_eq!((engine.outstanding(), engine.is_idle()), ((0, 1), true));
+    engine.faults.clear(None);
+    engine.release();
+    let mut answers = Vec::new();
+    engine.go_on(Nanos(0), &mut answers);
+    assert_eq!(answers[0].reply.errno(), Some(Errno::Io));
+}
+
+#[test]
+fn a_session_that_is_replayed_takes_the_same_times() {
+    let mut stream = Streams::new(3).stream("session");
+    let mut requests = Vec::new();
+    let mut real = 0;
+    for cookie in 0..400 {
+        real += stream.below(200_000);
+        let action = [READ, Action::Write, Action::Write, Action::Flush, Action::Trim][stream.below(5) as usize];
+        requests.push((real, action, 4096 * stream.below(4000), 4096 * (1 + stream.below(16)) as u32, cookie));
+    }
+    let mut paced = engine(Speed::Factor(1.0));
+    let mut lived = Vec::new();
+    for (real, action, offset, length, cookie) in &requests {
+        let arrived = Nanos(*real);
+        paced.go_on(arrived, &mut lived);
+        let asked = Asked { arrived, ..asked(*action, *offset, *length, *cookie) };
+        paced.take(asked, arrived);
+    }
+    while let Due::At(due) = paced.due() {
+        paced.go_on(due, &mut lived);
+    }
+    lived.sort_by_key(|answer| answer.number);
+    let clock = ReplayClock::new(lived.iter().map(|answer| answer.submitted));
+    let mut replayed = engine(Speed::Max).with_clock(Box::new(clock));
+    let mut again = Vec::new();
+    for (_, action, offset, length, cookie) in &requests {
+        replayed.take(asked(*action, *offset, *length, *cookie), Nanos(0));
+    }
+    while replayed.due() != Due::Never {
+        replayed.go_on(Nanos(0), &mut again);
+    }
+    again.sort_by_key(|answer| answer.number);
+    let times = |answers: &[Answer]| -> Vec<(u64, SimTime, SimTime)> {
+        answers.iter().map(|answer| (answer.asked.frame.cookie, answer.submitted, answer.modelled)).collect()
+    };
+    assert_eq!(times(&lived), times(&again));
+}

@@ -1,0 +1,61 @@
+//! What other threads have for the one that owns the drive.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use wane_units::Nanos;
+
+use crate::client::Asked;
+use crate::control::Order;
+use crate::real::{RealTime, duration};
+
+/// A message.
+pub(crate) enum Mail {
+    /// Requests of a client, in their order.
+    Asked(Vec<Asked>),
+    /// A control request.
+    Order(Order),
+}
+
+/// Where threads leave messages.
+#[derive(Default)]
+pub(crate) struct Inbox {
+    mail: Mutex<Vec<Mail>>,
+    came: Condvar,
+    /// Whether there is any, for a reader that spins.
+    is_full: AtomicBool,
+}
+
+impl Inbox {
+    fn open(&self) -> MutexGuard<'_, Vec<Mail>> {
+        self.mail.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn leave(&self, mail: Mail) {
+        let mut open = self.open();
+        open.push(mail);
+        self.is_full.store(true, Ordering::Release);
+        drop(open);
+        self.came.notify_one();
+    }
+
+    /// Takes what is there into `to`, which is empty. If there is nothing, waits for it until `until`; the last `spin` of that time without sleep.
+    pub(crate) fn take(&self, to: &mut Vec<Mail>, real: RealTime, until: Nanos, spin: Nanos) {
+        let mut open = self.open();
+        while open.is_empty() {
+            let left = Nanos(until.0.saturating_sub(real.now().0));
+            if left <= spin {
+                drop(open);
+                while !self.is_full.load(Ordering::Acquire) && real.now() < until {
+                    std::hint::spin_loop();
+                }
+                open = self.open();
+                break;
+            }
+            let sleep = duration(Nanos(left.0 - spin.0));
+            open = self.came.wait_timeout(open, sleep).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        std::mem::swap(&mut *open, to);
+        self.is_full.store(false, Ordering::Release);
+    }
+}

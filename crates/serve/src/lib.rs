@@ -1,0 +1,77 @@
+//! A drive of any age as a live block device: one state, two clocks.
+//!
+//! [`serve`] gives a kept drive, or one made for the session, to clients of the network block device protocol, until it is told to end; then
+//! a kept drive is saved. Requests take the time that the drive's model gives them, or none ([`Speed`]).
+//!
+//! One thread owns the drive and its clock ([`engine`](crate::engine)); each client has a thread that reads its requests; one answers
+//! control ([`Control`]). Only `real` reads the real clock.
+//!
+//! What pacing misses is measured: the **lag**, by which an answer is later than the model says, beside every latency.
+
+mod client;
+mod connection;
+mod control;
+mod engine;
+mod events;
+mod inbox;
+mod log;
+mod measure;
+mod place;
+mod real;
+mod server;
+mod shelf;
+mod speed;
+
+pub use control::{Control, ControlError};
+pub use place::{Note, address};
+pub use server::{ServeConfig, Served, What, serve};
+pub use speed::Speed;
+
+use wane_lab::kept::KeptError;
+use wane_units::Bytes;
+
+impl From<KeptError> for ServeError {
+    fn from(error: KeptError) -> Self {
+        Self::Kept(Box::new(error))
+    }
+}
+
+/// Why a drive is not served, or not to its end.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// The drive cannot be opened, built or saved.
+    #[error("{0}")]
+    Kept(Box<KeptError>),
+    /// Another server listens there.
+    #[error("{0} is in use by process {1}; end it, or give another --dir")]
+    InUse(String, i32),
+    /// Something else is where the socket would be.
+    #[error("{0} is there already and is no socket; give another --dir, or remove it")]
+    NoSocket(String),
+    /// Others could enter the directory of the sockets.
+    #[error(
+        "{0}: has mode {1:o}, and only a directory of your own that others cannot enter, of mode 700, takes the sockets"
+    )]
+    Open(String, u32),
+    /// An address that others can reach.
+    #[error("{0}: a drive serves this machine alone, as nobody is asked who they are; 127.0.0.1 and [::1] are allowed")]
+    Address(String),
+    /// The system refuses.
+    #[error("{0}: {1}")]
+    System(String, String),
+    /// The log cannot be written.
+    #[error("{0} cannot be written: {1}")]
+    Log(String, String),
+    /// The bytes that the drive keeps already are more than it may keep.
+    #[error("--memory {1}: the drive keeps {0} already; as much, or more, is allowed")]
+    Memory(Bytes, Bytes),
+    /// Nothing is served there.
+    #[error("{0}: is not served; `wane serve` serves a drive")]
+    Unserved(String),
+    /// Its server was killed.
+    #[error(
+        "{0}: is not served any more: its server, process {1}, has ended without a word; `wane serve` serves it again"
+    )]
+    Dead(String, u32),
+}

@@ -1,0 +1,286 @@
+//! Where a server listens, and how it is found.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use tempfile::TempDir;
+use wane_units::{excerpt, excerpt_path, why_unwritten};
+
+use crate::ServeError;
+
+/// The file in a served drive's folder that says where its server listens.
+const NOTE: &str = "live.json";
+
+/// The sockets in a server's directory.
+const SOCKET: &str = "nbd.sock";
+const CONTROL: &str = "ctl.sock";
+
+/// Where a server listens.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Note {
+    /// The server's process.
+    pub pid: u32,
+    /// What a client of the block device is given.
+    pub uri: String,
+    /// The socket of the block device.
+    pub socket: PathBuf,
+    /// The socket of control.
+    pub control: PathBuf,
+    /// Where it listens besides, if it does.
+    pub address: Option<SocketAddr>,
+}
+
+impl Note {
+    /// The note of what is at a path: a served drive's folder, a server's directory, or the socket of control itself.
+    ///
+    /// # Errors
+    /// A sentence: nothing is served there.
+    pub fn control_of(path: &Path) -> Result<PathBuf, ServeError> {
+        let unserved = || ServeError::Unserved(excerpt_path(path));
+        if !path.is_dir() {
+            return if path.exists() { Ok(path.to_owned()) } else { Err(unserved()) };
+        }
+        let beside = path.join(CONTROL);
+        if beside.exists() {
+            return Ok(beside);
+        }
+        let text = fs::read(path.join(NOTE)).map_err(|_| unserved())?;
+        let note: Self = serde_json::from_slice(&text).map_err(|_| unserved())?;
+        match UnixStream::connect(&note.control) {
+            Ok(_) => Ok(note.control),
+            Err(_) => Err(ServeError::Dead(excerpt_path(path), note.pid)),
+        }
+    }
+}
+
+/// A server's directory and its listeners. What it made is removed at the end.
+pub(crate) struct Place {
+    pub(crate) note: Note,
+    pub(crate) listener: UnixListener,
+    pub(crate) control: Option<UnixListener>,
+    pub(crate) tcp: Option<TcpListener>,
+    /// Removed with all that is in it.
+    _own: Option<TempDir>,
+    /// The note in the drive's folder.
+    noted: Option<PathBuf>,
+}
+
+impl Place {
+    /// Listens in `directory`, or in a new one that only this user can enter, and at `address` besides. `drive` gets a note of it.
+    ///
+    /// # Errors
+    /// Another server listens there, the address is not of this machine alone, or the system refuses.
+    pub(crate) fn new(
+        directory: Option<&Path>,
+        address: Option<SocketAddr>,
+        drive: Option<&Path>,
+    ) -> Result<Self, ServeError> {
+        if let Some(address) = address.filter(|address| !is_own(address.ip())) {
+            return Err(ServeError::Address(address.to_string()));
+        }
+        let refused = |path: &Path| {
+            let path = excerpt_path(path);
+            move |error: io::Error| ServeError::System(path, why_unwritten(&error))
+        };
+        let (own, directory) = match directory {
+            Some(directory) => {
+                enter(directory)?;
+                (None, std::path::absolute(directory).map_err(refused(directory))?)
+            }
+            None => {
+                let own = tempfile::Builder::new().prefix("wane-").tempdir().map_err(refused(&std::env::temp_dir()))?;
+                let path = own.path().to_owned();
+                (Some(own), path)
+            }
+        };
+        let (socket, control) = (directory.join(SOCKET), directory.join(CONTROL));
+        let listener = listen(&socket)?;
+        let control_listener = listen(&control)?;
+        let tcp = address
+            .map(|address| {
+                TcpListener::bind(address)
+                    .map_err(|error| ServeError::System(address.to_string(), why_unwritten(&error)))
+            })
+            .transpose()?;
+        let address = tcp.as_ref().and_then(|listener| listener.local_addr().ok());
+        let uri = match address {
+            Some(address) => format!("nbd://{address}"),
+            None => format!("nbd+unix:///?socket={}", escaped(&socket)),
+        };
+        let note = Note { pid: std::process::id(), uri, socket, control, address };
+        let noted = drive.map(|drive| drive.join(NOTE));
+        if let Some(path) = &noted {
+            clean_up(path);
+            let text = serde_json::to_vec(&note).expect("a note is JSON");
+            fs::write(path, text).map_err(refused(path))?;
+        }
+        Ok(Self { note, listener, control: Some(control_listener), tcp, _own: own, noted })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        for path in [Some(&self.note.socket), Some(&self.note.control), self.noted.as_ref()].into_iter().flatten() {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// Whether an address reaches this machine alone.
+fn is_own(address: IpAddr) -> bool {
+    address.to_canonical().is_loopback()
+}
+
+/// Removes the directory that a killed server of the same drive left behind.
+fn clean_up(note: &Path) {
+    let left = fs::read(note).ok().and_then(|text| serde_json::from_slice::<Note>(&text).ok());
+    let Some(left) = left.filter(|left| UnixStream::connect(&left.control).is_err()) else { return };
+    for path in [&left.socket, &left.control] {
+        if is_socket(path) {
+            let _ = fs::remove_file(path);
+        }
+    }
+    // Only if nothing else is in it.
+    if let Some(directory) = left.socket.parent() {
+        let _ = fs::remove_dir(directory);
+    }
+}
+
+fn is_socket(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    path.symlink_metadata().is_ok_and(|found| found.file_type().is_socket())
+}
+
+/// Makes a directory that only this user can enter, or checks that one is.
+fn enter(directory: &Path) -> Result<(), ServeError> {
+    let refused = |error: io::Error| ServeError::System(excerpt_path(directory), why_unwritten(&error));
+    match fs::DirBuilder::new().mode(0o700).create(directory) {
+        Ok(()) => return Ok(()),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(refused(error)),
+    }
+    let found = fs::metadata(directory).map_err(refused)?;
+    let mode = found.permissions().mode() & 0o777;
+    let is_private = found.is_dir() && mode & 0o077 == 0 && found.uid() == rustix::process::geteuid().as_raw();
+    if is_private { Ok(()) } else { Err(ServeError::Open(excerpt_path(directory), mode)) }
+}
+
+/// Listens at a socket. One that a dead server left behind is taken over.
+fn listen(path: &Path) -> Result<UnixListener, ServeError> {
+    let refused = |error: io::Error| ServeError::System(excerpt_path(path), why_unwritten(&error));
+    match UnixListener::bind(path) {
+        Ok(listener) => return Ok(listener),
+        Err(error) if error.kind() == ErrorKind::AddrInUse => {}
+        Err(error) => return Err(refused(error)),
+    }
+    if !is_socket(path) {
+        return Err(ServeError::NoSocket(excerpt_path(path)));
+    }
+    match UnixStream::connect(path) {
+        Ok(stream) => {
+            let pid = rustix::net::sockopt::socket_peercred(&stream).map_or(0, |peer| peer.pid.as_raw_nonzero().get());
+            Err(ServeError::InUse(excerpt_path(path), pid))
+        }
+        Err(_) => {
+            fs::remove_file(path).map_err(refused)?;
+            UnixListener::bind(path).map_err(refused)
+        }
+    }
+}
+
+/// A path as a part of a URI.
+fn escaped(path: &Path) -> String {
+    use std::os::unix::ffi::OsStrExt;
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
+    let bytes = path.as_os_str().as_bytes().iter();
+    bytes.map(|byte| if plain(*byte) { char::from(*byte).to_string() } else { format!("%{byte:02X}") }).collect()
+}
+
+/// The address of `--port`: a port of this machine, or an address of it.
+///
+/// # Errors
+/// A sentence that says what is allowed.
+pub fn address(text: &str) -> Result<SocketAddr, String> {
+    let address = match text.trim().parse::<u16>() {
+        Ok(port) => SocketAddr::from(([127, 0, 0, 1], port)),
+        Err(_) => text.trim().parse().map_err(|_| {
+            format!(
+                "found {}, and a port such as 10809, or an address such as 127.0.0.1:10809, is allowed",
+                excerpt(text)
+            )
+        })?,
+    };
+    if is_own(address.ip()) { Ok(address) } else { Err(ServeError::Address(address.to_string()).to_string()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_socket_of_a_dead_server_is_taken_over_and_that_of_a_live_one_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(SOCKET);
+        let live = listen(&path).unwrap();
+        let told = listen(&path).unwrap_err().to_string();
+        assert!(told.contains(&format!("process {}", std::process::id())), "{told}");
+        drop(live);
+        listen(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        fs::write(&path, "mine").unwrap();
+        assert!(listen(&path).unwrap_err().to_string().contains("is no socket"));
+        assert_eq!(fs::read(&path).unwrap(), b"mine");
+    }
+
+    #[test]
+    fn only_this_machine_is_served() {
+        for (text, want) in [("10809", "127.0.0.1:10809"), ("[::1]:0", "[::1]:0"), ("127.0.0.9:1", "127.0.0.9:1")] {
+            assert_eq!(address(text).unwrap().to_string(), want);
+        }
+        for (text, wanted) in [
+            ("0.0.0.0:1", "serves this machine alone"),
+            ("[::]:1", "alone"),
+            ("70000", "a port such as"),
+            ("x", "found x"),
+        ] {
+            let told = address(text).unwrap_err();
+            assert!(told.contains(wanted), "{told}");
+        }
+    }
+
+    #[test]
+    fn others_cannot_enter_its_directory() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = folder.path().join("new");
+        let place = Place::new(Some(&directory), None, None).unwrap();
+        assert_eq!(fs::metadata(&directory).unwrap().permissions().mode() & 0o777, 0o700);
+        assert!(place.note.uri.starts_with("nbd+unix:///?socket=/"));
+        drop(place);
+        assert_eq!(fs::read_dir(&directory).unwrap().count(), 0, "what it made is removed");
+        fs::set_permissions(&directory, fs::Permissions::from_mode(0o755)).unwrap();
+        let told = Place::new(Some(&directory), None, None).map(drop).unwrap_err().to_string();
+        assert!(told.contains("mode 755"), "{told}");
+        assert_eq!(escaped(Path::new("/a b/ä")), "/a%20b/%C3%A4");
+    }
+
+    #[test]
+    fn a_served_drive_is_found_by_its_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place::new(None, None, Some(folder.path())).unwrap();
+        assert_eq!(Note::control_of(folder.path()).unwrap(), place.note.control);
+        assert_eq!(Note::control_of(place.note.socket.parent().unwrap()).unwrap(), place.note.control);
+        // What a killed server leaves.
+        let text = fs::read(folder.path().join(NOTE)).unwrap();
+        let pid = place.note.pid;
+        drop(place);
+        assert!(Note::control_of(folder.path()).unwrap_err().to_string().contains("is not served"));
+        fs::write(folder.path().join(NOTE), text).unwrap();
+        let told = Note::control_of(folder.path()).unwrap_err().to_string();
+        assert!(told.contains(&format!("process {pid}")), "{told}");
+    }
+}

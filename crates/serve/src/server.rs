@@ -1,0 +1,498 @@
+//! The server: its threads, and the loop of the one that owns the drive.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+use wane_blockdev::BlockDevice;
+use wane_lab::held::Held;
+use wane_lab::kept::Kept;
+use wane_nbd::{Action, Block, Export, Out, TRANSFER_MAX};
+use wane_units::{Bytes, Nanos};
+
+use crate::client::{Asked, Client, Socket};
+use crate::connection::{self, Shared};
+use crate::control::{self, Desk, Order};
+use crate::engine::{Answer, Due, Engine, SECTOR};
+use crate::inbox::{Inbox, Mail};
+use crate::log::{Log, Row};
+use crate::measure::{Measured, Measures};
+use crate::place::{Note, Place};
+use crate::real::{RealTime, wake_exactly};
+use crate::shelf::Shelf;
+use crate::{ServeError, Speed};
+
+/// Most clients at a time.
+const CLIENTS_MAX: usize = 64;
+
+/// Between two looks at the flag that ends the server.
+const LOOK: Nanos = Nanos(Nanos::SECOND.0 / 20);
+
+/// How long requests under way have at the end.
+const END: Nanos = Nanos(5 * Nanos::SECOND.0);
+
+/// The drive to serve.
+pub enum What {
+    /// One that is kept, at its path.
+    Kept(Box<Kept>, PathBuf),
+    /// One that is gone afterwards, under this name.
+    Scratch(Box<Held>, String),
+}
+
+/// How a drive is served.
+pub struct ServeConfig {
+    /// How fast its time runs.
+    pub speed: Speed,
+    /// Time before a deadline in which the drive's thread does not sleep, so as not to miss it.
+    pub spin: Nanos,
+    /// Bytes that the drive may keep in memory.
+    pub memory: Bytes,
+    /// Where its sockets lie; `None`: in a new directory below that of temporary files.
+    pub directory: Option<PathBuf>,
+    /// Where it listens besides.
+    pub address: Option<SocketAddr>,
+    /// Where each request gets a line.
+    pub log: Option<PathBuf>,
+}
+
+/// What a server did.
+#[derive(Clone, Debug)]
+pub struct Served {
+    /// Requests that were answered.
+    pub requests: u64,
+    /// Connections that broke the protocol.
+    pub violations: u64,
+    /// Writes that were refused for want of memory.
+    pub refused_for_memory: u64,
+    /// Why the log is not whole.
+    pub log_failed: Option<String>,
+}
+
+/// Serves a drive until `stop` is true. `began` is told once clients can come, and `tell` what goes wrong, in a sentence each. A kept drive is
+/// saved at the end.
+///
+/// # Errors
+/// The drive cannot be served, or not be saved.
+pub fn serve(
+    what: What,
+    config: &ServeConfig,
+    stop: &Arc<AtomicBool>,
+    began: impl FnOnce(&Note),
+    tell: impl Fn(&str) + Send + Sync + 'static,
+) -> Result<Served, ServeError> {
+    let (mut shelf, name, folder) = match what {
+        What::Kept(kept, path) => {
+            let name = path.file_stem().map_or_else(|| "drive".to_owned(), |name| name.to_string_lossy().into_owned());
+            (Shelf::Kept(kept), name, Some(path))
+        }
+        What::Scratch(held, name) => (Shelf::Scratch(held), name, None),
+    };
+    shelf.keep_bytes()?;
+    let kept = Bytes(shelf.drive().payload_memory());
+    if kept > config.memory {
+        return Err(ServeError::Memory(kept, config.memory));
+    }
+    let log = config.log.as_deref().map(Log::create).transpose()?;
+    let mut place = Place::new(config.directory.as_deref(), config.address, folder.as_deref())?;
+    let real = RealTime::begin();
+    let engine = Engine::new(shelf, config.speed, config.memory.0, real.now());
+    let mut server = Server::new(engine, name, place.note.clone(), log, real, config.spin, Arc::clone(stop));
+    let threads = server.open_doors(&mut place, tell)?;
+    began(&place.note);
+    server.run();
+    server.end();
+    threads.end();
+    drop(place);
+    server.close()
+}
+
+/// See the head of this file.
+struct Server {
+    engine: Engine,
+    name: String,
+    note: Note,
+    log: Option<Log>,
+    real: RealTime,
+    spin: Nanos,
+    stop: Arc<AtomicBool>,
+    inbox: Arc<Inbox>,
+    shared: Option<Arc<Shared>>,
+    /// What is told to new clients.
+    export: Arc<Mutex<Export>>,
+    clients: Arc<Mutex<Vec<Arc<Client>>>>,
+    measures: Measures,
+    /// Orders that wait until nothing is under way.
+    quiet: VecDeque<Order>,
+    answers: Vec<Answer>,
+    answered: u64,
+}
+
+/// The threads besides that of the drive.
+struct Threads {
+    control: Option<oneshot::Sender<()>>,
+    is_over: Arc<AtomicBool>,
+    joined: Vec<std::thread::JoinHandle<()>>,
+}
+
+impl Threads {
+    fn end(self) {
+        self.is_over.store(true, Ordering::SeqCst);
+        drop(self.control);
+        for thread in self.joined {
+            let _ = thread.join();
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "threads that wait for sockets; no result depends on when they run")]
+fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Result<std::thread::JoinHandle<()>, ServeError> {
+    let named = std::thread::Builder::new().name(name.to_owned());
+    named.spawn(work).map_err(|error| ServeError::System("a thread".to_owned(), error.to_string()))
+}
+
+impl Server {
+    fn new(
+        engine: Engine,
+        name: String,
+        note: Note,
+        log: Option<Log>,
+        real: RealTime,
+        spin: Nanos,
+        stop: Arc<AtomicBool>,
+    ) -> Self {
+        let export = Arc::new(Mutex::new(export(&engine, &name)));
+        Self {
+            engine,
+            name,
+            note,
+            log,
+            real,
+            spin,
+            stop,
+            inbox: Arc::default(),
+            shared: None,
+            export,
+            clients: Arc::default(),
+            measures: Measures::new(),
+            quiet: VecDeque::new(),
+            answers: Vec::new(),
+            answered: 0,
+        }
+    }
+
+    /// Starts the threads that let clients and control in.
+    fn open_doors(
+        &mut self,
+        place: &mut Place,
+        tell: impl Fn(&str) + Send + Sync + 'static,
+    ) -> Result<Threads, ServeError> {
+        let export = Arc::clone(&self.export);
+        let shared = Arc::new(Shared {
+            inbox: Arc::clone(&self.inbox),
+            real: self.real,
+            export: Box::new(move || export.lock().unwrap_or_else(PoisonError::into_inner).clone()),
+            violations: AtomicU64::new(0),
+            tell: Box::new(tell),
+        });
+        self.shared = Some(Arc::clone(&shared));
+        let is_over = Arc::new(AtomicBool::new(false));
+        let (to_end, end) = oneshot::channel();
+        let mut joined = Vec::new();
+        let refused = |error: std::io::Error| ServeError::System("a socket".to_owned(), error.to_string());
+        if let Some(listener) = place.control.take() {
+            let inbox = Arc::clone(&self.inbox);
+            let told = Arc::clone(&shared);
+            joined.push(start("wane-control", move || {
+                if let Err(error) = control::serve(listener, inbox, end) {
+                    (told.tell)(&format!("control ends: {error}"));
+                }
+            })?);
+        }
+        let unix = place.listener.try_clone().map_err(refused)?;
+        unix.set_nonblocking(true).map_err(refused)?;
+        let tcp = place.tcp.take();
+        tcp.as_ref().map(|tcp| tcp.set_nonblocking(true)).transpose().map_err(refused)?;
+        let (clients, over) = (Arc::clone(&self.clients), Arc::clone(&is_over));
+        joined.push(start("wane-door", move || {
+            let mut door = Door { unix, tcp, clients, shared, numbered: 0 };
+            while !over.load(Ordering::SeqCst) {
+                door.look();
+            }
+        })?);
+        Ok(Threads { control: Some(to_end), is_over, joined })
+    }
+
+    /// Takes requests and answers them, until it is to end.
+    fn run(&mut self) {
+        wake_exactly();
+        let mut mail = Vec::new();
+        while !self.stop.load(Ordering::Relaxed) {
+            let now = self.real.now();
+            let (until, spin) = match self.engine.due() {
+                Due::Now => (now, Nanos::ZERO),
+                Due::At(due) if due.0 < now.0 + LOOK.0 => (due, self.spin),
+                Due::At(_) | Due::Never => (Nanos(now.0 + LOOK.0), Nanos::ZERO),
+            };
+            self.inbox.take(&mut mail, self.real, until, spin);
+            for mail in mail.drain(..) {
+                match mail {
+                    Mail::Asked(asked) => {
+                        let real = self.real.now();
+                        asked.into_iter().for_each(|asked| self.engine.take(asked, real));
+                    }
+                    Mail::Order(order) if order.asks.needs_quiet() => self.quiet.push_back(order),
+                    Mail::Order(order) => self.carry_out(order),
+                }
+            }
+            self.go_on();
+        }
+    }
+
+    /// One round: what is due is answered, and orders that wait for quiet are carried out when it is there.
+    fn go_on(&mut self) {
+        let mut answers = std::mem::take(&mut self.answers);
+        self.engine.go_on(self.real.now(), &mut answers);
+        self.send(&mut answers);
+        self.answers = answers;
+        self.engine.hold(!self.quiet.is_empty());
+        if self.engine.is_idle()
+            && let Some(order) = self.quiet.pop_front()
+        {
+            self.carry_out(order);
+            self.engine.hold(!self.quiet.is_empty());
+        }
+    }
+
+    fn carry_out(&mut self, order: Order) {
+        let mut desk = Desk {
+            facts: facts(&self.name, &self.note, self.answered, self.violations(), self.client_count()),
+            engine: &mut self.engine,
+            measures: &mut self.measures,
+            real: self.real.now(),
+            stop: &self.stop,
+        };
+        let answer = control::carry_out(order.asks, &mut desk);
+        let _ = order.answer.send(answer);
+        *self.export.lock().unwrap_or_else(PoisonError::into_inner) = export(&self.engine, &self.name);
+    }
+
+    /// Sends answers, those of a client together, and notes what they took.
+    fn send(&mut self, answers: &mut Vec<Answer>) {
+        if answers.is_empty() {
+            return;
+        }
+        let mut rows = Vec::with_capacity(answers.len());
+        let mut left = answers.drain(..).peekable();
+        while let Some(first) = left.next() {
+            let client = Arc::clone(&first.asked.client);
+            let (mut out, mut weight) = (Out::default(), 0);
+            let mut next = Some(first);
+            while let Some(answer) = next {
+                weight += Client::weight(&answer.asked.frame);
+                rows.push(Sent::of(&answer));
+                answer.reply.write(answer.asked.frame.cookie, client.is_structured(), &mut out);
+                next = left.next_if(|next| Arc::ptr_eq(&next.asked.client, &client));
+            }
+            client.answer(&mut out, weight);
+        }
+        drop(left);
+        let told = self.real.now();
+        self.answered += rows.len() as u64;
+        for row in rows {
+            let lag = self.engine.real(row.modelled).map(|due| Nanos(told.0.saturating_sub(due.0)));
+            if let Some(kind) = row.measured {
+                self.measures.note(kind, row.modelled.saturating_since(row.submitted), lag);
+            }
+            if let Some(log) = &mut self.log {
+                log.note(&row.line(lag));
+            }
+        }
+    }
+
+    fn violations(&self) -> u64 {
+        self.shared.as_ref().map_or(0, |shared| shared.violations.load(Ordering::Relaxed))
+    }
+
+    fn client_count(&self) -> usize {
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        clients.retain(|client| !client.is_gone());
+        clients.len()
+    }
+
+    /// Answers what is under way, and lets the clients go.
+    fn end(&mut self) {
+        let until = self.real.now().saturating_add(END);
+        let mut mail = Vec::new();
+        self.engine.hold(false);
+        while !self.engine.is_idle() && self.real.now() < until {
+            let due = match self.engine.due() {
+                Due::Now => self.real.now(),
+                Due::At(due) => due.min(until),
+                Due::Never => break,
+            };
+            self.inbox.take(&mut mail, self.real, due, Nanos::ZERO);
+            // Who asks now is not answered.
+            mail.clear();
+            let mut answers = std::mem::take(&mut self.answers);
+            self.engine.go_on(self.real.now(), &mut answers);
+            self.send(&mut answers);
+            self.answers = answers;
+        }
+        for client in self.clients.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            client.leave();
+            client.socket.end();
+        }
+    }
+
+    /// Saves the drive.
+    fn close(mut self) -> Result<Served, ServeError> {
+        let real = self.real.now();
+        if self.engine.shelf.drive().is_off() {
+            let at = self.engine.now(real);
+            self.engine.give_power(at).map_err(|error| ServeError::System(self.name.clone(), error.to_string()))?;
+        }
+        let served = Served {
+            requests: self.answered,
+            violations: self.violations(),
+            refused_for_memory: self.engine.refused_for_memory,
+            log_failed: self.log.as_mut().and_then(Log::end),
+        };
+        let mut shelf = self.engine.shelf;
+        shelf.flush()?;
+        shelf.save(format!("served {} requests", self.answered))?;
+        Ok(served)
+    }
+}
+
+/// What clients are told.
+fn export(engine: &Engine, name: &str) -> Export {
+    let drive = engine.shelf.drive();
+    let scenario = engine.shelf.scenario();
+    let preferred = u32::try_from(drive.features().atomic_unit.0 * SECTOR).unwrap_or(1 << 16).next_power_of_two();
+    Export {
+        name: name.to_owned(),
+        description: format!(
+            "wane: a simulated {}",
+            if scenario.preset.is_empty() { "drive" } else { &scenario.preset }
+        ),
+        size: drive.capacity().0 * SECTOR,
+        is_read_only: !drive.is_off() && drive.end_of_life().is_some(),
+        block: Block {
+            least: (drive.features().sector.0 * SECTOR) as u32,
+            preferred: preferred.clamp(4096, TRANSFER_MAX),
+            most: TRANSFER_MAX,
+        },
+    }
+}
+
+fn facts(name: &str, note: &Note, answered: u64, violations: u64, clients: usize) -> Value {
+    json!({
+        "drive": name, "pid": note.pid, "uri": note.uri, "clients": clients, "answered": answered,
+        "protocol_violations": violations,
+    })
+}
+
+/// What is noted of an answer after it was sent.
+struct Sent {
+    request: u64,
+    client: u64,
+    kind: &'static str,
+    measured: Option<Measured>,
+    offset: u64,
+    bytes: u32,
+    submitted: wane_units::SimTime,
+    modelled: wane_units::SimTime,
+    status: &'static str,
+}
+
+impl Sent {
+    fn of(answer: &Answer) -> Self {
+        let Asked { client, frame, .. } = &answer.asked;
+        let (kind, measured) = match frame.action {
+            Action::Read { .. } => ("read", Some(Measured::Read)),
+            Action::Write => ("write", Some(Measured::Write)),
+            Action::Flush => ("flush", Some(Measured::Flush)),
+            Action::Trim => ("trim", Some(Measured::Trim)),
+            Action::WriteZeroes { .. } => ("write-zeroes", None),
+            Action::Cache => ("cache", None),
+            Action::BlockStatus { .. } => ("block-status", None),
+            Action::Disconnect | Action::Unknown => ("unknown", None),
+        };
+        let errno = answer.reply.errno();
+        Self {
+            request: answer.number,
+            client: client.number,
+            kind,
+            // What failed took no time of the flash, or not all.
+            measured: measured.filter(|_| errno.is_none()),
+            offset: frame.offset,
+            bytes: frame.length,
+            submitted: answer.submitted,
+            modelled: answer.modelled,
+            status: errno.map_or("ok", wane_nbd::Errno::name),
+        }
+    }
+
+    const fn line(&self, lag: Option<Nanos>) -> Row<'_> {
+        Row {
+            request: self.request,
+            client: self.client,
+            kind: self.kind,
+            offset: self.offset,
+            bytes: self.bytes,
+            submitted: self.submitted,
+            modelled: self.modelled,
+            lag,
+            status: self.status,
+        }
+    }
+}
+
+/// Lets clients in.
+struct Door {
+    unix: std::os::unix::net::UnixListener,
+    tcp: Option<std::net::TcpListener>,
+    clients: Arc<Mutex<Vec<Arc<Client>>>>,
+    shared: Arc<Shared>,
+    numbered: u64,
+}
+
+impl Door {
+    /// Waits a little for clients, and lets in who comes.
+    fn look(&mut self) {
+        let mut doors = vec![PollFd::new(&self.unix, PollFlags::IN)];
+        doors.extend(self.tcp.as_ref().map(|tcp| PollFd::new(tcp, PollFlags::IN)));
+        let wait = Timespec { tv_sec: 0, tv_nsec: LOOK.0 as _ };
+        if poll(&mut doors, Some(&wait)).is_err() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        while let Ok((stream, _)) = self.unix.accept() {
+            self.admit(Socket::Unix(stream));
+        }
+        while let Some(Ok((stream, _))) = self.tcp.as_ref().map(std::net::TcpListener::accept) {
+            self.admit(Socket::Tcp(stream));
+        }
+    }
+
+    fn admit(&mut self, socket: Socket) {
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        clients.retain(|client| !client.is_gone());
+        if clients.len() >= CLIENTS_MAX {
+            (self.shared.tell)(&format!("a client is turned away: {CLIENTS_MAX} are served at a time"));
+            return socket.end();
+        }
+        self.numbered += 1;
+        let Ok(client) = socket.prepare().and_then(|()| Client::new(self.numbered, socket)) else { return };
+        let client = Arc::new(client);
+        let (served, shared) = (Arc::clone(&client), Arc::clone(&self.shared));
+        if start("wane-client", move || connection::serve(&served, &shared)).is_ok() {
+            clients.push(client);
+        }
+    }
+}
