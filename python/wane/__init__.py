@@ -3,8 +3,8 @@
 ``run`` ages a drive by a scenario and returns a ``Result``: the numbers of the command ``wane run``, as a dict and as NumPy arrays. ``sweep`` runs
 a grid of scenarios, here or on a cluster. ``read`` opens a folder of results. A ``Drive`` is written, aged, copied and examined step by step.
 All of them take policies that are Python objects (``wane.policies``). ``wane.theory`` has models that need no run. ``doctor`` judges a real
-drive, ``wane.fleet`` many. ``wane.heat`` and ``wane.economics`` say what heat does to drives and what drives cost. ``wane.actor`` serves
-drives that encode; ``wane.coding`` says how much time and energy that takes. Refusals are a ``WaneError``.
+drive, ``wane.fleet`` many. ``wane.heat`` and ``wane.economics`` say what heat does to drives and what drives cost. ``serve`` makes a drive a live block
+device for programs. ``wane.actor`` serves drives that encode; ``wane.coding`` says how much time and energy that takes. Refusals are a ``WaneError``.
 
     >>> import wane
     >>> result = wane.run({"drive": {"preset": "tiny"}, "until": {"drive-writes": 20}})
@@ -25,6 +25,7 @@ from wane._errors import (
     PolicyError,
     ResultsError,
     ScenarioError,
+    ServeError,
     SmartError,
     TheoryError,
     TraceError,
@@ -33,6 +34,7 @@ from wane._errors import (
 from wane._progress import Progress, SweepProgress
 from wane._result import Result, Table
 from wane._run import read, run
+from wane._serve import Control, Served, serve
 from wane._smart import doctor, read_smart
 from wane._sweep import Sweep, sweep
 from wane._wane import __version__
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ActorError",
+    "Control",
     "Drive",
     "FleetError",
     "InternalError",
@@ -52,6 +55,8 @@ __all__ = [
     "Result",
     "ResultsError",
     "ScenarioError",
+    "ServeError",
+    "Served",
     "SmartError",
     "Snapshot",
     "Sweep",
@@ -72,6 +77,7 @@ __all__ = [
     "read",
     "read_smart",
     "run",
+    "serve",
     "sweep",
     "theory",
 ]

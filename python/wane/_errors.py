@@ -55,6 +55,10 @@ class SmartError(WaneError, ValueError):
     """Output of a tool about a drive that cannot be read or judged."""
 
 
+class ServeError(WaneError):
+    """A drive that cannot be served, or something that its server refuses."""
+
+
 class FleetError(WaneError, ValueError):
     """A fleet that cannot be opened, data that it does not take, or a question about fleets, heat or costs that has no answer."""
 

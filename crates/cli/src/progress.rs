@@ -246,6 +246,16 @@ pub(crate) fn survive_large_files() {
     }
 }
 
+/// Sets the flag that ends the server when stdin ends, in whatever way the process at its other end has ended.
+pub(crate) fn end_with_stdin(stop: &Arc<AtomicBool>) {
+    let stop = Arc::clone(stop);
+    #[expect(clippy::disallowed_methods, reason = "it waits for the end of a pipe, and no result depends on when")]
+    std::thread::spawn(move || {
+        let _ = io::copy(&mut io::stdin(), &mut io::sink());
+        stop.store(true, Ordering::Relaxed);
+    });
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

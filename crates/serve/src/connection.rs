@@ -18,6 +18,9 @@ const READ_BYTES: usize = 256 << 10;
 /// Seconds in which a handshake has to end.
 const HANDSHAKE_SECONDS: u64 = 10;
 
+/// Violations that are told. Whoever can connect shall not fill a log.
+const TOLD_MAX: u64 = 20;
+
 /// What all connections share.
 pub(crate) struct Shared {
     pub(crate) inbox: Arc<Inbox>,
@@ -63,11 +66,24 @@ pub(crate) fn serve(client: &Arc<Client>, shared: &Shared) {
         Ok(()) | Err(Ended::Left) => None,
     };
     if let Some(why) = why {
-        shared.violations.fetch_add(1, Ordering::Relaxed);
-        (shared.tell)(&format!("client {}: {}; its connection is closed", client.number, excerpt(&why)));
+        let before = shared.violations.fetch_add(1, Ordering::Relaxed);
+        if before < TOLD_MAX {
+            (shared.tell)(&format!("client {}: {}; its connection is closed", client.number, excerpt(&why)));
+        } else if before == TOLD_MAX {
+            (shared.tell)("more clients break the protocol; from now on they are only counted");
+        }
     }
     client.leave();
     client.socket.end();
+}
+
+/// How many of the requests that are there were taken.
+enum Taken {
+    All,
+    /// The next one waits for memory.
+    Some,
+    /// The client says that it has no more.
+    Over,
 }
 
 struct Connection<'a> {
@@ -184,16 +200,20 @@ impl Connection<'_> {
     fn requests(&mut self, session: Session) -> Result<(), Ended> {
         let mut batch = Vec::new();
         loop {
-            let is_over = self.batch(session, &mut batch)?;
+            let taken = self.batch(session, &mut batch)?;
             if !batch.is_empty() {
                 self.shared.inbox.leave(Mail::Asked(std::mem::take(&mut batch)));
             }
-            if is_over {
-                break;
-            }
-            let may_read = self.client.may_read();
-            if !may_read || !self.read()? {
-                self.wait(may_read, None)?;
+            match taken {
+                Taken::Over => break,
+                Taken::All => {
+                    if !self.read()? {
+                        self.wait(true, None)?;
+                    }
+                }
+                // What is there waits until answers have left.
+                Taken::Some if self.client.may_read() => {}
+                Taken::Some => self.wait(false, None)?,
             }
         }
         // It waits for nothing, but what it asked for is carried out, and answered.
@@ -204,17 +224,16 @@ impl Connection<'_> {
         Ok(())
     }
 
-    /// Takes the requests that are there whole. Returns whether the client says that it has no more.
-    fn batch(&mut self, session: Session, batch: &mut Vec<Asked>) -> Result<bool, Ended> {
+    /// Takes the requests that are there whole, as long as what is under way holds little memory.
+    fn batch(&mut self, session: Session, batch: &mut Vec<Asked>) -> Result<Taken, Ended> {
         let arrived = self.shared.real.now();
         while let Some(head) = self.rest().first_chunk::<FRAME_BYTES>() {
             let frame = Frame::parse(head)?;
             if frame.action == Action::Disconnect {
-                return Ok(true);
+                return Ok(Taken::Over);
             }
-            // What is here already is taken; what has to be read waits for room.
-            if !batch.is_empty() && !self.client.may_read() {
-                break;
+            if !self.client.may_read() {
+                return Ok(Taken::Some);
             }
             let data = match frame.data() {
                 0 => Vec::new(),
@@ -229,7 +248,7 @@ impl Connection<'_> {
             self.client.hold(Client::weight(&frame));
             batch.push(Asked { client: Arc::clone(self.client), frame, data, contexts: session.contexts, arrived });
         }
-        Ok(false)
+        Ok(Taken::All)
     }
 
     /// The data of the write whose head is next. `None` if they are not all there, and requests before it wait.

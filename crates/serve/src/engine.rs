@@ -338,6 +338,10 @@ impl Engine {
 
     /// Submits what is left of long requests, and hands out what has completed by `real`. At full speed all that was asked has.
     pub(crate) fn go_on(&mut self, real: Nanos, out: &mut Vec<Answer>) {
+        if !self.waiting.is_empty() && self.clock.real(self.ready).is_none() {
+            // Nobody waits in truth.
+            self.clock.lead(self.ready, real);
+        }
         let now = self.now(real);
         while now >= self.ready && !self.is_held {
             let Some(asked) = self.waiting.pop_front() else { break };

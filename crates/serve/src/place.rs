@@ -93,7 +93,11 @@ impl Place {
                 (None, std::path::absolute(directory).map_err(refused(directory))?)
             }
             None => {
-                let own = tempfile::Builder::new().prefix("wane-").tempdir().map_err(refused(&std::env::temp_dir()))?;
+                let own = tempfile::Builder::new()
+                    .prefix("wane-")
+                    .permissions(fs::Permissions::from_mode(0o700))
+                    .tempdir()
+                    .map_err(refused(&std::env::temp_dir()))?;
                 let path = own.path().to_owned();
                 (Some(own), path)
             }
@@ -272,6 +276,8 @@ mod tests {
     fn a_served_drive_is_found_by_its_folder() {
         let folder = tempfile::tempdir().unwrap();
         let place = Place::new(None, None, Some(folder.path())).unwrap();
+        let own = place.note.socket.parent().unwrap();
+        assert_eq!(fs::metadata(own).unwrap().permissions().mode() & 0o777, 0o700);
         assert_eq!(Note::control_of(folder.path()).unwrap(), place.note.control);
         assert_eq!(Note::control_of(place.note.socket.parent().unwrap()).unwrap(), place.note.control);
         // What a killed server leaves.

@@ -33,7 +33,6 @@ Examples:
 Clients speak the network block device protocol: nbdinfo, nbdcopy, nbdfuse, fio, qemu. A kept drive is saved when the server ends by Ctrl-C, SIGTERM, `wane ctl stop` or the end of --run.")]
 pub(crate) struct ServeArguments {
     /// The drive's folder; without it --preset makes a drive for the session
-    #[arg(required_unless_present = "preset")]
     pub(crate) drive: Option<PathBuf>,
     /// Make a drive of this preset for the session, fit to be served, which is gone afterwards
     #[arg(long, conflicts_with = "drive", add = ArgValueCandidates::new(complete::presets))]
@@ -69,6 +68,9 @@ pub(crate) struct ServeArguments {
     /// command's exit code
     #[arg(long, value_name = "COMMAND")]
     pub(crate) run: Option<String>,
+    /// End when stdin ends, and so with the process that started it
+    #[arg(long)]
+    pub(crate) until_stdin_ends: bool,
     /// Print where it is served as JSON, in one line
     #[arg(long)]
     pub(crate) json: bool,

@@ -3,8 +3,6 @@
 use std::fs::File;
 use std::io::{BufReader, Read, Write};
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -21,7 +19,7 @@ use crate::args::actor::{
     PutArguments, ServeArguments, WearArguments,
 };
 use crate::output::{Failure, Others, check_writable, line, print, print_json, read_text, write_file};
-use crate::progress::{end_at_once, stop_flag};
+use crate::progress::{end_at_once, end_with_stdin, stop_flag};
 use crate::{DIFFERS, DONE};
 
 /// How long a put waits for the first drive, and then for enough drives.
@@ -98,16 +96,6 @@ fn serve(arguments: &ServeArguments) -> Result<i32, Failure> {
     };
     wane_actor::serve(config, &stop, tell)?;
     Ok(DONE)
-}
-
-/// Sets the flag that ends the server when stdin ends, in whatever way the process at its other end has ended.
-fn end_with_stdin(stop: &Arc<AtomicBool>) {
-    let stop = Arc::clone(stop);
-    #[expect(clippy::disallowed_methods, reason = "it waits for the end of a pipe, and no result depends on when")]
-    std::thread::spawn(move || {
-        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
-        stop.store(true, Ordering::Relaxed);
-    });
 }
 
 fn addresses(cluster: &ClusterArguments) -> Result<Vec<String>, Failure> {

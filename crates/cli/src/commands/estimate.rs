@@ -141,7 +141,7 @@ pub(super) fn of_kept(scenario: &Scenario, target: Option<Target>, made: f64, us
 }
 
 /// Seconds in words.
-fn time(seconds: f64) -> String {
+pub(super) fn time(seconds: f64) -> String {
     match seconds {
         seconds if seconds < 120.0 => format!("{seconds:.1} s"),
         seconds if seconds < 7200.0 => format!("{:.0} min", seconds / 60.0),

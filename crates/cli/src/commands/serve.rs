@@ -17,7 +17,7 @@ use wane_units::{Bytes, excerpt_path};
 use crate::DONE;
 use crate::args::serve::ServeArguments;
 use crate::output::{Failure, print, tell};
-use crate::progress::{Progress, stop_flag};
+use crate::progress::{Progress, end_with_stdin, stop_flag};
 
 impl From<ServeError> for Failure {
     fn from(error: ServeError) -> Self {
@@ -30,6 +30,9 @@ impl From<ServeError> for Failure {
 
 pub(crate) fn serve(arguments: &ServeArguments) -> Result<i32, Failure> {
     let stop = stop_flag();
+    if arguments.until_stdin_ends {
+        end_with_stdin(&stop);
+    }
     let what = match (&arguments.drive, &arguments.preset) {
         (Some(path), _) => {
             let kept = Kept::open(path)?;
@@ -39,7 +42,11 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Result<i32, Failure> {
             What::Kept(Box::new(kept), path.clone())
         }
         (None, Some(preset)) => What::Scratch(Box::new(scratch(arguments, preset, &stop)?), preset.clone()),
-        (None, None) => return Err(Failure::wrong("serve needs a drive's folder, or --preset")),
+        (None, None) => {
+            let sentence = "which drive? give the folder of one, as `wane drive create old.wane --for serve --preset tiny` makes it, \
+                            or --preset for one that is gone afterwards; `wane presets` lists them";
+            return Err(Failure::wrong(sentence));
+        }
     };
     let memory = arguments.memory.unwrap_or_else(|| Bytes(wane_lab::os::available_memory().unwrap_or(1 << 30) / 2));
     let config = ServeConfig {

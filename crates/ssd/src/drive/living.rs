@@ -95,6 +95,24 @@ impl Drive {
         }
     }
 
+    /// Works on the commonest batch, one whole unit, without the list that others need. `None` if it is another batch.
+    #[inline]
+    fn work_on_one(&mut self, batch: &Batch<'_>) -> Option<Took> {
+        let [extent] = batch.extents else { return None };
+        let unit = self.front.unit;
+        let is_unit = unit.0.is_power_of_two() && extent.count == unit && extent.start.0 & (unit.0 - 1) == 0;
+        let is_there = extent.start.0 < self.front.capacity.0 && self.front.capacity.0 - extent.start.0 >= unit.0;
+        if !is_unit || !is_there || self.is_off() || batch.tally != Tally::default() || batch.work == Work::Flush {
+            return None;
+        }
+        let mut took = Took::new(Sectors::ZERO, Stop::Done);
+        let lpn = Lpn((extent.start.0 >> unit.0.trailing_zeros()) as u32);
+        let (done, outcome) = self.work_on(batch.work, origin(batch.origin), &[lpn], &mut took.unread);
+        took.done = Sectors(done as u64 * unit.0);
+        took.stop = self.stop_of(outcome);
+        Some(took)
+    }
+
     /// Works on whole units, in pieces.
     fn work_on_all(&mut self, batch: &Batch<'_>, units: &[Lpn], took: &mut Took) {
         for piece in units.chunks(UNITS_AT_ONCE) {
@@ -230,6 +248,9 @@ impl Living for Drive {
 
     fn batch(&mut self, at: SimTime, batch: &Batch<'_>) -> Took {
         self.come_to(at);
+        if let Some(took) = self.work_on_one(batch) {
+            return took;
+        }
         let mut took = Took::new(Sectors::ZERO, Stop::Done);
         if self.is_off() {
             took.stop = Stop::Gone;

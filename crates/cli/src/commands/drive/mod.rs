@@ -15,6 +15,7 @@ use std::time::Duration;
 use serde_json::json;
 use toml::{Table, Value};
 use wane_ftl::policies::Mode;
+use wane_lab::estimate::aging_seconds;
 use wane_lab::kept::{Aged, Kept, KeptError, Reached, Target, WrittenBytes};
 use wane_lab::progress::Stopwatch;
 use wane_lab::run::{Step, Watch};
@@ -368,8 +369,32 @@ fn age_to(kept: &mut Kept, path: &Path, how: &Aging, stop: &Arc<AtomicBool>) -> 
     report_aging(kept, path, how, &lived)
 }
 
+/// Drives whose aging is never long.
+const SMALL_BYTES: u64 = 4 << 30;
+
+/// Says how long aging will take, if it is long.
+fn tell_time(kept: &Kept, path: &Path, how: &Aging) {
+    if how.is_quiet || kept.scenario().device.logical_bytes() < SMALL_BYTES || kept.cause().is_some() {
+        return;
+    }
+    let mut asked = kept.scenario().clone();
+    asked.precondition = unwritten();
+    let used = kept.drive().life_used().unwrap_or(0.0);
+    let seconds = aging_seconds(&asked, Some(how.target), kept.drive_writes(), used);
+    if let Some(seconds) = seconds.filter(|seconds| *seconds > TOLD_SECONDS) {
+        let (path, time) = (excerpt_path(path), super::estimate::time(seconds));
+        tell(&format!(
+            "wane: {path}: aging takes about {time}; Ctrl-C saves it, and the same command goes on from there"
+        ));
+    }
+}
+
+/// Aging that takes less is not announced.
+const TOLD_SECONDS: f64 = 10.0;
+
 /// Ages an open drive, and saves it.
 fn age_and_note(kept: &mut Kept, path: &Path, how: &Aging, stop: &Arc<AtomicBool>) -> Result<Lived, Failure> {
+    tell_time(kept, path, how);
     let before = kept.drive_writes();
     let filled = kept.share_filled();
     let stopwatch = Stopwatch::start();
