@@ -41,6 +41,9 @@ test: toolchain python ## Run all tests, of Rust and of the Python package; WANE
 test-python: toolchain python ## Build the Python package into .venv and run its tests alone
 	@PYTHON=$(PYTHON) tools/test-python
 
+live-test: toolchain ## Run served drives under file systems, SQLite and PostgreSQL with ten power cuts each, some minutes; needs root and says what is missing
+	WANE_LIVE=full $(CARGO) test --locked -p wane-cli --test live -- --nocapture --test-threads 1
+
 torture: toolchain ## Cut the power of random drives twelve million times, some minutes
 	WANE_CUTS=10000000 $(CARGO) test --locked -p wane-testkit --test crash -- --nocapture
 
