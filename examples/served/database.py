@@ -36,11 +36,11 @@ def run(*words: str | Path) -> str:
 
 def postgres_bin() -> Path:
     """The folder of PostgreSQL's programs."""
-    found = shutil.which("initdb")
-    folders = [Path(found).parent] if found else sorted(Path("/usr/lib/postgresql").glob("*/bin"))
-    if not folders or not (folders[-1] / "pgbench").exists():
+    folders = [*sorted(Path("/usr/lib/postgresql").glob("*/bin")), *map(Path, os.get_exec_path())]
+    whole = [folder for folder in folders if all((folder / name).exists() for name in ("initdb", "pg_ctl", "pgbench"))]
+    if not whole:
         sys.exit("PostgreSQL is missing: apt install postgresql")
-    return folders[-1]
+    return whole[0]
 
 
 @contextlib.contextmanager
@@ -163,6 +163,7 @@ def draw(found: dict[str, dict[str, float]], out: Path) -> None:
 
 
 def main() -> None:
+    """Measures the drives that are named, prints what was found, and draws it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("drives", nargs="+", help="folders of kept drives, made by `wane drive create --for serve`")
     parser.add_argument("--seconds", type=int, default=20, help="of each of the two loads")
@@ -170,6 +171,7 @@ def main() -> None:
     parser.add_argument("--speed", default="1x", help="of the drives' time")
     parser.add_argument("--out", type=Path, help="draw a picture into this file")
     arguments = parser.parse_args()
+    postgres_bin()
     found = {}
     for drive in arguments.drives:
         row = measure(drive, arguments.seconds, arguments.scale, arguments.speed)

@@ -3,8 +3,9 @@
 ``run`` ages a drive by a scenario and returns a ``Result``: the numbers of the command ``wane run``, as a dict and as NumPy arrays. ``sweep`` runs
 a grid of scenarios, here or on a cluster. ``read`` opens a folder of results. A ``Drive`` is written, aged, copied and examined step by step.
 All of them take policies that are Python objects (``wane.policies``). ``wane.theory`` has models that need no run. ``doctor`` judges a real
-drive, ``wane.fleet`` many. ``wane.heat`` and ``wane.economics`` say what heat does to drives and what drives cost. ``serve`` makes a drive a live block
-device for programs. ``wane.actor`` serves drives that encode; ``wane.coding`` says how much time and energy that takes. Refusals are a ``WaneError``.
+drive, ``wane.fleet`` many. ``wane.heat`` and ``wane.economics`` say what heat does to drives and what drives cost. ``serve`` makes a drive a
+live block device for programs. ``wane.actor`` serves drives that encode; ``wane.coding`` says how much time and energy that takes.
+Refusals are a ``WaneError``.
 
     >>> import wane
     >>> result = wane.run({"drive": {"preset": "tiny"}, "until": {"drive-writes": 20}})

@@ -51,7 +51,11 @@ class Control:
         """Asks for something by its name, as of ``/v1/NAME``: with a body to change something, without one to learn something."""
         with contextlib.closing(_Connection(str(self.path))) as connection:
             try:
-                text = None if body is None else json.dumps({key: value for key, value in body.items() if value is not None})
+                text = (
+                    None
+                    if body is None
+                    else json.dumps({key: value for key, value in body.items() if value is not None})
+                )
                 connection.request("GET" if body is None else "POST", f"/v1/{name}", text)
                 response = connection.getresponse()
                 told = json.loads(response.read())
@@ -209,7 +213,9 @@ class Served:
             ServeError: The drive could not be saved.
         """
         if self._process.poll() is None:
-            self._process.terminate()
+            with contextlib.suppress(ServeError):
+                self.ctl.ask("stop", {})
+        # The end of its stdin ends it too.
         _, told = self._process.communicate(timeout=_SECONDS)
         if self._process.returncode != 0:
             raise ServeError(_sentence(told))

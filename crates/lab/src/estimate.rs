@@ -7,6 +7,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use wane_nand::Relocations;
 use wane_scenario::{FastForward, Phase, Probe, Scenario, Scheduler, TraceSpec, Until, Workload};
 use wane_ssd::Drive;
 use wane_workload::Op;
@@ -135,6 +136,11 @@ pub fn aging_seconds(scenario: &Scenario, target: Option<Target>, made: f64, use
         }
     };
     asked.phases[0].until = until;
+    // A drive ages without its clock, and mostly without its errors.
+    (asked.probe, asked.time.scheduler) = (None, Scheduler::None);
+    if asked.medium.ecc.relocations == Relocations::Trusted {
+        asked.medium.chip = None;
+    }
     estimate(&asked).map(|each| share * each.seconds)
 }
 
