@@ -59,7 +59,7 @@ def mounted(uri: str) -> Iterator[Path]:
             time.sleep(0.05)
         loop = run("losetup", "-f", "--show", image).strip() if IS_ROOT else str(image)
         try:
-            run("mkfs.ext4", "-qF", "-E", "nodiscard", loop)
+            run("mkfs.ext4", "-qF", loop)
             run(*(["mount", loop] if IS_ROOT else ["fuse2fs", "-o", "fakeroot", loop]), folder / "m")
             yield folder / "m"
         finally:
@@ -153,7 +153,7 @@ def draw(found: dict[str, dict[str, float]], out: Path) -> None:
         ):
             values = [row[f"{kind}_{key}"] for row in found.values()]
             bars = axes.bar([x + 0.38 * shift - 0.19 for x in range(len(names))], values, 0.36, label=label, color=color)
-            axes.bar_label(bars, fmt="{:.3g}", fontsize=8)
+            axes.bar_label(bars, fmt="{:,.0f}" if key == "tps" else "{:.1f}", fontsize=8)
         axes.set_xticks(range(len(names)), names, fontsize=8)
         axes.set_title(title, fontsize=10)
         axes.margins(y=0.15)

@@ -71,7 +71,7 @@ def test_a_kept_drive_is_saved_and_ages(tmp_path: Path) -> None:
         assert drive.ctl.age("drive-writes=3")["reached"] == "target"
         with pytest.raises(wane.ServeError, match="most"):
             drive.ctl.age("drive-writes=1000000", most="1 ms")
-        with pytest.raises(wane.ServeError, match="in use"):
+        with pytest.raises(wane.ServeError, match="served already"):
             wane.serve(folder)
     with wane.serve(folder, speed="max") as drive:
         assert Client(drive.socket).ask(0, 0, 512) == (0, b"y" * 512)

@@ -134,7 +134,7 @@ class Control:
         at: str | None = None,
         length: str | None = None,
         die: int | None = None,
-        kinds: Sequence[str] = (),
+        kinds: str | Sequence[str] = (),
         count: int | None = None,
         rate: str | None = None,
         seed: int = 1,
@@ -153,7 +153,8 @@ class Control:
             seed: Root of the random stream that draws them.
             by: By how much requests are slower, such as ``"20 ms"``.
         """
-        body = {"fault": fault, "at": at, "length": length, "die": die, "kinds": list(kinds)}
+        named = [kinds] if isinstance(kinds, str) else list(kinds)
+        body = {"fault": fault, "at": at, "length": length, "die": die, "kinds": named}
         return self.ask("inject", body | {"count": count, "rate": rate, "seed": seed, "by": by})
 
     def faults(self) -> list[dict[str, Any]]:
@@ -272,7 +273,7 @@ def serve(
         log: A file in which each request gets a line.
 
     Returns:
-        The served drive, to be used in a ``with`` block.
+        The served drive, to be used in a ``with`` block: its ``uri``, ``socket`` and ``ctl``, the control (``Control``).
 
     Raises:
         ServeError: The drive cannot be served.

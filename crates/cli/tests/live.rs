@@ -137,7 +137,7 @@ fn what_is_written_is_there_after_a_clean_end() {
     assert_eq!(other.size, client.size);
     let in_use = wane().args(["serve", drive]).output().unwrap();
     assert_eq!(in_use.status.code(), Some(2));
-    assert!(told(&in_use).contains("is in use by another process"), "{}", told(&in_use));
+    assert!(told(&in_use).contains("is served already, by process"), "{}", told(&in_use));
     // Control finds it by its folder.
     let status = wane().args(["ctl", drive, "status"]).output().unwrap();
     assert!(told(&status).contains("\"clients\": 2"), "{}", told(&status));
@@ -186,6 +186,7 @@ fn a_worn_out_drive_reads_on() {
     assert_ne!(client.flags & 2, 0, "it says that it is read-only");
     assert_eq!(client.ask(READ, 0, 65536, &[]).0, 0);
     assert_eq!(client.ask(WRITE, 0, 4096, &[1; 4096]).0, 1, "EPERM");
+    assert_eq!(client.ask(TRIM, 0, 4096, &[]).0, 1, "EPERM: nothing changes");
     assert_eq!(client.ask(FLUSH, 0, 0, &[]).0, 0);
     assert!(server.ctl(&["status"])["dead"].is_string());
     assert!(server.refused(&["age", "--until", "drive-writes=9000"]).contains("is dead"));
@@ -206,7 +207,8 @@ fn control_breaks_and_mends_the_drive() {
     let region = server.ctl(&["inject", "region", "--at", "8 KiB", "--length", "4 KiB"])["fault"].as_u64().unwrap();
     assert_eq!((client.ask(READ, 0, 16384, &[]).0, client.ask(WRITE, 8192, 512, &[0; 512]).0), (5, 5));
     assert_eq!(client.ask(READ, 0, 8192, &[]).0, 0);
-    assert_eq!(server.ctl(&["faults"])["faults"][0]["met"], 2);
+    let faults = server.ctl(&["faults"]);
+    assert_eq!((&faults["faults"][0]["met"], &faults["faults"][1]["met"]), (&3.into(), &2.into()));
     server.ctl(&["clear-faults", "--fault", &region.to_string()]);
     assert_eq!(client.ask(READ, 0, 65536, &[]), (0, block));
     // Lost data stay lost until they are written.
@@ -235,6 +237,33 @@ fn control_breaks_and_mends_the_drive() {
     server.ctl(&["stop"]);
     let mut server = server;
     assert!(server.process.wait().unwrap().success());
+}
+
+#[test]
+fn orders_between_requests_never_turn_time_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("d.wane");
+    create(&path, &["--empty"]);
+    for speed in ["max", "1x"] {
+        let server = Server::start(&[path.to_str().unwrap(), "--speed", speed]);
+        let mut client = server.client();
+        for round in 0..3u8 {
+            assert_eq!(client.ask(WRITE, 0, 1 << 20, &[round; 1 << 20]).0, 0);
+            server.ctl(&["save"]);
+            server.ctl(&["rest", "1 ms"]);
+            server.ctl(&["power-cut"]);
+            // Orders come while the drive recovers.
+            server.ctl(&["power-on"]);
+            server.ctl(&["set", "--capacity", &format!("{} MiB", 60 - round)]);
+            server.ctl(&["power-cut"]);
+            server.ctl(&["power-on"]);
+            server.ctl(&["rest", "1 ms"]);
+            assert_eq!(client.ask(READ, 0, 512, &[]), (0, vec![round; 512]), "{speed}");
+        }
+        server.stop();
+        std::fs::remove_dir_all(&path).unwrap();
+        create(&path, &["--empty"]);
+    }
 }
 
 #[test]
@@ -350,6 +379,7 @@ fn wrong_input_gets_one_sentence() {
     std::fs::create_dir(&open).unwrap();
     let missing = in_folder("missing");
     let log = in_folder("none/log.csv");
+    let long = in_folder(&"d".repeat(100));
     for (arguments, wanted) in [
         (vec![missing.as_str()], "there is no such drive"),
         (vec![open.as_str()], "is not a drive"),
@@ -360,13 +390,15 @@ fn wrong_input_gets_one_sentence() {
         (vec!["--preset", "tiny", "--spin", "1 s"], "up to 10 ms"),
         (vec!["--preset", "tiny", "--log", &log], "cannot be written"),
         (vec!["--preset", "tiny", "--age", "tomorrow"], "drive-writes=NUMBER"),
+        (vec![open.as_str(), "--age", "days=3"], "--age: is for a drive that --preset makes"),
+        (vec!["--preset", "tiny", "--dir", &long], "longer than 107 bytes"),
         (vec![], "--preset"),
     ] {
         let refused = wane().arg("serve").args(&arguments).output().unwrap();
         assert_eq!(refused.status.code(), Some(2), "{arguments:?}: {}", told(&refused));
         assert!(told(&refused).contains(wanted), "{arguments:?}: {}", told(&refused));
     }
-    let server = Server::tiny(&[]);
+    let server = Server::tiny(&["--set", "drive.endurance=1000000"]);
     let directory = server.path("socket").parent().unwrap().to_owned();
     let in_use = wane().args(["serve", "--preset", "tiny", "--dir"]).arg(directory).output().unwrap();
     let pid = server.process.id().to_string();
@@ -381,8 +413,10 @@ fn wrong_input_gets_one_sentence() {
         (vec!["inject", "slow"], "needs `by`"),
         (vec!["inject", "die"], "which die?"),
         (vec!["inject", "die", "--die", "99"], "dies 0 to"),
+        (vec!["inject", "stuck", "--count", "0"], "breaks nothing"),
+        (vec!["set", "--capacity", "0 B"], "is allowed"),
         (vec!["inject", "error", "--at", "1 TiB", "--length", "1 KiB"], "are allowed"),
-        (vec!["inject", "error", "--rate", "2"], "rate"),
+        (vec!["inject", "error", "--rate", "2"], "inject: '2' is not a ratio"),
         (vec!["clear-faults", "--fault", "3"], "there is none with this number"),
         (vec!["rest", "soon"], "soon"),
     ] {

@@ -28,6 +28,9 @@ pub(crate) const SECTOR: u64 = 512;
 /// Parts of long requests that are submitted between two looks at what else there is.
 const PARTS_AT_ONCE: usize = 4;
 
+/// Things done to a drive that its history tells of a session.
+const DONE_LIVE_MAX: usize = 20;
+
 /// A request that is answered.
 pub(crate) struct Answer {
     pub(crate) asked: Asked,
@@ -104,6 +107,8 @@ pub(crate) struct Engine {
     /// Writes that were refused for want of it.
     pub(crate) refused_for_memory: u64,
     numbered: u64,
+    /// What control did to the drive, in words, for its history; the last few.
+    pub(crate) done_live: VecDeque<String>,
     /// The limit of re-reads that the host required before the power went off.
     required: Option<u32>,
     done: Vec<Completion>,
@@ -133,6 +138,7 @@ impl Engine {
             memory,
             refused_for_memory: 0,
             numbered: 0,
+            done_live: VecDeque::new(),
             required: None,
             done: Vec::new(),
         }
@@ -160,6 +166,17 @@ impl Engine {
         self.at
     }
 
+    /// The present instant, or the one to which the drive's own work leads, such as the end of its recovery.
+    pub(crate) fn now_of_drive(&mut self, real: Nanos) -> SimTime {
+        self.now(real).max(self.shelf.drive().now())
+    }
+
+    /// Whether the drive takes no writes any more. One that may shrink takes them again when it is given capacity back.
+    pub(crate) fn is_read_only(&self) -> bool {
+        let drive = self.shelf.drive();
+        !drive.is_off() && drive.end_of_life().is_some() && !drive.capacity_policy().may_shrink()
+    }
+
     /// Goes on at the drive's own time, if that is ahead.
     pub(crate) fn follow_drive(&mut self, real: Nanos) {
         self.at = self.at.max(self.shelf.drive().now());
@@ -169,6 +186,14 @@ impl Engine {
     /// No request is taken before this instant.
     pub(crate) fn not_before(&mut self, at: SimTime) {
         self.ready = self.ready.max(at);
+    }
+
+    /// Notes for the drive's history what was done to it.
+    pub(crate) fn note(&mut self, done: String) {
+        if self.done_live.len() == DONE_LIVE_MAX {
+            self.done_live.pop_front();
+        }
+        self.done_live.push_back(done);
     }
 
     /// Lets requests wait until nothing is under way, or lets them go on.
@@ -261,6 +286,10 @@ impl Engine {
         if drive.is_off() && (is_hint || range.is_empty() || matches!(frame.action, Action::BlockStatus { .. })) {
             return Err(Errno::Shutdown);
         }
+        if request.kind.changes_contents() && self.is_read_only() {
+            // Trims too: clients were told that nothing changes.
+            return Err(Errno::NotPermitted);
+        }
         Ok(Some(request).filter(|_| !is_hint && !range.is_empty()))
     }
 
@@ -319,7 +348,7 @@ impl Engine {
     }
 
     fn hand_in(&mut self, ticket: usize, part: usize, request: Request, at: SimTime) {
-        self.at = self.at.max(at);
+        self.at = self.at.max(at).max(self.shelf.drive().now());
         let id = self.shelf.drive_mut().submit(self.at, request);
         self.tickets.expect(id, ticket, part);
     }
@@ -364,6 +393,7 @@ impl Engine {
 
     /// Runs the drive to an instant, and hands out what has completed by then.
     fn complete(&mut self, until: SimTime, out: &mut Vec<Answer>) {
+        let until = until.max(self.shelf.drive().now());
         self.at = until;
         let mut done = std::mem::take(&mut self.done);
         self.shelf.drive_mut().complete(until, &mut done);
@@ -406,8 +436,12 @@ impl Engine {
     /// Takes the power away: what is under way ends now, and what comes is refused until the power is back.
     pub(crate) fn cut_power(&mut self, at: SimTime, fate: &mut dyn FnMut() -> Fate) {
         self.at = self.at.max(at);
+        if self.shelf.drive().is_off() {
+            return;
+        }
         self.required = self.shelf.drive().read_recovery();
         Living::power_off(self.shelf.drive_mut(), self.at, fate);
+        self.let_go(Errno::Shutdown);
     }
 
     /// Gives power back. Returns how long the drive recovers, during which requests wait.
@@ -430,9 +464,13 @@ impl Engine {
 
     /// Lets what is stuck be answered.
     pub(crate) fn release(&mut self) {
+        self.let_go(Errno::Io);
+    }
+
+    fn let_go(&mut self, errno: Errno) {
         for mut answer in self.stuck.drain(..) {
             answer.modelled = self.at;
-            answer.reply = ended(&answer.asked, Err(Errno::Io));
+            answer.reply = ended(&answer.asked, Err(errno));
             self.later.push(Reverse(Later(answer)));
         }
     }

@@ -58,6 +58,13 @@ impl Log {
         self.failed = line.err();
     }
 
+    /// Writes what is still in memory, so that it can be read meanwhile.
+    pub(crate) fn flush(&mut self) {
+        if self.failed.is_none() && !self.file.buffer().is_empty() {
+            self.failed = self.file.flush().err();
+        }
+    }
+
     /// Writes what is still in memory. Returns why the log is not whole.
     pub(crate) fn end(&mut self) -> Option<String> {
         let error = self.failed.take().or_else(|| self.file.flush().err())?;

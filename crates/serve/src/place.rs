@@ -20,6 +20,9 @@ const NOTE: &str = "live.json";
 const SOCKET: &str = "nbd.sock";
 const CONTROL: &str = "ctl.sock";
 
+/// Most bytes of a socket's path on Linux, without the zero at its end.
+const PATH_MAX: usize = 107;
+
 /// Where a server listens.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Note {
@@ -36,6 +39,11 @@ pub struct Note {
 }
 
 impl Note {
+    /// The note in the folder of a drive that is, or was, served.
+    pub fn of(drive: &Path) -> Option<Self> {
+        serde_json::from_slice(&fs::read(drive.join(NOTE)).ok()?).ok()
+    }
+
     /// The note of what is at a path: a served drive's folder, a server's directory, or the socket of control itself.
     ///
     /// # Errors
@@ -49,8 +57,7 @@ impl Note {
         if beside.exists() {
             return Ok(beside);
         }
-        let text = fs::read(path.join(NOTE)).map_err(|_| unserved())?;
-        let note: Self = serde_json::from_slice(&text).map_err(|_| unserved())?;
+        let note = Self::of(path).ok_or_else(unserved)?;
         match UnixStream::connect(&note.control) {
             Ok(_) => Ok(note.control),
             Err(_) => Err(ServeError::Dead(excerpt_path(path), note.pid)),
@@ -89,8 +96,15 @@ impl Place {
         };
         let (own, directory) = match directory {
             Some(directory) => {
+                let path = std::path::absolute(directory).map_err(refused(directory))?;
+                if path.join(SOCKET).as_os_str().len() > PATH_MAX {
+                    return Err(ServeError::System(
+                        excerpt_path(directory),
+                        format!("the path of a socket in it is longer than {PATH_MAX} bytes; give a shorter --dir"),
+                    ));
+                }
                 enter(directory)?;
-                (None, std::path::absolute(directory).map_err(refused(directory))?)
+                (None, path)
             }
             None => {
                 let own = tempfile::Builder::new()

@@ -261,6 +261,9 @@ impl Server {
         self.send(&mut answers);
         self.answers = answers;
         self.engine.hold(!self.quiet.is_empty());
+        if let Some(log) = self.log.as_mut().filter(|_| self.engine.due() == Due::Never) {
+            log.flush();
+        }
         if self.engine.is_idle()
             && let Some(order) = self.quiet.pop_front()
         {
@@ -350,7 +353,27 @@ impl Server {
         }
     }
 
-    /// Saves the drive.
+    /// Saves the drive at the end. What its clients wrote is nowhere else, so it is tried for a while.
+    fn save(&mut self) -> Result<(), ServeError> {
+        let done = self.engine.done_live.iter().map(|done| format!("; {done}")).collect::<String>();
+        let note = format!("served {} requests{done}", self.answered);
+        let shelf = &mut self.engine.shelf;
+        shelf.flush()?;
+        for attempt in 0..SAVES {
+            let Err(error) = shelf.save(note.clone()) else { return Ok(()) };
+            if attempt == 0
+                && let Some(shared) = &self.shared
+            {
+                (shared.tell)(&format!(
+                    "{error}; that is tried again for {SAVES} s, and then what its clients wrote is lost"
+                ));
+            }
+            std::thread::sleep(SAVE_PAUSE);
+        }
+        shelf.save(note)
+    }
+
+    /// Saves the drive, and says what was done.
     fn close(mut self) -> Result<Served, ServeError> {
         let real = self.real.now();
         if self.engine.shelf.drive().is_off() {
@@ -363,12 +386,14 @@ impl Server {
             refused_for_memory: self.engine.refused_for_memory,
             log_failed: self.log.as_mut().and_then(Log::end),
         };
-        let mut shelf = self.engine.shelf;
-        shelf.flush()?;
-        shelf.save(format!("served {} requests", self.answered))?;
+        self.save()?;
         Ok(served)
     }
 }
+
+/// How often a drive that cannot be saved at the end is tried again, and with what pause.
+const SAVES: u32 = 60;
+const SAVE_PAUSE: Duration = Duration::from_secs(1);
 
 /// What clients are told.
 fn export(engine: &Engine, name: &str) -> Export {
@@ -382,7 +407,7 @@ fn export(engine: &Engine, name: &str) -> Export {
             if scenario.preset.is_empty() { "drive" } else { &scenario.preset }
         ),
         size: drive.capacity().0 * SECTOR,
-        is_read_only: !drive.is_off() && drive.end_of_life().is_some(),
+        is_read_only: engine.is_read_only(),
         block: Block {
             least: (drive.features().sector.0 * SECTOR) as u32,
             preferred: preferred.clamp(4096, TRANSFER_MAX),
@@ -472,6 +497,7 @@ impl Door {
         if poll(&mut doors, Some(&wait)).is_err() {
             std::thread::sleep(Duration::from_millis(1));
         }
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner).retain(|client| !client.is_gone());
         while let Ok((stream, _)) = self.unix.accept() {
             self.admit(Socket::Unix(stream));
         }

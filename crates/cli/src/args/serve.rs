@@ -20,12 +20,14 @@ Examples:
       --until wear='75 %'
     wane serve old.wane &
     wane ctl old.wane status
-  A file system on it, as root:
-    wane serve old.wane --run '
-      mkdir -p /tmp/nbd && nbdfuse /tmp/nbd \"$uri\" &
-      sleep 1
-      loop=$(losetup -f --show /tmp/nbd/nbd)
-      mkfs.ext4 -q $loop && mount -o discard $loop /mnt'
+  A file system on it, as root in another terminal, with
+  the address that serve prints:
+    mkdir nbd && nbdfuse nbd \"$uri\" &
+    loop=$(losetup -f --show nbd/nbd)
+    mkfs.ext4 -q $loop && mount -o discard $loop /mnt
+  And back:
+    umount /mnt && losetup -d $loop && fusermount3 -u nbd
+    wane ctl old.wane stop
   A new drive for a test, as fast as it goes:
     wane serve --preset tiny --speed max \\
       --run 'nbdinfo \"$uri\"'
@@ -87,6 +89,11 @@ fn spin(text: &str) -> Result<Nanos, String> {
     if time <= SPIN_MAX { Ok(time) } else { Err(format!("up to {SPIN_MAX} is allowed")) }
 }
 
+fn positive(text: &str) -> Result<f64, String> {
+    let number = text.trim().parse::<f64>().ok().filter(|number| *number > 0.0 && number.is_finite());
+    number.ok_or_else(|| "a number above 0 is allowed".to_owned())
+}
+
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -95,9 +102,9 @@ Examples:
     wane ctl old.wane latency
   Its health, judged as that of a real drive:
     wane ctl old.wane smart | wane doctor -
-  Ten more drive writes, while its file system is mounted:
-    wane ctl old.wane age --until drive-writes=30
-  Three reads that fail, and a disk that is slow from now on:
+  Age it further, while its file system is mounted:
+    wane ctl old.wane age --until wear='80 %'
+  Three reads that fail, and a slow disk:
     wane ctl old.wane inject error --kind read --count 3
     wane ctl old.wane inject slow --by '20 ms'
     wane ctl old.wane clear-faults
@@ -131,7 +138,7 @@ pub(crate) enum CtlCommand {
         #[arg(long, value_name = "TARGET", required_unless_present = "days")]
         until: Option<String>,
         /// Let so many days pass instead, without writes
-        #[arg(long, value_name = "DAYS", conflicts_with = "until")]
+        #[arg(long, value_name = "DAYS", conflicts_with = "until", value_parser = positive)]
         days: Option<f64>,
         /// Refuse if it would take longer, by an estimate
         #[arg(long, value_name = "TIME", default_value = "60 s")]
@@ -148,7 +155,7 @@ pub(crate) enum CtlCommand {
         #[arg(long)]
         speed: Option<String>,
         /// Erases at which blocks leave service, or an RBER below 1
-        #[arg(long, value_name = "ERASES|RBER")]
+        #[arg(long, value_name = "ERASES|RBER", value_parser = positive)]
         retirement_threshold: Option<f64>,
         /// Spare worn blocks, or no longer
         #[arg(long, value_name = "true|false")]
@@ -211,7 +218,7 @@ pub(crate) enum CtlCommand {
     /// Print events as they come, a line of JSON each: blocks that retire, capacity that it wants, its end, its heat
     Events {
         /// End after so many
-        #[arg(long, value_name = "N")]
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
         count: Option<u64>,
     },
     /// Save it now, as at a clean end

@@ -1,11 +1,14 @@
 //! `wane ctl`: control of a served drive.
 
+use std::path::Path;
+use std::time::Duration;
+
 use serde_json::{Map, Value, json};
 use wane_serve::{Control, ControlError, Note};
 
-use crate::DONE;
 use crate::args::serve::{CtlArguments, CtlCommand};
 use crate::output::{Failure, pretty, print};
+use crate::{DIFFERS, DONE};
 
 impl From<ControlError> for Failure {
     fn from(error: ControlError) -> Self {
@@ -26,7 +29,7 @@ fn name(value: &impl clap::ValueEnum) -> String {
 
 pub(crate) fn ctl(arguments: &CtlArguments) -> Result<i32, Failure> {
     crate::progress::end_at_once();
-    let control = Control::at(&Note::control_of(&arguments.drive)?);
+    let control = found(&arguments.drive)?;
     let (asked, body) = match &arguments.command {
         CtlCommand::Status => ("status", None),
         CtlCommand::Smart => ("smart", None),
@@ -80,7 +83,22 @@ pub(crate) fn ctl(arguments: &CtlArguments) -> Result<i32, Failure> {
     };
     let told = control.ask(asked, body.as_ref())?;
     print(&pretty(&told)?)?;
-    Ok(DONE)
+    Ok(if told["reached"] == "died" { DIFFERS } else { DONE })
+}
+
+/// How long, and how often, a server that is just starting is waited for.
+const WAITS: u32 = 10;
+const PAUSE: Duration = Duration::from_millis(150);
+
+/// The control of what is at a path. A drive's folder may be served in a moment.
+fn found(path: &Path) -> Result<Control, Failure> {
+    for _ in 0..WAITS {
+        match Note::control_of(path) {
+            Err(_) if path.join("drive.json").exists() => std::thread::sleep(PAUSE),
+            found => return Ok(Control::at(&found?)),
+        }
+    }
+    Ok(Control::at(&Note::control_of(path)?))
 }
 
 /// Prints events as they come.

@@ -12,6 +12,7 @@ use wane_lab::kept::{Kept, KeptError, WrittenBytes};
 use wane_lab::run::{Step, Watch};
 use wane_scenario::{Scenario, Sources, endless};
 use wane_serve::{Note, ServeConfig, ServeError, Served, What};
+use wane_shelf::ShelfError;
 use wane_units::{Bytes, excerpt_path};
 
 use crate::DONE;
@@ -35,7 +36,24 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Result<i32, Failure> {
     }
     let what = match (&arguments.drive, &arguments.preset) {
         (Some(path), _) => {
-            let kept = Kept::open(path)?;
+            let for_presets = [
+                ("--set", !arguments.set.is_empty()),
+                ("--capacity", arguments.capacity.is_some()),
+                ("--age", arguments.age.is_some()),
+            ];
+            if let Some((option, _)) = for_presets.iter().find(|(_, is_given)| *is_given) {
+                let sentence = "is for a drive that --preset makes; a kept drive is as `wane drive create` made it and `wane drive age` aged it";
+                return Err(Failure::wrong(format!("{option}: {sentence}")));
+            }
+            let kept = Kept::open(path).map_err(|error| match (&error, Note::of(path)) {
+                (KeptError::Shelf(ShelfError::Busy(_)), Some(note)) => {
+                    let (name, pid, uri) = (excerpt_path(path), note.pid, note.uri);
+                    Failure::wrong(format!(
+                        "{name} is served already, by process {pid} at {uri}; `wane ctl {name} stop` ends that"
+                    ))
+                }
+                _ => error.into(),
+            })?;
             for lack in super::fit::lacks(kept.scenario()) {
                 tell(&format!("wane: {}: {lack}", excerpt_path(path)));
             }
@@ -64,7 +82,7 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Result<i32, Failure> {
         child = arguments.run.as_deref().map(|command| run(command, note, &stop));
     };
     let served = wane_serve::serve(what, &config, &stop, began, |sentence| tell(&format!("wane: {sentence}")))?;
-    after(&served, memory);
+    after(&served, memory, arguments);
     match child {
         None => Ok(DONE),
         Some(Err(error)) => Err(Failure::wrong(format!("--run: {error}"))),
@@ -73,8 +91,11 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Result<i32, Failure> {
 }
 
 /// Says what is to be known of a session that is over.
-fn after(served: &Served, memory: Bytes) {
-    let Served { requests: _, violations: _, refused_for_memory, log_failed } = served;
+fn after(served: &Served, memory: Bytes, arguments: &ServeArguments) {
+    let Served { requests, violations: _, refused_for_memory, log_failed } = served;
+    if let Some(path) = arguments.drive.as_deref().filter(|_| !arguments.quiet) {
+        tell(&format!("wane: {}: saved; it served {requests} requests", excerpt_path(path)));
+    }
     if *refused_for_memory > 0 {
         tell(&format!(
             "wane: {refused_for_memory} writes found no space, as more than {memory} (--memory) would have been kept"

@@ -5,27 +5,27 @@ use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-pub const READ: u16 = 0;
-pub const WRITE: u16 = 1;
-pub const FLUSH: u16 = 3;
-pub const TRIM: u16 = 4;
+pub(crate) const READ: u16 = 0;
+pub(crate) const WRITE: u16 = 1;
+pub(crate) const FLUSH: u16 = 3;
+pub(crate) const TRIM: u16 = 4;
 
-pub trait Wire: Read + Write {}
+pub(crate) trait Wire: Read + Write {}
 
 impl<T: Read + Write> Wire for T {}
 
-pub struct Client {
+pub(crate) struct Client {
     wire: Box<dyn Wire>,
-    pub size: u64,
-    pub flags: u16,
+    pub(crate) size: u64,
+    pub(crate) flags: u16,
 }
 
 impl Client {
-    pub fn new(socket: &Path) -> Self {
+    pub(crate) fn new(socket: &Path) -> Self {
         Self::over(Box::new(UnixStream::connect(socket).unwrap()))
     }
 
-    pub fn tcp(address: &str) -> Self {
+    pub(crate) fn tcp(address: &str) -> Self {
         Self::over(Box::new(TcpStream::connect(address).unwrap()))
     }
 
@@ -39,7 +39,7 @@ impl Client {
     }
 
     /// Asks for something, and waits for its error and its data.
-    pub fn ask(&mut self, kind: u16, offset: u64, length: u32, data: &[u8]) -> (u32, Vec<u8>) {
+    pub(crate) fn ask(&mut self, kind: u16, offset: u64, length: u32, data: &[u8]) -> (u32, Vec<u8>) {
         self.wire.write_all(&frame(kind, offset, length)).unwrap();
         if kind == WRITE {
             self.wire.write_all(&data[..length as usize]).unwrap();
@@ -55,12 +55,12 @@ impl Client {
 }
 
 /// The client's flags, and the option that chooses the export.
-pub fn hello() -> Vec<u8> {
+pub(crate) fn hello() -> Vec<u8> {
     [&3u32.to_be_bytes()[..], b"IHAVEOPT", &1u32.to_be_bytes(), &0u32.to_be_bytes()].concat()
 }
 
 /// A request without its data.
-pub fn frame(kind: u16, offset: u64, length: u32) -> Vec<u8> {
+pub(crate) fn frame(kind: u16, offset: u64, length: u32) -> Vec<u8> {
     let (cookie, magic) = (9u64, 0x2560_9513u32);
     [
         &magic.to_be_bytes()[..],

@@ -92,7 +92,10 @@ pub(crate) fn carry_out(asks: Asks, desk: &mut Desk<'_>) -> Answer {
         Asks::PowerCut(cut) => power_cut(desk, &cut),
         Asks::Save => {
             desk.engine.shelf.flush().map_err(|error| error.to_string())?;
-            desk.engine.shelf.save("served, and saved meanwhile".to_owned()).map_err(|error| error.to_string())?;
+            let saved = desk.engine.shelf.save("served, and saved meanwhile".to_owned());
+            // The drive came to rest for it.
+            desk.engine.follow_drive(desk.real);
+            saved.map_err(|error| error.to_string())?;
             Ok(json!({ "saved": true }))
         }
     }
@@ -137,6 +140,7 @@ fn aged(desk: &mut Desk<'_>, age: &Age) -> Answer {
     match (age.until, age.days) {
         (None, Some(days)) if days > 0.0 && days.is_finite() => {
             desk.engine.shelf.pass_days(days).map_err(|error| error.to_string())?;
+            desk.engine.note(format!("{days} days passed"));
             Ok(json!({ "day": desk.engine.shelf.drive().day() }))
         }
         (None, Some(days)) => Err(format!("age: found {days} days, and a number above 0 is allowed")),
@@ -165,6 +169,8 @@ fn aged_until(desk: &mut Desk<'_>, target: wane_lab::kept::Target, most: Nanos) 
     let trimmed = shelf.give_back(&before);
     shelf.flush().map_err(|error| error.to_string())?;
     desk.engine.follow_drive(desk.real);
+    let writes = desk.engine.shelf.drive_writes();
+    desk.engine.note(format!("aged to {writes:.2} drive writes"));
     let shelf = &desk.engine.shelf;
     let reached = match aged {
         Reached::Target => "target",
@@ -180,14 +186,14 @@ fn aged_until(desk: &mut Desk<'_>, target: wane_lab::kept::Target, most: Nanos) 
 }
 
 fn rested(desk: &mut Desk<'_>, rest: &Rest) -> Answer {
-    let at = desk.engine.now(desk.real);
+    let at = desk.engine.now_of_drive(desk.real);
     Living::pass(desk.engine.shelf.drive_mut(), at, Passing::Idle(rest.time.0));
     desk.engine.follow_drive(desk.real);
     Ok(json!({ "now_s": desk.engine.now(desk.real).0 as f64 / 1e9 }))
 }
 
 fn changed(desk: &mut Desk<'_>, set: Set) -> Answer {
-    let at = desk.engine.now(desk.real);
+    let at = desk.engine.now_of_drive(desk.real);
     let mut told = json!({});
     // Everything is checked before anything changes.
     let rereads = set.read_recovery.map(|most| rereads(&most)).transpose()?;
@@ -199,8 +205,11 @@ fn changed(desk: &mut Desk<'_>, set: Set) -> Answer {
     if let Some(capacity) = set.capacity {
         let sectors = Sectors(capacity.0.0 / SECTOR);
         let capacity_now = Bytes(drive.capacity().0 * SECTOR);
-        let status =
-            if capacity.0.0.is_multiple_of(SECTOR) { drive.set_capacity(at, sectors) } else { Status::OutOfRange };
+        let status = if capacity.0.0 > 0 && capacity.0.0.is_multiple_of(SECTOR) {
+            drive.set_capacity(at, sectors)
+        } else {
+            Status::OutOfRange
+        };
         if !status.is_done() {
             let unit = Bytes(u64::from(drive.unit_bytes()));
             return Err(format!(
@@ -209,7 +218,9 @@ fn changed(desk: &mut Desk<'_>, set: Set) -> Answer {
             ));
         }
         told["capacity_bytes"] = json!(drive.capacity().0 * SECTOR);
+        desk.engine.note(format!("its capacity fell to {}", capacity.0));
     }
+    let drive = desk.engine.shelf.drive_mut();
     if let Some(threshold) = threshold {
         let outcome = drive.set_retirement_threshold(threshold);
         let outcome = outcome.ok_or("retirement-threshold: the drive's policy has none of this kind (ftl.retire)")?;
@@ -293,6 +304,9 @@ fn injected(desk: &mut Desk<'_>, inject: &Inject) -> Answer {
     refuse(!inject.kinds.is_empty() && (of_data || name == FaultName::Region), "kinds")?;
     refuse(inject.rate.is_some() && name == FaultName::Region, "rate")?;
     let rate = inject.rate.map_or(1.0, |rate| rate.0.get());
+    if inject.count == Some(0) || rate == 0.0 {
+        return Err("inject: a `count` or a `rate` of 0 breaks nothing; more is allowed".to_owned());
+    }
     let effect = match name {
         FaultName::Lost | FaultName::Die => return lost(desk, inject, range, rate),
         FaultName::Region if range.is_none() => return Err("inject: a region needs `at` and `length`".to_owned()),
@@ -338,6 +352,9 @@ fn lost(desk: &mut Desk<'_>, inject: &Inject, range: Option<SectorRange>, rate: 
             units += u64::from(drive.inject_uncorrectable(unit));
         }
     }
+    let bytes = units * u64::from(drive.unit_bytes());
+    desk.engine.note(format!("lost {} on purpose", Bytes(bytes)));
+    let drive = desk.engine.shelf.drive();
     Ok(json!({ "units_lost": units, "bytes_lost": units * u64::from(drive.unit_bytes()) }))
 }
 
@@ -360,17 +377,18 @@ fn power_cut(desk: &mut Desk<'_>, cut: &PowerCut) -> Answer {
         let made = "`wane drive create --for serve` makes drives that do";
         return Err(format!("power-cut: the drive keeps nothing from which it could recover (ftl.recovery); {made}"));
     }
-    let at = desk.engine.now(desk.real);
+    let at = desk.engine.now_of_drive(desk.real);
     let mut stream = Streams::new(cut.seed).stream("power-cut");
     let mut fate =
         || if cut.torn { Fate::Torn } else { [Fate::Done, Fate::Torn, Fate::Undone][stream.below(3) as usize] };
     desk.engine.cut_power(at, &mut fate);
     desk.engine.watcher.tell(at, "power-cut", json!({}));
+    desk.engine.note("lost its power".to_owned());
     Ok(json!({ "power": "off" }))
 }
 
 fn power_on(desk: &mut Desk<'_>) -> Answer {
-    let at = desk.engine.now(desk.real);
+    let at = desk.engine.now_of_drive(desk.real);
     let recovered = desk.engine.give_power(at).map_err(|error| format!("power-on: {error}"))?;
     desk.engine.watcher.tell(at, "power-on", json!({ "recovery_s": recovered.0 as f64 / 1e9 }));
     Ok(json!({ "power": "on", "recovery_s": recovered.0 as f64 / 1e9 }))

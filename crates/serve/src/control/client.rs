@@ -67,7 +67,9 @@ impl Control {
             let mut body = self.send("events", None).await?.into_body();
             let mut text = Vec::new();
             while let Some(frame) = body.frame().await {
-                let Ok(data) = frame.map_err(broken)?.into_data() else { continue };
+                // The server ends while it is listened to.
+                let Ok(frame) = frame else { return Ok(()) };
+                let Ok(data) = frame.into_data() else { continue };
                 text.extend_from_slice(&data);
                 while let Some(end) = text.iter().position(|byte| *byte == b'\n') {
                     let line: Vec<u8> = text.drain(..=end).collect();

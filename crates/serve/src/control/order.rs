@@ -229,7 +229,12 @@ impl Asks {
 
 fn parse<T: DeserializeOwned>(name: &str, body: &[u8]) -> Result<T, String> {
     let body: &[u8] = if body.trim_ascii().is_empty() { b"{}" } else { body };
-    serde_json::from_slice(body).map_err(|error| format!("{name}: {error}"))
+    serde_json::from_slice(body).map_err(|error| {
+        let told = error.to_string();
+        // Bodies are a line, mostly made from options: the place in it says nothing.
+        let told = told.rsplit_once(" at line ").map_or(told.as_str(), |(told, _)| told);
+        format!("{name}: {told}")
+    })
 }
 
 #[cfg(test)]

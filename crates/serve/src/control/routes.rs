@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::os::unix::net::UnixListener;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -11,13 +12,16 @@ use axum::http::{Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
 use serde_json::{Value, json};
-use tokio::sync::{broadcast, oneshot};
+use tokio::sync::{broadcast, oneshot, watch};
 
 use super::order::{Asks, Order};
 use crate::inbox::{Inbox, Mail};
 
 /// Most bytes of a request's body.
 const BODY_MAX: usize = 64 << 10;
+
+/// Time for the last answers to be sent.
+const GRACE: Duration = Duration::from_millis(500);
 
 /// Serves control until `end` comes.
 ///
@@ -34,9 +38,18 @@ pub(crate) fn serve(listener: UnixListener, inbox: Arc<Inbox>, end: oneshot::Rec
             .fallback(|| async { refused(StatusCode::NOT_FOUND, "control lies below /v1/") })
             .layer(DefaultBodyLimit::max(BODY_MAX))
             .with_state(inbox);
+        let (tell, mut told) = watch::channel(false);
+        let served = axum::serve(listener, routes).with_graceful_shutdown(async move {
+            let _ = told.wait_for(|ends| *ends).await;
+        });
         tokio::select! {
-            served = axum::serve(listener, routes) => served,
-            _ = end => Ok(()),
+            served = async { served.await } => served,
+            () = async {
+                let _ = end.await;
+                let _ = tell.send(true);
+                // What was answered is sent; who listens to events would stay for ever.
+                tokio::time::sleep(GRACE).await;
+            } => Ok(()),
         }
     })
 }

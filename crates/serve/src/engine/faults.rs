@@ -37,7 +37,7 @@ pub(crate) struct Fault {
     pub(crate) kinds: Kinds,
     /// Where; `None`: everywhere.
     pub(crate) range: Option<SectorRange>,
-    /// Requests that it still meets; `None`: until it is cleared.
+    /// Requests that it still meets; `None`: until it is cleared. One that meets none any more stays in the list, for its count.
     pub(crate) left: Option<u64>,
     /// Share of the requests that it meets.
     pub(crate) rate: f64,
@@ -103,7 +103,6 @@ impl Faults {
                 Effect::Stuck => met.is_stuck = true,
             }
         }
-        self.faults.retain(|fault| fault.left != Some(0));
         met.failing = joined(std::mem::take(&mut met.failing));
         met
     }
