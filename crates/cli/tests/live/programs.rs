@@ -165,7 +165,7 @@ fn a_mounted_file_system_ages() {
         let text = r#"
             "mkfs.$kind" $options "$loop"; mount -o discard "$loop" "$d/m"
             for n in $(seq 40); do head -c 1000000 /dev/urandom >"$d/m/$n"; done
-            (cd "$d/m" && md5sum [0-9]* >sums); sync; fstrim "$d/m"
+            (cd "$d/m" && md5sum [0-9]* >sums); sync -f "$d/m"; fstrim "$d/m"
             ctl age --until "drive-writes=$age"
             echo 3 >/proc/sys/vm/drop_caches; (cd "$d/m" && md5sum --quiet -c sums)
             umount "$d/m"; [ "$kind" != ext4 ] || e2fsck -fn "$loop" >/dev/null
