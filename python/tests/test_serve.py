@@ -28,6 +28,12 @@ class Client:
         self._socket.sendall(struct.pack(">IQII", 3, 0x49484156454F5054, 1, 0))
         self.size, self.flags = struct.unpack(">QH", self._take(10))
 
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.close()
+
     def _take(self, count: int) -> bytes:
         taken = b""
         while len(taken) < count:
@@ -44,8 +50,7 @@ class Client:
 
 
 def test_bytes_and_faults(drive: wane.Served) -> None:
-    with drive:
-        client = Client(drive.socket)
+    with drive, Client(drive.socket) as client:
         assert client.size == drive.ctl.status()["capacity_bytes"]
         assert client.ask(1, 4096, 4096, b"x" * 4096) == (0, b"")
         assert client.ask(0, 4096, 4096) == (0, b"x" * 4096)
@@ -66,15 +71,15 @@ def test_a_kept_drive_is_saved_and_ages(tmp_path: Path) -> None:
     folder = tmp_path / "old.wane"
     command = [sys.executable, "-m", "wane", "drive", "create", str(folder), "--for=serve", "--preset=tiny"]
     subprocess.run(command, check=True, capture_output=True)
-    with wane.serve(folder, speed="max") as drive:
-        assert Client(drive.socket).ask(1, 0, 512, b"y" * 512) == (0, b"")
+    with wane.serve(folder, speed="max") as drive, Client(drive.socket) as client:
+        assert client.ask(1, 0, 512, b"y" * 512) == (0, b"")
         assert drive.ctl.age("drive-writes=3")["reached"] == "target"
         with pytest.raises(wane.ServeError, match="most"):
             drive.ctl.age("drive-writes=1000000", most="1 ms")
         with pytest.raises(wane.ServeError, match="served already"):
             wane.serve(folder)
-    with wane.serve(folder, speed="max") as drive:
-        assert Client(drive.socket).ask(0, 0, 512) == (0, b"y" * 512)
+    with wane.serve(folder, speed="max") as drive, Client(drive.socket) as client:
+        assert client.ask(0, 0, 512) == (0, b"y" * 512)
         assert drive.ctl.status()["drive_writes"] >= 3
 
 

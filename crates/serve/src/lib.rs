@@ -3,7 +3,7 @@
 //! [`serve`] gives a kept drive, or one made for the session, to clients of the network block device protocol, until it is told to end; then
 //! a kept drive is saved. Requests take the time that the drive's model gives them, or none ([`Speed`]).
 //!
-//! One thread owns the drive and its clock ([`engine`](crate::engine)); each client has a thread that reads its requests; one answers
+//! One thread owns the drive and its clock (`engine`); each client has a thread that reads its requests; one answers
 //! control ([`Control`]). Only `real` reads the real clock.
 //!
 //! What pacing misses is measured: the **lag**, by which an answer is later than the model says, beside every latency.

@@ -153,7 +153,8 @@ fn a_mounted_file_system_ages() {
         "--preset",
         "tiny",
         "--capacity",
-        "256 MiB",
+        // XFS needs 300 MB.
+        "384 MiB",
         "--set",
         "drive.endurance=3000",
         "--speed",
@@ -311,17 +312,20 @@ fn postgresql_keeps_every_committed_transaction() {
     let text = r#"
         chmod 755 "$d"; mkfs.ext4 -q "$loop"; mount "$loop" "$d/m"; mkdir "$d/m/pg"; chown postgres "$d/m/pg"
         pg() { su postgres -s /bin/bash -c "cd /; PATH=$bin:\$PATH; $*"; }
-        start() { pg "pg_ctl -w -t 120 -D $d/m/pg -l $d/m/pg/log -o '-k $d/m/pg -c listen_addresses= -c shared_buffers=32MB' start >/dev/null"; }
+        start() { pg "pg_ctl -w -t 120 -D $d/m/pg -l $d/m/pg/log -o '-k $d/m/pg -c listen_addresses= -c shared_buffers=32MB' start >/dev/null" || { tail -3 "$d/m/pg/log"; return 1; }; }
         pg "initdb -D $d/m/pg >/dev/null"; start
         pg "psql -qh $d/m/pg postgres -c 'create table seen (n serial primary key, note text)'"
         pg "pgbench -qih $d/m/pg -s 2 postgres 2>/dev/null"
         for cut in $(seq 10); do
+            main=$(head -1 "$d/m/pg/postmaster.pid")
             before=$(pg "psql -Ath $d/m/pg postgres -c 'select count(*) from pgbench_history'")
             pg "pgbench -h $d/m/pg -n -c 2 -T 60 -l --log-prefix=/tmp/wane-pg-$$-$cut postgres" >/dev/null 2>&1 & bench=$!
             sleep "1.$((cut * 17 % 90 + 10))"
             ctl power-cut --seed "$cut"; wait "$bench" || true
             told=$(cat /tmp/wane-pg-$$-$cut* | wc -l); rm -f /tmp/wane-pg-$$-$cut*
-            pg "pg_ctl -m immediate -D $d/m/pg stop" >/dev/null 2>&1 || true; lose
+            # The machine would be off with the drive.
+            kill -9 $(pgrep -P "$main") "$main" 2>/dev/null || true
+            while kill -0 "$main" 2>/dev/null; do sleep 0.1; done; sleep 0.5; lose
             ctl power-on; attach
             e2fsck -fp "$loop" >"$d/fsck" || [ $? -le 1 ] || { cat "$d/fsck"; exit 1; }
             mount "$loop" "$d/m"; start
@@ -331,10 +335,11 @@ fn postgresql_keeps_every_committed_transaction() {
         done
         pg "psql -qh $d/m/pg postgres -c 'checkpoint'"; pg "pg_ctl -D $d/m/pg stop >/dev/null"
         echo 3 >/proc/sys/vm/drop_caches
-        ctl inject lost --rate '20 %'; start || echo "it does not start"
+        ctl inject lost --rate '2 %'; start || echo "it does not start"
         pg "psql -h $d/m/pg postgres -c 'select sum(abalance) from pgbench_accounts'" 2>&1 | tail -1
         pg "pg_ctl -m immediate -D $d/m/pg stop" >/dev/null 2>&1 || true; lose"#;
     let told = output_of(&server, &format!("{MOUNT}{text}"), &[("bin", &bin)]);
+    println!("{told}");
     assert!(told.contains("cut 10:"), "{told}");
     server.stop();
 }
