@@ -89,6 +89,14 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
+        // In order, if it can: a killed server leaves its directory behind.
+        drop(self.process.stdin.take());
+        for _ in 0..100 {
+            if self.process.try_wait().is_ok_and(|ended| ended.is_some()) {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
