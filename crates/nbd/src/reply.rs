@@ -279,10 +279,10 @@ impl Out {
             .map(move |(number, piece)| IoSlice::new(if number == 0 { &piece[begun..] } else { piece }))
     }
 
-    /// Notes that so many bytes are sent.
+    /// Notes that `count` bytes are sent.
     ///
     /// # Panics
-    /// There are not so many.
+    /// Fewer bytes wait to be sent.
     pub fn advance(&mut self, mut count: usize) {
         self.length -= count;
         while count > 0 {

@@ -18,7 +18,7 @@ const READ_BYTES: usize = 256 << 10;
 /// Seconds in which a handshake has to end.
 const HANDSHAKE_SECONDS: u64 = 10;
 
-/// Violations that are told. Whoever can connect shall not fill a log.
+/// Number of violations that are told; further ones are only counted, so that a client cannot fill a log.
 const TOLD_MAX: u64 = 20;
 
 /// What all connections share.

@@ -137,8 +137,8 @@ pub(crate) enum CtlCommand {
         /// As of `wane drive age --until`
         #[arg(long, value_name = "TARGET", required_unless_present = "days")]
         until: Option<String>,
-        /// Let so many days pass instead, without writes
-        #[arg(long, value_name = "DAYS", conflicts_with = "until", value_parser = positive)]
+        /// Let N days pass instead, without writes
+        #[arg(long, value_name = "N", conflicts_with = "until", value_parser = positive)]
         days: Option<f64>,
         /// Refuse if it would take longer, by an estimate
         #[arg(long, value_name = "TIME", default_value = "60 s")]
@@ -183,7 +183,7 @@ pub(crate) enum CtlCommand {
         /// Only these kinds of requests
         #[arg(long = "kind", value_name = "KIND")]
         kinds: Vec<KindArgument>,
-        /// Only so many requests, or units
+        /// The fault ends after N requests, or N units
         #[arg(long, value_name = "N")]
         count: Option<u64>,
         /// Only this share of requests, or of units
@@ -217,7 +217,7 @@ pub(crate) enum CtlCommand {
     PowerOn,
     /// Print events as they come, a line of JSON each: blocks that retire, capacity that it wants, its end, its heat
     Events {
-        /// End after so many
+        /// End after N events
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
         count: Option<u64>,
     },

@@ -140,6 +140,10 @@ const MOUNT: &str = r#"
     leave() { umount -l "$d/m"; [ -z "$loop" ] || losetup -d "$loop"; fusermount3 -uz "$d/n"; [ -z "$fuse" ] || kill "$fuse"; rm -rf "$d"; }
     trap '{ leave; } >/dev/null 2>&1 || true' EXIT
     ctl() { "$wane" ctl "$control" "$@" >/dev/null; }
+    return_power() {
+        ctl power-on; attach
+        e2fsck -fp "$loop" >"$d/fsck" || [ $? -le 1 ] || { cat "$d/fsck"; return 1; }
+    }
     attach
 "#;
 
@@ -211,8 +215,7 @@ fn synced_files_survive_power_cuts() {
                 md5sum "$d/m/$cut.$n" >>"$d/synced"; n=$((n + 1)); done) 2>/dev/null & writer=$!
             sleep "0.$((20 + cut * 7 % 60))"
             ctl power-cut --seed "$cut"; wait "$writer" || true; lose
-            ctl power-on; attach
-            e2fsck -fp "$loop" >"$d/fsck" || [ $? -le 1 ] || { cat "$d/fsck"; exit 1; }
+            return_power
             e2fsck -fn "$loop" >"$d/fsck" || { cat "$d/fsck"; exit 1; }
             mount "$loop" "$d/m"; md5sum --quiet -c "$d/synced"; umount "$d/m"
         done
@@ -264,8 +267,7 @@ fn sqlite_keeps_every_committed_transaction() {
             python3 -c "$code" "$d/m/db" "$d/noted" & writer=$!
             sleep "0.$((30 + cut * 13 % 60))"
             ctl power-cut --seed "$cut"; wait "$writer" || true; lose
-            ctl power-on; attach
-            e2fsck -fp "$loop" >"$d/fsck" || [ $? -le 1 ] || { cat "$d/fsck"; exit 1; }
+            return_power
             mount "$loop" "$d/m"
             python3 - "$d/m/db" "$d/noted" <<'CHECK'
 import sqlite3, sys
@@ -326,8 +328,7 @@ fn postgresql_keeps_every_committed_transaction() {
             # The machine would be off with the drive.
             kill -9 $(pgrep -P "$main") "$main" 2>/dev/null || true
             while kill -0 "$main" 2>/dev/null; do sleep 0.1; done; sleep 0.5; lose
-            ctl power-on; attach
-            e2fsck -fp "$loop" >"$d/fsck" || [ $? -le 1 ] || { cat "$d/fsck"; exit 1; }
+            return_power
             mount "$loop" "$d/m"; start
             after=$(pg "psql -Ath $d/m/pg postgres -c 'select count(*) from pgbench_history'")
             echo "cut $cut: $before rows, $told told, $after rows"
