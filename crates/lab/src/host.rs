@@ -1,16 +1,16 @@
 //! The host of a device: hands it batches, and answers what it asks. It knows neither phases nor results.
 
-use std::any::Any;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use wane_archive::{Archive, ArchiveError};
-use wane_blockdev::{Batch as Asked, Living, SectorRange, Stop, Tally, Wanted, Work, find};
+use wane_blockdev::{Batch as Asked, SectorRange, Stop, Tally, Wanted, Work};
 use wane_ftl::EndOfLife;
 use wane_results::{Counters, EndCause};
 use wane_ssd::Drive;
 use wane_units::{Lba, Lpn, Sectors};
 use wane_workload::{Batch, Op};
 
+use crate::below::Below;
 use crate::space::{HostSpace, RELOCATIONS_PER_PAUSE};
 
 /// Pages of a request that are written between two checks of the stop flag. The result is the same as if they were written at
@@ -70,7 +70,7 @@ impl Addresses {
 /// See the head of this file.
 #[derive(Clone)]
 pub(crate) struct Host {
-    device: Box<dyn Living>,
+    device: Below,
     addresses: Addresses,
     unit: Sectors,
     /// The sectors of the present batch.
@@ -79,38 +79,31 @@ pub(crate) struct Host {
     slots: Vec<u32>,
 }
 
-/// The drive of a device that may be changed.
-fn drive_of(device: &mut dyn Living) -> &mut Drive {
-    let device: &mut dyn Any = device;
-    device.downcast_mut().expect("a run's device is a drive")
-}
-
 impl Host {
     /// Makes the host of a drive.
     pub(crate) fn new(drive: Drive, addresses: Addresses) -> Self {
         let unit = Sectors(u64::from(drive.unit_bytes()) / Sectors::SIZE.0);
-        Self { device: Box::new(drive), addresses, unit, extents: Vec::new(), slots: Vec::new() }
+        Self { device: Below::Drive(Box::new(drive)), addresses, unit, extents: Vec::new(), slots: Vec::new() }
     }
 
     /// The device.
-    pub(crate) fn device(&mut self) -> &mut dyn Living {
-        self.device.as_mut()
+    pub(crate) fn device(&mut self) -> &mut Below {
+        &mut self.device
     }
 
     /// The drive.
     pub(crate) fn drive(&self) -> &Drive {
-        find(self.device.as_ref()).expect("a run's device is a drive")
+        self.device.drive()
     }
 
     /// The drive, to be changed.
     pub(crate) fn drive_mut(&mut self) -> &mut Drive {
-        drive_of(self.device.as_mut())
+        self.device.drive_mut()
     }
 
     /// Returns the drive and drops the rest.
     pub(crate) fn into_drive(self) -> Drive {
-        let device: Box<dyn Any> = self.device;
-        *device.downcast().expect("a run's device is a drive")
+        self.device.into_drive()
     }
 
     /// What the device counted since it was new.
@@ -172,7 +165,7 @@ impl Host {
     /// Hands the device a batch of whole units. Returns how many of them are done.
     #[inline]
     fn ask(&mut self, work: Work, pages: &[u32], tally: Tally) -> (usize, Stop) {
-        ask(self.device.as_mut(), &mut self.extents, self.unit, work, pages, tally)
+        ask(&mut self.device, &mut self.extents, self.unit, work, pages, tally)
     }
 
     /// Serves a batch. A write is served from the page `done` on, as far as `units` reach.
@@ -229,14 +222,12 @@ impl Host {
                     // Slots change when the file system relocates, so the remaining pages are looked up again after each answer.
                     let placed = space.take(slots);
                     let tally = Tally::default();
-                    let (written, stopped) =
-                        ask(device.as_mut(), extents, *unit, Work::Rewrite, &slots[..placed], tally);
+                    let (written, stopped) = ask(device, extents, *unit, Work::Rewrite, &slots[..placed], tally);
                     space.written(left, written);
                     (written, stopped, placed == left.len())
                 }
                 Addresses::Direct | Addresses::Wrapping => {
-                    let (written, stopped) =
-                        ask(device.as_mut(), extents, *unit, Work::Rewrite, left, Tally::default());
+                    let (written, stopped) = ask(device, extents, *unit, Work::Rewrite, left, Tally::default());
                     (written, stopped, true)
                 }
             };
@@ -290,8 +281,7 @@ impl Host {
     }
 
     fn go_on(&mut self, after: Stop) -> Stop {
-        let now = self.device.now();
-        self.device.go_on(now, after)
+        self.device.go_on(after)
     }
 
     /// Goes on after a pause, unless the run is to end. A drive that is dead ends it.
@@ -311,15 +301,8 @@ impl Host {
 
     /// Passes on the device's work so far, so that operations do not pile up, and checks whether the run should stop.
     fn pause(&mut self, stop: &AtomicBool) -> Result<(), Ended> {
-        self.close_own();
+        self.device.close_own();
         if stop.load(Ordering::Relaxed) { Err(Ended::Interrupted) } else { Ok(()) }
-    }
-
-    /// Makes the last batches a task of the device, where time is kept.
-    pub(crate) fn close_own(&mut self) {
-        if let Some(timed) = self.device.timed() {
-            timed.close_own();
-        }
     }
 
     /// Lets the device finish its work, and answers what it asks meanwhile: the only loop that does.
@@ -345,7 +328,7 @@ impl Host {
                         self.pause(stop)?;
                     }
                     let Addresses::Space(space) = &mut self.addresses else { return Ok(()) };
-                    match space.relocate_one(drive_of(self.device.as_mut()))? {
+                    match space.relocate_one(self.device.drive_mut())? {
                         Some(stopped) => stopped,
                         None => break,
                     }
@@ -354,14 +337,14 @@ impl Host {
             };
         }
         if let Addresses::Space(space) = &mut self.addresses {
-            space.shrink(drive_of(self.device.as_mut()));
+            space.shrink(self.device.drive_mut());
         }
         Ok(())
     }
 
     fn give_up(&mut self, wanted: Wanted) -> Result<(), Ended> {
         match &mut self.addresses {
-            Addresses::Space(space) => space.give_up(drive_of(self.device.as_mut()), wanted),
+            Addresses::Space(space) => space.give_up(self.device.drive_mut(), wanted),
             Addresses::Direct => unreachable!("a drive that may not shrink demands nothing"),
             // A look gives nothing back, so it is over.
             Addresses::Wrapping => Err(Ended::Died(EndCause::FootprintDoesNotFit)),
@@ -370,10 +353,9 @@ impl Host {
 
     /// Lets the device make a step of its own work, if one is due.
     pub(crate) fn work(&mut self, stop: &AtomicBool) -> Result<(), Ended> {
-        let now = self.device.now();
-        let Some(stopped) = self.device.work(now) else { return Ok(()) };
+        let Some(stopped) = self.device.work() else { return Ok(()) };
         let settled = self.settle(stopped, stop);
-        self.close_own();
+        self.device.close_own();
         settled
     }
 
@@ -411,7 +393,7 @@ impl Host {
 /// Hands a device a batch of whole units, listed in `extents`. Returns how many of them are done.
 #[inline]
 fn ask(
-    device: &mut dyn Living,
+    device: &mut Below,
     extents: &mut Vec<SectorRange>,
     unit: Sectors,
     work: Work,
@@ -420,8 +402,7 @@ fn ask(
 ) -> (usize, Stop) {
     extents.clear();
     extents.extend(pages.iter().map(|page| SectorRange::new(Lba(u64::from(*page) * unit.0), unit)));
-    let now = device.now();
-    let took = device.batch(now, &Asked::new(work, extents).with(tally));
+    let took = device.batch(&Asked::new(work, extents).with(tally));
     assert!(took.stop != Stop::OutOfRange, "the workload asks for what the drive exports");
     // Nearly every batch is done whole, and a division takes as long as a page.
     let done = if took.stop == Stop::Done { pages.len() } else { (took.done.0 / unit.0) as usize };

@@ -20,6 +20,7 @@ pub mod session;
 pub mod sources;
 
 mod ahead;
+mod below;
 mod calendar;
 mod forward;
 mod host;

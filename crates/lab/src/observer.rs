@@ -3,7 +3,6 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use wane_blockdev::{Living, find};
 use wane_nand::Cells;
 use wane_sim::{Stream, Streams};
 use wane_ssd::Drive;
@@ -11,6 +10,7 @@ use wane_units::BlockId;
 use wane_workload::{Arrival, Batch, Source, SourceError};
 
 use crate::ahead::Ahead;
+use crate::below::Below;
 use crate::host::{Addresses, Ended, Halt, Host};
 use crate::run::cannot_go_on;
 use crate::sources::SourceMaker;
@@ -332,7 +332,7 @@ impl Observer {
     }
 
     /// Notes that a phase begins.
-    pub(crate) fn begin_phase(&mut self, device: &mut dyn Living, number: usize) {
+    pub(crate) fn begin_phase(&mut self, device: &mut Below, number: usize) {
         let (arrival, stream) = (self.spec.arrivals[number], self.stream(&format!("arrivals.{number}")));
         if let Some(requests) = &mut self.requests {
             requests.change_arrivals(device, arrival, stream);
@@ -559,15 +559,15 @@ impl Observer {
     }
 
     /// The figures of the requests, if they were timed.
-    fn into_timed(self, device: &mut dyn Living, stop: &AtomicBool) -> Option<Timed> {
-        let now = self.life.standing(drive(device));
+    fn into_timed(self, device: &mut Below, stop: &AtomicBool) -> Option<Timed> {
+        let now = self.life.standing(device.drive());
         self.requests.map(|requests| requests.finish(device, now, self.kind, stop))
     }
 
     /// The measurements. Once `stop` is true, unfinished operations are left out.
-    pub(crate) fn finish(mut self, device: &mut dyn Living, stop: &AtomicBool) -> Measured {
-        let total = errors(drive(device)).zip(self.errors_at_start).map(|(now, before)| now - before);
-        let cells = drive(device).flash().and_then(wane_nand::Flash::cells);
+    pub(crate) fn finish(mut self, device: &mut Below, stop: &AtomicBool) -> Measured {
+        let total = errors(device.drive()).zip(self.errors_at_start).map(|(now, before)| now - before);
+        let cells = device.drive().flash().and_then(wane_nand::Flash::cells);
         let error_histogram = cells.map(|cells| cells.histogram().counts().to_vec());
         let of_the_run = self.spec.probe.is_none();
         let (mut timed, notes) = (std::mem::take(&mut self.probed), std::mem::take(&mut self.notes));
@@ -585,7 +585,7 @@ impl Observer {
             error_histogram,
             operations: timed.iter().map(|timed| timed.operations).sum(),
             elapsed_ns: timed.iter().map(|timed| timed.elapsed_ns).sum(),
-            oldest: oldest(drive(device)),
+            oldest: oldest(device.drive()),
             notes,
             buffered_reads,
             reads_around,
@@ -601,11 +601,6 @@ struct Probed {
     notes: Vec<String>,
     /// Why it ended early.
     ended: Option<Ended>,
-}
-
-/// The drive that is observed.
-fn drive(device: &dyn Living) -> &Drive {
-    find(device).expect("what is observed is a drive")
 }
 
 /// Most reads and most days of any block.

@@ -5,15 +5,16 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::AtomicBool;
 
-use wane_blockdev::{Living, Timed as Time, Until, find};
+use wane_blockdev::Until;
 use wane_sim::Stream;
 use wane_ssd::{
-    BreakdownSum, ClockSpec, CommandKind, Completion, Drive, HeatReading, Histogram, Latencies, MeasuredWindow, Meter,
-    Parts, RequestId,
+    BreakdownSum, ClockSpec, CommandKind, Completion, HeatReading, Histogram, Latencies, MeasuredWindow, Meter, Parts,
+    RequestId,
 };
 use wane_units::SimTime;
 use wane_workload::{Arrival, Arrivals, Batch, Next, Op, OperationKind};
 
+use crate::below::Below;
 use crate::operations::Operations;
 
 use wane_results::{
@@ -160,8 +161,8 @@ impl Requests {
     }
 
     /// Changes the arrivals for the next phase.
-    pub(crate) fn change_arrivals(&mut self, device: &mut dyn Living, arrival: Arrival, stream: Stream) {
-        let now = time(device).at().0;
+    pub(crate) fn change_arrivals(&mut self, device: &mut Below, arrival: Arrival, stream: Stream) {
+        let now = device.at().0;
         (self.arrivals, self.next) = (Arrivals::new(arrival, self.scale, now, stream), None);
         self.operations.begin_phase();
     }
@@ -169,12 +170,11 @@ impl Requests {
     /// Lets time run until the request of `batch` arrives, by `until_ns` at the latest. Returns false if it did not arrive by then, and
     /// early once `stop` is true.
     #[inline]
-    pub(crate) fn arrive(&mut self, device: &mut dyn Living, batch: &Batch, until_ns: u64, stop: &AtomicBool) -> bool {
-        let time = time(device);
+    pub(crate) fn arrive(&mut self, device: &mut Below, batch: &Batch, until_ns: u64, stop: &AtomicBool) -> bool {
         if !batch.milestones.is_empty() && !self.operations.is_told {
-            self.tell(time, batch);
+            self.tell(device, batch);
         }
-        if batch.after > 0 && !self.wait_for(time, batch.after, until_ns, stop) {
+        if batch.after > 0 && !self.wait_for(device, batch.after, until_ns, stop) {
             return false;
         }
         let Self { meter, arrivals, next, waiting, operations, open, .. } = self;
@@ -188,16 +188,16 @@ impl Requests {
         let by = SimTime(until_ns);
         match when {
             Next::At(at) if at > until_ns => {
-                time.run(Until::At(by), stop, each);
+                device.run(Until::At(by), stop, each);
                 *next = Some(when);
                 return false;
             }
             Next::At(at) => {
-                time.run(Until::At(SimTime(at)), stop, each);
+                device.run(Until::At(SimTime(at)), stop, each);
                 open.came(at);
             }
             Next::Below(depth) => {
-                if !time.run(Until::Below(depth, by), stop, each) {
+                if !device.run(Until::Below(depth, by), stop, each) {
                     *next = Some(when);
                     return false;
                 }
@@ -208,14 +208,14 @@ impl Requests {
 
     /// Processes the beginnings and ends of operations before the request of `batch`.
     #[cold]
-    fn tell(&mut self, time: &mut dyn Time, batch: &Batch) {
+    fn tell(&mut self, device: &mut Below, batch: &Batch) {
         let Self { meter, waiting, operations, .. } = self;
-        operations.tell(&batch.milestones, time.at().0, &|after| waiting.of(after), meter);
+        operations.tell(&batch.milestones, device.at().0, &|after| waiting.of(after), meter);
     }
 
     /// Lets time run until the request `after` back is done, by `until_ns` at the latest. Returns false if it was not done by then.
     #[cold]
-    fn wait_for(&mut self, time: &mut dyn Time, after: u64, until_ns: u64, stop: &AtomicBool) -> bool {
+    fn wait_for(&mut self, device: &mut Below, after: u64, until_ns: u64, stop: &AtomicBool) -> bool {
         let Self { meter, waiting, operations, open, .. } = self;
         let Some(request) = waiting.of(after) else { return true };
         let each = &mut |completion: &Completion| {
@@ -224,21 +224,20 @@ impl Requests {
             operations.done(completion, meter);
             open.outstanding = open.outstanding.saturating_sub(1);
         };
-        time.run(Until::Done(RequestId(request), SimTime(until_ns)), stop, each)
+        device.run(Until::Done(RequestId(request), SimTime(until_ns)), stop, each)
     }
 
     /// Submits what the device did for the request.
     #[inline]
-    pub(crate) fn submit(&mut self, device: &mut dyn Living, batch: &Batch) {
+    pub(crate) fn submit(&mut self, device: &mut Below, batch: &Batch) {
         let kind = match batch.op {
             Op::Read => CommandKind::Read,
             Op::Write => CommandKind::Write,
             Op::Trim => CommandKind::Trim,
             Op::Flush => CommandKind::Flush,
         };
-        let time = time(device);
-        let now = time.at().0;
-        let request = time.close(kind, batch.pages.len() as u64 * self.unit_bytes);
+        let now = device.at().0;
+        let request = device.close(kind, batch.pages.len() as u64 * self.unit_bytes);
         self.operations.came(now);
         self.open.outstanding += u64::from(request.is_some());
         self.waiting.submitted(request.map(|request| request.0));
@@ -248,31 +247,25 @@ impl Requests {
         self.meter.window_is_full()
     }
 
-    pub(crate) fn next_window(&mut self, device: &mut dyn Living, standing: Standing) {
-        self.meter.next_window(time(device).at().0, standing);
+    pub(crate) fn next_window(&mut self, device: &mut Below, standing: Standing) {
+        self.meter.next_window(device.at().0, standing);
     }
 
     /// Notes that garbage collection begins; latencies from now on are recorded separately.
-    pub(crate) fn begin_gc(&mut self, device: &mut dyn Living, standing: Standing) {
-        self.meter.begin_part(time(device).at().0, standing);
+    pub(crate) fn begin_gc(&mut self, device: &mut Below, standing: Standing) {
+        self.meter.begin_part(device.at().0, standing);
     }
 
     /// Lets all requests end and returns their figures. Once `stop` is true, those that have not ended are left out.
-    pub(crate) fn finish(
-        self,
-        device: &mut dyn Living,
-        standing: Standing,
-        kind: WindowKind,
-        stop: &AtomicBool,
-    ) -> Timed {
+    pub(crate) fn finish(self, device: &mut Below, standing: Standing, kind: WindowKind, stop: &AtomicBool) -> Timed {
         let Self { mut meter, mut operations, heat, open, .. } = self;
         let mut done = 0;
-        time(device).run(Until::Idle, stop, &mut |completion| {
+        device.run(Until::Idle, stop, &mut |completion| {
             done = completion.at;
             meter.record(completion);
             operations.done(completion, &mut meter);
         });
-        let clock = find::<Drive>(device).and_then(Drive::clock).expect("requests come to a drive's clock");
+        let clock = device.drive().clock().expect("requests come to a drive's clock");
         let ended = clock.scheduler().heat(clock.scheduler().now());
         let timed = meter.finish(clock.scheduler(), standing);
         Timed {
@@ -288,11 +281,6 @@ impl Requests {
             reads_around: timed.reads_around,
         }
     }
-}
-
-/// The time of a device to which requests come.
-fn time(device: &mut dyn Living) -> &mut dyn Time {
-    device.timed().expect("requests come to a device that keeps time")
 }
 
 /// The spec of timed requests.

@@ -12,7 +12,7 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use wane_blockdev::{BlockDevice, Completion, Extent, Request, SectorRange};
+use wane_blockdev::{BlockDevice, Completion, Extent, Request, SectorRange, Until};
 use wane_ftl::FtlConfig;
 use wane_sim::{Stream, Streams};
 use wane_ssd::{ClockSpec, CommandKind, Drive, DriveConfig, SchedulerConfig, Timing};
@@ -187,7 +187,7 @@ fn serve_inherently(drive: &mut Drive, by_events: bool, requests: usize) -> u64 
     drive.start_clock(&clock(by_events)).expect("consistent");
     for _ in 0..requests {
         let each = &mut |done: &wane_ssd::Completion| hash = mixed(mixed(hash, done.token), done.at);
-        drive.arrive_below(OUTSTANDING as u64, &go, each);
+        drive.run_until(Until::Below(OUTSTANDING as u64, SimTime::MAX), &go, each);
         let unit = Lpn(stream.below(units) as u32);
         drive.read_batch(&[unit]).expect("it is exported");
         drive.commit(CommandKind::Read, 4096);

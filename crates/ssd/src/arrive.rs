@@ -2,53 +2,40 @@
 
 use std::sync::atomic::AtomicBool;
 
-use wane_blockdev::RequestId;
+use wane_blockdev::{Served, Until};
+use wane_units::SimTime;
 
-use crate::{Completion, Drive};
+use crate::Drive;
 
 impl Drive {
-    /// Lets time run until `at`, in nanoseconds, when a request comes. See [`crate::Clock::arrive_at`].
+    /// What [`wane_blockdev::Timed::run`] does, compiled for the caller's `each`: a run makes a call of it for each request.
     #[inline]
-    pub fn arrive_at(&mut self, at: u64, stop: &AtomicBool, each: &mut impl FnMut(&Completion)) {
-        let Some(clock) = &mut self.clock else { return };
-        clock.arrive_at(at, stop, each);
-        self.follow_clock();
-    }
-
-    /// Lets time run until fewer than `depth` requests are outstanding, when the next one comes. See [`crate::Clock::arrive_below`].
-    #[inline]
-    pub fn arrive_below(&mut self, depth: u64, stop: &AtomicBool, each: &mut impl FnMut(&Completion)) {
-        let Some(clock) = &mut self.clock else { return };
-        clock.arrive_below(depth, stop, each);
-        self.follow_clock();
-    }
-
-    /// As [`Drive::arrive_below`], but no further than `until`. Returns whether the request came.
-    pub fn arrive_below_until(
-        &mut self,
-        depth: u64,
-        until: u64,
-        stop: &AtomicBool,
-        each: &mut impl FnMut(&Completion),
-    ) -> bool {
+    pub fn run_until(&mut self, until: Until, stop: &AtomicBool, each: &mut impl FnMut(&Served)) -> bool {
         let Some(clock) = &mut self.clock else { return true };
-        let came = clock.arrive_below_until(depth, until, stop, each);
+        let front = &mut self.front;
+        let mut hand_out = |served: &Served| {
+            if !front.settle(served) {
+                each(served);
+            }
+        };
+        let came = match until {
+            Until::At(at) => {
+                clock.arrive_at(at.0, stop, &mut hand_out);
+                true
+            }
+            Until::Below(depth, SimTime::MAX) => {
+                clock.arrive_below(depth, stop, &mut hand_out);
+                true
+            }
+            Until::Below(depth, by) => clock.arrive_below_until(depth, by.0, stop, &mut hand_out),
+            Until::Done(request, by) => clock.arrive_after(request.0, by.0, stop, &mut hand_out),
+            Until::Idle => {
+                clock.drain(stop, &mut hand_out);
+                return true;
+            }
+        };
+        self.front.now = self.front.now.max(SimTime(clock.now_ns()));
         self.follow_clock();
         came
-    }
-
-    /// Lets time run until a committed request is done, but no further than `until`. The request's completion must not have been
-    /// handed out yet. Returns whether it is done.
-    pub fn arrive_after(
-        &mut self,
-        request: RequestId,
-        until: u64,
-        stop: &AtomicBool,
-        each: &mut impl FnMut(&Completion),
-    ) -> bool {
-        let Some(clock) = &mut self.clock else { return true };
-        let is_done = clock.arrive_after(request.0, until, stop, each);
-        self.follow_clock();
-        is_done
     }
 }

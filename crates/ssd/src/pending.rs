@@ -28,6 +28,7 @@ impl Pending {
     }
 
     /// Takes a request out, if it is under way.
+    #[inline]
     pub(crate) fn remove(&mut self, id: RequestId) -> Option<Completion> {
         let (first, _) = self.answers.front()?;
         // Where no id is left out in between, its distance from the first is its place.

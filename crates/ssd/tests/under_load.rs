@@ -8,7 +8,7 @@ use std::num::NonZeroU32;
 use std::sync::atomic::AtomicBool;
 
 use wane_archive::{Archive, ArchiveError, Reader, Writer};
-use wane_blockdev::{BlockDevice, Completion, Notice, NoticeKind, Request, SectorRange, drain};
+use wane_blockdev::{BlockDevice, Completion, Notice, NoticeKind, Request, SectorRange, Until, drain};
 use wane_ftl::policies::Entry;
 use wane_ftl::policies::capacity::CAPACITY_POLICIES;
 use wane_ftl::policies::recovery::RECOVERY_POLICIES;
@@ -554,7 +554,7 @@ fn what_was_done_and_not_committed_is_committed_later() {
         let mut again = opened(&config, &saved(&mut drive)).unwrap();
         assert_eq!(cut(&drive, 1), cut(&again, 1));
         let [one, other] = [&mut drive, &mut again].map(|drive| {
-            drive.arrive_at(host.at, &GO, &mut |_| {});
+            drive.run_until(Until::At(SimTime(host.at)), &GO, &mut |_| {});
             drive.commit(CommandKind::Write, 20 * 4096).unwrap();
             (host.clone().live(drive, true).1, facts(drive))
         });

@@ -91,7 +91,7 @@ impl Run {
         if let Err(ended) = self.host.settle(stopped, &AtomicBool::new(false)) {
             self.life.over(ended);
         }
-        self.host.close_own();
+        self.host.device().close_own();
     }
 
     /// Preconditions the drive; counting starts afterwards. It ends early if it is stopped or the drive dies.

@@ -2,7 +2,6 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use wane_blockdev::Timed;
 use wane_results::{Calendar, EndReason};
 use wane_workload::{Batch, Drawn, Op, SourceError};
 
@@ -276,8 +275,8 @@ impl Life {
         let requests_max = self.phases[number].requests_max;
         let (units_max, _) = self.phases[number].units_max();
         // In written units, since predicted ones are not written.
-        let units_end =
-            units_max.map(|units| self.in_phase.units_start.saturating_add(units).saturating_sub(record.predicted()));
+        let units_end = units_max
+            .map(|units| self.in_phase.units_start.saturating_add(units).saturating_sub(record.predicted(host)));
         self.in_phase.written = record.written(host);
         let is_by_one = record.observer.as_ref().is_some_and(|observer| !observer.only_wears());
         loop {
@@ -436,7 +435,7 @@ impl Life {
 
 /// Why a request that has come cannot be served.
 pub(crate) fn cannot_go_on(host: &mut Host, stop: &AtomicBool) -> Option<Ended> {
-    if host.device().timed().is_some_and(|timed| timed.is_over()) {
+    if host.device().is_over() {
         return Some(Ended::ClockEnd);
     }
     stop.load(Ordering::Relaxed).then_some(Ended::Interrupted)
@@ -444,7 +443,7 @@ pub(crate) fn cannot_go_on(host: &mut Host, stop: &AtomicBool) -> Option<Ended> 
 
 /// The time of the run's clock; 0 if the run has none.
 fn now_ns(host: &mut Host) -> u64 {
-    host.device().timed().map_or(0, |timed: &mut dyn Timed| timed.at().0)
+    host.device().now_ns()
 }
 
 /// Reports a step. Returns true if the run should stop.
@@ -458,7 +457,7 @@ fn report(
 ) -> bool {
     // During preconditioning counting has not started.
     let of_drive = |units: u64| units as f64 / f64::from(host.drive().logical_initial());
-    let (drive_writes, predicted) = (of_drive(record.lived(host)), of_drive(record.predicted()));
+    let (drive_writes, predicted) = (of_drive(record.lived(host)), of_drive(record.predicted(host)));
     let programmed = host.counters().programmed_total();
     (watch.step)(&Step { preconditioning, phase, drive_writes, predicted, done, programmed });
     watch.is_stopped()

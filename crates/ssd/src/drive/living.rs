@@ -113,6 +113,42 @@ impl Drive {
         Some(took)
     }
 
+    /// Works on any batch. Not inlined, as the commonest one is.
+    #[inline(never)]
+    fn work_on_many(&mut self, batch: &Batch<'_>) -> Took {
+        let mut took = Took::new(Sectors::ZERO, Stop::Done);
+        if self.is_off() {
+            took.stop = Stop::Gone;
+            return took;
+        }
+        let capacity = self.front.capacity;
+        if !batch.extents.iter().all(|extent| extent.lies_within(capacity)) {
+            took.stop = Stop::OutOfRange;
+            return took;
+        }
+        self.tally(batch.work, batch.tally);
+        if batch.work == Work::Flush {
+            let outcome = self.flush_batch();
+            took.stop = self.stop_of(outcome);
+            return took;
+        }
+        let mut units = std::mem::take(&mut self.batch);
+        let is_listed = list_units(batch.extents, self.front.unit, &mut units);
+        if is_listed {
+            self.work_on_all(batch, &units, &mut took);
+        }
+        self.batch = units;
+        if !is_listed {
+            for extent in batch.extents.iter().filter(|extent| !extent.is_empty()) {
+                self.work_on_range(batch, *extent, &mut took);
+                if took.stop != Stop::Done {
+                    break;
+                }
+            }
+        }
+        took
+    }
+
     /// Works on whole units, in pieces.
     fn work_on_all(&mut self, batch: &Batch<'_>, units: &[Lpn], took: &mut Took) {
         for piece in units.chunks(UNITS_AT_ONCE) {
@@ -246,42 +282,13 @@ impl Living for Drive {
         self.front.now
     }
 
+    #[inline]
     fn batch(&mut self, at: SimTime, batch: &Batch<'_>) -> Took {
         self.come_to(at);
         if let Some(took) = self.work_on_one(batch) {
             return took;
         }
-        let mut took = Took::new(Sectors::ZERO, Stop::Done);
-        if self.is_off() {
-            took.stop = Stop::Gone;
-            return took;
-        }
-        let capacity = self.front.capacity;
-        if !batch.extents.iter().all(|extent| extent.lies_within(capacity)) {
-            took.stop = Stop::OutOfRange;
-            return took;
-        }
-        self.tally(batch.work, batch.tally);
-        if batch.work == Work::Flush {
-            let outcome = self.flush_batch();
-            took.stop = self.stop_of(outcome);
-            return took;
-        }
-        let mut units = std::mem::take(&mut self.batch);
-        let is_listed = list_units(batch.extents, self.front.unit, &mut units);
-        if is_listed {
-            self.work_on_all(batch, &units, &mut took);
-        }
-        self.batch = units;
-        if !is_listed {
-            for extent in batch.extents.iter().filter(|extent| !extent.is_empty()) {
-                self.work_on_range(batch, *extent, &mut took);
-                if took.stop != Stop::Done {
-                    break;
-                }
-            }
-        }
-        took
+        self.work_on_many(batch)
     }
 
     fn go_on(&mut self, at: SimTime, after: Stop) -> Stop {
@@ -378,32 +385,7 @@ impl Living for Drive {
 impl Timed for Drive {
     #[inline]
     fn run(&mut self, until: Until, stop: &AtomicBool, each: &mut dyn FnMut(&Served)) -> bool {
-        let Some(clock) = &mut self.clock else { return true };
-        let front = &mut self.front;
-        let mut hand_out = |served: &Served| {
-            if !front.settle(served) {
-                each(served);
-            }
-        };
-        let came = match until {
-            Until::At(at) => {
-                clock.arrive_at(at.0, stop, &mut hand_out);
-                true
-            }
-            Until::Below(depth, SimTime::MAX) => {
-                clock.arrive_below(depth, stop, &mut hand_out);
-                true
-            }
-            Until::Below(depth, by) => clock.arrive_below_until(depth, by.0, stop, &mut hand_out),
-            Until::Done(request, by) => clock.arrive_after(request.0, by.0, stop, &mut hand_out),
-            Until::Idle => {
-                clock.drain(stop, &mut hand_out);
-                return true;
-            }
-        };
-        self.front.now = self.front.now.max(SimTime(clock.now_ns()));
-        self.follow_clock();
-        came
+        self.run_until(until, stop, &mut |served| each(served))
     }
 
     #[inline]

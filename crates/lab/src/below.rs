@@ -1,0 +1,208 @@
+//! What a host stands on.
+
+use std::any::Any;
+use std::sync::atomic::AtomicBool;
+
+use wane_archive::{Archive, ArchiveError};
+use wane_blockdev::{Batch, Living, Op, RequestId, Served, Stop, Timed, Took, Until, find};
+use wane_results::Counters;
+use wane_ssd::Drive;
+use wane_units::{Lba, SimTime};
+
+const NO_TIME: &str = "requests come to a device that keeps time";
+const NO_DRIVE: &str = "a run's device is a drive";
+
+/// The device below a host. A bare drive is called directly, since a timed run makes ten calls for each request; a stack of devices is
+/// called behind its pointer. Both do the same.
+#[derive(Clone)]
+pub(crate) enum Below {
+    /// A drive alone.
+    Drive(Box<Drive>),
+    /// A stack with a drive at its bottom.
+    #[cfg_attr(not(test), expect(dead_code, reason = "scenarios name drives alone so far; a test runs a stack"))]
+    Stack(Box<dyn Living>),
+}
+
+/// Does the same with a drive and with a stack.
+macro_rules! either {
+    ($self:expr, $device:ident => $body:expr) => {
+        match $self {
+            Below::Drive($device) => $body,
+            Below::Stack($device) => $body,
+        }
+    };
+}
+
+impl Below {
+    /// The drive at its bottom.
+    #[inline]
+    pub(crate) fn drive(&self) -> &Drive {
+        match self {
+            Self::Drive(drive) => drive,
+            Self::Stack(stack) => find(stack.as_ref()).expect(NO_DRIVE),
+        }
+    }
+
+    /// The drive, to be changed. A stack hands out none.
+    #[inline]
+    pub(crate) fn drive_mut(&mut self) -> &mut Drive {
+        match self {
+            Self::Drive(drive) => drive,
+            Self::Stack(stack) => {
+                let stack: &mut dyn Any = stack.as_mut();
+                stack.downcast_mut().expect(NO_DRIVE)
+            }
+        }
+    }
+
+    /// Returns the drive and drops the rest.
+    pub(crate) fn into_drive(self) -> Drive {
+        match self {
+            Self::Drive(drive) => *drive,
+            Self::Stack(stack) => {
+                let stack: Box<dyn Any> = stack;
+                *stack.downcast().expect(NO_DRIVE)
+            }
+        }
+    }
+
+    #[inline]
+    pub(crate) fn counters(&self) -> &Counters {
+        either!(self, device => Living::counters(device.as_ref()))
+    }
+
+    #[inline]
+    pub(crate) fn prefetch(&self, sector: Lba) {
+        either!(self, device => Living::prefetch(device.as_ref(), sector));
+    }
+
+    /// Hands it a batch now.
+    #[inline]
+    pub(crate) fn batch(&mut self, batch: &Batch<'_>) -> Took {
+        either!(self, device => device.batch(Living::now(device.as_ref()), batch))
+    }
+
+    /// Lets it go on now.
+    pub(crate) fn go_on(&mut self, after: Stop) -> Stop {
+        either!(self, device => device.go_on(Living::now(device.as_ref()), after))
+    }
+
+    /// Lets it make a step of its own work now.
+    #[inline]
+    pub(crate) fn work(&mut self) -> Option<Stop> {
+        either!(self, device => device.work(Living::now(device.as_ref())))
+    }
+
+    pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        either!(self, device => Living::archive(device.as_mut(), archive))
+    }
+
+    /// Its time, if it keeps time.
+    fn timed(&mut self) -> Option<&mut dyn Timed> {
+        either!(self, device => device.timed())
+    }
+
+    /// The time of a device to which requests come.
+    fn time(&mut self) -> &mut dyn Timed {
+        self.timed().expect(NO_TIME)
+    }
+
+    /// See [`Timed::run`].
+    ///
+    /// # Panics
+    /// It keeps no time. So do the next two.
+    #[inline]
+    pub(crate) fn run(&mut self, until: Until, stop: &AtomicBool, each: &mut impl FnMut(&Served)) -> bool {
+        match self {
+            Self::Drive(drive) => drive.run_until(until, stop, each),
+            Self::Stack(_) => self.time().run(until, stop, each),
+        }
+    }
+
+    /// See [`Timed::close`].
+    #[inline]
+    pub(crate) fn close(&mut self, op: Op, bytes: u64) -> Option<RequestId> {
+        match self {
+            Self::Drive(drive) => drive.close(op, bytes),
+            Self::Stack(_) => self.time().close(op, bytes),
+        }
+    }
+
+    /// When the last request came.
+    #[inline]
+    pub(crate) fn at(&mut self) -> SimTime {
+        match self {
+            Self::Drive(drive) => drive.at(),
+            Self::Stack(_) => self.time().at(),
+        }
+    }
+
+    /// Whether it keeps time and its simulated time is used up.
+    #[inline]
+    pub(crate) fn is_over(&mut self) -> bool {
+        match self {
+            Self::Drive(drive) => drive.is_over(),
+            Self::Stack(_) => self.timed().is_some_and(|time| time.is_over()),
+        }
+    }
+
+    /// When the last request came, in nanoseconds; 0 if it keeps no time.
+    pub(crate) fn now_ns(&mut self) -> u64 {
+        self.timed().map_or(0, |time| time.at().0)
+    }
+
+    /// Makes the last batches a task of the device, where time is kept.
+    pub(crate) fn close_own(&mut self) {
+        if let Some(time) = self.timed() {
+            time.close_own();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wane_blockdev::{SectorRange, Stats, Work};
+    use wane_scenario::{Scenario, Sources};
+    use wane_units::Sectors;
+
+    use super::*;
+
+    const TIMED: &str = "[drive]\npreset = \"tiny\"\n[time]\nscheduler = \"event\"\n[workload]\n\
+                         arrival = { queue-depth = 4 }\n[until]\ndrive-writes = 1\n";
+
+    /// Overwrites a device at depth 4. Returns its requests and what it counted.
+    fn lived(mut device: Below) -> (Vec<Served>, Counters) {
+        let (stop, mut all) = (AtomicBool::new(false), Vec::new());
+        let unit = Sectors(u64::from(device.drive().unit_bytes()) / Sectors::SIZE.0);
+        let units = u64::from(device.drive().exported());
+        for request in 0..3 * units {
+            assert!(device.run(Until::Below(4, SimTime::MAX), &stop, &mut |served| all.push(*served)));
+            let extent = SectorRange::new(Lba(request * 7 % units * unit.0), unit);
+            let work = if request % 3 == 0 { Work::Read } else { Work::Rewrite };
+            let mut stopped = device.batch(&Batch::new(work, &[extent])).stop;
+            while stopped != Stop::Done {
+                stopped = device.go_on(stopped);
+            }
+            device.close(if work == Work::Read { Op::Read } else { Op::Write }, unit.0 * Sectors::SIZE.0);
+            if device.work().is_some() {
+                device.close_own();
+            }
+        }
+        assert!(!device.is_over() && device.at().0 == device.now_ns());
+        device.run(Until::Idle, &stop, &mut |served| all.push(*served));
+        (all, *device.counters())
+    }
+
+    #[test]
+    fn a_stack_lives_as_its_drive_does() {
+        let scenario = Scenario::resolve(&Sources { file: Some(("below.toml", TIMED)), ..Sources::default() }).unwrap();
+        let crate::run::Plan { mut drive, observer, .. } = crate::build::plan(&scenario).unwrap();
+        let spec = observer.and_then(|observer| observer.clock).expect("its requests take time");
+        drive.start_clock(&spec.clock).unwrap();
+        drive.keep_detail(true);
+        let alone = lived(Below::Drive(Box::new(drive.clone())));
+        let below_a_layer = lived(Below::Stack(Box::new(Stats::new(drive))));
+        assert_eq!(alone, below_a_layer);
+        assert!(alone.0.len() as u64 > u64::from(u16::MAX) / 8 && alone.1.gc_victims > 0, "{} requests", alone.0.len());
+    }
+}
