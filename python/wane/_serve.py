@@ -84,15 +84,31 @@ class Control:
             self.ask("clear-latency", {})
         return dict(told["kinds"])
 
-    def age(self, until: str | None = None, *, days: float | None = None, most: str = "60 s") -> dict[str, Any]:
+    def age(
+        self,
+        until: str | None = None,
+        *,
+        days: float | None = None,
+        fast_forward: float | None = None,
+        most: str = "60 s",
+    ) -> dict[str, Any]:
         """Ages the drive at full speed while its clients wait. Their data stay; what only aging wrote is trimmed.
 
         Args:
             until: The target, such as ``"wear=75 %"`` or ``"drive-writes=200"``.
             days: Days that pass instead, without writes.
+            fast_forward: One drive write in so many is simulated, about, and the wear of the others is predicted.
             most: Refused if it would take longer, by an estimate.
         """
-        return self.ask("age", {"until": until, "days": days, "most": most})
+        return self.ask("age", {"until": until, "days": days, "fast-forward": fast_forward, "most": most})
+
+    def cancel(self) -> dict[str, Any]:
+        """Ends the aging that is under way, which another thread or process asked for; what it did stays.
+
+        Raises:
+            ServeError: The drive does nothing that takes long.
+        """
+        return self.ask("cancel", {})
 
     def rest(self, time: str) -> dict[str, Any]:
         """Lets time pass without requests, such as ``"10 s"``, for the drive's own work."""

@@ -95,6 +95,7 @@ class Drive:
         table: dict[str, Any] | None,
         target: str,
         amount: float,
+        fast_forward: float | None,
         bar: bool,
         attend: Attend,
     ) -> Literal["target", "end-of-life", "trace-end"]: ...

@@ -398,6 +398,36 @@ fn a_requirement_is_lifted_whatever_is_being_written() {
 }
 
 #[test]
+fn a_fast_forwarded_drive_tells_what_was_predicted() {
+    let folder = tempfile::tempdir().unwrap();
+    let told = done(
+        folder.path(),
+        "create a.wane --preset tiny --set drive.endurance=1000 --until drive-writes=40 --fast-forward 8 --for serve",
+    );
+    assert!(
+        told.contains("in 40.00 drive writes, 3") && told.contains(" of them predicted; write amplification"),
+        "{told}"
+    );
+    let found = facts(folder.path(), "a.wane");
+    let predicted = found["drive_writes_predicted"].as_f64().unwrap();
+    assert!(predicted > 25.0 && found["drive_writes"] == 40.0, "{predicted}");
+    assert!(found["history"].as_array().unwrap().last().unwrap().as_str().unwrap().contains("were predicted"));
+    // The host's writes and the flash's are told as if all were done.
+    let smart: serde_json::Value = serde_json::from_str(&done(folder.path(), "smart a.wane --json")).unwrap();
+    let written = smart["nvme_smart_health_information_log"]["data_units_written"].as_f64().unwrap() * 512_000.0;
+    let of_host = found["bytes_written"].as_f64().unwrap();
+    // SMART also counts what was written before: the drive was filled, and written once more.
+    assert!(written > of_host && written < 1.1 * of_host, "{written} {of_host}");
+    // What it is aged by next is simulated, unless it is asked for again.
+    done(folder.path(), "age a.wane --until drive-writes=42");
+    assert_eq!(facts(folder.path(), "a.wane")["drive_writes_predicted"], predicted);
+    let (code, _, told) = drive(folder.path(), "age a.wane --until drive-writes=50 --fast-forward 0.5");
+    assert!(code == 2 && told.contains("a factor from 1 to 1000 is allowed"), "{told}");
+    let (code, _, told) = drive(folder.path(), "create b.wane --preset tiny --fast-forward 8");
+    assert!(code == 2 && told.contains("--until"), "{told}");
+}
+
+#[test]
 fn what_is_wrong_is_one_sentence_and_the_drive_is_as_it_was() {
     let place = tempfile::tempdir().unwrap();
     let folder = place.path();
@@ -410,7 +440,10 @@ fn what_is_wrong_is_one_sentence_and_the_drive_is_as_it_was() {
         ("create a.wane --preset tiny", "a.wane is there already; give another name, or remove it"),
         ("create", "the following required arguments were not provided"),
         ("create x.wane", "create needs a drive, such as `wane drive create d.wane --preset tiny`"),
-        ("create x.wane --preset tiny --set fast-forward.factor=2", "a drive that is held is aged in full"),
+        (
+            "create x.wane --preset tiny --set fast-forward.factor=2",
+            "a drive that is kept is fast-forwarded when it is aged",
+        ),
         ("create x.wane --preset tinny", "--preset: found \"tinny\""),
         ("create x.wane --preset tiny --capacity 3", "--capacity"),
         ("create x.wane --preset tiny --until days-left=1", "give time.drive-writes-per-day a number, or \"trace\""),

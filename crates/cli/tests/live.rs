@@ -274,6 +274,48 @@ fn orders_between_requests_never_turn_time_back() {
     }
 }
 
+/// What occupies a served drive, once something does, or once nothing does any more.
+fn busy(server: &Server, wants: bool) -> Value {
+    for _ in 0..600 {
+        let found = server.ctl(&["status"]);
+        if found["busy"].is_null() != wants {
+            return found;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    panic!("the drive should {} busy", if wants { "be" } else { "not be" });
+}
+
+#[test]
+fn aging_tells_how_far_it_is_and_can_be_ended() {
+    let server = Server::tiny(&["--set", "drive.endurance=1000000"]);
+    let age = || {
+        let mut aging = wane();
+        aging.arg("ctl").arg(server.path("control")).args(["age", "--until", "drive-writes=1e6", "--most", "9 h"]);
+        aging.stdout(Stdio::piped()).spawn().unwrap()
+    };
+    assert!(server.refused(&["cancel"]).contains("the drive does nothing that takes long"));
+    let aging = age();
+    let told = busy(&server, true);
+    assert!(told["busy"]["doing"] == "age" && told["busy"]["done"].as_f64().unwrap() < 1.0, "{told}");
+    assert_eq!(server.ctl(&["cancel"])["cancelled"], true);
+    let ended: Value = serde_json::from_slice(&aging.wait_with_output().unwrap().stdout).unwrap();
+    assert_eq!(ended["reached"], "interrupted");
+    let after = busy(&server, false);
+    assert_eq!(after["drive_writes"], ended["drive_writes"]);
+    // Who asked leaves, and it ends.
+    let mut aging = age();
+    busy(&server, true);
+    aging.kill().unwrap();
+    aging.wait().unwrap();
+    assert!(busy(&server, false)["drive_writes"].as_f64() >= after["drive_writes"].as_f64());
+    // A server that is to end does not wait for it.
+    let mut aging = age();
+    busy(&server, true);
+    server.ctl(&["stop"]);
+    aging.wait().unwrap();
+}
+
 #[test]
 fn power_goes_and_comes() {
     let server = Server::tiny(&[]);

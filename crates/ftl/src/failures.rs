@@ -65,7 +65,7 @@ impl<M: Media> Ftl<M> {
     }
 
     /// Retires an erased block and collects until the reserve is restored.
-    fn retired_or_on(&mut self, domain: usize, block: SuperblockId) -> Outcome {
+    pub(crate) fn retired_or_on(&mut self, domain: usize, block: SuperblockId) -> Outcome {
         if let Some(stop) = self.retire(domain, block) {
             return stop;
         }

@@ -7,7 +7,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wane_nand::Array;
-use wane_units::SuperblockId;
+use wane_units::{BlockState, SuperblockId};
 
 use crate::engine::{Ftl, Outcome};
 use crate::policies::EraseCause;
@@ -49,11 +49,6 @@ pub enum ProjectionError {
     /// A share is not between 0 and 1.
     #[error("a share of {0} of the erases by wear leveling; from 0 to 1 is allowed")]
     Share(f64),
-    /// The state that survives a power cut holds erase counts.
-    #[error(
-        "the drive keeps its state for a power cut (ftl.recovery), and a projection would contradict what it keeps"
-    )]
-    Recovers,
     /// The flash is simulated in detail, and its history would contradict the projection.
     #[error(
         "the drive's flash is simulated in detail (faults, scrubbing, errors or a clock); a projection knows only erase counts"
@@ -98,6 +93,7 @@ impl Ftl<Array> {
         }
         self.resync_policies();
         Ok(match worn {
+            Worn::AtOnce if self.persist.is_some() => self.retire_worn_one_by_one(),
             Worn::AtOnce => self.retire_worn_free_blocks(),
             Worn::AtNextErase => Outcome::Done,
         })
@@ -110,9 +106,6 @@ impl Ftl<Array> {
         }
         if !(0.0..=1.0).contains(&by_wear_leveling) {
             return Err(ProjectionError::Share(by_wear_leveling));
-        }
-        if self.persist.is_some() {
-            return Err(ProjectionError::Recovers);
         }
         let counts = self.erase_count.iter().zip(erase_counts);
         let back = self
@@ -142,5 +135,27 @@ impl<M: wane_nand::Media> Ftl<M> {
             }
         }
         self.dead.map_or(last, Outcome::Dead)
+    }
+
+    /// The same on a drive that recovers. After each block it collects, since the reserve of free blocks also holds what the drive needs to
+    /// survive a power cut. A pause or a demand ends it; blocks that are left leave service at their next erase.
+    fn retire_worn_one_by_one(&mut self) -> Outcome {
+        self.begin_call();
+        for domain in 0..self.domains.len() {
+            let free: Vec<SuperblockId> = self.domains[domain].free.iter().collect();
+            for block in free {
+                // Collection may have opened it meanwhile.
+                let is_free = self.state(block) == BlockState::Free;
+                if !is_free || !self.worn_out(block, EraseCause::GarbageCollection) {
+                    continue;
+                }
+                self.domains[domain].free.remove(block, self.erase_count[block.index()]);
+                let outcome = self.retired_or_on(domain, block);
+                if outcome != Outcome::Done {
+                    return outcome;
+                }
+            }
+        }
+        Outcome::Done
     }
 }

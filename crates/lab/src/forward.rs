@@ -1,10 +1,13 @@
 //! Fast-forwarded lives: periods are simulated, the next ones are predicted from them and projected into the drive (dissertation
 //! 000, ch. 3). The models are in `wane_aging`; this module applies them to a run.
 
+use std::sync::atomic::AtomicBool;
+
 use wane_aging::{Detector, Judgement, Model, Next, Period, Projector, Schedule};
 use wane_ftl::ProjectionError;
 use wane_results::{Counters, FastForwarded};
 use wane_scenario::FastForward;
+use wane_ssd::Projection;
 use wane_workload::SourceError;
 
 use crate::run::{Budget, Progress, Run, Watch};
@@ -108,8 +111,9 @@ pub(crate) fn to_its_end(
 }
 
 /// See the head of this file.
-struct Forward<'a> {
-    spec: &'a FastForward,
+#[derive(Clone)]
+pub(crate) struct Forward {
+    spec: FastForward,
     /// Host units of a period.
     period: f64,
     /// The phase that schedule and model belong to.
@@ -120,12 +124,31 @@ struct Forward<'a> {
     at: f64,
     /// Wear leveling's share of the erases in the latest period.
     by_wear_leveling: f64,
+    /// Units programmed for each unit of the host in the latest period.
+    write_amplification: f64,
     projector: Projector,
     /// Drive writes of the latest prediction, and whether it wore blocks out.
     predicted_last: Option<(f64, bool)>,
     /// Drive writes of the prediction in which the drive died, or after which it died because blocks were worn out.
     died_within: Option<f64>,
     told: FastForwarded,
+}
+
+/// The state at the start of a period.
+#[derive(Clone)]
+pub(crate) struct Start {
+    counters: Counters,
+    erase_counts: Vec<u32>,
+    /// Host units of the life.
+    pub(crate) lived: u64,
+}
+
+impl Start {
+    /// The present state.
+    pub(crate) fn of(run: &Run) -> Self {
+        let erase_counts = run.drive().superblock_erase_counts().to_vec();
+        Self { counters: run.counters(), erase_counts, lived: run.lived() }
+    }
 }
 
 /// The state to which an adaptive life goes back.
@@ -138,21 +161,22 @@ struct Saved {
     told: FastForwarded,
 }
 
-impl<'a> Forward<'a> {
-    fn new(run: &Run, spec: &'a FastForward) -> Result<Self, ForwardError> {
+impl Forward {
+    pub(crate) fn new(run: &Run, spec: &FastForward) -> Result<Self, ForwardError> {
         let model = spec.model.build(spec.window as usize);
         let schedule = Schedule::new(spec.factor, model.needs())?;
         let period = (spec.period * f64::from(run.drive().logical_initial())).round().max(1.0);
         let told =
             FastForwarded { model: spec.model.name().to_owned(), factor: spec.factor, ..FastForwarded::default() };
         Ok(Self {
-            spec,
+            spec: *spec,
             period,
             phase: None,
             schedule,
             model,
             at: 0.0,
             by_wear_leveling: 0.0,
+            write_amplification: 1.0,
             projector: Projector::default(),
             predicted_last: None,
             died_within: None,
@@ -174,7 +198,7 @@ impl<'a> Forward<'a> {
                         return Ok(());
                     }
                 }
-                Next::Predict(ahead) => self.predict(run, ahead, watch)?,
+                Next::Predict(ahead) => self.predict(run, ahead, Self::units_left(run), watch.stop)?,
             }
         }
     }
@@ -209,31 +233,63 @@ impl<'a> Forward<'a> {
 
     /// Simulates a period, or the rest of its phase. The period is `None` if less than half of it was left.
     fn simulate(&mut self, run: &mut Run, watch: &mut Watch<'_>) -> Result<(Option<Period>, Progress), ForwardError> {
-        let (counted, before) = (run.counters(), run.drive().superblock_erase_counts().to_vec());
+        let start = Start::of(run);
         let units = (self.period as u64).min(Self::units_left(run));
         let progress = advance_filled(run, units, watch)?;
         // A prediction that wore blocks out may let the drive die in the period after it.
         if let Some((drive_writes, true)) = self.predicted_last.take().filter(|_| run.has_died()) {
             self.died_within = Some(drive_writes);
         }
-        let since: Counters = run.counters() - counted;
-        let filled = since.host_units_filled(u64::from(run.drive().unit_bytes()));
-        if filled == 0 {
-            return Ok((None, progress));
-        }
-        let span = filled as f64 / self.period;
-        let write_amplification = since.programmed_total() as f64 / filled as f64;
-        self.by_wear_leveling = since.erases_wear_leveling as f64 / since.erases_total().max(1) as f64;
-        let after = run.drive().superblock_erase_counts().to_vec();
-        let period = Period { from: self.at, span, before, after, write_amplification };
-        self.at += span;
-        self.told.periods_simulated += 1;
-        Ok(((span >= SPAN_LEAST).then_some(period), progress))
+        Ok((self.since(run, start), progress))
     }
 
-    /// Predicts `ahead` periods, or those left of the phase, and gives the result to the drive.
-    fn predict(&mut self, run: &mut Run, ahead: f64, watch: &Watch<'_>) -> Result<(), ForwardError> {
-        let units = ((ahead * self.period).round() as u64).min(Self::units_left(run));
+    /// What was simulated since a period began; `None` if it is too little to predict by.
+    fn since(&mut self, run: &Run, start: Start) -> Option<Period> {
+        let since: Counters = run.counters() - start.counters;
+        let filled = since.host_units_filled(u64::from(run.drive().unit_bytes()));
+        if filled == 0 {
+            return None;
+        }
+        let span = filled as f64 / self.period;
+        self.write_amplification = since.programmed_total() as f64 / filled as f64;
+        self.by_wear_leveling = since.erases_wear_leveling as f64 / since.erases_total().max(1) as f64;
+        let (before, after) = (start.erase_counts, run.drive().superblock_erase_counts().to_vec());
+        let period = Period { from: self.at, span, before, after, write_amplification: self.write_amplification };
+        self.at += span;
+        self.told.periods_simulated += 1;
+        (span >= SPAN_LEAST).then_some(period)
+    }
+
+    /// Host units of a period.
+    pub(crate) fn period_units(&self) -> u64 {
+        self.period as u64
+    }
+
+    /// Learns from a period that was simulated by a caller, and predicts what it earned: less than `most` units, and no more than the spare
+    /// blocks allow. Returns whether it predicted.
+    pub(crate) fn learn_and_predict(
+        &mut self,
+        run: &mut Run,
+        start: Start,
+        most: u64,
+        stop: &AtomicBool,
+    ) -> Result<bool, ForwardError> {
+        if let Some(period) = self.since(run, start) {
+            self.model.observe(&period);
+            self.schedule.simulated();
+        }
+        let Next::Predict(ahead) = self.schedule.decide() else { return Ok(false) };
+        let ahead = self.bounded(run, ahead.min(most as f64 / self.period));
+        if ahead < LEAST {
+            return Ok(false);
+        }
+        self.predict(run, ahead, most, stop)?;
+        Ok(true)
+    }
+
+    /// Predicts `ahead` periods, at most `most` units, and gives the result to the drive.
+    fn predict(&mut self, run: &mut Run, ahead: f64, most: u64, stop: &AtomicBool) -> Result<(), ForwardError> {
+        let units = ((ahead * self.period).round() as u64).min(most);
         let ahead = units as f64 / self.period;
         if units == 0 {
             return Ok(());
@@ -243,7 +299,14 @@ impl<'a> Forward<'a> {
         let projected = self.projector.project(now, &predicted, run.drive().rated_cycles());
         let erases = |run: &Run| run.drive().erase_counts().iter().map(|count| u64::from(*count)).sum::<u64>();
         let before = erases(run);
-        run.project(units, &projected.erase_counts, self.by_wear_leveling, self.spec.worn, watch.stop)?;
+        let projection = Projection {
+            erase_counts: &projected.erase_counts,
+            by_wear_leveling: self.by_wear_leveling,
+            worn: self.spec.worn,
+            host_units: units,
+            programmed_units: (units as f64 * self.write_amplification).round() as u64,
+        };
+        run.project(&projection, stop)?;
         self.at += ahead;
         self.told.predictions += 1;
         self.told.blocks_erased_predicted += erases(run) - before;
@@ -314,7 +377,7 @@ impl<'a> Forward<'a> {
                     at: self.at,
                     told: self.told.clone(),
                 }));
-                self.predict(run, ahead, watch)?;
+                self.predict(run, ahead, Self::units_left(run), watch.stop)?;
             }
         }
     }

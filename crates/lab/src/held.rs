@@ -19,14 +19,17 @@ use wane_workload::SourceError;
 
 use crate::build::{self, PlanError, PolicyOverrides};
 use crate::calendar;
+use crate::forward::ForwardError;
 use crate::progress::Stopwatch;
 pub use crate::run::WrittenBytes;
 use crate::run::{Budget, Phase, Progress, Run, Watch};
 use crate::session::{self, SessionError};
 use crate::sources::Opener;
 
+use ahead::Ahead;
 pub use data::{DataCheck, Injection, Retire};
 
+mod ahead;
 mod data;
 mod requests;
 mod target;
@@ -106,9 +109,12 @@ pub enum KeptError {
     Phases(usize),
     /// Its scenario has `[fast-forward]`.
     #[error(
-        "a drive that is held is aged in full, but fast-forward predicts wear without moving its data; leave [fast-forward] out"
+        "[fast-forward] belongs to a run; a drive that is kept is fast-forwarded when it is aged (--fast-forward FACTOR), so leave the table out"
     )]
     FastForward,
+    /// Its life cannot be predicted.
+    #[error(transparent)]
+    Forward(#[from] ForwardError),
     /// Its workload cannot be opened a second time.
     #[error("a drive is opened again and again, and stdin can be read only once; give workload.trace a file")]
     Stdin,
@@ -218,6 +224,8 @@ pub struct Held {
     traces: Inputs,
     /// See [`Held::written_trimmed`].
     written_trimmed: u64,
+    /// How its life is predicted, while it ages so.
+    forward: Option<Ahead>,
 }
 
 /// The workload of a scenario that has one.
@@ -277,6 +285,7 @@ impl Held {
             place,
             traces,
             written_trimmed: 0,
+            forward: None,
         })
     }
 
@@ -303,6 +312,7 @@ impl Held {
             place: self.place.clone(),
             traces: self.traces.clone(),
             written_trimmed: self.written_trimmed,
+            forward: self.forward.clone(),
         })
     }
 
@@ -343,9 +353,14 @@ impl Held {
         self.run.wear()
     }
 
-    /// Drive writes since it was new or was preconditioned.
+    /// Drive writes since it was new or was preconditioned, including predicted ones.
     pub fn drive_writes(&self) -> f64 {
-        self.run.written() as f64 / f64::from(self.drive().logical_initial())
+        self.run.lived() as f64 / f64::from(self.drive().logical_initial())
+    }
+
+    /// Of these, drive writes that were predicted instead of simulated.
+    pub fn drive_writes_predicted(&self) -> f64 {
+        self.drive().predicted().host_units as f64 / f64::from(self.drive().logical_initial())
     }
 
     /// Gives it the workload and the calendar of this scenario, which must have the same drive. An unchanged workload continues at its place, unless
@@ -371,6 +386,8 @@ impl Held {
         }
         (self.per_day, self.traces) = (per_day, contents(&scenario, stop));
         self.run.take_workload(Some(phase));
+        // What was learned of the other workload does not hold.
+        self.forward = None;
         self.place = Vec::new();
         self.workloads += 1;
         self.begin_days();
@@ -435,7 +452,7 @@ impl Held {
 
     /// Lets days follow the units written from now on.
     fn begin_days(&mut self) {
-        self.since = (self.run.drive().day(), self.run.written());
+        self.since = (self.run.drive().day(), self.run.lived());
     }
 
     /// Lets days of service pass without writes.
@@ -459,7 +476,7 @@ impl Held {
     fn let_days_pass(&mut self) {
         let Some(per_day) = self.per_day else { return };
         let (day, units) = self.since;
-        let drive_writes = (self.run.written() - units) as f64 / f64::from(self.run.drive().logical_initial());
+        let drive_writes = (self.run.lived() - units) as f64 / f64::from(self.run.drive().logical_initial());
         let today = day + drive_writes / per_day;
         if today > self.run.drive().day() {
             self.run.drive_mut().set_day(today);
@@ -582,10 +599,10 @@ impl Held {
                 return Ok(Reached::Interrupted);
             }
             is_first = false;
-            let written = self.run.written();
-            let next = next_step(written, logical);
+            let lived = self.run.lived();
+            let next = next_step(lived, logical);
             let until = if let Goal::Units(most) = goal { next.min(most) } else { next };
-            let progress = step(&mut self.run, until - written)?;
+            let progress = step(&mut self.run, until - lived, goal, self.forward.as_mut())?;
             self.let_days_pass();
             let goes_on = each(&Aged {
                 drive_writes: self.drive_writes(),
@@ -608,7 +625,8 @@ impl Held {
         }
         let mut copy = self.run.try_clone().map_err(|error| KeptError::NoEnd(error.to_string()))?;
         let units = u64::from(self.drive().logical_initial()).min(STEP_UNITS_MAX);
-        while step(&mut copy, units)? != Progress::Over {
+        let mut forward = self.forward.clone();
+        while step(&mut copy, units, Goal::Wear(f64::INFINITY), forward.as_mut())? != Progress::Over {
             if stop.load(Ordering::Relaxed) {
                 return Ok(None);
             }
@@ -616,14 +634,14 @@ impl Held {
         if copy.died_of().is_none() {
             return Err(KeptError::NoEnd("its workload ends before".to_owned()));
         }
-        Ok(Some(copy.written() as f64 / f64::from(self.drive().logical_initial())))
+        Ok(Some(copy.lived() as f64 / f64::from(self.drive().logical_initial())))
     }
 
     /// Share of the goal that the drive has reached. From 1 on it has reached the goal.
     fn share_of(&self, goal: Goal) -> f64 {
         match goal {
             Goal::Units(0) => 1.0,
-            Goal::Units(units) => self.run.written() as f64 / units as f64,
+            Goal::Units(units) => self.run.lived() as f64 / units as f64,
             Goal::Wear(share) => self.drive().life_used().unwrap_or(0.0) / share,
         }
     }
@@ -727,9 +745,17 @@ impl Held {
     }
 }
 
-/// Writes `units` units. A step is never interrupted, so that a saved drive is always between two requests.
-fn step(run: &mut Run, units: u64) -> Result<Progress, SourceError> {
-    run.advance(Budget::units(units), &mut Watch { step: &mut |_| {}, stop: &Arc::default() })
+/// Writes `units` units on the way to a goal; predicts further ones if its life is predicted. A step is never interrupted, so that a saved
+/// drive is always between two requests.
+fn step(run: &mut Run, units: u64, goal: Goal, forward: Option<&mut Ahead>) -> Result<Progress, KeptError> {
+    let progress = run.advance(Budget::units(units), &mut Watch { step: &mut |_| {}, stop: &Arc::default() })?;
+    if progress != Progress::Over
+        && let Some(ahead) = forward
+        && ahead.look(run, goal)?
+    {
+        return Ok(Progress::Over);
+    }
+    Ok(progress)
 }
 
 /// The units at which the step after `written` units ends. The ends are the same however a life is divided, and a drive write ends a step.

@@ -14,6 +14,8 @@ use wane_units::{Fnv, Nanos};
 
 use crate::build::PolicyOverrides;
 use crate::held::Held;
+pub use wane_aging::FACTOR_MOST;
+
 pub use crate::held::{Aged, DataCheck, Injection, KeptError, Reached, Retire, Target, WrittenBytes};
 use crate::run::Watch;
 

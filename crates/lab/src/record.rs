@@ -20,8 +20,8 @@ const WINDOW_STEPS: u64 = 64;
 pub(crate) struct Record {
     /// Counters when counting started.
     zero: Counters,
-    /// Host units predicted instead of simulated.
-    predicted: u64,
+    /// Host units that had been predicted when counting started.
+    predicted_before: u64,
     mean_at_start: f64,
     young_below: Option<u32>,
     /// `None` for a run whose life is not told.
@@ -45,7 +45,7 @@ struct Course {
 impl Record {
     /// Makes a record without a course.
     pub(crate) fn new(young_below: Option<u32>, observer: Option<Box<Observer>>) -> Self {
-        Self { zero: Counters::default(), predicted: 0, mean_at_start: 0.0, young_below, course: None, observer }
+        Self { zero: Counters::default(), predicted_before: 0, mean_at_start: 0.0, young_below, course: None, observer }
     }
 
     /// The same, with the course of the life of a drive of `logical_units`.
@@ -65,7 +65,7 @@ impl Record {
     pub(crate) fn another(&self) -> Self {
         Self {
             zero: self.zero,
-            predicted: self.predicted,
+            predicted_before: self.predicted_before,
             mean_at_start: self.mean_at_start,
             young_below: self.young_below,
             course: self.course.clone(),
@@ -85,7 +85,7 @@ impl Record {
 
     /// Starts counting.
     pub(crate) fn start(&mut self, host: &mut Host) {
-        self.zero = *host.counters();
+        (self.zero, self.predicted_before) = (*host.counters(), host.drive().predicted().host_units);
         let counts = host.drive().superblock_erase_counts();
         self.mean_at_start = counts.iter().map(|count| f64::from(*count)).sum::<f64>() / counts.len() as f64;
         host.drive_mut().set_leveling(true);
@@ -117,18 +117,17 @@ impl Record {
     }
 
     /// Host units of the life that were predicted instead of simulated.
-    pub(crate) fn predicted(&self) -> u64 {
-        self.predicted
+    pub(crate) fn predicted(&self, host: &Host) -> u64 {
+        host.drive().predicted().host_units - self.predicted_before
     }
 
     /// Host units of the life since counting started, including predicted ones.
     pub(crate) fn lived(&self, host: &Host) -> u64 {
-        self.written(host) + self.predicted
+        self.written(host) + self.predicted(host)
     }
 
     /// Notes that `units` host units were predicted.
     pub(crate) fn predict(&mut self, units: u64) {
-        self.predicted += units;
         if let Some(observer) = &mut self.observer {
             observer.predict(units);
         }
@@ -170,7 +169,7 @@ impl Record {
         let drive = host.drive();
         let row = Row {
             drive_writes: self.lived(host) as f64 / f64::from(drive.logical_initial()),
-            drive_writes_predicted: self.predicted as f64 / f64::from(drive.logical_initial()),
+            drive_writes_predicted: self.predicted(host) as f64 / f64::from(drive.logical_initial()),
             phase,
             counters: self.counters(host),
             erase_count: EraseCounts::of(drive.erase_counts()),

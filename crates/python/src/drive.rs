@@ -196,6 +196,7 @@ impl Drive {
         table: Option<Bound<'_, PyDict>>,
         target: &str,
         amount: f64,
+        fast_forward: Option<f64>,
         bar: bool,
         attend: Option<Py<PyAny>>,
     ) -> PyResult<&'static str> {
@@ -211,6 +212,7 @@ impl Drive {
                 "wear" => Target::Wear(amount),
                 _ => Target::EndOfLife,
             };
+            held.fast_forward(fast_forward).map_err(|error| error::held(&error))?;
             let Watch { step, stop } = watch;
             let reached = held.age(target, WrittenBytes::Stay, stop, &mut |aged| {
                 let (drive_writes, done, programmed) = (aged.drive_writes, aged.done, aged.programmed);

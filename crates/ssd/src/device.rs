@@ -192,7 +192,7 @@ impl Drive {
     }
 
     /// Whether the drive takes no writes any more, whatever its host gives up.
-    fn is_worn_out(&self) -> bool {
+    pub fn is_worn_out(&self) -> bool {
         match self.end_of_life() {
             Some(EndOfLife::NoFreeBlock | EndOfLife::NoVictim) => self.front.wanted.is_none(),
             Some(EndOfLife::SpareExhausted) => true,

@@ -5,7 +5,7 @@
 //! copy, and the next [`Drive::write_batch`] moves them back once nothing is outstanding. The state is the same on both.
 //!
 //! State changes at once, in the calls that take mapping units. Time follows: between two requests the clock runs
-//! ([`Drive::arrive_at`]), and [`Drive::commit`] makes one request of what was done since the last commit.
+//! ([`Drive::run_until`]), and [`Drive::commit`] makes one request of what was done since the last commit.
 
 use std::sync::atomic::AtomicBool;
 
@@ -20,6 +20,7 @@ use wane_sim::{Stream, Streams};
 use wane_units::{BlockId, Bytes, Geometry, Lpn, Sectors};
 
 use crate::payload::Payload;
+use crate::projection::Predicted;
 use crate::{Clock, ClockSpec, Command, CommandKind, Completion, ConfigError};
 
 /// Requests whose breakdown is remembered.
@@ -183,6 +184,7 @@ pub struct Drive {
     day: f64,
     /// Days that the drive lay without power, and how often it did.
     unpowered: (f64, u64),
+    predicted: Predicted,
     /// How often its power failed.
     power_cuts: u64,
     /// What it is while its power is off.
@@ -261,6 +263,7 @@ impl Drive {
             first_day: 0.0,
             day: 0.0,
             unpowered: (0.0, 0),
+            predicted: Predicted::default(),
             power_cuts: 0,
             off: None,
             recovers_with,

@@ -39,6 +39,11 @@ impl Drive {
         let rated = self.rated_cycles().map(|cycles| u64::from(cycles).saturating_mul(geometry.capacity().0));
         let corrected = self.cells().map(|cells| cells.counters());
         let commands = &self.front.commands;
+        // A drive that was fast-forwarded counts what it would have done, so that writes and wear agree.
+        let predicted = self.predicted();
+        let units_per_page = (geometry.page_size().0 / unit).max(1);
+        let pages_programmed = counters.program_operations + predicted.programmed_units / units_per_page;
+        let blocks_erased = counters.erases_total() + predicted.erases;
         let (days_unpowered, times_unpowered) = self.unpowered();
         // An error that nobody noticed is not one that the drive could report.
         let reads_failed = counters.host_reads_uncorrectable.saturating_sub(self.reads_misread());
@@ -52,16 +57,16 @@ impl Drive {
             logical_block_bytes: self.sector_bytes(),
             mapped_bytes: mapped * unit,
             host_bytes_read: counters.host_bytes_read(unit),
-            host_bytes_written: counters.host_bytes_written(unit),
+            host_bytes_written: counters.host_bytes_written(unit) + predicted.host_units * unit,
             // A unit that no request asked for counts as a command, because batches consist of units.
             host_reads: counters.host_units_read - commands.units_read + commands.reads,
-            host_writes: counters.host_units_written - commands.units_written + commands.writes,
+            host_writes: counters.host_units_written - commands.units_written + commands.writes + predicted.host_units,
             media_errors: reads_failed,
             flash_bytes_read: units_read * unit + counters.scrub_checks * geometry.page_size().0,
-            flash_bytes_programmed: counters.programmed_total() * unit,
+            flash_bytes_programmed: (counters.programmed_total() + predicted.programmed_units) * unit,
             flash_pages_read: pages_read,
-            flash_pages_programmed: counters.program_operations,
-            flash_blocks_erased: counters.erases_total(),
+            flash_pages_programmed: pages_programmed,
+            flash_blocks_erased: blocks_erased,
             erase_count_min: erases.iter().copied().min().unwrap_or(0),
             erase_count_mean: erases.iter().map(|count| f64::from(*count)).sum::<f64>() / erases.len() as f64,
             erase_count_max: erases.iter().copied().max().unwrap_or(0),
@@ -88,7 +93,7 @@ impl Drive {
             power_on_hours: DAY_HOURS * (self.day() - days_unpowered).max(0.0),
             power_cycles: 1 + times_unpowered + self.power_cuts(),
             unsafe_shutdowns: self.power_cuts(),
-            flash_energy_joules: energy::joules(pages_read, counters.program_operations, counters.erases_total()),
+            flash_energy_joules: energy::joules(pages_read, pages_programmed, blocks_erased),
         }
     }
 

@@ -3,6 +3,7 @@
 #![allow(missing_docs, reason = "tests")]
 #![allow(clippy::disallowed_methods, reason = "a test of sending a drive to a thread")]
 
+use wane_archive::{Reader, Writer};
 use wane_blockdev::{
     Batch, BlockDevice, Completion, Delay, Delays, Extent, ExtentState, Fault, Keep as Kept, Living, Notice,
     NoticeKind, Passing, Record, Request, RequestId, SectorRange, Stats, Status, Stop, StreamHint, Unsupported, Wanted,
@@ -17,7 +18,7 @@ use wane_ftl::policies::{Builtin, Mode};
 use wane_ftl::{EndOfLife, FtlConfig, OutOfRange, Outcome, Pooling, ProjectionError, Worn};
 use wane_nand::{Ecc, ErrorConfig, FailureRate, FaultConfig, Media, rber};
 use wane_sim::{Stream, Streams};
-use wane_ssd::{AgeError, ClockSpec, Drive, DriveConfig, SchedulerConfig, Timing, WriteCache};
+use wane_ssd::{AgeError, ClockSpec, Drive, DriveConfig, Projection, SchedulerConfig, Timing, WriteCache};
 use wane_testkit::{ByHint, conformance};
 use wane_units::{BlockId, Bytes, Fate, Geometry, Lba, Lpn, Nanos, Ratio, Sectors, SimTime, Trigger};
 
@@ -918,6 +919,12 @@ fn days_and_drive_writes_are_numbers() {
     }
 }
 
+/// A prediction of these erase counts for 60 units of the host.
+fn predicted(erase_counts: &[u32]) -> Projection<'_> {
+    let (host_units, programmed_units) = (60, 90);
+    Projection { erase_counts, by_wear_leveling: 0.0, worn: Worn::AtOnce, host_units, programmed_units }
+}
+
 #[test]
 fn a_drive_takes_projected_wear_while_it_rests() {
     let geometry = Geometry::flat(32, 8, Bytes(4096)).unwrap();
@@ -926,11 +933,48 @@ fn a_drive_takes_projected_wear_while_it_rests() {
     drive.age(&(0..drive.exported()).chain(0..50).map(Lpn).collect::<Vec<Lpn>>()).unwrap();
     drive.wake();
     let wanted: Vec<u32> = drive.superblock_erase_counts().iter().map(|count| count + 7).collect();
-    assert_eq!(drive.project_wear(&wanted, 0.0, Worn::AtOnce), Ok(Outcome::Done));
+    let (counters, before) = (*drive.counters(), drive.health_record());
+    assert_eq!(drive.project_wear(&predicted(&wanted)), Ok(Outcome::Done));
     assert_eq!((drive.superblock_erase_counts(), drive.erase_counts()), (&wanted[..], &wanted[..]));
+    // The counters tell what was done, and health also what was predicted.
+    assert_eq!((*drive.counters(), drive.predicted().erases), (counters, 7 * 32));
+    let health = drive.health_record();
+    assert_eq!(health.host_bytes_written - before.host_bytes_written, 60 * 4096);
+    assert_eq!(health.host_writes - before.host_writes, 60);
+    assert_eq!(health.flash_pages_programmed - before.flash_pages_programmed, 90);
+    assert_eq!(health.flash_blocks_erased - before.flash_blocks_erased, 7 * 32);
     drive.check().unwrap();
+    let mut writer = Writer::new(Vec::new()).unwrap();
+    drive.archive(&mut writer).unwrap();
+    let bytes = writer.finish().unwrap();
+    let mut opened = Drive::new(config()).unwrap();
+    opened.archive(&mut Reader::new(&bytes[..]).unwrap()).unwrap();
+    assert_eq!((opened.predicted(), opened.health_record()), (drive.predicted(), health));
     drive.age(&[Lpn(0); 300]).unwrap();
     drive.check().unwrap();
     drive.keep_detail(true);
-    assert_eq!(drive.project_wear(&wanted, 0.0, Worn::AtOnce), Err(ProjectionError::Detailed));
+    assert_eq!(drive.project_wear(&predicted(&wanted)), Err(ProjectionError::Detailed));
+}
+
+#[test]
+fn projected_wear_survives_a_power_cut() {
+    let geometry = Geometry::flat(64, 8, Bytes(4096)).unwrap();
+    let retire = Box::new(AtEndurance::build(AtEnduranceParams::default()));
+    let firmware = FtlConfig { retire, endurance: Some(40), ..FtlConfig::new(&geometry, Ratio::new(0.4).unwrap()) };
+    let mut drive = Drive::new(unprotected(DriveConfig::new(geometry, firmware))).unwrap();
+    drive.age(&(0..drive.exported()).chain(0..drive.exported()).map(Lpn).collect::<Vec<Lpn>>()).unwrap();
+    let mut wanted: Vec<u32> = drive.superblock_erase_counts().iter().map(|count| count + 20).collect();
+    // Some blocks are worn out by it, free ones among them.
+    wanted.iter_mut().step_by(5).for_each(|count| *count = 41);
+    drive.project_wear(&predicted(&wanted)).unwrap();
+    drive.check().unwrap();
+    let (erases, retired) = (drive.superblock_erase_counts().to_vec(), drive.retired_blocks());
+    assert!(retired > 0 && erases.iter().zip(&wanted).all(|(found, wanted)| found >= wanted));
+    drive.power_cut(|| Fate::Done);
+    drive.power_on().unwrap();
+    drive.check().unwrap();
+    assert_eq!((drive.retired_blocks(), drive.predicted().host_units), (retired, 60));
+    assert!(drive.superblock_erase_counts().iter().zip(&erases).all(|(after, before)| after >= before));
+    drive.age(&(0..drive.exported()).map(Lpn).collect::<Vec<Lpn>>()).unwrap();
+    drive.check().unwrap();
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use clap_complete::{ArgValueCandidates, ArgValueCompleter};
-use wane_lab::kept::Target;
+use wane_lab::kept::{FACTOR_MOST, Target};
 use wane_nand::REREADS_BOUND;
 use wane_scenario::Scale;
 use wane_smart::LogId;
@@ -111,6 +111,9 @@ pub(crate) struct CreateArguments {
     /// Age it at once, as `wane drive age --until` does
     #[arg(long, value_name = "TARGET", value_parser = target)]
     pub(crate) until: Option<Target>,
+    /// Simulate one drive write in FACTOR, about, and predict the wear of the others, such as 10: much faster, and less exact
+    #[arg(long, value_name = "FACTOR", value_parser = factor, requires = "until")]
+    pub(crate) fast_forward: Option<f64>,
     /// Print the memory and the time that it takes, and do nothing
     #[arg(long, conflicts_with = "json")]
     pub(crate) dry_run: bool,
@@ -137,6 +140,9 @@ pub(crate) struct AgeArguments {
     /// time.drive-writes-per-day, `end-of-life`, or a distance before it, `drive-writes-left=1` or `days-left=1`
     #[arg(long, value_name = "TARGET", value_parser = target)]
     pub(crate) until: Target,
+    /// Simulate one drive write in FACTOR, about, and predict the wear of the others, such as 10: much faster, and less exact
+    #[arg(long, value_name = "FACTOR", value_parser = factor)]
+    pub(crate) fast_forward: Option<f64>,
     /// Print the memory and the time that it takes, and do nothing
     #[arg(long, conflicts_with = "json")]
     pub(crate) dry_run: bool,
@@ -444,6 +450,11 @@ pub(crate) struct PowerCutArguments {
 
 fn target(text: &str) -> Result<Target, String> {
     text.parse()
+}
+
+pub(super) fn factor(text: &str) -> Result<f64, String> {
+    let factor = text.trim().parse::<f64>().ok().filter(|factor| (1.0..=FACTOR_MOST).contains(factor));
+    factor.ok_or_else(|| format!("a factor from 1 to {FACTOR_MOST} is allowed"))
 }
 
 /// The most days that a drive may lie, as in scenarios.

@@ -48,6 +48,9 @@ pub(crate) struct ServeArguments {
     /// Age it first, as `wane drive age --until` does
     #[arg(long, value_name = "TARGET", requires = "preset")]
     pub(crate) age: Option<Target>,
+    /// Predict most of that, as `wane drive age --fast-forward` does
+    #[arg(long, value_name = "FACTOR", requires = "age", value_parser = super::drive::factor)]
+    pub(crate) fast_forward: Option<f64>,
     /// How fast its time runs: `1x` as a real drive's, `10x`, `0.1x`, or `max`: answered as soon as the state is known
     #[arg(long, value_name = "SPEED", default_value = "1x")]
     pub(crate) speed: Speed,
@@ -140,10 +143,15 @@ pub(crate) enum CtlCommand {
         /// Let N days pass instead, without writes
         #[arg(long, value_name = "N", conflicts_with = "until", value_parser = positive)]
         days: Option<f64>,
+        /// Predict most of it, as `wane drive age --fast-forward` does
+        #[arg(long, value_name = "FACTOR", conflicts_with = "days", value_parser = super::drive::factor)]
+        fast_forward: Option<f64>,
         /// Refuse if it would take longer, by an estimate
         #[arg(long, value_name = "TIME", default_value = "60 s")]
         most: String,
     },
+    /// End the aging that is under way; what it did stays
+    Cancel,
     /// Let time pass without requests, for the drive's own work
     Rest {
         /// Such as `10 s`

@@ -42,9 +42,16 @@ pub(crate) fn ctl(arguments: &CtlArguments) -> Result<i32, Failure> {
             return Ok(DONE);
         }
         CtlCommand::Faults => ("faults", None),
-        CtlCommand::Age { until, days, most } => {
-            ("age", Some(object([("until", json!(until)), ("days", json!(days)), ("most", json!(most))])))
+        CtlCommand::Age { until, days, fast_forward, most } => {
+            let given = [
+                ("until", json!(until)),
+                ("days", json!(days)),
+                ("fast-forward", json!(fast_forward)),
+                ("most", json!(most)),
+            ];
+            ("age", Some(object(given)))
         }
+        CtlCommand::Cancel => ("cancel", Some(json!({}))),
         CtlCommand::Rest { time } => ("rest", Some(json!({ "for": time }))),
         CtlCommand::Set { speed, retirement_threshold, degraded, read_recovery, capacity } => {
             // A number is sent as one.

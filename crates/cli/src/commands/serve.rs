@@ -160,6 +160,7 @@ fn scratch(arguments: &ServeArguments, preset: &str, stop: &Arc<AtomicBool>) -> 
         let mut progress = Progress::new(preset, arguments.quiet);
         let watch = &mut Watch { step: &mut |step: &Step| progress.step(step), stop };
         held.precondition(watch)?;
+        held.fast_forward(arguments.fast_forward)?;
         let aged = held.age(target, WrittenBytes::Stay, stop, &mut |aged| {
             let (drive_writes, done, programmed) = (aged.drive_writes, aged.done, aged.programmed);
             progress.step(&Step { preconditioning: false, phase: 0, drive_writes, predicted: 0.0, done, programmed });

@@ -148,3 +148,76 @@ fn data_that_lie_warm_age_as_in_more_days() {
     assert!(matches!(held.wait(1e8, Some(150.0)), Err(KeptError::TooWarm { .. })));
     assert!(matches!(self::held(LIFE).wait(1.0, Some(20.0)), Err(KeptError::Ageless)));
 }
+
+/// A drive with all that a server asks of one: time, errors, recovery.
+const SERVED: &str = "[drive]\npreset = \"tiny\"\nendurance = 400\nchip = \"tlc-72l-2018\"\n[drive.ecc]\nstrength = 75\n\
+     [ftl]\nrecovery = \"checkpoint\"\n[time]\nscheduler = \"event\"\ndrive-writes-per-day = 2\n[workload]\n\
+     pattern = \"hot-cold\"\n[until]\nend-of-life = true\n";
+
+#[test]
+fn a_fast_forwarded_drive_wears_as_one_that_is_simulated() {
+    for text in [SERVED, &LIFE.replace("endurance = 100", "endurance = 400")] {
+        let mean = |held: &Held| {
+            let counts = held.drive().superblock_erase_counts();
+            counts.iter().map(|count| f64::from(*count)).sum::<f64>() / counts.len() as f64
+        };
+        let lived = |factor: Option<f64>, target: Target| {
+            let mut held = held(text);
+            precondition(&mut held);
+            held.fast_forward(factor).unwrap();
+            let reached = held.age(target, WrittenBytes::Stay, &Arc::default(), &mut |_| true).unwrap();
+            held.check().unwrap();
+            (held, reached)
+        };
+        // To a number of drive writes: the count is exact, and the last one is simulated.
+        let ([simulated, forwarded], target) = ([None, Some(8.0)], Target::DriveWrites(40.0));
+        let (simulated, forwarded) = (lived(simulated, target).0, lived(forwarded, target).0);
+        assert_eq!((forwarded.drive_writes(), simulated.drive_writes_predicted()), (40.0, 0.0));
+        assert_eq!(forwarded.drive().day(), simulated.drive().day());
+        let predicted = forwarded.drive_writes_predicted();
+        assert!((20.0..=39.0).contains(&predicted), "{predicted} of 40 drive writes");
+        assert!((mean(&forwarded) / mean(&simulated) - 1.0).abs() < 0.03, "{} {}", mean(&forwarded), mean(&simulated));
+        let written = |held: &Held| held.drive().health_record().host_bytes_written;
+        assert!(written(&forwarded).abs_diff(written(&simulated)) < 1 << 20, "SMART tells all that was written");
+        // To a share of its wear, and to its end.
+        let (worn, reached) = lived(Some(8.0), Target::Wear(0.5));
+        let used = worn.drive().life_used().unwrap();
+        assert!(reached == Reached::Target && (0.5..0.53).contains(&used), "{reached:?} {used}");
+        let (dead, reached) = lived(Some(8.0), Target::EndOfLife);
+        let lasted = lived(None, Target::EndOfLife).0.drive_writes();
+        assert!(matches!(reached, Reached::Died(_)) && dead.drive_writes_predicted() > 0.4 * lasted, "{reached:?}");
+        assert!((dead.drive_writes() / lasted - 1.0).abs() < 0.06, "{} of {lasted} drive writes", dead.drive_writes());
+        // The same again is the same.
+        assert_eq!(lived(Some(8.0), target).0.wear(), forwarded.wear());
+    }
+}
+
+#[test]
+fn a_fast_forwarded_drive_survives_a_power_cut_and_goes_on() {
+    let mut held = held(SERVED);
+    precondition(&mut held);
+    held.fast_forward(Some(8.0)).unwrap();
+    age(&mut held, 30.0);
+    let (predicted, wear) = (held.drive_writes_predicted(), held.wear());
+    let (mut held, _, _) = held.cut_power(|| wane_ftl::Fate::Done).unwrap();
+    held.check().unwrap();
+    let before = wear.rows().iter().map(|row| row.erase_count).sum::<u32>();
+    let after = held.wear().rows().iter().map(|row| row.erase_count).sum::<u32>();
+    assert!(after >= before && held.drive_writes_predicted() == predicted && predicted > 15.0, "{predicted}");
+    held.fast_forward(Some(8.0)).unwrap();
+    assert_eq!(age(&mut held, 60.0), Reached::Target);
+    assert!(held.drive_writes_predicted() > predicted + 15.0);
+}
+
+#[test]
+fn a_drive_that_records_more_than_erases_is_not_fast_forwarded() {
+    for key in ["faults = { program-failure = 1e-6 }\n[drive.ecc]", "[ftl]\nread-recovery = 2"] {
+        let table = if key.ends_with("[drive.ecc]") { "[drive.ecc]" } else { "[ftl]" };
+        let mut held = held(&SERVED.replace(table, key));
+        let refused = held.fast_forward(Some(8.0)).map_err(|error| error.to_string());
+        assert!(refused.as_ref().is_err_and(|told| told.contains("simulated in detail")), "{key}: {refused:?}");
+        held.fast_forward(None).unwrap();
+    }
+    let refused = held(SERVED).fast_forward(Some(0.5)).unwrap_err().to_string();
+    assert!(refused.contains("factor"), "{refused}");
+}

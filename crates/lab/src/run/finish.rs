@@ -90,7 +90,7 @@ impl Run {
             None => (life.reason, None),
         };
         Ok(Finished {
-            predicted_units: record.predicted(),
+            predicted_units: record.predicted(&host),
             calendar: life.calendar,
             pace: if let [phase] = &life.phases[..] { phase.source.pace() } else { None },
             measured,

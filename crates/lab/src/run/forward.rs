@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use wane_ftl::{ProjectionError, Worn};
+use wane_ftl::ProjectionError;
+use wane_ssd::Projection;
 use wane_workload::SourceError;
 
 use super::{Run, Stage};
@@ -49,26 +50,31 @@ impl Run {
 
     /// Host units of the life that were predicted instead of simulated.
     pub(crate) fn predicted(&self) -> u64 {
-        self.record.predicted()
+        self.record.predicted(&self.host)
     }
 
-    /// Applies the predicted wear of `units` host units: `erase_counts` of the firmware blocks, with wear leveling's share `by_wear_leveling`.
-    /// The run may be over then, since the drive may die.
+    /// Lets the drive come to rest, and checks that it takes predicted wear.
+    ///
+    /// # Errors
+    /// It does not.
+    pub(crate) fn check_projection(&mut self) -> Result<(), ProjectionError> {
+        self.host.drive_mut().come_to_rest();
+        let erase_counts = self.host.drive().superblock_erase_counts().to_vec();
+        let worn = wane_ftl::Worn::AtNextErase;
+        let nothing =
+            Projection { erase_counts: &erase_counts, by_wear_leveling: 0.0, worn, host_units: 0, programmed_units: 0 };
+        self.host.drive_mut().project_wear(&nothing).map(drop)
+    }
+
+    /// Applies predicted wear. The run may be over then, since the drive may die.
     ///
     /// # Errors
     /// The drive refuses, and nothing changes.
-    pub(crate) fn project(
-        &mut self,
-        units: u64,
-        erase_counts: &[u32],
-        by_wear_leveling: f64,
-        worn: Worn,
-        stop: &AtomicBool,
-    ) -> Result<(), ProjectionError> {
+    pub(crate) fn project(&mut self, projection: &Projection<'_>, stop: &AtomicBool) -> Result<(), ProjectionError> {
         let drive = self.host.drive_mut();
-        let outcome = drive.project_wear(erase_counts, by_wear_leveling, worn)?;
+        let outcome = drive.project_wear(projection)?;
         let stopped = drive.stop_of(outcome);
-        self.record.predict(units);
+        self.record.predict(projection.host_units);
         if let Err(ended) = self.host.settle(stopped, stop) {
             if let Some(number) = self.present_phase() {
                 self.life.note(number, &self.record);
@@ -77,6 +83,11 @@ impl Run {
         }
         self.record.sample(&self.host, self.life.phase());
         Ok(())
+    }
+
+    /// Host units of the life since counting started, including predicted ones.
+    pub(crate) fn lived(&self) -> u64 {
+        self.record.lived(&self.host)
     }
 
     /// Whether the run has ended.

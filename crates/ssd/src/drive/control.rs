@@ -3,10 +3,11 @@
 use wane_ftl::policies::Mode;
 use wane_ftl::policies::mode::ModeView;
 use wane_ftl::policies::retirement::RetirementThreshold;
-use wane_ftl::{Outcome, ProjectionError, RemapError, UnretiredError, Worn};
+use wane_ftl::{Outcome, ProjectionError, RemapError, UnretiredError};
 use wane_units::{Lpn, Sectors, SuperblockId, Trigger};
 
 use super::{Drive, Firmware, MOVING};
+use crate::projection::{Predicted, Projection};
 
 impl Drive {
     /// Lets the drive lie for `days` days without power: as [`Drive::set_day`], but they are no hours of service.
@@ -102,24 +103,35 @@ impl Drive {
     }
 
     /// Applies wear that was predicted instead of simulated: see [`wane_ftl::Ftl::project_wear`]. Counters of what was done are
-    /// not changed, and [`Drive::check`] holds before and after. A drive that does not keep its detail goes to rest first.
+    /// not changed, and [`Drive::check`] holds before and after; [`Drive::predicted`] counts it. A drive that does not keep its
+    /// detail goes to rest first.
     ///
     /// # Errors
     /// The counts are not of this drive or take erases back, or the drive keeps more of its wear than counts. Nothing was
     /// changed.
-    pub fn project_wear(
-        &mut self,
-        erase_counts: &[u32],
-        by_wear_leveling: f64,
-        worn: Worn,
-    ) -> Result<Outcome, ProjectionError> {
+    pub fn project_wear(&mut self, projection: &Projection<'_>) -> Result<Outcome, ProjectionError> {
+        let &Projection { erase_counts, by_wear_leveling, worn, host_units, programmed_units } = projection;
         if !self.rest() {
             return Err(ProjectionError::Detailed);
         }
-        match &mut self.firmware {
-            Firmware::Counting(ftl) => ftl.project_wear(erase_counts, by_wear_leveling, worn),
-            Firmware::Detailed(_) | Firmware::Moving => Err(ProjectionError::Detailed),
-        }
+        let Firmware::Counting(ftl) = &mut self.firmware else { return Err(ProjectionError::Detailed) };
+        let erases = |counts: &[u32]| counts.iter().map(|count| u64::from(*count)).sum::<u64>();
+        let before = erases(ftl.erase_counts());
+        let counted = ftl.counters().erases_total();
+        let outcome = ftl.project_wear(erase_counts, by_wear_leveling, worn)?;
+        // What collection erased for blocks that left service is counted.
+        let collected = ftl.counters().erases_total() - counted;
+        let width = u64::from(ftl.layout().width());
+        let erased = (erases(ftl.erase_counts()) - before) * width;
+        self.predicted.host_units += host_units;
+        self.predicted.programmed_units += programmed_units;
+        self.predicted.erases += erased.saturating_sub(collected);
+        Ok(outcome)
+    }
+
+    /// What was predicted instead of simulated since the drive was new.
+    pub fn predicted(&self) -> Predicted {
+        self.predicted
     }
 
     /// See [`wane_ftl::Ftl::set_read_recovery`]. While a limit is set, a drive with errors does not rest: it looks at its flash at each erase.

@@ -7,6 +7,7 @@ use wane_units::{Sectors, SimTime};
 
 use super::{Asleep, Drive, Firmware, Front, MOVING};
 use crate::Clock;
+use crate::projection::Predicted;
 
 /// The medium that the firmware was over when the drive was saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,12 +175,15 @@ impl Drive {
     fn archive_front(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
         // The firmware counts them.
         let mut read_modify_writes = self.read_modify_writes();
+        let predicted = &mut self.predicted;
         let front = &mut self.front;
         archive.field("front.now", &mut front.now.0)?;
         archive.field("front.next-id", &mut front.next_id)?;
         archive.field("front.capacity", &mut front.capacity.0)?;
         archive.field("front.read-modify-writes", &mut read_modify_writes)?;
-        archive.field("front.commands", &mut front.commands)?;
+        let mut commands = (front.commands, *predicted);
+        archive.grown_by(Predicted::FIELDS, "front.commands", &mut commands)?;
+        (front.commands, *predicted) = commands;
         let mut wanted = front.wanted.map(|sectors| sectors.0);
         archive.field("front.wanted", &mut wanted)?;
         front.wanted = wanted.map(Sectors);

@@ -20,7 +20,7 @@ use wane_lab::kept::{Aged, Kept, KeptError, Reached, Target, WrittenBytes};
 use wane_lab::progress::Stopwatch;
 use wane_lab::run::{Step, Watch};
 use wane_lab::session::reserve_in_words;
-use wane_scenario::{Pattern, Scenario, Sources, endless, folder_of};
+use wane_scenario::{FastForward, Pattern, Scenario, Sources, endless, folder_of};
 use wane_units::excerpt_path;
 use wane_workload::lsm::Operations;
 use wane_workload::standin;
@@ -123,21 +123,30 @@ fn create(arguments: &CreateArguments) -> Result<i32, Failure> {
     if arguments.purpose == Some(Purpose::Serve) {
         kept.keep_bytes()?;
     }
-    match arguments.until {
-        Some(target) => {
-            let (as_json, is_quiet) = (arguments.json, arguments.quiet);
-            age_new(
-                kept,
-                &arguments.drive,
-                &Aging { target, written: WrittenBytes::Stay, trim_all_but: None, as_json, is_quiet },
-                &stop,
-            )
-        }
-        None => {
-            answer(arguments.json, &kept, &arguments.drive, "created")?;
-            Ok(DONE)
-        }
+    let code = made(kept, arguments, &stop)?;
+    if arguments.purpose == Some(Purpose::Serve) && code == DONE && !arguments.json {
+        let mut text = String::new();
+        line(&mut text, "to use it", &format!("wane serve {}", excerpt_path(&arguments.drive)));
+        print(&text)?;
     }
+    Ok(code)
+}
+
+/// Ages a drive that was just made, if that is asked for, and reports it.
+fn made(kept: Kept, arguments: &CreateArguments, stop: &Arc<AtomicBool>) -> Result<i32, Failure> {
+    let Some(target) = arguments.until else {
+        answer(arguments.json, &kept, &arguments.drive, "created")?;
+        return Ok(DONE);
+    };
+    let how = Aging {
+        target,
+        fast_forward: arguments.fast_forward,
+        written: WrittenBytes::Stay,
+        trim_all_but: None,
+        as_json: arguments.json,
+        is_quiet: arguments.quiet,
+    };
+    age_new(kept, &arguments.drive, &how, stop)
 }
 
 /// Ages a drive that was just made. One that is not aged as asked is not left behind.
@@ -161,6 +170,7 @@ fn foretold(mut scenario: Scenario, arguments: &CreateArguments) -> Result<i32, 
     if arguments.empty {
         scenario.precondition = unwritten();
     }
+    scenario.fast_forward = forwarded(arguments.fast_forward);
     print(&super::estimate::of_kept(&scenario, arguments.until, 0.0, 0.0))?;
     Ok(DONE)
 }
@@ -252,6 +262,7 @@ fn age(arguments: &AgeArguments) -> Result<i32, Failure> {
     if arguments.dry_run {
         let mut asked = kept.scenario().clone();
         asked.precondition = unwritten();
+        asked.fast_forward = forwarded(arguments.fast_forward);
         let used = kept.drive().life_used().unwrap_or(0.0);
         if matches!(arguments.until, Target::Days(_) | Target::DaysLeft(_))
             && kept.drive_writes_per_day(&stop)?.is_none()
@@ -264,12 +275,18 @@ fn age(arguments: &AgeArguments) -> Result<i32, Failure> {
     let before = if arguments.trim_after { Some(kept.mapped()?) } else { None };
     let how = Aging {
         target: arguments.until,
+        fast_forward: arguments.fast_forward,
         written: if arguments.trim_data { WrittenBytes::AreTrimmed } else { WrittenBytes::Stay },
         trim_all_but: before,
         as_json: arguments.json,
         is_quiet: arguments.quiet,
     };
     age_to(&mut kept, &arguments.drive, &how, &stop)
+}
+
+/// How a life is fast-forwarded by a factor.
+fn forwarded(factor: Option<f64>) -> Option<FastForward> {
+    factor.map(|factor| FastForward { factor, ..FastForward::default() })
 }
 
 /// No preconditioning.
@@ -280,6 +297,8 @@ fn unwritten() -> wane_scenario::Precondition {
 /// How a drive is aged.
 struct Aging {
     target: Target,
+    /// The factor by which it is fast-forwarded.
+    fast_forward: Option<f64>,
     /// The fate of data on the drive that the workload trims.
     written: WrittenBytes,
     /// Units that stay mapped; all others are trimmed afterwards.
@@ -319,6 +338,7 @@ fn age_and_save(kept: &mut Kept, path: &Path, how: &Aging, by: &str, stop: &Arc<
     // A distance before the end is found anew in each call, by a whole life.
     let saves = !matches!(how.target, Target::DriveWritesLeft(_) | Target::DaysLeft(_));
     let before = kept.drive_writes();
+    kept.fast_forward(how.fast_forward)?;
     let mut progress = Progress::new(&excerpt_path(path), how.is_quiet);
     let mut way = Way { reached: Reached::Interrupted, is_saved: false, trimmed_units: 0 };
     loop {
@@ -379,6 +399,7 @@ fn tell_time(kept: &Kept, path: &Path, how: &Aging) {
     }
     let mut asked = kept.scenario().clone();
     asked.precondition = unwritten();
+    asked.fast_forward = forwarded(how.fast_forward);
     let used = kept.drive().life_used().unwrap_or(0.0);
     let seconds = aging_seconds(&asked, Some(how.target), kept.drive_writes(), used);
     if let Some(seconds) = seconds.filter(|seconds| *seconds > TOLD_SECONDS) {
@@ -395,7 +416,7 @@ const TOLD_SECONDS: f64 = 10.0;
 /// Ages an open drive, and saves it.
 fn age_and_note(kept: &mut Kept, path: &Path, how: &Aging, stop: &Arc<AtomicBool>) -> Result<Lived, Failure> {
     tell_time(kept, path, how);
-    let before = kept.drive_writes();
+    let (before, predicted) = (kept.drive_writes(), kept.drive_writes_predicted());
     let filled = kept.share_filled();
     let stopwatch = Stopwatch::start();
     let by = show::workload(kept.scenario());
@@ -409,7 +430,10 @@ fn age_and_note(kept: &mut Kept, path: &Path, how: &Aging, stop: &Arc<AtomicBool
         }
         let but = if trimmed.is_some() { ", and trimmed what that alone had written" } else { "" };
         let data = trimmed_data(kept, how.written, trimmed_units).map_or(String::new(), |words| format!("; {words}"));
-        let note = format!("aged from {before:.2} to {:.2} drive writes by {by}{but}{data}", kept.drive_writes());
+        let predicted = kept.drive_writes_predicted() - predicted;
+        let of_them = if predicted > 0.0 { format!(", of which {predicted:.2} were predicted") } else { String::new() };
+        let writes = kept.drive_writes();
+        let note = format!("aged from {before:.2} to {writes:.2} drive writes by {by}{of_them}{but}{data}");
         kept.save_on_the_way(note, !is_saved)?;
     }
     let drive_writes = kept.drive_writes() - before;

@@ -30,6 +30,8 @@ pub(super) struct Facts {
     cause: Option<&'static str>,
     mode: &'static str,
     drive_writes: f64,
+    /// Of these, drive writes that were predicted instead of simulated.
+    drive_writes_predicted: f64,
     bytes_written: u64,
     bytes_programmed: u64,
     write_amplification: Option<f64>,
@@ -101,7 +103,8 @@ pub(super) fn workload(scenario: &Scenario) -> String {
 /// Collects all facts about a drive.
 pub(super) fn facts(kept: &Kept, path: &Path) -> Facts {
     let (drive, scenario) = (kept.drive(), kept.scenario());
-    let (counters, unit) = (&kept.counters(), u64::from(drive.unit_bytes()));
+    let unit = u64::from(drive.unit_bytes());
+    let Traffic { written, programmed, amplification } = Traffic::of(kept);
     let mut blocks = Blocks::default();
     let mut erases = Erases { mean: 0.0, least: u32::MAX, most: 0 };
     let mut in_service = 0u32;
@@ -135,9 +138,10 @@ pub(super) fn facts(kept: &Kept, path: &Path) -> Facts {
         cause: kept.cause().map(|cause| cause.name()),
         mode: if drive.mode() == Mode::Degraded { "degraded" } else { "normal" },
         drive_writes: kept.drive_writes(),
-        bytes_written: counters.host_bytes_written(unit),
-        bytes_programmed: counters.programmed_total() * unit,
-        write_amplification: write_amplification(counters, unit).total,
+        drive_writes_predicted: kept.drive_writes_predicted(),
+        bytes_written: written,
+        bytes_programmed: programmed,
+        write_amplification: amplification,
         life_used: drive.life_used(),
         endurance: drive.rated_cycles().or(scenario.device.endurance),
         errors: scenario.medium.chip.as_ref().map(|chip| Errors {
@@ -163,13 +167,10 @@ pub(super) fn facts(kept: &Kept, path: &Path) -> Facts {
 /// Returns the most important lines, for after a command that changed the drive.
 pub(super) fn short(kept: &Kept) -> String {
     let mut text = String::new();
-    let counters = &kept.counters();
     let unit = u64::from(kept.drive().unit_bytes());
-    line(
-        &mut text,
-        "written",
-        &written(kept.drive_writes(), counters.host_bytes_written(unit), write_amplification(counters, unit).total),
-    );
+    let of = Traffic::of(kept);
+    let writes = (kept.drive_writes(), kept.drive_writes_predicted());
+    line(&mut text, "written", &written(writes, of.written, of.amplification));
     line(&mut text, "wear", &wear(kept.drive().life_used(), kept.cause().map(|cause| cause.name())));
     line(
         &mut text,
@@ -197,9 +198,31 @@ pub(super) fn compared(facts: &Facts) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn written(drive_writes: f64, bytes: u64, amplification: Option<f64>) -> String {
+/// What was written to a drive and its flash since it was new or was preconditioned, in bytes, with what was predicted.
+struct Traffic {
+    written: u64,
+    programmed: u64,
+    amplification: Option<f64>,
+}
+
+impl Traffic {
+    fn of(kept: &Kept) -> Self {
+        let (counters, predicted) = (kept.counters(), kept.drive().predicted());
+        let unit = u64::from(kept.drive().unit_bytes());
+        let written = counters.host_bytes_written(unit) + predicted.host_units * unit;
+        let programmed = (counters.programmed_total() + predicted.programmed_units) * unit;
+        let amplification = match predicted.host_units {
+            0 => write_amplification(&counters, unit).total,
+            _ => Some(programmed as f64 / written as f64),
+        };
+        Self { written, programmed, amplification }
+    }
+}
+
+fn written((drive_writes, predicted): (f64, f64), bytes: u64, amplification: Option<f64>) -> String {
     let amplified = amplification.map_or_else(String::new, |found| format!("; write amplification {found:.3}"));
-    format!("{} in {drive_writes:.2} drive writes{amplified}", plain(&traffic(bytes as f64)))
+    let of_them = if predicted > 0.0 { format!(", {predicted:.2} of them predicted") } else { String::new() };
+    format!("{} in {drive_writes:.2} drive writes{of_them}{amplified}", plain(&traffic(bytes as f64)))
 }
 
 fn wear(used: Option<f64>, cause: Option<&str>) -> String {
@@ -230,7 +253,10 @@ pub(super) fn words(kept: &Kept, facts: &Facts) -> String {
     let held = 100.0 * bytes_mapped as f64 / bytes_exported.max(1) as f64;
     say("capacity", format!("{}; {held:.1} % of it holds data{lost}", exported(bytes_exported, bytes_initial)));
     say("over-provisioning", format!("{:.1} % when new", 100.0 * over_provisioning_initial));
-    say("written", written(facts.drive_writes, facts.bytes_written, facts.write_amplification));
+    say(
+        "written",
+        written((facts.drive_writes, facts.drive_writes_predicted), facts.bytes_written, facts.write_amplification),
+    );
     say("wear", wear(facts.life_used, facts.cause));
     let Erases { mean, least, most } = facts.erases;
     let rated = facts.endurance.map_or_else(String::new, |rated| format!(" of {rated} rated"));
