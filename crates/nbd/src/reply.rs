@@ -221,6 +221,8 @@ pub struct Out {
     /// Bytes of the first piece that are sent.
     sent: usize,
     length: usize,
+    /// Memory of long pieces that are sent, which may be used again.
+    spent: Vec<Vec<u8>>,
 }
 
 impl Out {
@@ -293,8 +295,13 @@ impl Out {
             }
             count -= left;
             self.sent = 0;
-            self.pieces.pop_front();
+            self.spent.extend(self.pieces.pop_front().filter(|piece| piece.len() > COPIED_MAX));
         }
+    }
+
+    /// Hands out the memory of long pieces that are sent.
+    pub fn spent(&mut self) -> impl Iterator<Item = Vec<u8>> {
+        self.spent.drain(..)
     }
 }
 
@@ -389,6 +396,7 @@ mod tests {
             sent.extend(next);
         }
         assert_eq!((sent, out.is_empty()), (all, true));
+        assert_eq!(out.spent().map(|piece| piece.len()).collect::<Vec<_>>(), [COPIED_MAX + 1]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A client: its socket, what is on its way to it, and what it asked.
 
-use std::io::{self, IoSlice, Read, Write};
+use std::io::{self, IoSlice, Write};
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -10,6 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rustix::event::{EventfdFlags, eventfd};
 use wane_nbd::{Contexts, Frame, Out};
 use wane_units::Nanos;
+
+use crate::pool::Pool;
 
 /// A connected socket, which never blocks.
 pub(crate) enum Socket {
@@ -41,15 +43,6 @@ impl Socket {
             Self::Unix(stream) => stream.shutdown(Shutdown::Both),
             Self::Tcp(stream) => stream.shutdown(Shutdown::Both),
         };
-    }
-}
-
-impl Read for &Socket {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Socket::Unix(stream) => { stream }.read(into),
-            Socket::Tcp(stream) => { stream }.read(into),
-        }
     }
 }
 
@@ -88,6 +81,8 @@ pub(crate) struct Client {
     /// Whether answers are structured.
     is_structured: AtomicBool,
     wake: OwnedFd,
+    /// Where the memory of long answers comes from.
+    pool: Pool,
 }
 
 /// What a request holds besides its data.
@@ -97,7 +92,7 @@ const REQUEST_BYTES: u64 = 512;
 const HELD_MAX: u64 = 40 << 20;
 
 impl Client {
-    pub(crate) fn new(number: u64, socket: Socket) -> io::Result<Self> {
+    pub(crate) fn new(number: u64, socket: Socket, pool: Pool) -> io::Result<Self> {
         let wake = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
         Ok(Self {
             number,
@@ -108,6 +103,7 @@ impl Client {
             is_gone: AtomicBool::new(false),
             is_structured: AtomicBool::new(false),
             wake,
+            pool,
         })
     }
 
@@ -191,7 +187,10 @@ impl Client {
             }
             match self.socket.write_vectored(&slices[..used]) {
                 Ok(0) => return self.leave(),
-                Ok(sent) => out.advance(sent),
+                Ok(sent) => {
+                    out.advance(sent);
+                    out.spent().for_each(|buffer| self.pool.give(buffer));
+                }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => return self.leave(),

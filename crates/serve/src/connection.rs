@@ -1,15 +1,18 @@
 //! A client's thread: the handshake, then requests, which it hands to the thread that owns the drive.
 
-use std::io::{self, Read};
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use wane_nbd::{Action, Export, FRAME_BYTES, Frame, Handshake, Session, Turn, Violation};
 use wane_units::{Nanos, excerpt};
 
-use crate::client::{Asked, Client};
+use crate::client::{Asked, Client, Socket};
 use crate::inbox::{Inbox, Mail};
+use crate::pool::Pool;
 use crate::real::RealTime;
 
 /// Bytes that are read at once.
@@ -25,6 +28,8 @@ const TOLD_MAX: u64 = 20;
 pub(crate) struct Shared {
     pub(crate) inbox: Arc<Inbox>,
     pub(crate) real: RealTime,
+    /// Memory for the data of reads.
+    pub(crate) pool: Pool,
     /// What is served, as it is now.
     pub(crate) export: Box<dyn Fn() -> Export + Send + Sync>,
     /// Connections that broke the protocol.
@@ -55,7 +60,7 @@ impl From<Violation> for Ended {
 
 /// Serves a client until it leaves.
 pub(crate) fn serve(client: &Arc<Client>, shared: &Shared) {
-    let mut connection = Connection { client, shared, input: Vec::new(), taken: 0, chunk: vec![0; READ_BYTES] };
+    let mut connection = Connection { client, shared, input: Vec::new(), taken: 0 };
     let ended = connection.shake_hands().and_then(|session| match session {
         Some(session) => connection.requests(session),
         None => Ok(()),
@@ -86,14 +91,25 @@ enum Taken {
     Over,
 }
 
+/// Reads what is there into what is left of `into`, as far as it was allocated, without writing there first. Returns whether anything came.
+fn received(socket: &Socket, into: &mut Vec<u8>) -> io::Result<bool> {
+    loop {
+        match rustix::io::read(socket, spare_capacity(into)) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(_) => return Ok(true),
+            Err(Errno::AGAIN) => return Ok(false),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
 struct Connection<'a> {
     client: &'a Arc<Client>,
     shared: &'a Shared,
     /// What came; the first `taken` bytes are dealt with.
     input: Vec<u8>,
     taken: usize,
-    /// Memory to read into.
-    chunk: Vec<u8>,
 }
 
 impl Connection<'_> {
@@ -115,18 +131,8 @@ impl Connection<'_> {
             self.input.drain(..self.taken);
             self.taken = 0;
         }
-        loop {
-            match (&self.client.socket).read(&mut self.chunk) {
-                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok(count) => {
-                    self.input.extend_from_slice(&self.chunk[..count]);
-                    return Ok(true);
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
+        self.input.reserve(READ_BYTES);
+        received(&self.client.socket, &mut self.input)
     }
 
     /// Sleeps until the socket or the drive's thread has something for it, or `most` has passed. Sends what the socket takes.
@@ -142,7 +148,7 @@ impl Connection<'_> {
             tv_nsec: (most.0 % Nanos::SECOND.0) as _,
         });
         match poll(&mut both, most.as_ref()) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(io::Error::from(error).into()),
         }
         if !both[1].revents().is_empty() {
@@ -262,12 +268,8 @@ impl Connection<'_> {
         data.extend_from_slice(&self.rest()[FRAME_BYTES..FRAME_BYTES + taken]);
         self.take(FRAME_BYTES + taken);
         while data.len() < length {
-            let missing = (length - data.len()) as u64;
-            match (&self.client.socket).take(missing).read_to_end(&mut data) {
-                Ok(0) => return Err(Ended::Left),
-                Ok(_) => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.wait(true, None)?,
-                Err(error) => return Err(error.into()),
+            if !received(&self.client.socket, &mut data)? {
+                self.wait(true, None)?;
             }
         }
         Ok(Some(data))

@@ -1,10 +1,12 @@
 //! Control of a served drive, by HTTP and JSON on a socket of its own.
 
+mod busy;
 mod carry_out;
 mod client;
 mod order;
 mod routes;
 
+pub(crate) use busy::Busy;
 pub(crate) use carry_out::{Desk, carry_out};
 pub use client::{Control, ControlError};
 pub(crate) use order::Order;

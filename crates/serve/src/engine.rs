@@ -8,7 +8,7 @@ mod tickets;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use wane_blockdev::{BlockDevice, Completion, Living, PowerError, Request, SectorRange, Status};
+use wane_blockdev::{BlockDevice, Completion, Kind, Living, PowerError, Request, SectorRange, Status};
 use wane_ftl::Fate;
 use wane_nbd::{Action, Errno, Reply};
 use wane_sim::Clock;
@@ -20,6 +20,7 @@ use tickets::{End, Ticket, Tickets};
 use crate::Speed;
 use crate::client::Asked;
 use crate::events::Watcher;
+use crate::pool::{self, Pool};
 use crate::shelf::Shelf;
 
 /// Bytes of a sector.
@@ -104,6 +105,8 @@ pub(crate) struct Engine {
     pub(crate) watcher: Watcher,
     /// Bytes that the drive may keep in memory.
     memory: u64,
+    /// Memory for the data of reads.
+    pool: Pool,
     /// Writes that were refused for want of it.
     pub(crate) refused_for_memory: u64,
     numbered: u64,
@@ -116,7 +119,7 @@ pub(crate) struct Engine {
 
 impl Engine {
     /// An engine for a drive, whose time goes on at `real`.
-    pub(crate) fn new(mut shelf: Shelf, speed: Speed, memory: u64, real: Nanos) -> Self {
+    pub(crate) fn new(mut shelf: Shelf, speed: Speed, memory: u64, real: Nanos, pool: Pool) -> Self {
         // As small as clients may ask for. The rest of a unit is read first, as in a drive that is formatted so.
         shelf.drive_mut().format(Sectors(1));
         let at = shelf.drive().now();
@@ -136,6 +139,7 @@ impl Engine {
             stuck: Vec::new(),
             watcher,
             memory,
+            pool,
             refused_for_memory: 0,
             numbered: 0,
             done_live: VecDeque::new(),
@@ -149,6 +153,11 @@ impl Engine {
     pub(crate) fn with_clock(mut self, clock: Box<dyn Clock>) -> Self {
         self.clock = clock;
         self
+    }
+
+    /// Where the memory of long reads comes from.
+    pub(crate) fn pool(&self) -> Pool {
+        self.pool.clone()
     }
 
     pub(crate) const fn speed(&self) -> Speed {
@@ -171,10 +180,10 @@ impl Engine {
         self.now(real).max(self.shelf.drive().now())
     }
 
-    /// Whether the drive takes no writes any more. One that may shrink takes them again when it is given capacity back.
+    /// Whether the drive takes no writes any more. One that waits for capacity takes them again when it gets it.
     pub(crate) fn is_read_only(&self) -> bool {
         let drive = self.shelf.drive();
-        !drive.is_off() && drive.end_of_life().is_some() && !drive.capacity_policy().may_shrink()
+        !drive.is_off() && drive.is_worn_out()
     }
 
     /// Goes on at the drive's own time, if that is ahead.
@@ -347,7 +356,10 @@ impl Engine {
         }
     }
 
-    fn hand_in(&mut self, ticket: usize, part: usize, request: Request, at: SimTime) {
+    fn hand_in(&mut self, ticket: usize, part: usize, mut request: Request, at: SimTime) {
+        if request.kind == Kind::Read && request.range.len_bytes() >= pool::LEAST {
+            request.bytes = Some(self.pool.take(request.range.len_bytes()));
+        }
         self.at = self.at.max(at).max(self.shelf.drive().now());
         let id = self.shelf.drive_mut().submit(self.at, request);
         self.tickets.expect(id, ticket, part);

@@ -17,6 +17,7 @@ mod inbox;
 mod log;
 mod measure;
 mod place;
+mod pool;
 mod real;
 mod server;
 mod shelf;

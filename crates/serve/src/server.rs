@@ -18,12 +18,13 @@ use wane_units::{Bytes, Nanos};
 
 use crate::client::{Asked, Client, Socket};
 use crate::connection::{self, Shared};
-use crate::control::{self, Desk, Order};
+use crate::control::{self, Busy, Desk, Order};
 use crate::engine::{Answer, Due, Engine, SECTOR};
 use crate::inbox::{Inbox, Mail};
 use crate::log::{Log, Row};
 use crate::measure::{Measured, Measures};
 use crate::place::{Note, Place};
+use crate::pool::Pool;
 use crate::real::{RealTime, wake_exactly};
 use crate::shelf::Shelf;
 use crate::{ServeError, Speed};
@@ -101,7 +102,7 @@ pub fn serve(
     let log = config.log.as_deref().map(Log::create).transpose()?;
     let mut place = Place::new(config.directory.as_deref(), config.address, folder.as_deref())?;
     let real = RealTime::begin();
-    let engine = Engine::new(shelf, config.speed, config.memory.0, real.now());
+    let engine = Engine::new(shelf, config.speed, config.memory.0, real.now(), Pool::default());
     let mut server = Server::new(engine, name, place.note.clone(), log, real, config.spin, Arc::clone(stop));
     let threads = server.open_doors(&mut place, tell)?;
     began(&place.note);
@@ -127,6 +128,7 @@ struct Server {
     export: Arc<Mutex<Export>>,
     clients: Arc<Mutex<Vec<Arc<Client>>>>,
     measures: Measures,
+    busy: Arc<Busy>,
     /// Orders that wait until nothing is under way.
     quiet: VecDeque<Order>,
     answers: Vec<Answer>,
@@ -180,6 +182,7 @@ impl Server {
             export,
             clients: Arc::default(),
             measures: Measures::new(),
+            busy: Arc::default(),
             quiet: VecDeque::new(),
             answers: Vec::new(),
             answered: 0,
@@ -196,6 +199,7 @@ impl Server {
         let shared = Arc::new(Shared {
             inbox: Arc::clone(&self.inbox),
             real: self.real,
+            pool: self.engine.pool(),
             export: Box::new(move || export.lock().unwrap_or_else(PoisonError::into_inner).clone()),
             violations: AtomicU64::new(0),
             tell: Box::new(tell),
@@ -207,9 +211,9 @@ impl Server {
         let refused = |error: std::io::Error| ServeError::System("a socket".to_owned(), error.to_string());
         if let Some(listener) = place.control.take() {
             let inbox = Arc::clone(&self.inbox);
-            let told = Arc::clone(&shared);
+            let (told, busy) = (Arc::clone(&shared), Arc::clone(&self.busy));
             joined.push(start("wane-control", move || {
-                if let Err(error) = control::serve(listener, inbox, end) {
+                if let Err(error) = control::serve(listener, inbox, busy, end) {
                     (told.tell)(&format!("control ends: {error}"));
                 }
             })?);
@@ -273,15 +277,26 @@ impl Server {
     }
 
     fn carry_out(&mut self, order: Order) {
+        let Order { asks, answer } = order;
+        if answer.is_closed() && asks.needs_quiet() {
+            // It waited, and who asked has left.
+            return;
+        }
+        let busy = &self.busy;
         let mut desk = Desk {
             facts: facts(&self.name, &self.note, self.answered, self.violations(), self.client_count()),
             engine: &mut self.engine,
             measures: &mut self.measures,
             real: self.real.now(),
             stop: &self.stop,
+            meanwhile: &mut |doing| {
+                busy.tell(doing);
+                !answer.is_closed() && !busy.is_cancelled()
+            },
         };
-        let answer = control::carry_out(order.asks, &mut desk);
-        let _ = order.answer.send(answer);
+        let told = control::carry_out(asks, &mut desk);
+        busy.end();
+        let _ = answer.send(told);
         *self.export.lock().unwrap_or_else(PoisonError::into_inner) = export(&self.engine, &self.name);
     }
 
@@ -514,7 +529,10 @@ impl Door {
             return socket.end();
         }
         self.numbered += 1;
-        let Ok(client) = socket.prepare().and_then(|()| Client::new(self.numbered, socket)) else { return };
+        let Ok(client) = socket.prepare().and_then(|()| Client::new(self.numbered, socket, self.shared.pool.clone()))
+        else {
+            return;
+        };
         let client = Arc::new(client);
         let (served, shared) = (Arc::clone(&client), Arc::clone(&self.shared));
         if start("wane-client", move || connection::serve(&served, &shared)).is_ok() {

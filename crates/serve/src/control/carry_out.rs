@@ -9,9 +9,9 @@ use wane_ftl::Fate;
 use wane_ftl::policies::Mode;
 use wane_ftl::policies::retirement::RetirementThreshold;
 use wane_lab::estimate::aging_seconds;
-use wane_lab::kept::{Reached, WrittenBytes};
+use wane_lab::kept::{Aged, Reached, WrittenBytes};
 use wane_nand::REREADS_BOUND;
-use wane_scenario::Precondition;
+use wane_scenario::{FastForward, Precondition};
 use wane_sim::Streams;
 use wane_smart::{Identity, smartctl};
 use wane_units::{Bytes, Lba, Lpn, Nanos, Ratio, Sectors};
@@ -28,6 +28,8 @@ pub(crate) struct Desk<'a> {
     pub(crate) facts: Value,
     pub(crate) real: Nanos,
     pub(crate) stop: &'a Arc<AtomicBool>,
+    /// Told what takes long, with the share of it that is done; returns whether it goes on.
+    pub(crate) meanwhile: &'a mut dyn FnMut(Value) -> bool,
 }
 
 /// What is said of a drive that has no power.
@@ -106,6 +108,8 @@ fn status(desk: &mut Desk<'_>) -> Value {
     let (under_way, stuck) = desk.engine.outstanding();
     let mut facts = desk.facts.take();
     let drive = desk.engine.shelf.drive();
+    // Asked while the drive ages, somebody else answers.
+    facts["busy"] = Value::Null;
     facts["speed"] = json!(desk.engine.speed().to_string());
     facts["now_s"] = json!(now.0 as f64 / 1e9);
     facts["power"] = json!(if drive.is_off() { "off" } else { "on" });
@@ -119,6 +123,7 @@ fn status(desk: &mut Desk<'_>) -> Value {
         facts["life_used"] = json!(drive.life_used());
         facts["day"] = json!(drive.day());
         facts["drive_writes"] = json!(desk.engine.shelf.drive_writes());
+        facts["drive_writes_predicted"] = json!(desk.engine.shelf.drive_writes_predicted());
         facts["blocks_retired"] = json!(drive.retired_blocks());
         facts["dead"] = json!(desk.engine.shelf.cause().map(|cause| cause.name()));
         facts["degraded"] = json!(drive.mode() == Mode::Degraded);
@@ -144,19 +149,21 @@ fn aged(desk: &mut Desk<'_>, age: &Age) -> Answer {
             Ok(json!({ "day": desk.engine.shelf.drive().day() }))
         }
         (None, Some(days)) => Err(format!("age: found {days} days, and a number above 0 is allowed")),
-        (Some(until), None) => aged_until(desk, until.0, age.most.0),
+        (Some(until), None) => aged_until(desk, until.0, age.fast_forward, age.most.0),
         _ => Err("age: give one of `until` and `days`".to_owned()),
     }
 }
 
-fn aged_until(desk: &mut Desk<'_>, target: wane_lab::kept::Target, most: Nanos) -> Answer {
+fn aged_until(desk: &mut Desk<'_>, target: wane_lab::kept::Target, forward: Option<f64>, most: Nanos) -> Answer {
     let shelf = &mut desk.engine.shelf;
     let before = shelf.mapped().map_err(|error| format!("age: {error}"))?;
     if let Some(cause) = shelf.cause() {
         return Err(format!("age: the drive is dead ({}) and ages no more", cause.name()));
     }
+    (desk.meanwhile)(json!({ "doing": "age", "done": 0.0, "drive_writes": shelf.drive_writes() }));
     let mut asked = shelf.scenario().clone();
     asked.precondition = Precondition { fill: Ratio::ZERO, sequential_drive_writes: 0, random_drive_writes: 0.0 };
+    asked.fast_forward = forward.map(|factor| FastForward { factor, ..FastForward::default() });
     let used = shelf.drive().life_used().unwrap_or(0.0);
     let seconds = aging_seconds(&asked, Some(target), shelf.drive_writes(), used);
     if let Some(seconds) = seconds.filter(|seconds| *seconds > most.0 as f64 / 1e9) {
@@ -164,8 +171,11 @@ fn aged_until(desk: &mut Desk<'_>, target: wane_lab::kept::Target, most: Nanos) 
             "age: takes about {seconds:.0} s, in which clients would wait; `most` allows {most}, and may be longer"
         ));
     }
+    shelf.fast_forward(forward).map_err(|error| format!("age: {error}"))?;
+    let mut goes_on =
+        |aged: &Aged| (desk.meanwhile)(json!({ "doing": "age", "done": aged.done, "drive_writes": aged.drive_writes }));
     let aged =
-        shelf.age(target, WrittenBytes::Stay, desk.stop, &mut |_| true).map_err(|error| format!("age: {error}"))?;
+        shelf.age(target, WrittenBytes::Stay, desk.stop, &mut goes_on).map_err(|error| format!("age: {error}"))?;
     let trimmed = shelf.give_back(&before);
     shelf.flush().map_err(|error| error.to_string())?;
     desk.engine.follow_drive(desk.real);
@@ -181,7 +191,7 @@ fn aged_until(desk: &mut Desk<'_>, target: wane_lab::kept::Target, most: Nanos) 
     };
     Ok(json!({
         "reached": reached, "drive_writes": shelf.drive_writes(), "life_used": shelf.drive().life_used(),
-        "day": shelf.drive().day(), "units_trimmed": trimmed,
+        "drive_writes_predicted": shelf.drive_writes_predicted(), "day": shelf.drive().day(), "units_trimmed": trimmed,
     }))
 }
 

@@ -53,6 +53,8 @@ pub(crate) struct Age {
     pub(crate) until: Option<Text<Target>>,
     /// Days that pass without writes.
     pub(crate) days: Option<f64>,
+    /// The factor by which it is fast-forwarded.
+    pub(crate) fast_forward: Option<f64>,
     /// Refused if it would take longer.
     #[serde(default = "Age::most")]
     pub(crate) most: Text<Nanos>,
@@ -214,7 +216,7 @@ impl Asks {
             _ => {
                 let (reads, changing) = (
                     "status, smart, latency, faults and events",
-                    "age, rest, set, inject, clear-faults, clear-latency, power-cut, power-on, save and stop",
+                    "age, cancel, rest, set, inject, clear-faults, clear-latency, power-cut, power-on, save and stop",
                 );
                 let told = format!(
                     "{}: nothing is called so; GET answers for {reads}, POST for {changing}",

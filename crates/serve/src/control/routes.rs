@@ -14,6 +14,7 @@ use axum::routing::{any, get};
 use serde_json::{Value, json};
 use tokio::sync::{broadcast, oneshot, watch};
 
+use super::Busy;
 use super::order::{Asks, Order};
 use crate::inbox::{Inbox, Mail};
 
@@ -27,7 +28,12 @@ const GRACE: Duration = Duration::from_millis(500);
 ///
 /// # Errors
 /// The system refuses the runtime.
-pub(crate) fn serve(listener: UnixListener, inbox: Arc<Inbox>, end: oneshot::Receiver<()>) -> std::io::Result<()> {
+pub(crate) fn serve(
+    listener: UnixListener,
+    inbox: Arc<Inbox>,
+    busy: Arc<Busy>,
+    end: oneshot::Receiver<()>,
+) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async move {
         listener.set_nonblocking(true)?;
@@ -37,7 +43,7 @@ pub(crate) fn serve(listener: UnixListener, inbox: Arc<Inbox>, end: oneshot::Rec
             .route("/v1/{name}", any(ask))
             .fallback(|| async { refused(StatusCode::NOT_FOUND, "control lies below /v1/") })
             .layer(DefaultBodyLimit::max(BODY_MAX))
-            .with_state(inbox);
+            .with_state(Desks { inbox, busy });
         let (tell, mut told) = watch::channel(false);
         let served = axum::serve(listener, routes).with_graceful_shutdown(async move {
             let _ = told.wait_for(|ends| *ends).await;
@@ -54,6 +60,13 @@ pub(crate) fn serve(listener: UnixListener, inbox: Arc<Inbox>, end: oneshot::Rec
     })
 }
 
+/// What requests can reach.
+#[derive(Clone)]
+struct Desks {
+    inbox: Arc<Inbox>,
+    busy: Arc<Busy>,
+}
+
 fn refused(status: StatusCode, why: impl Into<String>) -> Response {
     answer(status, &json!({ "error": why.into() }))
 }
@@ -62,10 +75,25 @@ fn answer(status: StatusCode, body: &Value) -> Response {
     (status, [(header::CONTENT_TYPE, "application/json")], format!("{body}\n")).into_response()
 }
 
-async fn ask(State(inbox): State<Arc<Inbox>>, method: Method, Path(name): Path<String>, body: Bytes) -> Response {
+async fn ask(State(desks): State<Desks>, method: Method, Path(name): Path<String>, body: Bytes) -> Response {
+    let Desks { inbox, busy } = desks;
     let changes = method == Method::POST;
     if !changes && method != Method::GET {
         return refused(StatusCode::METHOD_NOT_ALLOWED, format!("found {method}, and GET and POST are allowed"));
+    }
+    // While the drive ages, its thread answers nobody.
+    match (name.as_str(), changes) {
+        ("status", false) => {
+            if let Some(doing) = busy.told() {
+                return answer(StatusCode::OK, &json!({ "busy": doing }));
+            }
+        }
+        ("cancel", true) if busy.cancel() => return answer(StatusCode::OK, &json!({ "cancelled": true })),
+        ("cancel", true) => return refused(StatusCode::CONFLICT, "cancel: the drive does nothing that takes long"),
+        ("stop", true) => {
+            busy.cancel();
+        }
+        _ => {}
     }
     let asks = match Asks::of(&name, changes, &body) {
         Ok(asks) => asks,
@@ -84,7 +112,7 @@ async fn ask(State(inbox): State<Arc<Inbox>>, method: Method, Path(name): Path<S
 }
 
 /// Events as they come, a line of JSON each.
-async fn events(State(inbox): State<Arc<Inbox>>) -> Response {
+async fn events(State(Desks { inbox, .. }): State<Desks>) -> Response {
     let (to, from) = oneshot::channel();
     let (ended, _) = oneshot::channel();
     inbox.leave(Mail::Order(Order { asks: Asks::Listen(to), answer: ended }));

@@ -22,12 +22,12 @@ fn shelf(set: &[&str]) -> Shelf {
 }
 
 fn engine(speed: Speed) -> Engine {
-    Engine::new(shelf(&[]), speed, 1 << 30, Nanos(0))
+    Engine::new(shelf(&[]), speed, 1 << 30, Nanos(0), Pool::default())
 }
 
 fn client() -> Arc<Client> {
     let (ours, _) = UnixStream::pair().unwrap();
-    Arc::new(Client::new(1, Socket::Unix(ours)).unwrap())
+    Arc::new(Client::new(1, Socket::Unix(ours), Pool::default()).unwrap())
 }
 
 fn asked(action: Action, offset: u64, length: u32, cookie: u64) -> Asked {
@@ -77,6 +77,21 @@ fn long_requests_are_answered_whole() {
     assert_eq!((read.len(), read.last()), (length as usize + 1024, Some(&0)));
     assert!(data(&answers[3]).iter().all(|byte| *byte == 0));
     assert!(answers.windows(2).all(|pair| pair[0].modelled <= pair[1].submitted), "a host waited for each");
+}
+
+#[test]
+fn a_drive_that_is_ahead_of_its_server_is_not_turned_back() {
+    let mut engine = engine("1x".parse().unwrap());
+    engine.take(asked(Action::Write, 0, 4096, 1), Nanos(0));
+    let mut answers = Vec::new();
+    // It works for a second of its time while its answer is outstanding.
+    let now = engine.now_of_drive(Nanos(0));
+    Living::pass(engine.shelf.drive_mut(), now, wane_blockdev::Passing::Idle(Nanos::SECOND));
+    while answers.is_empty() {
+        let Due::At(due) = engine.due() else { panic!("an answer is outstanding") };
+        engine.go_on(due, &mut answers);
+    }
+    assert!(answers[0].modelled < SimTime(Nanos::SECOND.0) && engine.now(Nanos(0)).0 >= Nanos::SECOND.0);
 }
 
 #[test]
@@ -131,7 +146,7 @@ fn a_lost_page_is_an_error_at_its_sectors_alone() {
 
 #[test]
 fn memory_bounds_what_is_kept() {
-    let mut engine = Engine::new(shelf(&[]), Speed::Max, 1 << 20, Nanos(0));
+    let mut engine = Engine::new(shelf(&[]), Speed::Max, 1 << 20, Nanos(0), Pool::default());
     let mut refused = 0;
     for number in 0..1024 {
         let answers = ask(&mut engine, [asked(Action::Write, number * 4096, 4096, 1)]);
