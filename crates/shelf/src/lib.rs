@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `drive.json` | the manifest: version, the drive's scenario, the valid state file, what was done to the drive |
 //! | `state.N` | the state of save N, an archive (`wane-archive`) |
+//! | `journal.N` | what was done to the drive since its last save, if it is or was served (`wane-journal`) |
 //! | `lock` | held by the process that has the drive open; holds the number of the last save |
 //!
 //! A save writes a new state file beside the old one, and then renames a new manifest into place. Before the rename the old drive
@@ -20,26 +21,22 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
+use std::fs::{self, File};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use wane_archive::{ArchiveError, Others, Pieces, Reader, Writer};
+use wane_folder::{Disk, Lock, LockError, Output, Staging, StagingError, System, UNFINISHED, replace};
 use wane_units::{excerpt_path, why_unwritten};
 
+pub use manifest::{JournalStart, Manifest, Stored, VERSION};
 use manifest::{MANIFEST, ManifestError};
-pub use manifest::{Manifest, Stored, VERSION};
 
 const LOCK: &str = "lock";
-/// Digits of the number of the last save in the lock file: always as many, so that a note replaces the one before whole.
-const SAVE_DIGITS: usize = 20;
-/// Suffix of a file that is still being written.
-const UNFINISHED: &str = ".part";
 /// Most earlier state files to which a save refers.
 const SHARES_MAX: usize = 8;
 /// An earlier state file of which less than 1/`SHARE_MIN` is needed is not kept.
 const SHARE_MIN: u64 = 4;
-const MANIFEST_UNFINISHED: &str = "drive.json.part";
 
 /// Bytes that are read at once from a state file that is read in short pieces.
 const READ_BYTES: usize = 1 << 16;
@@ -135,7 +132,7 @@ pub struct DriveFolder {
     /// Where the pieces of the present state lie; empty before the state was read.
     pieces: Pieces,
     /// Held as long as the folder is open.
-    lock: File,
+    lock: Lock,
 }
 
 fn shown(path: &Path) -> String {
@@ -155,16 +152,16 @@ impl DriveFolder {
     pub fn create(
         path: &Path,
         manifest: Manifest,
-        write: impl FnOnce(&mut Writer<File>) -> Result<(), ArchiveError>,
+        write: impl FnOnce(&mut Writer<Box<dyn Output>>) -> Result<(), ArchiveError>,
     ) -> Result<Self, ShelfError> {
-        let staging = Staging::beside(path)?;
+        let staging = staging(path)?;
         let mut manifest = manifest;
-        let (stored, pieces) = write_state(&staging.path, 1, None, write)
+        let (stored, pieces) = write_state(staging.path(), 1, None, write)
             .map_err(|error| ShelfError::Unsaved { path: shown(path), error })?;
         manifest.stored = stored;
-        write_manifest(&staging.path, &manifest).map_err(system(path, "created"))?;
-        staging.appear(path)?;
-        let mut folder = Self { pieces, ..Self::open(path)? };
+        write_manifest(staging.path(), &manifest).map_err(system(path, "created"))?;
+        staging.appear().map_err(unmade(path))?;
+        let folder = Self { pieces, ..Self::open(path)? };
         folder.note_save();
         Ok(folder)
     }
@@ -183,17 +180,16 @@ impl DriveFolder {
         let lock = lock(path)?;
         let text = fs::read(path.join(MANIFEST)).map_err(system(path, "read"))?;
         let manifest = Manifest::parse(&text).map_err(|error| ShelfError::Manifest(shown(path), error))?;
-        let (found, saved) = (manifest.stored.number, last_save(&lock));
+        let (found, saved) = (manifest.stored.number, lock.noted());
         if found < saved {
             return Err(ShelfError::Older { path: shown(path), found, saved });
         }
         Ok(Self { path: path.to_owned(), manifest, pieces: Pieces::default(), lock })
     }
 
-    /// Notes the number of the present save, so that an older manifest is recognized. If the note cannot be written, only that is lost.
-    fn note_save(&mut self) {
-        let number = format!("{:0width$}\n", self.manifest.stored.number, width = SAVE_DIGITS);
-        let _ = self.lock.seek(SeekFrom::Start(0)).and_then(|_| self.lock.write_all(number.as_bytes()));
+    /// Notes the number of the present save, so that an older manifest is recognized.
+    fn note_save(&self) {
+        self.lock.note(self.manifest.stored.number);
     }
 
     /// Path of the folder.
@@ -287,13 +283,14 @@ impl DriveFolder {
     pub fn save(
         &mut self,
         manifest: Manifest,
-        write: impl FnOnce(&mut Writer<File>) -> Result<(), ArchiveError>,
+        write: impl FnOnce(&mut Writer<Box<dyn Output>>) -> Result<(), ArchiveError>,
     ) -> Result<(), ShelfError> {
         let mut manifest = manifest;
         let number = self.manifest.stored.number + 1;
         let (stored, pieces) = write_state(&self.path, number, Some((self.known(), self.files())), write)
             .map_err(|error| ShelfError::Unsaved { path: shown(&self.path), error })?;
         let is_wanted = |stored: &&Stored| pieces.files().any(|(file, _)| file == stored.number);
+        manifest.version = VERSION;
         manifest.shares = self.manifest.states().filter(is_wanted).cloned().collect();
         manifest.stored = stored;
         if let Err(error) = write_manifest(&self.path, &manifest) {
@@ -316,22 +313,48 @@ impl DriveFolder {
         let from = BufReader::with_capacity(READ_BYTES, opened);
         let reader = Reader::beside(from, self.manifest.stored.number, Some(self.files()));
         self.check_digest(&reader.and_then(Reader::verify).map_err(unread)?)?;
-        let staging = Staging::beside(path)?;
+        let staging = staging(path)?;
         for Stored { file, .. } in self.manifest.states() {
-            let (from, to) = (self.path.join(file), staging.path.join(file));
+            let (from, to) = (self.path.join(file), staging.path().join(file));
             // Another file system cannot link to this one: the files are copied.
-            if fs::hard_link(&from, &to).is_err() {
+            if System.link(&from, &to).is_err() {
+                fs::copy(&from, &to).and_then(|_| File::open(&to)?.sync_all()).map_err(system(path, "forked"))?;
+            }
+        }
+        for file in self.segments().map_err(system(path, "forked"))? {
+            let (from, to) = (self.path.join(&file), staging.path().join(&file));
+            if System.link(&from, &to).is_err() {
                 fs::copy(&from, &to).and_then(|_| File::open(&to)?.sync_all()).map_err(system(path, "forked"))?;
             }
         }
         let mut manifest = self.manifest.clone();
         name(&mut manifest);
         assert!(manifest.states().eq(self.manifest.states()), "a fork has the state files of its parent");
-        write_manifest(&staging.path, &manifest).map_err(system(path, "forked"))?;
-        staging.appear(path)?;
-        let mut fork = Self::open(path)?;
+        write_manifest(staging.path(), &manifest).map_err(system(path, "forked"))?;
+        staging.appear().map_err(unmade(path))?;
+        let fork = Self::open(path)?;
         fork.note_save();
         Ok(fork)
+    }
+
+    /// The files of its journal.
+    fn segments(&self) -> io::Result<Vec<String>> {
+        let Some(start) = self.manifest.journal else { return Ok(Vec::new()) };
+        let is_of_it =
+            |name: &String| wane_journal::segment_of(name).is_some_and(|segment| segment >= start.place.segment);
+        Ok(System.names(&self.path)?.into_iter().filter(is_of_it).collect())
+    }
+
+    /// Notes where the journal begins of what is done to the drive from now on, as it is saved.
+    ///
+    /// # Errors
+    /// The manifest cannot be written. The drive has no journal then.
+    pub fn begin_journal(&mut self, start: JournalStart) -> Result<(), ShelfError> {
+        let manifest = Manifest { version: VERSION, journal: Some(start), ..self.manifest.clone() };
+        write_manifest(&self.path, &manifest)
+            .map_err(|error| ShelfError::Unsaved { path: shown(&self.path), error: error.into() })?;
+        self.manifest = manifest;
+        Ok(())
     }
 
     /// Removes the leftovers of a save that was stopped, and the state before the present one.
@@ -345,7 +368,11 @@ impl DriveFolder {
             let stored = self.manifest.stored.number;
             let is_wanted = |number| self.manifest.states().any(|state| state.number == number);
             let is_old = number.is_some_and(|number| !is_wanted(number) && number <= stored + 1);
-            if is_old || name.starts_with("state.") && name.ends_with(UNFINISHED) || name == MANIFEST_UNFINISHED {
+            let is_unfinished =
+                name.strip_suffix(UNFINISHED).is_some_and(|of| of.starts_with("state.") || of == MANIFEST);
+            let is_done = wane_journal::segment_of(&name)
+                .is_some_and(|segment| self.manifest.journal.is_none_or(|start| segment < start.place.segment));
+            if is_old || is_unfinished || is_done {
                 let _ = fs::remove_file(entry.path());
             }
         }
@@ -379,68 +406,22 @@ impl Others for Files {
     }
 }
 
-/// A folder that is made under another name, and renamed when it is whole. If that does not happen, it is removed.
-struct Staging {
-    path: PathBuf,
-    is_done: bool,
+fn staging(path: &Path) -> Result<Staging, ShelfError> {
+    Staging::of(path).map_err(unmade(path))
 }
 
-impl Staging {
-    fn beside(path: &Path) -> Result<Self, ShelfError> {
-        if path.symlink_metadata().is_ok() {
-            return Err(ShelfError::Exists(shown(path)));
-        }
-        let Some(name) = path.file_name() else {
-            return Err(ShelfError::Exists(shown(path)));
-        };
-        let mut hidden = std::ffi::OsString::from(".");
-        hidden.push(name);
-        hidden.push(format!(".{}{UNFINISHED}", std::process::id()));
-        let staging = Self { path: path.with_file_name(hidden), is_done: false };
-        assert_eq!(staging.path.parent(), path.parent(), "a folder gets its own name where it was made");
-        fs::create_dir(&staging.path).map_err(system(path, "created"))?;
-        Ok(staging)
-    }
-
-    fn appear(mut self, path: &Path) -> Result<(), ShelfError> {
-        if path.symlink_metadata().is_ok() {
-            return Err(ShelfError::Exists(shown(path)));
-        }
-        sync_folder(&self.path);
-        fs::rename(&self.path, path).map_err(system(path, "created"))?;
-        self.is_done = true;
-        if let Some(parent) = path.parent() {
-            sync_folder(parent);
-        }
-        Ok(())
+fn unmade(path: &Path) -> impl FnOnce(StagingError) -> ShelfError {
+    move |error| match error {
+        StagingError::System(error) => system(path, "created")(error),
+        _ => ShelfError::Exists(shown(path)),
     }
 }
 
-impl Drop for Staging {
-    fn drop(&mut self) {
-        if !self.is_done {
-            let _ = fs::remove_dir_all(&self.path);
-        }
-    }
-}
-
-/// The number of the last save that a lock notes; 0 if it notes none.
-fn last_save(mut lock: &File) -> u64 {
-    let mut note = [0; SAVE_DIGITS];
-    let read = lock.seek(SeekFrom::Start(0)).and_then(|_| lock.read_exact(&mut note));
-    read.ok().and_then(|()| std::str::from_utf8(&note).ok()?.parse().ok()).unwrap_or(0)
-}
-
-fn lock(path: &Path) -> Result<File, ShelfError> {
-    let open = || OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path.join(LOCK));
-    // A drive without write permission is locked too.
-    let file =
-        open().or_else(|error| File::open(path.join(LOCK)).map_err(|_| error)).map_err(system(path, "locked"))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(ShelfError::Busy(shown(path))),
-        Err(TryLockError::Error(error)) => Err(system(path, "locked")(error)),
-    }
+fn lock(path: &Path) -> Result<Lock, ShelfError> {
+    Lock::take(path, LOCK).map_err(|error| match error {
+        LockError::System(error) => system(path, "locked")(error),
+        _ => ShelfError::Busy(shown(path)),
+    })
 }
 
 /// Writes a state file and waits until it is on the disk.
@@ -448,50 +429,30 @@ fn write_state(
     folder: &Path,
     number: u64,
     known: Option<(Pieces, Box<dyn Others>)>,
-    write: impl FnOnce(&mut Writer<File>) -> Result<(), ArchiveError>,
+    write: impl FnOnce(&mut Writer<Box<dyn Output>>) -> Result<(), ArchiveError>,
 ) -> Result<(Stored, Pieces), ArchiveError> {
     let file = format!("state.{number}");
-    let unfinished = folder.join(format!("{file}{UNFINISHED}"));
-    let written = || {
-        let mut writer = Writer::beside(File::create(&unfinished)?, number, known)?;
+    let mut pieces = Pieces::default();
+    let written = replace(&System, folder, &file, |output| {
+        let mut writer = Writer::beside(output, number, known)?;
         write(&mut writer)?;
-        let (written, pieces) = writer.finish_told()?;
-        written.sync_all()?;
-        let bytes = written.metadata()?.len();
-        fs::rename(&unfinished, folder.join(&file))?;
-        Ok((Stored { file, number, bytes, digest: pieces.digest() }, pieces))
-    };
-    let stored = written();
-    if stored.is_err() {
-        let _ = fs::remove_file(&unfinished);
-    }
-    stored.map_err(|error| match error {
+        let (output, told) = writer.finish_told()?;
+        pieces = told;
+        Ok(output)
+    });
+    let bytes = written.map_err(|error| match error {
         ArchiveError::Io(error) => ArchiveError::Unsaved(why_unwritten(&error)),
         other => other,
-    })
+    })?;
+    Ok((Stored { file, number, bytes, digest: pieces.digest() }, pieces))
 }
 
 fn write_manifest(folder: &Path, manifest: &Manifest) -> io::Result<()> {
     let text = manifest.text();
     debug_assert!(Manifest::parse(text.as_bytes()).is_ok(), "a manifest that is written can be read");
-    let unfinished = folder.join(format!("{MANIFEST}{UNFINISHED}"));
-    let written = || {
-        let mut file = File::create(&unfinished)?;
+    let written = replace(&System, folder, MANIFEST, |mut file| {
         file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&unfinished, folder.join(MANIFEST))
-    };
-    let done = written();
-    if done.is_err() {
-        let _ = fs::remove_file(&unfinished);
-    }
-    sync_folder(folder);
-    done
-}
-
-/// Waits until the names in a folder are on the disk, on systems that can.
-fn sync_folder(path: &Path) {
-    if cfg!(unix) {
-        let _ = File::open(path).and_then(|folder| folder.sync_all());
-    }
+        Ok(file)
+    });
+    written.map(drop)
 }

@@ -1,12 +1,13 @@
 //! The manifest of a drive's folder, a text that a person can read.
 
 use serde::{Deserialize, Serialize};
+use wane_journal::Place;
 
 /// Name of the manifest.
 pub(crate) const MANIFEST: &str = "drive.json";
 
 /// Version of the folder's format. A folder of a later version is refused.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Most saves of a drive: at one a nanosecond it takes centuries. There is always a next number.
 const SAVES_MAX: u64 = u64::MAX - 1;
@@ -35,6 +36,9 @@ pub struct Manifest {
     /// Earlier state files that hold pieces of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shares: Vec<Stored>,
+    /// Where the journal begins of what was done to the drive since this save; `None`: nothing was, or nothing is left of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub journal: Option<JournalStart>,
     /// CRC-32 of all this with 0 in its own place, as [`serde_json::to_string`] writes it.
     pub(crate) checksum: u32,
 }
@@ -51,6 +55,16 @@ pub struct Stored {
     pub bytes: u64,
     /// [`wane_archive::Pieces::digest`] of its contents.
     pub digest: u32,
+}
+
+/// A journal, and where a drive goes on in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JournalStart {
+    /// What sets it apart from the journals of other drives.
+    pub device: u64,
+    /// The first record since the save.
+    pub place: Place,
 }
 
 /// Why a manifest cannot be used.
@@ -86,6 +100,7 @@ impl Manifest {
             label: String::new(),
             stored: Stored::default(),
             shares: Vec::new(),
+            journal: None,
             checksum: 0,
         }
     }

@@ -6,7 +6,7 @@ use wane_archive::{Archive, ArchiveError, Writer};
 use super::*;
 
 /// The state of these tests: a number and a table.
-fn write(number: u64) -> impl FnOnce(&mut Writer<File>) -> Result<(), ArchiveError> {
+fn write(number: u64) -> impl FnOnce(&mut Writer<Box<dyn Output>>) -> Result<(), ArchiveError> {
     move |writer| {
         let archive = writer as &mut dyn Archive;
         archive.field("number", &mut { number })?;
@@ -56,7 +56,7 @@ fn a_save_that_fails_leaves_the_drive_as_it_was() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("a.wane");
     let mut folder = create(&path, 7);
-    let full = |writer: &mut Writer<File>| {
+    let full = |writer: &mut Writer<Box<dyn Output>>| {
         write(9)(writer)?;
         Err(ArchiveError::Io(io::ErrorKind::StorageFull.into()))
     };
@@ -195,10 +195,10 @@ fn what_is_no_drive_is_refused_in_a_sentence() {
     drop(create(&path, 7));
     let text = fs::read_to_string(path.join("drive.json")).unwrap();
     let change = |from: &str, to: &str| fs::write(path.join("drive.json"), text.replace(from, to)).unwrap();
-    change("\"version\": 1", "\"version\": 2, \"new\": 3");
+    change("\"version\": 2", "\"version\": 3, \"new\": 3");
     assert_eq!(
         refused(),
-        format!("{shown}/drive.json: it has version 2; this wane reads versions up to 1, so use a later one")
+        format!("{shown}/drive.json: it has version 3; this wane reads versions up to 2, so use a later one")
     );
     change("seed = 1", "seed = 2");
     assert_eq!(
@@ -215,7 +215,7 @@ fn what_is_no_drive_is_refused_in_a_sentence() {
 }
 
 /// A state of eight pieces. Those before `changed` depend on `number`.
-fn write_pieces(changed: u64, number: u64) -> impl FnOnce(&mut Writer<File>) -> Result<(), ArchiveError> {
+fn write_pieces(changed: u64, number: u64) -> impl FnOnce(&mut Writer<Box<dyn Output>>) -> Result<(), ArchiveError> {
     move |writer| {
         let table: Vec<u64> = (0..8 << 15).map(|at| if at >> 15 < changed { at * number } else { at }).collect();
         (writer as &mut dyn Archive).fixed("table", &mut table.clone())

@@ -163,44 +163,54 @@ fn bytes_to_keep(request: &Request, keep: Keep) -> Option<Vec<u8>> {
     }
 }
 
+impl Entry {
+    /// Makes the call again, at its instant. Returns where the device's time is then.
+    ///
+    /// # Panics
+    /// The device has run beyond that instant.
+    pub fn repeat(self, device: &mut (impl Living + ?Sized)) -> SimTime {
+        match self {
+            Self::Submit { at, request } => {
+                device.submit(at, request);
+                at
+            }
+            Self::SetCapacity { at, capacity } => {
+                device.set_capacity(at, capacity);
+                at
+            }
+            Self::Batch { at, work, extents, origin, tally } => {
+                device.batch(at, &Batch::new(work, &extents).from(origin).with(tally));
+                at
+            }
+            Self::GoOn { at, after } => {
+                device.go_on(at, after);
+                at
+            }
+            Self::Work { at } => {
+                device.work(at);
+                at
+            }
+            Self::Pass { at, time } => device.pass(at, time),
+            Self::PowerOff { at, fates } => {
+                let mut fates = fates.into_iter();
+                device.power_off(at, &mut || fates.next().unwrap_or(Fate::Undone));
+                at
+            }
+            Self::PowerOn { at } => {
+                // A device that did not come back then does not now.
+                let _ = device.power_on(at);
+                device.now()
+            }
+        }
+    }
+}
+
 /// Repeats the calls at the same times on a device that has not run beyond the first entry. Returns all completions.
 pub fn replay(entries: &[Entry], device: &mut (impl Living + ?Sized)) -> Vec<Completion> {
     let mut out = Vec::new();
     let mut now = SimTime::ZERO;
     for entry in entries {
-        now = match entry {
-            Entry::Submit { at, request } => {
-                device.submit(*at, request.clone());
-                *at
-            }
-            Entry::SetCapacity { at, capacity } => {
-                device.set_capacity(*at, *capacity);
-                *at
-            }
-            Entry::Batch { at, work, extents, origin, tally } => {
-                device.batch(*at, &Batch::new(*work, extents).from(*origin).with(*tally));
-                *at
-            }
-            Entry::GoOn { at, after } => {
-                device.go_on(*at, *after);
-                *at
-            }
-            Entry::Work { at } => {
-                device.work(*at);
-                *at
-            }
-            Entry::Pass { at, time } => device.pass(*at, *time),
-            Entry::PowerOff { at, fates } => {
-                let mut fates = fates.iter().copied();
-                device.power_off(*at, &mut || fates.next().unwrap_or(Fate::Undone));
-                *at
-            }
-            Entry::PowerOn { at } => {
-                // A device that did not come back then does not now.
-                let _ = device.power_on(*at);
-                device.now()
-            }
-        };
+        now = entry.clone().repeat(device);
     }
     drain(device, now.max(device.now()), &mut out);
     out

@@ -1,0 +1,178 @@
+//! Reading a journal from a place on.
+
+use std::collections::VecDeque;
+use std::path::Path;
+
+use wane_folder::Disk;
+
+use crate::JournalError;
+use crate::segment::{HEAD_BYTES, Head, Place, Record, digest_with};
+
+/// Name of a segment's file.
+pub fn name(segment: u64) -> String {
+    format!("journal.{segment}")
+}
+
+/// The number of the segment whose file has this name, if it is one.
+pub fn segment_of(name: &str) -> Option<u64> {
+    let number = name.strip_prefix("journal.")?.parse().ok()?;
+    (self::name(number) == name).then_some(number)
+}
+
+/// What a journal held from a place on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opened {
+    /// The end of its records: where the next one comes.
+    pub end: Place,
+    /// Bytes of the torn tail that were cut off. No record of it was known to be on the disk.
+    pub cut: u64,
+    /// Records from the place on.
+    pub records: u64,
+}
+
+/// A segment whose head is whole.
+struct Segment {
+    head: Head,
+    bytes: Vec<u8>,
+    /// Records from this number on are in later segments.
+    end: u64,
+}
+
+/// The segments from `from` on, in their order.
+fn segments(disk: &dyn Disk, folder: &Path, device: u64, from: u64) -> Result<(Vec<Segment>, u64), JournalError> {
+    let unread = |file: &str| {
+        let file = file.to_owned();
+        move |error| JournalError::Unread { file, error }
+    };
+    let mut numbers: Vec<u64> =
+        disk.names(folder).map_err(unread("its folder"))?.iter().filter_map(|name| segment_of(name)).collect();
+    numbers.sort_unstable();
+    let newest = numbers.last().copied().unwrap_or(0);
+    let mut found: Vec<Segment> = Vec::new();
+    for number in numbers.into_iter().filter(|number| *number >= from) {
+        let file = name(number);
+        let bytes = disk.read(&folder.join(&file)).map_err(unread(&file))?;
+        match Head::parse(&bytes) {
+            Some(head) if head.device != device || head.number != number => {
+                return Err(JournalError::Stranger { file });
+            }
+            Some(head) => found.push(Segment { head, bytes, end: u64::MAX }),
+            // It was being made when the machine stopped, or is damaged: marks in others tell.
+            None if number == from => return Err(JournalError::Missing { file }),
+            None => {}
+        }
+    }
+    if found.first().is_none_or(|first| first.head.number != from) {
+        return Err(JournalError::Missing { file: name(from) });
+    }
+    let mut end = u64::MAX;
+    for segment in found.iter_mut().rev() {
+        segment.end = end;
+        end = end.min(segment.head.first);
+    }
+    Ok((found, newest))
+}
+
+/// A record that is there, and that nobody knows to be on the disk.
+pub(crate) struct Loose {
+    pub(crate) number: u64,
+    pub(crate) at: u64,
+    pub(crate) bytes: Vec<u8>,
+    /// Of all records before it.
+    pub(crate) digest: u32,
+}
+
+/// What [`read`] found.
+pub(crate) struct Found {
+    pub(crate) opened: Opened,
+    /// The last records, up to the end.
+    pub(crate) loose: VecDeque<Loose>,
+    /// The number of the newest segment there is.
+    pub(crate) newest: u64,
+}
+
+/// Reads the records from `place` on and hands each to `each`.
+pub(crate) fn read<E: From<JournalError>>(
+    disk: &dyn Disk,
+    folder: &Path,
+    device: u64,
+    place: Place,
+    each: &mut dyn FnMut(&Record<'_>, &str) -> Result<(), E>,
+) -> Result<Found, E> {
+    let mut loose: VecDeque<Loose> = VecDeque::new();
+    let (segments, newest) = segments(disk, folder, device, place.segment)?;
+    let mut end = place;
+    let mut synced = place.number;
+    let mut is_torn = false;
+    for segment in &segments {
+        let head = segment.head;
+        let file = name(head.number);
+        let is_first = head.number == place.segment;
+        if !is_first {
+            if is_torn || head.first != end.number || segment.end <= head.first {
+                // What it would go on from is not there, or a later segment replaces it.
+                continue;
+            }
+            if head.digest != end.digest {
+                return Err(JournalError::Stranger { file }.into());
+            }
+            end = Place { segment: head.number, offset: HEAD_BYTES as u64, ..end };
+        }
+        synced = synced.max(head.synced);
+        let salt = head.salt();
+        while end.number < segment.end {
+            let rest = segment.bytes.get(end.offset as usize..).unwrap_or_default();
+            let Some(record) = Record::parse(rest, &salt).filter(|record| record.number == end.number) else { break };
+            each(&record, &file)?;
+            synced = synced.max(record.synced);
+            let Record { number, at, bytes, .. } = record;
+            loose.push_back(Loose { number, at, bytes: bytes.to_vec(), digest: end.digest });
+            while loose.front().is_some_and(|first| first.number < synced) {
+                loose.pop_front();
+            }
+            end.digest = digest_with(end.digest, record.checksum);
+            end.number += 1;
+            end.offset += record.length() as u64;
+        }
+        // Others may go on from here, unless what they would go on from is missing.
+        is_torn = segments.iter().all(|other| other.head.number <= head.number || other.head.first != end.number);
+    }
+    let (marked, cut) = beyond(&segments, end);
+    if synced.max(marked) > end.number {
+        return Err(JournalError::Damaged { file: name(end.segment), offset: end.offset, number: end.number }.into());
+    }
+    loose.retain(|record| record.number >= synced);
+    Ok(Found { opened: Opened { end, cut, records: end.number - place.number }, loose, newest })
+}
+
+/// The highest mark behind the end, and the bytes that lie there.
+fn beyond(segments: &[Segment], end: Place) -> (u64, u64) {
+    let (mut marked, mut cut) = (0, 0);
+    for segment in segments.iter().filter(|segment| segment.head.number >= end.segment) {
+        let is_last = segment.head.number == end.segment;
+        if !is_last && segment.head.first < end.number {
+            // It was replaced.
+            continue;
+        }
+        let from = if is_last { end.offset as usize } else { HEAD_BYTES };
+        let tail = segment.bytes.get(from..).unwrap_or_default();
+        let written = tail.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+        cut += written as u64;
+        if !is_last {
+            marked = marked.max(segment.head.synced);
+        }
+        // Records of an earlier end, which a crash brought back, have marks below it.
+        let salt = segment.head.salt();
+        let mut at = 0;
+        while at < written {
+            match Record::parse(&tail[at..], &salt).filter(|record| record.number >= end.number) {
+                Some(record) => {
+                    marked = marked.max(record.synced);
+                    at += record.length();
+                }
+                None => at += 1,
+            }
+        }
+    }
+    (marked, cut)
+}

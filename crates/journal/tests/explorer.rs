@@ -1,0 +1,287 @@
+//! Journals on a disk that fails at every call, crashes at every call, and is damaged at every byte: what was acknowledged is there, and
+//! nothing that was never written.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
+
+use std::path::Path;
+use std::sync::Arc;
+
+use wane_folder::{Disk, Failing, Simulated};
+use wane_journal::{Input, Journal, JournalConfig, JournalError, Opened, Place, Record};
+use wane_sim::{Stream, Streams};
+
+const FOLDER: &str = "/drive";
+const DEVICE: u64 = 0xfeed;
+const CONFIG: JournalConfig = JournalConfig { segment_bytes: 700, step_bytes: 200 };
+
+fn create(disk: &Simulated) -> Result<Journal, JournalError> {
+    Journal::create(Arc::new(disk.clone()), Path::new(FOLDER), DEVICE, CONFIG)
+}
+
+/// Where a new journal begins.
+fn begin() -> Place {
+    Place { segment: 1, offset: 52, number: 0, digest: 0 }
+}
+
+type Records = Vec<(u64, Input)>;
+
+/// Opens a journal. Returns its records beside it.
+fn open(disk: &Simulated, place: Place) -> Result<(Journal, Opened, Records), JournalError> {
+    let mut records = Vec::new();
+    let mut each = |record: &Record<'_>, file: &str| {
+        let input = Input::decode(record.bytes).map_err(|error| JournalError::Meaningless {
+            file: file.to_owned(),
+            number: record.number,
+            error,
+        })?;
+        records.push((record.at, input));
+        Ok::<_, JournalError>(())
+    };
+    let (journal, opened) = Journal::open(Arc::new(disk.clone()), Path::new(FOLDER), DEVICE, CONFIG, place, &mut each)?;
+    assert_eq!(opened.records, records.len() as u64);
+    Ok((journal, opened, records))
+}
+
+/// What was done to a journal.
+#[derive(Clone, Debug, Default)]
+struct Model {
+    appended: Vec<(u64, Input)>,
+    /// Records that were acknowledged: a kill of the process does not lose them, and a crash of the machine does not.
+    written: usize,
+    synced: usize,
+}
+
+/// Lives a while. Ends at the first failure, which it returns.
+fn live(journal: &mut Journal, model: &mut Model, stream: &mut Stream, steps: usize) -> Result<(), JournalError> {
+    for _ in 0..steps {
+        match stream.below(10) {
+            0..5 => {
+                let input = Input::Command(vec![stream.below(250) as u8 + 1; stream.below(300) as usize]);
+                let at = 10 * model.appended.len() as u64;
+                journal.make_room(301)?;
+                journal.append(at, &input)?;
+                model.appended.push((at, input));
+            }
+            5..7 => model.written = journal.write()? as usize,
+            7..9 => {
+                model.synced = journal.sync()? as usize;
+                model.written = model.synced;
+            }
+            _ => {
+                journal.seal()?;
+                (model.synced, model.written) = (model.appended.len(), model.appended.len());
+            }
+        }
+        // An append may have gone over to the next segment, and synced for that.
+        model.synced = model.synced.max(journal.synced() as usize);
+        model.written = model.written.max(journal.written() as usize);
+    }
+    Ok(())
+}
+
+/// The records are those that were appended, up to some point, and at least `least`. Forgets what is not there.
+fn holds(records: &[(u64, Input)], model: &mut Model, least: usize, case: &str) {
+    assert!(records.len() >= least, "{case}: {} records, and {least} were acknowledged", records.len());
+    assert!(records.len() <= model.appended.len(), "{case}: a record that nobody wrote");
+    assert_eq!(records, &model.appended[..records.len()], "{case}");
+    model.appended.truncate(records.len());
+    (model.written, model.synced) = (records.len(), model.synced.min(records.len()));
+}
+
+#[test]
+fn what_is_written_survives_a_kill_and_what_is_synced_a_crash_at_every_call() {
+    // The number of calls of a life is known once it was lived.
+    for seed in 0..12u64 {
+        for call in 0.. {
+            let disk = Simulated::default();
+            let mut stream = Streams::new(seed).stream("life");
+            let mut model = Model::default();
+            disk.fail(call, if seed % 2 == 0 { Failing::Io } else { Failing::NoSpace });
+            let case = format!("seed {seed}, call {call}");
+            let Ok(mut journal) = create(&disk) else { continue };
+            let failed = live(&mut journal, &mut model, &mut stream, 40).is_err();
+            if failed {
+                // Nothing is acknowledged any more, or all goes on: a third is not allowed.
+                let after = journal.sync();
+                if let Ok(synced) = after {
+                    model.synced = synced as usize;
+                    model.written = model.synced;
+                }
+            }
+            drop(journal);
+            disk.heal();
+            let mut killed = model.clone();
+            let alive = disk.clone();
+            for crash in 0..6 {
+                let crashed = disk.crashed(crash);
+                let mut left = model.clone();
+                let (mut journal, _, records) =
+                    open(&crashed, begin()).unwrap_or_else(|error| panic!("{case}, crash {crash}: {error}"));
+                holds(&records, &mut left, model.synced, &case);
+                // It lives on, and crashes again.
+                let mut again = Streams::new(crash).stream("again");
+                let _ = live(&mut journal, &mut left, &mut again, 15);
+                let twice = crashed.crashed(crash + 1);
+                let synced = left.synced;
+                let (_, _, records) =
+                    open(&twice, begin()).unwrap_or_else(|error| panic!("{case}, crash {crash} twice: {error}"));
+                holds(&records, &mut left, synced, &format!("{case}, crash {crash} twice"));
+            }
+            // After a kill the system still has in memory what it was given, even what it failed to write.
+            let (mut journal, _, records) = open(&alive, begin()).unwrap_or_else(|error| panic!("{case}: {error}"));
+            let written = killed.written;
+            holds(&records, &mut killed, written, &case);
+            let _ = live(&mut journal, &mut killed, &mut Streams::new(seed).stream("killed"), 15);
+            let synced = killed.synced.max(killed.appended.len().min(journal.synced() as usize));
+            for crash in 0..4 {
+                let mut left = killed.clone();
+                let case = format!("{case}, killed, crash {crash}");
+                let (_, _, records) =
+                    open(&alive.crashed(crash), begin()).unwrap_or_else(|error| panic!("{case}: {error}"));
+                holds(&records, &mut left, synced, &case);
+            }
+            if !failed {
+                break;
+            }
+        }
+    }
+}
+
+/// A journal of some segments, of which all but the last records are known to be on the disk.
+fn lived(disk: &Simulated) -> Model {
+    let mut journal = create(disk).unwrap();
+    let mut model = Model::default();
+    for number in 0..12u64 {
+        let input = Input::Command(vec![number as u8 + 1; 40 + 20 * number as usize % 90]);
+        journal.append(number, &input).unwrap();
+        model.appended.push((number, input));
+        if number % 3 == 2 {
+            model.synced = journal.sync().unwrap() as usize;
+        }
+    }
+    for number in 12..15u64 {
+        let input = Input::Comment(vec![7; 9]);
+        journal.append(number, &input).unwrap();
+        model.appended.push((number, input));
+    }
+    model.written = journal.write().unwrap() as usize;
+    model
+}
+
+#[test]
+fn a_flip_or_a_cut_anywhere_is_cut_off_or_refused() {
+    let whole = Simulated::default();
+    let model = lived(&whole);
+    // What its last records say was on the disk when they were written.
+    let marked = 12;
+    let names = whole.names(Path::new(FOLDER)).unwrap();
+    assert!(names.len() > 2, "{names:?}");
+    let (mut cut, mut refused, mut unharmed) = (0, 0, 0);
+    for name in &names {
+        let path = Path::new(FOLDER).join(name);
+        let length = whole.read(&path).unwrap().len();
+        for place in 0..length {
+            for flips in [true, false] {
+                let disk = whole.crashed(0);
+                let all = whole.read(&path).unwrap();
+                disk.damage(&path, |bytes| {
+                    *bytes = all.clone();
+                    if flips {
+                        bytes[place] ^= 1 << (place % 8);
+                    } else {
+                        bytes.truncate(place);
+                    }
+                });
+                for other in names.iter().filter(|other| *other != name) {
+                    let other = Path::new(FOLDER).join(other);
+                    let all = whole.read(&other).unwrap();
+                    disk.damage(&other, |bytes| *bytes = all);
+                }
+                let case = format!("{name}, byte {place}, flips {flips}");
+                match open(&disk, begin()) {
+                    Ok((_, _, records)) => {
+                        assert!(records.len() >= marked, "{case}: {} records", records.len());
+                        let mut left = model.clone();
+                        holds(&records, &mut left, marked, &case);
+                        if records.len() == model.appended.len() { unharmed += 1 } else { cut += 1 }
+                    }
+                    Err(JournalError::Damaged { .. } | JournalError::Missing { .. }) => refused += 1,
+                    Err(other) => panic!("{case}: {other}"),
+                }
+            }
+        }
+    }
+    // Bytes behind the records mean nothing.
+    assert!(cut > 50 && refused > 500 && unharmed > 20, "{cut} {refused} {unharmed}");
+}
+
+#[test]
+fn segments_of_others_are_refused() {
+    let (disk, other) = (Simulated::default(), Simulated::default());
+    let model = lived(&disk);
+    let mut stranger = Journal::create(Arc::new(other.clone()), Path::new(FOLDER), DEVICE + 1, CONFIG).unwrap();
+    stranger.append(1, &Input::Comment(vec![1; 9])).unwrap();
+    stranger.sync().unwrap();
+    let path = Path::new(FOLDER).join("journal.1");
+    let (own, strange) = (disk.read(&path).unwrap(), other.read(&path).unwrap());
+    disk.damage(&path, |bytes| *bytes = strange);
+    assert!(matches!(open(&disk, begin()), Err(JournalError::Stranger { file }) if file == "journal.1"));
+    // A segment of this device at another place is one too.
+    let second = disk.read(&Path::new(FOLDER).join("journal.2")).unwrap();
+    disk.damage(&path, |bytes| *bytes = own.clone());
+    disk.damage(&Path::new(FOLDER).join("journal.3"), |bytes| *bytes = second);
+    assert!(matches!(open(&disk, begin()), Err(JournalError::Stranger { file }) if file == "journal.3"));
+    assert!(model.synced > 0);
+}
+
+#[test]
+fn a_record_that_finds_no_room_is_refused_and_nothing_else() {
+    let disk = Simulated::default();
+    let mut journal = create(&disk).unwrap();
+    let input = Input::Command(vec![3; 500]);
+    journal.append(0, &input).unwrap();
+    disk.fail(1, Failing::NoSpace);
+    assert!(matches!(journal.make_room(501), Err(JournalError::NoRoom(_))));
+    // Where there is room again, it goes on.
+    journal.make_room(501).unwrap();
+    journal.append(1, &input).unwrap();
+    assert_eq!(journal.sync().unwrap(), 2);
+    // What is longer than a segment gets a longer one.
+    let long = Input::Command(vec![4; 5000]);
+    journal.append(2, &long).unwrap();
+    journal.sync().unwrap();
+    let (_, _, records) = open(&disk.crashed(1), begin()).unwrap();
+    assert_eq!(records, [(0, input.clone()), (1, input), (2, long)]);
+}
+
+#[test]
+fn a_journal_goes_on_from_a_checkpoint_and_forgets_what_lies_before() {
+    let disk = Simulated::default();
+    let mut journal = create(&disk).unwrap();
+    let input = |number: u64| Input::Command(vec![number as u8; 30]);
+    for number in 0..20 {
+        journal.append(number, &input(number)).unwrap();
+    }
+    let place = journal.seal().unwrap();
+    assert_eq!((place.number, place.offset), (20, 52));
+    for number in 20..25 {
+        journal.append(number, &input(number)).unwrap();
+    }
+    journal.sync().unwrap();
+    journal.remove_before(place);
+    drop(journal);
+    let (mut journal, opened, records) = open(&disk, place).unwrap();
+    assert_eq!((records.len(), opened.records, opened.cut), (5, 5, 0));
+    assert_eq!(records[0], (20, input(20)));
+    assert!(matches!(open(&disk, begin()), Err(JournalError::Missing { .. })));
+    // To look changes nothing.
+    let calls = disk.calls();
+    let looked = Journal::look(&disk, Path::new(FOLDER), DEVICE, place, &mut |_, _| Ok::<_, JournalError>(())).unwrap();
+    assert_eq!((looked.records, disk.calls()), (5, calls));
+    // A place within a segment is one too.
+    let within = journal.place();
+    journal.append(25, &input(25)).unwrap();
+    journal.sync().unwrap();
+    let (_, opened, _) = open(&disk, within).unwrap();
+    assert_eq!(opened.records, 1);
+}
