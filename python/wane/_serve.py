@@ -238,7 +238,7 @@ class Served:
             raise ServeError(_sentence(told))
 
     def kill(self) -> None:
-        """Ends the server at once (SIGKILL). A kept drive is as it was saved last."""
+        """Ends the server at once (SIGKILL). A kept drive has all that was answered, unless ``durability`` is ``"none"``."""
         self._process.kill()
         self._process.communicate()
 
@@ -265,6 +265,7 @@ def serve(
     capacity: str | None = None,
     age: str | None = None,
     speed: str = "1x",
+    durability: str = "process",
     spin: str | None = None,
     memory: str | None = None,
     port: int | str | None = None,
@@ -282,6 +283,8 @@ def serve(
         capacity: Its capacity, such as ``"1 GiB"``.
         age: The target to which it is aged first, such as ``"wear=75 %"``.
         speed: How fast its time runs: ``"1x"``, ``"10x"``, ``"0.1x"``, or ``"max"``: answered as soon as the state is known.
+        durability: What an answer survives, of a drive that is kept: ``"process"``, that the server is killed; ``"host"``, that the machine
+            dies, once it is flushed; ``"none"``.
         spin: Time before each answer in which the server does not sleep, such as ``"50 us"``; it takes a core.
         memory: Most memory for the bytes that are written, such as ``"2 GiB"``; a write beyond it finds no space.
         port: Also listen on this port of 127.0.0.1; 0 lets the system choose.
@@ -298,7 +301,7 @@ def serve(
     ...     drive.ctl.status()["capacity_bytes"]
     67108864
     """
-    command = [*_COMMAND, "--json", "--quiet", "--until-stdin-ends", f"--speed={speed}"]
+    command = [*_COMMAND, "--json", "--quiet", "--until-stdin-ends", f"--speed={speed}", f"--durability={durability}"]
     options = {"preset": preset, "capacity": capacity, "age": age, "spin": spin, "memory": memory, "port": port}
     options |= {"dir": None if directory is None else fspath(directory), "log": None if log is None else fspath(log)}
     command += [f"--{name}={value}" for name, value in options.items() if value is not None]

@@ -19,6 +19,7 @@ use std::process::{Child, Command, Output, Stdio};
 use client::{Client, FLUSH, READ, TRIM, WRITE};
 use serde_json::Value;
 use tempfile::TempDir;
+use wane_sim::{Stream, Streams};
 use wane_testkit::skipped;
 
 fn wane() -> Command {
@@ -163,7 +164,7 @@ fn what_is_written_is_there_after_a_clean_end() {
 }
 
 #[test]
-fn a_kill_leaves_the_drive_as_it_was_saved_and_the_next_server_cleans_up() {
+fn a_kill_loses_nothing_that_was_answered_and_the_next_server_cleans_up() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.wane");
     create(&path, &["--empty"]);
@@ -178,10 +179,75 @@ fn a_kill_leaves_the_drive_as_it_was_saved_and_the_next_server_cleans_up() {
     server.process.wait().unwrap();
     let dead = wane().args(["ctl", drive, "status"]).output().unwrap();
     assert!(told(&dead).contains("has ended without a word"), "{}", told(&dead));
-    let next = Server::start(&[drive, "--speed", "max"]);
+    let mut next = Server::start(&[drive, "--speed", "max", "--durability", "none"]);
     assert!(!left.exists(), "what the killed server left is removed");
-    assert_eq!(next.client().ask(READ, 0, 512, &[]), (0, vec![1; 512]));
-    next.stop();
+    assert_eq!(next.client().ask(READ, 0, 512, &[]), (0, vec![2; 512]));
+    // Without durability the drive is what it was when it was saved last.
+    next.ctl(&["save"]);
+    assert_eq!(next.client().ask(WRITE, 0, 512, &[3; 512]).0, 0);
+    next.process.kill().unwrap();
+    next.process.wait().unwrap();
+    let last = Server::start(&[drive, "--speed", "max"]);
+    assert_eq!(last.client().ask(READ, 0, 512, &[]), (0, vec![2; 512]));
+    last.stop();
+}
+
+/// Writes, trims and flushes until the server is gone. Returns what is answered for, by sector of 512 bytes, and the range of the last request, which
+/// may have been done or not.
+fn until_killed(client: &mut Client, stream: &mut Stream, held: &mut [u8]) -> (std::ops::Range<usize>, u8) {
+    loop {
+        let (at, count) = (stream.below(2000) as usize, 1 + stream.below(100) as usize);
+        let fill = stream.below(250) as u8 + 1;
+        let (kind, fill) = match stream.below(20) {
+            0 => (FLUSH, 0),
+            1..4 => (TRIM, 0),
+            _ => (WRITE, fill),
+        };
+        let range = if kind == FLUSH { 0..0 } else { at..at + count };
+        let (offset, length) = (512 * range.start as u64, 512 * range.len() as u32);
+        match client.try_ask(kind, offset, length, &[fill; 512 * 100]) {
+            Some(0) => held[range].fill(fill),
+            Some(errno) => panic!("error {errno}"),
+            None => return (range, fill),
+        }
+    }
+}
+
+#[test]
+fn nothing_that_was_answered_is_lost_by_a_kill_at_any_moment() {
+    let kills = if is_full() { 200 } else { 8 };
+    let mut stream = Streams::new(1).stream("kills");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("d.wane");
+    create(&path, &["--empty"]);
+    let mut held = vec![0u8; 2100];
+    for kill in 0..kills {
+        let durability = if kill % 4 == 3 { "host" } else { "process" };
+        let mut server = Server::start(&[path.to_str().unwrap(), "--speed", "max", "--durability", durability]);
+        let mut client = server.client();
+        let (errno, found) = client.ask(READ, 0, 512 * held.len() as u32, &[]);
+        assert_eq!(errno, 0);
+        for (sector, fill) in found.chunks(512).zip(&held) {
+            assert!(sector.iter().all(|byte| byte == fill), "kill {kill}: {} in place of {fill}", sector[0]);
+        }
+        let after = stream.below(60) as f64 / 1e3;
+        let command = format!("sleep {after}; kill -9 {}", server.process.id());
+        let mut killer = Command::new("sh").args(["-c", &command]).spawn().unwrap();
+        let (last, fill) = until_killed(&mut client, &mut stream, &mut held);
+        killer.wait().unwrap();
+        server.process.wait().unwrap();
+        // What was asked last is there whole, or not at all: what is there counts from now on.
+        let mut looked = Server::start(&[path.to_str().unwrap(), "--speed", "max"]);
+        let found = looked.client().ask(READ, 0, 512 * held.len() as u32, &[]).1;
+        if !last.is_empty() && found[512 * last.start..512 * last.end].iter().all(|byte| *byte == fill) {
+            held[last].fill(fill);
+        }
+        if kill % 3 == 0 {
+            looked.stop();
+        } else {
+            looked.process.kill().unwrap();
+        }
+    }
 }
 
 #[test]

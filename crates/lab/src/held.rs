@@ -6,9 +6,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use serde::{Deserialize, Serialize};
 use wane_archive::{Archive, ArchiveError, Reader, Writer};
 use wane_blockdev::Blocking;
 use wane_ftl::{Fate, Recovery, UnretiredError};
+use wane_journal::JournalError;
 use wane_results::{Counters, EndCause, EndReason, Fingerprints, Inputs, RunResult, WearSnapshot, Window};
 use wane_scenario::{Scenario, ScenarioError};
 use wane_shelf::ShelfError;
@@ -26,9 +28,11 @@ use crate::run::{Budget, Phase, Progress, Run, Watch};
 use crate::session::{self, SessionError};
 use crate::sources::Opener;
 
+pub use act::{Act, Acted, Aging};
 use ahead::Ahead;
 pub use data::{DataCheck, Injection, Retire};
 
+mod act;
 mod ahead;
 mod data;
 mod requests;
@@ -43,7 +47,7 @@ pub(crate) const STEP_UNITS_MAX: u64 = 1 << 20;
 pub const DAYS_MAX: f64 = 1e9;
 
 /// The target of aging.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Target {
     /// Until this many drive writes since the drive was new.
     DriveWrites(f64),
@@ -187,6 +191,12 @@ pub enum KeptError {
     /// Writes could not be made durable.
     #[error("the drive could not make durable what was done: {0}")]
     Unflushed(String),
+    /// Its blocks retire by something else.
+    #[error("the drive's policy has no threshold of this kind (ftl.retire)")]
+    NoThreshold,
+    /// Its journal cannot be used.
+    #[error("{0}: {1}")]
+    Journal(String, JournalError),
     /// There is no memory for its bytes.
     #[error("no memory for the drive's bytes: {0}")]
     Memory(std::io::Error),

@@ -1,4 +1,7 @@
 //! A drive that is kept in a folder. It can be created, opened, saved and forked; everything else is done by [`Held`].
+//!
+//! While a drive is served, a journal in its folder has all that was done to it since its last save. If the server dies, whoever opens the
+//! drive next does it again.
 
 use std::ops::{Deref, DerefMut};
 use std::path::Path;
@@ -6,14 +9,17 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use wane_archive::{Archive, ArchiveError};
+use wane_blockdev::{BlockDevice, Entry};
+use wane_folder::System;
 use wane_ftl::{Fate, Recovery};
+use wane_journal::{Input, InputError, Journal, JournalConfig, JournalError, Record};
 use wane_results::RunResult;
 use wane_scenario::{Scenario, ScenarioError, Sources};
-use wane_shelf::{DriveFolder, Manifest};
-use wane_units::{Fnv, Nanos};
+use wane_shelf::{DriveFolder, JournalStart, Manifest};
+use wane_units::{Fnv, Nanos, SimTime, excerpt_path};
 
 use crate::build::PolicyOverrides;
-use crate::held::Held;
+use crate::held::{Act, Held};
 pub use wane_aging::FACTOR_MOST;
 
 pub use crate::held::{Aged, DataCheck, Injection, KeptError, Reached, Retire, Target, WrittenBytes};
@@ -23,6 +29,8 @@ use crate::run::Watch;
 pub struct Kept {
     folder: DriveFolder,
     held: Held,
+    /// Records of the journal that were done again when it was opened.
+    repeated: u64,
 }
 
 /// Resolves the saved text of a scenario.
@@ -42,7 +50,7 @@ impl Kept {
         manifest.label = label("", path);
         manifest.history.push(format!("created of {}", scenario.name));
         let folder = DriveFolder::create(path, manifest, |writer| held.archive(writer as &mut dyn Archive))?;
-        Ok(Self { folder, held })
+        Ok(Self { folder, held, repeated: 0 })
     }
 
     /// Creates a new drive at `path` and preconditions it as a run is. It appears whole, or not at all.
@@ -72,7 +80,7 @@ impl Kept {
         });
         match failed {
             Some(error) => Err(error),
-            None => Ok(Self { folder: folder?, held }),
+            None => Ok(Self { folder: folder?, held, repeated: 0 }),
         }
     }
 
@@ -85,7 +93,46 @@ impl Kept {
         let scenario = resolved(&folder.manifest().scenario)?;
         let mut held = Held::with(&scenario, PolicyOverrides::default(), folder.manifest().workloads)?;
         folder.read(|reader| held.archive(reader as &mut dyn Archive))?;
-        Ok(Self { folder, held })
+        let repeated = match folder.manifest().journal {
+            Some(start) => repeat(&mut held, path, start)?,
+            None => 0,
+        };
+        Ok(Self { folder, held, repeated })
+    }
+
+    /// Records of the journal that were done again when it was opened, since its server had died.
+    pub fn repeated(&self) -> u64 {
+        self.repeated
+    }
+
+    /// The journal of what is done to it from now on, or that of what was done to it since its last save. The caller appends all that it does.
+    ///
+    /// # Errors
+    /// The journal cannot be written.
+    pub fn journal(&mut self) -> Result<Journal, KeptError> {
+        let path = self.folder.path().to_owned();
+        let failed = |error| KeptError::Journal(excerpt_path(&path).to_string(), error);
+        let (disk, config) = (Arc::new(System), JournalConfig::default());
+        if let Some(JournalStart { device, place }) = self.folder.manifest().journal {
+            let each = &mut |_: &Record<'_>, _: &str| Ok::<_, JournalError>(());
+            let (journal, _) = Journal::open(disk, &path, device, config, place, each).map_err(failed)?;
+            return Ok(journal);
+        }
+        let device = Fnv::of(self.label().as_bytes()).get();
+        let journal = Journal::create(disk, &path, device, config).map_err(failed)?;
+        self.folder.begin_journal(JournalStart { device, place: journal.place() })?;
+        Ok(journal)
+    }
+
+    /// As [`Kept::save`], in the middle of a journal, which goes on behind what is saved.
+    ///
+    /// # Errors
+    /// As of [`Kept::save`]; the journal cannot be written.
+    pub fn save_beside(&mut self, note: String, journal: &mut Journal) -> Result<(), KeptError> {
+        let path = excerpt_path(self.folder.path()).to_string();
+        let device = self.folder.manifest().journal.map_or(0, |start| start.device);
+        let place = journal.seal().map_err(|error| KeptError::Journal(path, error))?;
+        self.save_with(note, true, Some(JournalStart { device, place }))
     }
 
     /// Saves its present state. `note` says in a sentence what was done to it.
@@ -101,12 +148,17 @@ impl Kept {
     /// # Errors
     /// As of [`Kept::save`].
     pub fn save_on_the_way(&mut self, note: String, is_first: bool) -> Result<(), KeptError> {
+        self.save_with(note, is_first, None)
+    }
+
+    fn save_with(&mut self, note: String, is_first: bool, journal: Option<JournalStart>) -> Result<(), KeptError> {
         let mut manifest = self.folder.manifest().clone();
         (manifest.scenario, manifest.workloads) = (self.scenario().to_toml(), self.workloads());
         if !is_first {
             manifest.history.pop();
         }
         manifest.history.push(note);
+        manifest.journal = journal;
         let held = &mut self.held;
         Ok(self.folder.save(manifest, |writer| held.archive(writer as &mut dyn Archive))?)
     }
@@ -150,6 +202,61 @@ impl Kept {
     pub fn cut_power(self, fate: impl FnMut() -> Fate) -> Result<(Self, Recovery, Option<Nanos>), KeptError> {
         let (held, report, took) = self.held.cut_power(fate)?;
         Ok((Self { held, ..self }, report, took))
+    }
+}
+
+/// Does again what a journal has. Returns the number of its records.
+fn repeat(held: &mut Held, path: &Path, start: JournalStart) -> Result<u64, KeptError> {
+    let sector = held.drive().features().sector;
+    let (mut answers, mut required) = (Vec::new(), None);
+    let mut each = |record: &Record<'_>, file: &str| {
+        let meaningless = |error| JournalError::Meaningless { file: file.to_owned(), number: record.number, error };
+        match Input::decode(record.bytes).map_err(meaningless)? {
+            Input::Call(entry) => {
+                if matches!(entry, Entry::PowerOff { .. }) {
+                    required = held.drive().read_recovery();
+                }
+                let at = entry.repeat(held.drive_mut());
+                // Nobody waits for the answers any more.
+                held.drive_mut().complete(at, &mut answers);
+                answers.clear();
+            }
+            Input::Command(bytes) => {
+                let act = Act::decode(&bytes).ok_or_else(|| meaningless(InputError::Command))?;
+                // An act is done at the drive's own time.
+                let at = held.drive().now().max(SimTime(record.at));
+                held.drive_mut().complete(at, &mut answers);
+                answers.clear();
+                held.act(&act).map_err(|error| Trouble::Act(Box::new(error)))?;
+            }
+            Input::Comment(_) => {}
+        }
+        Ok::<_, Trouble>(())
+    };
+    let opened = Journal::look(&System, path, start.device, start.place, &mut each);
+    let opened = opened.map_err(|trouble| match trouble {
+        Trouble::Journal(error) => KeptError::Journal(excerpt_path(path).to_string(), error),
+        Trouble::Act(error) => *error,
+    })?;
+    // A served drive is formatted for its clients, which is not saved.
+    held.drive_mut().format(sector);
+    if held.drive().is_off() {
+        // Its server died while its power was off.
+        held.drive_mut().power_on().map_err(KeptError::Power)?;
+        held.act(&Act::ReadRecovery(required))?;
+    }
+    Ok(opened.records)
+}
+
+/// Why a journal cannot be done again.
+enum Trouble {
+    Journal(JournalError),
+    Act(Box<KeptError>),
+}
+
+impl From<JournalError> for Trouble {
+    fn from(error: JournalError) -> Self {
+        Self::Journal(error)
     }
 }
 

@@ -7,9 +7,14 @@ mod tickets;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
-use wane_blockdev::{BlockDevice, Completion, Kind, Living, PowerError, Request, SectorRange, Status};
+use wane_blockdev::{BlockDevice, Completion, Entry, Kind, Living, Passing, PowerError, Request, SectorRange, Status};
 use wane_ftl::Fate;
+use wane_journal::{Input, Journal, JournalError};
+use wane_lab::held::{Act, Acted, Aging};
+use wane_lab::kept::Aged;
 use wane_nbd::{Action, Errno, Reply};
 use wane_sim::Clock;
 use wane_units::{Lba, Nanos, Sectors, SimTime};
@@ -17,14 +22,23 @@ use wane_units::{Lba, Nanos, Sectors, SimTime};
 pub(crate) use faults::{Effect, Fault, Faults, Kinds};
 use tickets::{End, Ticket, Tickets};
 
-use crate::Speed;
 use crate::client::Asked;
 use crate::events::Watcher;
 use crate::pool::{self, Pool};
 use crate::shelf::Shelf;
+use crate::{ServeError, Speed};
 
 /// Bytes of a sector.
 pub(crate) const SECTOR: u64 = 512;
+
+/// The logical sector of a served drive.
+const FORMAT: Sectors = Sectors(1);
+
+/// Room in the journal for what names the parts of a request, besides its data.
+const NAMES_BYTES: usize = 1 << 15;
+
+/// Bytes of a journal from which on the drive is saved.
+const JOURNAL_MAX: u64 = 2 << 30;
 
 /// Parts of long requests that are submitted between two looks at what else there is.
 const PARTS_AT_ONCE: usize = 4;
@@ -107,6 +121,12 @@ pub(crate) struct Engine {
     memory: u64,
     /// Memory for the data of reads.
     pool: Pool,
+    /// What is done to the drive, before anybody hears of it.
+    journal: Option<Journal>,
+    /// Why it takes nothing more.
+    failure: Option<JournalError>,
+    /// Bytes of the journal from which on the drive is saved.
+    save_from: u64,
     /// Writes that were refused for want of it.
     pub(crate) refused_for_memory: u64,
     numbered: u64,
@@ -121,7 +141,7 @@ impl Engine {
     /// An engine for a drive, whose time goes on at `real`.
     pub(crate) fn new(mut shelf: Shelf, speed: Speed, memory: u64, real: Nanos, pool: Pool) -> Self {
         // As small as clients may ask for. The rest of a unit is read first, as in a drive that is formatted so.
-        shelf.drive_mut().format(Sectors(1));
+        shelf.drive_mut().format(FORMAT);
         let at = shelf.drive().now();
         let watcher = Watcher::new(shelf.drive());
         Self {
@@ -140,6 +160,9 @@ impl Engine {
             watcher,
             memory,
             pool,
+            journal: None,
+            failure: None,
+            save_from: JOURNAL_MAX,
             refused_for_memory: 0,
             numbered: 0,
             done_live: VecDeque::new(),
@@ -152,6 +175,14 @@ impl Engine {
     #[cfg(test)]
     pub(crate) fn with_clock(mut self, clock: Box<dyn Clock>) -> Self {
         self.clock = clock;
+        self
+    }
+
+    /// The same with a journal. The drive goes on where that ends.
+    pub(crate) fn with_journal(mut self, journal: Option<Journal>) -> Self {
+        self.journal = journal;
+        self.note_act(self.shelf.drive().now(), &Act::KeepBytes);
+        self.note_format();
         self
     }
 
@@ -309,7 +340,7 @@ impl Engine {
             let reply = Reply::Ended(Ok(()));
             return self.stuck.push(Answer { asked, reply, number: self.numbered, submitted, modelled: submitted });
         }
-        let lacks_memory = self.lacks_memory(&request, asked.data.len() as u64);
+        let lacks_memory = self.lacks_memory(&request, asked.data.len() as u64) || self.lacks_room(asked.data.len());
         let mut ticket = Ticket::new(self.numbered, submitted, faults.slower);
         let features = self.shelf.drive().features();
         let part = request.part();
@@ -357,12 +388,143 @@ impl Engine {
     }
 
     fn hand_in(&mut self, ticket: usize, part: usize, mut request: Request, at: SimTime) {
+        self.at = self.at.max(at).max(self.shelf.drive().now());
+        if self.journal.is_some() {
+            let entry = self.note_call(Entry::Submit { at: self.at, request });
+            let Entry::Submit { request: noted, .. } = entry else { unreachable!("a call is noted as it is") };
+            request = noted;
+        }
         if request.kind == Kind::Read && request.range.len_bytes() >= pool::LEAST {
             request.bytes = Some(self.pool.take(request.range.len_bytes()));
         }
-        self.at = self.at.max(at).max(self.shelf.drive().now());
         let id = self.shelf.drive_mut().submit(self.at, request);
         self.tickets.expect(id, ticket, part);
+    }
+
+    /// Notes a call of the drive that is about to be made, or that was made and of which nobody has heard.
+    fn note_call(&mut self, entry: Entry) -> Entry {
+        let input = Input::Call(entry);
+        self.append(self.at, &input);
+        let Input::Call(entry) = input else { unreachable!("it is a call") };
+        entry
+    }
+
+    /// Notes an act that was done when the drive was at `at`, and of which nobody has heard.
+    fn note_act(&mut self, at: SimTime, act: &Act) {
+        if self.journal.is_some() {
+            self.append(at, &Input::Command(act.encode()));
+        }
+    }
+
+    fn append(&mut self, at: SimTime, input: &Input) {
+        let Some(journal) = &mut self.journal else { return };
+        if let Err(error) = journal.append(at.0, input) {
+            self.failure.get_or_insert(error);
+        }
+    }
+
+    /// Does something to the drive that is no call of it.
+    ///
+    /// # Errors
+    /// The drive is not made for it.
+    pub(crate) fn act(&mut self, act: &Act) -> Result<Acted, ServeError> {
+        let at = self.shelf.drive().now();
+        let acted = self.shelf.act(act)?;
+        self.note_act(at, act);
+        Ok(acted)
+    }
+
+    /// Ages the drive, and trims what only that wrote. `each` returns whether it goes on.
+    ///
+    /// # Errors
+    /// The drive cannot be aged so.
+    pub(crate) fn age(
+        &mut self,
+        aging: Aging,
+        stop: &Arc<AtomicBool>,
+        each: &mut dyn FnMut(&Aged) -> bool,
+    ) -> Result<Acted, ServeError> {
+        let at = self.shelf.drive().now();
+        let acted = self.shelf.age_and_trim(&aging, stop, each)?;
+        let stopped_at =
+            Some(self.shelf.drive_writes()).filter(|_| acted.reached == Some(wane_lab::kept::Reached::Interrupted));
+        self.note_act(at, &Act::Age(Aging { stopped_at, ..aging }));
+        Ok(acted)
+    }
+
+    /// Lets time pass without requests.
+    pub(crate) fn pass(&mut self, at: SimTime, time: Passing) {
+        self.at = self.at.max(at);
+        self.note_call(Entry::Pass { at, time });
+        Living::pass(self.shelf.drive_mut(), at, time);
+    }
+
+    /// Changes the drive's capacity.
+    pub(crate) fn set_capacity(&mut self, at: SimTime, capacity: Sectors) -> Status {
+        self.at = self.at.max(at);
+        self.note_call(Entry::SetCapacity { at, capacity });
+        self.shelf.drive_mut().set_capacity(at, capacity)
+    }
+
+    /// Saves the drive, which comes to rest for it.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub(crate) fn save(&mut self, note: String) -> Result<(), ServeError> {
+        self.act(&Act::Flush)?;
+        self.act(&Act::ComeToRest)?;
+        match &mut self.journal {
+            Some(journal) => self.shelf.save_beside(note, journal)?,
+            None => self.shelf.save(note)?,
+        }
+        self.note_format();
+        Ok(())
+    }
+
+    /// Notes how the drive is formatted, which is not saved with it.
+    fn note_format(&mut self) {
+        self.note_act(self.shelf.drive().now(), &Act::Format(FORMAT.0));
+    }
+
+    /// Makes what was done survive as much as is asked for. Nobody may hear of it before.
+    ///
+    /// # Errors
+    /// The journal failed; nobody may hear of anything any more.
+    pub(crate) fn commit(&mut self, on_disk: bool) -> Result<(), JournalError> {
+        if let Some(failure) = self.failure.take() {
+            self.failure = Some(JournalError::Broken);
+            return Err(failure);
+        }
+        let Some(journal) = &mut self.journal else { return Ok(()) };
+        if on_disk { journal.sync().map(drop) } else { journal.write().map(drop) }
+    }
+
+    /// Whether the journal has become so long that the drive is to be saved.
+    pub(crate) fn wants_save(&self) -> bool {
+        self.journal.as_ref().is_some_and(|journal| journal.bytes() > self.save_from)
+    }
+
+    /// Saves it no more until the journal is twice as long.
+    pub(crate) fn postpone_save(&mut self) {
+        self.save_from = self.save_from.saturating_mul(2);
+    }
+
+    /// Ends the journal. What is done from now on is not in it.
+    pub(crate) fn end_journal(&mut self) -> Option<Journal> {
+        self.journal.take()
+    }
+
+    /// Whether the journal has no room for a request with so many bytes.
+    fn lacks_room(&mut self, bytes: usize) -> bool {
+        let Some(journal) = &mut self.journal else { return false };
+        match journal.make_room(bytes + NAMES_BYTES) {
+            Ok(()) => false,
+            Err(JournalError::NoRoom(_)) => true,
+            Err(error) => {
+                self.failure.get_or_insert(error);
+                true
+            }
+        }
     }
 
     /// Whether the bytes of a write would find no room in the memory that is allowed.
@@ -452,7 +614,13 @@ impl Engine {
             return;
         }
         self.required = self.shelf.drive().read_recovery();
-        Living::power_off(self.shelf.drive_mut(), self.at, fate);
+        let mut fates = Vec::new();
+        Living::power_off(self.shelf.drive_mut(), self.at, &mut || {
+            let drawn = fate();
+            fates.push(drawn);
+            drawn
+        });
+        self.note_call(Entry::PowerOff { at: self.at, fates });
         self.let_go(Errno::Shutdown);
     }
 
@@ -463,12 +631,11 @@ impl Engine {
     pub(crate) fn give_power(&mut self, at: SimTime) -> Result<Nanos, PowerError> {
         self.at = self.at.max(at);
         let (at, required) = (self.at, self.required.take());
-        let drive = self.shelf.drive_mut();
-        let recovered = Living::power_on(drive, at)?;
+        let recovered = Living::power_on(self.shelf.drive_mut(), at)?;
+        self.note_call(Entry::PowerOn { at });
         if required.is_some() {
             // The host requires again what it required; blocks beyond it are out of service already.
-            let outcome = drive.set_read_recovery(required);
-            drive.settle_alone(outcome);
+            let _ = self.act(&Act::ReadRecovery(required));
         }
         self.not_before(at.saturating_add(recovered.took));
         Ok(recovered.took)

@@ -11,6 +11,7 @@
 mod client;
 mod connection;
 mod control;
+mod durability;
 mod engine;
 mod events;
 mod inbox;
@@ -24,10 +25,12 @@ mod shelf;
 mod speed;
 
 pub use control::{Control, ControlError};
+pub use durability::Durability;
 pub use place::{Note, address};
 pub use server::{ServeConfig, Served, What, serve};
 pub use speed::Speed;
 
+use wane_journal::JournalError;
 use wane_lab::kept::KeptError;
 use wane_units::Bytes;
 
@@ -61,6 +64,9 @@ pub enum ServeError {
     /// The system refuses.
     #[error("{0}: {1}")]
     System(String, String),
+    /// The journal failed. What was acknowledged is in it, and nothing else was.
+    #[error("{0}: {1}; what was acknowledged is there when it is served again")]
+    Journal(String, JournalError),
     /// The log cannot be written.
     #[error("{0} cannot be written: {1}")]
     Log(String, String),

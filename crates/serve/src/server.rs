@@ -11,6 +11,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use wane_blockdev::BlockDevice;
+use wane_journal::JournalError;
 use wane_lab::held::Held;
 use wane_lab::kept::Kept;
 use wane_nbd::{Action, Block, Export, Out, TRANSFER_MAX};
@@ -19,6 +20,7 @@ use wane_units::{Bytes, Nanos};
 use crate::client::{Asked, Client, Socket};
 use crate::connection::{self, Shared};
 use crate::control::{self, Busy, Desk, Order};
+use crate::durability::Durability;
 use crate::engine::{Answer, Due, Engine, SECTOR};
 use crate::inbox::{Inbox, Mail};
 use crate::log::{Log, Row};
@@ -60,6 +62,8 @@ pub struct ServeConfig {
     pub address: Option<SocketAddr>,
     /// Where each request gets a line.
     pub log: Option<PathBuf>,
+    /// What an acknowledgment survives, of a drive that is kept.
+    pub durability: Durability,
 }
 
 /// What a server did.
@@ -101,16 +105,21 @@ pub fn serve(
     }
     let log = config.log.as_deref().map(Log::create).transpose()?;
     let mut place = Place::new(config.directory.as_deref(), config.address, folder.as_deref())?;
+    let journal = if config.durability == Durability::None { None } else { shelf.journal()? };
     let real = RealTime::begin();
-    let engine = Engine::new(shelf, config.speed, config.memory.0, real.now(), Pool::default());
+    let engine = Engine::new(shelf, config.speed, config.memory.0, real.now(), Pool::default()).with_journal(journal);
     let mut server = Server::new(engine, name, place.note.clone(), log, real, config.spin, Arc::clone(stop));
+    server.durability = config.durability;
     let threads = server.open_doors(&mut place, tell)?;
     began(&place.note);
     server.run();
     server.end();
     threads.end();
     drop(place);
-    server.close()
+    match server.failure.take() {
+        Some(error) => Err(ServeError::Journal(server.name, error)),
+        None => server.close(),
+    }
 }
 
 /// See the head of this file.
@@ -128,6 +137,9 @@ struct Server {
     export: Arc<Mutex<Export>>,
     clients: Arc<Mutex<Vec<Arc<Client>>>>,
     measures: Measures,
+    durability: Durability,
+    /// Why nobody is answered any more.
+    failure: Option<JournalError>,
     busy: Arc<Busy>,
     /// Orders that wait until nothing is under way.
     quiet: VecDeque<Order>,
@@ -182,6 +194,8 @@ impl Server {
             export,
             clients: Arc::default(),
             measures: Measures::new(),
+            durability: Durability::None,
+            failure: None,
             busy: Arc::default(),
             quiet: VecDeque::new(),
             answers: Vec::new(),
@@ -264,7 +278,7 @@ impl Server {
         self.engine.go_on(self.real.now(), &mut answers);
         self.send(&mut answers);
         self.answers = answers;
-        self.engine.hold(!self.quiet.is_empty());
+        self.engine.hold(!self.quiet.is_empty() || self.engine.wants_save());
         if let Some(log) = self.log.as_mut().filter(|_| self.engine.due() == Due::Never) {
             log.flush();
         }
@@ -274,6 +288,29 @@ impl Server {
             self.carry_out(order);
             self.engine.hold(!self.quiet.is_empty());
         }
+        if self.engine.is_idle() && self.engine.wants_save() {
+            let saved = self.engine.save("served, and saved as its journal was long".to_owned());
+            if let Err(error) = saved {
+                self.engine.postpone_save();
+                if let Some(shared) = &self.shared {
+                    (shared.tell)(&format!("{error}; its journal grows on"));
+                }
+            }
+            self.engine.follow_drive(self.real.now());
+            self.engine.hold(!self.quiet.is_empty());
+        }
+    }
+
+    /// Makes what was done survive what it is to survive. Returns whether anybody may hear of it.
+    fn commit(&mut self, asks_for_disk: bool) -> bool {
+        let on_disk = asks_for_disk && self.durability == Durability::Host;
+        if self.failure.is_none()
+            && let Err(error) = self.engine.commit(on_disk)
+        {
+            self.failure = Some(error);
+            self.stop.store(true, Ordering::Relaxed);
+        }
+        self.failure.is_none()
     }
 
     fn carry_out(&mut self, order: Order) {
@@ -296,7 +333,9 @@ impl Server {
         };
         let told = control::carry_out(asks, &mut desk);
         busy.end();
-        let _ = answer.send(told);
+        if self.commit(true) {
+            let _ = answer.send(told);
+        }
         *self.export.lock().unwrap_or_else(PoisonError::into_inner) = export(&self.engine, &self.name);
     }
 
@@ -304,6 +343,10 @@ impl Server {
     fn send(&mut self, answers: &mut Vec<Answer>) {
         if answers.is_empty() {
             return;
+        }
+        let asks_for_disk = |answer: &Answer| answer.asked.frame.fua || answer.asked.frame.action == Action::Flush;
+        if !self.commit(answers.iter().any(asks_for_disk)) {
+            return answers.clear();
         }
         let mut rows = Vec::with_capacity(answers.len());
         let mut left = answers.drain(..).peekable();
@@ -348,7 +391,7 @@ impl Server {
         let until = self.real.now().saturating_add(END);
         let mut mail = Vec::new();
         self.engine.hold(false);
-        while !self.engine.is_idle() && self.real.now() < until {
+        while self.failure.is_none() && !self.engine.is_idle() && self.real.now() < until {
             let due = match self.engine.due() {
                 Due::Now => self.real.now(),
                 Due::At(due) => due.min(until),
@@ -372,10 +415,15 @@ impl Server {
     fn save(&mut self) -> Result<(), ServeError> {
         let done = self.engine.done_live.iter().map(|done| format!("; {done}")).collect::<String>();
         let note = format!("served {} requests{done}", self.answered);
+        let journal = self.engine.end_journal();
         let shelf = &mut self.engine.shelf;
         shelf.flush()?;
         for attempt in 0..SAVES {
             let Err(error) = shelf.save(note.clone()) else { return Ok(()) };
+            if journal.is_some() {
+                // All is in the journal.
+                return Err(error);
+            }
             if attempt == 0
                 && let Some(shared) = &self.shared
             {

@@ -2,6 +2,7 @@
 
 use std::ops::{Deref, DerefMut};
 
+use wane_journal::Journal;
 use wane_lab::held::Held;
 use wane_lab::kept::Kept;
 
@@ -24,6 +25,28 @@ impl Shelf {
         match self {
             Self::Kept(kept) => Ok(kept.save(note)?),
             Self::Scratch(_) => Ok(()),
+        }
+    }
+
+    /// Saves it in the middle of its journal, if it is kept.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub(crate) fn save_beside(&mut self, note: String, journal: &mut Journal) -> Result<(), ServeError> {
+        match self {
+            Self::Kept(kept) => Ok(kept.save_beside(note, journal)?),
+            Self::Scratch(_) => Ok(()),
+        }
+    }
+
+    /// The journal of what is done to it from now on. A drive that is gone afterwards has none.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub(crate) fn journal(&mut self) -> Result<Option<Journal>, ServeError> {
+        match self {
+            Self::Kept(kept) => Ok(Some(kept.journal()?)),
+            Self::Scratch(_) => Ok(None),
         }
     }
 

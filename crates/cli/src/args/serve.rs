@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use clap_complete::{ArgValueCandidates, ArgValueCompleter};
 use wane_lab::kept::Target;
-use wane_serve::Speed;
+use wane_serve::{Durability, Speed};
 use wane_units::{Bytes, Nanos};
 
 use crate::complete;
@@ -63,6 +63,10 @@ pub(crate) struct ServeArguments {
     /// Listen on this port of 127.0.0.1 too, or on this address of the loopback interface; 0 lets the system choose
     #[arg(long, value_name = "PORT", value_parser = wane_serve::address)]
     pub(crate) port: Option<SocketAddr>,
+    /// What an answer survives, of a drive that is kept: `process`, that this server is killed; `host`, that this machine dies, once it is flushed,
+    /// at the speed of its disk; `none`
+    #[arg(long, value_name = "WHAT", default_value = "process")]
+    pub(crate) durability: Durability,
     /// The directory of its sockets, which only you can enter; made if it is missing. By default a new one for temporary files
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,

@@ -54,6 +54,12 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Result<i32, Failure> {
                 }
                 _ => error.into(),
             })?;
+            if kept.repeated() > 0 && !arguments.quiet {
+                let (name, records) = (excerpt_path(path), kept.repeated());
+                tell(&format!(
+                    "wane: {name}: its server ended without saving it; {records} records of its journal were done again"
+                ));
+            }
             for lack in super::fit::lacks(kept.scenario()) {
                 tell(&format!("wane: {}: {lack}", excerpt_path(path)));
             }
@@ -74,6 +80,7 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Result<i32, Failure> {
         directory: arguments.dir.clone(),
         address: arguments.port,
         log: arguments.log.clone(),
+        durability: arguments.durability,
     };
     let mut child = None;
     let began = |note: &Note| {

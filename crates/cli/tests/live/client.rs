@@ -38,6 +38,17 @@ impl Client {
         Self { wire, size, flags: u16::from_be_bytes(export[8..].try_into().unwrap()) }
     }
 
+    /// Asks for something without data in its answer, and waits for its error; `None` if the server is gone.
+    pub(crate) fn try_ask(&mut self, kind: u16, offset: u64, length: u32, data: &[u8]) -> Option<u32> {
+        self.wire.write_all(&frame(kind, offset, length)).ok()?;
+        if kind == WRITE {
+            self.wire.write_all(&data[..length as usize]).ok()?;
+        }
+        let mut head = [0; 16];
+        self.wire.read_exact(&mut head).ok()?;
+        Some(u32::from_be_bytes(head[4..8].try_into().unwrap()))
+    }
+
     /// Asks for something, and waits for its error and its data.
     pub(crate) fn ask(&mut self, kind: u16, offset: u64, length: u32, data: &[u8]) -> (u32, Vec<u8>) {
         self.wire.write_all(&frame(kind, offset, length)).unwrap();

@@ -1,12 +1,14 @@
 use std::sync::atomic::Ordering;
 
 use wane_archive::Writer;
+use wane_blockdev::{Passing, Request, SectorRange, drain};
 use wane_scenario::{Scenario, Sources};
-use wane_units::Lpn;
+use wane_sim::{Stream, Streams};
+use wane_units::{Lba, Lpn, Sectors, SimTime};
 
 use super::*;
 use crate::build::PolicyOverrides;
-use crate::held::{STEP_UNITS_MAX, next_step};
+use crate::held::{Aging, STEP_UNITS_MAX, next_step};
 use crate::session;
 
 fn scenario(text: &str) -> Scenario {
@@ -261,4 +263,182 @@ fn steps_end_at_the_same_places_and_with_each_drive_write() {
         }
         assert!(steps >= 2 * logical.min(64), "{logical}: {steps}");
     }
+}
+
+/// Drives that are served: recovery with and without power-loss protection, both schedulers, one without a clock.
+const SERVED: [&str; 3] = [
+    "[drive]\npreset = \"tiny\"\nendurance = 60\nchip = \"tlc-72l-2018\"\n[drive.ecc]\nstrength = 75\n[ftl]\nrecovery = \"checkpoint\"\n\
+     [time]\nscheduler = \"event\"\n[until]\nend-of-life = true\n",
+    "[drive]\npreset = \"tiny\"\npower-loss-protection = false\n[ftl]\nrecovery = \"full-scan\"\n[time]\nscheduler = \"timeline\"\n\
+     [until]\nend-of-life = true\n",
+    "[drive]\npreset = \"tiny\"\n[until]\nend-of-life = true\n",
+];
+
+/// What its server does to a drive: notes it in the journal and does it, in this order or the other.
+struct Server {
+    kept: Kept,
+    journal: wane_journal::Journal,
+    at: SimTime,
+}
+
+impl Server {
+    fn of(path: &Path) -> Self {
+        let mut kept = Kept::open(path).unwrap();
+        let journal = kept.journal().unwrap();
+        let at = kept.drive().now();
+        Self { kept, journal, at }
+    }
+
+    fn call(&mut self, entry: Entry) {
+        let input = Input::Call(entry.clone());
+        self.journal.append(self.at.0, &input).unwrap();
+        self.at = self.at.max(entry.repeat(self.kept.drive_mut()));
+    }
+
+    fn act(&mut self, act: &Act) {
+        let at = self.kept.drive().now();
+        self.kept.act(act).unwrap();
+        self.journal.append(at.0, &Input::Command(act.encode())).unwrap();
+        self.at = self.at.max(self.kept.drive().now());
+    }
+
+    /// A while of all that clients and control do.
+    fn serve(&mut self, stream: &mut Stream, steps: usize) {
+        let units = u64::from(self.kept.drive().exported());
+        for _ in 0..steps {
+            self.at = SimTime(self.at.0 + stream.below(300_000));
+            let at = self.at;
+            let range = SectorRange::new(Lba(8 * stream.below(units - 8)), Sectors(1 + stream.below(64)));
+            let request = match stream.below(100) {
+                0..45 => Request::write(range, vec![stream.below(250) as u8 + 1; range.len_bytes()]),
+                45..80 => Request::read(range),
+                80..88 => Request::trim(range),
+                88..93 => Request::flush(),
+                93 => return self.rarely(stream),
+                _ => {
+                    // Whether answers are taken out changes nothing.
+                    self.kept.drive_mut().complete(at, &mut Vec::new());
+                    continue;
+                }
+            };
+            self.call(Entry::Submit { at, request });
+        }
+    }
+
+    /// Control waits until nothing is under way.
+    fn waits(&mut self) {
+        drain(self.kept.drive_mut(), self.at, &mut Vec::new());
+        self.at = self.at.max(self.kept.drive().now());
+    }
+
+    fn rarely(&mut self, stream: &mut Stream) {
+        self.waits();
+        let at = self.at;
+        let can_recover = self.kept.scenario().ftl.recovery_policy().acts();
+        let here = self.kept.drive_writes();
+        match stream.below(7) {
+            0 => self.act(&Act::Days(3.0)),
+            1 => self.act(&Act::Lose((0..5).map(|_| stream.below(1000) as u32).collect())),
+            2 => self.act(&Act::Flush),
+            3 => self.call(Entry::Pass { at, time: Passing::Idle(Nanos(5_000_000)) }),
+            4 => {
+                let aging = Aging { target: Target::DriveWrites(here + 0.2), fast_forward: None, stopped_at: None };
+                self.act(&Act::Age(aging));
+            }
+            5 if can_recover => {
+                let mut fates = (0..400).map(|_| [Fate::Done, Fate::Torn, Fate::Undone][stream.below(3) as usize]);
+                let fates: Vec<Fate> = fates.by_ref().collect();
+                self.call(Entry::PowerOff { at, fates });
+                self.call(Entry::PowerOn { at: SimTime(at.0 + 1_000_000) });
+            }
+            _ => {
+                let aging =
+                    Aging { target: Target::DriveWrites(here + 9.0), fast_forward: Some(4.0), stopped_at: None };
+                self.act(&Act::Age(aging));
+            }
+        }
+    }
+
+    /// Its server dies. Returns what the drive was.
+    fn dies(mut self) -> Vec<u8> {
+        self.journal.write().unwrap();
+        at_rest(&mut self.kept)
+    }
+}
+
+/// A drive at rest, without answers for nobody.
+fn at_rest(kept: &mut Kept) -> Vec<u8> {
+    let sector = kept.drive().features().sector;
+    kept.drive_mut().come_to_rest();
+    let now = kept.drive().now();
+    kept.drive_mut().complete(now, &mut Vec::new());
+    assert_eq!(kept.drive().features().sector, sector);
+    bytes(kept)
+}
+
+#[test]
+fn a_drive_whose_server_died_is_bit_by_bit_what_it_was() {
+    let place = tempfile::tempdir().unwrap();
+    for (number, text) in SERVED.into_iter().enumerate() {
+        let path = place.path().join(format!("{number}.wane"));
+        let mut kept = Kept::create(&path, &scenario(text), &go()).unwrap();
+        kept.keep_bytes().unwrap();
+        kept.save("to be served".to_owned()).unwrap();
+        drop(kept);
+        let mut stream = Streams::new(number as u64).stream("clients");
+        for round in 0..3 {
+            let mut server = Server::of(&path);
+            server.act(&Act::KeepBytes);
+            for _ in 0..4 {
+                server.serve(&mut stream, 100);
+            }
+            if round == 1 {
+                // Saved meanwhile, and then served on.
+                server.waits();
+                server.act(&Act::Flush);
+                server.act(&Act::ComeToRest);
+                server.kept.save_beside("saved meanwhile".to_owned(), &mut server.journal).unwrap();
+                server.serve(&mut stream, 60);
+            }
+            let was = server.dies();
+            let mut again = Kept::open(&path).unwrap();
+            assert!(again.repeated() > 20, "{text} {round}: {} records", again.repeated());
+            again.check().unwrap();
+            assert!(at_rest(&mut again) == was, "{text} {round}: another drive");
+        }
+        // A save ends the journal, and a fork before has it.
+        let fork = place.path().join(format!("{number}-fork.wane"));
+        Kept::fork(&path, &fork).unwrap();
+        let mut saved = Kept::open(&path).unwrap();
+        saved.save("looked at".to_owned()).unwrap();
+        drop(saved);
+        let is_segment = |entry: &std::fs::DirEntry| entry.file_name().to_string_lossy().starts_with("journal.");
+        assert_eq!(std::fs::read_dir(&path).unwrap().flatten().filter(is_segment).count(), 0);
+        let (mut saved, mut fork) = (Kept::open(&path).unwrap(), Kept::open(&fork).unwrap());
+        assert!(saved.repeated() == 0 && fork.repeated() > 20);
+        assert!(at_rest(&mut saved) == at_rest(&mut fork));
+    }
+}
+
+#[test]
+fn a_damaged_journal_is_refused_and_nothing_is_changed() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("a.wane");
+    drop(Kept::create(&path, &scenario(SERVED[2]), &go()).unwrap());
+    let mut server = Server::of(&path);
+    server.act(&Act::KeepBytes);
+    server.journal.sync().unwrap();
+    server.act(&Act::Days(2.0));
+    server.journal.sync().unwrap();
+    drop(server);
+    let segment = path.join("journal.1");
+    let whole = std::fs::read(&segment).unwrap();
+    let mut bytes = whole.clone();
+    bytes[60] ^= 4;
+    std::fs::write(&segment, &bytes).unwrap();
+    let refused = Kept::open(&path).err().unwrap().to_string();
+    assert!(refused.contains("a.wane: journal.1 is damaged at byte 52: record 0 was on the disk"), "{refused}");
+    assert!(std::fs::read(&segment).unwrap() == bytes, "it is as it was");
+    std::fs::write(&segment, &whole).unwrap();
+    assert_eq!(Kept::open(&path).unwrap().drive().day(), 2.0);
 }

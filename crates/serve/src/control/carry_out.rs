@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
-use wane_blockdev::{BlockDevice, Living, Passing, SectorRange, Status};
+use wane_blockdev::{BlockDevice, Passing, SectorRange, Status};
 use wane_ftl::Fate;
 use wane_ftl::policies::Mode;
-use wane_ftl::policies::retirement::RetirementThreshold;
 use wane_lab::estimate::aging_seconds;
-use wane_lab::kept::{Aged, Reached, WrittenBytes};
+use wane_lab::held::{Act, Acted, Aging};
+use wane_lab::kept::{Aged, Reached};
 use wane_nand::REREADS_BOUND;
 use wane_scenario::{FastForward, Precondition};
 use wane_sim::Streams;
@@ -93,8 +93,7 @@ pub(crate) fn carry_out(asks: Asks, desk: &mut Desk<'_>) -> Answer {
         Asks::Inject(inject) => injected(desk, &inject),
         Asks::PowerCut(cut) => power_cut(desk, &cut),
         Asks::Save => {
-            desk.engine.shelf.flush().map_err(|error| error.to_string())?;
-            let saved = desk.engine.shelf.save("served, and saved meanwhile".to_owned());
+            let saved = desk.engine.save("served, and saved meanwhile".to_owned());
             // The drive came to rest for it.
             desk.engine.follow_drive(desk.real);
             saved.map_err(|error| error.to_string())?;
@@ -144,7 +143,7 @@ fn smart(desk: &Desk<'_>) -> Value {
 fn aged(desk: &mut Desk<'_>, age: &Age) -> Answer {
     match (age.until, age.days) {
         (None, Some(days)) if days > 0.0 && days.is_finite() => {
-            desk.engine.shelf.pass_days(days).map_err(|error| error.to_string())?;
+            desk.engine.act(&Act::Days(days)).map_err(|error| error.to_string())?;
             desk.engine.note(format!("{days} days passed"));
             Ok(json!({ "day": desk.engine.shelf.drive().day() }))
         }
@@ -156,7 +155,6 @@ fn aged(desk: &mut Desk<'_>, age: &Age) -> Answer {
 
 fn aged_until(desk: &mut Desk<'_>, target: wane_lab::kept::Target, forward: Option<f64>, most: Nanos) -> Answer {
     let shelf = &mut desk.engine.shelf;
-    let before = shelf.mapped().map_err(|error| format!("age: {error}"))?;
     if let Some(cause) = shelf.cause() {
         return Err(format!("age: the drive is dead ({}) and ages no more", cause.name()));
     }
@@ -171,23 +169,21 @@ fn aged_until(desk: &mut Desk<'_>, target: wane_lab::kept::Target, forward: Opti
             "age: takes about {seconds:.0} s, in which clients would wait; `most` allows {most}, and may be longer"
         ));
     }
-    shelf.fast_forward(forward).map_err(|error| format!("age: {error}"))?;
     let mut goes_on =
         |aged: &Aged| (desk.meanwhile)(json!({ "doing": "age", "done": aged.done, "drive_writes": aged.drive_writes }));
-    let aged =
-        shelf.age(target, WrittenBytes::Stay, desk.stop, &mut goes_on).map_err(|error| format!("age: {error}"))?;
-    let trimmed = shelf.give_back(&before);
-    shelf.flush().map_err(|error| error.to_string())?;
+    let aging = Aging { target, fast_forward: forward, stopped_at: None };
+    let Acted { reached, units: trimmed } =
+        desk.engine.age(aging, desk.stop, &mut goes_on).map_err(|error| format!("age: {error}"))?;
     desk.engine.follow_drive(desk.real);
     let writes = desk.engine.shelf.drive_writes();
     desk.engine.note(format!("aged to {writes:.2} drive writes"));
     let shelf = &desk.engine.shelf;
-    let reached = match aged {
-        Reached::Target => "target",
-        Reached::Already => "already",
-        Reached::Died(_) => "died",
-        Reached::WorkloadEnd => "workload-end",
-        Reached::Interrupted => "interrupted",
+    let reached = match reached {
+        Some(Reached::Target) => "target",
+        Some(Reached::Died(_)) => "died",
+        Some(Reached::WorkloadEnd) => "workload-end",
+        Some(Reached::Interrupted) => "interrupted",
+        Some(Reached::Already) | None => "already",
     };
     Ok(json!({
         "reached": reached, "drive_writes": shelf.drive_writes(), "life_used": shelf.drive().life_used(),
@@ -197,7 +193,7 @@ fn aged_until(desk: &mut Desk<'_>, target: wane_lab::kept::Target, forward: Opti
 
 fn rested(desk: &mut Desk<'_>, rest: &Rest) -> Answer {
     let at = desk.engine.now_of_drive(desk.real);
-    Living::pass(desk.engine.shelf.drive_mut(), at, Passing::Idle(rest.time.0));
+    desk.engine.pass(at, Passing::Idle(rest.time.0));
     desk.engine.follow_drive(desk.real);
     Ok(json!({ "now_s": desk.engine.now(desk.real).0 as f64 / 1e9 }))
 }
@@ -211,15 +207,15 @@ fn changed(desk: &mut Desk<'_>, set: Set) -> Answer {
     if rereads.is_some() && desk.engine.shelf.scenario().medium.chip.is_none() {
         return Err("read-recovery: no read of the drive ever needs a re-read (drive.chip)".to_owned());
     }
-    let drive = desk.engine.shelf.drive_mut();
     if let Some(capacity) = set.capacity {
         let sectors = Sectors(capacity.0.0 / SECTOR);
-        let capacity_now = Bytes(drive.capacity().0 * SECTOR);
+        let capacity_now = Bytes(desk.engine.shelf.drive().capacity().0 * SECTOR);
         let status = if capacity.0.0 > 0 && capacity.0.0.is_multiple_of(SECTOR) {
-            drive.set_capacity(at, sectors)
+            desk.engine.set_capacity(at, sectors)
         } else {
             Status::OutOfRange
         };
+        let drive = desk.engine.shelf.drive();
         if !status.is_done() {
             let unit = Bytes(u64::from(drive.unit_bytes()));
             return Err(format!(
@@ -230,22 +226,20 @@ fn changed(desk: &mut Desk<'_>, set: Set) -> Answer {
         told["capacity_bytes"] = json!(drive.capacity().0 * SECTOR);
         desk.engine.note(format!("its capacity fell to {}", capacity.0));
     }
-    let drive = desk.engine.shelf.drive_mut();
+    let act =
+        |desk: &mut Desk<'_>, key: &str, act: Act| desk.engine.act(&act).map_err(|error| format!("{key}: {error}"));
     if let Some(threshold) = threshold {
-        let outcome = drive.set_retirement_threshold(threshold);
-        let outcome = outcome.ok_or("retirement-threshold: the drive's policy has none of this kind (ftl.retire)")?;
-        drive.settle_alone(outcome);
-        told["blocks_retired"] = json!(drive.retired_blocks());
+        act(desk, "retirement-threshold", threshold)?;
+        told["blocks_retired"] = json!(desk.engine.shelf.drive().retired_blocks());
     }
     if let Some(degraded) = set.degraded {
-        drive.set_mode(if degraded { Mode::Degraded } else { Mode::Normal });
-        told["degraded"] = json!(drive.mode() == Mode::Degraded);
+        act(desk, "degraded", Act::Degraded(degraded))?;
+        told["degraded"] = json!(desk.engine.shelf.drive().mode() == Mode::Degraded);
     }
     if let Some(most) = rereads {
-        let outcome = drive.set_read_recovery(most);
-        drive.settle_alone(outcome);
-        told["read_recovery"] = json!(drive.read_recovery());
-        told["blocks_retired"] = json!(drive.retired_blocks());
+        act(desk, "read-recovery", Act::ReadRecovery(most))?;
+        told["read_recovery"] = json!(desk.engine.shelf.drive().read_recovery());
+        told["blocks_retired"] = json!(desk.engine.shelf.drive().retired_blocks());
     }
     if let Some(speed) = set.speed {
         desk.engine.set_speed(speed.0, desk.real);
@@ -270,11 +264,11 @@ fn rereads(most: &Value) -> Result<Option<u32>, String> {
     }
 }
 
-fn threshold(value: f64) -> Result<RetirementThreshold, String> {
+fn threshold(value: f64) -> Result<Act, String> {
     match value {
-        rber if rber > 0.0 && rber < 1.0 => Ok(RetirementThreshold::Rber(rber)),
+        rber if rber > 0.0 && rber < 1.0 => Ok(Act::RetireAtRber(rber)),
         erases if erases >= 1.0 && erases <= f64::from(u32::MAX) && erases.fract() == 0.0 => {
-            Ok(RetirementThreshold::Erases(erases as u32))
+            Ok(Act::RetireAtErases(erases as u32))
         }
         _ => Err(format!(
             "retirement-threshold: found {value}, and a whole number of erases, or an RBER above 0 and below 1, is allowed"
@@ -335,7 +329,7 @@ fn injected(desk: &mut Desk<'_>, inject: &Inject) -> Answer {
 
 /// Makes data unreadable, until they are written again.
 fn lost(desk: &mut Desk<'_>, inject: &Inject, range: Option<SectorRange>, rate: f64) -> Answer {
-    let drive = desk.engine.shelf.drive_mut();
+    let drive = desk.engine.shelf.drive();
     if !drive.keeps_bytes() {
         return Err("inject: the drive keeps no bytes".to_owned());
     }
@@ -350,7 +344,7 @@ fn lost(desk: &mut Desk<'_>, inject: &Inject, range: Option<SectorRange>, rate: 
     let range = range.unwrap_or(SectorRange::new(Lba(0), drive.capacity()));
     let mut stream = Streams::new(inject.seed).stream("inject");
     let most = inject.count.unwrap_or(u64::MAX);
-    let mut units = 0;
+    let mut chosen = Vec::new();
     for unit in drive.units_of(range).collect::<Vec<Lpn>>() {
         let Some(place) = drive.lookup(unit) else { continue };
         let is_there = inject.die.is_none_or(|die| {
@@ -358,11 +352,12 @@ fn lost(desk: &mut Desk<'_>, inject: &Inject, range: Option<SectorRange>, rate: 
             let (block, _) = drive.layout().place(block, within);
             drive.geometry().die_of(block).0 == die
         });
-        if is_there && stream.chance(rate) && units < most {
-            units += u64::from(drive.inject_uncorrectable(unit));
+        if is_there && stream.chance(rate) && (chosen.len() as u64) < most {
+            chosen.push(unit.0);
         }
     }
-    let bytes = units * u64::from(drive.unit_bytes());
+    let units = desk.engine.act(&Act::Lose(chosen)).map_err(|error| error.to_string())?.units;
+    let bytes = units * u64::from(desk.engine.shelf.drive().unit_bytes());
     desk.engine.note(format!("lost {} on purpose", Bytes(bytes)));
     let drive = desk.engine.shelf.drive();
     Ok(json!({ "units_lost": units, "bytes_lost": units * u64::from(drive.unit_bytes()) }))

@@ -1,0 +1,153 @@
+//! What is done to a held drive besides calls of its device: one value for each, so that it can be done again from a journal.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use serde::{Deserialize, Serialize};
+use wane_ftl::policies::Mode;
+use wane_ftl::policies::retirement::RetirementThreshold;
+use wane_units::{Lpn, Sectors};
+
+use super::{Aged, Held, KeptError, Reached, Target, WrittenBytes};
+
+/// See the head of this file. [`Held::act`] does it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Act {
+    /// Its logical sector has so many sectors of 512 bytes: [`wane_ssd::Drive::format`].
+    Format(u64),
+    /// It keeps bytes from now on.
+    KeepBytes,
+    /// Its flash finishes, and its schedule begins anew: [`wane_ssd::Drive::come_to_rest`].
+    ComeToRest,
+    /// What it buffers is programmed.
+    Flush,
+    /// Days pass without writes.
+    Days(f64),
+    /// It is aged.
+    Age(Aging),
+    /// Its host allows so many re-reads of a read.
+    ReadRecovery(Option<u32>),
+    /// Blocks retire at this number of erases.
+    RetireAtErases(u32),
+    /// Blocks retire at this RBER.
+    RetireAtRber(f64),
+    /// Its mode is degraded, or normal.
+    Degraded(bool),
+    /// Units that cannot be read until they are written.
+    Lose(Vec<u32>),
+}
+
+/// An aging of which only the wear stays: what only it wrote is trimmed.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Aging {
+    /// Its target.
+    pub target: Target,
+    /// The factor by which it is fast-forwarded.
+    pub fast_forward: Option<f64>,
+    /// Drive writes at which it was stopped, if it was.
+    pub stopped_at: Option<f64>,
+}
+
+/// What came of an act.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Acted {
+    /// Why an aging ended.
+    pub reached: Option<Reached>,
+    /// Units that were trimmed, or lost.
+    pub units: u64,
+}
+
+impl Act {
+    /// Its bytes in a journal.
+    pub fn encode(&self) -> Vec<u8> {
+        postcard::to_allocvec(self).expect("an act is plain data")
+    }
+
+    /// Reads it from a journal; `None` if these are the bytes of none.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        postcard::take_from_bytes(bytes).ok().filter(|(_, rest)| rest.is_empty()).map(|(act, _)| act)
+    }
+}
+
+impl Held {
+    /// Does it. The drive has power.
+    ///
+    /// # Errors
+    /// The drive is not made for it.
+    pub fn act(&mut self, act: &Act) -> Result<Acted, KeptError> {
+        let drive = self.run.drive_mut();
+        let mut acted = Acted::default();
+        match act {
+            Act::Format(sectors) => drive.format(Sectors(*sectors)),
+            Act::KeepBytes => self.keep_bytes()?,
+            Act::ComeToRest => drive.come_to_rest(),
+            Act::Flush => {
+                self.flush()?;
+            }
+            Act::Days(days) => self.pass_days(*days)?,
+            Act::Age(aging) => {
+                // It stops where it stopped.
+                let stopped_at = aging.stopped_at.map(f64::to_bits);
+                let mut each = |aged: &Aged| Some(aged.drive_writes.to_bits()) != stopped_at;
+                return self.age_and_trim(aging, &Arc::default(), &mut each);
+            }
+            Act::ReadRecovery(most) => {
+                let outcome = drive.set_read_recovery(*most);
+                drive.settle_alone(outcome);
+            }
+            Act::RetireAtErases(erases) => return self.retire_at(RetirementThreshold::Erases(*erases)),
+            Act::RetireAtRber(rber) => return self.retire_at(RetirementThreshold::Rber(*rber)),
+            Act::Degraded(is_degraded) => drive.set_mode(if *is_degraded { Mode::Degraded } else { Mode::Normal }),
+            Act::Lose(units) => {
+                let lost = units.iter().filter(|unit| drive.inject_uncorrectable(Lpn(**unit)));
+                acted.units = lost.count() as u64;
+            }
+        }
+        Ok(acted)
+    }
+
+    /// Ages it, and trims what only that has written.
+    ///
+    /// # Errors
+    /// As of [`Held::age`] and [`Held::fast_forward`].
+    pub fn age_and_trim(
+        &mut self,
+        aging: &Aging,
+        stop: &Arc<AtomicBool>,
+        each: &mut dyn FnMut(&Aged) -> bool,
+    ) -> Result<Acted, KeptError> {
+        let before = self.mapped()?;
+        self.fast_forward(aging.fast_forward)?;
+        let reached = self.age(aging.target, WrittenBytes::Stay, stop, each);
+        // What was learned lasts as long as this, so that a journal leads to the same drive from any save.
+        self.fast_forward(None)?;
+        let reached = reached?;
+        let units = u64::from(self.give_back(&before));
+        self.flush()?;
+        Ok(Acted { reached: Some(reached), units })
+    }
+
+    fn retire_at(&mut self, threshold: RetirementThreshold) -> Result<Acted, KeptError> {
+        let drive = self.run.drive_mut();
+        let outcome = drive.set_retirement_threshold(threshold).ok_or(KeptError::NoThreshold)?;
+        drive.settle_alone(outcome);
+        Ok(Acted::default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn acts_are_read_as_they_were_written() {
+        let aging = Aging { target: Target::Wear(0.1 + 0.2), fast_forward: Some(1.0 / 3.0), stopped_at: Some(0.7) };
+        for act in [Act::Format(1), Act::KeepBytes, Act::Age(aging), Act::Lose(vec![1, 900]), Act::ReadRecovery(None)] {
+            assert_eq!(Act::decode(&act.encode()), Some(act.clone()));
+            let mut longer = act.encode();
+            longer.push(0);
+            assert_eq!(Act::decode(&longer), None);
+        }
+        assert_eq!(Act::decode(&[200]), None);
+    }
+}
