@@ -1,4 +1,4 @@
-//! Folders whose files survive a crash. Whoever keeps something in a folder stands on these four:
+//! Folders whose files survive a crash, from four pieces:
 //!
 //! - [`Lock`]: one process has the folder open;
 //! - [`replace`]: a file changes whole or not at all, also if the machine stops;
@@ -19,7 +19,7 @@ pub use lock::{Lock, LockError};
 pub use simulated::{Failing, Simulated};
 pub use staging::{Staging, StagingError};
 
-/// Suffix of what is still being written. It is nobody's: whoever finds it may remove it.
+/// Suffix of a file that is still being written. Anyone who finds such a file may remove it.
 pub const UNFINISHED: &str = ".part";
 
 /// Writes a file in a folder in place of one of that name, and waits until it is on the disk. Returns its length. Until the end the file

@@ -7,7 +7,7 @@ use wane_blockdev::{Entry, Request};
 pub enum Input {
     /// A call of the device.
     Call(Entry),
-    /// A command of whoever keeps the device, in its own words: an ageing is one, and never the batches that it makes.
+    /// A command of the device's owner, in the owner's encoding. An aging is one command, without its batches.
     Command(Vec<u8>),
     /// It changes nothing, such as the real time.
     Comment(Vec<u8>),

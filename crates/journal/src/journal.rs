@@ -177,7 +177,7 @@ impl Journal {
     }
 
     /// Takes the room for a record of an input of `bytes` bytes, so that it can be appended and written. If it fails, nothing has happened, and
-    /// whoever asked for it is refused.
+    /// the request can be refused.
     ///
     /// # Errors
     /// There is no room; or the journal is broken.
@@ -302,22 +302,6 @@ impl Journal {
         each: &mut dyn FnMut(&Record<'_>, &str) -> Result<(), E>,
     ) -> Result<Opened, E> {
         Ok(read::read(disk, folder, device, place, each)?.opened)
-    }
-
-    /// Ends it. Room that was taken and not used is given back, as far as the system does.
-    ///
-    /// # Errors
-    /// What was appended cannot be written.
-    pub fn close(mut self) -> Result<(), JournalError> {
-        self.write()?;
-        if let Some(next) = self.next.take() {
-            let _ = self.disk.remove(&self.folder.join(name(next.head.number)));
-        }
-        let Self { disk, folder, present, .. } = self;
-        let (number, length) = (present.head.number, present.file.length());
-        drop(present);
-        let _ = disk.append(&folder.join(name(number)), length);
-        Ok(())
     }
 
     /// Bytes of the records since it was opened or sealed.

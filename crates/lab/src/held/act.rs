@@ -13,7 +13,7 @@ use super::{Aged, Held, KeptError, Reached, Target, WrittenBytes};
 /// See the head of this file. [`Held::act`] does it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Act {
-    /// Its logical sector has so many sectors of 512 bytes: [`wane_ssd::Drive::format`].
+    /// The drive's logical sector becomes N sectors of 512 bytes: [`wane_ssd::Drive::format`].
     Format(u64),
     /// It keeps bytes from now on.
     KeepBytes,
@@ -25,7 +25,7 @@ pub enum Act {
     Days(f64),
     /// It is aged.
     Age(Aging),
-    /// Its host allows so many re-reads of a read.
+    /// The host allows N re-reads of a read; `None`: as many as error correction does.
     ReadRecovery(Option<u32>),
     /// Blocks retire at this number of erases.
     RetireAtErases(u32),
