@@ -31,6 +31,8 @@
 //! Everything written has a checksum. A table's bytes go from the file straight to their place. A piece of one repeated word takes no
 //! room in the file, and no memory if the table already holds that word.
 //!
+//! Tables may be read later: a [`Reader::late`] hands out their places, and each is verified when it is read.
+//!
 //! An archive may refer to others that were written before ([`Writer::beside`], [`Reader::beside`]). Pieces that one of them holds
 //! are not written again.
 //!
@@ -47,7 +49,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub use reader::Reader;
-pub use shared::{Others, Pieces};
+pub use shared::{Later, Others, Pieces};
 pub use writer::Writer;
 
 /// The first bytes of every archive. The last two are the version of its format.
@@ -160,6 +162,34 @@ pub trait Archive {
     /// # Errors
     /// As of [`Archive::value`].
     fn table(&mut self, name: &str, bytes: &mut [u8]) -> Result<(), ArchiveError>;
+
+    /// Reads the place of a table of `length` bytes instead of the table, if the archive can be read later ([`Reader::late`]) and has the table in
+    /// one piece.
+    ///
+    /// # Errors
+    /// As of [`Archive::value`].
+    fn table_later(&mut self, _name: &str, _length: usize) -> Result<Found, ArchiveError> {
+        Ok(Found::Unread)
+    }
+
+    /// Writes a table that was never read, by its place. Returns false, and writes nothing, if the archive cannot refer to that.
+    ///
+    /// # Errors
+    /// As of [`Archive::value`].
+    fn table_again(&mut self, _name: &str, _later: &Later) -> Result<bool, ArchiveError> {
+        Ok(false)
+    }
+}
+
+/// What [`Archive::table_later`] found.
+#[derive(Debug)]
+pub enum Found {
+    /// The table lies there.
+    Later(Later),
+    /// The whole table repeats this word.
+    Repeated([u8; 4]),
+    /// Nothing was read: the table is to be read at once.
+    Unread,
 }
 
 impl dyn Archive + '_ {

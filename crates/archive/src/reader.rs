@@ -1,10 +1,11 @@
 //! Reads an archive.
 
-use std::io::{ErrorKind, Read};
+use std::io::{BufReader, ErrorKind, Read, Seek};
+use std::sync::Arc;
 
-use crate::shared::Place;
+use crate::shared::{Later, Place};
 use crate::writer::WORD;
-use crate::{Archive, ArchiveError, Form, Kind, MAGIC, Others, PIECE_BYTES, Pieces};
+use crate::{Archive, ArchiveError, Form, Found, Kind, MAGIC, Others, PIECE_BYTES, Pieces};
 
 /// Reads state that a [`crate::Writer`] wrote. Reads are large except for short fields, which a buffer makes cheap.
 #[derive(Debug)]
@@ -16,9 +17,49 @@ pub struct Reader<R: Read> {
     file: u64,
     offset: u64,
     /// Other files in which pieces may lie.
-    others: Option<Box<dyn Others>>,
+    others: Option<Arc<dyn Others>>,
     /// Where its pieces lie.
     pieces: Pieces,
+    /// Leaves bytes out. Without it every table is read at once.
+    skip: Option<fn(&mut R, i64) -> std::io::Result<()>>,
+}
+
+impl<R: Read + Seek> Reader<BufReader<R>> {
+    /// As [`Reader::beside`], for a file of which tables may be read later ([`Archive::table_later`]). `others` have the file itself, too.
+    ///
+    /// # Errors
+    /// As of [`Reader::beside`].
+    pub fn late(from: BufReader<R>, file: u64, others: Arc<dyn Others>) -> Result<Self, ArchiveError> {
+        let mut reader = Self::beside(from, file, Some(others))?;
+        reader.skip = Some(BufReader::seek_relative);
+        Ok(reader)
+    }
+
+    /// Finds where the pieces of an archive with any content lie, without reading and verifying them.
+    ///
+    /// # Errors
+    /// It is not an archive, damaged in what was read, or cut short.
+    pub fn skim(mut self) -> Result<Pieces, ArchiveError> {
+        let mut small = Vec::new();
+        loop {
+            let (name, kind, mut left) = self.any_head()?;
+            self.last = name;
+            while left > 0 {
+                let length = left.min(PIECE_BYTES as u64) as usize;
+                left -= length as u64;
+                match self.piece_later(length)? {
+                    Found::Unread => {
+                        small.resize(length, 0);
+                        self.piece(&mut small)?;
+                    }
+                    Found::Later(_) | Found::Repeated(_) => {}
+                }
+            }
+            if kind == Kind::End as u8 {
+                return Ok(self.pieces);
+            }
+        }
+    }
 }
 
 impl<R: Read> Reader<R> {
@@ -34,9 +75,9 @@ impl<R: Read> Reader<R> {
     ///
     /// # Errors
     /// It is not an archive, or of an unknown version.
-    pub fn beside(from: R, file: u64, others: Option<Box<dyn Others>>) -> Result<Self, ArchiveError> {
+    pub fn beside(from: R, file: u64, others: Option<Arc<dyn Others>>) -> Result<Self, ArchiveError> {
         let last = "its first bytes".to_owned();
-        let mut reader = Self { from, last, file, offset: 0, others, pieces: Pieces::default() };
+        let mut reader = Self { from, last, file, offset: 0, others, pieces: Pieces::default(), skip: None };
         let mut magic = [0; MAGIC.len()];
         reader.exactly(&mut magic).map_err(|error| match error {
             ArchiveError::CutShort { .. } => ArchiveError::NotAnArchive,
@@ -168,12 +209,7 @@ impl<R: Read> Reader<R> {
                 self.elsewhere(record, bytes)
             }
             form if form == Form::Repeated as u8 => {
-                let mut word = [0; WORD];
-                self.exactly(&mut word)?;
-                checksum.update(&word);
-                let checksum = checksum.finalize();
-                self.pieces.note(checksum);
-                self.check(checksum)?;
+                let word = self.word(checksum)?;
                 if !bytes.len().is_multiple_of(WORD) {
                     return Err(self.damaged());
                 }
@@ -191,30 +227,81 @@ impl<R: Read> Reader<R> {
 }
 
 impl<R: Read> Reader<R> {
+    /// Reads the word that a piece repeats.
+    fn word(&mut self, mut checksum: crc32fast::Hasher) -> Result<[u8; WORD], ArchiveError> {
+        let mut word = [0; WORD];
+        self.exactly(&mut word)?;
+        checksum.update(&word);
+        let checksum = checksum.finalize();
+        self.pieces.note(checksum);
+        self.check(checksum)?;
+        Ok(word)
+    }
+
     /// Reads a piece that lies in another file.
     fn elsewhere(&mut self, record: [u8; 20], bytes: &mut [u8]) -> Result<(), ArchiveError> {
+        self.place_elsewhere(record, bytes.len())?.read(bytes)
+    }
+
+    /// The place of a piece that lies in another file.
+    fn place_elsewhere(&mut self, record: [u8; 20], length: usize) -> Result<Later, ArchiveError> {
         let mut words = record.chunks(8).map(|word| {
             let mut whole = [0; 8];
             whole[..word.len()].copy_from_slice(word);
             u64::from_le_bytes(whole)
         });
-        let (file, offset, wanted) =
+        let (file, offset, checksum) =
             (words.next().unwrap_or(0), words.next().unwrap_or(0), words.next().unwrap_or(0) as u32);
-        let Some(others) = &mut self.others else { return Err(self.damaged()) };
-        let name = format!("{} in {}", self.last, others.name(file));
-        others.read_at(file, offset, bytes).map_err(|error| match error.kind() {
-            ErrorKind::UnexpectedEof => ArchiveError::CutShort { name: name.clone() },
-            _ => error.into(),
-        })?;
-        let mut checksum = crc32fast::Hasher::new();
-        checksum.update(&[Form::Plain as u8]);
-        checksum.update(bytes);
-        if checksum.finalize() != wanted {
-            return Err(ArchiveError::Damaged { name });
+        let Some(files) = self.others.clone() else { return Err(self.damaged()) };
+        let place = Place { file, offset };
+        self.pieces.note(checksum);
+        self.pieces.add(checksum, length, place);
+        Ok(Later { files, place, length: length as u32, checksum, name: self.last.clone() })
+    }
+
+    /// Reads the head of a table that must have this length.
+    fn table_head(&mut self, name: &str, wanted: usize) -> Result<(), ArchiveError> {
+        let length = self.head(name, Kind::Table)?;
+        if length == wanted as u64 {
+            return Ok(());
         }
-        self.pieces.note(wanted);
-        self.pieces.add(wanted, bytes.len(), Place { file, offset });
-        Ok(())
+        let (found, wanted) = (format!("{length} B long"), format!("{wanted} B"));
+        Err(ArchiveError::AnotherDrive { name: name.to_owned(), found, wanted })
+    }
+
+    /// Finds the place of a piece, and leaves its bytes out.
+    fn piece_later(&mut self, length: usize) -> Result<Found, ArchiveError> {
+        let (Some(skip), Some(files)) = (self.skip, self.others.clone()) else { return Ok(Found::Unread) };
+        let mut form = [0];
+        self.exactly(&mut form)?;
+        match form[0] {
+            form if form == Form::Plain as u8 => {
+                let place = Place { file: self.file, offset: self.offset };
+                skip(&mut self.from, length as i64)?;
+                self.offset += length as u64;
+                let mut checksum = [0; 4];
+                self.exactly(&mut checksum)?;
+                let checksum = u32::from_le_bytes(checksum);
+                self.pieces.note(checksum);
+                self.pieces.add(checksum, length, place);
+                Ok(Found::Later(Later { files, place, length: length as u32, checksum, name: self.last.clone() }))
+            }
+            other => {
+                let mut checksum = crc32fast::Hasher::new();
+                checksum.update(&form);
+                if other == Form::Repeated as u8 {
+                    return Ok(Found::Repeated(self.word(checksum)?));
+                }
+                if other != Form::Elsewhere as u8 {
+                    return Err(self.damaged());
+                }
+                let mut record = [0; 20];
+                self.exactly(&mut record)?;
+                checksum.update(&record);
+                self.check(checksum.finalize())?;
+                Ok(Found::Later(self.place_elsewhere(record, length)?))
+            }
+        }
     }
 }
 
@@ -236,12 +323,16 @@ impl<R: Read> Archive for Reader<R> {
         Ok(())
     }
 
-    fn table(&mut self, name: &str, bytes: &mut [u8]) -> Result<(), ArchiveError> {
-        let length = self.head(name, Kind::Table)?;
-        if length != bytes.len() as u64 {
-            let (found, wanted) = (format!("{length} B long"), format!("{} B", bytes.len()));
-            return Err(ArchiveError::AnotherDrive { name: name.to_owned(), found, wanted });
+    fn table_later(&mut self, name: &str, length: usize) -> Result<Found, ArchiveError> {
+        if self.skip.is_none() || length == 0 || length > PIECE_BYTES {
+            return Ok(Found::Unread);
         }
+        self.table_head(name, length)?;
+        self.piece_later(length)
+    }
+
+    fn table(&mut self, name: &str, bytes: &mut [u8]) -> Result<(), ArchiveError> {
+        self.table_head(name, bytes.len())?;
         bytes.chunks_mut(PIECE_BYTES).try_for_each(|piece| self.piece(piece))
     }
 }

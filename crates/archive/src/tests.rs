@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use super::*;
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -116,7 +118,7 @@ fn the_state_of_another_thing_is_refused() {
 struct Shelf(std::collections::BTreeMap<u64, Vec<u8>>);
 
 impl Others for Shelf {
-    fn read_at(&mut self, file: u64, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
+    fn read_at(&self, file: u64, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
         let held = self.0.get(&file).ok_or(io::ErrorKind::NotFound)?;
         let from = held.get(offset as usize..).and_then(|rest| rest.get(..bytes.len()));
         bytes.copy_from_slice(from.ok_or(io::ErrorKind::UnexpectedEof)?);
@@ -138,7 +140,7 @@ fn what_lies_in_an_archive_before_is_not_written_again() {
     for file in 1..=4u64 {
         // One entry of one table changes: one piece of five.
         first[70_000] = file as u32;
-        let mut writer = Writer::beside(Vec::new(), file, Some((known.clone(), Box::new(shelf.clone())))).unwrap();
+        let mut writer = Writer::beside(Vec::new(), file, Some((known.clone(), Arc::new(shelf.clone())))).unwrap();
         let archive = &mut writer as &mut dyn Archive;
         archive.fixed("first", &mut first).unwrap();
         archive.fixed("second", &mut second).unwrap();
@@ -146,7 +148,7 @@ fn what_lies_in_an_archive_before_is_not_written_again() {
         let most = if file == 1 { 2_500_000 } else { PIECE_BYTES + 1000 };
         assert!(bytes.len() < most && bytes.len() > most / 2, "archive {file} has {}", bytes.len());
         shelf.0.insert(file, bytes.clone());
-        let mut reader = Reader::beside(bytes.as_slice(), file, Some(Box::new(shelf.clone()))).unwrap();
+        let mut reader = Reader::beside(bytes.as_slice(), file, Some(Arc::new(shelf.clone()))).unwrap();
         let (mut one, mut two) = (vec![0u32; 300_000], vec![0u32; 300_000]);
         let archive = &mut reader as &mut dyn Archive;
         archive.fixed("first", &mut one).unwrap();
@@ -158,7 +160,7 @@ fn what_lies_in_an_archive_before_is_not_written_again() {
     // Pieces of the second and third archive lie only in these archives.
     assert_eq!(known.files().map(|(file, _)| file).collect::<Vec<_>>(), [1, 4]);
     let last = shelf.0[&4].clone();
-    let verify = |shelf: Shelf| Reader::beside(last.as_slice(), 4, Some(Box::new(shelf))).and_then(Reader::verify);
+    let verify = |shelf: Shelf| Reader::beside(last.as_slice(), 4, Some(Arc::new(shelf))).and_then(Reader::verify);
     verify(shelf.clone()).unwrap();
     let place = shelf.0[&1].len() - 1000;
     shelf.0.get_mut(&1).unwrap()[place] ^= 1;
@@ -169,4 +171,57 @@ fn what_lies_in_an_archive_before_is_not_written_again() {
     assert!(Reader::new(last.as_slice()).and_then(Reader::verify).is_err());
     known.forget(1);
     assert_eq!(known.files().count(), 1);
+}
+
+#[test]
+fn tables_are_read_later_and_written_again_unread() {
+    let table =
+        |seed: u8| (0..PIECE_BYTES).map(|at| (at as u8).wrapping_mul(3) ^ (at >> 8) as u8 ^ seed).collect::<Vec<u8>>();
+    let (mut tables, mut zeros) = ([table(1), table(2)], vec![0u8; PIECE_BYTES]);
+    let mut shelf = Shelf::default();
+    let mut write = |shelf: &mut Shelf, file: u64, known: Pieces| {
+        let mut writer = Writer::beside(Vec::new(), file, Some((known, Arc::new(shelf.clone())))).unwrap();
+        let archive = &mut writer as &mut dyn Archive;
+        tables.iter_mut().for_each(|table| archive.table("table", table).unwrap());
+        archive.table("zeros", &mut zeros).unwrap();
+        let (bytes, pieces) = writer.finish_told().unwrap();
+        shelf.0.insert(file, bytes);
+        pieces
+    };
+    let pieces = write(&mut shelf, 1, Pieces::default());
+    // The second lies in the first.
+    let whole = write(&mut shelf, 2, pieces);
+    for file in [1, 2] {
+        let files: Arc<dyn Others> = Arc::new(shelf.clone());
+        let open = || {
+            Reader::late(std::io::BufReader::new(io::Cursor::new(shelf.0[&file].clone())), file, Arc::clone(&files))
+                .unwrap()
+        };
+        let mut reader = open();
+        assert!(matches!(reader.table_later("table", PIECE_BYTES + 1), Ok(Found::Unread)), "it has two pieces");
+        let mut late = Vec::new();
+        for number in 0..2u8 {
+            let Ok(Found::Later(later)) = reader.table_later("table", PIECE_BYTES) else { panic!("it is one piece") };
+            let mut bytes = vec![0; later.len()];
+            later.read(&mut bytes).unwrap();
+            assert!(bytes == table(number + 1));
+            late.push(later);
+        }
+        assert!(matches!(reader.table_later("zeros", PIECE_BYTES), Ok(Found::Repeated([0, 0, 0, 0]))));
+        let told = reader.finish_told().unwrap();
+        assert_eq!((told.digest(), open().skim().unwrap().digest()), (whole.digest(), whole.digest()));
+        // Unread, it is written as it would be if it had been read.
+        let mut writer = Writer::beside(Vec::new(), 3, Some((told.clone(), Arc::clone(&files)))).unwrap();
+        late.iter().for_each(|later| assert!(writer.table_again("table", later).unwrap()));
+        writer.table("zeros", &mut vec![0; PIECE_BYTES]).unwrap();
+        assert_eq!(writer.finish_told().unwrap().1.digest(), whole.digest());
+        let mut writer = Writer::beside(Vec::new(), 3, Some((Pieces::default(), files))).unwrap();
+        assert!(!writer.table_again("table", &late[0]).unwrap(), "it lies nowhere that is known");
+        // Damage is found when it is read.
+        let mut damaged = shelf.clone();
+        damaged.0.get_mut(&1).unwrap()[PIECE_BYTES] ^= 1;
+        let broken = Later { files: Arc::new(damaged), ..late[0].clone() };
+        let told = broken.read(&mut vec![0; PIECE_BYTES]).unwrap_err().to_string();
+        assert_eq!(told, "it is damaged in \"table in archive 1\"");
+    }
 }

@@ -1,9 +1,10 @@
 //! Writes an archive.
 
 use std::io::Write;
+use std::sync::Arc;
 
 use crate::shared::{Place, SHARED_MIN_BYTES};
-use crate::{Archive, ArchiveError, Form, Kind, MAGIC, Others, PIECE_BYTES, Pieces};
+use crate::{Archive, ArchiveError, Form, Kind, Later, MAGIC, Others, PIECE_BYTES, Pieces};
 
 /// Bytes of the word that a piece repeats.
 pub(crate) const WORD: usize = 4;
@@ -16,7 +17,7 @@ pub struct Writer<W: Write> {
     file: u64,
     offset: u64,
     /// Pieces that need not be written again, and the files in which they lie.
-    known: Option<(Pieces, Box<dyn Others>)>,
+    known: Option<(Pieces, Arc<dyn Others>)>,
     /// Where its pieces lie.
     pieces: Pieces,
     scratch: Vec<u8>,
@@ -35,7 +36,7 @@ impl<W: Write> Writer<W> {
     ///
     /// # Errors
     /// The system refuses to write.
-    pub fn beside(out: W, file: u64, known: Option<(Pieces, Box<dyn Others>)>) -> Result<Self, ArchiveError> {
+    pub fn beside(out: W, file: u64, known: Option<(Pieces, Arc<dyn Others>)>) -> Result<Self, ArchiveError> {
         let out = std::io::BufWriter::with_capacity(1 << 16, out);
         let mut writer = Self { out, file, offset: 0, known, pieces: Pieces::default(), scratch: Vec::new() };
         writer.put(&MAGIC)?;
@@ -130,6 +131,18 @@ impl<W: Write> Archive for Writer<W> {
     fn value(&mut self, name: &str, bytes: &mut Vec<u8>) -> Result<(), ArchiveError> {
         self.head(name, Kind::Value, bytes.len() as u64)?;
         bytes.chunks(PIECE_BYTES).try_for_each(|piece| self.piece(Form::Plain, piece))
+    }
+
+    fn table_again(&mut self, name: &str, later: &Later) -> Result<bool, ArchiveError> {
+        let Later { place, checksum, .. } = *later;
+        if !self.known.as_ref().is_some_and(|(known, _)| known.has(checksum, later.len(), place)) {
+            return Ok(false);
+        }
+        self.head(name, Kind::Table, later.len() as u64)?;
+        self.pieces.note(checksum);
+        self.pieces.add(checksum, later.len(), place);
+        self.refer(place, checksum)?;
+        Ok(true)
     }
 
     fn table(&mut self, name: &str, bytes: &mut [u8]) -> Result<(), ArchiveError> {

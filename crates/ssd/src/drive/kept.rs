@@ -73,6 +73,9 @@ impl Drive {
             over_either!(&self.firmware, ftl => payload.let_go(ftl.payloads_held()));
         }
         archive.optional("drive.bytes", &mut self.payload, |payload, archive| payload.archive(archive))?;
+        if let Some(payload) = self.payload.as_mut().filter(|_| archive.is_reading()) {
+            over_either!(&self.firmware, ftl => payload.opened(ftl.payloads_held()));
+        }
         self.archive_front(archive)?;
         if is_under_way { self.archive_under_way(archive) } else { Ok(()) }
     }
