@@ -61,6 +61,12 @@ pub trait Output: Write + Debug + Send {
     /// The system refuses.
     fn sync(&mut self) -> io::Result<()>;
 
+    /// A call that does what [`Output::sync`] does, for all that was written by now, and that another thread may make.
+    ///
+    /// # Errors
+    /// The system refuses another handle of the file.
+    fn sync_later(&self) -> io::Result<Box<dyn FnOnce() -> io::Result<()> + Send>>;
+
     /// Takes room for `bytes` bytes in all, so that writes up to there do not fail for want of it. The file is then that long, and zeros lie
     /// behind what was written.
     ///
@@ -97,6 +103,11 @@ impl Write for Plain {
 impl Output for Plain {
     fn sync(&mut self) -> io::Result<()> {
         self.file.sync_data()
+    }
+
+    fn sync_later(&self) -> io::Result<Box<dyn FnOnce() -> io::Result<()> + Send>> {
+        let file = self.file.try_clone()?;
+        Ok(Box::new(move || file.sync_data()))
     }
 
     fn reserve(&mut self, bytes: u64) -> io::Result<()> {

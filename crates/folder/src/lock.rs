@@ -38,6 +38,19 @@ impl Lock {
         }
     }
 
+    /// A handle that holds the lock as long as it is open, also in a process to which it is given.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn share(&self) -> io::Result<File> {
+        self.0.try_clone()
+    }
+
+    /// The lock that another process shares.
+    pub const fn shared(handle: File) -> Self {
+        Self(handle)
+    }
+
     /// The number that it notes; 0 if it notes none.
     pub fn noted(&self) -> u64 {
         let mut note = [0; DIGITS];

@@ -217,6 +217,11 @@ impl Output for Opened {
         Ok(())
     }
 
+    fn sync_later(&self) -> io::Result<Box<dyn FnOnce() -> io::Result<()> + Send>> {
+        let mut same = Self { disk: self.disk.clone(), file: self.file, written: self.written };
+        Ok(Box::new(move || same.sync()))
+    }
+
     fn reserve(&mut self, bytes: u64) -> io::Result<()> {
         let mut state = self.disk.state();
         state.call().map_err(Failing::error)?;

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use wane_folder::{Disk, Output};
 
 use crate::read::{self, Found, Loose, Opened, name, segment_of};
-use crate::segment::{HEAD_BYTES, Head, INPUT_MAX, Place, RECORD_HEAD_BYTES, Record, Salt, digest_with, put};
+use crate::segment::{HEAD_BYTES, Head, INPUT_MAX, Lineage, Place, RECORD_HEAD_BYTES, Record, Salt, digest_with, put};
+use crate::syncing::{Ended, Syncing};
 use crate::{Input, JournalError};
 
 /// How a journal is written.
@@ -60,6 +61,8 @@ pub struct Journal {
     /// Records that are written, and that are on the disk.
     written: u64,
     synced: u64,
+    /// A sync that another thread makes, and the number of records that are on the disk once it is done.
+    syncing: Option<(u64, Arc<Ended>)>,
     is_broken: bool,
     /// Bytes of earlier segments.
     bytes: u64,
@@ -92,15 +95,16 @@ impl Journal {
     pub fn open<E: From<JournalError>>(
         disk: Arc<dyn Disk>,
         folder: &Path,
-        device: u64,
+        lineage: &Lineage,
         config: JournalConfig,
         place: Place,
         each: &mut dyn FnMut(&Record<'_>, &str) -> Result<(), E>,
     ) -> Result<(Self, Opened), E> {
-        let Found { mut opened, loose, newest } = read::read(disk.as_ref(), folder, device, place, each)?;
+        let Found { mut opened, loose, newest } = read::read(disk.as_ref(), folder, lineage, (place, u64::MAX), each)?;
         let (first, digest) =
             loose.front().map_or((opened.end.number, opened.end.digest), |first| (first.number, first.digest));
-        let head = Head { device, number: newest + 1, first, synced: first, digest };
+        let number = lineage.before.last().map_or(newest, |(until, _)| newest.max(*until)) + 1;
+        let head = Head { device: lineage.device, number, first, synced: first, digest };
         let journal = Self::begin(disk, folder, config, head, loose)?;
         opened.end = journal.place();
         Ok((journal, opened))
@@ -126,6 +130,7 @@ impl Journal {
             digest: head.digest,
             written: head.first,
             synced: head.synced,
+            syncing: None,
             is_broken: false,
             bytes: 0,
             present,
@@ -194,8 +199,11 @@ impl Journal {
         }
         if end <= self.config.segment_bytes {
             let room = (2 * self.present.room).clamp(end, self.config.segment_bytes);
-            self.present.file.reserve(room).map_err(JournalError::NoRoom)?;
-            self.present.room = room;
+            // On a disk that is nearly full, as much as is needed.
+            self.present.room = match self.present.file.reserve(room) {
+                Ok(()) => room,
+                Err(_) => self.present.file.reserve(end).map(|()| end).map_err(JournalError::NoRoom)?,
+            };
             return Ok(());
         }
         let room = self.config.first_room().max(HEAD_BYTES as u64 + needed);
@@ -260,6 +268,10 @@ impl Journal {
     /// The system refuses; the journal takes nothing more, as nobody knows what is on the disk.
     pub fn sync(&mut self) -> Result<u64, JournalError> {
         self.write()?;
+        if let Some((records, ended)) = self.syncing.take() {
+            // A sync that fails is told once: if that is it, nobody else hears of it.
+            self.ended(records, ended.wait())?;
+        }
         if self.synced < self.written {
             self.is_broken = true;
             self.present.file.sync().map_err(JournalError::Unwritten)?;
@@ -267,6 +279,43 @@ impl Journal {
             self.synced = self.written;
         }
         Ok(self.synced)
+    }
+
+    /// Writes, and returns the sync of what is written, which another thread makes; `None` if all is on the disk, or another one is being made.
+    ///
+    /// # Errors
+    /// As of [`Journal::write`].
+    pub fn sync_later(&mut self) -> Result<Option<Syncing>, JournalError> {
+        self.write()?;
+        if self.synced == self.written || self.syncing.is_some() {
+            return Ok(None);
+        }
+        let call = self.present.file.sync_later().map_err(JournalError::Unwritten)?;
+        let (syncing, ended) = Syncing::new(call);
+        self.syncing = Some((self.written, ended));
+        Ok(Some(syncing))
+    }
+
+    /// Takes note of the sync that another thread made, if it is over. Returns the number of records that are on the disk.
+    ///
+    /// # Errors
+    /// It failed; the journal takes nothing more.
+    pub fn settle(&mut self) -> Result<u64, JournalError> {
+        self.check()?;
+        if let Some((records, how)) =
+            self.syncing.as_ref().and_then(|(records, ended)| Some((*records, ended.taken()?)))
+        {
+            self.syncing = None;
+            self.ended(records, how)?;
+        }
+        Ok(self.synced)
+    }
+
+    fn ended(&mut self, records: u64, how: std::io::Result<()>) -> Result<(), JournalError> {
+        self.is_broken = how.is_err();
+        how.map_err(JournalError::Unwritten)?;
+        self.synced = self.synced.max(records);
+        Ok(())
     }
 
     /// Ends the present segment, on the disk, and begins the next, so that those before it never change again. Returns the place of the next
@@ -297,11 +346,25 @@ impl Journal {
     pub fn look<E: From<JournalError>>(
         disk: &dyn Disk,
         folder: &Path,
-        device: u64,
+        lineage: &Lineage,
         place: Place,
         each: &mut dyn FnMut(&Record<'_>, &str) -> Result<(), E>,
     ) -> Result<Opened, E> {
-        Ok(read::read(disk, folder, device, place, each)?.opened)
+        Self::look_before(disk, folder, lineage, (place, u64::MAX), each)
+    }
+
+    /// The same, but for segments before this one alone. Others may be written meanwhile.
+    ///
+    /// # Errors
+    /// As of [`Journal::open`].
+    pub fn look_before<E: From<JournalError>>(
+        disk: &dyn Disk,
+        folder: &Path,
+        lineage: &Lineage,
+        (place, before): (Place, u64),
+        each: &mut dyn FnMut(&Record<'_>, &str) -> Result<(), E>,
+    ) -> Result<Opened, E> {
+        Ok(read::read(disk, folder, lineage, (place, before), each)?.opened)
     }
 
     /// Bytes of the records since it was opened or sealed.

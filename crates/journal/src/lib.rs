@@ -17,11 +17,13 @@ mod input;
 mod journal;
 mod read;
 mod segment;
+mod syncing;
 
 pub use input::{Input, InputError};
 pub use journal::{Journal, JournalConfig};
 pub use read::{Opened, name, segment_of};
-pub use segment::{Place, Record};
+pub use segment::{Lineage, Place, Record};
+pub use syncing::Syncing;
 
 use std::io;
 

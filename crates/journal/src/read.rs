@@ -1,12 +1,13 @@
 //! Reading a journal from a place on.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::path::Path;
 
 use wane_folder::Disk;
 
 use crate::JournalError;
-use crate::segment::{HEAD_BYTES, Head, Place, Record, digest_with};
+use crate::segment::{HEAD_BYTES, Head, Lineage, Place, Record, digest_with};
 
 /// Name of a segment's file.
 pub fn name(segment: u64) -> String {
@@ -38,8 +39,14 @@ struct Segment {
     end: u64,
 }
 
-/// The segments from `from` on, in their order.
-fn segments(disk: &dyn Disk, folder: &Path, device: u64, from: u64) -> Result<(Vec<Segment>, u64), JournalError> {
+/// The segments with these numbers, in their order, and the newest there is.
+fn segments(
+    disk: &dyn Disk,
+    folder: &Path,
+    lineage: &Lineage,
+    wanted: Range<u64>,
+) -> Result<(Vec<Segment>, u64), JournalError> {
+    let from = wanted.start;
     let unread = |file: &str| {
         let file = file.to_owned();
         move |error| JournalError::Unread { file, error }
@@ -49,11 +56,11 @@ fn segments(disk: &dyn Disk, folder: &Path, device: u64, from: u64) -> Result<(V
     numbers.sort_unstable();
     let newest = numbers.last().copied().unwrap_or(0);
     let mut found: Vec<Segment> = Vec::new();
-    for number in numbers.into_iter().filter(|number| *number >= from) {
+    for number in numbers.into_iter().filter(|number| wanted.contains(number)) {
         let file = name(number);
         let bytes = disk.read(&folder.join(&file)).map_err(unread(&file))?;
         match Head::parse(&bytes) {
-            Some(head) if head.device != device || head.number != number => {
+            Some(head) if head.device != lineage.owner(number) || head.number != number => {
                 return Err(JournalError::Stranger { file });
             }
             Some(head) => found.push(Segment { head, bytes, end: u64::MAX }),
@@ -91,16 +98,16 @@ pub(crate) struct Found {
     pub(crate) newest: u64,
 }
 
-/// Reads the records from `place` on and hands each to `each`.
+/// Reads the records from `place` on, in segments before `before`, and hands each to `each`.
 pub(crate) fn read<E: From<JournalError>>(
     disk: &dyn Disk,
     folder: &Path,
-    device: u64,
-    place: Place,
+    lineage: &Lineage,
+    (place, before): (Place, u64),
     each: &mut dyn FnMut(&Record<'_>, &str) -> Result<(), E>,
 ) -> Result<Found, E> {
     let mut loose: VecDeque<Loose> = VecDeque::new();
-    let (segments, newest) = segments(disk, folder, device, place.segment)?;
+    let (segments, newest) = segments(disk, folder, lineage, place.segment..before)?;
     let mut end = place;
     let mut synced = place.number;
     let mut is_torn = false;

@@ -27,6 +27,35 @@ pub struct Place {
     pub digest: u32,
 }
 
+/// Whose segments a journal has. That of a fork begins with segments of the device from which it was forked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lineage {
+    /// What sets the device apart from all others.
+    pub device: u64,
+    /// The last segment of each device before it, and that device; the oldest first.
+    pub before: Vec<(u64, u64)>,
+}
+
+impl Lineage {
+    /// That of a device whose journal is all its own.
+    pub const fn of(device: u64) -> Self {
+        Self { device, before: Vec::new() }
+    }
+
+    /// The device to which a segment belongs.
+    pub fn owner(&self, segment: u64) -> u64 {
+        self.before.iter().find(|(until, _)| segment <= *until).map_or(self.device, |(_, device)| *device)
+    }
+
+    /// That of a fork, which has the segments up to this one.
+    #[must_use]
+    pub fn forked(&self, until: u64, device: u64) -> Self {
+        let mut before = self.before.clone();
+        before.push((until, self.device));
+        Self { device, before }
+    }
+}
+
 /// The head of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Head {

@@ -3,11 +3,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
 use wane_folder::{Disk, Failing, Simulated};
-use wane_journal::{Input, Journal, JournalConfig, JournalError, Opened, Place, Record};
+use wane_journal::{Input, Journal, JournalConfig, JournalError, Lineage, Opened, Place, Record};
 use wane_sim::{Stream, Streams};
 
 const FOLDER: &str = "/drive";
@@ -37,7 +38,8 @@ fn open(disk: &Simulated, place: Place) -> Result<(Journal, Opened, Records), Jo
         records.push((record.at, input));
         Ok::<_, JournalError>(())
     };
-    let (journal, opened) = Journal::open(Arc::new(disk.clone()), Path::new(FOLDER), DEVICE, CONFIG, place, &mut each)?;
+    let (journal, opened) =
+        Journal::open(Arc::new(disk.clone()), Path::new(FOLDER), &Lineage::of(DEVICE), CONFIG, place, &mut each)?;
     assert_eq!(opened.records, records.len() as u64);
     Ok((journal, opened, records))
 }
@@ -54,7 +56,28 @@ struct Model {
 /// Lives a while. Ends at the first failure, which it returns.
 fn live(journal: &mut Journal, model: &mut Model, stream: &mut Stream, steps: usize) -> Result<(), JournalError> {
     for _ in 0..steps {
-        match stream.below(10) {
+        match stream.below(11) {
+            9 => {
+                // Another thread makes it. What is done meanwhile is not part of it.
+                if let Some(syncing) = journal.sync_later()? {
+                    model.written = journal.written() as usize;
+                    if stream.chance(0.5) {
+                        syncing.run();
+                    } else {
+                        let input = Input::Comment(vec![9; 20]);
+                        let at = 10 * model.appended.len() as u64;
+                        journal.make_room(21)?;
+                        model.appended.push((at, input.clone()));
+                        syncing.run();
+                        let appended = journal.append(at, &input);
+                        if appended.is_err() {
+                            model.appended.pop();
+                        }
+                        appended?;
+                    }
+                }
+                model.synced = model.synced.max(journal.settle()? as usize);
+            }
             0..5 => {
                 let input = Input::Command(vec![stream.below(250) as u8 + 1; stream.below(300) as usize]);
                 let at = 10 * model.appended.len() as u64;
@@ -67,7 +90,7 @@ fn live(journal: &mut Journal, model: &mut Model, stream: &mut Stream, steps: us
                 model.synced = journal.sync()? as usize;
                 model.written = model.synced;
             }
-            _ => {
+            10.. => {
                 journal.seal()?;
                 (model.synced, model.written) = (model.appended.len(), model.appended.len());
             }
@@ -276,7 +299,9 @@ fn a_journal_goes_on_from_a_checkpoint_and_forgets_what_lies_before() {
     assert!(matches!(open(&disk, begin()), Err(JournalError::Missing { .. })));
     // To look changes nothing.
     let calls = disk.calls();
-    let looked = Journal::look(&disk, Path::new(FOLDER), DEVICE, place, &mut |_, _| Ok::<_, JournalError>(())).unwrap();
+    let looked =
+        Journal::look(&disk, Path::new(FOLDER), &Lineage::of(DEVICE), place, &mut |_, _| Ok::<_, JournalError>(()))
+            .unwrap();
     assert_eq!((looked.records, disk.calls()), (5, calls));
     // A place within a segment is one too.
     let within = journal.place();
@@ -284,4 +309,45 @@ fn a_journal_goes_on_from_a_checkpoint_and_forgets_what_lies_before() {
     journal.sync().unwrap();
     let (_, opened, _) = open(&disk, within).unwrap();
     assert_eq!(opened.records, 1);
+}
+
+#[test]
+fn a_fork_goes_on_from_its_parents_segments_and_takes_no_later_ones() {
+    let (parent, fork) = (Simulated::default(), Simulated::default());
+    let mut journal = create(&parent).unwrap();
+    let input = |number: u64| Input::Command(vec![number as u8; 30]);
+    for number in 0..9 {
+        journal.append(number, &input(number)).unwrap();
+    }
+    let end = journal.seal().unwrap();
+    let copy = |number: u64| {
+        let path = Path::new(FOLDER).join(wane_journal::name(number));
+        let bytes = parent.read(&path).unwrap();
+        let mut file = fork.create(&path).unwrap();
+        file.write_all(&bytes).unwrap();
+    };
+    (1..end.segment).for_each(copy);
+    let lineage = Lineage::of(DEVICE).forked(end.segment - 1, DEVICE + 7);
+    let reopen = || {
+        let mut records = 0;
+        let mut each = |_: &Record<'_>, _: &str| {
+            records += 1;
+            Ok::<_, JournalError>(())
+        };
+        let place = begin();
+        let (journal, _) =
+            Journal::open(Arc::new(fork.clone()), Path::new(FOLDER), &lineage, CONFIG, place, &mut each)?;
+        Ok::<_, JournalError>((journal, records))
+    };
+    let (mut own, records) = reopen().unwrap();
+    assert_eq!((records, own.place().segment), (9, end.segment), "the parent has a segment of this number, too");
+    own.append(9, &input(99)).unwrap();
+    own.sync().unwrap();
+    drop(own);
+    assert_eq!(reopen().unwrap().1, 10);
+    // What the parent wrote afterwards is a stranger's.
+    journal.append(9, &input(9)).unwrap();
+    journal.sync().unwrap();
+    copy(end.segment);
+    assert!(matches!(reopen(), Err(JournalError::Stranger { .. })));
 }

@@ -20,10 +20,10 @@ mod manifest;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::fs::{self, File};
-use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use wane_archive::{ArchiveError, Others, Pieces, Reader, Writer};
 use wane_folder::{Disk, Lock, LockError, Output, Staging, StagingError, System, UNFINISHED, replace};
@@ -145,18 +145,18 @@ fn system(path: &Path, doing: &'static str) -> impl FnOnce(io::Error) -> ShelfEr
 }
 
 impl DriveFolder {
-    /// Creates a drive at `path`; `write` writes its state. The folder appears whole, or not at all.
+    /// Creates a drive at `path`; `write` writes its state, and may change its manifest. The folder appears whole, or not at all.
     ///
     /// # Errors
     /// Something is there already, or the system refuses.
     pub fn create(
         path: &Path,
         manifest: Manifest,
-        write: impl FnOnce(&mut Writer<Box<dyn Output>>) -> Result<(), ArchiveError>,
+        write: impl FnOnce(&mut Writer<Box<dyn Output>>, &mut Manifest) -> Result<(), ArchiveError>,
     ) -> Result<Self, ShelfError> {
         let staging = staging(path)?;
         let mut manifest = manifest;
-        let (stored, pieces) = write_state(staging.path(), 1, None, write)
+        let (stored, pieces) = write_state(staging.path(), 1, None, |writer| write(writer, &mut manifest))
             .map_err(|error| ShelfError::Unsaved { path: shown(path), error })?;
         manifest.stored = stored;
         write_manifest(staging.path(), &manifest).map_err(system(path, "created"))?;
@@ -202,6 +202,11 @@ impl DriveFolder {
         &self.manifest
     }
 
+    /// Notes for the next save how far its preconditioning is; `None`: it is over.
+    pub fn set_unfinished(&mut self, units: Option<u64>) {
+        self.manifest.unfinished = units;
+    }
+
     /// Reads the drive's state with `read`, to its end.
     ///
     /// # Errors
@@ -223,6 +228,64 @@ impl DriveFolder {
         Ok(found)
     }
 
+    /// As [`DriveFolder::read`], but large tables are read, and verified, when they are needed.
+    ///
+    /// # Errors
+    /// What was read of the state is damaged, or of another drive.
+    pub fn read_late<T>(
+        &mut self,
+        read: impl FnOnce(&mut Reader<BufReader<File>>) -> Result<T, ArchiveError>,
+    ) -> Result<T, ShelfError> {
+        let (opened, unread) = self.state()?;
+        let (number, files) = (self.manifest.stored.number, self.files());
+        let read = || {
+            let mut reader = Reader::late(BufReader::with_capacity(READ_BYTES, opened), number, files)?;
+            let found = read(&mut reader)?;
+            Ok((found, reader.finish_told()?))
+        };
+        let (found, pieces) = read().map_err(unread)?;
+        self.check_digest(&pieces)?;
+        self.pieces = pieces;
+        Ok(found)
+    }
+
+    /// Takes note of a save that another process made while this one had the folder open.
+    ///
+    /// # Errors
+    /// Its manifest or its state cannot be read.
+    pub fn renew(&mut self) -> Result<(), ShelfError> {
+        let text = fs::read(self.path.join(MANIFEST)).map_err(system(&self.path, "read"))?;
+        let manifest = Manifest::parse(&text).map_err(|error| ShelfError::Manifest(shown(&self.path), error))?;
+        if manifest == self.manifest {
+            return Ok(());
+        }
+        self.manifest = manifest;
+        let (opened, unread) = self.state()?;
+        let reader =
+            Reader::late(BufReader::with_capacity(READ_BYTES, opened), self.manifest.stored.number, self.files());
+        self.pieces = reader.and_then(Reader::skim).map_err(unread)?;
+        Ok(())
+    }
+
+    /// A file handle that holds the folder's lock as long as it is open, in whichever process.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn share_lock(&self) -> io::Result<File> {
+        self.lock.share()
+    }
+
+    /// Opens the drive at `path` in a process to which the one that has it open gave its lock.
+    ///
+    /// # Errors
+    /// As of [`DriveFolder::open`].
+    pub fn open_beside(path: &Path, lock: File) -> Result<Self, ShelfError> {
+        let text = fs::read(path.join(MANIFEST)).map_err(system(path, "read"))?;
+        let manifest = Manifest::parse(&text).map_err(|error| ShelfError::Manifest(shown(path), error))?;
+        let lock = Lock::shared(lock);
+        Ok(Self { path: path.to_owned(), manifest, pieces: Pieces::default(), lock })
+    }
+
     /// Checks that the state belongs to the manifest: a state file of a related drive may have the same name.
     fn check_digest(&self, pieces: &Pieces) -> Result<(), ShelfError> {
         if pieces.digest() == self.manifest.stored.digest {
@@ -232,9 +295,11 @@ impl DriveFolder {
     }
 
     /// The state files in which pieces of the present state may lie.
-    fn files(&self) -> Box<dyn Others> {
-        let names = self.manifest.states().map(|stored| (stored.number, stored.file.clone())).collect();
-        Box::new(Files { folder: self.path.clone(), names, open: BTreeMap::new() })
+    fn files(&self) -> Arc<dyn Others> {
+        // They are open before a later save removes them.
+        let file =
+            |stored: &Stored| (stored.number, (stored.file.clone(), File::open(self.path.join(&stored.file)).ok()));
+        Arc::new(Files(self.manifest.states().map(file).collect()))
     }
 
     /// Opens the state file. The second value turns an error in it into a message.
@@ -313,16 +378,24 @@ impl DriveFolder {
         let from = BufReader::with_capacity(READ_BYTES, opened);
         let reader = Reader::beside(from, self.manifest.stored.number, Some(self.files()));
         self.check_digest(&reader.and_then(Reader::verify).map_err(unread)?)?;
+        self.fork_before(u64::MAX, path, name)?;
+        let fork = Self::open(path)?;
+        fork.note_save();
+        Ok(fork)
+    }
+
+    /// The same without verifying it, and with the segments of its journal before this one alone. The folder is left unlocked. `name` gives its
+    /// journal another lineage if the parent lives on.
+    ///
+    /// # Errors
+    /// As of [`DriveFolder::fork`].
+    pub fn fork_before(&self, segment: u64, path: &Path, name: impl FnOnce(&mut Manifest)) -> Result<(), ShelfError> {
         let staging = staging(path)?;
-        for Stored { file, .. } in self.manifest.states() {
-            let (from, to) = (self.path.join(file), staging.path().join(file));
-            // Another file system cannot link to this one: the files are copied.
-            if System.link(&from, &to).is_err() {
-                fs::copy(&from, &to).and_then(|_| File::open(&to)?.sync_all()).map_err(system(path, "forked"))?;
-            }
-        }
-        for file in self.segments().map_err(system(path, "forked"))? {
+        let states = self.manifest.states().map(|stored| stored.file.clone());
+        let segments = self.segments(segment).map_err(system(path, "forked"))?;
+        for file in states.chain(segments) {
             let (from, to) = (self.path.join(&file), staging.path().join(&file));
+            // Another file system cannot link to this one: the files are copied.
             if System.link(&from, &to).is_err() {
                 fs::copy(&from, &to).and_then(|_| File::open(&to)?.sync_all()).map_err(system(path, "forked"))?;
             }
@@ -331,18 +404,38 @@ impl DriveFolder {
         name(&mut manifest);
         assert!(manifest.states().eq(self.manifest.states()), "a fork has the state files of its parent");
         write_manifest(staging.path(), &manifest).map_err(system(path, "forked"))?;
-        staging.appear().map_err(unmade(path))?;
-        let fork = Self::open(path)?;
-        fork.note_save();
-        Ok(fork)
+        staging.appear().map_err(unmade(path))
     }
 
     /// The files of its journal.
-    fn segments(&self) -> io::Result<Vec<String>> {
-        let Some(start) = self.manifest.journal else { return Ok(Vec::new()) };
-        let is_of_it =
-            |name: &String| wane_journal::segment_of(name).is_some_and(|segment| segment >= start.place.segment);
+    fn segments(&self, before: u64) -> io::Result<Vec<String>> {
+        let Some(start) = &self.manifest.journal else { return Ok(Vec::new()) };
+        let is_of_it = |name: &String| {
+            wane_journal::segment_of(name).is_some_and(|segment| (start.place.segment..before).contains(&segment))
+        };
         Ok(System.names(&self.path)?.into_iter().filter(is_of_it).collect())
+    }
+
+    /// Bytes of its journal's files.
+    pub fn journal_bytes(&self) -> u64 {
+        let bytes = |name: &String| fs::metadata(self.path.join(name)).map_or(0, |meta| meta.len());
+        self.segments(u64::MAX).map_or(0, |names| names.iter().map(bytes).sum())
+    }
+
+    /// Files of its journal.
+    pub fn journal_segments(&self) -> usize {
+        self.segments(u64::MAX).map_or(0, |names| names.len())
+    }
+
+    /// The number of the newest segment that lies in its folder; 0 if there is none.
+    pub fn newest_segment(&self) -> u64 {
+        let names = System.names(&self.path).unwrap_or_default();
+        names.iter().filter_map(|name| wane_journal::segment_of(name)).max().unwrap_or(0)
+    }
+
+    /// Bytes of its state.
+    pub fn state_bytes(&self) -> u64 {
+        self.manifest.states().map(|stored| stored.bytes).sum()
     }
 
     /// Notes where the journal begins of what is done to the drive from now on, as it is saved.
@@ -370,8 +463,9 @@ impl DriveFolder {
             let is_old = number.is_some_and(|number| !is_wanted(number) && number <= stored + 1);
             let is_unfinished =
                 name.strip_suffix(UNFINISHED).is_some_and(|of| of.starts_with("state.") || of == MANIFEST);
-            let is_done = wane_journal::segment_of(&name)
-                .is_some_and(|segment| self.manifest.journal.is_none_or(|start| segment < start.place.segment));
+            let is_done = wane_journal::segment_of(&name).is_some_and(|segment| {
+                self.manifest.journal.as_ref().is_none_or(|start| segment < start.place.segment)
+            });
             if is_old || is_unfinished || is_done {
                 let _ = fs::remove_file(entry.path());
             }
@@ -379,31 +473,37 @@ impl DriveFolder {
     }
 }
 
-/// State files of a folder.
+/// State files of a folder, by number: their names, and those that are there.
 #[derive(Debug)]
-struct Files {
-    folder: PathBuf,
-    names: BTreeMap<u64, String>,
-    open: BTreeMap<u64, File>,
-}
+struct Files(BTreeMap<u64, (String, Option<File>)>);
 
 impl Others for Files {
-    fn read_at(&mut self, file: u64, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
-        let opened = match self.open.entry(file) {
-            Entry::Occupied(entry) => entry.into_mut(),
-            Entry::Vacant(entry) => {
-                let name =
-                    self.names.get(&file).ok_or_else(|| io::Error::other("it names a file that is not its own"))?;
-                entry.insert(File::open(self.folder.join(name))?)
-            }
-        };
-        opened.seek(SeekFrom::Start(offset))?;
-        opened.read_exact(bytes)
+    fn read_at(&self, file: u64, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
+        let (_, open) = self.0.get(&file).ok_or_else(|| io::Error::other("it names a file that is not its own"))?;
+        read_exact_at(open.as_ref().ok_or(io::ErrorKind::NotFound)?, offset, bytes)
     }
 
     fn name(&self, file: u64) -> String {
-        self.names.get(&file).cloned().unwrap_or_else(|| format!("state.{file}"))
+        self.0.get(&file).map_or_else(|| format!("state.{file}"), |(name, _)| name.clone())
     }
+}
+
+#[cfg(unix)]
+fn read_exact_at(file: &File, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, bytes, offset)
+}
+
+#[cfg(windows)]
+fn read_exact_at(file: &File, mut offset: u64, mut bytes: &mut [u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        let count = std::os::windows::fs::FileExt::seek_read(file, bytes, offset)?;
+        if count == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        offset += count as u64;
+        bytes = &mut bytes[count..];
+    }
+    Ok(())
 }
 
 fn staging(path: &Path) -> Result<Staging, ShelfError> {
@@ -428,7 +528,7 @@ fn lock(path: &Path) -> Result<Lock, ShelfError> {
 fn write_state(
     folder: &Path,
     number: u64,
-    known: Option<(Pieces, Box<dyn Others>)>,
+    known: Option<(Pieces, Arc<dyn Others>)>,
     write: impl FnOnce(&mut Writer<Box<dyn Output>>) -> Result<(), ArchiveError>,
 ) -> Result<(Stored, Pieces), ArchiveError> {
     let file = format!("state.{number}");

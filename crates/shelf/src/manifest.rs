@@ -1,7 +1,7 @@
 //! The manifest of a drive's folder, a text that a person can read.
 
 use serde::{Deserialize, Serialize};
-use wane_journal::Place;
+use wane_journal::{Lineage, Place};
 
 /// Name of the manifest.
 pub(crate) const MANIFEST: &str = "drive.json";
@@ -39,6 +39,9 @@ pub struct Manifest {
     /// Where the journal begins of what was done to the drive since this save; `None`: nothing was, or nothing is left of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub journal: Option<JournalStart>,
+    /// Mapping units that its preconditioning has written, while that is not at its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unfinished: Option<u64>,
     /// CRC-32 of all this with 0 in its own place, as [`serde_json::to_string`] writes it.
     pub(crate) checksum: u32,
 }
@@ -58,13 +61,29 @@ pub struct Stored {
 }
 
 /// A journal, and where a drive goes on in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JournalStart {
     /// What sets it apart from the journals of other drives.
     pub device: u64,
+    /// The last segment of each drive from which it was forked, and what set that one apart; the oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub before: Vec<(u64, u64)>,
     /// The first record since the save.
     pub place: Place,
+}
+
+impl JournalStart {
+    /// That of a lineage, from a place on.
+    pub fn new(lineage: Lineage, place: Place) -> Self {
+        let Lineage { device, before } = lineage;
+        Self { device, before, place }
+    }
+
+    /// Whose segments it has.
+    pub fn lineage(&self) -> Lineage {
+        Lineage { device: self.device, before: self.before.clone() }
+    }
 }
 
 /// Why a manifest cannot be used.
@@ -101,6 +120,7 @@ impl Manifest {
             stored: Stored::default(),
             shares: Vec::new(),
             journal: None,
+            unfinished: None,
             checksum: 0,
         }
     }

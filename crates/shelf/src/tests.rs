@@ -25,7 +25,7 @@ fn read(folder: &mut DriveFolder) -> Result<u64, ShelfError> {
 }
 
 fn create(path: &Path, number: u64) -> DriveFolder {
-    DriveFolder::create(path, Manifest::new("seed = 1\n".to_owned()), write(number)).unwrap()
+    DriveFolder::create(path, Manifest::new("seed = 1\n".to_owned()), |writer, _| write(number)(writer)).unwrap()
 }
 
 fn names(path: &Path) -> Vec<String> {
@@ -81,7 +81,8 @@ fn a_save_that_fails_leaves_the_drive_as_it_was() {
     assert_eq!(names(&path)[2..], ["state.2".to_owned(), "state.mine".to_owned()]);
     drop(again);
     assert_eq!(read(&mut DriveFolder::open(&path).unwrap()).unwrap(), 8);
-    let refused = DriveFolder::create(&place.path().join("b.wane"), Manifest::new(String::new()), full);
+    let refused =
+        DriveFolder::create(&place.path().join("b.wane"), Manifest::new(String::new()), |writer, _| full(writer));
     assert!(refused.is_err());
     assert_eq!(names(place.path()), ["a.wane"]);
 }
@@ -248,7 +249,8 @@ fn first_pieces(folder: &mut DriveFolder) -> Result<Vec<u64>, ShelfError> {
 fn forks_and_saves_share_what_did_not_change() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("a.wane");
-    let mut parent = DriveFolder::create(&path, Manifest::new(String::new()), write_pieces(0, 1)).unwrap();
+    let mut parent =
+        DriveFolder::create(&path, Manifest::new(String::new()), |writer, _| write_pieces(0, 1)(writer)).unwrap();
     let mut child = parent.fork(&place.path().join("b.wane"), |_| {}).unwrap();
     first_pieces(&mut child).unwrap();
     let size = |folder: &DriveFolder, file: &str| fs::metadata(folder.path().join(file)).unwrap().len();
