@@ -5,6 +5,7 @@ import socket
 import struct
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -100,3 +101,10 @@ def test_a_killed_server_leaves_the_drive_as_it_was_saved(drive: wane.Served) ->
 
 def test_examples_in_docstrings() -> None:
     assert doctest.testmod(_serve, extraglobs={"serve": wane.serve}).failed == 0
+
+
+def test_a_page_shows_the_drive_and_its_metrics() -> None:
+    with wane.serve(preset="tiny", speed="max", page=0) as drive:
+        assert drive.page is not None
+        with urllib.request.urlopen(f"{drive.page}metrics") as answer:
+            assert b'wane_capacity_bytes{drive="tiny"} 67108864' in answer.read()

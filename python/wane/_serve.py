@@ -213,6 +213,7 @@ class Served:
         uri: What a client of the block device is given, such as nbdinfo, fio or qemu.
         socket: The path of its socket.
         ctl: Its control.
+        page: The address of its live page; ``None`` without one.
         process_id: The server's process.
     """
 
@@ -221,6 +222,7 @@ class Served:
         self.uri: str = facts["uri"]
         self.socket = Path(facts["socket"])
         self.ctl = Control(facts["control"])
+        self.page: str | None = facts["page"]
         self.process_id: int = facts["pid"]
 
     def stop(self) -> None:
@@ -269,6 +271,7 @@ def serve(
     spin: str | None = None,
     memory: str | None = None,
     port: int | str | None = None,
+    page: int | str | None = None,
     directory: str | PathLike[str] | None = None,
     log: str | PathLike[str] | None = None,
 ) -> Served:
@@ -288,6 +291,7 @@ def serve(
         spin: Time before each answer in which the server does not sleep, such as ``"50 us"``; it takes a core.
         memory: Most memory for the bytes that are written, such as ``"2 GiB"``; a write beyond it finds no space.
         port: Also listen on this port of 127.0.0.1; 0 lets the system choose.
+        page: Show a live page at this port of 127.0.0.1; 0 lets the system choose.
         directory: The directory of its sockets; by default a new one for temporary files.
         log: A file in which each request gets a line.
 
@@ -303,7 +307,11 @@ def serve(
     """
     command = [*_COMMAND, "--json", "--quiet", "--until-stdin-ends", f"--speed={speed}", f"--durability={durability}"]
     options = {"preset": preset, "capacity": capacity, "age": age, "spin": spin, "memory": memory, "port": port}
-    options |= {"dir": None if directory is None else fspath(directory), "log": None if log is None else fspath(log)}
+    options |= {
+        "page": page,
+        "dir": None if directory is None else fspath(directory),
+        "log": None if log is None else fspath(log),
+    }
     command += [f"--{name}={value}" for name, value in options.items() if value is not None]
     command += [f"--set={key}={json.dumps(value)}" for key, value in (values or {}).items()]
     command += [] if drive is None else ["--", fspath(drive)]

@@ -102,6 +102,14 @@ The shell asks the `wane` that it finds on its path, and offers what that versio
     },
     /// Print a man page, or write those of all commands
     Man(ManArguments),
+    /// Save a served drive up to a place of its journal; its server calls it
+    #[command(hide = true)]
+    Checkpoint {
+        /// The drive's folder
+        drive: PathBuf,
+        /// The place, as JSON
+        up_to: String,
+    },
 }
 
 #[derive(Args, Debug)]

@@ -113,5 +113,6 @@ fn dispatch(command: Command) -> Result<i32, Failure> {
         Command::Manual(arguments) => commands::lists::manual(&arguments),
         Command::Completions { shell } => commands::lists::completions(shell),
         Command::Man(arguments) => commands::man::man(&arguments),
+        Command::Checkpoint { drive, up_to } => commands::serve::checkpoint(&drive, &up_to),
     }
 }

@@ -632,8 +632,11 @@ fn bits_are_flipped_once_and_relatives_keep_apart() {
     assert_eq!((flipped(&read[..4096]), flipped(&read[4096..])), (6, 6));
     // Forks number their saves the same way, but their files differ.
     done(folder, "fork a.wane b.wane");
-    for (name, at) in [("a", 1), ("b", 2)] {
-        done(folder, &format!("write {name}.wane data.bin --at {at}MiB"));
+    std::fs::write(folder.join("other.bin"), vec![0x77; 8 << 10]).unwrap();
+    for (name, file) in [("a", "data"), ("b", "other")] {
+        done(folder, &format!("write {name}.wane {file}.bin --at 1MiB"));
+        // Aging saves it; a write alone is in its journal.
+        done(folder, &format!("age {name}.wane --until drive-writes=0.1"));
     }
     let state = |name: &str| {
         let manifest = std::fs::read(folder.join(format!("{name}.wane/drive.json"))).unwrap();

@@ -7,8 +7,12 @@
 
 #[path = "live/client.rs"]
 mod client;
+#[path = "live/durable.rs"]
+mod durable;
 #[path = "live/hostile.rs"]
 mod hostile;
+#[path = "live/page.rs"]
+mod page;
 #[path = "live/programs.rs"]
 mod programs;
 

@@ -51,7 +51,7 @@ pub enum ProjectionError {
     Share(f64),
     /// The flash is simulated in detail, and its history would contradict the projection.
     #[error(
-        "the drive's flash is simulated in detail (faults, scrubbing, errors or a clock); a projection knows only erase counts"
+        "the drive's flash is simulated in detail, as it fails by chance, is scrubbed, or retires by errors or re-reads (drive.faults, ftl.scrub, ftl.retire); a projection knows only erase counts"
     )]
     Detailed,
 }

@@ -9,32 +9,30 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde::{Deserialize, Serialize};
 use wane_archive::{Archive, ArchiveError, Reader, Writer};
 use wane_blockdev::Blocking;
-use wane_ftl::{Fate, Recovery, UnretiredError};
-use wane_journal::JournalError;
+use wane_ftl::{Fate, Recovery};
 use wane_results::{Counters, EndCause, EndReason, Fingerprints, Inputs, RunResult, WearSnapshot, Window};
-use wane_scenario::{Scenario, ScenarioError};
-use wane_shelf::ShelfError;
+use wane_scenario::Scenario;
 use wane_sim::Streams;
-use wane_ssd::{Drive, DriveError};
+use wane_ssd::Drive;
 use wane_units::{BlockId, Lpn, Nanos};
-use wane_workload::SourceError;
 
-use crate::build::{self, PlanError, PolicyOverrides};
+use crate::build::{self, PolicyOverrides};
 use crate::calendar;
-use crate::forward::ForwardError;
 use crate::progress::Stopwatch;
 pub use crate::run::WrittenBytes;
 use crate::run::{Budget, Phase, Progress, Run, Watch};
-use crate::session::{self, SessionError};
+use crate::session;
 use crate::sources::Opener;
 
 pub use act::{Act, Acted, Aging};
 use ahead::Ahead;
 pub use data::{DataCheck, Injection, Retire};
+pub use error::KeptError;
 
 mod act;
 mod ahead;
 mod data;
+mod error;
 mod requests;
 mod target;
 
@@ -84,124 +82,6 @@ pub enum Reached {
     /// The workload, a trace, ended.
     WorkloadEnd,
     /// The user stopped it. Aging so far stays.
-    Interrupted,
-}
-
-/// Reasons why a kept drive cannot do what was requested.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum KeptError {
-    /// Error of its folder.
-    #[error(transparent)]
-    Shelf(#[from] ShelfError),
-    /// Error of its scenario, or of another that was given.
-    #[error(transparent)]
-    Scenario(#[from] ScenarioError),
-    /// It cannot be built.
-    #[error(transparent)]
-    Plan(#[from] PlanError),
-    /// It needs too much memory.
-    #[error(transparent)]
-    Session(#[from] SessionError),
-    /// Its trace cannot be read further.
-    #[error(transparent)]
-    Source(#[from] SourceError),
-    /// It has several phases.
-    #[error(
-        "a drive is aged by one workload at a time, and the scenario has {0} phases; give one of them by --workload"
-    )]
-    Phases(usize),
-    /// Its scenario has `[fast-forward]`.
-    #[error(
-        "[fast-forward] belongs to a run; a drive that is kept is fast-forwarded when it is aged (--fast-forward FACTOR), so leave the table out"
-    )]
-    FastForward,
-    /// Its life cannot be predicted.
-    #[error(transparent)]
-    Forward(#[from] ForwardError),
-    /// Its workload cannot be opened a second time.
-    #[error("a drive is opened again and again, and stdin can be read only once; give workload.trace a file")]
-    Stdin,
-    /// The workload would never end.
-    #[error("a drive ages by writes, and its workload writes nothing")]
-    Writeless,
-    /// The drive has no rated erases, or no block of it ever retires.
-    #[error(
-        "no block of the drive ever retires (drive.endurance, ftl.retire), so its wear has no limit; age it by drive-writes"
-    )]
-    Unrated,
-    /// It died before it was new.
-    #[error("the drive died while it was preconditioned ({}); [precondition] says how much is written", .0.name())]
-    DiedNew(EndCause),
-    /// Days are asked for without a calendar.
-    #[error(
-        "a drive whose days are to be counted needs a pace; give time.drive-writes-per-day a number, or \"trace\" for a trace's own"
-    )]
-    NoPace,
-    /// It would be older than [`DAYS_MAX`].
-    #[error("days: found {days:?} on day {day}, and a drive's days are counted up to {DAYS_MAX}")]
-    TooOld {
-        /// Today.
-        day: f64,
-        /// Days that it should lie.
-        days: f64,
-    },
-    /// Re-reads are limited, but none is ever needed.
-    #[error("rereads: no read of the drive ever needs a re-read (drive.chip, drive.ecc.strength)")]
-    NoRereads,
-    /// A temperature is given, but its data do not age.
-    #[error("celsius: the drive's data do not age, as no bit of them is ever wrong (drive.chip)")]
-    Ageless,
-    /// Its data would be older than [`DAYS_MAX`].
-    #[error(
-        "celsius: {days:?} days at {celsius} °C age data by {aged:.0} days, and days of data are counted up to {DAYS_MAX}"
-    )]
-    TooWarm {
-        /// Days that it should lie.
-        days: f64,
-        /// The temperature.
-        celsius: f64,
-        /// Days in which data age as much at the usual temperature.
-        aged: f64,
-    },
-    /// A trace has changed.
-    #[error(
-        "the workload's trace has changed since the drive was aged by it; give --workload, which starts from the beginning"
-    )]
-    TraceChanged,
-    /// The place in its workload cannot be found.
-    #[error(
-        "the drive's workload cannot be opened where it stopped: {0}; give --workload, which starts from the beginning"
-    )]
-    Place(String),
-    /// Its end never comes, or cannot be found.
-    #[error("the drive's end cannot be found: {0}")]
-    NoEnd(String),
-    /// It cannot come back from a power cut.
-    #[error("the drive does not come back from a power cut: {0}; ftl.recovery says how it could")]
-    Power(DriveError),
-    /// A block cannot be taken out of service.
-    #[error(transparent)]
-    Unretired(#[from] UnretiredError),
-    /// Its file system decides where its data lie.
-    #[error(
-        "its file system decides where its data lie, as the drive may shrink (ftl.capacity); this is for drives of a fixed capacity"
-    )]
-    Shrinking,
-    /// Writes could not be made durable.
-    #[error("the drive could not make durable what was done: {0}")]
-    Unflushed(String),
-    /// Its blocks retire by something else.
-    #[error("the drive's policy has no threshold of this kind (ftl.retire)")]
-    NoThreshold,
-    /// Its journal cannot be used.
-    #[error("{0}: {1}")]
-    Journal(String, JournalError),
-    /// There is no memory for its bytes.
-    #[error("no memory for the drive's bytes: {0}")]
-    Memory(std::io::Error),
-    /// The user stopped it before it did anything.
-    #[error("stopped before the drive was open")]
     Interrupted,
 }
 
@@ -445,8 +325,16 @@ impl Held {
         Ok(())
     }
 
-    /// Archives its state apart from the scenario: writes it to a file or reads it back.
+    /// Archives its state apart from the scenario: writes it to a file or reads it back. It is written at rest, as between two requests.
     pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        if !archive.is_reading() {
+            self.run.drive_mut().come_to_rest();
+        }
+        self.archive_now(archive)
+    }
+
+    /// The same, but in the midst of what it does.
+    pub(crate) fn archive_now(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
         if !archive.is_reading() {
             self.note_place()?;
         }
@@ -691,14 +579,14 @@ impl Held {
     ///
     /// # Errors
     /// It keeps no out-of-band data, or does not come back.
-    pub fn cut_power(mut self, fate: impl FnMut() -> Fate) -> Result<(Self, Recovery, Option<Nanos>), KeptError> {
+    pub fn cut_power(&mut self, fate: impl FnMut() -> Fate) -> Result<(Recovery, Option<Nanos>), KeptError> {
         let drive = self.run.drive_mut();
         let required = drive.read_recovery();
         drive.power_cut(fate);
         let (report, took) = drive.power_on().map_err(KeptError::Power)?;
         // The host's manager requires again what it required; blocks beyond it are out of service already.
         let _ = drive.set_read_recovery(required);
-        Ok((self, report, took))
+        Ok((report, took))
     }
 
     /// Limits the re-reads of each host read, as NVMe's read recovery level does; `None`: as many as error correction allows. Blocks whose data

@@ -1,29 +1,38 @@
 //! A drive that is kept in a folder. It can be created, opened, saved and forked; everything else is done by [`Held`].
 //!
-//! While a drive is served, a journal in its folder has all that was done to it since its last save. If the server dies, whoever opens the
-//! drive next does it again.
+//! A journal in its folder has what was done to it since its last save: by a server, call by call, and by commands ([`Kept::keep`]), each of
+//! them whole or not at all. Whoever opens the drive next does it again.
 
+use std::fs::File;
 use std::ops::{Deref, DerefMut};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use wane_archive::{Archive, ArchiveError};
-use wane_blockdev::{BlockDevice, Entry};
+use wane_blockdev::{BlockDevice, Completion, IoError, Request};
 use wane_folder::System;
 use wane_ftl::{Fate, Recovery};
-use wane_journal::{Input, InputError, Journal, JournalConfig, JournalError, Record};
+use wane_journal::{Journal, JournalConfig, JournalError, Lineage, Place, Record};
 use wane_results::RunResult;
 use wane_scenario::{Scenario, ScenarioError, Sources};
 use wane_shelf::{DriveFolder, JournalStart, Manifest};
 use wane_units::{Fnv, Nanos, SimTime, excerpt_path};
 
 use crate::build::PolicyOverrides;
-use crate::held::{Act, Held};
+use crate::held::{Act, Acted, Held};
 pub use wane_aging::FACTOR_MOST;
 
 pub use crate::held::{Aged, DataCheck, Injection, KeptError, Reached, Retire, Target, WrittenBytes};
+use crate::progress::Stopwatch;
 use crate::run::Watch;
+use recent::Recent;
+use repeat::Repeat;
+pub use repeat::Seen;
+
+mod recent;
+mod repeat;
 
 /// See the head of this file.
 pub struct Kept {
@@ -31,7 +40,25 @@ pub struct Kept {
     held: Held,
     /// Records of the journal that were done again when it was opened.
     repeated: u64,
+    /// Seconds that this took.
+    repeat_seconds: f64,
+    /// Sentences of the history that are in the journal alone.
+    notes: Vec<String>,
+    /// What was done since it was opened.
+    recent: Recent,
+    /// The limit of re-reads that its host required before its power went off in the journal.
+    required: Option<u32>,
 }
+
+/// How a journal of commands is written: most are short.
+const COMMANDS: JournalConfig = JournalConfig { segment_bytes: 64 << 20, step_bytes: 64 << 10 };
+
+/// A drive is saved whole if doing its journal again would take longer than this.
+const REPEAT_SECONDS: f64 = 1.0;
+
+/// Or if its journal has more bytes than its state and than this, or more files.
+const JOURNAL_LEAST: u64 = 4 << 20;
+const SEGMENTS_MOST: usize = 64;
 
 /// Resolves the saved text of a scenario.
 fn resolved(text: &str) -> Result<Scenario, ScenarioError> {
@@ -49,29 +76,78 @@ impl Kept {
         let mut manifest = Manifest::new(scenario.to_toml());
         manifest.label = label("", path);
         manifest.history.push(format!("created of {}", scenario.name));
-        let folder = DriveFolder::create(path, manifest, |writer| held.archive(writer as &mut dyn Archive))?;
-        Ok(Self { folder, held, repeated: 0 })
+        let folder = DriveFolder::create(path, manifest, |writer, _| held.archive(writer as &mut dyn Archive))?;
+        Ok(Self::new(folder, held))
     }
 
-    /// Creates a new drive at `path` and preconditions it as a run is. It appears whole, or not at all.
+    /// Creates a new drive at `path` and preconditions it as a run is. Every `pause` it is kept as it is then; if this is killed or stopped, the next
+    /// call goes on from there. Before the first of these it appears whole, or not at all.
     ///
     /// # Errors
-    /// As of [`Kept::create`]; the user stopped it, or the drive died.
-    pub fn create_preconditioned(path: &Path, scenario: &Scenario, watch: &mut Watch<'_>) -> Result<Self, KeptError> {
+    /// As of [`Kept::create`]; the user stopped it, or the drive died, which leaves nothing.
+    pub fn create_preconditioned(
+        path: &Path,
+        scenario: &Scenario,
+        pause: Duration,
+        watch: &mut Watch<'_>,
+    ) -> Result<Self, KeptError> {
+        let mut kept = match Self::unfinished(path, scenario)? {
+            Some(kept) => kept,
+            None => Self::begin_preconditioned(path, scenario, pause, watch)?,
+        };
+        while let Some(done) = kept.folder.manifest().unfinished {
+            let stopwatch = Stopwatch::start();
+            let left = kept.held.precondition_from(done, &mut || stopwatch.elapsed() >= pause, watch)?;
+            if let Some(cause) = kept.held.cause() {
+                drop(kept);
+                let _ = std::fs::remove_dir_all(path);
+                return Err(KeptError::DiedNew(cause));
+            }
+            if left.is_none() && watch.is_stopped() {
+                return Err(KeptError::Unfinished(excerpt_path(path)));
+            }
+            kept.folder.set_unfinished(left);
+            kept.save_with(None, true, None)?;
+        }
+        Ok(kept)
+    }
+
+    /// The drive at `path`, if it is of this scenario and was not made to its end.
+    fn unfinished(path: &Path, scenario: &Scenario) -> Result<Option<Self>, KeptError> {
+        let Ok(mut folder) = DriveFolder::open(path) else { return Ok(None) };
+        if folder.manifest().unfinished.is_none() || folder.manifest().scenario != scenario.to_toml() {
+            return Ok(None);
+        }
+        let mut held = Held::with(scenario, PolicyOverrides::default(), 0)?;
+        folder.read(|reader| held.archive(reader as &mut dyn Archive))?;
+        Ok(Some(Self::new(folder, held)))
+    }
+
+    fn begin_preconditioned(
+        path: &Path,
+        scenario: &Scenario,
+        pause: Duration,
+        watch: &mut Watch<'_>,
+    ) -> Result<Self, KeptError> {
         let mut held = Held::new(scenario, PolicyOverrides::default())?;
         held.open_workload(watch.stop)?;
         let mut manifest = Manifest::new(scenario.to_toml());
         manifest.label = label("", path);
         manifest.history.push(format!("created of {}, and preconditioned as for a run", scenario.name));
         let mut failed = None;
-        let folder = DriveFolder::create(path, manifest, |writer| {
-            let preconditioned = held.precondition(watch).and_then(|()| match held.cause() {
+        let stopwatch = Stopwatch::start();
+        let folder = DriveFolder::create(path, manifest, |writer, manifest| {
+            let left = held.precondition_from(0, &mut || stopwatch.elapsed() >= pause, watch);
+            let preconditioned = left.and_then(|left| match held.cause() {
                 Some(cause) => Err(KeptError::DiedNew(cause)),
-                None if watch.is_stopped() => Err(KeptError::Interrupted),
-                None => Ok(()),
+                None if left.is_none() && watch.is_stopped() => Err(KeptError::Interrupted),
+                None => Ok(left),
             });
             match preconditioned {
-                Ok(()) => held.archive(writer as &mut dyn Archive),
+                Ok(left) => {
+                    manifest.unfinished = left;
+                    held.archive(writer as &mut dyn Archive)
+                }
                 Err(error) => {
                     failed = Some(error);
                     Err(ArchiveError::Unsaved("it was not preconditioned".to_owned()))
@@ -80,8 +156,13 @@ impl Kept {
         });
         match failed {
             Some(error) => Err(error),
-            None => Ok(Self { folder: folder?, held, repeated: 0 }),
+            None => Ok(Self::new(folder?, held)),
         }
+    }
+
+    fn new(folder: DriveFolder, held: Held) -> Self {
+        let (repeated, repeat_seconds, notes) = (0, 0.0, Vec::new());
+        Self { folder, held, repeated, repeat_seconds, notes, recent: Recent::default(), required: None }
     }
 
     /// Opens the drive at `path`. Everything is read and verified.
@@ -89,20 +170,184 @@ impl Kept {
     /// # Errors
     /// It is no drive, damaged, in use, or needs too much memory.
     pub fn open(path: &Path) -> Result<Self, KeptError> {
-        let mut folder = DriveFolder::open(path)?;
-        let scenario = resolved(&folder.manifest().scenario)?;
-        let mut held = Held::with(&scenario, PolicyOverrides::default(), folder.manifest().workloads)?;
-        folder.read(|reader| held.archive(reader as &mut dyn Archive))?;
-        let repeated = match folder.manifest().journal {
-            Some(start) => repeat(&mut held, path, start)?,
-            None => 0,
-        };
-        Ok(Self { folder, held, repeated })
+        Self::open_folder(DriveFolder::open(path)?, false, u64::MAX)?.brought_back()
     }
 
-    /// Records of the journal that were done again when it was opened, since its server had died.
+    /// The same, but bytes that were written to it are read, and verified, when they are first touched: see [`Kept::check_bytes`].
+    ///
+    /// # Errors
+    /// As of [`Kept::open`].
+    pub fn open_late(path: &Path) -> Result<Self, KeptError> {
+        Self::open_folder(DriveFolder::open(path)?, true, u64::MAX)?.brought_back()
+    }
+
+    /// Opens a drive with what segments before this one have.
+    fn open_folder(mut folder: DriveFolder, late: bool, before: u64) -> Result<Self, KeptError> {
+        if folder.manifest().unfinished.is_some() {
+            return Err(KeptError::Unfinished(excerpt_path(folder.path())));
+        }
+        let scenario = resolved(&folder.manifest().scenario)?;
+        let mut held = Held::with(&scenario, PolicyOverrides::default(), folder.manifest().workloads)?;
+        if late {
+            folder.read_late(|reader| held.archive(reader as &mut dyn Archive))?;
+        } else {
+            folder.read(|reader| held.archive(reader as &mut dyn Archive))?;
+        }
+        let mut kept = Self::new(folder, held);
+        if let Some(start) = kept.folder.manifest().journal.clone() {
+            let stopwatch = Stopwatch::start();
+            let mut repeat = Repeat::of(&mut kept.held);
+            let path = kept.folder.path();
+            kept.repeated = repeat.journal(path, &start, before, None, &mut |_| {})?;
+            (kept.notes, kept.required) = (repeat.notes, repeat.required);
+            kept.repeat_seconds = stopwatch.elapsed().as_secs_f64();
+        }
+        Ok(kept)
+    }
+
+    /// Brings a drive back to whoever opens it whose server died.
+    fn brought_back(mut self) -> Result<Self, KeptError> {
+        if self.held.drive().is_off() {
+            self.held.drive_mut().power_on().map_err(KeptError::Power)?;
+            self.held.act(&Act::ReadRecovery(self.required))?;
+        }
+        self.let_answers_go();
+        Ok(self)
+    }
+
+    /// Opens the drive at `path` as it was saved, and does again what its journal has, up to `until` if that is given, with the same modelled
+    /// times. Each thing that happens is told. The folder is not changed, and the drive is not to be saved there.
+    ///
+    /// # Errors
+    /// As of [`Kept::open`]; it has no journal.
+    pub fn replay(path: &Path, until: Option<SimTime>, each: &mut dyn FnMut(Seen)) -> Result<Self, KeptError> {
+        let mut folder = DriveFolder::open(path)?;
+        let scenario = resolved(&folder.manifest().scenario)?;
+        let Some(start) = folder.manifest().journal.clone() else {
+            return Err(KeptError::NoJournal(excerpt_path(path)));
+        };
+        let mut held = Held::with(&scenario, PolicyOverrides::default(), folder.manifest().workloads)?;
+        folder.read(|reader| held.archive(reader as &mut dyn Archive))?;
+        let mut kept = Self::new(folder, held);
+        let mut repeat = Repeat::of(&mut kept.held);
+        kept.repeated = repeat.journal(path, &start, u64::MAX, until, each)?;
+        repeat.run_out(until, each);
+        kept.notes = repeat.notes;
+        Ok(kept)
+    }
+
+    /// Takes out the answers to requests of a server that is gone: nobody waits for them.
+    fn let_answers_go(&mut self) {
+        let drive = self.held.drive_mut();
+        let now = drive.now();
+        drive.complete(now, &mut Vec::new());
+    }
+
+    /// Keeps the present state as a new drive at `to`, which has no journal.
+    ///
+    /// # Errors
+    /// Something is there, the drive has no power, or the system refuses.
+    pub fn copy_to(&mut self, to: &Path, note: String) -> Result<(), KeptError> {
+        let mut manifest = Manifest::new(self.scenario().to_toml());
+        manifest.workloads = self.workloads();
+        manifest.label = label(self.label(), to);
+        manifest.history = self.history();
+        manifest.history.push(note);
+        self.held.drive_mut().come_to_rest();
+        self.let_answers_go();
+        let held = &mut self.held;
+        DriveFolder::create(to, manifest, |writer, _| held.archive(writer as &mut dyn Archive))?;
+        Ok(())
+    }
+
+    /// Records of the journal that were done again when it was opened.
     pub fn repeated(&self) -> u64 {
         self.repeated
+    }
+
+    /// Checks that all bytes that were read since it was opened were whole. Otherwise what it answered may be wrong.
+    ///
+    /// # Errors
+    /// A sentence that names the file.
+    pub fn check_bytes(&self) -> Result<(), KeptError> {
+        match self.held.drive().damage() {
+            Some(damage) => Err(KeptError::Bytes(self.shown(), damage.to_owned())),
+            None => Ok(()),
+        }
+    }
+
+    fn shown(&self) -> String {
+        excerpt_path(self.folder.path())
+    }
+
+    /// Performs a request, which [`Kept::keep`] keeps.
+    ///
+    /// # Errors
+    /// Its status is not `Done`.
+    pub fn perform(&mut self, request: Request) -> Result<Completion, IoError> {
+        self.recent.call(self.held.drive().now(), &request);
+        self.held.device().perform(request)
+    }
+
+    /// Does something to it, which [`Kept::keep`] keeps.
+    ///
+    /// # Errors
+    /// As of [`Held::act`]. It must not be kept or saved then.
+    pub fn act(&mut self, act: &Act) -> Result<Acted, KeptError> {
+        self.recent.act(self.held.drive().now(), act);
+        self.held.act(act)
+    }
+
+    /// See [`Held::cut_power`]. [`Kept::keep`] keeps it.
+    ///
+    /// # Errors
+    /// As of [`Held::cut_power`]. It must not be kept or saved then.
+    pub fn cut_power(&mut self, mut fate: impl FnMut() -> Fate) -> Result<(Recovery, Option<Nanos>), KeptError> {
+        let at = self.held.drive().now();
+        let mut fates = Vec::new();
+        let recovered = self.held.cut_power(|| {
+            let drawn = fate();
+            fates.push(drawn);
+            drawn
+        })?;
+        self.recent.act(at, &Act::PowerCut(fates));
+        Ok(recovered)
+    }
+
+    /// Keeps what was done since it was opened, all of it or nothing: in its journal, or by a save where that is due. `note` says in a sentence
+    /// what it was. What was not done by [`Kept::perform`], [`Kept::act`] or [`Kept::cut_power`] is kept by a save alone.
+    ///
+    /// # Errors
+    /// It cannot be written. What was kept before is still there.
+    pub fn keep(&mut self, note: String) -> Result<(), KeptError> {
+        self.check_bytes()?;
+        if !self.recent.is_recorded() || self.is_due() {
+            return self.save(note);
+        }
+        // Each command leaves the drive at rest.
+        self.act(&Act::ComeToRest)?;
+        let at = self.held.drive().now();
+        let mut recent = std::mem::take(&mut self.recent);
+        recent.act(at, &Act::Note(note.clone()));
+        let path = self.shown();
+        let failed = |error| KeptError::Journal(path.clone(), error);
+        let mut journal = self.journal_as(COMMANDS)?;
+        // Its room is there before any of it is.
+        journal.make_room(recent.bytes()).map_err(&failed)?;
+        for (at, input) in recent.inputs() {
+            journal.append(at.0, &input).map_err(&failed)?;
+        }
+        journal.sync().map_err(failed)?;
+        self.notes.push(note);
+        Ok(())
+    }
+
+    /// Whether it is to be saved whole.
+    fn is_due(&self) -> bool {
+        let bytes = self.folder.journal_bytes() + self.recent.bytes() as u64;
+        self.repeat_seconds + self.recent.seconds() > REPEAT_SECONDS
+            || bytes > self.folder.state_bytes().max(JOURNAL_LEAST)
+            || self.folder.journal_segments() >= SEGMENTS_MOST
     }
 
     /// The journal of what is done to it from now on, or that of what was done to it since its last save. The caller appends all that it does.
@@ -110,17 +355,24 @@ impl Kept {
     /// # Errors
     /// The journal cannot be written.
     pub fn journal(&mut self) -> Result<Journal, KeptError> {
+        self.journal_as(JournalConfig::default())
+    }
+
+    fn journal_as(&mut self, config: JournalConfig) -> Result<Journal, KeptError> {
         let path = self.folder.path().to_owned();
-        let failed = |error| KeptError::Journal(excerpt_path(&path).to_string(), error);
-        let (disk, config) = (Arc::new(System), JournalConfig::default());
-        if let Some(JournalStart { device, place }) = self.folder.manifest().journal {
+        let failed = |error| KeptError::Journal(excerpt_path(&path), error);
+        let disk = Arc::new(System);
+        if let Some(start) = self.folder.manifest().journal.clone() {
             let each = &mut |_: &Record<'_>, _: &str| Ok::<_, JournalError>(());
-            let (journal, _) = Journal::open(disk, &path, device, config, place, each).map_err(failed)?;
+            let (journal, _) =
+                Journal::open(disk, &path, &start.lineage(), config, start.place, each).map_err(failed)?;
             return Ok(journal);
         }
-        let device = Fnv::of(self.label().as_bytes()).get();
+        let mut device = Fnv::of(self.label().as_bytes());
+        device.add(&self.folder.manifest().stored.number.to_le_bytes());
+        let device = device.get();
         let journal = Journal::create(disk, &path, device, config).map_err(failed)?;
-        self.folder.begin_journal(JournalStart { device, place: journal.place() })?;
+        self.folder.begin_journal(JournalStart::new(Lineage::of(device), journal.place()))?;
         Ok(journal)
     }
 
@@ -129,10 +381,67 @@ impl Kept {
     /// # Errors
     /// As of [`Kept::save`]; the journal cannot be written.
     pub fn save_beside(&mut self, note: String, journal: &mut Journal) -> Result<(), KeptError> {
-        let path = excerpt_path(self.folder.path()).to_string();
-        let device = self.folder.manifest().journal.map_or(0, |start| start.device);
+        let path = self.shown();
         let place = journal.seal().map_err(|error| KeptError::Journal(path, error))?;
-        self.save_with(note, true, Some(JournalStart { device, place }))
+        let start = self.lineage().map(|lineage| JournalStart::new(lineage, place));
+        self.save_with(Some(note), true, start)
+    }
+
+    fn lineage(&self) -> Option<Lineage> {
+        self.folder.manifest().journal.as_ref().map(JournalStart::lineage)
+    }
+
+    /// A file handle that holds the folder's lock, for the process that saves it beside this one ([`Kept::save_up_to`]).
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn share_lock(&self) -> std::io::Result<File> {
+        self.folder.share_lock()
+    }
+
+    /// Saves the drive at `path` as it was at `place` of its journal, which is the start of a segment, while the process that gave `lock` goes on
+    /// with it. Segments before that place are gone then.
+    ///
+    /// # Errors
+    /// As of [`Kept::open`] and [`Kept::save`]; its journal does not reach that place, or its power is off there.
+    pub fn save_up_to(path: &Path, lock: File, place: Place) -> Result<(), KeptError> {
+        let mut kept = Self::open_folder(DriveFolder::open_beside(path, lock)?, true, place.segment)?;
+        let number = kept.folder.manifest().journal.as_ref().map_or(0, |start| start.place.number) + kept.repeated;
+        let Some(lineage) = kept.lineage().filter(|_| number == place.number) else {
+            return Err(KeptError::Short(kept.shown()));
+        };
+        let start = JournalStart::new(lineage, place);
+        // The drive goes on from here, in the midst of what it does.
+        kept.write(None, true, Some(start), Held::archive_now)
+    }
+
+    /// Takes note of what [`Kept::save_up_to`] did in another process.
+    ///
+    /// # Errors
+    /// What that wrote cannot be read.
+    pub fn renew(&mut self) -> Result<(), KeptError> {
+        self.folder.renew()?;
+        self.notes.clear();
+        Ok(())
+    }
+
+    /// Bytes of its saved state.
+    pub fn state_bytes(&self) -> u64 {
+        self.folder.state_bytes()
+    }
+
+    /// Makes a drive at `to` that is what this one is now, while that goes on with `journal`. Nothing is read or verified.
+    ///
+    /// # Errors
+    /// Something is there, or the system refuses.
+    pub fn fork_live(&self, to: &Path, journal: &mut Journal) -> Result<(), KeptError> {
+        let place = journal.seal().map_err(|error| KeptError::Journal(self.shown(), error))?;
+        let (from, label) = (self.shown(), label(self.label(), to));
+        self.folder.fork_before(place.segment, to, |manifest| {
+            manifest.history.push(format!("forked from {from} while that was served"));
+            apart(manifest, label, place.segment - 1);
+        })?;
+        Ok(())
     }
 
     /// Saves its present state. `note` says in a sentence what was done to it.
@@ -148,19 +457,40 @@ impl Kept {
     /// # Errors
     /// As of [`Kept::save`].
     pub fn save_on_the_way(&mut self, note: String, is_first: bool) -> Result<(), KeptError> {
-        self.save_with(note, is_first, None)
+        self.save_with(Some(note), is_first, None)
     }
 
-    fn save_with(&mut self, note: String, is_first: bool, journal: Option<JournalStart>) -> Result<(), KeptError> {
+    fn save_with(
+        &mut self,
+        note: Option<String>,
+        is_first: bool,
+        journal: Option<JournalStart>,
+    ) -> Result<(), KeptError> {
+        self.write(note, is_first, journal, Held::archive)
+    }
+
+    fn write(
+        &mut self,
+        note: Option<String>,
+        is_first: bool,
+        journal: Option<JournalStart>,
+        archive: impl FnOnce(&mut Held, &mut dyn Archive) -> Result<(), ArchiveError>,
+    ) -> Result<(), KeptError> {
+        self.check_bytes()?;
         let mut manifest = self.folder.manifest().clone();
         (manifest.scenario, manifest.workloads) = (self.scenario().to_toml(), self.workloads());
+        manifest.history.extend(self.notes.iter().cloned());
         if !is_first {
             manifest.history.pop();
         }
-        manifest.history.push(note);
+        manifest.history.extend(note);
         manifest.journal = journal;
         let held = &mut self.held;
-        Ok(self.folder.save(manifest, |writer| held.archive(writer as &mut dyn Archive))?)
+        self.folder.save(manifest, |writer| archive(held, writer as &mut dyn Archive))?;
+        self.notes.clear();
+        self.recent = Recent::default();
+        self.repeat_seconds = 0.0;
+        Ok(())
     }
 
     /// Makes a drive at `to` with the last saved state of the drive at `from`. Both share their files, whose
@@ -170,9 +500,12 @@ impl Kept {
     /// `from` is no drive or in use, something is at `to`, or the system refuses.
     pub fn fork(from: &Path, to: &Path) -> Result<(), KeptError> {
         let name = wane_units::excerpt_path(from);
-        DriveFolder::open(from)?.fork(to, |manifest| {
+        let folder = DriveFolder::open(from)?;
+        let newest = folder.newest_segment();
+        folder.fork(to, |manifest| {
             manifest.history.push(format!("forked from {name}"));
-            manifest.label = label(&manifest.label, to);
+            let label = label(&manifest.label, to);
+            apart(manifest, label, newest);
         })?;
         Ok(())
     }
@@ -183,8 +516,8 @@ impl Kept {
     }
 
     /// What was done to it, in sentences, the oldest first.
-    pub fn history(&self) -> &[String] {
-        &self.folder.manifest().history
+    pub fn history(&self) -> Vec<String> {
+        self.folder.manifest().history.iter().chain(&self.notes).cloned().collect()
     }
 
     /// See [`Held::look`]. The drive is not kept.
@@ -194,70 +527,15 @@ impl Kept {
     pub fn look(self, scenario: &Scenario, watch: &mut Watch<'_>) -> Result<RunResult, KeptError> {
         self.held.look(scenario, watch)
     }
-
-    /// See [`Held::cut_power`].
-    ///
-    /// # Errors
-    /// As of [`Held::cut_power`].
-    pub fn cut_power(self, fate: impl FnMut() -> Fate) -> Result<(Self, Recovery, Option<Nanos>), KeptError> {
-        let (held, report, took) = self.held.cut_power(fate)?;
-        Ok((Self { held, ..self }, report, took))
-    }
 }
 
-/// Does again what a journal has. Returns the number of its records.
-fn repeat(held: &mut Held, path: &Path, start: JournalStart) -> Result<u64, KeptError> {
-    let sector = held.drive().features().sector;
-    let (mut answers, mut required) = (Vec::new(), None);
-    let mut each = |record: &Record<'_>, file: &str| {
-        let meaningless = |error| JournalError::Meaningless { file: file.to_owned(), number: record.number, error };
-        match Input::decode(record.bytes).map_err(meaningless)? {
-            Input::Call(entry) => {
-                if matches!(entry, Entry::PowerOff { .. }) {
-                    required = held.drive().read_recovery();
-                }
-                let at = entry.repeat(held.drive_mut());
-                // Nobody waits for the answers any more.
-                held.drive_mut().complete(at, &mut answers);
-                answers.clear();
-            }
-            Input::Command(bytes) => {
-                let act = Act::decode(&bytes).ok_or_else(|| meaningless(InputError::Command))?;
-                // An act is done at the drive's own time.
-                let at = held.drive().now().max(SimTime(record.at));
-                held.drive_mut().complete(at, &mut answers);
-                answers.clear();
-                held.act(&act).map_err(|error| Trouble::Act(Box::new(error)))?;
-            }
-            Input::Comment(_) => {}
-        }
-        Ok::<_, Trouble>(())
-    };
-    let opened = Journal::look(&System, path, start.device, start.place, &mut each);
-    let opened = opened.map_err(|trouble| match trouble {
-        Trouble::Journal(error) => KeptError::Journal(excerpt_path(path).to_string(), error),
-        Trouble::Act(error) => *error,
-    })?;
-    // A served drive is formatted for its clients, which is not saved.
-    held.drive_mut().format(sector);
-    if held.drive().is_off() {
-        // Its server died while its power was off.
-        held.drive_mut().power_on().map_err(KeptError::Power)?;
-        held.act(&Act::ReadRecovery(required))?;
+/// Sets a fork apart from its parent, whose segments it has up to this one.
+fn apart(manifest: &mut Manifest, label: String, until: u64) {
+    if let Some(start) = &manifest.journal {
+        let device = Fnv::of(label.as_bytes()).get();
+        manifest.journal = Some(JournalStart::new(start.lineage().forked(until, device), start.place));
     }
-    Ok(opened.records)
-}
-
-/// Why a journal cannot be done again.
-enum Trouble {
-    Journal(JournalError),
-    Act(Box<KeptError>),
-}
-
-impl From<JournalError> for Trouble {
-    fn from(error: JournalError) -> Self {
-        Self::Journal(error)
-    }
+    manifest.label = label;
 }
 
 /// What sets a drive at this place apart from others, those of which it is a fork included. Not its path, which is nobody's business.
@@ -278,6 +556,8 @@ impl Deref for Kept {
 
 impl DerefMut for Kept {
     fn deref_mut(&mut self) -> &mut Held {
+        // Nobody knows what is done to it.
+        self.recent.lose();
         &mut self.held
     }
 }

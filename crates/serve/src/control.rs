@@ -9,5 +9,5 @@ mod routes;
 pub(crate) use busy::Busy;
 pub(crate) use carry_out::{Desk, carry_out};
 pub use client::{Control, ControlError};
-pub(crate) use order::Order;
+pub(crate) use order::{Answer, Asks, Order};
 pub(crate) use routes::serve;

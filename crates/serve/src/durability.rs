@@ -14,6 +14,17 @@ pub enum Durability {
     Host,
 }
 
+impl Durability {
+    /// As it is written.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Process => "process",
+            Self::Host => "host",
+        }
+    }
+}
+
 impl FromStr for Durability {
     type Err = String;
 

@@ -1,24 +1,27 @@
 //! The drive and its clock: takes requests, gives each its instant, and says when it is to be answered. It knows no socket and reads no clock:
 //! real time comes in with each call.
 
+mod facts;
 mod faults;
 mod spans;
 mod tickets;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use wane_blockdev::{BlockDevice, Completion, Entry, Kind, Living, Passing, PowerError, Request, SectorRange, Status};
 use wane_ftl::Fate;
-use wane_journal::{Input, Journal, JournalError};
+use wane_journal::{Input, Journal, JournalError, Place, Syncing};
 use wane_lab::held::{Act, Acted, Aging};
 use wane_lab::kept::Aged;
 use wane_nbd::{Action, Errno, Reply};
 use wane_sim::Clock;
 use wane_units::{Lba, Nanos, Sectors, SimTime};
 
+pub(crate) use facts::{Facts, State};
 pub(crate) use faults::{Effect, Fault, Faults, Kinds};
 use tickets::{End, Ticket, Tickets};
 
@@ -36,9 +39,6 @@ const FORMAT: Sectors = Sectors(1);
 
 /// Room in the journal for what names the parts of a request, besides its data.
 const NAMES_BYTES: usize = 1 << 15;
-
-/// Bytes of a journal from which on the drive is saved.
-const JOURNAL_MAX: u64 = 2 << 30;
 
 /// Parts of long requests that are submitted between two looks at what else there is.
 const PARTS_AT_ONCE: usize = 4;
@@ -86,6 +86,17 @@ impl Ord for Later {
     }
 }
 
+/// Why nothing is acknowledged any more.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// The journal failed.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The drive's own file is damaged.
+    #[error("its state cannot be read: {0}")]
+    Damaged(String),
+}
+
 /// When the engine has to be called again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Due {
@@ -123,10 +134,8 @@ pub(crate) struct Engine {
     pool: Pool,
     /// What is done to the drive, before anybody hears of it.
     journal: Option<Journal>,
-    /// Why it takes nothing more.
-    failure: Option<JournalError>,
-    /// Bytes of the journal from which on the drive is saved.
-    save_from: u64,
+    /// Why nothing is acknowledged any more.
+    failure: Option<Failure>,
     /// Writes that were refused for want of it.
     pub(crate) refused_for_memory: u64,
     numbered: u64,
@@ -162,7 +171,6 @@ impl Engine {
             pool,
             journal: None,
             failure: None,
-            save_from: JOURNAL_MAX,
             refused_for_memory: 0,
             numbered: 0,
             done_live: VecDeque::new(),
@@ -181,6 +189,7 @@ impl Engine {
     /// The same with a journal. The drive goes on where that ends.
     pub(crate) fn with_journal(mut self, journal: Option<Journal>) -> Self {
         self.journal = journal;
+        self.note_act(self.shelf.drive().now(), &Act::Begin { command: false });
         self.note_act(self.shelf.drive().now(), &Act::KeepBytes);
         self.note_format();
         self
@@ -419,7 +428,7 @@ impl Engine {
     fn append(&mut self, at: SimTime, input: &Input) {
         let Some(journal) = &mut self.journal else { return };
         if let Err(error) = journal.append(at.0, input) {
-            self.failure.get_or_insert(error);
+            self.failure.get_or_insert(error.into());
         }
     }
 
@@ -444,8 +453,17 @@ impl Engine {
         stop: &Arc<AtomicBool>,
         each: &mut dyn FnMut(&Aged) -> bool,
     ) -> Result<Acted, ServeError> {
-        let at = self.shelf.drive().now();
-        let acted = self.shelf.age_and_trim(&aging, stop, each)?;
+        let (at, before) = (self.shelf.drive().now(), self.shelf.drive_writes());
+        let acted = match self.shelf.age_and_trim(&aging, stop, each) {
+            Ok(acted) => acted,
+            Err(error) => {
+                if self.shelf.drive_writes() > before {
+                    // It cannot be done again to the same place, so that its journal begins anew.
+                    self.save("aged, which failed before its target".to_owned())?;
+                }
+                return Err(error.into());
+            }
+        };
         let stopped_at =
             Some(self.shelf.drive_writes()).filter(|_| acted.reached == Some(wane_lab::kept::Reached::Interrupted));
         self.note_act(at, &Act::Age(Aging { stopped_at, ..aging }));
@@ -489,24 +507,65 @@ impl Engine {
     /// Makes what was done survive as much as is asked for. Nobody may hear of it before.
     ///
     /// # Errors
-    /// The journal failed; nobody may hear of anything any more.
-    pub(crate) fn commit(&mut self, on_disk: bool) -> Result<(), JournalError> {
+    /// The journal failed, or the drive's own file is damaged; nobody may hear of anything any more.
+    pub(crate) fn commit(&mut self, on_disk: bool) -> Result<(), Failure> {
         if let Some(failure) = self.failure.take() {
-            self.failure = Some(JournalError::Broken);
+            self.failure = Some(JournalError::Broken.into());
             return Err(failure);
         }
+        if let Some(damage) = self.shelf.drive().damage() {
+            return Err(Failure::Damaged(damage.to_owned()));
+        }
         let Some(journal) = &mut self.journal else { return Ok(()) };
-        if on_disk { journal.sync().map(drop) } else { journal.write().map(drop) }
+        let committed = if on_disk { journal.sync() } else { journal.write() };
+        Ok(committed.map(drop)?)
     }
 
-    /// Whether the journal has become so long that the drive is to be saved.
-    pub(crate) fn wants_save(&self) -> bool {
-        self.journal.as_ref().is_some_and(|journal| journal.bytes() > self.save_from)
+    /// Records of the journal so far.
+    pub(crate) fn records(&self) -> u64 {
+        self.journal.as_ref().map_or(0, Journal::number)
     }
 
-    /// Saves it no more until the journal is twice as long.
-    pub(crate) fn postpone_save(&mut self) {
-        self.save_from = self.save_from.saturating_mul(2);
+    /// A sync of all that was committed, for another thread; `None` if there is nothing to sync, or one is being made.
+    ///
+    /// # Errors
+    /// As of [`Engine::commit`].
+    pub(crate) fn sync_later(&mut self) -> Result<Option<Syncing>, Failure> {
+        self.journal.as_mut().map_or(Ok(None), |journal| Ok(journal.sync_later()?))
+    }
+
+    /// Records that are on the disk.
+    ///
+    /// # Errors
+    /// As of [`Engine::commit`].
+    pub(crate) fn synced(&mut self) -> Result<u64, Failure> {
+        self.journal.as_mut().map_or(Ok(u64::MAX), |journal| Ok(journal.settle()?))
+    }
+
+    /// Bytes of the journal since it was last opened or sealed.
+    pub(crate) fn journal_bytes(&self) -> u64 {
+        self.journal.as_ref().map_or(0, Journal::bytes)
+    }
+
+    /// Ends the present segment of the journal, up to which another process can save the drive; `None` without a journal, or without power.
+    ///
+    /// # Errors
+    /// As of [`Engine::commit`].
+    pub(crate) fn seal(&mut self) -> Result<Option<Place>, Failure> {
+        let is_off = self.shelf.drive().is_off();
+        let Some(journal) = self.journal.as_mut().filter(|_| !is_off) else { return Ok(None) };
+        let place = journal.seal()?;
+        // It is not saved, and the segments that say so will go.
+        self.note_format();
+        Ok(Some(place))
+    }
+
+    /// Makes another drive of what this one is now.
+    ///
+    /// # Errors
+    /// A sentence: it has no journal, or the system refuses.
+    pub(crate) fn fork(&mut self, to: &Path) -> Result<(), ServeError> {
+        self.shelf.fork(to, self.journal.as_mut())
     }
 
     /// Ends the journal. What is done from now on is not in it.
@@ -521,7 +580,7 @@ impl Engine {
             Ok(()) => false,
             Err(JournalError::NoRoom(_)) => true,
             Err(error) => {
-                self.failure.get_or_insert(error);
+                self.failure.get_or_insert(error.into());
                 true
             }
         }

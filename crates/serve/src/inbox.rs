@@ -3,10 +3,12 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+use tokio::sync::oneshot;
 use wane_units::Nanos;
 
 use crate::client::Asked;
 use crate::control::Order;
+use crate::metrics::Snapshot;
 use crate::real::{RealTime, duration};
 
 /// A message.
@@ -15,6 +17,10 @@ pub(crate) enum Mail {
     Asked(Vec<Asked>),
     /// A control request.
     Order(Order),
+    /// A sync of the journal is over.
+    Synced,
+    /// Somebody wants to know how things are. Nothing changes for it.
+    Look(oneshot::Sender<Snapshot>),
 }
 
 /// Where threads leave messages.

@@ -4,10 +4,11 @@
 //! a kept drive is saved. Requests take the time that the drive's model gives them, or none ([`Speed`]).
 //!
 //! One thread owns the drive and its clock (`engine`); each client has a thread that reads its requests; one answers
-//! control ([`Control`]). Only `real` reads the real clock.
+//! control ([`Control`]), and one shows the live page (`page`). Only `real` reads the real clock.
 //!
 //! What pacing misses is measured: the **lag**, by which an answer is later than the model says, beside every latency.
 
+mod checkpoint;
 mod client;
 mod connection;
 mod control;
@@ -17,20 +18,27 @@ mod events;
 mod inbox;
 mod log;
 mod measure;
+mod metrics;
+mod outlets;
+mod page;
 mod place;
 mod pool;
 mod real;
 mod server;
 mod shelf;
+mod show;
 mod speed;
+mod syncer;
+mod tally;
 
+pub use checkpoint::{UpTo, checkpoint};
 pub use control::{Control, ControlError};
 pub use durability::Durability;
+pub use engine::Failure;
 pub use place::{Note, address};
 pub use server::{ServeConfig, Served, What, serve};
 pub use speed::Speed;
 
-use wane_journal::JournalError;
 use wane_lab::kept::KeptError;
 use wane_units::Bytes;
 
@@ -66,7 +74,13 @@ pub enum ServeError {
     System(String, String),
     /// The journal failed. What was acknowledged is in it, and nothing else was.
     #[error("{0}: {1}; what was acknowledged is there when it is served again")]
-    Journal(String, JournalError),
+    Journal(String, Failure),
+    /// The journal finds no room.
+    #[error("{0}; free some, or serve the drive with --durability none, which saves it only at a clean end")]
+    NoRoom(Box<KeptError>),
+    /// It has no journal that could be forked.
+    #[error("{0}: only a kept drive with a journal is forked while it is served, one without --durability none")]
+    NoFork(String),
     /// The log cannot be written.
     #[error("{0} cannot be written: {1}")]
     Log(String, String),

@@ -36,6 +36,8 @@ pub struct Note {
     pub control: PathBuf,
     /// Where it listens besides, if it does.
     pub address: Option<SocketAddr>,
+    /// Where its page is, if it shows one.
+    pub page: Option<String>,
 }
 
 impl Note {
@@ -71,6 +73,8 @@ pub(crate) struct Place {
     pub(crate) listener: UnixListener,
     pub(crate) control: Option<UnixListener>,
     pub(crate) tcp: Option<TcpListener>,
+    /// Where the page is asked for, and its address.
+    pub(crate) page: Option<(TcpListener, SocketAddr)>,
     /// Removed with all that is in it.
     _own: Option<TempDir>,
     /// The note in the drive's folder.
@@ -78,16 +82,18 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Listens in `directory`, or in a new one that only this user can enter, and at `address` besides. `drive` gets a note of it.
+    /// Listens in `directory`, or in a new one that only this user can enter, and at `address` besides, and at `page` for
+    /// browsers. `drive` gets a note of it.
     ///
     /// # Errors
     /// Another server listens there, the address is not of this machine alone, or the system refuses.
     pub(crate) fn new(
         directory: Option<&Path>,
         address: Option<SocketAddr>,
+        page: Option<SocketAddr>,
         drive: Option<&Path>,
     ) -> Result<Self, ServeError> {
-        if let Some(address) = address.filter(|address| !is_own(address.ip())) {
+        if let Some(address) = [address, page].into_iter().flatten().find(|address| !is_own(address.ip())) {
             return Err(ServeError::Address(address.to_string()));
         }
         let refused = |path: &Path| {
@@ -119,25 +125,28 @@ impl Place {
         let (socket, control) = (directory.join(SOCKET), directory.join(CONTROL));
         let listener = listen(&socket)?;
         let control_listener = listen(&control)?;
-        let tcp = address
-            .map(|address| {
-                TcpListener::bind(address)
-                    .map_err(|error| ServeError::System(address.to_string(), why_unwritten(&error)))
-            })
-            .transpose()?;
-        let address = tcp.as_ref().and_then(|listener| listener.local_addr().ok());
+        let tcp = address.map(listen_at).transpose()?;
+        let page = page.map(listen_at).transpose()?;
+        let (tcp, address) = tcp.unzip();
         let uri = match address {
             Some(address) => format!("nbd://{address}"),
             None => format!("nbd+unix:///?socket={}", escaped(&socket)),
         };
-        let note = Note { pid: std::process::id(), uri, socket, control, address };
+        let note = Note {
+            pid: std::process::id(),
+            uri,
+            socket,
+            control,
+            address,
+            page: page.as_ref().map(|(_, address)| format!("http://{address}/")),
+        };
         let noted = drive.map(|drive| drive.join(NOTE));
         if let Some(path) = &noted {
             clean_up(path);
             let text = serde_json::to_vec(&note).expect("a note is JSON");
             fs::write(path, text).map_err(refused(path))?;
         }
-        Ok(Self { note, listener, control: Some(control_listener), tcp, _own: own, noted })
+        Ok(Self { note, listener, control: Some(control_listener), tcp, page, _own: own, noted })
     }
 }
 
@@ -211,6 +220,14 @@ fn listen(path: &Path) -> Result<UnixListener, ServeError> {
     }
 }
 
+/// Listens at an address. Returns the one that the system chose.
+fn listen_at(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ServeError> {
+    let refused = |error: io::Error| ServeError::System(address.to_string(), why_unwritten(&error));
+    let listener = TcpListener::bind(address).map_err(refused)?;
+    let chosen = listener.local_addr().map_err(refused)?;
+    Ok((listener, chosen))
+}
+
 /// A path as a part of a URI.
 fn escaped(path: &Path) -> String {
     use std::os::unix::ffi::OsStrExt;
@@ -219,7 +236,7 @@ fn escaped(path: &Path) -> String {
     bytes.map(|byte| if plain(*byte) { char::from(*byte).to_string() } else { format!("%{byte:02X}") }).collect()
 }
 
-/// The address of `--port`: a port of this machine, or an address of it.
+/// The address of `--port` and `--page`: a port of this machine, or an address of it.
 ///
 /// # Errors
 /// A sentence that says what is allowed.
@@ -275,13 +292,13 @@ mod tests {
     fn others_cannot_enter_its_directory() {
         let folder = tempfile::tempdir().unwrap();
         let directory = folder.path().join("new");
-        let place = Place::new(Some(&directory), None, None).unwrap();
+        let place = Place::new(Some(&directory), None, None, None).unwrap();
         assert_eq!(fs::metadata(&directory).unwrap().permissions().mode() & 0o777, 0o700);
         assert!(place.note.uri.starts_with("nbd+unix:///?socket=/"));
         drop(place);
         assert_eq!(fs::read_dir(&directory).unwrap().count(), 0, "what it made is removed");
         fs::set_permissions(&directory, fs::Permissions::from_mode(0o755)).unwrap();
-        let told = Place::new(Some(&directory), None, None).map(drop).unwrap_err().to_string();
+        let told = Place::new(Some(&directory), None, None, None).map(drop).unwrap_err().to_string();
         assert!(told.contains("mode 755"), "{told}");
         assert_eq!(escaped(Path::new("/a b/ä")), "/a%20b/%C3%A4");
     }
@@ -289,7 +306,7 @@ mod tests {
     #[test]
     fn a_served_drive_is_found_by_its_folder() {
         let folder = tempfile::tempdir().unwrap();
-        let place = Place::new(None, None, Some(folder.path())).unwrap();
+        let place = Place::new(None, None, None, Some(folder.path())).unwrap();
         let own = place.note.socket.parent().unwrap();
         assert_eq!(fs::metadata(own).unwrap().permissions().mode() & 0o777, 0o700);
         assert_eq!(Note::control_of(folder.path()).unwrap(), place.note.control);

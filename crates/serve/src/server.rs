@@ -11,25 +11,32 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use wane_blockdev::BlockDevice;
-use wane_journal::JournalError;
-use wane_lab::held::Held;
+use wane_lab::held::{Act, Held};
 use wane_lab::kept::Kept;
 use wane_nbd::{Action, Block, Export, Out, TRANSFER_MAX};
 use wane_units::{Bytes, Nanos};
 
+use crate::checkpoint::Checkpointer;
 use crate::client::{Asked, Client, Socket};
 use crate::connection::{self, Shared};
-use crate::control::{self, Busy, Desk, Order};
+use crate::control::{self, Asks, Busy, Desk, Order};
 use crate::durability::Durability;
-use crate::engine::{Answer, Due, Engine, SECTOR};
+use crate::engine::{Answer, Due, Engine, Failure, SECTOR};
 use crate::inbox::{Inbox, Mail};
 use crate::log::{Log, Row};
-use crate::measure::{Measured, Measures};
+use crate::measure::Measures;
+use crate::outlets::{Outlet, Outlets};
+use crate::page;
 use crate::place::{Note, Place};
 use crate::pool::Pool;
 use crate::real::{RealTime, wake_exactly};
 use crate::shelf::Shelf;
+use crate::show::Show;
+use crate::syncer::Syncer;
+use crate::tally::{Done, Kind};
 use crate::{ServeError, Speed};
+
+mod saving;
 
 /// Most clients at a time.
 const CLIENTS_MAX: usize = 64;
@@ -60,10 +67,16 @@ pub struct ServeConfig {
     pub directory: Option<PathBuf>,
     /// Where it listens besides.
     pub address: Option<SocketAddr>,
+    /// Where it shows its page.
+    pub page: Option<SocketAddr>,
     /// Where each request gets a line.
     pub log: Option<PathBuf>,
     /// What an acknowledgment survives, of a drive that is kept.
     pub durability: Durability,
+    /// The drive is not saved, and all that is done to it stays in its journal, so that it can be replayed.
+    pub keep_journal: bool,
+    /// The command that saves a drive beside the server ([`crate::checkpoint`]); without one the server saves it, while its clients wait.
+    pub checkpointer: Option<PathBuf>,
 }
 
 /// What a server did.
@@ -104,12 +117,17 @@ pub fn serve(
         return Err(ServeError::Memory(kept, config.memory));
     }
     let log = config.log.as_deref().map(Log::create).transpose()?;
-    let mut place = Place::new(config.directory.as_deref(), config.address, folder.as_deref())?;
+    let mut place = Place::new(config.directory.as_deref(), config.address, config.page, folder.as_deref())?;
     let journal = if config.durability == Durability::None { None } else { shelf.journal()? };
     let real = RealTime::begin();
     let engine = Engine::new(shelf, config.speed, config.memory.0, real.now(), Pool::default()).with_journal(journal);
-    let mut server = Server::new(engine, name, place.note.clone(), log, real, config.spin, Arc::clone(stop));
-    server.durability = config.durability;
+    let about = page::About { name, uri: place.note.uri.clone(), durability: config.durability.name() };
+    let mut server = Server::new(engine, about, place.note.clone(), log, real, config.spin, Arc::clone(stop));
+    (server.durability, server.keeps_journal) = (config.durability, config.keep_journal);
+    if let Some(folder) = folder.filter(|_| config.durability != Durability::None) {
+        server.saving = (!config.keep_journal).then(|| Checkpointer::new(config.checkpointer.clone(), folder.clone()));
+        server.folder = Some(folder);
+    }
     let threads = server.open_doors(&mut place, tell)?;
     began(&place.note);
     server.run();
@@ -137,9 +155,21 @@ struct Server {
     export: Arc<Mutex<Export>>,
     clients: Arc<Mutex<Vec<Arc<Client>>>>,
     measures: Measures,
+    show: Show,
     durability: Durability,
+    keeps_journal: bool,
+    /// The drive's folder, if it has a journal.
+    folder: Option<PathBuf>,
+    /// Saves it while it is served.
+    saving: Option<Checkpointer>,
+    /// Who waits for a save in another process.
+    wait_for_save: Vec<oneshot::Sender<control::Answer>>,
+    /// Answers that wait until this many records are on the disk.
+    unsynced: VecDeque<(u64, Answer)>,
+    /// The thread that syncs the journal, once there is one.
+    syncer: Option<Syncer>,
     /// Why nobody is answered any more.
-    failure: Option<JournalError>,
+    failure: Option<Failure>,
     busy: Arc<Busy>,
     /// Orders that wait until nothing is under way.
     quiet: VecDeque<Order>,
@@ -149,7 +179,8 @@ struct Server {
 
 /// The threads besides that of the drive.
 struct Threads {
-    control: Option<oneshot::Sender<()>>,
+    /// Those of control and of the page end when these are dropped.
+    ends: Vec<oneshot::Sender<()>>,
     is_over: Arc<AtomicBool>,
     joined: Vec<std::thread::JoinHandle<()>>,
 }
@@ -157,7 +188,7 @@ struct Threads {
 impl Threads {
     fn end(self) {
         self.is_over.store(true, Ordering::SeqCst);
-        drop(self.control);
+        drop(self.ends);
         for thread in self.joined {
             let _ = thread.join();
         }
@@ -165,7 +196,10 @@ impl Threads {
 }
 
 #[expect(clippy::disallowed_methods, reason = "threads that wait for sockets; no result depends on when they run")]
-fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Result<std::thread::JoinHandle<()>, ServeError> {
+pub(crate) fn start(
+    name: &str,
+    work: impl FnOnce() + Send + 'static,
+) -> Result<std::thread::JoinHandle<()>, ServeError> {
     let named = std::thread::Builder::new().name(name.to_owned());
     named.spawn(work).map_err(|error| ServeError::System("a thread".to_owned(), error.to_string()))
 }
@@ -173,17 +207,17 @@ fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Result<std::thread
 impl Server {
     fn new(
         engine: Engine,
-        name: String,
+        about: page::About,
         note: Note,
         log: Option<Log>,
         real: RealTime,
         spin: Nanos,
         stop: Arc<AtomicBool>,
     ) -> Self {
-        let export = Arc::new(Mutex::new(export(&engine, &name)));
+        let export = Arc::new(Mutex::new(export(&engine, &about.name)));
         Self {
             engine,
-            name,
+            name: about.name.clone(),
             note,
             log,
             real,
@@ -194,7 +228,14 @@ impl Server {
             export,
             clients: Arc::default(),
             measures: Measures::new(),
+            show: Show::new(about, real),
             durability: Durability::None,
+            keeps_journal: false,
+            folder: None,
+            saving: None,
+            wait_for_save: Vec::new(),
+            unsynced: VecDeque::new(),
+            syncer: None,
             failure: None,
             busy: Arc::default(),
             quiet: VecDeque::new(),
@@ -219,16 +260,30 @@ impl Server {
             tell: Box::new(tell),
         });
         self.shared = Some(Arc::clone(&shared));
+        self.keep_shown(None);
+        let outlets = Outlets::default();
+        let (inbox, busy) = (Arc::clone(&self.inbox), Arc::clone(&self.busy));
+        outlets.add(Outlet { name: self.name.clone(), inbox, busy, hub: self.show.hub() });
         let is_over = Arc::new(AtomicBool::new(false));
-        let (to_end, end) = oneshot::channel();
-        let mut joined = Vec::new();
+        let (mut ends, mut joined) = (Vec::new(), Vec::new());
         let refused = |error: std::io::Error| ServeError::System("a socket".to_owned(), error.to_string());
         if let Some(listener) = place.control.take() {
-            let inbox = Arc::clone(&self.inbox);
-            let (told, busy) = (Arc::clone(&shared), Arc::clone(&self.busy));
+            let (told, outlets) = (Arc::clone(&shared), outlets.clone());
+            let (to_end, end) = oneshot::channel();
+            ends.push(to_end);
             joined.push(start("wane-control", move || {
-                if let Err(error) = control::serve(listener, inbox, busy, end) {
+                if let Err(error) = control::serve(listener, outlets, end) {
                     (told.tell)(&format!("control ends: {error}"));
+                }
+            })?);
+        }
+        if let Some((listener, address)) = place.page.take() {
+            let (told, site) = (Arc::clone(&shared), page::Site::new(address, outlets, self.real));
+            let (to_end, end) = oneshot::channel();
+            ends.push(to_end);
+            joined.push(start("wane-page", move || {
+                if let Err(error) = page::serve(listener, site, end) {
+                    (told.tell)(&format!("the page ends: {error}"));
                 }
             })?);
         }
@@ -243,7 +298,7 @@ impl Server {
                 door.look();
             }
         })?);
-        Ok(Threads { control: Some(to_end), is_over, joined })
+        Ok(Threads { ends, is_over, joined })
     }
 
     /// Takes requests and answers them, until it is to end.
@@ -258,17 +313,39 @@ impl Server {
                 Due::At(_) | Due::Never => (Nanos(now.0 + LOOK.0), Nanos::ZERO),
             };
             self.inbox.take(&mut mail, self.real, until, spin);
+            let begun = self.real.now();
             for mail in mail.drain(..) {
                 match mail {
                     Mail::Asked(asked) => {
                         let real = self.real.now();
                         asked.into_iter().for_each(|asked| self.engine.take(asked, real));
                     }
-                    Mail::Order(order) if order.asks.needs_quiet() => self.quiet.push_back(order),
-                    Mail::Order(order) => self.carry_out(order),
+                    Mail::Order(order) => self.order(order),
+                    Mail::Synced => self.sync(),
+                    Mail::Look(to) if to.is_closed() => {}
+                    Mail::Look(to) => {
+                        let (clients, violations) = (self.client_count(), self.violations());
+                        let _ = to.send(self.show.snapshot(&mut self.engine, clients, violations));
+                    }
                 }
             }
             self.go_on();
+            self.show.look(&mut self.engine);
+            if let Some(saving) = &mut self.saving {
+                saving.worked(Nanos(self.real.now().0 - begun.0));
+            }
+        }
+    }
+
+    fn order(&mut self, order: Order) {
+        let beside = self.saving.as_ref().is_some_and(Checkpointer::has_program);
+        match order.asks {
+            Asks::Checkpoint if beside && !self.engine.shelf.drive().is_off() => {
+                self.wait_for_save.push(order.answer);
+                self.begin_save();
+            }
+            _ if order.asks.needs_quiet() => self.quiet.push_back(order),
+            _ => self.carry_out(order),
         }
     }
 
@@ -278,7 +355,10 @@ impl Server {
         self.engine.go_on(self.real.now(), &mut answers);
         self.send(&mut answers);
         self.answers = answers;
-        self.engine.hold(!self.quiet.is_empty() || self.engine.wants_save());
+        self.look_after_save();
+        let saves_itself = self.saves_itself();
+        let is_held = !self.quiet.is_empty() || saves_itself || self.waits_for_save();
+        self.engine.hold(is_held);
         if let Some(log) = self.log.as_mut().filter(|_| self.engine.due() == Due::Never) {
             log.flush();
         }
@@ -288,27 +368,32 @@ impl Server {
             self.carry_out(order);
             self.engine.hold(!self.quiet.is_empty());
         }
-        if self.engine.is_idle() && self.engine.wants_save() {
+        if self.engine.is_idle() && self.saves_itself() {
             let saved = self.engine.save("served, and saved as its journal was long".to_owned());
+            if let Some(saving) = &mut self.saving {
+                saving.begun_anew();
+                if saved.is_ok() { saving.saved() } else { saving.failed() }
+            }
             if let Err(error) = saved {
-                self.engine.postpone_save();
-                if let Some(shared) = &self.shared {
-                    (shared.tell)(&format!("{error}; its journal grows on"));
-                }
+                self.tell(&format!("{error}; its journal grows on"));
             }
             self.engine.follow_drive(self.real.now());
             self.engine.hold(!self.quiet.is_empty());
         }
     }
 
+    fn fail(&mut self, failure: Failure) {
+        self.failure.get_or_insert(failure);
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
     /// Makes what was done survive what it is to survive. Returns whether anybody may hear of it.
     fn commit(&mut self, asks_for_disk: bool) -> bool {
         let on_disk = asks_for_disk && self.durability == Durability::Host;
         if self.failure.is_none()
-            && let Err(error) = self.engine.commit(on_disk)
+            && let Err(failure) = self.engine.commit(on_disk)
         {
-            self.failure = Some(error);
-            self.stop.store(true, Ordering::Relaxed);
+            self.fail(failure);
         }
         self.failure.is_none()
     }
@@ -319,12 +404,20 @@ impl Server {
             // It waited, and who asked has left.
             return;
         }
+        if asks.needs_quiet() {
+            self.stop_save();
+        }
+        let doing = asks.doing();
+        if doing.is_some() {
+            self.keep_shown(doing);
+        }
         let busy = &self.busy;
         let mut desk = Desk {
             facts: facts(&self.name, &self.note, self.answered, self.violations(), self.client_count()),
             engine: &mut self.engine,
             measures: &mut self.measures,
             real: self.real.now(),
+            folder: self.folder.as_deref(),
             stop: &self.stop,
             meanwhile: &mut |doing| {
                 busy.tell(doing);
@@ -333,8 +426,10 @@ impl Server {
         };
         let told = control::carry_out(asks, &mut desk);
         busy.end();
+        self.show.go_on();
         if self.commit(true) {
             let _ = answer.send(told);
+            self.sync();
         }
         *self.export.lock().unwrap_or_else(PoisonError::into_inner) = export(&self.engine, &self.name);
     }
@@ -344,10 +439,54 @@ impl Server {
         if answers.is_empty() {
             return;
         }
-        let asks_for_disk = |answer: &Answer| answer.asked.frame.fua || answer.asked.frame.action == Action::Flush;
-        if !self.commit(answers.iter().any(asks_for_disk)) {
+        if !self.commit(false) {
             return answers.clear();
         }
+        if self.durability == Durability::Host {
+            let records = self.engine.records();
+            let asks_for_disk =
+                |answer: &mut Answer| answer.asked.frame.fua || answer.asked.frame.action == Action::Flush;
+            self.unsynced.extend(answers.extract_if(.., asks_for_disk).map(|answer| (records, answer)));
+            self.sync();
+        }
+        self.reply(answers);
+    }
+
+    /// Sends the answers for which the disk has what they need, and has what others need synced by another thread.
+    fn sync(&mut self) {
+        if self.unsynced.is_empty() || self.failure.is_some() {
+            return;
+        }
+        let synced = match self.engine.synced() {
+            Ok(synced) => synced,
+            Err(failure) => return self.fail(failure),
+        };
+        let ready = self.unsynced.iter().take_while(|(records, _)| *records <= synced).count();
+        let mut answers: Vec<Answer> = self.unsynced.drain(..ready).map(|(_, answer)| answer).collect();
+        self.reply(&mut answers);
+        if self.unsynced.is_empty() {
+            return;
+        }
+        let syncing = match self.engine.sync_later() {
+            Ok(Some(syncing)) => syncing,
+            Ok(None) => return,
+            Err(failure) => return self.fail(failure),
+        };
+        if self.syncer.is_none() {
+            self.syncer = Syncer::new(Arc::clone(&self.inbox)).ok();
+        }
+        match &self.syncer {
+            Some(syncer) => syncer.make(syncing),
+            // Without a thread for it, the drive waits.
+            None => {
+                syncing.run();
+                self.inbox.leave(Mail::Synced);
+            }
+        }
+    }
+
+    /// Sends answers that nothing holds back.
+    fn reply(&mut self, answers: &mut Vec<Answer>) {
         let mut rows = Vec::with_capacity(answers.len());
         let mut left = answers.drain(..).peekable();
         while let Some(first) = left.next() {
@@ -367,13 +506,22 @@ impl Server {
         self.answered += rows.len() as u64;
         for row in rows {
             let lag = self.engine.real(row.modelled).map(|due| Nanos(told.0.saturating_sub(due.0)));
-            if let Some(kind) = row.measured {
-                self.measures.note(kind, row.modelled.saturating_since(row.submitted), lag);
+            let (kind, latency) = (row.kind, row.modelled.saturating_since(row.submitted));
+            // What failed took no time of the flash, or not all.
+            if let Some(measured) = kind.measured().filter(|_| row.is_fine) {
+                self.measures.note(measured, latency, lag);
             }
+            self.show.note(&Done { kind, is_fine: row.is_fine, bytes: row.bytes, latency, lag });
             if let Some(log) = &mut self.log {
                 log.note(&row.line(lag));
             }
         }
+    }
+
+    /// Keeps what is shown while this thread does something that takes long.
+    fn keep_shown(&mut self, doing: Option<&'static str>) {
+        let (clients, violations) = (self.client_count(), self.violations());
+        self.show.keep(&mut self.engine, clients, violations, doing);
     }
 
     fn violations(&self) -> u64 {
@@ -405,6 +553,11 @@ impl Server {
             self.send(&mut answers);
             self.answers = answers;
         }
+        self.engine.hold(false);
+        if !self.unsynced.is_empty() && self.commit(true) {
+            self.sync();
+        }
+        self.stop_save();
         for client in self.clients.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
             client.leave();
             client.socket.end();
@@ -415,6 +568,11 @@ impl Server {
     fn save(&mut self) -> Result<(), ServeError> {
         let done = self.engine.done_live.iter().map(|done| format!("; {done}")).collect::<String>();
         let note = format!("served {} requests{done}", self.answered);
+        if self.keeps_journal {
+            self.engine.act(&Act::Flush)?;
+            self.engine.act(&Act::Note(note))?;
+            return self.engine.commit(true).map_err(|failure| ServeError::Journal(self.name.clone(), failure));
+        }
         let journal = self.engine.end_journal();
         let shelf = &mut self.engine.shelf;
         shelf.flush()?;
@@ -481,7 +639,7 @@ fn export(engine: &Engine, name: &str) -> Export {
 
 fn facts(name: &str, note: &Note, answered: u64, violations: u64, clients: usize) -> Value {
     json!({
-        "drive": name, "pid": note.pid, "uri": note.uri, "clients": clients, "answered": answered,
+        "drive": name, "pid": note.pid, "uri": note.uri, "page": note.page, "clients": clients, "answered": answered,
         "protocol_violations": violations,
     })
 }
@@ -490,8 +648,8 @@ fn facts(name: &str, note: &Note, answered: u64, violations: u64, clients: usize
 struct Sent {
     request: u64,
     client: u64,
-    kind: &'static str,
-    measured: Option<Measured>,
+    kind: Kind,
+    is_fine: bool,
     offset: u64,
     bytes: u32,
     submitted: wane_units::SimTime,
@@ -502,23 +660,12 @@ struct Sent {
 impl Sent {
     fn of(answer: &Answer) -> Self {
         let Asked { client, frame, .. } = &answer.asked;
-        let (kind, measured) = match frame.action {
-            Action::Read { .. } => ("read", Some(Measured::Read)),
-            Action::Write => ("write", Some(Measured::Write)),
-            Action::Flush => ("flush", Some(Measured::Flush)),
-            Action::Trim => ("trim", Some(Measured::Trim)),
-            Action::WriteZeroes { .. } => ("write-zeroes", None),
-            Action::Cache => ("cache", None),
-            Action::BlockStatus { .. } => ("block-status", None),
-            Action::Disconnect | Action::Unknown => ("unknown", None),
-        };
         let errno = answer.reply.errno();
         Self {
             request: answer.number,
             client: client.number,
-            kind,
-            // What failed took no time of the flash, or not all.
-            measured: measured.filter(|_| errno.is_none()),
+            kind: Kind::of(frame.action),
+            is_fine: errno.is_none(),
             offset: frame.offset,
             bytes: frame.length,
             submitted: answer.submitted,
@@ -531,7 +678,7 @@ impl Sent {
         Row {
             request: self.request,
             client: self.client,
-            kind: self.kind,
+            kind: self.kind.name(),
             offset: self.offset,
             bytes: self.bytes,
             submitted: self.submitted,

@@ -1,10 +1,12 @@
 //! The drive that is served: one that is kept in a folder, or one that is made for the session.
 
 use std::ops::{Deref, DerefMut};
+use std::path::Path;
 
-use wane_journal::Journal;
+use wane_journal::{Journal, JournalError};
 use wane_lab::held::Held;
-use wane_lab::kept::Kept;
+use wane_lab::kept::{Kept, KeptError};
+use wane_units::excerpt_path;
 
 use crate::ServeError;
 
@@ -45,8 +47,31 @@ impl Shelf {
     /// It cannot be written.
     pub(crate) fn journal(&mut self) -> Result<Option<Journal>, ServeError> {
         match self {
-            Self::Kept(kept) => Ok(Some(kept.journal()?)),
+            Self::Kept(kept) => match kept.journal() {
+                Ok(journal) => Ok(Some(journal)),
+                Err(error @ KeptError::Journal(_, JournalError::NoRoom(_))) => Err(ServeError::NoRoom(Box::new(error))),
+                Err(error) => Err(error.into()),
+            },
             Self::Scratch(_) => Ok(None),
+        }
+    }
+
+    /// Makes another drive of what this one is now, while it goes on with its journal.
+    ///
+    /// # Errors
+    /// It has none, something is there, or the system refuses.
+    pub(crate) fn fork(&self, to: &Path, journal: Option<&mut Journal>) -> Result<(), ServeError> {
+        match (self, journal) {
+            (Self::Kept(kept), Some(journal)) => Ok(kept.fork_live(to, journal)?),
+            _ => Err(ServeError::NoFork(excerpt_path(to))),
+        }
+    }
+
+    /// The drive, if it is kept.
+    pub(crate) fn kept(&mut self) -> Option<&mut Kept> {
+        match self {
+            Self::Kept(kept) => Some(kept),
+            Self::Scratch(_) => None,
         }
     }
 

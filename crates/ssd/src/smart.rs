@@ -124,8 +124,8 @@ impl Drive {
         }
     }
 
-    /// The cells' error model, whether the flash is awake or rests.
-    fn cells(&self) -> Option<&Cells> {
+    /// The cells' error model, whether the flash is awake or rests; `None` if the flash never errs.
+    pub fn cells(&self) -> Option<&Cells> {
         self.flash().and_then(|flash| flash.cells()).or_else(|| self.resting().and_then(|resting| resting.cells()))
     }
 

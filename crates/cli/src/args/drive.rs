@@ -8,7 +8,7 @@ use wane_lab::kept::{FACTOR_MOST, Target};
 use wane_nand::REREADS_BOUND;
 use wane_scenario::Scale;
 use wane_smart::LogId;
-use wane_units::Bytes;
+use wane_units::{Bytes, Nanos};
 
 use crate::complete;
 
@@ -76,6 +76,40 @@ pub(crate) enum DriveCommand {
     Inject(InjectArguments),
     /// Cut a drive's power and restore it; ftl.recovery says how it recovers
     PowerCut(PowerCutArguments),
+    /// Do again what was done to a drive since it was saved, at the same modelled times, and look at it then; its folder stays as it is
+    Replay(ReplayArguments),
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  Keep all that a session does, and look at it again:
+    wane serve old.wane --keep-journal
+    wane drive replay old.wane --log requests.csv
+  The drive as it was 3.2 s after its clock began:
+    wane drive replay old.wane --until '3.2 s' \\
+      --to then.wane
+    wane drive check then.wane --data
+
+A drive has a journal while it is served, after its server was killed or served it with --keep-journal, after `wane drive write` and other commands, and in a fork that `wane ctl fork` made. A save ends it.")]
+pub(crate) struct ReplayArguments {
+    /// The drive's folder
+    pub(crate) drive: PathBuf,
+    /// Stop at this instant of the drive's clock
+    #[arg(long, value_name = "TIME")]
+    pub(crate) until: Option<Nanos>,
+    /// Write a line for each request into this file: when it came and ended by the model, and how
+    #[arg(long, value_name = "FILE")]
+    pub(crate) log: Option<PathBuf>,
+    /// Keep the drive as it is then, as a new one in this folder
+    #[arg(long, value_name = "DRIVE")]
+    pub(crate) to: Option<PathBuf>,
+    /// Overwrite the log
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args, Debug)]

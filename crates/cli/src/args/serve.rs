@@ -28,6 +28,8 @@ Examples:
   And back:
     umount /mnt && losetup -d $loop && fusermount3 -u nbd
     wane ctl old.wane stop
+  A page for the browser, and metrics for Prometheus:
+    wane serve old.wane --page 8080
   A new drive for a test, as fast as it goes:
     wane serve --preset tiny --speed max \\
       --run 'nbdinfo \"$uri\"'
@@ -63,10 +65,17 @@ pub(crate) struct ServeArguments {
     /// Listen on this port of 127.0.0.1 too, or on this address of the loopback interface; 0 lets the system choose
     #[arg(long, value_name = "PORT", value_parser = wane_serve::address)]
     pub(crate) port: Option<SocketAddr>,
+    /// Show a live page at this port of 127.0.0.1, or at this address of the loopback interface; 0 lets the system choose. `/metrics` beside it is
+    /// for Prometheus
+    #[arg(long, value_name = "PORT", value_parser = wane_serve::address)]
+    pub(crate) page: Option<SocketAddr>,
     /// What an answer survives, of a drive that is kept: `process`, that this server is killed; `host`, that this machine dies, once it is flushed,
     /// at the speed of its disk; `none`
     #[arg(long, value_name = "WHAT", default_value = "process")]
     pub(crate) durability: Durability,
+    /// Do not save a kept drive: all that is done to it stays in its journal, for `wane drive replay`. The next server goes on from there
+    #[arg(long, conflicts_with = "preset")]
+    pub(crate) keep_journal: bool,
     /// The directory of its sockets, which only you can enter; made if it is missing. By default a new one for temporary files
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
@@ -139,6 +148,8 @@ pub(crate) enum CtlCommand {
         #[arg(long)]
         clear: bool,
     },
+    /// Print its metrics in the text format of Prometheus
+    Metrics,
     /// Age it at full speed while its clients wait; their data stay, and what only aging wrote is trimmed
     Age {
         /// As of `wane drive age --until`
@@ -233,8 +244,15 @@ pub(crate) enum CtlCommand {
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
         count: Option<u64>,
     },
-    /// Save it now, as at a clean end
+    /// Save it now, as at a clean end; its clients wait
     Save,
+    /// Save it now in another process, while it is served
+    Checkpoint,
+    /// Make a drive of what it is now, which goes its own way; requests under way end there unanswered
+    Fork {
+        /// Its folder, beside the drive's unless the path is absolute
+        name: PathBuf,
+    },
     /// End the server; a kept drive is saved
     Stop,
 }

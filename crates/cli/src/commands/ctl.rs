@@ -85,7 +85,13 @@ pub(crate) fn ctl(arguments: &CtlArguments) -> Result<i32, Failure> {
         CtlCommand::PowerCut { torn, seed } => ("power-cut", Some(json!({ "torn": torn, "seed": seed }))),
         CtlCommand::PowerOn => ("power-on", Some(json!({}))),
         CtlCommand::Events { count } => return events(&control, *count),
+        CtlCommand::Metrics => {
+            print(&control.metrics()?)?;
+            return Ok(DONE);
+        }
         CtlCommand::Save => ("save", Some(json!({}))),
+        CtlCommand::Checkpoint => ("checkpoint", Some(json!({}))),
+        CtlCommand::Fork { name } => ("fork", Some(json!({ "name": name }))),
         CtlCommand::Stop => ("stop", Some(json!({}))),
     };
     let told = control.ask(asked, body.as_ref())?;

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::{Child, Command};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use serde_json::json;
 use toml::Value;
@@ -11,7 +12,7 @@ use wane_lab::held::Held;
 use wane_lab::kept::{Kept, KeptError, WrittenBytes};
 use wane_lab::run::{Step, Watch};
 use wane_scenario::{Scenario, Sources, endless};
-use wane_serve::{Note, ServeConfig, ServeError, Served, What};
+use wane_serve::{Durability, Note, ServeConfig, ServeError, Served, What};
 use wane_shelf::ShelfError;
 use wane_units::{Bytes, excerpt_path};
 
@@ -35,36 +36,7 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Result<i32, Failure> {
         end_with_stdin(&stop);
     }
     let what = match (&arguments.drive, &arguments.preset) {
-        (Some(path), _) => {
-            let for_presets = [
-                ("--set", !arguments.set.is_empty()),
-                ("--capacity", arguments.capacity.is_some()),
-                ("--age", arguments.age.is_some()),
-            ];
-            if let Some((option, _)) = for_presets.iter().find(|(_, is_given)| *is_given) {
-                let sentence = "is for a drive that --preset makes; a kept drive is as `wane drive create` made it and `wane drive age` aged it";
-                return Err(Failure::wrong(format!("{option}: {sentence}")));
-            }
-            let kept = Kept::open(path).map_err(|error| match (&error, Note::of(path)) {
-                (KeptError::Shelf(ShelfError::Busy(_)), Some(note)) => {
-                    let (name, pid, uri) = (excerpt_path(path), note.pid, note.uri);
-                    Failure::wrong(format!(
-                        "{name} is served already, by process {pid} at {uri}; `wane ctl {name} stop` ends that"
-                    ))
-                }
-                _ => error.into(),
-            })?;
-            if kept.repeated() > 0 && !arguments.quiet {
-                let (name, records) = (excerpt_path(path), kept.repeated());
-                tell(&format!(
-                    "wane: {name}: its server ended without saving it; {records} records of its journal were done again"
-                ));
-            }
-            for lack in super::fit::lacks(kept.scenario()) {
-                tell(&format!("wane: {}: {lack}", excerpt_path(path)));
-            }
-            What::Kept(Box::new(kept), path.clone())
-        }
+        (Some(path), _) => kept(path, arguments)?,
         (None, Some(preset)) => What::Scratch(Box::new(scratch(arguments, preset, &stop)?), preset.clone()),
         (None, None) => {
             let sentence = "which drive? give the folder of one, as `wane drive create old.wane --for serve --preset tiny` makes it, \
@@ -79,8 +51,11 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Result<i32, Failure> {
         memory,
         directory: arguments.dir.clone(),
         address: arguments.port,
+        page: arguments.page,
         log: arguments.log.clone(),
         durability: arguments.durability,
+        keep_journal: arguments.keep_journal,
+        checkpointer: std::env::current_exe().ok(),
     };
     let mut child = None;
     let began = |note: &Note| {
@@ -97,11 +72,74 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Result<i32, Failure> {
     }
 }
 
+/// The kept drive that is to be served.
+fn kept(path: &Path, arguments: &ServeArguments) -> Result<What, Failure> {
+    if arguments.keep_journal && arguments.durability == Durability::None {
+        return Err(Failure::wrong(
+            "--keep-journal: there is no journal with --durability none; leave out one of them",
+        ));
+    }
+    let for_presets = [
+        ("--set", !arguments.set.is_empty()),
+        ("--capacity", arguments.capacity.is_some()),
+        ("--age", arguments.age.is_some()),
+    ];
+    if let Some((option, _)) = for_presets.iter().find(|(_, is_given)| *is_given) {
+        let sentence = "is for a drive that --preset makes; a kept drive is as `wane drive create` made it and `wane drive age` aged it";
+        return Err(Failure::wrong(format!("{option}: {sentence}")));
+    }
+    let kept = opened(path).map_err(|error| match (&error, Note::of(path)) {
+        (KeptError::Shelf(ShelfError::Busy(_)), Some(note)) => {
+            let (name, pid, uri) = (excerpt_path(path), note.pid, note.uri);
+            Failure::wrong(format!(
+                "{name} is served already, by process {pid} at {uri}; `wane ctl {name} stop` ends that"
+            ))
+        }
+        _ => error.into(),
+    })?;
+    if kept.repeated() > 0 && !arguments.quiet {
+        let (name, records) = (excerpt_path(path), kept.repeated());
+        tell(&format!("wane: {name}: was not saved since; {records} records of its journal were done again"));
+    }
+    for lack in super::fit::lacks(kept.scenario()) {
+        tell(&format!("wane: {}: {lack}", excerpt_path(path)));
+    }
+    Ok(What::Kept(Box::new(kept), path.to_owned()))
+}
+
+/// How long a drive is waited for whose server was killed: what that had begun beside it ends with it, but not at once.
+const WAITS: u32 = 40;
+const PAUSE: Duration = Duration::from_millis(50);
+
+fn opened(path: &Path) -> Result<Kept, KeptError> {
+    for _ in 0..WAITS {
+        match Kept::open_late(path) {
+            Err(KeptError::Shelf(ShelfError::Busy(_)))
+                if matches!(Note::control_of(path), Err(ServeError::Dead(..))) =>
+            {
+                std::thread::sleep(PAUSE);
+            }
+            opened => return opened,
+        }
+    }
+    Kept::open_late(path)
+}
+
+/// Saves a served drive beside its server, which calls this.
+pub(crate) fn checkpoint(drive: &Path, up_to: &str) -> Result<i32, Failure> {
+    let up_to = serde_json::from_str(up_to).map_err(|error| {
+        Failure::wrong(format!("checkpoint: found no place of a journal: {error}; a server calls it, and nobody else"))
+    })?;
+    wane_serve::checkpoint(drive, &up_to)?;
+    Ok(DONE)
+}
+
 /// Says what is to be known of a session that is over.
 fn after(served: &Served, memory: Bytes, arguments: &ServeArguments) {
     let Served { requests, violations: _, refused_for_memory, log_failed } = served;
     if let Some(path) = arguments.drive.as_deref().filter(|_| !arguments.quiet) {
-        tell(&format!("wane: {}: saved; it served {requests} requests", excerpt_path(path)));
+        let kept = if arguments.keep_journal { "in its journal" } else { "saved" };
+        tell(&format!("wane: {}: {kept}; it served {requests} requests", excerpt_path(path)));
     }
     if *refused_for_memory > 0 {
         tell(&format!(
@@ -116,7 +154,7 @@ fn after(served: &Served, memory: Bytes, arguments: &ServeArguments) {
 /// Where it is served, and how it is used.
 fn told(note: &Note, arguments: &ServeArguments) -> String {
     if arguments.json {
-        let facts = json!({ "uri": note.uri, "socket": note.socket, "control": note.control, "pid": note.pid, "address": note.address });
+        let facts = json!({ "uri": note.uri, "socket": note.socket, "control": note.control, "pid": note.pid, "address": note.address, "page": note.page });
         return format!("{facts}\n");
     }
     if arguments.run.is_some() {
@@ -125,11 +163,13 @@ fn told(note: &Note, arguments: &ServeArguments) -> String {
     let control = arguments.drive.as_deref().or(note.control.parent()).unwrap_or(Path::new("."));
     let mut text = format!("{}\n", note.uri);
     let (uri, control) = (&note.uri, excerpt_path(control));
-    for line in [
+    let page = note.page.as_ref().map(|page| format!("{page}    # its live page, for a browser"));
+    let lines = [
         format!("nbdinfo '{uri}'"),
         format!("mkdir -p nbd && nbdfuse nbd '{uri}' &    # then losetup, mkfs and mount nbd/nbd"),
         format!("wane ctl {control} status"),
-    ] {
+    ];
+    for line in page.into_iter().chain(lines) {
         text += &format!("  {line}\n");
     }
     text

@@ -10,7 +10,7 @@ use super::Server;
 use super::client::{READ, WRITE, frame, hello};
 
 /// Resident memory of a process, in KiB.
-fn resident(pid: u32) -> u64 {
+pub(super) fn resident(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status.lines().find(|line| line.starts_with("VmRSS")).unwrap();
     line.split_whitespace().nth(1).unwrap().parse().unwrap()

@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 use super::{Server, has, is_full, skipped, told};
 
 /// Runs a script by bash beside a server, with Debian's own Python first, for which libnbd is made.
-fn script(server: &Server, text: &str, more: &[(&str, &str)]) -> Output {
+pub(super) fn script(server: &Server, text: &str, more: &[(&str, &str)]) -> Output {
     let path = format!("/usr/bin:{}", std::env::var("PATH").unwrap_or_default());
     let mut command = Command::new("timeout");
     command.args(["300", "bash", "-euc", text]).env("PATH", path).env("wane", env!("CARGO_BIN_EXE_wane"));
@@ -14,7 +14,7 @@ fn script(server: &Server, text: &str, more: &[(&str, &str)]) -> Output {
 }
 
 /// Runs a script that must succeed, and returns what it printed.
-fn output_of(server: &Server, text: &str, more: &[(&str, &str)]) -> String {
+pub(super) fn output_of(server: &Server, text: &str, more: &[(&str, &str)]) -> String {
     let ended = script(server, text, more);
     assert!(ended.status.success(), "{}", told(&ended));
     String::from_utf8(ended.stdout).unwrap()
@@ -79,7 +79,8 @@ fn fio_verifies_what_it_wrote() {
     let server = Server::tiny(&[]);
     let size = if is_full() { "48M" } else { "8M" };
     let text = r#"
-        run() { fio --bs=4k "$@" --ioengine=nbd --uri="$uri" >"$out" 2>&1 || { cat "$out"; exit 1; }; }
+        cd "$(mktemp -d)"
+        run() { fio --bs=4k "$@" --verify_state_save=0 --ioengine=nbd --uri="$uri" >"$out" 2>&1 || { cat "$out"; exit 1; }; }
         out=$(mktemp); trap 'rm -f "$out"' EXIT
         run --name=v --rw=randwrite --iodepth=16 --size=$size --verify=crc32c --do_verify=1 --verify_fatal=1
         run --name=b --rw=randwrite --bsrange=512-64k --bs_unaligned=0 --blockalign=512 --iodepth=8 --size=$size --verify=md5 --do_verify=1
@@ -343,4 +344,57 @@ fn postgresql_keeps_every_committed_transaction() {
     println!("{told}");
     assert!(told.contains("cut 10:"), "{told}");
     server.stop();
+}
+
+/// The same with kills of the server in place of power cuts: its drive goes on where it was, and only the mount is lost.
+#[test]
+fn postgresql_keeps_every_transaction_when_its_drive_is_killed() {
+    if !is_full() {
+        return skipped("long: make live-test runs it");
+    }
+    if !can_mount(&["su"]) {
+        return;
+    }
+    let found = Command::new("sh").args(["-c", "ls -d /usr/lib/postgresql/*/bin | tail -1"]).output().unwrap();
+    let bin = String::from_utf8(found.stdout).unwrap().trim().to_owned();
+    if bin.is_empty() || !Command::new("id").arg("postgres").output().unwrap().status.success() {
+        return skipped("PostgreSQL and its user are missing");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (drive, sockets) = (folder.path().join("pg.wane"), folder.path().join("s"));
+    let (drive, sockets) = (drive.to_str().unwrap(), sockets.to_str().unwrap());
+    super::create(std::path::Path::new(drive), &["--empty", "--capacity", "512 MiB", "--set", "drive.endurance=3000"]);
+    let server = Server::start(&[drive, "--dir", sockets, "--speed", "10x"]);
+    let pid = server.process.id().to_string();
+    let text = r#"
+        chmod 755 "$d"; mkfs.ext4 -q "$loop"; mount "$loop" "$d/m"; mkdir "$d/m/pg"; chown postgres "$d/m/pg"
+        pg() { su postgres -s /bin/bash -c "cd /; PATH=$bin:\$PATH; $*"; }
+        start() { pg "pg_ctl -w -t 120 -D $d/m/pg -l $d/m/pg/log -o '-k $d/m/pg -c listen_addresses= -c shared_buffers=32MB' start >/dev/null" || { tail -3 "$d/m/pg/log"; return 1; }; }
+        pg "initdb -D $d/m/pg >/dev/null"; start
+        pg "pgbench -qih $d/m/pg -s 2 postgres 2>/dev/null"
+        for kill in $(seq 10); do
+            main=$(head -1 "$d/m/pg/postmaster.pid")
+            before=$(pg "psql -Ath $d/m/pg postgres -c 'select count(*) from pgbench_history'")
+            pg "pgbench -h $d/m/pg -n -c 2 -T 60 -l --log-prefix=/tmp/wane-pg-$$-$kill postgres" >/dev/null 2>&1 & bench=$!
+            sleep "1.$((kill * 17 % 90 + 10))"
+            [ $((kill % 3)) != 0 ] || ctl checkpoint &
+            kill -9 "$pid"; wait "$bench" || true
+            told=$(cat /tmp/wane-pg-$$-$kill* | wc -l); rm -f /tmp/wane-pg-$$-$kill*
+            kill -9 $(pgrep -P "$main") "$main" 2>/dev/null || true
+            while kill -0 "$main" 2>/dev/null; do sleep 0.1; done; sleep 0.5; lose
+            "$wane" serve "$drive" --dir "$sockets" --speed 10x --quiet --json >"$d/facts" & pid=$!
+            for _ in $(seq 200); do [ -s "$d/facts" ] && break; sleep 0.05; done
+            attach
+            e2fsck -fp "$loop" >"$d/fsck" || [ $? -le 1 ] || { cat "$d/fsck"; exit 1; }
+            mount "$loop" "$d/m"; start
+            after=$(pg "psql -Ath $d/m/pg postgres -c 'select count(*) from pgbench_history'")
+            echo "kill $kill: $before rows, $told told, $after rows"
+            [ "$after" -ge $((before + told)) ]
+        done
+        pg "pg_ctl -m fast -D $d/m/pg stop >/dev/null"; lose
+        ctl stop; wait "$pid""#;
+    let more = [("bin", bin.as_str()), ("pid", &pid), ("drive", drive), ("sockets", sockets)];
+    let told = output_of(&server, &format!("{MOUNT}{text}"), &more);
+    println!("{told}");
+    assert!(told.contains("kill 10:"), "{told}");
 }

@@ -1,14 +1,17 @@
 //! What is done to a held drive besides calls of its device: one value for each, so that it can be done again from a journal.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use serde::{Deserialize, Serialize};
+use wane_ftl::Fate;
 use wane_ftl::policies::Mode;
 use wane_ftl::policies::retirement::RetirementThreshold;
+use wane_sim::Streams;
 use wane_units::{Lpn, Sectors};
 
-use super::{Aged, Held, KeptError, Reached, Target, WrittenBytes};
+use super::{Aged, Held, Injection, KeptError, Reached, Retire, Target, WrittenBytes};
 
 /// See the head of this file. [`Held::act`] does it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,6 +38,23 @@ pub enum Act {
     Degraded(bool),
     /// Units that cannot be read until they are written.
     Lose(Vec<u32>),
+    /// It lies without power for days, at a temperature.
+    Wait(f64, Option<f64>),
+    /// Blocks leave service.
+    Retire(Retire),
+    /// Faults in the data of units; the seed draws them.
+    Inject(Range<u32>, Injection, u64),
+    /// As [`Act::ReadRecovery`], by its host, which answers what the drive then asks.
+    Require(Option<u32>),
+    /// Its power is cut, with these fates of what was under way, and comes back.
+    PowerCut(Vec<Fate>),
+    /// A sentence for the history of a kept drive. It ends a command that [`Act::Begin`] began.
+    Note(String),
+    /// What follows is of another process. If it is a command, all of it up to its note was done, or nothing.
+    Begin {
+        /// Whether it is.
+        command: bool,
+    },
 }
 
 /// An aging of which only the wear stays: what only it wrote is trimmed.
@@ -49,12 +69,16 @@ pub struct Aging {
 }
 
 /// What came of an act.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Acted {
     /// Why an aging ended.
     pub reached: Option<Reached>,
-    /// Units that were trimmed, or lost.
+    /// Units that were trimmed, lost or damaged.
     pub units: u64,
+    /// Blocks that left service by order, each with its erases.
+    pub retired: Vec<(u32, u32)>,
+    /// Whether what was done survives a power cut.
+    pub is_durable: bool,
 }
 
 impl Act {
@@ -81,9 +105,7 @@ impl Held {
             Act::Format(sectors) => drive.format(Sectors(*sectors)),
             Act::KeepBytes => self.keep_bytes()?,
             Act::ComeToRest => drive.come_to_rest(),
-            Act::Flush => {
-                self.flush()?;
-            }
+            Act::Flush => acted.is_durable = self.flush()?,
             Act::Days(days) => self.pass_days(*days)?,
             Act::Age(aging) => {
                 // It stops where it stopped.
@@ -102,6 +124,18 @@ impl Held {
                 let lost = units.iter().filter(|unit| drive.inject_uncorrectable(Lpn(**unit)));
                 acted.units = lost.count() as u64;
             }
+            Act::Wait(days, celsius) => self.wait(*days, *celsius)?,
+            Act::Retire(which) => acted.retired = self.retire(which)?,
+            Act::Inject(units, injection, seed) => {
+                let mut stream = Streams::new(*seed).stream("inject");
+                acted.units = u64::from(self.inject(units.clone(), *injection, &mut stream)?);
+            }
+            Act::Require(most) => acted.units = u64::from(self.set_read_recovery(*most)?),
+            Act::PowerCut(fates) => {
+                let mut fates = fates.iter().copied();
+                self.cut_power(|| fates.next().unwrap_or(Fate::Undone))?;
+            }
+            Act::Note(_) | Act::Begin { .. } => {}
         }
         Ok(acted)
     }
@@ -123,8 +157,8 @@ impl Held {
         self.fast_forward(None)?;
         let reached = reached?;
         let units = u64::from(self.give_back(&before));
-        self.flush()?;
-        Ok(Acted { reached: Some(reached), units })
+        let is_durable = self.flush()?;
+        Ok(Acted { reached: Some(reached), units, is_durable, ..Acted::default() })
     }
 
     fn retire_at(&mut self, threshold: RetirementThreshold) -> Result<Acted, KeptError> {
@@ -142,7 +176,17 @@ mod tests {
     #[test]
     fn acts_are_read_as_they_were_written() {
         let aging = Aging { target: Target::Wear(0.1 + 0.2), fast_forward: Some(1.0 / 3.0), stopped_at: Some(0.7) };
-        for act in [Act::Format(1), Act::KeepBytes, Act::Age(aging), Act::Lose(vec![1, 900]), Act::ReadRecovery(None)] {
+        let acts = [
+            Act::Format(1),
+            Act::KeepBytes,
+            Act::Age(aging),
+            Act::Lose(vec![1, 900]),
+            Act::ReadRecovery(None),
+            Act::Inject(3..9, Injection::FlippedBits(2), 7),
+            Act::PowerCut(vec![Fate::Torn]),
+            Act::Begin { command: true },
+        ];
+        for act in acts {
             assert_eq!(Act::decode(&act.encode()), Some(act.clone()));
             let mut longer = act.encode();
             longer.push(0);

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
 use wane_blockdev::{Blocking, IoError, Request, SectorRange};
 use wane_ftl::{BlockState, UnretiredError};
 use wane_sim::Stream;
@@ -15,7 +16,7 @@ use super::{Held, KeptError};
 const UNITS_AT_ONCE: u32 = 256;
 
 /// The blocks to take out of service.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Retire {
     /// These, by their numbers.
     Blocks(Vec<u32>),
@@ -26,7 +27,7 @@ pub enum Retire {
 }
 
 /// A fault to inject into data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Injection {
     /// Reads fail with a medium error until the data are written or trimmed, as after NVMe's Write Uncorrectable.
     MediumError,

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use wane_units::Lpn;
 use wane_workload::Op;
 
-use super::{Held, KeptError};
+use super::{Held, KeptError, STEP_UNITS_MAX, STEPS_PER_DRIVE_WRITE};
 use crate::build;
 use crate::run::Watch;
 
@@ -20,14 +20,30 @@ impl Held {
     /// # Errors
     /// Its workload cannot be closed.
     pub fn precondition(&mut self, watch: &mut Watch<'_>) -> Result<(), KeptError> {
+        self.precondition_from(0, &mut || false, watch).map(drop)
+    }
+
+    /// The same from unit `done` of it on, until `pause` says so, which is asked between two steps. Returns the units that are done then; `None` if
+    /// it is over.
+    ///
+    /// # Errors
+    /// As of [`Held::precondition`].
+    pub(crate) fn precondition_from(
+        &mut self,
+        done: u64,
+        pause: &mut dyn FnMut() -> bool,
+        watch: &mut Watch<'_>,
+    ) -> Result<Option<u64>, KeptError> {
         if self.cause().is_some() {
-            return Ok(());
+            return Ok(None);
         }
         self.close_workload()?;
-        let look_units = if self.has_policies_from_outside() { PAGES_PER_LOOK as u64 } else { u64::MAX };
-        self.run.precondition_kept(build::precondition(&self.scenario), look_units, watch)?;
+        let step = (u64::from(self.drive().logical_initial()) / STEPS_PER_DRIVE_WRITE).clamp(1, STEP_UNITS_MAX);
+        let look_units = if self.has_policies_from_outside() { PAGES_PER_LOOK as u64 } else { step };
+        let precondition = build::precondition(&self.scenario);
+        let left = self.run.precondition_kept((precondition, done), look_units, pause, watch)?;
         self.begin_days();
-        Ok(())
+        Ok(left)
     }
 
     /// Number of pages that its user may access: those of the new drive. A drive that shrank has no data for some of them.

@@ -94,25 +94,36 @@ impl Run {
         self.host.device().close_own();
     }
 
-    /// Preconditions the drive; counting starts afterwards. It ends early if it is stopped or the drive dies.
-    /// `look_units` are written between two checks of the flag.
+    /// Preconditions the drive, from unit `done` on; counting starts afterwards. It ends early if it is stopped or the drive dies, and when
+    /// `pause` says so, which is asked every `look_units` units. Returns the units that are done then; `None` if it is over.
     ///
     /// # Errors
     /// None: nothing is read.
     pub(crate) fn precondition_kept(
         &mut self,
-        precondition: Precondition,
+        (mut precondition, done): (Precondition, u64),
         look_units: u64,
+        pause: &mut dyn FnMut() -> bool,
         watch: &mut Watch<'_>,
-    ) -> Result<(), SourceError> {
+    ) -> Result<Option<u64>, SourceError> {
         let workload = std::mem::take(&mut self.life.phases);
         self.host.drive_mut().set_leveling(false);
-        (self.life.precondition, self.life.stage) = (precondition, Stage::Precondition { done: 0 });
+        precondition.skip(done, u64::from(self.host.drive().logical_initial()));
+        (self.life.precondition, self.life.stage) = (precondition, Stage::Precondition { done });
+        let mut is_paused = false;
         let ended = loop {
             match self.advance(Budget::units(look_units), watch) {
+                Ok(Progress::Paused) if pause() => {
+                    is_paused = true;
+                    break Ok(());
+                }
                 Ok(Progress::Paused) => {}
-                ended => break ended,
+                ended => break ended.map(drop),
             }
+        };
+        let left = match self.life.stage {
+            Stage::Precondition { done } if is_paused => Some(done),
+            _ => None,
         };
         self.life.phases = workload;
         self.life.stage = Stage::Phase(0);
@@ -121,7 +132,7 @@ impl Run {
             Some(Ended::Died(_)) => self.life.stage = Stage::Over,
             _ => self.life.end = None,
         }
-        ended.map(drop)
+        ended.map(|()| left)
     }
 
     /// Sends requests for these pages through the host, and scrubs if the drive does. The drive may die. `stop` is checked every `look_pages`
@@ -185,15 +196,11 @@ impl Run {
         self.life.phases.first_mut().map(|phase| phase.source.as_mut() as &mut dyn Source)
     }
 
-    /// Archives the drive and its host: writes them to a file, or reads them back into a new run of the same kind. The drive comes to
-    /// rest first, as it is saved between two requests.
+    /// Archives the drive and its host: writes them to a file, or reads them back into a new run of the same kind. No time passes.
     ///
     /// # Errors
     /// As of [`Archive`]; the drive cannot be saved.
     pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
-        if !archive.is_reading() {
-            self.host.drive_mut().come_to_rest();
-        }
         self.host.archive(archive)
     }
 }

@@ -37,6 +37,14 @@ pub struct Precondition {
 }
 
 impl Precondition {
+    /// Draws what the first `done` units drew, so that it goes on behind them on a drive of `logical` units.
+    pub(crate) fn skip(&mut self, done: u64, logical: u64) {
+        let in_order = u64::from(self.fill_units) + u64::from(self.sequential_drive_writes) * logical;
+        for _ in in_order..done {
+            self.stream.below(logical);
+        }
+    }
+
     /// No preconditioning.
     pub fn none() -> Self {
         let stream = wane_sim::Streams::new(0).stream("nothing");

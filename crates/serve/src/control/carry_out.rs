@@ -1,5 +1,6 @@
 //! Doing what control asks, on the thread that owns the drive.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -16,7 +17,7 @@ use wane_sim::Streams;
 use wane_smart::{Identity, smartctl};
 use wane_units::{Bytes, Lba, Lpn, Nanos, Ratio, Sectors};
 
-use super::order::{Age, Answer, Asks, FaultName, Inject, PowerCut, Rest, Set, kinds};
+use super::order::{Age, Answer, Asks, FaultName, Fork, Inject, PowerCut, Rest, Set, kinds};
 use crate::engine::{Effect, Engine, Fault, SECTOR};
 use crate::measure::Measures;
 
@@ -27,6 +28,8 @@ pub(crate) struct Desk<'a> {
     /// Facts of the server, to which those of the drive are added.
     pub(crate) facts: Value,
     pub(crate) real: Nanos,
+    /// The drive's folder, if it is kept.
+    pub(crate) folder: Option<&'a Path>,
     pub(crate) stop: &'a Arc<AtomicBool>,
     /// Told what takes long, with the share of it that is done; returns whether it goes on.
     pub(crate) meanwhile: &'a mut dyn FnMut(Value) -> bool,
@@ -38,7 +41,7 @@ const OFF: &str = "the drive has no power; power-on gives it back";
 impl Asks {
     /// Whether nothing may be under way.
     pub(crate) const fn needs_quiet(&self) -> bool {
-        matches!(self, Self::Age(_) | Self::Rest(_) | Self::Save)
+        matches!(self, Self::Age(_) | Self::Rest(_) | Self::Save | Self::Checkpoint)
     }
 }
 
@@ -71,6 +74,7 @@ pub(crate) fn carry_out(asks: Asks, desk: &mut Desk<'_>) -> Answer {
             let _ = to.send(desk.engine.watcher.listen());
             Ok(json!({}))
         }
+        Asks::Fork(fork) => forked(desk, &fork),
         Asks::Stop => {
             desk.stop.store(true, Ordering::Relaxed);
             Ok(json!({}))
@@ -92,7 +96,8 @@ pub(crate) fn carry_out(asks: Asks, desk: &mut Desk<'_>) -> Answer {
         Asks::Set(set) => changed(desk, set),
         Asks::Inject(inject) => injected(desk, &inject),
         Asks::PowerCut(cut) => power_cut(desk, &cut),
-        Asks::Save => {
+        // A server without a second process saves the drive itself.
+        Asks::Save | Asks::Checkpoint => {
             let saved = desk.engine.save("served, and saved meanwhile".to_owned());
             // The drive came to rest for it.
             desk.engine.follow_drive(desk.real);
@@ -172,7 +177,7 @@ fn aged_until(desk: &mut Desk<'_>, target: wane_lab::kept::Target, forward: Opti
     let mut goes_on =
         |aged: &Aged| (desk.meanwhile)(json!({ "doing": "age", "done": aged.done, "drive_writes": aged.drive_writes }));
     let aging = Aging { target, fast_forward: forward, stopped_at: None };
-    let Acted { reached, units: trimmed } =
+    let Acted { reached, units: trimmed, .. } =
         desk.engine.age(aging, desk.stop, &mut goes_on).map_err(|error| format!("age: {error}"))?;
     desk.engine.follow_drive(desk.real);
     let writes = desk.engine.shelf.drive_writes();
@@ -375,6 +380,13 @@ fn told(fault: &Fault) -> Value {
         "at": fault.range.map(|range| range.start.0 * SECTOR),
         "length": fault.range.map(|range| range.len_bytes()),
     })
+}
+
+fn forked(desk: &mut Desk<'_>, fork: &Fork) -> Answer {
+    let beside = desk.folder.and_then(Path::parent).unwrap_or(Path::new(""));
+    let path = beside.join(&fork.name);
+    desk.engine.fork(&path).map_err(|error| format!("fork: {error}"))?;
+    Ok(json!({ "fork": std::path::absolute(&path).unwrap_or(path) }))
 }
 
 fn power_cut(desk: &mut Desk<'_>, cut: &PowerCut) -> Answer {

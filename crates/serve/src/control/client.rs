@@ -47,7 +47,7 @@ impl Control {
     /// It is not reached, or refuses.
     pub fn ask(&self, name: &str, body: Option<&Value>) -> Result<Value, ControlError> {
         runtime()?.block_on(async {
-            let response = self.send(name, body).await?;
+            let response = self.send(&format!("/v1/{name}"), body).await?;
             let is_fine = response.status().is_success();
             let text = response.into_body().collect().await.map_err(broken)?.to_bytes();
             let value: Value = serde_json::from_slice(&text).map_err(broken)?;
@@ -58,13 +58,25 @@ impl Control {
         })
     }
 
+    /// Asks for the metrics, as text.
+    ///
+    /// # Errors
+    /// It is not reached, or the connection breaks.
+    pub fn metrics(&self) -> Result<String, ControlError> {
+        runtime()?.block_on(async {
+            let body = self.send("/metrics", None).await?.into_body();
+            let text = body.collect().await.map_err(broken)?.to_bytes();
+            Ok(String::from_utf8_lossy(&text).into_owned())
+        })
+    }
+
     /// Hands each event to `each`, as a line of JSON, until that returns false or the server ends.
     ///
     /// # Errors
     /// It is not reached, or the connection breaks.
     pub fn events(&self, each: &mut dyn FnMut(&str) -> bool) -> Result<(), ControlError> {
         runtime()?.block_on(async {
-            let mut body = self.send("events", None).await?.into_body();
+            let mut body = self.send("/v1/events", None).await?.into_body();
             let mut text = Vec::new();
             while let Some(frame) = body.frame().await {
                 // The server ends while it is listened to.
@@ -82,7 +94,7 @@ impl Control {
         })
     }
 
-    async fn send(&self, name: &str, body: Option<&Value>) -> Result<Response<Incoming>, ControlError> {
+    async fn send(&self, path: &str, body: Option<&Value>) -> Result<Response<Incoming>, ControlError> {
         let unreached = |error: std::io::Error| {
             ControlError::Unreached(excerpt_path(&self.socket).to_string(), wane_units::why_unwritten(&error))
         };
@@ -94,7 +106,7 @@ impl Control {
             Some(body) => (Method::POST, body.to_string()),
             None => (Method::GET, String::new()),
         };
-        let request = Request::builder().method(method).uri(format!("/v1/{name}")).header("host", "wane");
+        let request = Request::builder().method(method).uri(path).header("host", "wane");
         let request = request.body(Full::new(Bytes::from(text))).map_err(broken)?;
         sender.send_request(request).await.map_err(broken)
     }

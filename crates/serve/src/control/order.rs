@@ -40,6 +40,9 @@ pub(crate) enum Asks {
     PowerCut(PowerCut),
     PowerOn,
     Save,
+    /// Save it in another process, while it is served.
+    Checkpoint,
+    Fork(Fork),
     Stop,
     /// Events go there from now on.
     Listen(oneshot::Sender<broadcast::Receiver<Value>>),
@@ -169,6 +172,14 @@ pub(crate) struct Clear {
     pub(crate) fault: Option<u64>,
 }
 
+/// Makes another drive of what this one is now.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Fork {
+    /// Its folder, which lies beside the drive's if the path is not absolute.
+    pub(crate) name: std::path::PathBuf,
+}
+
 /// Takes the power away.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -192,6 +203,16 @@ impl<'de, T: FromStr<Err: std::fmt::Display>> Deserialize<'de> for Text<T> {
 }
 
 impl Asks {
+    /// What keeps the drive's thread busy, if it is anything that may take long.
+    pub(crate) const fn doing(&self) -> Option<&'static str> {
+        match self {
+            Self::Age(_) => Some("age"),
+            Self::Rest(_) => Some("rest"),
+            Self::Save => Some("save"),
+            _ => None,
+        }
+    }
+
     /// What a name and a body ask for; `changes` says whether it was sent to change something.
     ///
     /// # Errors
@@ -206,6 +227,8 @@ impl Asks {
             ("clear-latency", true) => return Ok(Self::ClearLatency),
             ("power-on", true) => return Ok(Self::PowerOn),
             ("save", true) => return Ok(Self::Save),
+            ("checkpoint", true) => return Ok(Self::Checkpoint),
+            ("fork", true) => parse(name, body).map(Self::Fork),
             ("stop", true) => return Ok(Self::Stop),
             ("age", true) => parse(name, body).map(Self::Age),
             ("rest", true) => parse(name, body).map(Self::Rest),
@@ -216,7 +239,7 @@ impl Asks {
             _ => {
                 let (reads, changing) = (
                     "status, smart, latency, faults and events",
-                    "age, cancel, rest, set, inject, clear-faults, clear-latency, power-cut, power-on, save and stop",
+                    "age, cancel, rest, set, inject, clear-faults, clear-latency, power-cut, power-on, save, checkpoint, fork and stop",
                 );
                 let told = format!(
                     "{}: nothing is called so; GET answers for {reads}, POST for {changing}",

@@ -14,9 +14,10 @@ use axum::routing::{any, get};
 use serde_json::{Value, json};
 use tokio::sync::{broadcast, oneshot, watch};
 
-use super::Busy;
 use super::order::{Asks, Order};
-use crate::inbox::{Inbox, Mail};
+use crate::inbox::Mail;
+use crate::metrics;
+use crate::outlets::{Outlet, Outlets};
 
 /// Most bytes of a request's body.
 const BODY_MAX: usize = 64 << 10;
@@ -28,12 +29,7 @@ const GRACE: Duration = Duration::from_millis(500);
 ///
 /// # Errors
 /// The system refuses the runtime.
-pub(crate) fn serve(
-    listener: UnixListener,
-    inbox: Arc<Inbox>,
-    busy: Arc<Busy>,
-    end: oneshot::Receiver<()>,
-) -> std::io::Result<()> {
+pub(crate) fn serve(listener: UnixListener, outlets: Outlets, end: oneshot::Receiver<()>) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async move {
         listener.set_nonblocking(true)?;
@@ -41,9 +37,10 @@ pub(crate) fn serve(
         let routes = Router::new()
             .route("/v1/events", get(events))
             .route("/v1/{name}", any(ask))
-            .fallback(|| async { refused(StatusCode::NOT_FOUND, "control lies below /v1/") })
+            .route("/metrics", get(scrape))
+            .fallback(|| async { refused(StatusCode::NOT_FOUND, "control lies below /v1/, beside /metrics") })
             .layer(DefaultBodyLimit::max(BODY_MAX))
-            .with_state(Desks { inbox, busy });
+            .with_state(outlets);
         let (tell, mut told) = watch::channel(false);
         let served = axum::serve(listener, routes).with_graceful_shutdown(async move {
             let _ = told.wait_for(|ends| *ends).await;
@@ -60,13 +57,6 @@ pub(crate) fn serve(
     })
 }
 
-/// What requests can reach.
-#[derive(Clone)]
-struct Desks {
-    inbox: Arc<Inbox>,
-    busy: Arc<Busy>,
-}
-
 fn refused(status: StatusCode, why: impl Into<String>) -> Response {
     answer(status, &json!({ "error": why.into() }))
 }
@@ -75,8 +65,18 @@ fn answer(status: StatusCode, body: &Value) -> Response {
     (status, [(header::CONTENT_TYPE, "application/json")], format!("{body}\n")).into_response()
 }
 
-async fn ask(State(desks): State<Desks>, method: Method, Path(name): Path<String>, body: Bytes) -> Response {
-    let Desks { inbox, busy } = desks;
+async fn scrape(State(outlets): State<Outlets>) -> Response {
+    ([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], metrics::scrape(&outlets).await).into_response()
+}
+
+/// The drive that is meant if none is named.
+fn first(outlets: &Outlets) -> Arc<Outlet> {
+    outlets.of(None).expect("a server has a drive from the start")
+}
+
+async fn ask(State(outlets): State<Outlets>, method: Method, Path(name): Path<String>, body: Bytes) -> Response {
+    let outlet = first(&outlets);
+    let busy = &outlet.busy;
     let changes = method == Method::POST;
     if !changes && method != Method::GET {
         return refused(StatusCode::METHOD_NOT_ALLOWED, format!("found {method}, and GET and POST are allowed"));
@@ -103,7 +103,7 @@ async fn ask(State(desks): State<Desks>, method: Method, Path(name): Path<String
         }
     };
     let (to, from) = oneshot::channel();
-    inbox.leave(Mail::Order(Order { asks, answer: to }));
+    outlet.inbox.leave(Mail::Order(Order { asks, answer: to }));
     match from.await {
         Ok(Ok(told)) => answer(StatusCode::OK, &told),
         Ok(Err(told)) => refused(StatusCode::CONFLICT, told),
@@ -112,10 +112,11 @@ async fn ask(State(desks): State<Desks>, method: Method, Path(name): Path<String
 }
 
 /// Events as they come, a line of JSON each.
-async fn events(State(Desks { inbox, .. }): State<Desks>) -> Response {
+async fn events(State(outlets): State<Outlets>) -> Response {
     let (to, from) = oneshot::channel();
     let (ended, _) = oneshot::channel();
-    inbox.leave(Mail::Order(Order { asks: Asks::Listen(to), answer: ended }));
+    let asks = Asks::Listen(to);
+    first(&outlets).inbox.leave(Mail::Order(Order { asks, answer: ended }));
     let Ok(events) = from.await else { return refused(StatusCode::SERVICE_UNAVAILABLE, "the server ends") };
     let lines = futures_util::stream::unfold(events, |mut events| async move {
         let line = match events.recv().await {

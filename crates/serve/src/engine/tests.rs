@@ -1,6 +1,8 @@
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
+use wane_folder::{Failing, Simulated};
+use wane_journal::{JournalConfig, Lineage, Place, Record};
 use wane_lab::held::Held;
 use wane_lab::overrides::PolicyOverrides;
 use wane_nbd::{Contexts, Frame};
@@ -266,4 +268,82 @@ fn a_session_that_is_replayed_takes_the_same_times() {
         answers.iter().map(|answer| (answer.asked.frame.cookie, answer.submitted, answer.modelled)).collect()
     };
     assert_eq!(times(&lived), times(&again));
+}
+
+const FOLDER: &str = "/drive";
+
+fn journal_on(disk: &Simulated) -> Result<Journal, JournalError> {
+    let config = JournalConfig { segment_bytes: 1 << 17, step_bytes: 1 << 14 };
+    Journal::create(Arc::new(disk.clone()), Path::new(FOLDER), 7, config)
+}
+
+/// Offsets and first bytes of the writes in a journal, and its number of flushes.
+fn kept_on(disk: &Simulated) -> (Vec<(u64, u8)>, u64) {
+    let (mut writes, mut flushes) = (Vec::new(), 0);
+    let begin = Place { segment: 1, offset: 52, number: 0, digest: 0 };
+    let mut each = |record: &Record<'_>, _: &str| {
+        if let Ok(Input::Call(Entry::Submit { request, .. })) = Input::decode(record.bytes) {
+            match &request.bytes {
+                Some(bytes) => writes.push((request.range.start.0 * SECTOR, bytes[0])),
+                None => flushes += u64::from(request.kind == Kind::Flush),
+            }
+        }
+        Ok::<_, JournalError>(())
+    };
+    Journal::look(disk, Path::new(FOLDER), &Lineage::of(7), begin, &mut each).unwrap();
+    (writes, flushes)
+}
+
+#[test]
+fn nobody_is_answered_after_the_disk_failed_and_what_was_answered_is_there() {
+    let (mut failures, mut refused) = (0, 0);
+    for call in 0.. {
+        let disk = Simulated::default();
+        let mut engine = engine(Speed::Max).with_journal(Some(journal_on(&disk).unwrap()));
+        engine.commit(true).unwrap();
+        let how = if call % 2 == 0 { Failing::Io } else { Failing::NoSpace };
+        disk.fail(call, how);
+        let (mut answered, mut flushed, mut failed) = (Vec::new(), 0, false);
+        for number in 0..24u64 {
+            let fill = number as u8 + 1;
+            let is_flush = number % 6 == 5;
+            let asks = if is_flush {
+                asked(Action::Flush, 0, 0, u64::from(fill))
+            } else {
+                asked(Action::Write, 8192 * number, 8192, u64::from(fill))
+            };
+            let answers = ask(&mut engine, [asks]);
+            // As the server does: nothing leaves before this.
+            let committed = engine.commit(is_flush);
+            assert!(!failed || committed.is_err(), "call {call}: an answer after the failure");
+            failed |= committed.is_err();
+            for answer in answers.iter().filter(|_| committed.is_ok()) {
+                match answer.reply.errno() {
+                    None if is_flush => flushed = answered.len(),
+                    None => answered.push((8192 * number, fill)),
+                    // Refused for want of room, before anything was done.
+                    Some(errno) => {
+                        assert_eq!(errno, Errno::NoSpace);
+                        refused += 1;
+                    }
+                }
+            }
+        }
+        disk.heal();
+        let (writes, flushes) = kept_on(&disk);
+        assert!(answered.iter().all(|write| writes.contains(write)), "call {call}: a kill loses an answered write");
+        assert!(flushes > 0 || flushed == 0);
+        for seed in 0..4 {
+            let (writes, _) = kept_on(&disk.crashed(seed));
+            assert!(
+                answered[..flushed].iter().all(|write| writes.contains(write)),
+                "call {call}, crash {seed}: the machine's death loses a flushed write"
+            );
+        }
+        failures += u32::from(failed);
+        if !failed && answered.len() == 20 && disk.calls() < call {
+            break;
+        }
+    }
+    assert!(failures > 10 && refused > 0, "{failures} failures, {refused} refused");
 }

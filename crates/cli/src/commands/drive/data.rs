@@ -6,14 +6,14 @@ use std::ops::Range;
 use std::path::Path;
 
 use serde_json::json;
-use wane_blockdev::{BlockDevice, Blocking, IoError, Request, SectorRange, Status};
+use wane_blockdev::{BlockDevice, IoError, Request, SectorRange, Status};
 use wane_ftl::Fate;
+use wane_lab::held::Act;
 use wane_lab::kept::{Kept, KeptError};
 use wane_sim::Streams;
-use wane_ssd::Drive;
 use wane_units::{Bytes, Lba, Sectors, excerpt_path};
 
-use super::{UNDURABLE, answer, open};
+use super::{UNDURABLE, answer, open_late};
 use crate::args::drive::{PowerCutArguments, ReadArguments, TrimArguments, WriteArguments};
 use crate::output::{Failure, Others, check_writable, line, print, print_json, tell, unwritable, write_file};
 use crate::{DIFFERS, DONE};
@@ -35,7 +35,7 @@ const TOLD: usize = 8;
 
 /// Opens a drive with fixed addresses, one whose capacity does not shrink.
 pub(super) fn addressed(path: &Path) -> Result<Kept, Failure> {
-    let kept = open(path)?;
+    let kept = open_late(path)?;
     if kept.drive().capacity_policy().may_shrink() {
         return Err(Failure::wrong(format!("{}: {}", excerpt_path(path), KeptError::Shrinking)));
     }
@@ -119,7 +119,7 @@ fn failures(status: &Status, what: &str, unit: u32) -> String {
 const UNREAD: &str = "medium error";
 
 /// How a request ended, in a word.
-const fn ended(status: &Status) -> &'static str {
+pub(super) const fn ended(status: &Status) -> &'static str {
     match status {
         Status::Done => "done",
         Status::MediumError(_) => "medium-error",
@@ -155,8 +155,7 @@ pub(super) fn write(arguments: &WriteArguments) -> Result<i32, Failure> {
     let mut kept = addressed(drive)?;
     let sector = kept.drive().features().sector.0 * Sectors::SIZE.0;
     let range = sectors(&kept, *at, Bytes(length.next_multiple_of(sector)))?;
-    kept.keep_bytes()?;
-    let mut device = kept.device();
+    kept.act(&Act::KeepBytes)?;
     let mut status = Status::Done;
     let mut left = length;
     for mut piece in pieces(range) {
@@ -166,21 +165,21 @@ pub(super) fn write(arguments: &WriteArguments) -> Result<i32, Failure> {
         from.read_exact(&mut bytes).map_err(unreadable)?;
         let mut unread = Status::Done;
         if bytes.len() < piece.len_bytes()
-            && let Err(last) = fill_up(&mut device, piece, sector, &mut bytes)
+            && let Err(last) = fill_up(&mut kept, piece, sector, &mut bytes)
         {
             // The bytes before the unreadable sector are still written.
             unread = Status::MediumError(vec![last]);
             piece = SectorRange::between(piece.start, last.start);
         }
-        if let Err(error) = device.perform(Request::write(piece, bytes)) {
+        if let Err(error) = kept.perform(Request::write(piece, bytes)) {
             status = status.join(error.status);
         }
         status = status.join(unread);
     }
     let failed = status.failed();
-    kept.flush()?;
+    kept.act(&Act::Flush)?;
     let name = excerpt_path(file);
-    kept.save(done("written", &format!("{} of {name}", exact(length)), *at, range, failed))?;
+    kept.keep(done("written", &format!("{} of {name}", exact(length)), *at, range, failed))?;
     if *json {
         print_facts(drive, "write", range, &status)?;
     } else {
@@ -202,16 +201,11 @@ fn done(did: &str, what: &str, at: Bytes, range: SectorRange, failed: &[SectorRa
 
 /// Fills up the last sector of a file that ends within it with the bytes that the drive holds there. If these cannot be read, drops the
 /// file's bytes of this sector, and returns the sector as the error.
-fn fill_up(
-    device: &mut Blocking<&mut Drive>,
-    piece: SectorRange,
-    sector: u64,
-    bytes: &mut Vec<u8>,
-) -> Result<(), SectorRange> {
+fn fill_up(kept: &mut Kept, piece: SectorRange, sector: u64, bytes: &mut Vec<u8>) -> Result<(), SectorRange> {
     let end = piece.start.0 + piece.count.0;
     let last = SectorRange::between(Lba(end - sector / 512), Lba(end));
     let within = bytes.len() % sector as usize;
-    match device.perform(Request::read(last)) {
+    match kept.perform(Request::read(last)) {
         Ok(read) => match read.bytes {
             Some(held) => bytes.extend_from_slice(&held[within..]),
             None => bytes.resize(piece.len_bytes(), 0),
@@ -241,11 +235,12 @@ pub(super) fn read(arguments: &ReadArguments) -> Result<i32, Failure> {
     let mut kept = addressed(drive)?;
     let length = length.unwrap_or_else(|| Bytes((kept.drive().capacity().0 * Sectors::SIZE.0).saturating_sub(at.0)));
     let range = sectors(&kept, *at, length)?;
-    let mut device = kept.device();
     let mut status = Status::Done;
     write_file(out, Others::of_bytes(*force), |to: &mut dyn Write| {
         for piece in pieces(range) {
-            let bytes = match device.perform(Request::read(piece)) {
+            let read = kept.perform(Request::read(piece));
+            kept.check_bytes()?;
+            let bytes = match read {
                 Ok(completion) => completion.bytes,
                 Err(IoError { status: of_piece, bytes, .. }) => {
                     status = std::mem::replace(&mut status, Status::Done).join(of_piece);
@@ -259,7 +254,7 @@ pub(super) fn read(arguments: &ReadArguments) -> Result<i32, Failure> {
     })?;
     // Saved, since reads are counted and disturb the data. The bytes are out, whether or not the drive can note that.
     let (length, place) = (exact(length.0), exact(at.0));
-    if let Err(error) = kept.save(format!("{length} read from {place} on")) {
+    if let Err(error) = kept.keep(format!("{length} read from {place} on")) {
         tell(&format!("warning: the drive does not count these reads: {error}"));
     }
     if *json {
@@ -283,12 +278,12 @@ pub(super) fn trim(arguments: &TrimArguments) -> Result<i32, Failure> {
     let TrimArguments { drive, at, length, json } = arguments;
     let mut kept = addressed(drive)?;
     let range = sectors(&kept, *at, *length)?;
-    let trimmed = kept.device().perform(Request::trim(range));
+    let trimmed = kept.perform(Request::trim(range));
     let status = trimmed.err().map_or(Status::Done, |error| error.status);
     let failed = status.failed();
-    let is_durable = kept.flush()?;
+    let is_durable = kept.act(&Act::Flush)?.is_durable;
     let told = done("trimmed", &exact(length.0), *at, range, failed);
-    kept.save(told.clone())?;
+    kept.keep(told.clone())?;
     if *json {
         print_facts(drive, "trim", range, &status)?;
     } else {
@@ -306,14 +301,14 @@ const REVIVED: &str =
     "lost its power, and came back; it forgot that it was dead, and takes writes until it finds no space again";
 
 pub(super) fn power_cut(arguments: &PowerCutArguments) -> Result<i32, Failure> {
-    let kept = open(&arguments.drive)?;
+    let mut kept = open_late(&arguments.drive)?;
     let mut stream = Streams::new(arguments.seed).stream("power-cut");
     let fate = || [Fate::Done, Fate::Torn, Fate::Undone][stream.below(3) as usize];
     let was_dead = kept.cause().is_some();
-    let (mut kept, report, took) = kept.cut_power(fate)?;
+    let (report, took) = kept.cut_power(fate)?;
     let revived = was_dead && kept.cause().is_none();
     let told = if revived { REVIVED } else { "lost its power, and came back" };
-    kept.save(told.to_owned())?;
+    kept.keep(told.to_owned())?;
     if arguments.json {
         let facts = json!({
             "drive": arguments.drive.display().to_string(),

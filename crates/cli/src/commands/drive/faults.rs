@@ -4,12 +4,12 @@ use std::ops::Range;
 use std::path::Path;
 
 use serde_json::{Value, json};
+use wane_lab::held::Act;
 use wane_lab::kept::{DataCheck, Injection, Kept, Retire};
-use wane_sim::Streams;
 use wane_units::{Bytes, excerpt, excerpt_path};
 
 use super::data::{addressed, check_range, exact};
-use super::{answer, open, show};
+use super::{answer, open, open_late, show};
 use crate::args::drive::{CheckArguments, Fault, InjectArguments, RequireArguments, RetireArguments, Worn};
 use crate::output::{Failure, line, print, print_json};
 use crate::{DIFFERS, DONE};
@@ -20,7 +20,7 @@ const BLOCKS_TOLD: usize = 8;
 
 pub(super) fn retire(arguments: &RetireArguments) -> Result<i32, Failure> {
     let RetireArguments { drive, blocks, worn, block, json } = arguments;
-    let mut kept = open(drive)?;
+    let mut kept = open_late(drive)?;
     if let Some(cause) = kept.cause() {
         let (path, cause) = (excerpt_path(drive), cause.name());
         return Err(Failure::wrong(format!("{path}: is dead ({cause}), and takes no block out of service any more")));
@@ -31,7 +31,7 @@ pub(super) fn retire(arguments: &RetireArguments) -> Result<i32, Failure> {
         Worn::Least => Retire::LeastWorn(*blocks),
     };
     let wanted = if block.is_empty() { *blocks as usize } else { block.len() };
-    let retired = kept.retire(&which)?;
+    let retired = kept.act(&Act::Retire(which))?.retired;
     let mut words = format!("retired {}", numbers(&retired));
     if retired.len() < wanted {
         words += &format!(", of {wanted} that were asked for");
@@ -39,7 +39,7 @@ pub(super) fn retire(arguments: &RetireArguments) -> Result<i32, Failure> {
     if let Some(cause) = kept.cause() {
         words += &format!(", and died ({})", cause.name());
     }
-    kept.save(words.clone())?;
+    kept.keep(words.clone())?;
     if *json {
         let mut facts = serde_json::to_value(show::facts(&kept, drive)).map_err(Failure::wrong)?;
         let list: Vec<Value> =
@@ -53,13 +53,13 @@ pub(super) fn retire(arguments: &RetireArguments) -> Result<i32, Failure> {
 }
 
 pub(super) fn require(arguments: &RequireArguments) -> Result<i32, Failure> {
-    let mut kept = open(&arguments.drive)?;
+    let mut kept = open_late(&arguments.drive)?;
     if let Some(cause) = kept.cause() {
         let (path, cause) = (excerpt_path(&arguments.drive), cause.name());
         return Err(Failure::wrong(format!("{path}: is dead ({cause}), and nothing can be required of it any more")));
     }
     let most = arguments.rereads.0;
-    let retired = kept.set_read_recovery(most)?;
+    let retired = kept.act(&Act::Require(most))?.units;
     let mut words = match most {
         None => "reads take as many re-reads as error correction allows".to_owned(),
         Some(most) => {
@@ -76,7 +76,7 @@ pub(super) fn require(arguments: &RequireArguments) -> Result<i32, Failure> {
     if let Some(cause) = kept.cause() {
         words += &format!(", and the drive died ({})", cause.name());
     }
-    kept.save(words.clone())?;
+    kept.keep(words.clone())?;
     answer(arguments.json, &kept, &arguments.drive, &words)?;
     Ok(if kept.cause().is_some() { DIFFERS } else { DONE })
 }
@@ -109,26 +109,26 @@ pub(super) fn inject(arguments: &InjectArguments) -> Result<i32, Failure> {
         Fault::MediumError => Injection::MediumError,
         Fault::FlippedBits => Injection::FlippedBits(bits.unwrap_or(1)),
     };
-    let found = kept.inject(units, injection, &mut Streams::new(seed.unwrap_or(1)).stream("inject"))?;
+    let found = kept.act(&Act::Inject(units, injection, seed.unwrap_or(1)))?.units;
     let (place, wanted) = (exact(at.0), exact(length.0));
     if found == 0 {
         let path = excerpt_path(drive);
         let sentence = "no data are stored there, so that there is nothing to damage";
         return Err(Failure::wrong(format!("{path}: {wanted} from {place} on: {sentence}")));
     }
-    let size = exact(u64::from(found) * unit);
+    let size = exact(found * unit);
     let words = match injection {
         Injection::MediumError => format!("made {size} from {place} on unreadable"),
         Injection::FlippedBits(bits) => {
             format!("flipped {bits} bit{} in each {} of {size} from {place} on", plural(bits), exact(unit))
         }
     };
-    kept.flush()?;
-    kept.save(words.clone())?;
+    kept.act(&Act::Flush)?;
+    kept.keep(words.clone())?;
     if *json {
         let name = drive.display().to_string();
         print_json(
-            &json!({ "drive": name, "did": "inject", "fault": fault.name(), "bytes": u64::from(found) * unit, "offset": at.0 }),
+            &json!({ "drive": name, "did": "inject", "fault": fault.name(), "bytes": found * unit, "offset": at.0 }),
         )?;
     } else {
         answer(false, &kept, drive, &words)?;

@@ -15,7 +15,7 @@ const MANIFEST: &str = "drive.json";
 
 pub(super) fn list(arguments: &ListArguments) -> Result<i32, Failure> {
     let drives = found(arguments)?;
-    let opened = drives.iter().map(|path| (path, Kept::open(path)));
+    let opened = drives.iter().map(|path| (path, Kept::open_late(path)));
     if arguments.json {
         let told = opened.map(|(path, kept)| match kept {
             Ok(kept) => json!(show::facts(&kept, path)),

@@ -4,6 +4,7 @@ mod compare;
 mod data;
 mod faults;
 mod list;
+mod replay;
 mod show;
 mod smart;
 
@@ -16,6 +17,7 @@ use serde_json::json;
 use toml::{Table, Value};
 use wane_ftl::policies::Mode;
 use wane_lab::estimate::aging_seconds;
+use wane_lab::held::Act;
 use wane_lab::kept::{Aged, Kept, KeptError, Reached, Target, WrittenBytes};
 use wane_lab::progress::Stopwatch;
 use wane_lab::run::{Step, Watch};
@@ -52,6 +54,7 @@ pub(crate) fn drive(arguments: &DriveArguments) -> Result<i32, Failure> {
         DriveCommand::Read(arguments) => data::read(arguments),
         DriveCommand::Trim(arguments) => data::trim(arguments),
         DriveCommand::PowerCut(arguments) => data::power_cut(arguments),
+        DriveCommand::Replay(arguments) => replay::replay(arguments),
     }
 }
 
@@ -115,7 +118,10 @@ fn create(arguments: &CreateArguments) -> Result<i32, Failure> {
         return foretold(scenario, arguments);
     }
     let stop = stop_flag();
-    let mut kept = if arguments.empty {
+    let begun = begun(arguments, &scenario);
+    let mut kept = if let Some(kept) = begun {
+        kept
+    } else if arguments.empty {
         Kept::create(&arguments.drive, &scenario, &stop)?
     } else {
         preconditioned(&scenario, arguments, &stop)?
@@ -130,6 +136,18 @@ fn create(arguments: &CreateArguments) -> Result<i32, Failure> {
         print(&text)?;
     }
     Ok(code)
+}
+
+/// What such a note says of aging that was not at its end when the drive was saved.
+const ON_THE_WAY: &str = ", saved on the way at ";
+
+/// The drive, if the same command made it, and was killed or stopped while it aged it: it goes on.
+fn begun(arguments: &CreateArguments, scenario: &Scenario) -> Option<Kept> {
+    arguments.until?;
+    let kept = Kept::open(&arguments.drive).ok()?;
+    let is_same = kept.scenario().to_toml() == scenario.to_toml();
+    let is_under_way = kept.history().last().is_some_and(|last| last.contains(ON_THE_WAY));
+    (is_same && is_under_way).then_some(kept)
 }
 
 /// Ages a drive that was just made, if that is asked for, and reports it.
@@ -180,7 +198,7 @@ fn preconditioned(scenario: &Scenario, arguments: &CreateArguments, stop: &Arc<A
     let path = excerpt_path(&arguments.drive);
     let mut progress = Progress::new(&path, arguments.quiet);
     let watch = &mut Watch { step: &mut |step: &Step| progress.step(step), stop };
-    let made = Kept::create_preconditioned(&arguments.drive, scenario, watch);
+    let made = Kept::create_preconditioned(&arguments.drive, scenario, SAVE_EVERY, watch);
     progress.finish();
     made.map_err(|error| match error {
         KeptError::Interrupted => Failure::Interrupted(format!(
@@ -250,6 +268,11 @@ pub(crate) fn workload_table(given: &str) -> Result<(Table, Option<std::path::Pa
 /// Opens a drive for a command.
 fn open(path: &Path) -> Result<Kept, Failure> {
     Ok(Kept::open(path)?)
+}
+
+/// Opens a drive for a command that touches few of its bytes.
+fn open_late(path: &Path) -> Result<Kept, Failure> {
+    Ok(Kept::open_late(path)?)
 }
 
 fn age(arguments: &AgeArguments) -> Result<i32, Failure> {
@@ -352,7 +375,7 @@ fn age_and_save(kept: &mut Kept, path: &Path, how: &Aging, by: &str, stop: &Arc<
         way.reached = match reached {
             Ok(Reached::Interrupted) if !stop.load(Ordering::Relaxed) => {
                 let writes = kept.drive_writes();
-                let note = format!("aging from {before:.2} drive writes by {by}, saved on the way at {writes:.2}");
+                let note = format!("aging from {before:.2} drive writes by {by}{ON_THE_WAY}{writes:.2}");
                 kept.save_on_the_way(note, !way.is_saved)?;
                 way.is_saved = true;
                 continue;
@@ -491,7 +514,7 @@ fn answer(as_json: bool, kept: &Kept, path: &Path, words: &str) -> Result<(), Fa
 }
 
 fn show(arguments: &KeptDrive) -> Result<i32, Failure> {
-    let kept = open(&arguments.drive)?;
+    let kept = open_late(&arguments.drive)?;
     let facts = show::facts(&kept, &arguments.drive);
     if arguments.json {
         print_json(&facts)?;
@@ -514,13 +537,13 @@ fn fork(arguments: &ForkArguments) -> Result<i32, Failure> {
 }
 
 fn wait(arguments: &WaitArguments) -> Result<i32, Failure> {
-    let mut kept = open(&arguments.drive)?;
-    kept.wait(arguments.days, arguments.celsius)?;
+    let mut kept = open_late(&arguments.drive)?;
+    kept.act(&Act::Wait(arguments.days, arguments.celsius))?;
     let mut days = format!("{} day{}", arguments.days, if arguments.days == 1.0 { "" } else { "s" });
     if let Some(celsius) = arguments.celsius {
         days = format!("{days} at {celsius} °C");
     }
-    kept.save(format!("left without power for {days}"))?;
+    kept.keep(format!("left without power for {days}"))?;
     answer(arguments.json, &kept, &arguments.drive, &format!("lay for {days}"))?;
     Ok(DONE)
 }

@@ -160,7 +160,7 @@ pub(super) fn facts(kept: &Kept, path: &Path) -> Facts {
         },
         blocks,
         workload: workload(scenario),
-        history: kept.history().to_vec(),
+        history: kept.history(),
     }
 }
 

@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use wane_smart::{HealthRecord, Identity, LogPage, smartctl, table};
 use wane_units::excerpt_path;
 
-use super::open;
 use crate::DONE;
 use crate::args::drive::SmartArguments;
 use crate::output::{Failure, Others, check_writable, pretty, print, unwritable, write_file};
@@ -19,7 +18,7 @@ pub(super) fn smart(arguments: &SmartArguments) -> Result<i32, Failure> {
         super::data::check_no_drives(file)?;
         check_writable(file, others)?;
     }
-    let kept = open(&arguments.drive)?;
+    let kept = super::open_late(&arguments.drive)?;
     let record = kept.drive().health_record();
     let scenario = kept.scenario();
     let identity = Identity::simulated(&scenario.name, &scenario.preset, scenario.seed, kept.label());

@@ -1,0 +1,148 @@
+//! Why a kept drive cannot do what was requested.
+
+use wane_ftl::UnretiredError;
+use wane_journal::JournalError;
+use wane_results::EndCause;
+use wane_scenario::ScenarioError;
+use wane_shelf::ShelfError;
+use wane_ssd::DriveError;
+use wane_workload::SourceError;
+
+use super::DAYS_MAX;
+use crate::build::PlanError;
+use crate::forward::ForwardError;
+use crate::session::SessionError;
+
+/// Reasons why a kept drive cannot do what was requested.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeptError {
+    /// Error of its folder.
+    #[error(transparent)]
+    Shelf(#[from] ShelfError),
+    /// Error of its scenario, or of another that was given.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// It cannot be built.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// It needs too much memory.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// Its trace cannot be read further.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// It has several phases.
+    #[error(
+        "a drive is aged by one workload at a time, and the scenario has {0} phases; give one of them by --workload"
+    )]
+    Phases(usize),
+    /// Its scenario has `[fast-forward]`.
+    #[error(
+        "[fast-forward] belongs to a run; a drive that is kept is fast-forwarded when it is aged (--fast-forward FACTOR), so leave the table out"
+    )]
+    FastForward,
+    /// Its life cannot be predicted.
+    #[error(transparent)]
+    Forward(#[from] ForwardError),
+    /// Its workload cannot be opened a second time.
+    #[error("a drive is opened again and again, and stdin can be read only once; give workload.trace a file")]
+    Stdin,
+    /// The workload would never end.
+    #[error("a drive ages by writes, and its workload writes nothing")]
+    Writeless,
+    /// The drive has no rated erases, or no block of it ever retires.
+    #[error(
+        "no block of the drive ever retires (drive.endurance, ftl.retire), so its wear has no limit; age it by drive-writes"
+    )]
+    Unrated,
+    /// It died before it was new.
+    #[error("the drive died while it was preconditioned ({}); [precondition] says how much is written", .0.name())]
+    DiedNew(EndCause),
+    /// Days are asked for without a calendar.
+    #[error(
+        "a drive whose days are to be counted needs a pace; give time.drive-writes-per-day a number, or \"trace\" for a trace's own"
+    )]
+    NoPace,
+    /// It would be older than [`DAYS_MAX`].
+    #[error("days: found {days:?} on day {day}, and a drive's days are counted up to {DAYS_MAX}")]
+    TooOld {
+        /// Today.
+        day: f64,
+        /// Days that it should lie.
+        days: f64,
+    },
+    /// Re-reads are limited, but none is ever needed.
+    #[error("rereads: no read of the drive ever needs a re-read (drive.chip, drive.ecc.strength)")]
+    NoRereads,
+    /// A temperature is given, but its data do not age.
+    #[error("celsius: the drive's data do not age, as no bit of them is ever wrong (drive.chip)")]
+    Ageless,
+    /// Its data would be older than [`DAYS_MAX`].
+    #[error(
+        "celsius: {days:?} days at {celsius} °C age data by {aged:.0} days, and days of data are counted up to {DAYS_MAX}"
+    )]
+    TooWarm {
+        /// Days that it should lie.
+        days: f64,
+        /// The temperature.
+        celsius: f64,
+        /// Days in which data age as much at the usual temperature.
+        aged: f64,
+    },
+    /// A trace has changed.
+    #[error(
+        "the workload's trace has changed since the drive was aged by it; give --workload, which starts from the beginning"
+    )]
+    TraceChanged,
+    /// The place in its workload cannot be found.
+    #[error(
+        "the drive's workload cannot be opened where it stopped: {0}; give --workload, which starts from the beginning"
+    )]
+    Place(String),
+    /// Its end never comes, or cannot be found.
+    #[error("the drive's end cannot be found: {0}")]
+    NoEnd(String),
+    /// It cannot come back from a power cut.
+    #[error("the drive does not come back from a power cut: {0}; ftl.recovery says how it could")]
+    Power(DriveError),
+    /// A block cannot be taken out of service.
+    #[error(transparent)]
+    Unretired(#[from] UnretiredError),
+    /// Its file system decides where its data lie.
+    #[error(
+        "its file system decides where its data lie, as the drive may shrink (ftl.capacity); this is for drives of a fixed capacity"
+    )]
+    Shrinking,
+    /// Writes could not be made durable.
+    #[error("the drive could not make durable what was done: {0}")]
+    Unflushed(String),
+    /// Its blocks retire by something else.
+    #[error("the drive's policy has no threshold of this kind (ftl.retire)")]
+    NoThreshold,
+    /// It was not made to its end.
+    #[error(
+        "{0}: is not finished, as it was being preconditioned when its command ended; the same `wane drive create` goes on with it"
+    )]
+    Unfinished(String),
+    /// The file from which its bytes were read is damaged.
+    #[error("{0}: its state cannot be read: {1}; nothing was kept of what was done")]
+    Bytes(String, String),
+    /// Its server's journal has no place up to which it could be saved.
+    #[error("{0}: its journal ends before the place up to which it is to be saved; it stays as it is")]
+    Short(String),
+    /// It has no journal.
+    #[error(
+        "{0}: nothing was done to the drive since it was saved, or nothing is left of it; `wane serve --keep-journal` keeps it"
+    )]
+    NoJournal(String),
+    /// Its journal cannot be used.
+    #[error("{0}: {1}")]
+    Journal(String, JournalError),
+    /// There is no memory for its bytes.
+    #[error("no memory for the drive's bytes: {0}")]
+    Memory(std::io::Error),
+    /// The user stopped it before it did anything.
+    #[error("stopped before the drive was open")]
+    Interrupted,
+}

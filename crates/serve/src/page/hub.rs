@@ -1,0 +1,117 @@
+//! Hands what is shown from the thread that owns the drive to the viewers.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::body::Bytes;
+use serde::Serialize;
+use serde_json::{Value, json};
+use tokio::sync::broadcast;
+use wane_units::Nanos;
+
+use crate::metrics::Snapshot;
+
+/// Events that a viewer may be behind before it misses the oldest.
+const KEPT: usize = 64;
+
+/// What was shown last.
+#[derive(Clone, Default)]
+pub(crate) struct Last {
+    /// Events for whoever comes.
+    pub(crate) drive: Option<Bytes>,
+    pub(crate) wear: Option<Bytes>,
+    /// The data of a tick in which nothing was answered.
+    pub(crate) tick: Value,
+    /// For metrics.
+    pub(crate) snapshot: Snapshot,
+    /// What keeps the drive's thread busy.
+    pub(crate) doing: Option<&'static str>,
+}
+
+/// See the head of this file.
+pub(crate) struct Hub {
+    to: broadcast::Sender<Bytes>,
+    /// Viewers there are. The channel knows too, but only behind a lock.
+    viewers: AtomicUsize,
+    last: Mutex<Last>,
+}
+
+impl Default for Hub {
+    fn default() -> Self {
+        Self { to: broadcast::channel(KEPT).0, viewers: AtomicUsize::new(0), last: Mutex::default() }
+    }
+}
+
+/// One who watches until it is dropped.
+pub(super) struct Viewer {
+    hub: Arc<Hub>,
+    events: broadcast::Receiver<Bytes>,
+}
+
+impl Viewer {
+    /// The next event; `None` at the end. Those for which it was too slow are missing.
+    pub(super) async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            match self.events.recv().await {
+                Ok(event) => return Some(event),
+                Err(broadcast::error::RecvError::Lagged(_)) => {}
+                Err(broadcast::error::RecvError::Closed) => return None,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+impl Viewer {
+    /// The next event, if it is there.
+    pub(super) fn there(&mut self) -> Option<Bytes> {
+        self.events.try_recv().ok()
+    }
+}
+
+impl Drop for Viewer {
+    fn drop(&mut self) {
+        self.hub.viewers.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// An event as it is sent.
+pub(super) fn event(name: &str, data: &impl Serialize) -> Bytes {
+    let data = serde_json::to_string(data).expect("what is shown is JSON");
+    format!("event: {name}\ndata: {data}\n\n").into()
+}
+
+impl Hub {
+    pub(crate) fn last(&self) -> MutexGuard<'_, Last> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn is_watched(&self) -> bool {
+        self.viewers.load(Ordering::Relaxed) > 0
+    }
+
+    pub(super) fn tell(&self, event: Bytes) {
+        // Without viewers nobody sees it.
+        let _ = self.to.send(event);
+    }
+
+    /// Somebody comes, and sees first what the drive is.
+    pub(super) fn come(self: &Arc<Self>) -> (Vec<Bytes>, Viewer) {
+        let events = self.to.subscribe();
+        self.viewers.fetch_add(1, Ordering::Relaxed);
+        let viewer = Viewer { hub: Arc::clone(self), events };
+        let last = self.last();
+        ([&last.drive, &last.wear].into_iter().flatten().cloned().collect(), viewer)
+    }
+
+    /// Tells once more of the drive as it was, and what occupies it.
+    pub(super) fn tell_busy(&self, doing: &Value, real: Nanos) {
+        let mut tick = self.last().tick.clone();
+        if tick.is_null() || !self.is_watched() {
+            return;
+        }
+        tick["real_s"] = json!(real.0 as f64 / 1e9);
+        tick["busy"] = json!({ "doing": doing["doing"], "done": doing["done"] });
+        self.tell(event("tick", &tick));
+    }
+}
