@@ -12,7 +12,7 @@ WANE_DEVELOPMENT := $(TARGET)/debug/wane
 MDBOOK_ROOT := target/tools
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-python torture docs-check lint fuzz bench claims validate doc book api install dist toolchain python
+.PHONY: help build demo test test-python live-test guest-test torture docs-check lint fuzz bench claims validate doc book api install dist toolchain python
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1@/' | awk -F@ '{ printf "%-20s%s\n", $$1, $$2 }'
@@ -43,6 +43,9 @@ test-python: toolchain python ## Build the Python package into .venv and run its
 
 live-test: toolchain ## Run served drives under file systems, SQLite and PostgreSQL with ten power cuts each, some minutes; needs root and says what is missing
 	WANE_LIVE=full $(CARGO) test --locked -p wane-cli --test live -- --nocapture --test-threads 1
+
+guest-test: build python ## Run drives as the NVMe disks of a QEMU guest: F2FS, XFS, a RAID-5 that repairs what wear destroyed; minutes, says what is missing
+	@WANE=$(WANE_DEVELOPMENT) $(PYTHON) tools/guest-test
 
 torture: toolchain ## Cut the power of random drives twelve million times, some minutes
 	WANE_CUTS=10000000 $(CARGO) test --locked -p wane-testkit --test crash -- --nocapture
