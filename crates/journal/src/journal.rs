@@ -119,7 +119,7 @@ impl Journal {
     ) -> Result<Self, JournalError> {
         let needed: usize = loose.iter().map(|record| RECORD_HEAD_BYTES + record.bytes.len()).sum();
         let room = config.first_room().max((HEAD_BYTES + needed) as u64);
-        let mut present = reserved(disk.as_ref(), folder, head, room).map_err(JournalError::NoRoom)?;
+        let mut present = reserved(disk.as_ref(), folder, head, room).map_err(refused)?;
         present.file.write_all(&present.head.bytes()).map_err(JournalError::Unwritten)?;
         let mut journal = Self {
             disk,
@@ -202,7 +202,7 @@ impl Journal {
             // On a disk that is nearly full, as much as is needed.
             self.present.room = match self.present.file.reserve(room) {
                 Ok(()) => room,
-                Err(_) => self.present.file.reserve(end).map(|()| end).map_err(JournalError::NoRoom)?,
+                Err(_) => self.present.file.reserve(end).map(|()| end).map_err(refused)?,
             };
             return Ok(());
         }
@@ -210,14 +210,14 @@ impl Journal {
         match &mut self.next {
             Some(next) if next.room >= room => Ok(()),
             Some(next) => {
-                next.file.reserve(room).map_err(JournalError::NoRoom)?;
+                next.file.reserve(room).map_err(refused)?;
                 next.room = room;
                 Ok(())
             }
             None => {
                 // What it goes on from is known when it begins.
                 let head = Head { number: self.present.head.number + 1, ..self.present.head };
-                let next = reserved(self.disk.as_ref(), &self.folder, head, room).map_err(JournalError::NoRoom)?;
+                let next = reserved(self.disk.as_ref(), &self.folder, head, room).map_err(refused)?;
                 self.next = Some(next);
                 Ok(())
             }
@@ -327,8 +327,7 @@ impl Journal {
         self.sync()?;
         if self.next.is_none() {
             let head = Head { number: self.present.head.number + 1, ..self.present.head };
-            let next = reserved(self.disk.as_ref(), &self.folder, head, self.config.first_room())
-                .map_err(JournalError::NoRoom)?;
+            let next = reserved(self.disk.as_ref(), &self.folder, head, self.config.first_room()).map_err(refused)?;
             self.next = Some(next);
         }
         self.go_over()?;
@@ -397,6 +396,15 @@ impl Journal {
         self.bytes += self.present.file.length();
         self.present = next;
         Ok(())
+    }
+}
+
+/// Why there is no segment, or no room in it: nothing has happened yet.
+fn refused(error: std::io::Error) -> JournalError {
+    use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    match error.kind() {
+        StorageFull | QuotaExceeded | FileTooLarge => JournalError::NoRoom(error),
+        _ => JournalError::Unwritten(error),
     }
 }
 

@@ -11,10 +11,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use wane_archive::{Archive, ArchiveError};
-use wane_blockdev::{BlockDevice, Completion, IoError, Request};
+use wane_blockdev::{BlockDevice, Completion, Entry, IoError, Living, Request};
 use wane_folder::System;
 use wane_ftl::{Fate, Recovery};
-use wane_journal::{Journal, JournalConfig, JournalError, Lineage, Place, Record};
+use wane_journal::{Input, Journal, JournalConfig, JournalError, Lineage, Place, Record};
 use wane_results::RunResult;
 use wane_scenario::{Scenario, ScenarioError, Sources};
 use wane_shelf::{DriveFolder, JournalStart, Manifest};
@@ -48,6 +48,8 @@ pub struct Kept {
     recent: Recent,
     /// The limit of re-reads that its host required before its power went off in the journal.
     required: Option<u32>,
+    /// When it got its power back from whoever opened it, which its journal does not have yet.
+    revived: Option<SimTime>,
 }
 
 /// How a journal of commands is written: most are short.
@@ -162,7 +164,7 @@ impl Kept {
 
     fn new(folder: DriveFolder, held: Held) -> Self {
         let (repeated, repeat_seconds, notes) = (0, 0.0, Vec::new());
-        Self { folder, held, repeated, repeat_seconds, notes, recent: Recent::default(), required: None }
+        Self { folder, held, repeated, repeat_seconds, notes, recent: Recent::default(), required: None, revived: None }
     }
 
     /// Opens the drive at `path`. Everything is read and verified.
@@ -208,19 +210,25 @@ impl Kept {
     /// Brings a drive back to whoever opens it whose server died.
     fn brought_back(mut self) -> Result<Self, KeptError> {
         if self.held.drive().is_off() {
-            self.held.drive_mut().power_on().map_err(KeptError::Power)?;
+            let at = self.held.drive().now();
+            Living::power_on(self.held.drive_mut(), at).map_err(KeptError::Unpowered)?;
             self.held.act(&Act::ReadRecovery(self.required))?;
+            self.revived = Some(at);
         }
         self.let_answers_go();
         Ok(self)
     }
 
     /// Opens the drive at `path` as it was saved, and does again what its journal has, up to `until` if that is given, with the same modelled
-    /// times. Each thing that happens is told. The folder is not changed, and the drive is not to be saved there.
+    /// times. Returns it with the instant at which the journal begins. Each thing that happens is told. The folder is not changed, and the drive is not to be saved there.
     ///
     /// # Errors
     /// As of [`Kept::open`]; it has no journal.
-    pub fn replay(path: &Path, until: Option<SimTime>, each: &mut dyn FnMut(Seen)) -> Result<Self, KeptError> {
+    pub fn replay(
+        path: &Path,
+        until: Option<SimTime>,
+        each: &mut dyn FnMut(Seen),
+    ) -> Result<(Self, SimTime), KeptError> {
         let mut folder = DriveFolder::open(path)?;
         let scenario = resolved(&folder.manifest().scenario)?;
         let Some(start) = folder.manifest().journal.clone() else {
@@ -229,11 +237,26 @@ impl Kept {
         let mut held = Held::with(&scenario, PolicyOverrides::default(), folder.manifest().workloads)?;
         folder.read(|reader| held.archive(reader as &mut dyn Archive))?;
         let mut kept = Self::new(folder, held);
+        let begin = kept.held.drive().now();
+        if until.is_some_and(|until| until < begin) {
+            return Err(KeptError::BeforeJournal(excerpt_path(path), begin));
+        }
         let mut repeat = Repeat::of(&mut kept.held);
         kept.repeated = repeat.journal(path, &start, u64::MAX, until, each)?;
-        repeat.run_out(until, each);
-        kept.notes = repeat.notes;
-        Ok(kept)
+        // Behind the end of the journal no time passes but that of what is under way.
+        repeat.run_out(until.filter(|_| repeat.is_cut_short), each);
+        (kept.notes, kept.required) = (repeat.notes, repeat.required);
+        // A drive without power shows nothing: it gets it back, as whoever opened it would give it.
+        Ok((kept.brought_back()?, begin))
+    }
+
+    /// A drive in the folder of another would be removed with that.
+    fn check_outside(&self, to: &Path) -> Result<(), KeptError> {
+        let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        if absolute(to).starts_with(absolute(self.folder.path())) {
+            return Err(KeptError::Inside(excerpt_path(to)));
+        }
+        Ok(())
     }
 
     /// Takes out the answers to requests of a server that is gone: nobody waits for them.
@@ -248,6 +271,7 @@ impl Kept {
     /// # Errors
     /// Something is there, the drive has no power, or the system refuses.
     pub fn copy_to(&mut self, to: &Path, note: String) -> Result<(), KeptError> {
+        self.check_outside(to)?;
         let mut manifest = Manifest::new(self.scenario().to_toml());
         manifest.workloads = self.workloads();
         manifest.label = label(self.label(), to);
@@ -321,7 +345,7 @@ impl Kept {
     /// It cannot be written. What was kept before is still there.
     pub fn keep(&mut self, note: String) -> Result<(), KeptError> {
         self.check_bytes()?;
-        if !self.recent.is_recorded() || self.is_due() {
+        if !self.recent.is_recorded() || (self.is_due() && !self.journal_stays()) {
             return self.save(note);
         }
         // Each command leaves the drive at rest.
@@ -337,9 +361,24 @@ impl Kept {
         for (at, input) in recent.inputs() {
             journal.append(at.0, &input).map_err(&failed)?;
         }
-        journal.sync().map_err(failed)?;
+        journal.sync().map_err(&failed)?;
+        // It says that what is before it is on the disk, so that the next command need not write that again.
+        let _ = journal.append(at.0, &Input::Comment(vec![0])).and_then(|_| journal.write());
         self.notes.push(note);
         Ok(())
+    }
+
+    /// Lets its journal stay, for a replay: commands append to it however long it is.
+    ///
+    /// # Errors
+    /// The manifest cannot be written.
+    pub fn let_journal_stay(&mut self) -> Result<(), KeptError> {
+        Ok(self.folder.let_journal_stay()?)
+    }
+
+    /// Whether its journal stays, for a replay, until a save ends it.
+    pub fn journal_stays(&self) -> bool {
+        self.folder.manifest().journal.as_ref().is_some_and(|start| start.stays)
     }
 
     /// Whether it is to be saved whole.
@@ -364,8 +403,19 @@ impl Kept {
         let disk = Arc::new(System);
         if let Some(start) = self.folder.manifest().journal.clone() {
             let each = &mut |_: &Record<'_>, _: &str| Ok::<_, JournalError>(());
-            let (journal, _) =
-                Journal::open(disk, &path, &start.lineage(), config, start.place, each).map_err(failed)?;
+            let (mut journal, _) =
+                Journal::open(disk, &path, &start.lineage(), config, start.place, each).map_err(&failed)?;
+            if let Some(at) = self.revived.take() {
+                let act = |act: &Act| Input::Command(act.encode());
+                let inputs = [
+                    act(&Act::Begin { command: false }),
+                    Input::Call(Entry::PowerOn { at }),
+                    act(&Act::ReadRecovery(self.required)),
+                ];
+                for input in inputs {
+                    journal.append(at.0, &input).map_err(&failed)?;
+                }
+            }
             return Ok(journal);
         }
         let mut device = Fnv::of(self.label().as_bytes());
@@ -435,6 +485,7 @@ impl Kept {
     /// # Errors
     /// Something is there, or the system refuses.
     pub fn fork_live(&self, to: &Path, journal: &mut Journal) -> Result<(), KeptError> {
+        self.check_outside(to)?;
         let place = journal.seal().map_err(|error| KeptError::Journal(self.shown(), error))?;
         let (from, label) = (self.shown(), label(self.label(), to));
         self.folder.fork_before(place.segment, to, |manifest| {
@@ -488,7 +539,7 @@ impl Kept {
         let held = &mut self.held;
         self.folder.save(manifest, |writer| archive(held, writer as &mut dyn Archive))?;
         self.notes.clear();
-        self.recent = Recent::default();
+        (self.recent, self.revived) = (Recent::default(), None);
         self.repeat_seconds = 0.0;
         Ok(())
     }

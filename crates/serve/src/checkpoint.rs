@@ -9,6 +9,8 @@ use wane_journal::Place;
 use wane_lab::kept::{Kept, KeptError};
 use wane_units::Nanos;
 
+use crate::ServeError;
+
 /// Least time of the drive's thread after which its journal is saved: doing it again takes about as long.
 const WORK_LEAST: Nanos = Nanos::SECOND;
 
@@ -34,8 +36,7 @@ pub struct UpTo {
 ///
 /// # Errors
 /// The drive cannot be opened or saved. It is as it was.
-#[cfg(unix)]
-pub fn checkpoint(path: &Path, up_to: &UpTo) -> Result<(), KeptError> {
+pub fn checkpoint(path: &Path, up_to: &UpTo) -> Result<(), ServeError> {
     use std::os::fd::AsFd;
 
     // It ends with the process for which it works. Until it has, the lock is held, and nobody else opens the drive.
@@ -44,13 +45,13 @@ pub fn checkpoint(path: &Path, up_to: &UpTo) -> Result<(), KeptError> {
         let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
         let parent = rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get().unsigned_abs());
         if parent != Some(up_to.pid) {
-            return Err(KeptError::Interrupted);
+            return Err(KeptError::Interrupted.into());
         }
     }
     // What is served comes first.
     let _ = rustix::process::nice(5);
     let lock = std::io::stdin().as_fd().try_clone_to_owned().map_err(KeptError::Memory)?;
-    Kept::save_up_to(path, lock.into(), up_to.place)
+    Ok(Kept::save_up_to(path, lock.into(), up_to.place)?)
 }
 
 /// A save that is under way in another process.

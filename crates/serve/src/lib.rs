@@ -75,6 +75,9 @@ pub enum ServeError {
     /// The journal failed. What was acknowledged is in it, and nothing else was.
     #[error("{0}: {1}; what was acknowledged is there when it is served again")]
     Journal(String, Failure),
+    /// Its own file is damaged.
+    #[error("{0}: {1}; nobody was answered any more, and what was acknowledged before is in its journal")]
+    Damaged(String, Failure),
     /// The journal finds no room.
     #[error("{0}; free some, or serve the drive with --durability none, which saves it only at a clean end")]
     NoRoom(Box<KeptError>),

@@ -183,9 +183,11 @@ impl Page<'_, '_> {
         self.gauge("wane_unit_bytes", "Bytes of a mapping unit, in which host and flash are counted.", |one| {
             Some(f64::from(one.facts.firmware.unit_bytes))
         })?;
-        self.count("wane_host_units_written", "Units that hosts wrote since the drive was new.", |one| {
-            counters(one).host_units_written
-        })?;
+        self.count(
+            "wane_host_units_written",
+            "Units that hosts wrote since the drive was new, without predicted ones.",
+            |one| counters(one).host_units_written,
+        )?;
         let programmed = |one: &Snapshot| -> Vec<Row<u64>> {
             let counters = counters(one);
             vec![
@@ -199,7 +201,7 @@ impl Page<'_, '_> {
                 ("padding", counters.programmed_padding),
             ]
         };
-        let help = "Units that were programmed into flash since the drive was new.";
+        let help = "Units that were programmed into flash since the drive was new, without predicted ones.";
         self.counts("wane_flash_units_programmed", help, "purpose", programmed)?;
         let erased = |one: &Snapshot| -> Vec<Row<u64>> {
             let counters = counters(one);
@@ -210,7 +212,12 @@ impl Page<'_, '_> {
                 ("metadata", counters.erases_metadata),
             ]
         };
-        self.counts("wane_flash_erases", "Flash blocks that were erased since the drive was new.", "purpose", erased)?;
+        self.counts(
+            "wane_flash_erases",
+            "Flash blocks that were erased since the drive was new, without predicted erases.",
+            "purpose",
+            erased,
+        )?;
         let help = "Senses of flash pages beyond the first since the drive was new.";
         self.counts("wane_flash_rereads", help, "", |one| {
             one.facts.firmware.rereads.map(|count| ("", count)).into_iter().collect()
@@ -243,7 +250,11 @@ impl Page<'_, '_> {
         self.gauge("wane_journal_bytes", "Bytes of the drive's journal.", |one| {
             one.facts.journal_bytes.map(|bytes| bytes as f64)
         })?;
-        self.gauge("wane_drive_time_seconds", "The drive's time.", |one| Some(one.facts.now.0 as f64 / 1e9))?;
+        self.gauge(
+            "wane_drive_time_seconds",
+            "The drive's own clock, which goes on from one server to the next; aging at full speed takes none of it.",
+            |one| Some(one.facts.now.0 as f64 / 1e9),
+        )?;
         self.gauge("wane_power_on", "Whether the drive has power.", |one| is(one.facts.state != State::Off))?;
         let help = "Whether the drive takes no writes any more.";
         self.gauge("wane_read_only", help, |one| is(one.facts.state == State::ReadOnly))?;

@@ -38,6 +38,9 @@ pub struct Note {
     pub address: Option<SocketAddr>,
     /// Where its page is, if it shows one.
     pub page: Option<String>,
+    /// Whether what it does is lost if it is killed.
+    #[serde(default)]
+    pub loses: bool,
 }
 
 impl Note {
@@ -83,7 +86,8 @@ pub(crate) struct Place {
 
 impl Place {
     /// Listens in `directory`, or in a new one that only this user can enter, and at `address` besides, and at `page` for
-    /// browsers. `drive` gets a note of it.
+    /// browsers. `drive` gets a note of it, which
+    /// says whether what is done is lost if the server is killed.
     ///
     /// # Errors
     /// Another server listens there, the address is not of this machine alone, or the system refuses.
@@ -91,7 +95,7 @@ impl Place {
         directory: Option<&Path>,
         address: Option<SocketAddr>,
         page: Option<SocketAddr>,
-        drive: Option<&Path>,
+        drive: Option<(&Path, bool)>,
     ) -> Result<Self, ServeError> {
         if let Some(address) = [address, page].into_iter().flatten().find(|address| !is_own(address.ip())) {
             return Err(ServeError::Address(address.to_string()));
@@ -139,8 +143,9 @@ impl Place {
             control,
             address,
             page: page.as_ref().map(|(_, address)| format!("http://{address}/")),
+            loses: drive.is_some_and(|(_, loses)| loses),
         };
-        let noted = drive.map(|drive| drive.join(NOTE));
+        let noted = drive.map(|(drive, _)| drive.join(NOTE));
         if let Some(path) = &noted {
             clean_up(path);
             let text = serde_json::to_vec(&note).expect("a note is JSON");
@@ -306,7 +311,7 @@ mod tests {
     #[test]
     fn a_served_drive_is_found_by_its_folder() {
         let folder = tempfile::tempdir().unwrap();
-        let place = Place::new(None, None, None, Some(folder.path())).unwrap();
+        let place = Place::new(None, None, None, Some((folder.path(), false))).unwrap();
         let own = place.note.socket.parent().unwrap();
         assert_eq!(fs::metadata(own).unwrap().permissions().mode() & 0o777, 0o700);
         assert_eq!(Note::control_of(folder.path()).unwrap(), place.note.control);

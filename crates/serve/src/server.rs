@@ -117,8 +117,14 @@ pub fn serve(
         return Err(ServeError::Memory(kept, config.memory));
     }
     let log = config.log.as_deref().map(Log::create).transpose()?;
-    let mut place = Place::new(config.directory.as_deref(), config.address, config.page, folder.as_deref())?;
+    let noted = folder.as_deref().map(|folder| (folder, config.durability == Durability::None));
+    let mut place = Place::new(config.directory.as_deref(), config.address, config.page, noted)?;
     let journal = if config.durability == Durability::None { None } else { shelf.journal()? };
+    if config.keep_journal
+        && let Some(kept) = shelf.kept()
+    {
+        kept.let_journal_stay()?;
+    }
     let real = RealTime::begin();
     let engine = Engine::new(shelf, config.speed, config.memory.0, real.now(), Pool::default()).with_journal(journal);
     let about = page::About { name, uri: place.note.uri.clone(), durability: config.durability.name() };
@@ -135,7 +141,8 @@ pub fn serve(
     threads.end();
     drop(place);
     match server.failure.take() {
-        Some(error) => Err(ServeError::Journal(server.name, error)),
+        Some(failure @ Failure::Damaged(_)) => Err(ServeError::Damaged(server.name, failure)),
+        Some(failure) => Err(ServeError::Journal(server.name, failure)),
         None => server.close(),
     }
 }
@@ -340,6 +347,11 @@ impl Server {
     fn order(&mut self, order: Order) {
         let beside = self.saving.as_ref().is_some_and(Checkpointer::has_program);
         match order.asks {
+            Asks::Checkpoint | Asks::Save if self.keeps_journal => {
+                let sentence =
+                    "the server keeps its journal (--keep-journal), which a save would end; a fork can be saved";
+                let _ = order.answer.send(Err(sentence.to_owned()));
+            }
             Asks::Checkpoint if beside && !self.engine.shelf.drive().is_off() => {
                 self.wait_for_save.push(order.answer);
                 self.begin_save();

@@ -416,6 +416,17 @@ impl DriveFolder {
         Ok(System.names(&self.path)?.into_iter().filter(is_of_it).collect())
     }
 
+    /// Notes that its journal is to stay.
+    ///
+    /// # Errors
+    /// The manifest cannot be written.
+    pub fn let_journal_stay(&mut self) -> Result<(), ShelfError> {
+        match self.manifest.journal.clone().filter(|start| !start.stays) {
+            Some(start) => self.begin_journal(JournalStart { stays: true, ..start }),
+            None => Ok(()),
+        }
+    }
+
     /// Bytes of its journal's files.
     pub fn journal_bytes(&self) -> u64 {
         let bytes = |name: &String| fs::metadata(self.path.join(name)).map_or(0, |meta| meta.len());

@@ -71,13 +71,16 @@ pub struct JournalStart {
     pub before: Vec<(u64, u64)>,
     /// The first record since the save.
     pub place: Place,
+    /// Its owner wants to do it again: only what cannot be in it ends it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stays: bool,
 }
 
 impl JournalStart {
     /// That of a lineage, from a place on.
     pub fn new(lineage: Lineage, place: Place) -> Self {
         let Lineage { device, before } = lineage;
-        Self { device, before, place }
+        Self { device, before, place, stays: false }
     }
 
     /// Whose segments it has.

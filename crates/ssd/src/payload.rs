@@ -228,7 +228,7 @@ fn read_chunk(archive: &mut dyn Archive, length: usize, damage: &Arc<OnceLock<St
             return Ok(Chunk::Late(Arc::new(Late { later, bytes: OnceLock::new(), damage: Arc::clone(damage) })));
         }
         Found::Repeated(word) => {
-            bytes.chunks_mut(word.len()).for_each(|place| place.copy_from_slice(&word[..place.len()]))
+            bytes.chunks_mut(word.len()).for_each(|place| place.copy_from_slice(&word[..place.len()]));
         }
         Found::Unread => archive.table(CHUNK, &mut bytes)?,
     }

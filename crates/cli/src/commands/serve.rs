@@ -88,18 +88,34 @@ fn kept(path: &Path, arguments: &ServeArguments) -> Result<What, Failure> {
         let sentence = "is for a drive that --preset makes; a kept drive is as `wane drive create` made it and `wane drive age` aged it";
         return Err(Failure::wrong(format!("{option}: {sentence}")));
     }
-    let kept = opened(path).map_err(|error| match (&error, Note::of(path)) {
+    let note = Note::of(path);
+    let kept = opened(path).map_err(|error| match (&*error, Note::of(path)) {
         (KeptError::Shelf(ShelfError::Busy(_)), Some(note)) => {
             let (name, pid, uri) = (excerpt_path(path), note.pid, note.uri);
             Failure::wrong(format!(
                 "{name} is served already, by process {pid} at {uri}; `wane ctl {name} stop` ends that"
             ))
         }
-        _ => error.into(),
+        _ => (*error).into(),
     })?;
+    if kept.journal_stays() && !arguments.keep_journal {
+        tell(&format!(
+            "wane: {}: its journal was kept for `wane drive replay`, and ends when the drive is saved",
+            excerpt_path(path)
+        ));
+    }
+    if let Some(note) = note.filter(|note| note.loses && !arguments.quiet) {
+        tell(&format!(
+            "wane: {}: its last server, process {}, was killed and kept no journal: what it did after its last save is lost",
+            excerpt_path(path),
+            note.pid
+        ));
+    }
     if kept.repeated() > 0 && !arguments.quiet {
         let (name, records) = (excerpt_path(path), kept.repeated());
-        tell(&format!("wane: {name}: was not saved since; {records} records of its journal were done again"));
+        tell(&format!(
+            "wane: {name}: what was done since it was saved, {records} records of its journal, was done again"
+        ));
     }
     for lack in super::fit::lacks(kept.scenario()) {
         tell(&format!("wane: {}: {lack}", excerpt_path(path)));
@@ -111,7 +127,7 @@ fn kept(path: &Path, arguments: &ServeArguments) -> Result<What, Failure> {
 const WAITS: u32 = 40;
 const PAUSE: Duration = Duration::from_millis(50);
 
-fn opened(path: &Path) -> Result<Kept, KeptError> {
+fn opened(path: &Path) -> Result<Kept, Box<KeptError>> {
     for _ in 0..WAITS {
         match Kept::open_late(path) {
             Err(KeptError::Shelf(ShelfError::Busy(_)))
@@ -119,10 +135,10 @@ fn opened(path: &Path) -> Result<Kept, KeptError> {
             {
                 std::thread::sleep(PAUSE);
             }
-            opened => return opened,
+            opened => return opened.map_err(Box::new),
         }
     }
-    Kept::open_late(path)
+    Kept::open_late(path).map_err(Box::new)
 }
 
 /// Saves a served drive beside its server, which calls this.
@@ -138,7 +154,7 @@ pub(crate) fn checkpoint(drive: &Path, up_to: &str) -> Result<i32, Failure> {
 fn after(served: &Served, memory: Bytes, arguments: &ServeArguments) {
     let Served { requests, violations: _, refused_for_memory, log_failed } = served;
     if let Some(path) = arguments.drive.as_deref().filter(|_| !arguments.quiet) {
-        let kept = if arguments.keep_journal { "in its journal" } else { "saved" };
+        let kept = if arguments.keep_journal { "not saved, and all of it is in its journal" } else { "saved" };
         tell(&format!("wane: {}: {kept}; it served {requests} requests", excerpt_path(path)));
     }
     if *refused_for_memory > 0 {

@@ -1,11 +1,13 @@
 //! Why a kept drive cannot do what was requested.
 
+use wane_blockdev::PowerError;
 use wane_ftl::UnretiredError;
 use wane_journal::JournalError;
 use wane_results::EndCause;
 use wane_scenario::ScenarioError;
 use wane_shelf::ShelfError;
 use wane_ssd::DriveError;
+use wane_units::SimTime;
 use wane_workload::SourceError;
 
 use super::DAYS_MAX;
@@ -106,6 +108,9 @@ pub enum KeptError {
     /// It cannot come back from a power cut.
     #[error("the drive does not come back from a power cut: {0}; ftl.recovery says how it could")]
     Power(DriveError),
+    /// The same, of a drive whose power was off when its server died.
+    #[error("the drive does not come back from a power cut: {0}; ftl.recovery says how it could")]
+    Unpowered(PowerError),
     /// A block cannot be taken out of service.
     #[error(transparent)]
     Unretired(#[from] UnretiredError),
@@ -136,6 +141,12 @@ pub enum KeptError {
         "{0}: nothing was done to the drive since it was saved, or nothing is left of it; `wane serve --keep-journal` keeps it"
     )]
     NoJournal(String),
+    /// Another drive would lie in its folder.
+    #[error("{0}: lies in the drive's own folder, with which it would be removed; give a place outside")]
+    Inside(String),
+    /// It was not yet that time when its journal began.
+    #[error("--until: {0}: its journal begins at {1} of its clock; that, or later, is allowed")]
+    BeforeJournal(String, SimTime),
     /// Its journal cannot be used.
     #[error("{0}: {1}")]
     Journal(String, JournalError),

@@ -47,6 +47,8 @@ pub(super) struct Repeat<'a> {
     answers: Vec<Completion>,
     /// The limit of re-reads that the host required before the power went off.
     pub(super) required: Option<u32>,
+    /// Whether the journal has more than was done.
+    pub(super) is_cut_short: bool,
 }
 
 /// Why a journal is not done again to its end.
@@ -66,7 +68,15 @@ impl From<JournalError> for Trouble {
 impl<'a> Repeat<'a> {
     pub(super) fn of(held: &'a mut Held) -> Self {
         let sector = held.drive().features().sector;
-        Self { held, sector, command: None, notes: Vec::new(), answers: Vec::new(), required: None }
+        Self {
+            held,
+            sector,
+            command: None,
+            notes: Vec::new(),
+            answers: Vec::new(),
+            required: None,
+            is_cut_short: false,
+        }
     }
 
     /// Does what the journal at `path` has before a segment, up to an instant. Returns the number of its records.
@@ -88,7 +98,8 @@ impl<'a> Repeat<'a> {
         };
         let looked = Journal::look_before(&System, path, &start.lineage(), (start.place, before), &mut one);
         match looked {
-            Ok(_) | Err(Trouble::Enough) => {}
+            Ok(_) => {}
+            Err(Trouble::Enough) => self.is_cut_short = true,
             Err(Trouble::Journal(error)) => return Err(KeptError::Journal(excerpt_path(path), error)),
             Err(Trouble::Act(error)) => return Err(*error),
         }

@@ -1,8 +1,7 @@
 use std::sync::atomic::Ordering;
 
 use wane_archive::Writer;
-use wane_blockdev::{BlockDevice, Entry, Passing, Request, SectorRange, drain};
-use wane_journal::Input;
+use wane_blockdev::{Passing, Request, SectorRange, drain};
 use wane_scenario::{Scenario, Sources};
 use wane_sim::{Stream, Streams};
 use wane_units::{Lba, Lpn, Sectors, SimTime};
@@ -647,7 +646,7 @@ fn a_replay_has_the_same_times_and_stops_at_an_instant() {
             Seen::Completed(answer) => completed.push((answer.id, answer.at)),
             Seen::Done { .. } => {}
         });
-        kept.map(|kept| (kept, submitted, completed))
+        kept.map(|(kept, _)| (kept, submitted, completed))
     };
     assert!(replayed(None).err().unwrap().to_string().contains("--keep-journal"));
     let mut server = Server::of(&path);
@@ -678,6 +677,8 @@ fn a_replay_has_the_same_times_and_stops_at_an_instant() {
     assert!(again == submitted && ended == completed);
     assert!(at_rest(&mut kept) == was);
     drop(kept);
+    let beyond = replayed(Some(SimTime(1 << 60))).unwrap().0.drive().now();
+    assert!(beyond < SimTime(1 << 40), "no time passes behind the end: {beyond}");
     let until = submitted[150].1;
     let (mut kept, again, ended) = replayed(Some(until)).unwrap();
     assert!(again == submitted[..=150] || again.len() > 151 && again == submitted[..again.len()]);
@@ -728,4 +729,40 @@ fn a_drive_whose_making_was_stopped_is_made_to_its_end_as_if_it_had_not_been() {
     drop(made);
     assert!(matches!(make(&parts, usize::MAX, 1000), Err(KeptError::Shelf(_))), "it is there already");
     assert_eq!(Kept::open(&parts).unwrap().history().len(), 1);
+}
+
+#[test]
+fn a_replay_that_ends_without_power_gives_it_and_copies_lie_outside() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("a.wane");
+    let mut kept = Kept::create(&path, &scenario(SERVED[0]), &go()).unwrap();
+    kept.keep_bytes().unwrap();
+    kept.save("to be served".to_owned()).unwrap();
+    drop(kept);
+    let mut server = Server::of(&path);
+    server.act(&Act::KeepBytes);
+    let at = server.at;
+    server.call(Entry::PowerOff { at, fates: Vec::new() });
+    server.journal.write().unwrap();
+    let at = SimTime(at.0 + 5_000);
+    server.at = at;
+    assert!(matches!(server.kept.fork_live(&path.join("in.wane"), &mut server.journal), Err(KeptError::Inside(_))));
+    drop(server);
+    // Whoever opens it gives it power, and says so in its journal.
+    for round in 0..2 {
+        let mut kept = Kept::open(&path).unwrap();
+        write(&mut kept, &mut Streams::new(round).stream("after"));
+        kept.keep("written after the cut".to_owned()).unwrap();
+        let was = at_rest(&mut kept);
+        drop(kept);
+        assert!(at_rest(&mut Kept::open(&path).unwrap()) == was);
+    }
+    let mut server = Server::of(&path);
+    server.serve(&mut Streams::new(9).stream("clients"), 30);
+    let was = server.dies();
+    assert!(at_rest(&mut Kept::open(&path).unwrap()) == was);
+    let (mut kept, _) = Kept::replay(&path, None, &mut |_| {}).unwrap();
+    kept.check().unwrap();
+    assert!(matches!(kept.copy_to(&path.join("in.wane"), String::new()), Err(KeptError::Inside(_))));
+    kept.copy_to(&place.path().join("out.wane"), "as it was".to_owned()).unwrap();
 }

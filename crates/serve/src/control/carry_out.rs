@@ -67,6 +67,8 @@ pub(crate) fn carry_out(asks: Asks, desk: &mut Desk<'_>) -> Answer {
                 return Err(format!("fault {fault}: there is none with this number; `faults` lists them"));
             }
             desk.engine.release();
+            let at = desk.engine.now(desk.real);
+            desk.engine.watcher.tell(at, "faults-cleared", json!({ "cleared": cleared }));
             Ok(json!({ "cleared": cleared }))
         }
         Asks::PowerOn => power_on(desk),
@@ -329,6 +331,8 @@ fn injected(desk: &mut Desk<'_>, inject: &Inject) -> Answer {
     let stream = Streams::new(inject.seed).stream("inject");
     let fault =
         Fault { number: 0, effect, kinds: kinds(&inject.kinds), range, left: inject.count, rate, stream, met: 0 };
+    let (at, facts) = (desk.engine.now(desk.real), told(&fault));
+    desk.engine.watcher.tell(at, "fault", json!({ "does": facts["does"] }));
     Ok(json!({ "fault": desk.engine.faults.add(fault) }))
 }
 
@@ -363,6 +367,8 @@ fn lost(desk: &mut Desk<'_>, inject: &Inject, range: Option<SectorRange>, rate: 
     }
     let units = desk.engine.act(&Act::Lose(chosen)).map_err(|error| error.to_string())?.units;
     let bytes = units * u64::from(desk.engine.shelf.drive().unit_bytes());
+    let at = desk.engine.now(desk.real);
+    desk.engine.watcher.tell(at, "lost", json!({ "bytes": bytes }));
     desk.engine.note(format!("lost {} on purpose", Bytes(bytes)));
     let drive = desk.engine.shelf.drive();
     Ok(json!({ "units_lost": units, "bytes_lost": units * u64::from(drive.unit_bytes()) }))
@@ -384,6 +390,12 @@ fn told(fault: &Fault) -> Value {
 
 fn forked(desk: &mut Desk<'_>, fork: &Fork) -> Answer {
     let beside = desk.folder.and_then(Path::parent).unwrap_or(Path::new(""));
+    if fork.name.is_relative() && fork.name.components().count() != 1 {
+        let found = wane_units::excerpt_path(&fork.name);
+        return Err(format!(
+            "fork: found {found}, and a name beside the drive's folder, or an absolute path, is allowed"
+        ));
+    }
     let path = beside.join(&fork.name);
     desk.engine.fork(&path).map_err(|error| format!("fork: {error}"))?;
     Ok(json!({ "fork": std::path::absolute(&path).unwrap_or(path) }))

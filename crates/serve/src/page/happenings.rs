@@ -24,6 +24,9 @@ pub(super) fn words(event: &Value) -> String {
             None => "the drive is slowed down, as it is hot".to_owned(),
         },
         "power-cut" => "the power failed".to_owned(),
+        "fault" => format!("a fault begins on purpose: {}", event["does"].as_str().unwrap_or("of a new kind")),
+        "faults-cleared" => format!("{} faults end", number("cleared")),
+        "lost" => format!("{} were lost on purpose", bytes()),
         "power-on" => {
             let seconds = event["recovery_s"].as_f64().unwrap_or(0.0);
             format!("the power is back; recovery takes {seconds:.3} s")
@@ -46,6 +49,8 @@ mod tests {
             (json!({ "event": "read-only", "cause": "no-victim" }), "the drive takes no more writes (no-victim)"),
             (json!({ "event": "thermal", "celsius": 70.2 }), "the drive is slowed down at 70 °C"),
             (json!({ "event": "power-on", "recovery_s": 0.0123 }), "the power is back; recovery takes 0.012 s"),
+            (json!({ "event": "fault", "does": "slow" }), "a fault begins on purpose: slow"),
+            (json!({ "event": "lost", "bytes": 8192 }), "8 KiB were lost on purpose"),
             (json!({ "event": "something-new" }), "something-new"),
         ] {
             assert_eq!(words(&event), wanted);

@@ -1,11 +1,13 @@
 //! Saving the drive while it is served.
 
 use serde_json::json;
+use wane_journal::JournalError;
 use wane_lab::kept::Kept;
 
 use super::Server;
 use crate::checkpoint::{Checkpointer, Ended};
 use crate::control;
+use crate::engine::Failure;
 
 /// Bytes of a journal from which on a server saves the drive itself, for want of a second process.
 const SAVE_FROM: u64 = 2 << 30;
@@ -78,18 +80,27 @@ impl Server {
             Ok(Some(place)) => place,
             // Without power it cannot be saved.
             Ok(None) => return,
+            Err(Failure::Journal(error @ JournalError::NoRoom(_))) => return self.unsaved(&error.to_string()),
             Err(failure) => return self.fail(failure),
         };
         let now = self.real.now();
         let lock = self.engine.shelf.kept().map(|kept| kept.share_lock());
         let (Some(saving), Some(lock)) = (&mut self.saving, lock) else { return };
         if let Err(error) = lock.and_then(|lock| saving.begin(place, lock, now)) {
+            self.unsaved(&error.to_string());
+        }
+    }
+
+    /// A save could not begin. It is tried again later.
+    fn unsaved(&mut self, why: &str) {
+        if let Some(saving) = &mut self.saving {
             saving.begun_anew();
             saving.failed();
-            let why = error.to_string();
-            self.tell(&format!("the drive is not saved meanwhile: {why}; its journal grows on"));
-            self.answer_savers(&Err(format!("checkpoint: {why}")));
         }
+        self.tell(&format!(
+            "the drive is not saved meanwhile: {why}; that is tried again later, and its journal grows on"
+        ));
+        self.answer_savers(&Err(format!("checkpoint: {why}")));
     }
 
     /// Ends a save that is under way: the server is about to save the drive itself.

@@ -23,6 +23,7 @@ use wane_lab::progress::Stopwatch;
 use wane_lab::run::{Step, Watch};
 use wane_lab::session::reserve_in_words;
 use wane_scenario::{FastForward, Pattern, Scenario, Sources, endless, folder_of};
+use wane_shelf::ShelfError;
 use wane_units::excerpt_path;
 use wane_workload::lsm::Operations;
 use wane_workload::standin;
@@ -63,6 +64,11 @@ impl From<KeptError> for Failure {
         match error {
             KeptError::Scenario(error) => error.into(),
             KeptError::Interrupted => Self::Interrupted(KeptError::Interrupted.to_string()),
+            KeptError::Shelf(ShelfError::Busy(name)) if wane_serve::Note::control_of(Path::new(&name)).is_ok() => {
+                Self::wrong(format!(
+                    "{name} is served; `wane ctl {name} status`, smart and fork look at it, and stop ends that"
+                ))
+            }
             other => Self::wrong(other),
         }
     }
@@ -138,16 +144,23 @@ fn create(arguments: &CreateArguments) -> Result<i32, Failure> {
     Ok(code)
 }
 
-/// What such a note says of aging that was not at its end when the drive was saved.
-const ON_THE_WAY: &str = ", saved on the way at ";
-
-/// The drive, if the same command made it, and was killed or stopped while it aged it: it goes on.
+/// The drive, if the same command made it and it was only aged since: a command that was stopped goes on.
 fn begun(arguments: &CreateArguments, scenario: &Scenario) -> Option<Kept> {
     arguments.until?;
     let kept = Kept::open(&arguments.drive).ok()?;
     let is_same = kept.scenario().to_toml() == scenario.to_toml();
-    let is_under_way = kept.history().last().is_some_and(|last| last.contains(ON_THE_WAY));
-    (is_same && is_under_way).then_some(kept)
+    let is_aged_alone = kept
+        .history()
+        .iter()
+        .all(|line| ["created of ", "aged from ", "aging from "].iter().any(|word| line.starts_with(word)));
+    if !is_same || !is_aged_alone {
+        return None;
+    }
+    tell(&format!(
+        "wane: {}: was made by such a command already, which is gone on with",
+        excerpt_path(&arguments.drive)
+    ));
+    Some(kept)
 }
 
 /// Ages a drive that was just made, if that is asked for, and reports it.
@@ -375,7 +388,7 @@ fn age_and_save(kept: &mut Kept, path: &Path, how: &Aging, by: &str, stop: &Arc<
         way.reached = match reached {
             Ok(Reached::Interrupted) if !stop.load(Ordering::Relaxed) => {
                 let writes = kept.drive_writes();
-                let note = format!("aging from {before:.2} drive writes by {by}{ON_THE_WAY}{writes:.2}");
+                let note = format!("aging from {before:.2} drive writes by {by}, saved on the way at {writes:.2}");
                 kept.save_on_the_way(note, !way.is_saved)?;
                 way.is_saved = true;
                 continue;
@@ -439,6 +452,12 @@ const TOLD_SECONDS: f64 = 10.0;
 /// Ages an open drive, and saves it.
 fn age_and_note(kept: &mut Kept, path: &Path, how: &Aging, stop: &Arc<AtomicBool>) -> Result<Lived, Failure> {
     tell_time(kept, path, how);
+    if kept.journal_stays() {
+        tell(&format!(
+            "wane: {}: aging saves it, which ends the journal that --keep-journal kept; a fork keeps it",
+            excerpt_path(path)
+        ));
+    }
     let (before, predicted) = (kept.drive_writes(), kept.drive_writes_predicted());
     let filled = kept.share_filled();
     let stopwatch = Stopwatch::start();

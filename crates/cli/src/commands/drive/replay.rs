@@ -1,11 +1,11 @@
 //! `wane drive replay`: what was done to a drive since it was saved, once more.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write;
 
 use serde_json::json;
-use wane_blockdev::{Completion, Kind, RequestId, SectorRange};
+use wane_blockdev::{Completion, Kind, SectorRange};
 use wane_lab::kept::{Kept, Seen};
 use wane_units::{SimTime, excerpt_path};
 
@@ -19,30 +19,31 @@ use crate::output::{Failure, Others, check_writable, line, print, print_json, un
 #[derive(Default)]
 struct Told {
     /// Requests under way.
-    open: HashMap<RequestId, (SimTime, Kind, SectorRange)>,
+    open: BTreeMap<u64, (SimTime, Kind, SectorRange)>,
     requests: u64,
     failed: u64,
     others: u64,
     rows: String,
 }
 
-const HEAD: &str = "request,kind,offset_bytes,bytes,submitted_ns,completed_ns,latency_ns,status\n";
+const HEAD: &str = "request,kind,offset,bytes,submitted_ns,modelled_ns,latency_ns,status\n";
 
 impl Told {
     fn see(&mut self, seen: Seen, to: Option<&mut dyn Write>) -> std::io::Result<()> {
         match seen {
             Seen::Submitted { id, at, kind, range } => {
-                self.open.insert(id, (at, kind, range));
+                self.open.insert(id.0, (at, kind, range));
             }
             Seen::Completed(Completion { id, at, status, .. }) => {
-                let Some((submitted, kind, range)) = self.open.remove(&id) else { return Ok(()) };
+                let Some((submitted, kind, range)) = self.open.remove(&id.0) else { return Ok(()) };
                 self.requests += 1;
                 self.failed += u64::from(!status.is_done());
                 if let Some(to) = to {
                     self.rows.clear();
                     let (offset, bytes) = (range.start.0 * 512, range.len_bytes());
                     let latency = at.0 - submitted.0;
-                    let (number, status) = (id.0, ended(&status));
+                    // As the server's log has it.
+                    let (number, status) = (id.0 + 1, if status.is_done() { "ok" } else { ended(&status) });
                     let row = &mut self.rows;
                     writeln!(row, "{number},{kind},{offset},{bytes},{},{},{latency},{status}", submitted.0, at.0)
                         .expect("a string takes all");
@@ -59,7 +60,7 @@ pub(super) fn replay(arguments: &ReplayArguments) -> Result<i32, Failure> {
     let ReplayArguments { drive, until, log, to, force, json } = arguments;
     let until = until.map(|until| SimTime(until.0));
     let mut told = Told::default();
-    let mut kept = match log {
+    let (mut kept, begin) = match log {
         None => Kept::replay(drive, until, &mut |seen| drop(told.see(seen, None)))?,
         Some(log) => {
             check_no_drives(log)?;
@@ -77,7 +78,7 @@ pub(super) fn replay(arguments: &ReplayArguments) -> Result<i32, Failure> {
             kept.expect("it was replayed")
         }
     };
-    let seconds = kept.drive().now().0 as f64 / 1e9;
+    let (begin, seconds) = (begin.0 as f64 / 1e9, kept.drive().now().0 as f64 / 1e9);
     if let Some(to) = to {
         kept.copy_to(to, format!("as {} was at {seconds:.6} s of its clock", excerpt_path(drive)))?;
     }
@@ -86,16 +87,16 @@ pub(super) fn replay(arguments: &ReplayArguments) -> Result<i32, Failure> {
         let mut facts = serde_json::to_value(show::facts(&kept, drive)).map_err(Failure::wrong)?;
         facts["replayed"] = json!({
             "records": kept.repeated(), "requests": told.requests, "failed": told.failed, "under_way": under_way,
-            "others": told.others, "now_s": seconds, "to": to,
+            "others": told.others, "begin_s": begin, "now_s": seconds, "to": to,
         });
         print_json(&facts)?;
         return Ok(DONE);
     }
-    let mut text = format!("{}: replayed up to {seconds:.6} s of its clock\n", excerpt_path(drive));
+    let mut text = format!("{}: replayed from {begin:.6} s to {seconds:.6} s of its clock\n", excerpt_path(drive));
     let failed = if told.failed > 0 { format!(", of which {} failed", told.failed) } else { String::new() };
     let open = if under_way > 0 { format!("; {under_way} under way") } else { String::new() };
     line(&mut text, "requests", &format!("{}{failed}{open}", told.requests));
-    line(&mut text, "others", &format!("{} things that were done to it", told.others));
+    line(&mut text, "besides", &format!("{} commands, settings, faults and the like", told.others));
     text += &show::short(&kept);
     for (what, path) in [("log", log), ("kept as", to)] {
         if let Some(path) = path {
