@@ -75,7 +75,7 @@ pub struct ServeConfig {
     pub durability: Durability,
     /// The drive is not saved, and all that is done to it stays in its journal, so that it can be replayed.
     pub keep_journal: bool,
-    /// The command that saves a drive beside the server ([`crate::checkpoint`]); without one the server saves it, while its clients wait.
+    /// The command that saves a drive beside the server ([`crate::checkpoint()`]); without one the server saves it, while its clients wait.
     pub checkpointer: Option<PathBuf>,
 }
 
