@@ -1,7 +1,7 @@
 //! A drive that is kept in a folder. It can be created, opened, saved and forked; everything else is done by [`Held`].
 //!
 //! A journal in its folder has what was done to it since its last save: by a server, call by call, and by commands ([`Kept::keep`]), each of
-//! them whole or not at all. Whoever opens the drive next does it again.
+//! them whole or not at all. Opening the drive does it again.
 
 use std::fs::File;
 use std::ops::{Deref, DerefMut};
@@ -48,7 +48,7 @@ pub struct Kept {
     recent: Recent,
     /// The limit of re-reads that its host required before its power went off in the journal.
     required: Option<u32>,
-    /// When it got its power back from whoever opened it, which its journal does not have yet.
+    /// The instant at which opening it gave it power. Its journal does not have that yet.
     revived: Option<SimTime>,
 }
 
@@ -116,13 +116,11 @@ impl Kept {
 
     /// The drive at `path`, if it is of this scenario and was not made to its end.
     fn unfinished(path: &Path, scenario: &Scenario) -> Result<Option<Self>, KeptError> {
-        let Ok(mut folder) = DriveFolder::open(path) else { return Ok(None) };
+        let Ok(folder) = DriveFolder::open(path) else { return Ok(None) };
         if folder.manifest().unfinished.is_none() || folder.manifest().scenario != scenario.to_toml() {
             return Ok(None);
         }
-        let mut held = Held::with(scenario, PolicyOverrides::default(), 0)?;
-        folder.read(|reader| held.archive(reader as &mut dyn Archive))?;
-        Ok(Some(Self::new(folder, held)))
+        Self::saved(folder, false).map(Some)
     }
 
     fn begin_preconditioned(
@@ -183,11 +181,8 @@ impl Kept {
         Self::open_folder(DriveFolder::open(path)?, true, u64::MAX)?.brought_back()
     }
 
-    /// Opens a drive with what segments before this one have.
-    fn open_folder(mut folder: DriveFolder, late: bool, before: u64) -> Result<Self, KeptError> {
-        if folder.manifest().unfinished.is_some() {
-            return Err(KeptError::Unfinished(excerpt_path(folder.path())));
-        }
+    /// A drive as it was saved; `late` as of [`Kept::open_late`].
+    fn saved(mut folder: DriveFolder, late: bool) -> Result<Self, KeptError> {
         let scenario = resolved(&folder.manifest().scenario)?;
         let mut held = Held::with(&scenario, PolicyOverrides::default(), folder.manifest().workloads)?;
         if late {
@@ -195,7 +190,15 @@ impl Kept {
         } else {
             folder.read(|reader| held.archive(reader as &mut dyn Archive))?;
         }
-        let mut kept = Self::new(folder, held);
+        Ok(Self::new(folder, held))
+    }
+
+    /// Opens a drive with what segments before this one have.
+    fn open_folder(folder: DriveFolder, late: bool, before: u64) -> Result<Self, KeptError> {
+        if folder.manifest().unfinished.is_some() {
+            return Err(KeptError::Unfinished(excerpt_path(folder.path())));
+        }
+        let mut kept = Self::saved(folder, late)?;
         if let Some(start) = kept.folder.manifest().journal.clone() {
             let stopwatch = Stopwatch::start();
             let mut repeat = Repeat::of(&mut kept.held);
@@ -207,7 +210,7 @@ impl Kept {
         Ok(kept)
     }
 
-    /// Brings a drive back to whoever opens it whose server died.
+    /// Gives power to a drive whose server died while it was off.
     fn brought_back(mut self) -> Result<Self, KeptError> {
         if self.held.drive().is_off() {
             let at = self.held.drive().now();
@@ -220,7 +223,8 @@ impl Kept {
     }
 
     /// Opens the drive at `path` as it was saved, and does again what its journal has, up to `until` if that is given, with the same modelled
-    /// times. Returns it with the instant at which the journal begins. Each thing that happens is told. The folder is not changed, and the drive is not to be saved there.
+    /// times. Each thing that happens is told. Returns the drive and the instant at which the journal begins. The folder is not changed, and the
+    /// drive is not to be saved there.
     ///
     /// # Errors
     /// As of [`Kept::open`]; it has no journal.
@@ -229,14 +233,11 @@ impl Kept {
         until: Option<SimTime>,
         each: &mut dyn FnMut(Seen),
     ) -> Result<(Self, SimTime), KeptError> {
-        let mut folder = DriveFolder::open(path)?;
-        let scenario = resolved(&folder.manifest().scenario)?;
+        let folder = DriveFolder::open(path)?;
         let Some(start) = folder.manifest().journal.clone() else {
             return Err(KeptError::NoJournal(excerpt_path(path)));
         };
-        let mut held = Held::with(&scenario, PolicyOverrides::default(), folder.manifest().workloads)?;
-        folder.read(|reader| held.archive(reader as &mut dyn Archive))?;
-        let mut kept = Self::new(folder, held);
+        let mut kept = Self::saved(folder, false)?;
         let begin = kept.held.drive().now();
         if until.is_some_and(|until| until < begin) {
             return Err(KeptError::BeforeJournal(excerpt_path(path), begin));
@@ -246,7 +247,7 @@ impl Kept {
         // Behind the end of the journal no time passes but that of what is under way.
         repeat.run_out(until.filter(|_| repeat.is_cut_short), each);
         (kept.notes, kept.required) = (repeat.notes, repeat.required);
-        // A drive without power shows nothing: it gets it back, as whoever opened it would give it.
+        // Without power nothing of it can be shown.
         Ok((kept.brought_back()?, begin))
     }
 
@@ -338,7 +339,7 @@ impl Kept {
         Ok(recovered)
     }
 
-    /// Keeps what was done since it was opened, all of it or nothing: in its journal, or by a save where that is due. `note` says in a sentence
+    /// Keeps all that was done since it was opened, or nothing of it. The journal takes it, or a save where one is due. `note` says in a sentence
     /// what it was. What was not done by [`Kept::perform`], [`Kept::act`] or [`Kept::cut_power`] is kept by a save alone.
     ///
     /// # Errors

@@ -45,10 +45,10 @@ impl Kind {
 
     pub(crate) const fn name(self) -> &'static str {
         match self {
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::Flush => "flush",
-            Self::Trim => "trim",
+            Self::Read => Measured::Read.name(),
+            Self::Write => Measured::Write.name(),
+            Self::Flush => Measured::Flush.name(),
+            Self::Trim => Measured::Trim.name(),
             Self::WriteZeroes => "write-zeroes",
             Self::Cache => "cache",
             Self::BlockStatus => "block-status",

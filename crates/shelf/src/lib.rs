@@ -215,17 +215,7 @@ impl DriveFolder {
         &mut self,
         read: impl FnOnce(&mut Reader<BufReader<File>>) -> Result<T, ArchiveError>,
     ) -> Result<T, ShelfError> {
-        let (opened, unread) = self.state()?;
-        let (number, files) = (self.manifest.stored.number, self.files());
-        let read = || {
-            let mut reader = Reader::beside(BufReader::with_capacity(READ_BYTES, opened), number, Some(files))?;
-            let found = read(&mut reader)?;
-            Ok((found, reader.finish_told()?))
-        };
-        let (found, pieces) = read().map_err(unread)?;
-        self.check_digest(&pieces)?;
-        self.pieces = pieces;
-        Ok(found)
+        self.read_by(|file, number, files| Reader::beside(file, number, Some(files)), read)
     }
 
     /// As [`DriveFolder::read`], but large tables are read, and verified, when they are needed.
@@ -236,10 +226,18 @@ impl DriveFolder {
         &mut self,
         read: impl FnOnce(&mut Reader<BufReader<File>>) -> Result<T, ArchiveError>,
     ) -> Result<T, ShelfError> {
+        self.read_by(Reader::late, read)
+    }
+
+    fn read_by<T>(
+        &mut self,
+        begin: impl FnOnce(BufReader<File>, u64, Arc<dyn Others>) -> Result<Reader<BufReader<File>>, ArchiveError>,
+        read: impl FnOnce(&mut Reader<BufReader<File>>) -> Result<T, ArchiveError>,
+    ) -> Result<T, ShelfError> {
         let (opened, unread) = self.state()?;
         let (number, files) = (self.manifest.stored.number, self.files());
         let read = || {
-            let mut reader = Reader::late(BufReader::with_capacity(READ_BYTES, opened), number, files)?;
+            let mut reader = begin(BufReader::with_capacity(READ_BYTES, opened), number, files)?;
             let found = read(&mut reader)?;
             Ok((found, reader.finish_told()?))
         };

@@ -748,7 +748,7 @@ fn a_replay_that_ends_without_power_gives_it_and_copies_lie_outside() {
     server.at = at;
     assert!(matches!(server.kept.fork_live(&path.join("in.wane"), &mut server.journal), Err(KeptError::Inside(_))));
     drop(server);
-    // Whoever opens it gives it power, and says so in its journal.
+    // Opening gives it power. The journal has that once something else is in it.
     for round in 0..2 {
         let mut kept = Kept::open(&path).unwrap();
         write(&mut kept, &mut Streams::new(round).stream("after"));

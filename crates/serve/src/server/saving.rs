@@ -54,10 +54,7 @@ impl Server {
                 Err(error) => self.answer_savers(&Err(error.to_string())),
             },
             Some(Ended::Failed(why)) => {
-                self.tell(&format!(
-                    "the drive is not saved meanwhile: {why}; that is tried again later, and its journal grows on"
-                ));
-                self.answer_savers(&Err(format!("checkpoint: {why}")));
+                self.tell_unsaved(&why);
             }
             None => {}
         }
@@ -97,6 +94,10 @@ impl Server {
             saving.begun_anew();
             saving.failed();
         }
+        self.tell_unsaved(why);
+    }
+
+    fn tell_unsaved(&mut self, why: &str) {
         self.tell(&format!(
             "the drive is not saved meanwhile: {why}; that is tried again later, and its journal grows on"
         ));
