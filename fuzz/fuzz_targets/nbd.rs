@@ -6,10 +6,13 @@ use wane_nbd::{Block, Export, FRAME_BYTES, Frame, Handshake, Turn};
 
 fuzz_target!(|sent: &[u8]| {
     let block = Block { least: 512, preferred: 4096, most: 32 << 20 };
-    let (name, description) = ("drive".to_owned(), "a drive".to_owned());
-    let export = Export { name, description, size: 1 << 30, is_read_only: false, block };
+    let export = |name: &str, is_default| {
+        let (name, description) = (name.to_owned(), "a drive".to_owned());
+        Export { name, is_default, description, size: 1 << 30, is_read_only: false, block }
+    };
+    let exports = [export("drive", true), export("other", false)];
     let (mut handshake, mut rest) = (Handshake::default(), sent);
-    while let Ok((taken, turn)) = handshake.feed(rest, &export, &mut Vec::new()) {
+    while let Ok((taken, turn)) = handshake.feed(rest, &exports, &mut Vec::new()) {
         rest = &rest[taken..];
         if turn != Turn::More || taken == 0 {
             break;

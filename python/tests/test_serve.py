@@ -84,6 +84,20 @@ def test_a_kept_drive_is_saved_and_ages(tmp_path: Path) -> None:
         assert drive.ctl.status()["drive_writes"] >= 3
 
 
+def test_drives_come_and_go(tmp_path: Path) -> None:
+    path = tmp_path / "a.wane"
+    wane.Drive.create(path, {"drive": {"preset": "tiny"}, "ftl": {"recovery": "checkpoint"}}).close()
+    with wane.serve(path, speed="max") as drive:
+        fork = drive.ctl.fork("b c.wane", serve=True)
+        assert [one["drive"] for one in drive.ctl.drives()] == ["a", "b c"]
+        of_fork = wane.Control(drive.ctl.path, "b c")
+        assert of_fork.status()["drive"] == "b c"
+        of_fork.withdraw()
+        with pytest.raises(wane.ServeError, match="found drive b c, and a is allowed"):
+            of_fork.status()
+        assert drive.ctl.serve(fork)["drive"] == "b c"
+
+
 def test_refusals_are_sentences(tmp_path: Path) -> None:
     with pytest.raises(wane.ServeError, match="there is no such drive"):
         wane.serve(tmp_path / "none")

@@ -9,6 +9,7 @@ import json
 import socket
 import subprocess
 import sys
+import urllib.parse
 from collections.abc import Iterator, Sequence
 from os import PathLike, fspath
 from pathlib import Path
@@ -43,9 +44,14 @@ class _Connection(http.client.HTTPConnection):
 class Control:
     """The control of a served drive, by its socket. Refusals are a ``ServeError`` with the server's sentence."""
 
-    def __init__(self, path: str | PathLike[str]) -> None:
-        """Sets the socket, ``ctl.sock`` in the server's directory."""
+    def __init__(self, path: str | PathLike[str], drive: str | None = None) -> None:
+        """Sets the socket, ``ctl.sock`` in the server's directory, and the name of the drive that is meant; by default the server's first."""
         self.path = Path(path)
+        self.drive = drive
+
+    def _route(self, name: str) -> str:
+        query = "" if self.drive is None else "?" + urllib.parse.urlencode({"drive": self.drive})
+        return f"/v1/{name}{query}"
 
     def ask(self, name: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
         """Asks for something by its name, as of ``/v1/NAME``: with a body to change something, without one to learn something."""
@@ -56,7 +62,7 @@ class Control:
                     if body is None
                     else json.dumps({key: value for key, value in body.items() if value is not None})
                 )
-                connection.request("GET" if body is None else "POST", f"/v1/{name}", text)
+                connection.request("GET" if body is None else "POST", self._route(name), text)
                 response = connection.getresponse()
                 told = json.loads(response.read())
             except (OSError, http.client.HTTPException, ValueError) as error:
@@ -198,10 +204,31 @@ class Control:
         """Saves a kept drive now, as at a clean end."""
         self.ask("save", {})
 
+    def fork(self, name: str, *, serve: bool = False) -> Path:
+        """Makes a drive of what it is now, beside it, which goes its own way. Returns its folder.
+
+        Args:
+            name: The name of its folder, such as ``"then.wane"``.
+            serve: Whether the same server serves it too, under that name without its ending.
+        """
+        return Path(self.ask("fork", {"name": name, "serve": serve})["fork"])
+
+    def serve(self, path: str | PathLike[str]) -> dict[str, Any]:
+        """Serves one more kept drive by the same server. Returns its name, ``drive``, and its ``uri``."""
+        return Control(self.path).ask("drives", {"path": str(Path(path).absolute())})
+
+    def drives(self) -> list[dict[str, Any]]:
+        """The drives of the server: the ``drive``, which is its name, ``uri``, ``folder`` and number of ``clients`` of each."""
+        return list(Control(self.path).ask("drives")["drives"])
+
+    def withdraw(self) -> None:
+        """Saves the drive, and serves it no longer. The other drives of its server go on; without any, the server ends."""
+        self.ask("withdraw", {})
+
     def events(self) -> Iterator[dict[str, Any]]:
         """Events as they come, until the server ends: blocks that retire, capacity that it wants, its end, its heat."""
         with contextlib.closing(_Connection(str(self.path))) as connection:
-            connection.request("GET", "/v1/events")
+            connection.request("GET", self._route("events"))
             for line in connection.getresponse():
                 yield json.loads(line)
 

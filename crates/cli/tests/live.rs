@@ -9,6 +9,8 @@
 mod client;
 #[path = "live/durable.rs"]
 mod durable;
+#[path = "live/exports.rs"]
+mod exports;
 #[path = "live/hostile.rs"]
 mod hostile;
 #[path = "live/page.rs"]

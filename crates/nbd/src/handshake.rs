@@ -100,11 +100,13 @@ impl Context {
     }
 }
 
-/// What is served.
+/// What is served under a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Export {
-    /// Its name. The empty name stands for it too.
+    /// Its name.
     pub name: String,
+    /// Whether the empty name stands for it too.
+    pub is_default: bool,
     /// What it is, for people.
     pub description: String,
     /// Its size, in bytes.
@@ -116,10 +118,6 @@ pub struct Export {
 }
 
 impl Export {
-    fn is_called(&self, name: &[u8]) -> bool {
-        name.is_empty() || name == self.name.as_bytes()
-    }
-
     const fn flags(&self, structured: bool) -> u16 {
         let always = HAS_FLAGS
             | SEND_FLUSH
@@ -131,6 +129,14 @@ impl Export {
             | CAN_MULTI_CONN;
         always | if self.is_read_only { READ_ONLY } else { 0 } | if structured { SEND_DF } else { 0 }
     }
+}
+
+/// The export that a client means.
+fn called<'a>(name: &[u8], exports: &'a [Export]) -> Option<(usize, &'a Export)> {
+    exports.iter().enumerate().find(|(_, export)| match name.is_empty() {
+        true => export.is_default,
+        false => name == export.name.as_bytes(),
+    })
 }
 
 /// The contexts that a client chose.
@@ -153,6 +159,8 @@ impl Contexts {
 /// What was agreed upon.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Session {
+    /// The place of the export that the client chose, among those that were there when it chose.
+    pub export: usize,
     /// Answers are structured.
     pub structured: bool,
     /// What BLOCK_STATUS answers; without any it is refused.
@@ -177,8 +185,8 @@ pub struct Handshake {
     flags: Option<u32>,
     options: u32,
     session: Session,
-    /// For which export contexts were chosen.
-    chosen_of: Vec<u8>,
+    /// The name of the export for which contexts were chosen.
+    chosen_of: String,
 }
 
 /// How the option that is being read ends.
@@ -198,12 +206,12 @@ impl Handshake {
         bytes
     }
 
-    /// Takes what a client sent, and adds the answers to `out`. Returns how many bytes it took: what is left belongs to an option that is not
-    /// complete, or to requests.
+    /// Takes what a client sent, and adds the answers to `out`. `exports` are those that are there now. Returns how many bytes it took: what is
+    /// left belongs to an option that is not complete, or to requests.
     ///
     /// # Errors
     /// The client does not keep to the protocol.
-    pub fn feed(&mut self, sent: &[u8], export: &Export, out: &mut Vec<u8>) -> Result<(usize, Turn), Violation> {
+    pub fn feed(&mut self, sent: &[u8], exports: &[Export], out: &mut Vec<u8>) -> Result<(usize, Turn), Violation> {
         let mut rest = Take(sent);
         let taken = |rest: &Take<'_>| sent.len() - rest.0.len();
         if self.flags.is_none() {
@@ -221,7 +229,7 @@ impl Handshake {
             if self.options > OPTIONS_MAX {
                 return Err(Violation::ManyOptions { most: OPTIONS_MAX });
             }
-            match self.answer(option, data, export, out)? {
+            match self.answer(option, data, exports, out)? {
                 Answer::Goes => {}
                 Answer::Over => return Ok((taken(&rest), Turn::Over)),
                 Answer::Ready => return Ok((taken(&rest), Turn::Ready(self.session))),
@@ -229,11 +237,12 @@ impl Handshake {
         }
     }
 
-    fn answer(&mut self, option: u32, data: &[u8], export: &Export, out: &mut Vec<u8>) -> Result<Answer, Violation> {
+    fn answer(&mut self, option: u32, data: &[u8], exports: &[Export], out: &mut Vec<u8>) -> Result<Answer, Violation> {
         let is_bare = data.is_empty();
         match option {
-            EXPORT_NAME if export.is_called(data) => {
-                self.forget_contexts_of_others(data, export);
+            EXPORT_NAME => {
+                let Some((place, export)) = called(data, exports) else { return Err(Violation::UnknownExport) };
+                self.choose(place, export);
                 out.extend(export.size.to_be_bytes());
                 out.extend(export.flags(self.session.structured).to_be_bytes());
                 if self.flags.is_none_or(|flags| flags & u32::from(NO_ZEROES) == 0) {
@@ -241,14 +250,15 @@ impl Handshake {
                 }
                 return Ok(Answer::Ready);
             }
-            EXPORT_NAME => return Err(Violation::UnknownExport),
             ABORT => {
                 reply(out, option, REP_ACK, &[]);
                 return Ok(Answer::Over);
             }
             LIST if is_bare => {
-                let name = export.name.as_bytes();
-                reply(out, option, REP_SERVER, &[&length(name), name, export.description.as_bytes()].concat());
+                for export in exports {
+                    let name = export.name.as_bytes();
+                    reply(out, option, REP_SERVER, &[&length(name), name, export.description.as_bytes()].concat());
+                }
                 reply(out, option, REP_ACK, &[]);
             }
             STRUCTURED_REPLY if is_bare => {
@@ -256,25 +266,25 @@ impl Handshake {
                 reply(out, option, REP_ACK, &[]);
             }
             LIST | STRUCTURED_REPLY => refuse(out, option, REP_ERR_INVALID, "this option has no data"),
-            INFO | GO => return Ok(self.inform(option, data, export, out)),
-            LIST_META_CONTEXT | SET_META_CONTEXT => self.contexts(option, data, export, out),
+            INFO | GO => return Ok(self.inform(option, data, exports, out)),
+            LIST_META_CONTEXT | SET_META_CONTEXT => self.contexts(option, data, exports, out),
             _ => refuse(out, option, REP_ERR_UNSUP, "this option is not known here"),
         }
         Ok(Answer::Goes)
     }
 
     /// INFO and GO.
-    fn inform(&mut self, option: u32, data: &[u8], export: &Export, out: &mut Vec<u8>) -> Answer {
+    fn inform(&mut self, option: u32, data: &[u8], exports: &[Export], out: &mut Vec<u8>) -> Answer {
         let mut from = Take(data);
         let asked = from.text().zip(from.u16()).filter(|(name, _)| name.len() <= NAME_MAX);
         let Some((name, _)) = asked.filter(|(_, count)| from.0.len() == 2 * usize::from(*count)) else {
             refuse(out, option, REP_ERR_INVALID, "its lengths contradict each other");
             return Answer::Goes;
         };
-        if !export.is_called(name) {
+        let Some((place, export)) = called(name, exports) else {
             refuse(out, option, REP_ERR_UNKNOWN, "no export has this name");
             return Answer::Goes;
-        }
+        };
         let wants = |kind: u16| from.0.chunks_exact(2).any(|asked| asked == kind.to_be_bytes());
         let mut tell = |kind: u16, data: &[u8]| reply(out, option, REP_INFO, &[&kind.to_be_bytes(), data].concat());
         let flags = export.flags(self.session.structured).to_be_bytes();
@@ -292,12 +302,12 @@ impl Handshake {
         if option == INFO {
             return Answer::Goes;
         }
-        self.forget_contexts_of_others(name, export);
+        self.choose(place, export);
         Answer::Ready
     }
 
     /// LIST_META_CONTEXT and SET_META_CONTEXT.
-    fn contexts(&mut self, option: u32, data: &[u8], export: &Export, out: &mut Vec<u8>) {
+    fn contexts(&mut self, option: u32, data: &[u8], exports: &[Export], out: &mut Vec<u8>) {
         let sets = option == SET_META_CONTEXT;
         if sets {
             self.session.contexts = Contexts::default();
@@ -314,9 +324,9 @@ impl Handshake {
         let Some((name, queries)) = queries else {
             return refuse(out, option, REP_ERR_INVALID, "its lengths contradict each other");
         };
-        if !export.is_called(name) {
+        let Some((_, export)) = called(name, exports) else {
             return refuse(out, option, REP_ERR_UNKNOWN, "no export has this name");
-        }
+        };
         for context in Context::ALL {
             let is_found = match queries.is_empty() {
                 true => !sets,
@@ -332,14 +342,15 @@ impl Handshake {
             }
         }
         if sets {
-            self.chosen_of = name.to_vec();
+            self.chosen_of.clone_from(&export.name);
         }
         reply(out, option, REP_ACK, &[]);
     }
 
-    /// Contexts hold for the export for which they were chosen.
-    fn forget_contexts_of_others(&mut self, name: &[u8], export: &Export) {
-        if !(export.is_called(&self.chosen_of) && export.is_called(name)) {
+    /// The client chooses an export. Contexts hold for the one for which they were chosen.
+    fn choose(&mut self, place: usize, export: &Export) {
+        self.session.export = place;
+        if export.name != self.chosen_of {
             self.session.contexts = Contexts::default();
         }
     }
@@ -385,14 +396,16 @@ mod tests {
 
     use super::*;
 
-    fn export() -> Export {
-        Export {
-            name: "old".to_owned(),
+    fn exports() -> [Export; 2] {
+        let export = |name: &str, size| Export {
+            name: name.to_owned(),
+            is_default: name == "old",
             description: "a worn drive".to_owned(),
-            size: 1 << 30,
+            size,
             is_read_only: false,
             block: Block { least: 512, preferred: 4096, most: 32 << 20 },
-        }
+        };
+        [export("old", 1 << 30), export("older", 1 << 29)]
     }
 
     fn option(number: u32, data: &[u8]) -> Vec<u8> {
@@ -426,7 +439,7 @@ mod tests {
     fn shake(sent: &[&[u8]]) -> (Result<(usize, Turn), Violation>, Vec<u8>) {
         let mut out = Vec::new();
         let all = [&3u32.to_be_bytes()[..], &sent.concat()].concat();
-        (Handshake::default().feed(&all, &export(), &mut out), out)
+        (Handshake::default().feed(&all, &exports(), &mut out), out)
     }
 
     #[test]
@@ -469,7 +482,7 @@ mod tests {
     fn an_old_client_gets_the_old_answer() {
         let mut out = Vec::new();
         let sent = [&1u32.to_be_bytes()[..], &option(EXPORT_NAME, b"")].concat();
-        let (taken, turn) = Handshake::default().feed(&sent, &export(), &mut out).unwrap();
+        let (taken, turn) = Handshake::default().feed(&sent, &exports(), &mut out).unwrap();
         assert_eq!((taken, turn), (sent.len(), Turn::Ready(Session::default())));
         assert_eq!((out.len(), &out[..8]), (8 + 2 + PADDING, &(1u64 << 30).to_be_bytes()[..]));
         assert_eq!(shake(&[&option(EXPORT_NAME, b"new")]).0, Err(Violation::UnknownExport));
@@ -477,9 +490,28 @@ mod tests {
 
     #[test]
     fn contexts_of_another_export_do_not_hold() {
-        let sent = [option(STRUCTURED_REPLY, b""), option(SET_META_CONTEXT, &contexts(b"new", &["base:allocation"]))];
-        let (_, out) = shake(&[&sent[0], &sent[1]]);
-        assert_eq!(replies(&out)[1].0, REP_ERR_UNKNOWN);
+        let chosen_of = |of: &[u8], then: &[u8]| {
+            let chosen = option(SET_META_CONTEXT, &contexts(of, &["base:allocation"]));
+            let (turn, out) = shake(&[&option(STRUCTURED_REPLY, b""), &chosen, &option(GO, &go(then, &[]))]);
+            let Turn::Ready(session) = turn.unwrap().1 else { panic!("it is ready") };
+            (replies(&out)[1].0, session.export, session.contexts.iter().count())
+        };
+        assert_eq!(chosen_of(b"new", b"old"), (REP_ERR_UNKNOWN, 0, 0));
+        assert_eq!(chosen_of(b"old", b""), (REP_META_CONTEXT, 0, 1), "they are the same");
+        assert_eq!(chosen_of(b"older", b"older"), (REP_META_CONTEXT, 1, 1));
+        assert_eq!(chosen_of(b"", b"older"), (REP_META_CONTEXT, 1, 0));
+    }
+
+    #[test]
+    fn each_export_is_listed_and_told_by_its_name() {
+        let (turn, out) = shake(&[&option(LIST, b""), &option(GO, &go(b"older", &[INFO_NAME]))]);
+        let Turn::Ready(session) = turn.unwrap().1 else { panic!("it is ready") };
+        assert_eq!(session.export, 1);
+        let found = replies(&out);
+        assert_eq!(found[0].1, b"\0\0\0\x03olda worn drive");
+        assert_eq!(found[1].1, b"\0\0\0\x05oldera worn drive");
+        assert_eq!(found[3].1[2..10], (1u64 << 29).to_be_bytes());
+        assert_eq!(found[4].1[2..], *b"older");
     }
 
     #[test]
@@ -495,7 +527,7 @@ mod tests {
             let told = shake(&[&sent]).0.unwrap_err().to_string();
             assert!(told.contains(wanted), "{told}");
         }
-        let flags = Handshake::default().feed(&8u32.to_be_bytes(), &export(), &mut Vec::new());
+        let flags = Handshake::default().feed(&8u32.to_be_bytes(), &exports(), &mut Vec::new());
         assert_eq!(flags.unwrap_err().to_string(), "the handshake: found client flags 0x8, and 0x3 are allowed");
     }
 
@@ -511,14 +543,14 @@ mod tests {
                 option(GO, &go(b"", &[INFO_BLOCK_SIZE, INFO_DESCRIPTION])),
             ].concat();
             let mut whole = Vec::new();
-            let ended = Handshake::default().feed(&sent, &export(), &mut whole).unwrap();
+            let ended = Handshake::default().feed(&sent, &exports(), &mut whole).unwrap();
             let (mut shake, mut out, mut held, mut last) = (Handshake::default(), Vec::new(), Vec::new(), Turn::More);
             let mut rest = &sent[..];
             for cut in cuts.into_iter().chain([usize::MAX]) {
                 let (now, later) = rest.split_at(cut.min(rest.len()));
                 held.extend(now);
                 rest = later;
-                let (taken, turn) = shake.feed(&held, &export(), &mut out).unwrap();
+                let (taken, turn) = shake.feed(&held, &exports(), &mut out).unwrap();
                 held.drain(..taken);
                 last = turn;
                 if turn != Turn::More {
@@ -533,7 +565,7 @@ mod tests {
             let head = [&3u32.to_be_bytes()[..], &OPTION.to_be_bytes(), &option.to_be_bytes()].concat();
             let all = [&head[..], &(sent.len() as u32).to_be_bytes(), &sent].concat();
             for bytes in [&sent, &all] {
-                if let Ok((taken, _)) = Handshake::default().feed(bytes, &export(), &mut Vec::new()) {
+                if let Ok((taken, _)) = Handshake::default().feed(bytes, &exports(), &mut Vec::new()) {
                     prop_assert!(taken <= bytes.len());
                 }
             }

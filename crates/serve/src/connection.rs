@@ -12,6 +12,7 @@ use wane_units::{Nanos, excerpt};
 
 use crate::client::{Asked, Client, Socket};
 use crate::inbox::{Inbox, Mail};
+use crate::outlets::Outlets;
 use crate::pool::Pool;
 use crate::real::RealTime;
 
@@ -24,18 +25,24 @@ const HANDSHAKE_SECONDS: u64 = 10;
 /// Number of violations that are told; further ones are only counted, so that a client cannot fill a log.
 const TOLD_MAX: u64 = 20;
 
-/// What all connections share.
+/// What all threads of a server share.
 pub(crate) struct Shared {
-    pub(crate) inbox: Arc<Inbox>,
+    pub(crate) outlets: Outlets,
     pub(crate) real: RealTime,
     /// Memory for the data of reads.
     pub(crate) pool: Pool,
-    /// What is served, as it is now.
-    pub(crate) export: Box<dyn Fn() -> Export + Send + Sync>,
     /// Connections that broke the protocol.
     pub(crate) violations: AtomicU64,
-    /// Says what a connection did wrong.
+    /// Says what goes wrong.
     pub(crate) tell: Box<dyn Fn(&str) + Send + Sync>,
+}
+
+impl Shared {
+    /// What a server that serves nothing yet shares. `tell` says what goes wrong.
+    pub(crate) fn new(tell: Box<dyn Fn(&str) + Send + Sync>) -> Self {
+        let (outlets, pool) = (Outlets::default(), Pool::default());
+        Self { outlets, real: RealTime::begin(), pool, violations: AtomicU64::new(0), tell }
+    }
 }
 
 /// Why a connection ends.
@@ -61,8 +68,8 @@ impl From<Violation> for Ended {
 /// Serves a client until it leaves.
 pub(crate) fn serve(client: &Arc<Client>, shared: &Shared) {
     let mut connection = Connection { client, shared, input: Vec::new(), taken: 0 };
-    let ended = connection.shake_hands().and_then(|session| match session {
-        Some(session) => connection.requests(session),
+    let ended = connection.shake_hands().and_then(|chosen| match chosen {
+        Some((session, inbox)) => connection.requests(session, &inbox),
         None => Ok(()),
     });
     let why = match ended {
@@ -167,20 +174,29 @@ impl Connection<'_> {
         if self.client.is_gone() { Err(Ended::Left) } else { Ok(()) }
     }
 
-    fn shake_hands(&mut self) -> Result<Option<Session>, Ended> {
+    /// The handshake. Returns what was agreed upon, and where requests go.
+    fn shake_hands(&mut self) -> Result<Option<(Session, Arc<Inbox>)>, Ended> {
         let until = self.shared.real.now().saturating_add(Nanos(HANDSHAKE_SECONDS * Nanos::SECOND.0));
         self.send(&Handshake::greeting());
         let mut handshake = Handshake::default();
         loop {
             let mut answers = Vec::new();
-            let fed = handshake.feed(self.rest(), &(self.shared.export)(), &mut answers);
+            let outlets = self.shared.outlets.all();
+            let exports: Vec<Export> = outlets.iter().map(|outlet| outlet.export()).collect();
+            let fed = handshake.feed(self.rest(), &exports, &mut answers);
+            // What it is told next is of a drive that it uses, or of none.
+            if let Ok((_, Turn::Ready(session))) = fed
+                && !outlets[session.export].join(self.client)
+            {
+                return Err(Ended::Left);
+            }
             self.send(&answers);
             let (taken, turn) = fed?;
             self.take(taken);
             match turn {
                 Turn::Ready(session) => {
                     self.client.agree(session.structured);
-                    return Ok(Some(session));
+                    return Ok(Some((session, Arc::clone(&outlets[session.export].inbox))));
                 }
                 Turn::Over => return Ok(None),
                 Turn::More => {}
@@ -203,12 +219,12 @@ impl Connection<'_> {
         self.client.send(&mut out);
     }
 
-    fn requests(&mut self, session: Session) -> Result<(), Ended> {
+    fn requests(&mut self, session: Session, inbox: &Inbox) -> Result<(), Ended> {
         let mut batch = Vec::new();
         loop {
             let taken = self.batch(session, &mut batch)?;
             if !batch.is_empty() {
-                self.shared.inbox.leave(Mail::Asked(std::mem::take(&mut batch)));
+                inbox.leave(Mail::Asked(std::mem::take(&mut batch)));
             }
             match taken {
                 Taken::Over => break,

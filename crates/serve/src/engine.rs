@@ -27,6 +27,7 @@ use tickets::{End, Ticket, Tickets};
 
 use crate::client::Asked;
 use crate::events::Watcher;
+use crate::memory::Part;
 use crate::pool::{self, Pool};
 use crate::shelf::Shelf;
 use crate::{ServeError, Speed};
@@ -111,7 +112,7 @@ pub(crate) enum Due {
 /// See the head of this file.
 pub(crate) struct Engine {
     pub(crate) shelf: Shelf,
-    clock: Box<dyn Clock>,
+    clock: Box<dyn Clock + Send>,
     speed: Speed,
     /// The latest instant that the drive was given.
     at: SimTime,
@@ -128,8 +129,8 @@ pub(crate) struct Engine {
     /// Requests that are never answered, unless the fault is cleared.
     stuck: Vec<Answer>,
     pub(crate) watcher: Watcher,
-    /// Bytes that the drive may keep in memory.
-    memory: u64,
+    /// What the drive has of the memory for bytes.
+    memory: Part,
     /// Memory for the data of reads.
     pool: Pool,
     /// What is done to the drive, before anybody hears of it.
@@ -148,7 +149,7 @@ pub(crate) struct Engine {
 
 impl Engine {
     /// An engine for a drive, whose time goes on at `real`.
-    pub(crate) fn new(mut shelf: Shelf, speed: Speed, memory: u64, real: Nanos, pool: Pool) -> Self {
+    pub(crate) fn new(mut shelf: Shelf, speed: Speed, memory: Part, real: Nanos, pool: Pool) -> Self {
         // As small as clients may ask for. The rest of a unit is read first, as in a drive that is formatted so.
         shelf.drive_mut().format(FORMAT);
         let at = shelf.drive().now();
@@ -181,7 +182,7 @@ impl Engine {
 
     /// The same with another clock, such as one that replays.
     #[cfg(test)]
-    pub(crate) fn with_clock(mut self, clock: Box<dyn Clock>) -> Self {
+    pub(crate) fn with_clock(mut self, clock: Box<dyn Clock + Send>) -> Self {
         self.clock = clock;
         self
     }
@@ -193,11 +194,6 @@ impl Engine {
         self.note_act(self.shelf.drive().now(), &Act::KeepBytes);
         self.note_format();
         self
-    }
-
-    /// Where the memory of long reads comes from.
-    pub(crate) fn pool(&self) -> Pool {
-        self.pool.clone()
     }
 
     pub(crate) const fn speed(&self) -> Speed {
@@ -250,9 +246,9 @@ impl Engine {
         self.is_held = is_held;
     }
 
-    /// Bytes that may be kept.
+    /// Bytes that may be kept, by all drives of the server together.
     pub(crate) const fn memory(&self) -> u64 {
-        self.memory
+        self.memory.most()
     }
 
     /// Whether nothing is under way.
@@ -589,7 +585,7 @@ impl Engine {
     /// Whether the bytes of a write would find no room in the memory that is allowed.
     fn lacks_memory(&mut self, request: &Request, bytes: u64) -> bool {
         let drive = self.shelf.drive();
-        if bytes == 0 || drive.is_off() || drive.payload_memory() + bytes <= self.memory {
+        if bytes == 0 || drive.is_off() || self.memory.has_room(drive.payload_memory(), bytes) {
             return false;
         }
         // Bytes that replace others take no more memory.

@@ -1,10 +1,10 @@
-//! A drive of any age as a live block device: one state, two clocks.
+//! Drives of any age as live block devices: one state, two clocks.
 //!
-//! [`serve`] gives a kept drive, or one made for the session, to clients of the network block device protocol, until it is told to end; then
-//! a kept drive is saved. Requests take the time that the drive's model gives them, or none ([`Speed`]).
+//! [`serve`] gives kept drives, or one made for the session, to clients of the network block device protocol, until it is told to end; then
+//! kept drives are saved. Requests take the time that the drive's model gives them, or none ([`Speed`]).
 //!
-//! One thread owns the drive and its clock (`engine`); each client has a thread that reads its requests; one answers
-//! control ([`Control`]), and one shows the live page (`page`). Only `real` reads the real clock.
+//! Each drive and its clock (`engine`) belong to one thread (`live`), which others reach by its `outlets`; each client has a thread that reads its
+//! requests; one answers control ([`Control`]), and one shows the live page (`page`). Only `real` reads the real clock.
 //!
 //! What pacing misses is measured: the **lag**, by which an answer is later than the model says, beside every latency.
 
@@ -12,12 +12,15 @@ mod checkpoint;
 mod client;
 mod connection;
 mod control;
+mod door;
 mod durability;
 mod engine;
 mod events;
 mod inbox;
+mod live;
 mod log;
 mod measure;
+mod memory;
 mod metrics;
 mod outlets;
 mod page;
@@ -30,13 +33,14 @@ mod show;
 mod speed;
 mod syncer;
 mod tally;
+mod threads;
 
 pub use checkpoint::{UpTo, checkpoint};
 pub use control::{Control, ControlError};
 pub use durability::Durability;
 pub use engine::Failure;
 pub use place::{Note, address};
-pub use server::{ServeConfig, Served, What, serve};
+pub use server::{ServeConfig, Served, What, open, serve};
 pub use speed::Speed;
 
 use wane_lab::kept::KeptError;
@@ -87,9 +91,23 @@ pub enum ServeError {
     /// The log cannot be written.
     #[error("{0} cannot be written: {1}")]
     Log(String, String),
-    /// The bytes that the drive keeps already are more than it may keep.
-    #[error("--memory {1}: the drive keeps {0} already; as much, or more, is allowed")]
+    /// The bytes that drives keep already are more than they may keep.
+    #[error("--memory {1}: with this drive {0} are kept already; as much, or more, is allowed")]
     Memory(Bytes, Bytes),
+    /// It has a server.
+    #[error("{0} is served already, by process {1} at {2}; `wane ctl {0} withdraw` ends that")]
+    Already(String, u32, String),
+    /// Two drives of one name.
+    #[error(
+        "two drives would be served as {0}, by which clients choose one; rename the folder of one, or give it a server of its own"
+    )]
+    Named(String),
+    /// Too many drives.
+    #[error("{0} drives are served, and no more are allowed")]
+    Many(usize),
+    /// The server is about to end.
+    #[error("the server ends")]
+    Over,
     /// Nothing is served there.
     #[error("{0}: is not served; `wane serve` serves a drive")]
     Unserved(String),

@@ -1,6 +1,7 @@
 //! The metrics of served drives, in the text format of Prometheus.
 
 use std::fmt;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use prometheus_client::collector::Collector;
@@ -10,9 +11,9 @@ use prometheus_client::registry::Registry;
 use tokio::sync::oneshot;
 use wane_units::Nanos;
 
+use crate::connection::Shared;
 use crate::engine::{Facts, State};
 use crate::inbox::Mail;
-use crate::outlets::Outlets;
 use crate::tally::{Buckets, Kind, Tally};
 
 pub(crate) use prometheus_text::CONTENT_TYPE;
@@ -24,15 +25,14 @@ pub(crate) struct Snapshot {
     pub(crate) facts: Facts,
     pub(crate) tally: Tally,
     pub(crate) clients: usize,
-    pub(crate) violations: u64,
     /// Whether its thread does something that takes long, so that all else is as it was before.
     pub(crate) is_busy: bool,
 }
 
-/// The metrics of drives.
-pub(crate) fn text(drives: Vec<Snapshot>) -> String {
+/// The metrics of drives, and of their server, of which so many connections broke the protocol.
+pub(crate) fn text(drives: Vec<Snapshot>, violations: u64) -> String {
     let mut registry = Registry::default();
-    registry.register_collector(Box::new(Scrape(drives)));
+    registry.register_collector(Box::new(Scrape { drives, violations }));
     let mut text = String::new();
     prometheus_text::encode(&mut text, &registry).expect("a string takes all that is written into it");
     text
@@ -42,9 +42,9 @@ pub(crate) fn text(drives: Vec<Snapshot>) -> String {
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The metrics of all drives as they are now; of one whose thread is busy, as they were.
-pub(crate) async fn scrape(outlets: &Outlets) -> String {
+pub(crate) async fn scrape(shared: &Shared) -> String {
     let mut drives = Vec::new();
-    for outlet in outlets.all() {
+    for outlet in shared.outlets.all() {
         let (to, from) = oneshot::channel();
         let now = if outlet.doing().is_none() {
             outlet.inbox.leave(Mail::Look(to));
@@ -54,21 +54,27 @@ pub(crate) async fn scrape(outlets: &Outlets) -> String {
         };
         drives.push(now.unwrap_or_else(|| Snapshot { is_busy: true, ..outlet.hub.last().snapshot.clone() }));
     }
-    text(drives)
+    text(drives, shared.violations.load(Ordering::Relaxed))
 }
 
 #[derive(Debug)]
-struct Scrape(Vec<Snapshot>);
+struct Scrape {
+    drives: Vec<Snapshot>,
+    violations: u64,
+}
 
 /// The value of a label besides the drive, and a sample. Without a second label it is empty.
 type Row<T> = (&'static str, T);
 
 impl Collector for Scrape {
     fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let mut page = Page { encoder, drives: &self.0 };
+        let mut page = Page { encoder, drives: &self.drives };
         page.requests()?;
         page.wear()?;
-        page.state()
+        page.state()?;
+        let help = "Connections to the server that broke the protocol.";
+        let mut metric = page.encoder.encode_descriptor("wane_protocol_violations", help, None, MetricType::Counter)?;
+        metric.encode_counter::<NoLabelSet, u64, f64>(&self.violations, None)
     }
 }
 
@@ -174,7 +180,6 @@ impl Page<'_, '_> {
         self.count("wane_writes_refused_for_memory", "Writes that found no memory for their bytes.", |one| {
             one.facts.refused_for_memory
         })?;
-        self.count("wane_protocol_violations", "Connections that broke the protocol.", |one| one.violations)?;
         self.gauge("wane_clients", "Connected clients.", |one| Some(one.clients as f64))
     }
 
@@ -330,7 +335,7 @@ mod tests {
         one.facts.firmware.counters.programmed_gc = 5;
         one.facts.firmware.rereads = Some(6);
         let other = Snapshot { drive: "b".to_owned(), ..Snapshot::default() };
-        let samples = parsed(&text(vec![one, other]));
+        let samples = parsed(&text(vec![one, other], 7));
         for (sample, wanted) in [
             ("wane_requests_total{drive=\"old \\\"1\\\"\\n\",kind=\"write\"}", 3.0),
             ("wane_request_bytes_total{drive=\"old \\\"1\\\"\\n\",kind=\"write\"}", 12288.0),
@@ -342,6 +347,7 @@ mod tests {
             ("wane_flash_rereads_total{drive=\"old \\\"1\\\"\\n\"}", 6.0),
             ("wane_busy{drive=\"old \\\"1\\\"\\n\"}", 1.0),
             ("wane_busy{drive=\"b\"}", 0.0),
+            ("wane_protocol_violations_total", 7.0),
             ("wane_power_on{drive=\"b\"}", 1.0),
         ] {
             assert_eq!(samples.get(sample), Some(&wanted), "{sample}: {samples:#?}");

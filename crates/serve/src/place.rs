@@ -26,6 +26,9 @@ const PATH_MAX: usize = 107;
 /// Where a server listens.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Note {
+    /// The drive's name; of a server none.
+    #[serde(default)]
+    pub name: Option<String>,
     /// The server's process.
     pub pid: u32,
     /// What a client of the block device is given.
@@ -44,27 +47,39 @@ pub struct Note {
 }
 
 impl Note {
+    /// The note of a drive of this server.
+    pub(crate) fn of_drive(&self, name: &str, is_default: bool, loses: bool) -> Self {
+        let path = if is_default { String::new() } else { escaped(Path::new(name)) };
+        let uri = match self.address {
+            Some(address) if is_default => format!("nbd://{address}"),
+            Some(address) => format!("nbd://{address}/{path}"),
+            None => format!("nbd+unix:///{path}?socket={}", escaped(&self.socket)),
+        };
+        Self { name: Some(name.to_owned()), uri, loses, ..self.clone() }
+    }
+
     /// The note in the folder of a drive that is, or was, served.
     pub fn of(drive: &Path) -> Option<Self> {
         serde_json::from_slice(&fs::read(drive.join(NOTE)).ok()?).ok()
     }
 
-    /// The note of what is at a path: a served drive's folder, a server's directory, or the socket of control itself.
+    /// The socket of control of what is at a path, and the drive that is meant: of a served drive's folder, a server's directory, or the socket
+    /// itself, which both mean no certain drive.
     ///
     /// # Errors
     /// A sentence: nothing is served there.
-    pub fn control_of(path: &Path) -> Result<PathBuf, ServeError> {
+    pub fn control_of(path: &Path) -> Result<(PathBuf, Option<String>), ServeError> {
         let unserved = || ServeError::Unserved(excerpt_path(path));
         if !path.is_dir() {
-            return if path.exists() { Ok(path.to_owned()) } else { Err(unserved()) };
+            return if path.exists() { Ok((path.to_owned(), None)) } else { Err(unserved()) };
         }
         let beside = path.join(CONTROL);
         if beside.exists() {
-            return Ok(beside);
+            return Ok((beside, None));
         }
         let note = Self::of(path).ok_or_else(unserved)?;
         match UnixStream::connect(&note.control) {
-            Ok(_) => Ok(note.control),
+            Ok(_) => Ok((note.control, note.name)),
             Err(_) => Err(ServeError::Dead(excerpt_path(path), note.pid)),
         }
     }
@@ -80,14 +95,10 @@ pub(crate) struct Place {
     pub(crate) page: Option<(TcpListener, SocketAddr)>,
     /// Removed with all that is in it.
     _own: Option<TempDir>,
-    /// The note in the drive's folder.
-    noted: Option<PathBuf>,
 }
 
 impl Place {
-    /// Listens in `directory`, or in a new one that only this user can enter, and at `address` besides, and at `page` for
-    /// browsers. `drive` gets a note of it, which
-    /// says whether what is done is lost if the server is killed.
+    /// Listens in `directory`, or in a new one that only this user can enter, and at `address` besides, and at `page` for browsers.
     ///
     /// # Errors
     /// Another server listens there, the address is not of this machine alone, or the system refuses.
@@ -95,7 +106,6 @@ impl Place {
         directory: Option<&Path>,
         address: Option<SocketAddr>,
         page: Option<SocketAddr>,
-        drive: Option<(&Path, bool)>,
     ) -> Result<Self, ServeError> {
         if let Some(address) = [address, page].into_iter().flatten().find(|address| !is_own(address.ip())) {
             return Err(ServeError::Address(address.to_string()));
@@ -137,29 +147,48 @@ impl Place {
             None => format!("nbd+unix:///?socket={}", escaped(&socket)),
         };
         let note = Note {
+            name: None,
             pid: std::process::id(),
             uri,
             socket,
             control,
             address,
             page: page.as_ref().map(|(_, address)| format!("http://{address}/")),
-            loses: drive.is_some_and(|(_, loses)| loses),
+            loses: false,
         };
-        let noted = drive.map(|(drive, _)| drive.join(NOTE));
-        if let Some(path) = &noted {
-            clean_up(path);
-            let text = serde_json::to_vec(&note).expect("a note is JSON");
-            fs::write(path, text).map_err(refused(path))?;
-        }
-        Ok(Self { note, listener, control: Some(control_listener), tcp, page, _own: own, noted })
+        Ok(Self { note, listener, control: Some(control_listener), tcp, page, _own: own })
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        for path in [Some(&self.note.socket), Some(&self.note.control), self.noted.as_ref()].into_iter().flatten() {
+        for path in [&self.note.socket, &self.note.control] {
             let _ = fs::remove_file(path);
         }
+    }
+}
+
+/// A note in a drive's folder, which is removed at the end.
+pub(crate) struct Noted(PathBuf);
+
+impl Noted {
+    /// Writes it. What a killed server of the drive left behind is removed.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub(crate) fn write(drive: &Path, note: &Note) -> Result<Self, ServeError> {
+        let path = drive.join(NOTE);
+        clean_up(&path);
+        let text = serde_json::to_vec(note).expect("a note is JSON");
+        let refused = |error: io::Error| ServeError::System(excerpt_path(&path), why_unwritten(&error));
+        fs::write(&path, text).map_err(refused)?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Noted {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
     }
 }
 
@@ -233,8 +262,8 @@ fn listen_at(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ServeErro
     Ok((listener, chosen))
 }
 
-/// A path as a part of a URI.
-fn escaped(path: &Path) -> String {
+/// A path, or a name, as a part of a URI.
+pub(crate) fn escaped(path: &Path) -> String {
     use std::os::unix::ffi::OsStrExt;
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
     let bytes = path.as_os_str().as_bytes().iter();
@@ -297,13 +326,13 @@ mod tests {
     fn others_cannot_enter_its_directory() {
         let folder = tempfile::tempdir().unwrap();
         let directory = folder.path().join("new");
-        let place = Place::new(Some(&directory), None, None, None).unwrap();
+        let place = Place::new(Some(&directory), None, None).unwrap();
         assert_eq!(fs::metadata(&directory).unwrap().permissions().mode() & 0o777, 0o700);
         assert!(place.note.uri.starts_with("nbd+unix:///?socket=/"));
         drop(place);
         assert_eq!(fs::read_dir(&directory).unwrap().count(), 0, "what it made is removed");
         fs::set_permissions(&directory, fs::Permissions::from_mode(0o755)).unwrap();
-        let told = Place::new(Some(&directory), None, None, None).map(drop).unwrap_err().to_string();
+        let told = Place::new(Some(&directory), None, None).map(drop).unwrap_err().to_string();
         assert!(told.contains("mode 755"), "{told}");
         assert_eq!(escaped(Path::new("/a b/ä")), "/a%20b/%C3%A4");
     }
@@ -311,15 +340,20 @@ mod tests {
     #[test]
     fn a_served_drive_is_found_by_its_folder() {
         let folder = tempfile::tempdir().unwrap();
-        let place = Place::new(None, None, None, Some((folder.path(), false))).unwrap();
+        let place = Place::new(None, None, None).unwrap();
+        let note = place.note.of_drive("a b", false, false);
+        let noted = Noted::write(folder.path(), &note).unwrap();
+        assert!(note.uri.starts_with("nbd+unix:///a%20b?socket=/"), "{}", note.uri);
+        assert_eq!(place.note.of_drive("a b", true, false).uri, place.note.uri);
         let own = place.note.socket.parent().unwrap();
         assert_eq!(fs::metadata(own).unwrap().permissions().mode() & 0o777, 0o700);
-        assert_eq!(Note::control_of(folder.path()).unwrap(), place.note.control);
-        assert_eq!(Note::control_of(place.note.socket.parent().unwrap()).unwrap(), place.note.control);
+        let control = place.note.control.clone();
+        assert_eq!(Note::control_of(folder.path()).unwrap(), (control.clone(), Some("a b".to_owned())));
+        assert_eq!(Note::control_of(place.note.socket.parent().unwrap()).unwrap(), (control, None));
         // What a killed server leaves.
         let text = fs::read(folder.path().join(NOTE)).unwrap();
         let pid = place.note.pid;
-        drop(place);
+        drop((noted, place));
         assert!(Note::control_of(folder.path()).unwrap_err().to_string().contains("is not served"));
         fs::write(folder.path().join(NOTE), text).unwrap();
         let told = Note::control_of(folder.path()).unwrap_err().to_string();

@@ -41,15 +41,15 @@ impl Show {
     }
 
     /// How things are.
-    pub(crate) fn snapshot(&mut self, engine: &mut Engine, clients: usize, violations: u64) -> Snapshot {
+    pub(crate) fn snapshot(&mut self, engine: &mut Engine, clients: usize) -> Snapshot {
         self.facts = engine.facts(self.real.now(), &self.facts);
         let (drive, facts, tally) = (self.name.clone(), self.facts, self.tally.clone());
-        Snapshot { drive, facts, tally, clients, violations, is_busy: false }
+        Snapshot { drive, facts, tally, clients, is_busy: false }
     }
 
     /// Keeps how things are, for those who ask while the drive's thread does something that takes long.
-    pub(crate) fn keep(&mut self, engine: &mut Engine, clients: usize, violations: u64, doing: Option<&'static str>) {
-        let snapshot = self.snapshot(engine, clients, violations);
+    pub(crate) fn keep(&mut self, engine: &mut Engine, clients: usize, doing: Option<&'static str>) {
+        let snapshot = self.snapshot(engine, clients);
         self.feed.show(engine, &self.facts, self.real.now());
         let mut last = self.hub.last();
         (last.snapshot, last.doing) = (snapshot, doing);

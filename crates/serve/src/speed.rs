@@ -17,7 +17,7 @@ pub enum Speed {
 
 impl Speed {
     /// Its clock, which goes on from `at` and `real`.
-    pub(crate) fn clock(self, at: SimTime, real: Nanos) -> Box<dyn Clock> {
+    pub(crate) fn clock(self, at: SimTime, real: Nanos) -> Box<dyn Clock + Send> {
         match self {
             Self::Max => Box::new(VirtualClock::starting_at(at)),
             Self::Factor(factor) => Box::new(PacedClock::new(at, real, factor)),

@@ -6,7 +6,7 @@ use wane_journal::Syncing;
 
 use crate::ServeError;
 use crate::inbox::{Inbox, Mail};
-use crate::server::start;
+use crate::threads::start;
 
 /// The thread that syncs the journal, so that the drive's does not wait for the disk.
 pub(crate) struct Syncer {

@@ -30,16 +30,22 @@ Examples:
     wane ctl old.wane stop
   A page for the browser, and metrics for Prometheus:
     wane serve old.wane --page 8080
+  Three drives by one server, and one more beside them:
+    wane serve a.wane b.wane c.wane &
+    wane ctl a.wane serve d.wane
+    wane ctl a.wane drives
   A new drive for a test, as fast as it goes:
     wane serve --preset tiny --speed max \\
       --run 'nbdinfo \"$uri\"'
 
-Clients speak the network block device protocol: nbdinfo, nbdcopy, nbdfuse, fio, qemu. A kept drive is saved when the server ends by Ctrl-C, SIGTERM, `wane ctl stop` or the end of --run.")]
+Clients speak the network block device protocol: nbdinfo, nbdcopy, nbdfuse, fio, qemu. Kept drives are saved when the server ends by Ctrl-C, SIGTERM, `wane ctl stop` or the end of --run.")]
 pub(crate) struct ServeArguments {
-    /// The drive's folder; without it --preset makes a drive for the session
-    pub(crate) drive: Option<PathBuf>,
+    /// The folders of drives; clients choose one by the name of its folder, and get the first if they name none. Without a folder --preset makes a
+    /// drive for the session
+    #[arg(value_name = "DRIVE")]
+    pub(crate) drives: Vec<PathBuf>,
     /// Make a drive of this preset for the session, fit to be served, which is gone afterwards
-    #[arg(long, conflicts_with = "drive", add = ArgValueCandidates::new(complete::presets))]
+    #[arg(long, conflicts_with = "drives", add = ArgValueCandidates::new(complete::presets))]
     pub(crate) preset: Option<String>,
     /// Override a key of that drive, such as `drive.endurance=1000`
     #[arg(long = "set", value_name = "KEY=VALUE", requires = "preset", add = ArgValueCompleter::new(complete::assignment))]
@@ -59,7 +65,7 @@ pub(crate) struct ServeArguments {
     /// Time before each answer in which the server does not sleep, so as to be exact; it takes a core
     #[arg(long, value_name = "TIME", default_value = "0 ns", value_parser = spin)]
     pub(crate) spin: Nanos,
-    /// Most memory for the bytes that are written; a write beyond it finds no space. By default half of what is free
+    /// Most memory for the bytes that are written, of all drives together; a write beyond it finds no space. By default half of what is free
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<Bytes>,
     /// Listen on this port of 127.0.0.1 too, or on this address of the loopback interface; 0 lets the system choose
@@ -69,20 +75,20 @@ pub(crate) struct ServeArguments {
     /// for Prometheus
     #[arg(long, value_name = "PORT", value_parser = wane_serve::address)]
     pub(crate) page: Option<SocketAddr>,
-    /// What an answer survives, of a drive that is kept: `process`, that this server is killed; `host`, that this machine dies, once it is flushed,
+    /// What an answer survives, of drives that are kept: `process`, that this server is killed; `host`, that this machine dies, once it is flushed,
     /// at the speed of its disk; `none`
     #[arg(long, value_name = "WHAT", default_value = "process")]
     pub(crate) durability: Durability,
-    /// Do not save a kept drive: all that is done to it stays in its journal, for `wane drive replay`. The next server goes on from there
+    /// Do not save kept drives: all that is done to them stays in their journals, for `wane drive replay`. The next server goes on from there
     #[arg(long, conflicts_with = "preset")]
     pub(crate) keep_journal: bool,
     /// The directory of its sockets, which only you can enter; made if it is missing. By default a new one for temporary files
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
-    /// Write a line for each request into this file, with its modelled time and its lag
+    /// Write a line for each request into this file, with its modelled time and its lag; for a server of one drive
     #[arg(long, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,
-    /// Run this command by `sh -c` once the drive is served, with its address in $uri and the path of its socket in $socket; then end, with the
+    /// Run this command by `sh -c` once all is served, with the address of the first drive in $uri and the path of its socket in $socket; then end, with the
     /// command's exit code
     #[arg(long, value_name = "COMMAND")]
     pub(crate) run: Option<String>,
@@ -130,7 +136,7 @@ Examples:
 
 Answers are JSON. The same requests can be sent by HTTP to the socket ctl.sock: curl --unix-socket ctl.sock http://wane/v1/status")]
 pub(crate) struct CtlArguments {
-    /// The folder of a served drive, the directory of its sockets, or the socket itself
+    /// The folder of a served drive; or the directory of its sockets or the socket itself, for the first drive of a server
     pub(crate) drive: PathBuf,
     #[command(subcommand)]
     pub(crate) command: CtlCommand,
@@ -252,8 +258,20 @@ pub(crate) enum CtlCommand {
     Fork {
         /// Its folder, beside the drive's unless the path is absolute
         name: PathBuf,
+        /// Serve it too
+        #[arg(long)]
+        serve: bool,
     },
-    /// End the server; a kept drive is saved
+    /// List the drives of its server, and where they are served
+    Drives,
+    /// Serve one more drive beside it, by the same server
+    Serve {
+        /// The folder of that drive
+        other: PathBuf,
+    },
+    /// Save it, and serve it no longer; the other drives of its server go on
+    Withdraw,
+    /// End the server; all its kept drives are saved
     Stop,
 }
 

@@ -1,10 +1,10 @@
 //! `wane ctl`: control of a served drive.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use wane_serve::{Control, ControlError, Note};
+use wane_serve::{Control, ControlError};
 
 use crate::args::serve::{CtlArguments, CtlCommand};
 use crate::output::{Failure, pretty, print};
@@ -33,14 +33,7 @@ pub(crate) fn ctl(arguments: &CtlArguments) -> Result<i32, Failure> {
     let (asked, body) = match &arguments.command {
         CtlCommand::Status => ("status", None),
         CtlCommand::Smart => ("smart", None),
-        CtlCommand::Latency { clear } => {
-            let told = control.ask("latency", None)?;
-            if *clear {
-                control.ask("clear-latency", Some(&json!({})))?;
-            }
-            print(&pretty(&told)?)?;
-            return Ok(DONE);
-        }
+        CtlCommand::Latency { clear } => return latency(&control, *clear),
         CtlCommand::Faults => ("faults", None),
         CtlCommand::Age { until, days, fast_forward, most } => {
             let given = [
@@ -91,12 +84,32 @@ pub(crate) fn ctl(arguments: &CtlArguments) -> Result<i32, Failure> {
         }
         CtlCommand::Save => ("save", Some(json!({}))),
         CtlCommand::Checkpoint => ("checkpoint", Some(json!({}))),
-        CtlCommand::Fork { name } => ("fork", Some(json!({ "name": name }))),
+        CtlCommand::Fork { name, serve } => ("fork", Some(json!({ "name": name, "serve": serve }))),
+        CtlCommand::Drives => ("drives", None),
+        CtlCommand::Serve { other } => ("drives", Some(json!({ "path": absolute(other)? }))),
+        CtlCommand::Withdraw => ("withdraw", Some(json!({}))),
         CtlCommand::Stop => ("stop", Some(json!({}))),
     };
     let told = control.ask(asked, body.as_ref())?;
     print(&pretty(&told)?)?;
     Ok(if told["reached"] == "died" { DIFFERS } else { DONE })
+}
+
+/// What requests took; if `clear`, figures start anew afterwards.
+fn latency(control: &Control, clear: bool) -> Result<i32, Failure> {
+    let told = control.ask("latency", None)?;
+    if clear {
+        control.ask("clear-latency", Some(&json!({})))?;
+    }
+    print(&pretty(&told)?)?;
+    Ok(DONE)
+}
+
+/// A path as the server finds it, whose working directory is another.
+fn absolute(path: &Path) -> Result<PathBuf, Failure> {
+    std::path::absolute(path).map_err(|error| {
+        Failure::wrong(format!("{}: {}", wane_units::excerpt_path(path), wane_units::why_unwritten(&error)))
+    })
 }
 
 /// How long, and how often, a server that is just starting is waited for.
@@ -106,12 +119,12 @@ const PAUSE: Duration = Duration::from_millis(150);
 /// The control of what is at a path. A drive's folder may be served in a moment.
 fn found(path: &Path) -> Result<Control, Failure> {
     for _ in 0..WAITS {
-        match Note::control_of(path) {
+        match Control::of(path) {
             Err(_) if path.join("drive.json").exists() => std::thread::sleep(PAUSE),
-            found => return Ok(Control::at(&found?)),
+            found => return Ok(found?),
         }
     }
-    Ok(Control::at(&Note::control_of(path)?))
+    Ok(Control::of(path)?)
 }
 
 /// Prints events as they come.

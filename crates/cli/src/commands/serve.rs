@@ -1,19 +1,17 @@
 //! `wane serve`: a drive as a live block device.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use serde_json::json;
 use toml::Value;
 use wane_lab::held::Held;
-use wane_lab::kept::{Kept, KeptError, WrittenBytes};
+use wane_lab::kept::{KeptError, WrittenBytes};
 use wane_lab::run::{Step, Watch};
 use wane_scenario::{Scenario, Sources, endless};
 use wane_serve::{Durability, Note, ServeConfig, ServeError, Served, What};
-use wane_shelf::ShelfError;
 use wane_units::{Bytes, excerpt_path};
 
 use crate::DONE;
@@ -35,13 +33,20 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Result<i32, Failure> {
     if arguments.until_stdin_ends {
         end_with_stdin(&stop);
     }
-    let what = match (&arguments.drive, &arguments.preset) {
-        (Some(path), _) => kept(path, arguments)?,
-        (None, Some(preset)) => What::Scratch(Box::new(scratch(arguments, preset, &stop)?), preset.clone()),
-        (None, None) => {
+    let drives = match (&*arguments.drives, &arguments.preset) {
+        ([], Some(preset)) => vec![What::Scratch(Box::new(scratch(arguments, preset, &stop)?), preset.clone())],
+        ([], None) => {
             let sentence = "which drive? give the folder of one, as `wane drive create old.wane --for serve --preset tiny` makes it, \
                             or --preset for one that is gone afterwards; `wane presets` lists them";
             return Err(Failure::wrong(sentence));
+        }
+        (paths, _) => {
+            if arguments.log.is_some() && paths.len() > 1 {
+                return Err(Failure::wrong(
+                    "--log: a log is of one drive; give the drive that is to be logged a server of its own",
+                ));
+            }
+            paths.iter().map(|path| kept(path, arguments)).collect::<Result<_, _>>()?
         }
     };
     let memory = arguments.memory.unwrap_or_else(|| Bytes(wane_lab::os::available_memory().unwrap_or(1 << 30) / 2));
@@ -58,12 +63,12 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Result<i32, Failure> {
         checkpointer: std::env::current_exe().ok(),
     };
     let mut child = None;
-    let began = |note: &Note| {
+    let began = |notes: &[Note]| {
         // The process that started it may not read stdout.
-        let _ = print(&told(note, arguments));
-        child = arguments.run.as_deref().map(|command| run(command, note, &stop));
+        let _ = print(&told(notes, arguments));
+        child = arguments.run.as_deref().zip(notes.first()).map(|(command, note)| run(command, note, &stop));
     };
-    let served = wane_serve::serve(what, &config, &stop, began, |sentence| tell(&format!("wane: {sentence}")))?;
+    let served = wane_serve::serve(drives, &config, &stop, began, |sentence| tell(&format!("wane: {sentence}")))?;
     after(&served, memory, arguments);
     match child {
         None => Ok(DONE),
@@ -89,15 +94,7 @@ fn kept(path: &Path, arguments: &ServeArguments) -> Result<What, Failure> {
         return Err(Failure::wrong(format!("{option}: {sentence}")));
     }
     let note = Note::of(path);
-    let kept = opened(path).map_err(|error| match (&*error, Note::of(path)) {
-        (KeptError::Shelf(ShelfError::Busy(_)), Some(note)) => {
-            let (name, pid, uri) = (excerpt_path(path), note.pid, note.uri);
-            Failure::wrong(format!(
-                "{name} is served already, by process {pid} at {uri}; `wane ctl {name} stop` ends that"
-            ))
-        }
-        _ => (*error).into(),
-    })?;
+    let kept = wane_serve::open(path)?;
     if kept.journal_stays() && !arguments.keep_journal {
         tell(&format!(
             "wane: {}: its journal was kept for `wane drive replay`, and ends when the drive is saved",
@@ -123,24 +120,6 @@ fn kept(path: &Path, arguments: &ServeArguments) -> Result<What, Failure> {
     Ok(What::Kept(Box::new(kept), path.to_owned()))
 }
 
-/// How long a drive is waited for whose server was killed: what that had begun beside it ends with it, but not at once.
-const WAITS: u32 = 40;
-const PAUSE: Duration = Duration::from_millis(50);
-
-fn opened(path: &Path) -> Result<Kept, Box<KeptError>> {
-    for _ in 0..WAITS {
-        match Kept::open_late(path) {
-            Err(KeptError::Shelf(ShelfError::Busy(_)))
-                if matches!(Note::control_of(path), Err(ServeError::Dead(..))) =>
-            {
-                std::thread::sleep(PAUSE);
-            }
-            opened => return opened.map_err(Box::new),
-        }
-    }
-    Kept::open_late(path).map_err(Box::new)
-}
-
 /// Saves a served drive beside its server, which calls this.
 pub(crate) fn checkpoint(drive: &Path, up_to: &str) -> Result<i32, Failure> {
     let up_to = serde_json::from_str(up_to).map_err(|error| {
@@ -151,33 +130,40 @@ pub(crate) fn checkpoint(drive: &Path, up_to: &str) -> Result<i32, Failure> {
 }
 
 /// Says what is to be known of a session that is over.
-fn after(served: &Served, memory: Bytes, arguments: &ServeArguments) {
-    let Served { requests, violations: _, refused_for_memory, log_failed } = served;
-    if let Some(path) = arguments.drive.as_deref().filter(|_| !arguments.quiet) {
-        let kept = if arguments.keep_journal { "not saved, and all of it is in its journal" } else { "saved" };
-        tell(&format!("wane: {}: {kept}; it served {requests} requests", excerpt_path(path)));
-    }
-    if *refused_for_memory > 0 {
-        tell(&format!(
-            "wane: {refused_for_memory} writes found no space, as more than {memory} (--memory) would have been kept"
-        ));
-    }
-    if let Some(why) = log_failed {
-        tell(&format!("wane: --log is not whole: {why}"));
+fn after(served: &[Served], memory: Bytes, arguments: &ServeArguments) {
+    for drive in served {
+        let Served { name, requests, refused_for_memory, log_failed } = drive;
+        if arguments.preset.is_none() && !arguments.quiet {
+            let kept = if arguments.keep_journal { "not saved, and all of it is in its journal" } else { "saved" };
+            tell(&format!("wane: {name}: {kept}; it served {requests} requests"));
+        }
+        if *refused_for_memory > 0 {
+            tell(&format!(
+                "wane: {name}: {refused_for_memory} writes found no space, as more than {memory} (--memory) would have been kept"
+            ));
+        }
+        if let Some(why) = log_failed {
+            tell(&format!("wane: --log is not whole: {why}"));
+        }
     }
 }
 
-/// Where it is served, and how it is used.
-fn told(note: &Note, arguments: &ServeArguments) -> String {
+/// Where drives are served, and how they are used.
+fn told(notes: &[Note], arguments: &ServeArguments) -> String {
+    let Some(note) = notes.first() else { return String::new() };
     if arguments.json {
-        let facts = json!({ "uri": note.uri, "socket": note.socket, "control": note.control, "pid": note.pid, "address": note.address, "page": note.page });
+        let drives: Vec<_> = notes.iter().map(|note| json!({ "drive": note.name, "uri": note.uri })).collect();
+        let facts = json!({
+            "uri": note.uri, "socket": note.socket, "control": note.control, "pid": note.pid, "address": note.address,
+            "page": note.page, "drives": drives,
+        });
         return format!("{facts}\n");
     }
     if arguments.run.is_some() {
         return String::new();
     }
-    let control = arguments.drive.as_deref().or(note.control.parent()).unwrap_or(Path::new("."));
-    let mut text = format!("{}\n", note.uri);
+    let control = arguments.drives.first().map(PathBuf::as_path).or(note.control.parent()).unwrap_or(Path::new("."));
+    let mut text: String = notes.iter().map(|note| format!("{}\n", note.uri)).collect();
     let (uri, control) = (&note.uri, excerpt_path(control));
     let page = note.page.as_ref().map(|page| format!("{page}    # its live page, for a browser"));
     let lines = [

@@ -22,20 +22,25 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) fn new(socket: &Path) -> Self {
-        Self::over(Box::new(UnixStream::connect(socket).unwrap()))
+        Self::of(socket, "").unwrap()
+    }
+
+    /// A client of the drive of this name; `None` if there is none.
+    pub(crate) fn of(socket: &Path, name: &str) -> Option<Self> {
+        Self::over(Box::new(UnixStream::connect(socket).unwrap()), name)
     }
 
     pub(crate) fn tcp(address: &str) -> Self {
-        Self::over(Box::new(TcpStream::connect(address).unwrap()))
+        Self::over(Box::new(TcpStream::connect(address).unwrap()), "").unwrap()
     }
 
-    fn over(mut wire: Box<dyn Wire>) -> Self {
+    fn over(mut wire: Box<dyn Wire>, name: &str) -> Option<Self> {
         wire.read_exact(&mut [0; 18]).unwrap();
-        wire.write_all(&hello()).unwrap();
+        wire.write_all(&hello(name)).unwrap();
         let mut export = [0; 10];
-        wire.read_exact(&mut export).unwrap();
+        wire.read_exact(&mut export).ok()?;
         let size = u64::from_be_bytes(export[..8].try_into().unwrap());
-        Self { wire, size, flags: u16::from_be_bytes(export[8..].try_into().unwrap()) }
+        Some(Self { wire, size, flags: u16::from_be_bytes(export[8..].try_into().unwrap()) })
     }
 
     /// Asks for something without data in its answer, and waits for its error; `None` if the server is gone.
@@ -66,8 +71,9 @@ impl Client {
 }
 
 /// The client's flags, and the option that chooses the export.
-pub(crate) fn hello() -> Vec<u8> {
-    [&3u32.to_be_bytes()[..], b"IHAVEOPT", &1u32.to_be_bytes(), &0u32.to_be_bytes()].concat()
+pub(crate) fn hello(name: &str) -> Vec<u8> {
+    let length = name.len() as u32;
+    [&3u32.to_be_bytes()[..], b"IHAVEOPT", &1u32.to_be_bytes(), &length.to_be_bytes(), name.as_bytes()].concat()
 }
 
 /// A request without its data.

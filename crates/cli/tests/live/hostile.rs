@@ -18,7 +18,7 @@ pub(super) fn resident(pid: u32) -> u64 {
 
 /// A session as clients have it, with some bytes changed, left out or put in.
 fn mutated(stream: &mut Stream) -> Vec<u8> {
-    let mut bytes = hello();
+    let mut bytes = hello("");
     for _ in 0..stream.below(6) {
         let kind = stream.below(12) as u16;
         let length = [0, 1, 512, 4096, 1 << 20, 32 << 20, u32::MAX][stream.below(7) as usize];
@@ -74,7 +74,7 @@ fn a_client_that_reads_no_answers_holds_little_memory() {
     let server = Server::tiny(&[]);
     let mut wire = UnixStream::connect(server.path("socket")).unwrap();
     wire.set_write_timeout(Some(Duration::from_millis(300))).unwrap();
-    wire.write_all(&hello()).unwrap();
+    wire.write_all(&hello("")).unwrap();
     let before = resident(server.process.id());
     // A gigabyte is asked for; what does not fit stays with the client.
     let asked = (0..64).take_while(|_| wire.write_all(&frame(READ, 0, 16 << 20)).is_ok()).count();
@@ -85,7 +85,7 @@ fn a_client_that_reads_no_answers_holds_little_memory() {
     assert!(grown < 160 << 10, "{grown} KiB more");
     // It goes in the middle of a write.
     let mut half = UnixStream::connect(server.path("socket")).unwrap();
-    half.write_all(&[&hello()[..], &frame(WRITE, 0, 32 << 20), &[1; 5000]].concat()).unwrap();
+    half.write_all(&[&hello("")[..], &frame(WRITE, 0, 32 << 20), &[1; 5000]].concat()).unwrap();
     drop(half);
     drop(wire);
     assert_eq!(server.client().ask(READ, 0, 512, &[]), (0, vec![0; 512]), "a write that is not whole is none");

@@ -140,7 +140,7 @@ fn the_page_answers_its_own_browser_alone_and_only_shows() {
         ("GET /events", None, "403", "found no host"),
         ("POST /", Some(host), "405", "found POST, and GET is allowed"),
         ("GET /v1/status", Some(host), "404", "/, /events and /metrics are here"),
-        ("GET /?drive=other", Some(host), "404", "found drive other, and tiny is served"),
+        ("GET /?drive=other", Some(host), "404", "found drive other, and tiny is allowed"),
     ] {
         let (status, body) = of(line, host);
         assert!(status == wanted && body.contains(why), "{line}: {status} {body}");

@@ -766,3 +766,21 @@ fn a_replay_that_ends_without_power_gives_it_and_copies_lie_outside() {
     assert!(matches!(kept.copy_to(&path.join("in.wane"), String::new()), Err(KeptError::Inside(_))));
     kept.copy_to(&place.path().join("out.wane"), "as it was".to_owned()).unwrap();
 }
+
+#[test]
+fn answers_for_which_nobody_waits_harm_nobody() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("a.wane");
+    let mut kept = Kept::create(&path, &scenario(SERVED[0]), &go()).unwrap();
+    kept.keep_bytes().unwrap();
+    let now = kept.drive().now();
+    for number in 0..20u64 {
+        let range = SectorRange::new(Lba(8 * number), Sectors(8));
+        kept.drive_mut().submit(now, Request::write(range, vec![7; range.len_bytes()]));
+    }
+    // They end on the way to rest, at earlier instants than that.
+    kept.save("saved in the midst of requests".to_owned()).unwrap();
+    drop(kept);
+    let found = Kept::open(&path).unwrap().check_data();
+    assert!(found.is_whole() && found.mapped == 20, "{found:?}");
+}

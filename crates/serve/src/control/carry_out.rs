@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use serde_json::{Value, json};
 use wane_blockdev::{BlockDevice, Passing, SectorRange, Status};
@@ -77,10 +77,8 @@ pub(crate) fn carry_out(asks: Asks, desk: &mut Desk<'_>) -> Answer {
             Ok(json!({}))
         }
         Asks::Fork(fork) => forked(desk, &fork),
-        Asks::Stop => {
-            desk.stop.store(true, Ordering::Relaxed);
-            Ok(json!({}))
-        }
+        // The loop of the drive has seen to it.
+        Asks::Stop | Asks::Withdraw => Ok(json!({})),
         Asks::Set(Set {
             speed: Some(speed),
             retirement_threshold: None,

@@ -10,6 +10,9 @@ use serde_json::Value;
 use tokio::net::UnixStream;
 use wane_units::excerpt_path;
 
+use crate::ServeError;
+use crate::place::{Note, escaped};
+
 /// Why a served drive did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -29,6 +32,8 @@ pub enum ControlError {
 #[derive(Clone, Debug)]
 pub struct Control {
     socket: PathBuf,
+    /// The drive that is meant; without it that of clients that name none.
+    drive: Option<String>,
 }
 
 fn broken(error: impl std::fmt::Display) -> ControlError {
@@ -36,9 +41,13 @@ fn broken(error: impl std::fmt::Display) -> ControlError {
 }
 
 impl Control {
-    /// The control that listens at a socket.
-    pub fn at(socket: &Path) -> Self {
-        Self { socket: socket.to_owned() }
+    /// The control of what is at a path: a served drive's folder, a server's directory, or the socket of control itself.
+    ///
+    /// # Errors
+    /// Nothing is served there.
+    pub fn of(path: &Path) -> Result<Self, ServeError> {
+        let (socket, drive) = Note::control_of(path)?;
+        Ok(Self { socket, drive })
     }
 
     /// Asks for `name`, as of the server's routes: with a body to change something, without one to learn something. Returns the answer.
@@ -47,7 +56,7 @@ impl Control {
     /// It is not reached, or refuses.
     pub fn ask(&self, name: &str, body: Option<&Value>) -> Result<Value, ControlError> {
         runtime()?.block_on(async {
-            let response = self.send(&format!("/v1/{name}"), body).await?;
+            let response = self.send(&self.path(name), body).await?;
             let is_fine = response.status().is_success();
             let text = response.into_body().collect().await.map_err(broken)?.to_bytes();
             let value: Value = serde_json::from_slice(&text).map_err(broken)?;
@@ -76,7 +85,7 @@ impl Control {
     /// It is not reached, or the connection breaks.
     pub fn events(&self, each: &mut dyn FnMut(&str) -> bool) -> Result<(), ControlError> {
         runtime()?.block_on(async {
-            let mut body = self.send("/v1/events", None).await?.into_body();
+            let mut body = self.send(&self.path("events"), None).await?.into_body();
             let mut text = Vec::new();
             while let Some(frame) = body.frame().await {
                 // The server ends while it is listened to.
@@ -92,6 +101,12 @@ impl Control {
             }
             Ok(())
         })
+    }
+
+    fn path(&self, name: &str) -> String {
+        let drive =
+            self.drive.as_ref().map_or_else(String::new, |drive| format!("?drive={}", escaped(Path::new(drive))));
+        format!("/v1/{name}{drive}")
     }
 
     async fn send(&self, path: &str, body: Option<&Value>) -> Result<Response<Incoming>, ControlError> {

@@ -43,7 +43,10 @@ pub(crate) enum Asks {
     /// Save it in another process, while it is served.
     Checkpoint,
     Fork(Fork),
+    /// End the server.
     Stop,
+    /// Save the drive, and serve it no longer.
+    Withdraw,
     /// Events go there from now on.
     Listen(oneshot::Sender<broadcast::Receiver<Value>>),
 }
@@ -178,6 +181,9 @@ pub(crate) struct Clear {
 pub(crate) struct Fork {
     /// Its folder, which lies beside the drive's if the path is not absolute.
     pub(crate) name: std::path::PathBuf,
+    /// Whether the server serves it too.
+    #[serde(default)]
+    pub(crate) serve: bool,
 }
 
 /// Takes the power away.
@@ -230,6 +236,7 @@ impl Asks {
             ("checkpoint", true) => return Ok(Self::Checkpoint),
             ("fork", true) => parse(name, body).map(Self::Fork),
             ("stop", true) => return Ok(Self::Stop),
+            ("withdraw", true) => return Ok(Self::Withdraw),
             ("age", true) => parse(name, body).map(Self::Age),
             ("rest", true) => parse(name, body).map(Self::Rest),
             ("set", true) => parse(name, body).map(Self::Set),
@@ -238,8 +245,8 @@ impl Asks {
             ("power-cut", true) => parse(name, body).map(Self::PowerCut),
             _ => {
                 let (reads, changing) = (
-                    "status, smart, latency, faults and events",
-                    "age, cancel, rest, set, inject, clear-faults, clear-latency, power-cut, power-on, save, checkpoint, fork and stop",
+                    "status, smart, latency, faults, events and drives",
+                    "age, cancel, rest, set, inject, clear-faults, clear-latency, power-cut, power-on, save, checkpoint, fork, withdraw, stop and drives",
                 );
                 let told = format!(
                     "{}: nothing is called so; GET answers for {reads}, POST for {changing}",

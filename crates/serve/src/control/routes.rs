@@ -1,4 +1,5 @@
-//! The control socket's server. It runs in a thread of its own, and hands each request to the thread that owns the drive.
+//! The control socket's server. It runs in a thread of its own, and hands each request to the thread that owns the drive which it names, by
+//! `?drive=NAME`. Those that name none are of the drive that clients get who name none.
 
 use std::convert::Infallible;
 use std::os::unix::net::UnixListener;
@@ -7,17 +8,19 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, Bytes};
-use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::extract::{DefaultBodyLimit, Path, Query, State};
 use axum::http::{Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
+use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::{broadcast, oneshot, watch};
 
 use super::order::{Asks, Order};
 use crate::inbox::Mail;
-use crate::metrics;
-use crate::outlets::{Outlet, Outlets};
+use crate::outlets::Outlet;
+use crate::server::Crew;
+use crate::{ServeError, metrics};
 
 /// Most bytes of a request's body.
 const BODY_MAX: usize = 64 << 10;
@@ -29,18 +32,19 @@ const GRACE: Duration = Duration::from_millis(500);
 ///
 /// # Errors
 /// The system refuses the runtime.
-pub(crate) fn serve(listener: UnixListener, outlets: Outlets, end: oneshot::Receiver<()>) -> std::io::Result<()> {
+pub(crate) fn serve(listener: UnixListener, crew: Arc<Crew>, end: oneshot::Receiver<()>) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async move {
         listener.set_nonblocking(true)?;
         let listener = tokio::net::UnixListener::from_std(listener)?;
         let routes = Router::new()
             .route("/v1/events", get(events))
+            .route("/v1/drives", get(list).post(take_in))
             .route("/v1/{name}", any(ask))
             .route("/metrics", get(scrape))
             .fallback(|| async { refused(StatusCode::NOT_FOUND, "control lies below /v1/, beside /metrics") })
             .layer(DefaultBodyLimit::max(BODY_MAX))
-            .with_state(outlets);
+            .with_state(crew);
         let (tell, mut told) = watch::channel(false);
         let served = axum::serve(listener, routes).with_graceful_shutdown(async move {
             let _ = told.wait_for(|ends| *ends).await;
@@ -65,22 +69,84 @@ fn answer(status: StatusCode, body: &Value) -> Response {
     (status, [(header::CONTENT_TYPE, "application/json")], format!("{body}\n")).into_response()
 }
 
-async fn scrape(State(outlets): State<Outlets>) -> Response {
-    ([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], metrics::scrape(&outlets).await).into_response()
+async fn scrape(State(crew): State<Arc<Crew>>) -> Response {
+    ([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], metrics::scrape(&crew.shared).await).into_response()
 }
 
-/// The drive that is meant if none is named.
-fn first(outlets: &Outlets) -> Arc<Outlet> {
-    outlets.of(None).expect("a server has a drive from the start")
+/// What a query names.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wanted {
+    drive: Option<String>,
 }
 
-async fn ask(State(outlets): State<Outlets>, method: Method, Path(name): Path<String>, body: Bytes) -> Response {
-    let outlet = first(&outlets);
-    let busy = &outlet.busy;
+/// A query, or why it is none.
+type Asked = Result<Query<Wanted>, axum::extract::rejection::QueryRejection>;
+
+/// The drive that a query names.
+fn found(crew: &Crew, asked: Asked) -> Result<Arc<Outlet>, (StatusCode, String)> {
+    let wrong = |_| (StatusCode::BAD_REQUEST, "found another query, and ?drive=NAME is allowed".to_owned());
+    let Query(wanted) = asked.map_err(wrong)?;
+    crew.shared.outlets.of(wanted.drive.as_deref()).map_err(|told| (StatusCode::NOT_FOUND, told))
+}
+
+/// The drives that are served.
+async fn list(State(crew): State<Arc<Crew>>) -> Response {
+    let drive = |outlet: &Arc<Outlet>| {
+        let folder =
+            outlet.folder.as_ref().map(|folder| std::path::absolute(folder).unwrap_or_else(|_| folder.clone()));
+        json!({ "drive": outlet.name, "uri": outlet.uri, "folder": folder, "clients": outlet.client_count() })
+    };
+    let drives: Vec<Value> = crew.shared.outlets.all().iter().map(drive).collect();
+    answer(StatusCode::OK, &json!({ "drives": drives }))
+}
+
+/// One more drive to serve.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct More {
+    path: std::path::PathBuf,
+}
+
+async fn take_in(State(crew): State<Arc<Crew>>, body: Bytes) -> Response {
+    let path = match serde_json::from_slice::<More>(&body) {
+        Ok(More { path }) if path.is_absolute() => path,
+        Ok(More { path }) => {
+            let found = wane_units::excerpt_path(&path);
+            return refused(StatusCode::BAD_REQUEST, format!("drives: found {found}, and an absolute path is allowed"));
+        }
+        Err(error) => return refused(StatusCode::BAD_REQUEST, format!("drives: {error}")),
+    };
+    match also(&crew, path).await {
+        Ok(served) => answer(StatusCode::OK, &served),
+        Err(error) => refused(StatusCode::CONFLICT, error.to_string()),
+    }
+}
+
+/// Serves one more drive, which may take as long as it takes to open it.
+async fn also(crew: &Arc<Crew>, path: std::path::PathBuf) -> Result<Value, ServeError> {
+    let crew = Arc::clone(crew);
+    let opened = tokio::task::spawn_blocking(move || crew.take_in(&path)).await;
+    let note = opened.map_err(|error| ServeError::System("a thread".to_owned(), error.to_string()))??;
+    Ok(json!({ "drive": note.name, "uri": note.uri }))
+}
+
+async fn ask(
+    State(crew): State<Arc<Crew>>,
+    method: Method,
+    Path(name): Path<String>,
+    wanted: Asked,
+    body: Bytes,
+) -> Response {
     let changes = method == Method::POST;
     if !changes && method != Method::GET {
         return refused(StatusCode::METHOD_NOT_ALLOWED, format!("found {method}, and GET and POST are allowed"));
     }
+    let outlet = match found(&crew, wanted) {
+        Ok(outlet) => outlet,
+        Err((status, told)) => return refused(status, told),
+    };
+    let busy = &outlet.busy;
     // While the drive ages, its thread answers nobody.
     match (name.as_str(), changes) {
         ("status", false) => {
@@ -90,7 +156,10 @@ async fn ask(State(outlets): State<Outlets>, method: Method, Path(name): Path<St
         }
         ("cancel", true) if busy.cancel() => return answer(StatusCode::OK, &json!({ "cancelled": true })),
         ("cancel", true) => return refused(StatusCode::CONFLICT, "cancel: the drive does nothing that takes long"),
-        ("stop", true) => {
+        ("stop", true) => crew.shared.outlets.all().iter().for_each(|outlet| {
+            outlet.busy.cancel();
+        }),
+        ("withdraw", true) => {
             busy.cancel();
         }
         _ => {}
@@ -102,22 +171,41 @@ async fn ask(State(outlets): State<Outlets>, method: Method, Path(name): Path<St
             return refused(status, told);
         }
     };
+    let serves = matches!(&asks, Asks::Fork(fork) if fork.serve);
     let (to, from) = oneshot::channel();
     outlet.inbox.leave(Mail::Order(Order { asks, answer: to }));
-    match from.await {
-        Ok(Ok(told)) => answer(StatusCode::OK, &told),
-        Ok(Err(told)) => refused(StatusCode::CONFLICT, told),
-        Err(_) => refused(StatusCode::SERVICE_UNAVAILABLE, "the server ends"),
+    let mut told = match from.await {
+        Ok(Ok(told)) => told,
+        Ok(Err(told)) => return refused(StatusCode::CONFLICT, told),
+        Err(_) => return refused(StatusCode::SERVICE_UNAVAILABLE, UNSERVED),
+    };
+    if serves && let Some(path) = told["fork"].as_str() {
+        match also(&crew, path.into()).await {
+            Ok(served) => {
+                (told["drive"], told["uri"]) = (served["drive"].clone(), served["uri"].clone());
+            }
+            Err(error) => {
+                return refused(StatusCode::CONFLICT, format!("fork: {path} is made, and not served: {error}"));
+            }
+        }
     }
+    answer(StatusCode::OK, &told)
 }
 
+/// Said of a drive whose thread has ended.
+const UNSERVED: &str = "the drive is served no longer";
+
 /// Events as they come, a line of JSON each.
-async fn events(State(outlets): State<Outlets>) -> Response {
+async fn events(State(crew): State<Arc<Crew>>, wanted: Asked) -> Response {
+    let outlet = match found(&crew, wanted) {
+        Ok(outlet) => outlet,
+        Err((status, told)) => return refused(status, told),
+    };
     let (to, from) = oneshot::channel();
     let (ended, _) = oneshot::channel();
     let asks = Asks::Listen(to);
-    first(&outlets).inbox.leave(Mail::Order(Order { asks, answer: ended }));
-    let Ok(events) = from.await else { return refused(StatusCode::SERVICE_UNAVAILABLE, "the server ends") };
+    outlet.inbox.leave(Mail::Order(Order { asks, answer: ended }));
+    let Ok(events) = from.await else { return refused(StatusCode::SERVICE_UNAVAILABLE, UNSERVED) };
     let lines = futures_util::stream::unfold(events, |mut events| async move {
         let line = match events.recv().await {
             Ok(event) => format!("{event}\n"),

@@ -11,6 +11,7 @@ use wane_sim::{ReplayClock, Streams};
 
 use super::*;
 use crate::client::{Client, Socket};
+use crate::memory::Memory;
 
 /// A small drive that can be served.
 fn shelf(set: &[&str]) -> Shelf {
@@ -24,7 +25,7 @@ fn shelf(set: &[&str]) -> Shelf {
 }
 
 fn engine(speed: Speed) -> Engine {
-    Engine::new(shelf(&[]), speed, 1 << 30, Nanos(0), Pool::default())
+    Engine::new(shelf(&[]), speed, Memory::new(1 << 30).part(0).unwrap(), Nanos(0), Pool::default())
 }
 
 fn client() -> Arc<Client> {
@@ -148,7 +149,8 @@ fn a_lost_page_is_an_error_at_its_sectors_alone() {
 
 #[test]
 fn memory_bounds_what_is_kept() {
-    let mut engine = Engine::new(shelf(&[]), Speed::Max, 1 << 20, Nanos(0), Pool::default());
+    let mut engine =
+        Engine::new(shelf(&[]), Speed::Max, Memory::new(1 << 20).part(0).unwrap(), Nanos(0), Pool::default());
     let mut refused = 0;
     for number in 0..1024 {
         let answers = ask(&mut engine, [asked(Action::Write, number * 4096, 4096, 1)]);

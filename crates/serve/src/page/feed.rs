@@ -282,6 +282,7 @@ mod tests {
 
     use super::*;
     use crate::Speed;
+    use crate::memory::Memory;
     use crate::pool::Pool;
     use crate::shelf::Shelf;
     use crate::tally::Kind;
@@ -295,7 +296,13 @@ mod tests {
         let mut held = Held::new(&Scenario::resolve(&sources).unwrap(), PolicyOverrides::default()).unwrap();
         // So that something is worn and mapped.
         held.precondition(&mut wane_lab::run::Watch { step: &mut |_| {}, stop: &Arc::default() }).unwrap();
-        Engine::new(Shelf::Scratch(Box::new(held)), Speed::Max, 1 << 30, Nanos(0), Pool::default())
+        Engine::new(
+            Shelf::Scratch(Box::new(held)),
+            Speed::Max,
+            Memory::new(1 << 30).part(0).unwrap(),
+            Nanos(0),
+            Pool::default(),
+        )
     }
 
     /// The events that a viewer has not taken, as name and data.

@@ -16,9 +16,10 @@ use serde::Deserialize;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::host::Hosts;
+use super::hub::event;
+use crate::connection::Shared;
 use crate::metrics;
-use crate::outlets::{Outlet, Outlets};
-use crate::real::RealTime;
+use crate::outlets::Outlet;
 
 /// The page.
 const PAGE: &str = include_str!("page.html");
@@ -45,16 +46,15 @@ const TICK: Duration = Duration::from_secs(1);
 
 /// What requests can reach.
 pub(crate) struct Site {
-    outlets: Outlets,
+    shared: Arc<Shared>,
     hosts: Hosts,
     viewers: Arc<Semaphore>,
-    real: RealTime,
 }
 
 impl Site {
     /// The page at an address.
-    pub(crate) fn new(address: SocketAddr, outlets: Outlets, real: RealTime) -> Self {
-        Self { outlets, hosts: Hosts::of(address), viewers: Arc::new(Semaphore::new(VIEWERS_MAX)), real }
+    pub(crate) fn new(address: SocketAddr, shared: Arc<Shared>) -> Self {
+        Self { shared, hosts: Hosts::of(address), viewers: Arc::new(Semaphore::new(VIEWERS_MAX)) }
     }
 }
 
@@ -103,9 +103,9 @@ async fn accept(listener: tokio::net::TcpListener, site: Arc<Site>) -> Infallibl
 async fn tell_of_busy(site: &Site) -> Infallible {
     loop {
         tokio::time::sleep(TICK).await;
-        for outlet in site.outlets.all() {
+        for outlet in site.shared.outlets.all() {
             if let Some(doing) = outlet.doing() {
-                outlet.hub.tell_busy(&doing, site.real.now());
+                outlet.hub.tell_busy(&doing, site.shared.real.now());
             }
         }
     }
@@ -132,7 +132,7 @@ fn refused(status: StatusCode, why: impl Into<String>) -> Response<Body> {
 /// What a query asks for.
 #[derive(Default, Deserialize)]
 struct Wanted {
-    /// Without it the first drive.
+    /// Without it that of clients who name none.
     drive: Option<String>,
 }
 
@@ -148,17 +148,12 @@ impl Site {
         let Ok(Query(Wanted { drive })) = Query::try_from_uri(request.uri()) else {
             return refused(StatusCode::BAD_REQUEST, "found another query, and ?drive=NAME is allowed");
         };
-        match (request.uri().path(), self.outlets.of(drive.as_deref())) {
-            ("/metrics", _) => answer(StatusCode::OK, metrics::CONTENT_TYPE, metrics::scrape(&self.outlets).await),
-            ("/" | "/events", None) => {
-                let names: Vec<String> = self.outlets.all().iter().map(|outlet| outlet.name.clone()).collect();
-                let found = wane_units::excerpt(drive.as_deref().unwrap_or_default()).to_string();
-                let why = format!("found drive {found}, and {} is served", names.join(", "));
-                refused(StatusCode::NOT_FOUND, why)
-            }
+        match (request.uri().path(), self.shared.outlets.of(drive.as_deref())) {
+            ("/metrics", _) => answer(StatusCode::OK, metrics::CONTENT_TYPE, metrics::scrape(&self.shared).await),
+            ("/" | "/events", Err(why)) => refused(StatusCode::NOT_FOUND, why),
             ("/", _) => answer(StatusCode::OK, "text/html; charset=utf-8", PAGE),
-            ("/events", Some(outlet)) => match Arc::clone(&self.viewers).try_acquire_owned() {
-                Ok(place) => events(&outlet, place),
+            ("/events", Ok(outlet)) => match Arc::clone(&self.viewers).try_acquire_owned() {
+                Ok(place) => events(&outlet, &self.shared, place),
                 Err(_) => {
                     let why = format!("{VIEWERS_MAX} viewers watch already, and no more are allowed");
                     refused(StatusCode::SERVICE_UNAVAILABLE, why)
@@ -169,9 +164,11 @@ impl Site {
     }
 }
 
-/// Events until the viewer leaves.
-fn events(outlet: &Outlet, place: OwnedSemaphorePermit) -> Response<Body> {
+/// Events until the viewer leaves. The first one names all drives of the server.
+fn events(outlet: &Outlet, shared: &Shared, place: OwnedSemaphorePermit) -> Response<Body> {
     let (first, viewer) = outlet.hub.come();
+    let names: Vec<String> = shared.outlets.all().iter().map(|outlet| outlet.name.clone()).collect();
+    let first = std::iter::once(event("drives", &names)).chain(first);
     let later = stream::unfold((viewer, place), |(mut viewer, place)| async move {
         let event = viewer.next().await?;
         Some((event, (viewer, place)))

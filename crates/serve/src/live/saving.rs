@@ -4,7 +4,7 @@ use serde_json::json;
 use wane_journal::JournalError;
 use wane_lab::kept::Kept;
 
-use super::Server;
+use super::Live;
 use crate::checkpoint::{Checkpointer, Ended};
 use crate::control;
 use crate::engine::Failure;
@@ -12,11 +12,9 @@ use crate::engine::Failure;
 /// Bytes of a journal from which on a server saves the drive itself, for want of a second process.
 const SAVE_FROM: u64 = 2 << 30;
 
-impl Server {
+impl Live {
     pub(super) fn tell(&self, sentence: &str) {
-        if let Some(shared) = &self.shared {
-            (shared.tell)(sentence);
-        }
+        (self.shared.tell)(&format!("{}: {sentence}", self.name));
     }
 
     /// Bytes of the journal, and of the drive's saved state.
@@ -108,7 +106,7 @@ impl Server {
     pub(super) fn stop_save(&mut self) {
         if self.saving.as_mut().is_some_and(Checkpointer::stop) {
             if let Some(Err(error)) = self.engine.shelf.kept().map(Kept::renew) {
-                self.tell(&error.to_string());
+                (self.shared.tell)(&error.to_string());
             }
             self.answer_savers(&Err("checkpoint: the drive is saved otherwise".to_owned()));
         }
