@@ -16,7 +16,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::{broadcast, oneshot, watch};
 
-use super::order::{Asks, Order};
+use super::busy::Busy;
+use super::order::{Answer, Asks, Order};
 use crate::inbox::Mail;
 use crate::outlets::Outlet;
 use crate::server::Crew;
@@ -24,6 +25,9 @@ use crate::{ServeError, metrics};
 
 /// Most bytes of a request's body.
 const BODY_MAX: usize = 64 << 10;
+
+/// Between two looks at whether a drive that does not answer is busy.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// Time for the last answers to be sent.
 const GRACE: Duration = Duration::from_millis(500);
@@ -172,9 +176,14 @@ async fn ask(
         }
     };
     let serves = matches!(&asks, Asks::Fork(fork) if fork.serve);
+    let asks_status = matches!(&asks, Asks::Status);
     let (to, from) = oneshot::channel();
     outlet.inbox.leave(Mail::Order(Order { asks, answer: to }));
-    let mut told = match from.await {
+    let answered = match asks_status {
+        true => answered_or_busy(from, busy).await,
+        false => from.await,
+    };
+    let mut told = match answered {
         Ok(Ok(told)) => told,
         Ok(Err(told)) => return refused(StatusCode::CONFLICT, told),
         Err(_) => return refused(StatusCode::SERVICE_UNAVAILABLE, UNSERVED),
@@ -190,6 +199,21 @@ async fn ask(
         }
     }
     answer(StatusCode::OK, &told)
+}
+
+/// The answer to who asks how the drive is. It may have begun to age before it saw that.
+async fn answered_or_busy(
+    mut from: oneshot::Receiver<Answer>,
+    busy: &Busy,
+) -> Result<Answer, oneshot::error::RecvError> {
+    loop {
+        if let Ok(answered) = tokio::time::timeout(LOOK, &mut from).await {
+            return answered;
+        }
+        if let Some(doing) = busy.told() {
+            return Ok(Ok(json!({ "busy": doing })));
+        }
+    }
 }
 
 /// Said of a drive whose thread has ended.
@@ -217,4 +241,32 @@ async fn events(State(crew): State<Arc<Crew>>, wanted: Asked) -> Response {
         Some((Ok::<_, Infallible>(line), events))
     });
     ([(header::CONTENT_TYPE, "application/x-ndjson")], Body::from_stream(lines)).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_asks_for_the_status_just_before_the_drive_ages_is_told_that_it_does() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let asked = |act: fn(&Busy, oneshot::Sender<Answer>) -> Option<oneshot::Sender<Answer>>| {
+            runtime.block_on(async {
+                let (busy, (to, from)) = (Busy::default(), oneshot::channel());
+                let _unanswered = act(&busy, to);
+                answered_or_busy(from, &busy).await
+            })
+        };
+        let found = asked(|busy, to| {
+            busy.tell(json!({ "doing": "age" }));
+            Some(to)
+        });
+        assert_eq!(found.unwrap().unwrap(), json!({ "busy": { "doing": "age" } }));
+        let found = asked(|_, to| {
+            to.send(Ok(json!({ "day": 1 }))).unwrap();
+            None
+        });
+        assert_eq!(found.unwrap().unwrap(), json!({ "day": 1 }));
+        assert!(asked(|_, _| None).is_err(), "the drive's thread has ended");
+    }
 }
