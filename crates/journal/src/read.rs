@@ -7,7 +7,7 @@ use std::path::Path;
 use wane_folder::Disk;
 
 use crate::JournalError;
-use crate::segment::{HEAD_BYTES, Head, Lineage, Place, Record, digest_with};
+use crate::segment::{HEAD_BYTES, Head, Lineage, Place, Record, Salt, digest_with};
 
 /// Name of a segment's file.
 pub fn name(segment: u64) -> String {
@@ -39,13 +39,17 @@ struct Segment {
     end: u64,
 }
 
-/// The segments with these numbers, in their order, and the newest there is.
-fn segments(
-    disk: &dyn Disk,
-    folder: &Path,
-    lineage: &Lineage,
-    wanted: Range<u64>,
-) -> Result<(Vec<Segment>, u64), JournalError> {
+/// Segments in their order.
+struct Segments {
+    whole: Vec<Segment>,
+    /// Those without a head, by their numbers.
+    headless: Vec<(u64, Vec<u8>)>,
+    /// The number of the newest segment there is.
+    newest: u64,
+}
+
+/// The segments with these numbers.
+fn segments(disk: &dyn Disk, folder: &Path, lineage: &Lineage, wanted: Range<u64>) -> Result<Segments, JournalError> {
     let from = wanted.start;
     let unread = |file: &str| {
         let file = file.to_owned();
@@ -55,7 +59,7 @@ fn segments(
         disk.names(folder).map_err(unread("its folder"))?.iter().filter_map(|name| segment_of(name)).collect();
     numbers.sort_unstable();
     let newest = numbers.last().copied().unwrap_or(0);
-    let mut found: Vec<Segment> = Vec::new();
+    let (mut found, mut headless): (Vec<Segment>, Vec<(u64, Vec<u8>)>) = (Vec::new(), Vec::new());
     for number in numbers.into_iter().filter(|number| wanted.contains(number)) {
         let file = name(number);
         let bytes = disk.read(&folder.join(&file)).map_err(unread(&file))?;
@@ -64,9 +68,9 @@ fn segments(
                 return Err(JournalError::Stranger { file });
             }
             Some(head) => found.push(Segment { head, bytes, end: u64::MAX }),
-            // It was being made when the machine stopped, or is damaged: marks in others tell.
             None if number == from => return Err(JournalError::Missing { file }),
-            None => {}
+            // It was being made when the machine stopped, or is damaged: marks tell, in others or behind its head.
+            None => headless.push((number, bytes)),
         }
     }
     if found.first().is_none_or(|first| first.head.number != from) {
@@ -77,7 +81,7 @@ fn segments(
         segment.end = end;
         end = end.min(segment.head.first);
     }
-    Ok((found, newest))
+    Ok(Segments { whole: found, headless, newest })
 }
 
 /// A record that is there, and that nobody knows to be on the disk.
@@ -107,7 +111,7 @@ pub(crate) fn read<E: From<JournalError>>(
     each: &mut dyn FnMut(&Record<'_>, &str) -> Result<(), E>,
 ) -> Result<Found, E> {
     let mut loose: VecDeque<Loose> = VecDeque::new();
-    let (segments, newest) = segments(disk, folder, lineage, place.segment..before)?;
+    let Segments { whole: segments, headless, newest } = segments(disk, folder, lineage, place.segment..before)?;
     let mut end = place;
     let mut synced = place.number;
     let mut is_torn = false;
@@ -146,7 +150,23 @@ pub(crate) fn read<E: From<JournalError>>(
     }
     let (marked, cut) = beyond(&segments, end);
     if synced.max(marked) > end.number {
+        // What comes next is missing, without a head, or does not go on here.
+        let next = end.segment + 1;
+        let (mut has_next, mut has_later) = (false, false);
+        for segment in &segments {
+            has_next |= segment.head.number == next;
+            has_later |= segment.head.number > next;
+        }
+        if has_later && !has_next {
+            return Err(JournalError::Missing { file: name(next) }.into());
+        }
         return Err(JournalError::Damaged { file: name(end.segment), offset: end.offset, number: end.number }.into());
+    }
+    for (number, bytes) in &headless {
+        let salt = Head { device: lineage.owner(*number), number: *number, first: 0, synced: 0, digest: 0 }.salt();
+        if marks(bytes.get(HEAD_BYTES..).unwrap_or_default(), &salt, end.number) > end.number {
+            return Err(JournalError::Damaged { file: name(*number), offset: 0, number: end.number }.into());
+        }
     }
     loose.retain(|record| record.number >= synced);
     Ok(Found { opened: Opened { end, cut, records: end.number - place.number }, loose, newest })
@@ -168,18 +188,23 @@ fn beyond(segments: &[Segment], end: Place) -> (u64, u64) {
         if !is_last {
             marked = marked.max(segment.head.synced);
         }
-        // Records of an earlier end, which a crash brought back, have marks below it.
-        let salt = segment.head.salt();
-        let mut at = 0;
-        while at < written {
-            match Record::parse(&tail[at..], &salt).filter(|record| record.number >= end.number) {
-                Some(record) => {
-                    marked = marked.max(record.synced);
-                    at += record.length();
-                }
-                None => at += 1,
-            }
-        }
+        marked = marked.max(marks(&tail[..written], &segment.head.salt(), end.number));
     }
     (marked, cut)
+}
+
+/// The highest mark of records from this number on that lie anywhere in `bytes`. Records of an earlier end, which a crash brought back, have marks
+/// below it.
+fn marks(bytes: &[u8], salt: &Salt, from: u64) -> u64 {
+    let (mut marked, mut at) = (0, 0);
+    while at < bytes.len() {
+        match Record::parse(&bytes[at..], salt).filter(|record| record.number >= from) {
+            Some(record) => {
+                marked = marked.max(record.synced);
+                at += record.length();
+            }
+            None => at += 1,
+        }
+    }
+    marked
 }

@@ -351,3 +351,34 @@ fn a_fork_goes_on_from_its_parents_segments_and_takes_no_later_ones() {
     copy(end.segment);
     assert!(matches!(reopen(), Err(JournalError::Stranger { .. })));
 }
+
+#[test]
+fn a_newest_segment_without_its_head_is_refused_if_any_of_it_was_on_the_disk() {
+    let folder = Path::new(FOLDER);
+    for groups in [1, 2] {
+        let disk = Simulated::default();
+        let mut journal = create(&disk).unwrap();
+        journal.append(0, &Input::Comment(vec![1; 9])).unwrap();
+        let newest = wane_journal::name(journal.seal().unwrap().segment);
+        for number in 1..=groups {
+            journal.append(number, &Input::Comment(vec![1; 9])).unwrap();
+            journal.sync().unwrap();
+        }
+        drop(journal);
+        disk.damage(&folder.join(&newest), |bytes| bytes[3] ^= 1);
+        match (groups, open(&disk, begin())) {
+            // Nothing says of the last group that it was.
+            (1, Ok((_, _, records))) => assert_eq!(records.len(), 1),
+            (2, Err(JournalError::Damaged { file, .. })) => assert_eq!(file, newest),
+            (_, other) => panic!("{groups}: {:?}", other.map(|(_, opened, _)| opened)),
+        }
+    }
+}
+
+#[test]
+fn a_segment_that_is_missing_is_named() {
+    let disk = Simulated::default();
+    lived(&disk);
+    disk.remove(&Path::new(FOLDER).join("journal.2")).unwrap();
+    assert!(matches!(open(&disk, begin()), Err(JournalError::Missing { file }) if file == "journal.2"));
+}
