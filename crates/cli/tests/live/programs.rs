@@ -2,7 +2,7 @@
 
 use std::process::{Command, Output};
 
-use super::{Server, has, is_full, skipped, told};
+use super::{Server, create, has, is_full, skipped, told};
 
 /// Runs a script by bash beside a server, with Debian's own Python first, for which libnbd is made.
 pub(super) fn script(server: &Server, text: &str, more: &[(&str, &str)]) -> Output {
@@ -287,6 +287,24 @@ CHECK
     server.stop();
 }
 
+/// Where the programs of `PostgreSQL` lie; if nowhere, the test is skipped.
+fn postgresql() -> Option<String> {
+    let found = Command::new("sh").args(["-c", "ls -d /usr/lib/postgresql/*/bin | tail -1"]).output().unwrap();
+    let bin = String::from_utf8(found.stdout).unwrap().trim().to_owned();
+    if bin.is_empty() || !Command::new("id").arg("postgres").output().unwrap().status.success() {
+        skipped("PostgreSQL and its user are missing");
+        return None;
+    }
+    Some(bin)
+}
+
+/// Functions for a database in $d/m/pg, for scripts.
+const POSTGRESQL: &str = r#"
+    pg() { su postgres -s /bin/bash -c "cd /; PATH=$bin:\$PATH; $*"; }
+    start() { pg "pg_ctl -w -t 120 -D $d/m/pg -l $d/m/pg/log -o '-k $d/m/pg -c listen_addresses= -c shared_buffers=32MB' start >/dev/null" || { tail -3 "$d/m/pg/log"; return 1; }; }
+    rows() { pg "psql -Ath $d/m/pg postgres -c 'select count(*) from pgbench_history'"; }
+"#;
+
 /// `PostgreSQL` under pgbench, with power cuts. Each transaction of pgbench leaves a row in its history, so what was told to the client is counted
 /// and compared; then pages are lost below it.
 #[test]
@@ -297,11 +315,7 @@ fn postgresql_keeps_every_committed_transaction() {
     if !can_mount(&["su"]) {
         return;
     }
-    let found = Command::new("sh").args(["-c", "ls -d /usr/lib/postgresql/*/bin | tail -1"]).output().unwrap();
-    let bin = String::from_utf8(found.stdout).unwrap().trim().to_owned();
-    if bin.is_empty() || !Command::new("id").arg("postgres").output().unwrap().status.success() {
-        return skipped("PostgreSQL and its user are missing");
-    }
+    let Some(bin) = postgresql() else { return };
     let server = Server::start(&[
         "--preset",
         "tiny",
@@ -314,14 +328,12 @@ fn postgresql_keeps_every_committed_transaction() {
     ]);
     let text = r#"
         chmod 755 "$d"; mkfs.ext4 -q "$loop"; mount "$loop" "$d/m"; mkdir "$d/m/pg"; chown postgres "$d/m/pg"
-        pg() { su postgres -s /bin/bash -c "cd /; PATH=$bin:\$PATH; $*"; }
-        start() { pg "pg_ctl -w -t 120 -D $d/m/pg -l $d/m/pg/log -o '-k $d/m/pg -c listen_addresses= -c shared_buffers=32MB' start >/dev/null" || { tail -3 "$d/m/pg/log"; return 1; }; }
         pg "initdb -D $d/m/pg >/dev/null"; start
         pg "psql -qh $d/m/pg postgres -c 'create table seen (n serial primary key, note text)'"
         pg "pgbench -qih $d/m/pg -s 2 postgres 2>/dev/null"
         for cut in $(seq 10); do
             main=$(head -1 "$d/m/pg/postmaster.pid")
-            before=$(pg "psql -Ath $d/m/pg postgres -c 'select count(*) from pgbench_history'")
+            before=$(rows)
             pg "pgbench -h $d/m/pg -n -c 2 -T 60 -l --log-prefix=/tmp/wane-pg-$$-$cut postgres" >/dev/null 2>&1 & bench=$!
             sleep "1.$((cut * 17 % 90 + 10))"
             ctl power-cut --seed "$cut"; wait "$bench" || true
@@ -331,7 +343,7 @@ fn postgresql_keeps_every_committed_transaction() {
             while kill -0 "$main" 2>/dev/null; do sleep 0.1; done; sleep 0.5; lose
             return_power
             mount "$loop" "$d/m"; start
-            after=$(pg "psql -Ath $d/m/pg postgres -c 'select count(*) from pgbench_history'")
+            after=$(rows)
             echo "cut $cut: $before rows, $told told, $after rows"
             [ "$after" -ge $((before + told)) ]
         done
@@ -340,8 +352,67 @@ fn postgresql_keeps_every_committed_transaction() {
         ctl inject lost --rate '2 %'; start || echo "it does not start"
         pg "psql -h $d/m/pg postgres -c 'select sum(abalance) from pgbench_accounts'" 2>&1 | tail -1
         pg "pg_ctl -m immediate -D $d/m/pg stop" >/dev/null 2>&1 || true; lose"#;
-    let told = output_of(&server, &format!("{MOUNT}{text}"), &[("bin", &bin)]);
+    let told = output_of(&server, &format!("{MOUNT}{POSTGRESQL}{text}"), &[("bin", &bin)]);
     println!("{told}");
     assert!(told.contains("cut 10:"), "{told}");
     server.stop();
+}
+
+/// Functions that serve $drive, mount it below $d, and take both away. What waits for a killed server gets an error once nbdfuse is gone too.
+const KILLED: &str = r#"
+    d=$(mktemp -d); mkdir "$d/n" "$d/m"; chmod 755 "$d"; loop=; fuse=; server=; uri="nbd+unix:///?socket=$d/s/nbd.sock"
+    leave() { kill -9 $server $fuse; umount -l "$d/m"; [ -z "$loop" ] || losetup -d "$loop"; fusermount3 -uz "$d/n"; wait; rm -rf "$d"; }
+    trap '{ leave; } >/dev/null 2>&1 || true' EXIT
+    attach() {
+        "$wane" serve "$drive" --speed max --dir "$d/s" --quiet >/dev/null & server=$!
+        for _ in $(seq 200); do nbdinfo --size "$uri" >/dev/null 2>&1 && break; sleep 0.1; done
+        nbdfuse "$d/n" "$uri" & fuse=$!
+        for _ in $(seq 100); do [ -e "$d/n/nbd" ] && break; sleep 0.05; done
+        loop=$(losetup -f --show "$d/n/nbd")
+    }
+    detach() {
+        { wait "$server" "$fuse"; umount "$d/m" || umount -l "$d/m"; losetup -d "$loop"; fusermount3 -uz "$d/n"; } 2>/dev/null || true
+        server=; fuse=; loop=
+    }
+    attach
+"#;
+
+/// The server is killed below `PostgreSQL`, again and again: each transaction that was told to its client is there when the next server has done the
+/// journal again, and the drive is whole at the end.
+#[test]
+fn postgresql_keeps_every_committed_transaction_when_the_server_is_killed() {
+    if !can_mount(&["su", "nbdinfo", "pgrep"]) {
+        return;
+    }
+    let Some(bin) = postgresql() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let drive = folder.path().join("pg.wane");
+    create(&drive, &["--empty", "--capacity", "512 MiB", "--set", "drive.endurance=3000"]);
+    let kills = if is_full() { "10" } else { "2" };
+    let text = r#"
+        mkfs.ext4 -q "$loop"; mount "$loop" "$d/m"; mkdir "$d/m/pg"; chown postgres "$d/m/pg"
+        pg "initdb -D $d/m/pg >/dev/null"; start; pg "pgbench -qih $d/m/pg -s 2 postgres 2>/dev/null"
+        for kill in $(seq "$kills"); do
+            main=$(head -1 "$d/m/pg/postmaster.pid"); before=$(rows)
+            pg "pgbench -h $d/m/pg -n -c 2 -T 60 -l --log-prefix=/tmp/wane-pg-$$-$kill postgres" >/dev/null 2>&1 & bench=$!
+            sleep "1.$((kill * 17 % 90 + 10))"
+            kill -9 "$server" "$fuse"; wait "$bench" || true
+            told=$(cat /tmp/wane-pg-$$-$kill* | wc -l); rm -f /tmp/wane-pg-$$-$kill*
+            # The programs of a machine that died are gone too.
+            kill -9 $(pgrep -P "$main") "$main" 2>/dev/null || true
+            while kill -0 "$main" 2>/dev/null; do sleep 0.1; done; detach
+            attach; e2fsck -fp "$loop" >"$d/fsck" || [ $? -le 1 ] || { cat "$d/fsck"; exit 1; }
+            mount "$loop" "$d/m"; start; after=$(rows)
+            echo "kill $kill: $before rows, $told told, $after rows"
+            [ "$told" -gt 0 ] && [ "$after" -ge $((before + told)) ]
+        done
+        pg "pg_ctl -m fast -D $d/m/pg stop >/dev/null"; umount "$d/m"; losetup -d "$loop"; loop=; fusermount3 -u "$d/n"; wait "$fuse" || true; fuse=
+        "$wane" ctl "$drive" stop >/dev/null; wait "$server"; server=
+        "$wane" drive check "$drive" --data >/dev/null; echo whole"#;
+    let script = format!("{KILLED}{POSTGRESQL}{text}");
+    let mut command = Command::new("timeout");
+    command.args(["600", "bash", "-euc", &script]).env("wane", env!("CARGO_BIN_EXE_wane"));
+    let ran = command.env("drive", &drive).env("bin", &bin).env("kills", kills).output().unwrap();
+    let told = told(&ran);
+    assert!(ran.status.success() && told.contains(&format!("kill {kills}:")) && told.contains("whole"), "{told}");
 }
