@@ -129,6 +129,7 @@ fn status(desk: &mut Desk<'_>) -> Value {
         facts["drive_writes"] = json!(desk.engine.shelf.drive_writes());
         facts["drive_writes_predicted"] = json!(desk.engine.shelf.drive_writes_predicted());
         facts["blocks_retired"] = json!(drive.retired_blocks());
+        facts["uncorrectable_reads"] = json!(drive.counters().host_reads_uncorrectable);
         facts["dead"] = json!(desk.engine.shelf.cause().map(|cause| cause.name()));
         facts["degraded"] = json!(drive.mode() == Mode::Degraded);
         facts["read_recovery"] = json!(drive.read_recovery());
