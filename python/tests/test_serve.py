@@ -86,7 +86,8 @@ def test_a_kept_drive_is_saved_and_ages(tmp_path: Path) -> None:
 
 def test_drives_come_and_go(tmp_path: Path) -> None:
     path = tmp_path / "a.wane"
-    wane.Drive.create(path, {"drive": {"preset": "tiny"}, "ftl": {"recovery": "checkpoint"}}).close()
+    command = [sys.executable, "-m", "wane", "drive", "create", str(path), "--for=serve", "--preset=tiny", "--empty"]
+    subprocess.run(command, check=True, capture_output=True)
     with wane.serve(path, speed="max") as drive:
         fork = drive.ctl.fork("b c.wane", serve=True)
         assert [one["drive"] for one in drive.ctl.drives()] == ["a", "b c"]
