@@ -7,7 +7,7 @@ use std::path::Path;
 use wane_folder::Disk;
 
 use crate::JournalError;
-use crate::segment::{HEAD_BYTES, Head, Lineage, Place, Record, Salt, digest_with};
+use crate::segment::{HEAD_BYTES, Head, INPUT_MAX, Lineage, Place, Record, Salt, digest_with};
 
 /// Name of a segment's file.
 pub fn name(segment: u64) -> String {
@@ -27,6 +27,9 @@ pub struct Opened {
     pub end: Place,
     /// Bytes of the torn tail that were cut off. No record of it was known to be on the disk.
     pub cut: u64,
+    /// Whole records in what was cut off. A program that is killed leaves none: a machine that died lost what lay before them, or somebody
+    /// damaged it.
+    pub dropped: u64,
     /// Records from the place on.
     pub records: u64,
 }
@@ -148,8 +151,9 @@ pub(crate) fn read<E: From<JournalError>>(
         // Others may go on from here, unless what they would go on from is missing.
         is_torn = segments.iter().all(|other| other.head.number <= head.number || other.head.first != end.number);
     }
-    let (marked, cut) = beyond(&segments, end);
-    if synced.max(marked) > end.number {
+    let (tail, cut) = beyond(&segments, end);
+    let mut dropped = tail.records;
+    if synced.max(tail.marked) > end.number {
         // What comes next is missing, without a head, or does not go on here.
         let next = end.segment + 1;
         let (mut has_next, mut has_later) = (false, false);
@@ -164,17 +168,19 @@ pub(crate) fn read<E: From<JournalError>>(
     }
     for (number, bytes) in &headless {
         let salt = Head { device: lineage.owner(*number), number: *number, first: 0, synced: 0, digest: 0 }.salt();
-        if marks(bytes.get(HEAD_BYTES..).unwrap_or_default(), &salt, end.number) > end.number {
+        let tail = behind(bytes.get(HEAD_BYTES..).unwrap_or_default(), &salt, end.number);
+        dropped += tail.records;
+        if tail.marked > end.number {
             return Err(JournalError::Damaged { file: name(*number), offset: 0, number: end.number }.into());
         }
     }
     loose.retain(|record| record.number >= synced);
-    Ok(Found { opened: Opened { end, cut, records: end.number - place.number }, loose, newest })
+    Ok(Found { opened: Opened { end, cut, dropped, records: end.number - place.number }, loose, newest })
 }
 
-/// The highest mark behind the end, and the bytes that lie there.
-fn beyond(segments: &[Segment], end: Place) -> (u64, u64) {
-    let (mut marked, mut cut) = (0, 0);
+/// What lies behind the end, and its bytes.
+fn beyond(segments: &[Segment], end: Place) -> (Behind, u64) {
+    let (mut all, mut cut) = (Behind::default(), 0);
     for segment in segments.iter().filter(|segment| segment.head.number >= end.segment) {
         let is_last = segment.head.number == end.segment;
         if !is_last && segment.head.first < end.number {
@@ -186,25 +192,47 @@ fn beyond(segments: &[Segment], end: Place) -> (u64, u64) {
         let written = tail.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
         cut += written as u64;
         if !is_last {
-            marked = marked.max(segment.head.synced);
+            all.marked = all.marked.max(segment.head.synced);
         }
-        marked = marked.max(marks(&tail[..written], &segment.head.salt(), end.number));
+        let found = behind(&tail[..written], &segment.head.salt(), end.number);
+        all = Behind { marked: all.marked.max(found.marked), records: all.records + found.records };
     }
-    (marked, cut)
+    (all, cut)
 }
 
-/// The highest mark of records from this number on that lie anywhere in `bytes`. Records of an earlier end, which a crash brought back, have marks
-/// below it.
-fn marks(bytes: &[u8], salt: &Salt, from: u64) -> u64 {
-    let (mut marked, mut at) = (0, 0);
+/// Whole records that lie behind the end.
+#[derive(Clone, Copy, Default)]
+struct Behind {
+    /// The highest mark of them.
+    marked: u64,
+    records: u64,
+}
+
+/// How many times over the bytes behind the end are checked at most. Clients wrote them, and may have written what looks like heads of records.
+const CHECKS_MOST: usize = 16;
+
+/// The whole records from this number on that lie anywhere in `bytes`. Records of an earlier end, which a crash brought back, have lower numbers.
+fn behind(bytes: &[u8], salt: &Salt, from: u64) -> Behind {
+    let mut found = Behind::default();
+    let (mut at, mut left) = (0, bytes.len().saturating_mul(CHECKS_MOST).max(INPUT_MAX));
+    let numbers = from..from.saturating_add(bytes.len() as u64);
     while at < bytes.len() {
-        match Record::parse(&bytes[at..], salt).filter(|record| record.number >= from) {
+        let rest = &bytes[at..];
+        // Most places are ruled out without a look at the bytes that a record there would have.
+        let length = Record::claimed(rest, &numbers).unwrap_or(0);
+        if length > left {
+            // It takes too long to find out, so that it counts as damage.
+            return Behind { marked: u64::MAX, ..found };
+        }
+        left -= length;
+        match Some(length).filter(|length| *length > 0).and_then(|_| Record::parse(rest, salt)) {
             Some(record) => {
-                marked = marked.max(record.synced);
+                found.marked = found.marked.max(record.synced);
+                found.records += 1;
                 at += record.length();
             }
             None => at += 1,
         }
     }
-    marked
+    found
 }

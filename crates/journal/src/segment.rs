@@ -1,5 +1,7 @@
 //! The bytes of a segment: a head, and records.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 /// The first bytes of a segment. The last two are the version of its format.
@@ -182,6 +184,15 @@ impl<'a> Record<'a> {
         }
         let (number, at, synced) = (long(&head[8..])?, long(&head[16..])?, long(&head[24..])?);
         Some(Self { number, at, synced, checksum, bytes: &bytes[RECORD_HEAD_BYTES..end] })
+    }
+
+    /// The length that the head of a record at the start of `bytes` claims; `None` if it cannot be the head of a record with one of these numbers.
+    pub(crate) fn claimed(bytes: &[u8], numbers: &Range<u64>) -> Option<usize> {
+        let head: &[u8; RECORD_HEAD_BYTES] = bytes.first_chunk()?;
+        let length = u32::from_le_bytes(*head.first_chunk()?) as usize;
+        let (number, synced) = (long(&head[8..])?, long(&head[24..])?);
+        let is_one = length > 0 && length <= INPUT_MAX && numbers.contains(&number) && synced <= number;
+        (is_one && bytes.len() >= RECORD_HEAD_BYTES + length).then_some(RECORD_HEAD_BYTES + length)
     }
 
     /// Its bytes in the segment.

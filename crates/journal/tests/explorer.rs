@@ -368,7 +368,7 @@ fn a_newest_segment_without_its_head_is_refused_if_any_of_it_was_on_the_disk() {
         disk.damage(&folder.join(&newest), |bytes| bytes[3] ^= 1);
         match (groups, open(&disk, begin())) {
             // Nothing says of the last group that it was.
-            (1, Ok((_, _, records))) => assert_eq!(records.len(), 1),
+            (1, Ok((_, opened, records))) => assert_eq!((records.len(), opened.dropped), (1, 1)),
             (2, Err(JournalError::Damaged { file, .. })) => assert_eq!(file, newest),
             (_, other) => panic!("{groups}: {:?}", other.map(|(_, opened, _)| opened)),
         }
@@ -381,4 +381,40 @@ fn a_segment_that_is_missing_is_named() {
     lived(&disk);
     disk.remove(&Path::new(FOLDER).join("journal.2")).unwrap();
     assert!(matches!(open(&disk, begin()), Err(JournalError::Missing { file }) if file == "journal.2"));
+}
+
+#[test]
+fn whole_records_behind_a_torn_one_are_counted_however_many_bytes_lie_there() {
+    // As a client writes them: at random, and such as look like heads of records.
+    let mut stream = Streams::new(1).stream("bytes");
+    let random: Vec<u8> = (0..4 << 20).map(|_| stream.below(256) as u8).collect();
+    let heads: Vec<u8> = (0..1 << 15)
+        .flat_map(|_| {
+            [(1u32 << 16).to_le_bytes(), [7; 4]]
+                .concat()
+                .into_iter()
+                .chain([3u64, 0, 0].iter().flat_map(|field| field.to_le_bytes()))
+        })
+        .collect();
+    let config = JournalConfig { segment_bytes: 64 << 20, step_bytes: 1 << 20 };
+    for (bytes, wanted) in [(random, Some(1)), (heads, None)] {
+        let disk = Simulated::default();
+        let arc: Arc<dyn Disk> = Arc::new(disk.clone());
+        let mut journal = Journal::create(arc, Path::new(FOLDER), DEVICE, config).unwrap();
+        for number in 0..4 {
+            let input = if number == 2 { bytes.clone() } else { vec![1; 9] };
+            journal.append(number, &Input::Command(input)).unwrap();
+        }
+        journal.write().unwrap();
+        let path = Path::new(FOLDER).join("journal.1");
+        let all = disk.read(&path).unwrap();
+        let place = all.len() - all.iter().rev().position(|byte| *byte != 0).unwrap() - bytes.len() / 2;
+        disk.damage(&path, |bytes| bytes[place] ^= 1);
+        match (open(&disk, begin()), wanted) {
+            (Ok((_, opened, records)), Some(dropped)) => assert_eq!((records.len(), opened.dropped), (2, dropped)),
+            // It would take too long to tell.
+            (Err(JournalError::Damaged { .. }), None) => {}
+            (other, _) => panic!("{:?}", other.map(|(_, opened, _)| opened)),
+        }
+    }
 }

@@ -28,8 +28,8 @@ pub use crate::held::{Aged, DataCheck, Injection, KeptError, Reached, Retire, Ta
 use crate::progress::Stopwatch;
 use crate::run::Watch;
 use recent::Recent;
-use repeat::Repeat;
 pub use repeat::Seen;
+use repeat::{Repeat, Repeated};
 
 mod recent;
 mod repeat;
@@ -38,8 +38,8 @@ mod repeat;
 pub struct Kept {
     folder: DriveFolder,
     held: Held,
-    /// Records of the journal that were done again when it was opened.
-    repeated: u64,
+    /// What of the journal was done again when it was opened.
+    repeated: Repeated,
     /// Seconds that this took.
     repeat_seconds: f64,
     /// Sentences of the history that are in the journal alone.
@@ -161,8 +161,9 @@ impl Kept {
     }
 
     fn new(folder: DriveFolder, held: Held) -> Self {
-        let (repeated, repeat_seconds, notes) = (0, 0.0, Vec::new());
-        Self { folder, held, repeated, repeat_seconds, notes, recent: Recent::default(), required: None, revived: None }
+        let (repeated, recent) = (Repeated::default(), Recent::default());
+        let (repeat_seconds, notes) = (0.0, Vec::new());
+        Self { folder, held, repeated, repeat_seconds, notes, recent, required: None, revived: None }
     }
 
     /// Opens the drive at `path`. Everything is read and verified.
@@ -287,7 +288,18 @@ impl Kept {
 
     /// Records of the journal that were done again when it was opened.
     pub fn repeated(&self) -> u64 {
-        self.repeated
+        self.repeated.records
+    }
+
+    /// A sentence if whole records of the journal were cut off when it was opened, with what lay before them: a machine that died leaves that, or
+    /// somebody who damages the file, but no program that was killed. It is told until the drive is changed.
+    pub fn dropped(&self) -> Option<String> {
+        let (file, records) = self.repeated.dropped.as_ref()?;
+        let (drive, are) = (excerpt_path(self.folder.path()), if *records == 1 { "record is" } else { "records are" });
+        Some(format!(
+            "{drive}: {file} is cut off where it is torn, and {records} whole {are} dropped behind that: what they had was acknowledged, \
+             and not known to be on the disk"
+        ))
     }
 
     /// Checks that all bytes that were read since it was opened were whole. Otherwise what it answered may be wrong.
@@ -457,7 +469,8 @@ impl Kept {
     /// As of [`Kept::open`] and [`Kept::save`]; its journal does not reach that place, or its power is off there.
     pub fn save_up_to(path: &Path, lock: File, place: Place) -> Result<(), KeptError> {
         let mut kept = Self::open_folder(DriveFolder::open_beside(path, lock)?, true, place.segment)?;
-        let number = kept.folder.manifest().journal.as_ref().map_or(0, |start| start.place.number) + kept.repeated;
+        let number =
+            kept.folder.manifest().journal.as_ref().map_or(0, |start| start.place.number) + kept.repeated.records;
         let Some(lineage) = kept.lineage().filter(|_| number == place.number) else {
             return Err(KeptError::Short(kept.shown()));
         };

@@ -186,3 +186,26 @@ fn long_requests_beside_paced_reads_hold_no_memory() {
     assert!(after < before + (100 << 20), "{before} B before, {after} B after");
     server.stop();
 }
+
+#[test]
+fn whole_records_behind_a_torn_one_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("d.wane");
+    create(&path, &["--empty"]);
+    let mut server = Server::start(&[path.to_str().unwrap(), "--speed", "max"]);
+    let mut client = server.client();
+    for number in 0..20u64 {
+        assert_eq!(client.ask(WRITE, 4096 * number, 4096, &[7; 4096]).0, 0);
+    }
+    server.process.kill().unwrap();
+    server.process.wait().unwrap();
+    let check = || wane().args(["drive", "check", "--data"]).arg(&path).output().unwrap();
+    assert!(check().status.success(), "a kill tears nothing: {}", told(&check()));
+    let journal = path.join(segments(&path).pop().unwrap());
+    let mut bytes = std::fs::read(&journal).unwrap();
+    bytes[20_000] ^= 1;
+    std::fs::write(&journal, bytes).unwrap();
+    let checked = check();
+    assert_eq!(checked.status.code(), Some(1), "{}", told(&checked));
+    assert!(told(&checked).contains("whole records are dropped behind that"), "{}", told(&checked));
+}

@@ -51,6 +51,14 @@ pub(super) struct Repeat<'a> {
     pub(super) is_cut_short: bool,
 }
 
+/// What of a journal was done again.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Repeated {
+    pub(super) records: u64,
+    /// Whole records that were dropped behind a torn one, and the file in which that lies.
+    pub(super) dropped: Option<(String, u64)>,
+}
+
 /// Why a journal is not done again to its end.
 enum Trouble {
     Journal(JournalError),
@@ -87,8 +95,9 @@ impl<'a> Repeat<'a> {
         before: u64,
         until: Option<SimTime>,
         each: &mut dyn FnMut(Seen),
-    ) -> Result<u64, KeptError> {
+    ) -> Result<Repeated, KeptError> {
         let mut records = 0;
+        let mut dropped = None;
         let mut one = |record: &Record<'_>, file: &str| {
             if until.is_some_and(|until| record.at > until.0) {
                 return Err(Trouble::Enough);
@@ -98,6 +107,9 @@ impl<'a> Repeat<'a> {
         };
         let looked = Journal::look_before(&System, path, &start.lineage(), (start.place, before), &mut one);
         match looked {
+            Ok(opened) if opened.dropped > 0 => {
+                dropped = Some((wane_journal::name(opened.end.segment), opened.dropped));
+            }
             Ok(_) => {}
             Err(Trouble::Enough) => self.is_cut_short = true,
             Err(Trouble::Journal(error)) => return Err(KeptError::Journal(excerpt_path(path), error)),
@@ -105,7 +117,7 @@ impl<'a> Repeat<'a> {
         }
         // A served drive is formatted for its clients, which is not saved.
         self.held.drive_mut().format(self.sector);
-        Ok(records)
+        Ok(Repeated { records, dropped })
     }
 
     fn record(&mut self, record: &Record<'_>, file: &str, each: &mut dyn FnMut(Seen)) -> Result<(), Trouble> {

@@ -147,7 +147,8 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<i32, Failure> {
     if arguments.json {
         let fault = checked.as_ref().err();
         let drive = arguments.drive.display().to_string();
-        let mut facts = json!({ "drive": drive, "is_sound": fault.is_none(), "fault": fault });
+        let mut facts =
+            json!({ "drive": drive, "is_sound": fault.is_none(), "fault": fault, "dropped": kept.dropped() });
         if let Some(data) = &data {
             facts["data"] = data_facts(&kept, data);
         }
@@ -156,7 +157,7 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<i32, Failure> {
         print(&words(&kept, &arguments.drive, &checked, data.as_ref()))?;
     }
     let is_whole = data.is_none_or(|data| data.is_whole());
-    Ok(if checked.is_ok() && is_whole { DONE } else { DIFFERS })
+    Ok(if checked.is_ok() && is_whole && kept.dropped().is_none() { DONE } else { DIFFERS })
 }
 
 /// Findings of data that do not read as written: a name for machines, words for people, and the ranges.

@@ -66,7 +66,7 @@ impl From<KeptError> for Failure {
             KeptError::Interrupted => Self::Interrupted(KeptError::Interrupted.to_string()),
             KeptError::Shelf(ShelfError::Busy(name)) if wane_serve::Note::control_of(Path::new(&name)).is_ok() => {
                 Self::wrong(format!(
-                    "{name} is served; `wane ctl {name} status`, smart and fork look at it, and stop ends that"
+                    "{name} is served; `wane ctl {name} status`, smart and fork look at it, and withdraw ends that"
                 ))
             }
             other => Self::wrong(other),
@@ -280,12 +280,23 @@ pub(crate) fn workload_table(given: &str) -> Result<(Table, Option<std::path::Pa
 
 /// Opens a drive for a command.
 fn open(path: &Path) -> Result<Kept, Failure> {
-    Ok(Kept::open(path)?)
+    let kept = Kept::open(path)?;
+    tell_dropped(&kept);
+    Ok(kept)
+}
+
+/// Says what was acknowledged and is not there.
+pub(crate) fn tell_dropped(kept: &Kept) {
+    if let Some(dropped) = kept.dropped() {
+        tell(&format!("wane: {dropped}"));
+    }
 }
 
 /// Opens a drive for a command that touches few of its bytes.
 fn open_late(path: &Path) -> Result<Kept, Failure> {
-    Ok(Kept::open_late(path)?)
+    let kept = Kept::open_late(path)?;
+    tell_dropped(&kept);
+    Ok(kept)
 }
 
 fn age(arguments: &AgeArguments) -> Result<i32, Failure> {
