@@ -41,6 +41,9 @@ const SHARE_MIN: u64 = 4;
 /// Bytes that are read at once from a state file that is read in short pieces.
 const READ_BYTES: usize = 1 << 16;
 
+/// The same where most bytes are left out: what the buffer takes behind them is mostly left out too.
+const LATE_BYTES: usize = 1 << 12;
+
 /// Why a drive's folder cannot be used. Each message names the folder.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -215,7 +218,7 @@ impl DriveFolder {
         &mut self,
         read: impl FnOnce(&mut Reader<BufReader<File>>) -> Result<T, ArchiveError>,
     ) -> Result<T, ShelfError> {
-        self.read_by(|file, number, files| Reader::beside(file, number, Some(files)), read)
+        self.read_by(READ_BYTES, |file, number, files| Reader::beside(file, number, Some(files)), read)
     }
 
     /// As [`DriveFolder::read`], but large tables are read, and verified, when they are needed.
@@ -226,18 +229,19 @@ impl DriveFolder {
         &mut self,
         read: impl FnOnce(&mut Reader<BufReader<File>>) -> Result<T, ArchiveError>,
     ) -> Result<T, ShelfError> {
-        self.read_by(Reader::late, read)
+        self.read_by(LATE_BYTES, Reader::late, read)
     }
 
     fn read_by<T>(
         &mut self,
+        buffer: usize,
         begin: impl FnOnce(BufReader<File>, u64, Arc<dyn Others>) -> Result<Reader<BufReader<File>>, ArchiveError>,
         read: impl FnOnce(&mut Reader<BufReader<File>>) -> Result<T, ArchiveError>,
     ) -> Result<T, ShelfError> {
         let (opened, unread) = self.state()?;
         let (number, files) = (self.manifest.stored.number, self.files());
         let read = || {
-            let mut reader = begin(BufReader::with_capacity(READ_BYTES, opened), number, files)?;
+            let mut reader = begin(BufReader::with_capacity(buffer, opened), number, files)?;
             let found = read(&mut reader)?;
             Ok((found, reader.finish_told()?))
         };
@@ -260,7 +264,7 @@ impl DriveFolder {
         self.manifest = manifest;
         let (opened, unread) = self.state()?;
         let reader =
-            Reader::late(BufReader::with_capacity(READ_BYTES, opened), self.manifest.stored.number, self.files());
+            Reader::late(BufReader::with_capacity(LATE_BYTES, opened), self.manifest.stored.number, self.files());
         self.pieces = reader.and_then(Reader::skim).map_err(unread)?;
         Ok(())
     }
