@@ -473,6 +473,14 @@ impl Engine {
         Living::pass(self.shelf.drive_mut(), at, time);
     }
 
+    /// Lets the time pass for the drive in which nobody asked for anything, so that its clock is where its server's is.
+    pub(crate) fn rest_until(&mut self, real: Nanos) {
+        if !self.shelf.drive().is_off() {
+            let at = self.now_of_drive(real);
+            self.pass(at, Passing::Idle(Nanos::ZERO));
+        }
+    }
+
     /// Changes the drive's capacity.
     pub(crate) fn set_capacity(&mut self, at: SimTime, capacity: Sectors) -> Status {
         self.at = self.at.max(at);
@@ -562,6 +570,10 @@ impl Engine {
     /// A sentence: it has no journal, or the system refuses.
     pub(crate) fn fork(&mut self, to: &Path) -> Result<(), ServeError> {
         self.shelf.fork(to, self.journal.as_mut())
+    }
+
+    pub(crate) const fn has_journal(&self) -> bool {
+        self.journal.is_some()
     }
 
     /// Ends the journal. What is done from now on is not in it.

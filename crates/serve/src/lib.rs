@@ -40,7 +40,7 @@ pub use control::{Control, ControlError};
 pub use durability::Durability;
 pub use engine::Failure;
 pub use place::{Note, address};
-pub use server::{ServeConfig, Served, What, open, serve};
+pub use server::{Doors, ServeConfig, Served, What, listen, open, serve};
 pub use speed::Speed;
 
 use wane_lab::kept::KeptError;
@@ -62,6 +62,9 @@ pub enum ServeError {
     /// Another server listens there.
     #[error("{0} is in use by process {1}; end it, or give another --dir")]
     InUse(String, i32),
+    /// A port that somebody else listens at.
+    #[error("{0} is in use by another program; give another port, or 0, for which the system chooses one")]
+    PortInUse(String),
     /// Something else is where the socket would be.
     #[error("{0} is there already and is no socket; give another --dir, or remove it")]
     NoSocket(String),
@@ -111,6 +114,9 @@ pub enum ServeError {
     /// Nothing is served there.
     #[error("{0}: is not served; `wane serve` serves a drive")]
     Unserved(String),
+    /// There is nothing.
+    #[error("{0}: there is no such drive, and no such socket")]
+    Unfound(String),
     /// Its server was killed.
     #[error(
         "{0}: is not served any more: its server, process {1}, has ended without a word; `wane serve` serves it again"

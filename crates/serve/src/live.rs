@@ -90,6 +90,8 @@ pub(crate) struct Setting<'a> {
     pub(crate) stop: &'a Arc<AtomicBool>,
     /// Whether it is the drive of clients that name none.
     pub(crate) is_default: bool,
+    /// Whether it is the only one as the server begins, so that its address needs no name.
+    pub(crate) is_only: bool,
 }
 
 impl Live {
@@ -98,7 +100,7 @@ impl Live {
     /// # Errors
     /// It cannot be.
     pub(crate) fn new(what: What, setting: &Setting<'_>) -> Result<Self, ServeError> {
-        let Setting { config, server, memory, shared, stop, is_default } = setting;
+        let Setting { config, server, memory, shared, stop, is_default, is_only } = setting;
         let name = what.name();
         let (mut shelf, folder) = match what {
             What::Kept(kept, path) => (Shelf::Kept(kept), Some(path)),
@@ -108,7 +110,8 @@ impl Live {
         let kept = shelf.drive().payload_memory();
         let part = memory.part(kept).map_err(|all| ServeError::Memory(Bytes(all), Bytes(memory.most())))?;
         let log = config.log.as_deref().filter(|_| *is_default).map(Log::create).transpose()?;
-        let note = server.of_drive(&name, *is_default, folder.is_some() && config.durability == Durability::None);
+        let note =
+            server.of_drive(&name, (*is_default, *is_only), folder.is_some() && config.durability == Durability::None);
         let noted = folder.as_deref().map(|folder| Noted::write(folder, &note)).transpose()?;
         let journal = if config.durability == Durability::None { None } else { shelf.journal()? };
         if config.keep_journal
@@ -172,11 +175,18 @@ impl Live {
     pub(crate) fn live(mut self) -> Result<Served, ServeError> {
         self.run();
         self.end();
+        let cut_off = self.outlet.client_count();
+        if !self.withdraws.is_empty() {
+            self.outlet.hub.tell_withdrawn();
+        }
         self.shared.outlets.remove(&self.outlet);
         self.outlet.close();
         drop(self.noted.take());
         let withdraws = std::mem::take(&mut self.withdraws);
-        let name = self.name.clone();
+        let (name, is_saved) = (self.name.clone(), self.outlet.folder.is_some() && !self.keeps_journal);
+        let (is_withdrawn, is_failed) = (!withdraws.is_empty(), self.failure.is_some());
+        let kept = if self.engine.has_journal() { ", and what was done to it is in its journal" } else { "" };
+        let shared = Arc::clone(&self.shared);
         let ended = match self.failure.take() {
             Some(failure @ Failure::Damaged(_)) => Err(ServeError::Damaged(self.name, failure)),
             Some(failure) => Err(ServeError::Journal(self.name, failure)),
@@ -184,12 +194,21 @@ impl Live {
         };
         for waits in withdraws {
             let told = match &ended {
-                Ok(served) => Ok(json!({ "withdrawn": name, "requests": served.requests })),
-                Err(error) => Err(error.to_string()),
+                Ok(served) => Ok(json!({
+                    "withdrawn": name, "saved": is_saved, "requests": served.requests, "clients": cut_off,
+                })),
+                Err(error) => Err(format!("{error}; {name} is served no longer{kept}")),
             };
             let _ = waits.send(told);
         }
-        ended
+        match ended {
+            // Who wanted it to be served no longer was told; the server goes on, and ends as if nothing was.
+            Err(error) if is_withdrawn && !is_failed => {
+                (shared.tell)(&format!("{error}; {name} is served no longer{kept}"));
+                Ok(Served { name, requests: 0, refused_for_memory: 0, log_failed: None })
+            }
+            ended => ended,
+        }
     }
 
     /// Takes requests and answers them, until it is to end.
@@ -237,6 +256,8 @@ impl Live {
             }
             Asks::Withdraw => {
                 self.outlet.stop.store(true, Ordering::Relaxed);
+                let at = self.engine.now(self.real.now());
+                self.engine.watcher.tell(at, "withdrawn", json!({}));
                 self.withdraws.push(order.answer);
             }
             Asks::Checkpoint | Asks::Save if self.keeps_journal => {
@@ -496,6 +517,7 @@ impl Live {
     /// Saves the drive, and says what was done.
     fn close(mut self) -> Result<Served, ServeError> {
         let real = self.real.now();
+        self.engine.rest_until(real);
         if self.engine.shelf.drive().is_off() {
             let at = self.engine.now(real);
             self.engine.give_power(at).map_err(|error| ServeError::System(self.name.clone(), error.to_string()))?;

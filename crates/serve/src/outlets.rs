@@ -90,6 +90,12 @@ impl Outlet {
     }
 }
 
+/// Tells the pages of all drives which there are.
+fn tell_drives(all: &[Arc<Outlet>]) {
+    let names: Vec<&str> = all.iter().map(|outlet| outlet.name.as_str()).collect();
+    all.iter().for_each(|outlet| outlet.hub.tell_drives(&names));
+}
+
 /// See the head of this file.
 #[derive(Default)]
 pub(crate) struct Outlets {
@@ -103,12 +109,20 @@ impl Outlets {
         let is_free = all.iter().all(|other| other.name != outlet.name);
         if is_free {
             all.push(outlet);
+            tell_drives(&all);
         }
         is_free
     }
 
     pub(crate) fn remove(&self, outlet: &Arc<Outlet>) {
-        self.all.write().unwrap_or_else(PoisonError::into_inner).retain(|other| !Arc::ptr_eq(other, outlet));
+        let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|other| !Arc::ptr_eq(other, outlet));
+        tell_drives(&all);
+    }
+
+    /// The first that is there.
+    pub(crate) fn any(&self) -> Option<Arc<Outlet>> {
+        self.all().into_iter().next()
     }
 
     /// All of them, in the order in which they came.
@@ -128,8 +142,10 @@ impl Outlets {
         };
         all.iter().find(is_meant).cloned().ok_or_else(|| {
             let names: Vec<&str> = all.iter().map(|outlet| outlet.name.as_str()).collect();
-            let found =
-                name.map_or_else(|| "no drive".to_owned(), |name| format!("drive {}", wane_units::excerpt(name)));
+            let found = name.map_or_else(
+                || "no drive, and the first one is served no longer".to_owned(),
+                |name| format!("drive {}", wane_units::excerpt(name)),
+            );
             match *names {
                 [] => "the server ends".to_owned(),
                 [only] => format!("found {found}, and {only} is allowed"),

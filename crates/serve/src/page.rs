@@ -5,7 +5,8 @@
 //!
 //! `/events` are server-sent events, whose data are JSON:
 //!
-//! - `drives`, at the connection: the names of all drives that are served. `?drive=NAME` chooses the one that is shown.
+//! - `drives`, at the connection and when it changes: the names of all drives that are served. `?drive=NAME` chooses the one that is shown.
+//! - `withdrawn`, last: the drive is served no longer, while its server goes on.
 //! - `drive`, at the connection and when it changes: what it is.
 //! - `tick`, once a second: what was answered since the last one, and how the drive is. While it ages, the values are the last ones and `busy` says
 //!   how far it is.

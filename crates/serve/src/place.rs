@@ -48,14 +48,17 @@ pub struct Note {
 
 impl Note {
     /// The note of a drive of this server.
-    pub(crate) fn of_drive(&self, name: &str, is_default: bool, loses: bool) -> Self {
-        let path = if is_default { String::new() } else { escaped(Path::new(name)) };
+    /// `is_default`: clients that name none get it; `is_only`: it is the only one, and its address needs no name.
+    pub(crate) fn of_drive(&self, name: &str, (is_default, is_only): (bool, bool), loses: bool) -> Self {
+        let escaped_name = escaped(Path::new(name));
+        let path = if is_only { "" } else { &escaped_name };
         let uri = match self.address {
-            Some(address) if is_default => format!("nbd://{address}"),
+            Some(address) if is_only => format!("nbd://{address}"),
             Some(address) => format!("nbd://{address}/{path}"),
             None => format!("nbd+unix:///{path}?socket={}", escaped(&self.socket)),
         };
-        Self { name: Some(name.to_owned()), uri, loses, ..self.clone() }
+        let own = |page: &String| if is_default { page.clone() } else { format!("{page}?drive={escaped_name}") };
+        Self { name: Some(name.to_owned()), uri, page: self.page.as_ref().map(own), loses, ..self.clone() }
     }
 
     /// The note in the folder of a drive that is, or was, served.
@@ -71,7 +74,8 @@ impl Note {
     pub fn control_of(path: &Path) -> Result<(PathBuf, Option<String>), ServeError> {
         let unserved = || ServeError::Unserved(excerpt_path(path));
         if !path.is_dir() {
-            return if path.exists() { Ok((path.to_owned(), None)) } else { Err(unserved()) };
+            let unfound = || ServeError::Unfound(excerpt_path(path));
+            return if path.exists() { Ok((path.to_owned(), None)) } else { Err(unfound()) };
         }
         let beside = path.join(CONTROL);
         if beside.exists() {
@@ -257,7 +261,10 @@ fn listen(path: &Path) -> Result<UnixListener, ServeError> {
 /// Listens at an address. Returns the one that the system chose.
 fn listen_at(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ServeError> {
     let refused = |error: io::Error| ServeError::System(address.to_string(), why_unwritten(&error));
-    let listener = TcpListener::bind(address).map_err(refused)?;
+    let listener = TcpListener::bind(address).map_err(|error| match error.kind() {
+        ErrorKind::AddrInUse => ServeError::PortInUse(address.to_string()),
+        _ => refused(error),
+    })?;
     let chosen = listener.local_addr().map_err(refused)?;
     Ok((listener, chosen))
 }
@@ -341,10 +348,10 @@ mod tests {
     fn a_served_drive_is_found_by_its_folder() {
         let folder = tempfile::tempdir().unwrap();
         let place = Place::new(None, None, None).unwrap();
-        let note = place.note.of_drive("a b", false, false);
+        let note = place.note.of_drive("a b", (false, false), false);
         let noted = Noted::write(folder.path(), &note).unwrap();
         assert!(note.uri.starts_with("nbd+unix:///a%20b?socket=/"), "{}", note.uri);
-        assert_eq!(place.note.of_drive("a b", true, false).uri, place.note.uri);
+        assert_eq!(place.note.of_drive("a b", (true, true), false).uri, place.note.uri);
         let own = place.note.socket.parent().unwrap();
         assert_eq!(fs::metadata(own).unwrap().permissions().mode() & 0o777, 0o700);
         let control = place.note.control.clone();

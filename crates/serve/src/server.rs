@@ -10,6 +10,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use wane_lab::held::Held;
 use wane_lab::kept::{Kept, KeptError};
+use wane_scenario::Scenario;
 use wane_shelf::ShelfError;
 use wane_units::{Bytes, Nanos, excerpt_path};
 
@@ -40,12 +41,14 @@ impl What {
     /// The name under which it is served: of a kept drive that of its folder, without an ending.
     pub(crate) fn name(&self) -> String {
         match self {
-            Self::Kept(_, path) => {
-                path.file_stem().map_or_else(|| "drive".to_owned(), |name| name.to_string_lossy().into_owned())
-            }
+            Self::Kept(_, path) => name_of(path),
             Self::Scratch(_, name) => name.clone(),
         }
     }
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_stem().map_or_else(|| "drive".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
 /// How drives are served.
@@ -63,12 +66,14 @@ pub struct ServeConfig {
     pub address: Option<SocketAddr>,
     /// Where it shows its page.
     pub page: Option<SocketAddr>,
-    /// Where each request of the first drive gets a line.
+    /// Where each request of the first drive gets a line; those of drives that come later get none.
     pub log: Option<PathBuf>,
     /// What an acknowledgment survives, of drives that are kept.
     pub durability: Durability,
     /// Drives are not saved, and all that is done to them stays in their journals, so that it can be replayed.
     pub keep_journal: bool,
+    /// What a drive lacks to be served well, in sentences.
+    pub lacks: fn(&Scenario) -> Vec<String>,
     /// The command that saves a drive beside the server ([`crate::checkpoint()`]); without one the server saves it, while its clients wait.
     pub checkpointer: Option<PathBuf>,
 }
@@ -113,19 +118,31 @@ pub fn open(path: &Path) -> Result<Kept, ServeError> {
     }
 }
 
+/// Where a server listens, before it serves anything.
+pub struct Doors(Place);
+
+/// Listens where the server is to be found. Clients that come wait until it serves something.
+///
+/// # Errors
+/// Another server listens there, others could come, or the system refuses.
+pub fn listen(config: &ServeConfig) -> Result<Doors, ServeError> {
+    Ok(Doors(Place::new(config.directory.as_deref(), config.address, config.page)?))
+}
+
 /// Serves drives until `stop` is true, or none is left. `began` is told where each is once clients can come, and `tell` what goes wrong, in a
 /// sentence each. Kept drives are saved at the end. Clients that name no drive get the first.
 ///
 /// # Errors
 /// A drive cannot be served, or not be saved. All others are.
 pub fn serve(
+    Doors(mut place): Doors,
     drives: Vec<What>,
     config: &ServeConfig,
     stop: &Arc<AtomicBool>,
     began: impl FnOnce(&[Note]),
     tell: impl Fn(&str) + Send + Sync + 'static,
 ) -> Result<Vec<Served>, ServeError> {
-    let mut place = Place::new(config.directory.as_deref(), config.address, config.page)?;
+    let is_only = drives.len() == 1;
     let crew = Arc::new(Crew {
         config: config.clone(),
         server: place.note.clone(),
@@ -135,12 +152,15 @@ pub fn serve(
         main: std::thread::current(),
         threads: Mutex::default(),
     });
+    let mut names: Vec<String> = drives.iter().map(What::name).collect();
+    names.sort_unstable();
+    if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(ServeError::Named(pair[0].clone()));
+    }
     let mut ready = Vec::new();
     for (number, what) in drives.into_iter().enumerate() {
-        let live = crew.prepare(what, number == 0)?;
-        if !crew.shared.outlets.add(live.outlet()) {
-            return Err(ServeError::Named(live.note().name.unwrap_or_default()));
-        }
+        let live = crew.prepare(what, number == 0, is_only)?;
+        crew.shared.outlets.add(live.outlet());
         ready.push(live);
     }
     let notes: Vec<Note> = ready.iter().map(Live::note).collect();
@@ -178,10 +198,10 @@ impl Crew {
         self.threads.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn prepare(&self, what: What, is_default: bool) -> Result<Live, ServeError> {
+    fn prepare(&self, what: What, is_default: bool, is_only: bool) -> Result<Live, ServeError> {
         let (config, server, memory) = (&self.config, &self.server, &self.memory);
         let (shared, stop) = (&self.shared, &self.stop);
-        Live::new(what, &Setting { config, server, memory, shared, stop, is_default })
+        Live::new(what, &Setting { config, server, memory, shared, stop, is_default, is_only })
     }
 
     /// Serves a drive that clients can find already.
@@ -196,26 +216,49 @@ impl Crew {
         Ok(())
     }
 
-    /// Serves one more kept drive. Returns where.
+    /// Whether the server is about to end.
+    pub(crate) fn is_over(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Checks that no drive is served under the name that this one would have.
+    ///
+    /// # Errors
+    /// One is.
+    pub(crate) fn check_name(&self, path: &Path) -> Result<(), ServeError> {
+        let name = name_of(path);
+        match self.shared.outlets.of(Some(&name)) {
+            Ok(other) if other.folder.as_deref() != Some(path) => Err(ServeError::Named(name)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Serves one more kept drive. Returns where, and what it lacks.
     ///
     /// # Errors
     /// It cannot be served.
-    pub(crate) fn take_in(&self, path: &Path) -> Result<Note, ServeError> {
+    pub(crate) fn take_in(&self, path: &Path) -> Result<(Note, Vec<String>), ServeError> {
         if self.shared.outlets.all().len() >= DRIVES_MAX {
             return Err(ServeError::Many(DRIVES_MAX));
         }
-        let live = self.prepare(What::Kept(Box::new(open(path)?), path.to_owned()), false)?;
+        self.check_name(path)?;
+        let kept = open(path)?;
+        let lacks = (self.config.lacks)(kept.scenario());
+        if let Some(dropped) = kept.dropped() {
+            (self.shared.tell)(&dropped);
+        }
+        let live = self.prepare(What::Kept(Box::new(kept), path.to_owned()), false, false)?;
         let note = live.note();
         // While this is locked, the server does not find that it serves nothing any more.
         let mut threads = self.threads();
-        if self.stop.load(Ordering::Relaxed) {
+        if self.is_over() {
             return Err(ServeError::Over);
         }
         if !self.shared.outlets.add(live.outlet()) {
             return Err(ServeError::Named(note.name.unwrap_or_default()));
         }
         self.start(live, &mut threads)?;
-        Ok(note)
+        Ok((note, lacks))
     }
 
     /// Waits until the server is to end, or serves nothing any more, and then until each drive is saved. Returns what was done.

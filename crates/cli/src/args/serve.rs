@@ -269,7 +269,7 @@ pub(crate) enum CtlCommand {
         /// The folder of that drive
         other: PathBuf,
     },
-    /// Save it, and serve it no longer; the other drives of its server go on
+    /// Save it, cut its clients off, and serve it no longer; the other drives of its server go on, and without any it ends
     Withdraw,
     /// End the server; all its kept drives are saved
     Stop,

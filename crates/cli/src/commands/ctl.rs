@@ -8,7 +8,7 @@ use wane_serve::{Control, ControlError};
 
 use crate::args::serve::{CtlArguments, CtlCommand};
 use crate::output::{Failure, pretty, print};
-use crate::{DIFFERS, DONE};
+use crate::{DIFFERS, DONE, INTERRUPTED};
 
 impl From<ControlError> for Failure {
     fn from(error: ControlError) -> Self {
@@ -92,7 +92,11 @@ pub(crate) fn ctl(arguments: &CtlArguments) -> Result<i32, Failure> {
     };
     let told = control.ask(asked, body.as_ref())?;
     print(&pretty(&told)?)?;
-    Ok(if told["reached"] == "died" { DIFFERS } else { DONE })
+    Ok(match told["reached"].as_str() {
+        Some("died") => DIFFERS,
+        Some("interrupted") => INTERRUPTED,
+        _ => DONE,
+    })
 }
 
 /// What requests took; if `clear`, figures start anew afterwards.

@@ -33,22 +33,6 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Result<i32, Failure> {
     if arguments.until_stdin_ends {
         end_with_stdin(&stop);
     }
-    let drives = match (&*arguments.drives, &arguments.preset) {
-        ([], Some(preset)) => vec![What::Scratch(Box::new(scratch(arguments, preset, &stop)?), preset.clone())],
-        ([], None) => {
-            let sentence = "which drive? give the folder of one, as `wane drive create old.wane --for serve --preset tiny` makes it, \
-                            or --preset for one that is gone afterwards; `wane presets` lists them";
-            return Err(Failure::wrong(sentence));
-        }
-        (paths, _) => {
-            if arguments.log.is_some() && paths.len() > 1 {
-                return Err(Failure::wrong(
-                    "--log: a log is of one drive; give the drive that is to be logged a server of its own",
-                ));
-            }
-            paths.iter().map(|path| kept(path, arguments)).collect::<Result<_, _>>()?
-        }
-    };
     let memory = arguments.memory.unwrap_or_else(|| Bytes(wane_lab::os::available_memory().unwrap_or(1 << 30) / 2));
     let config = ServeConfig {
         speed: arguments.speed,
@@ -60,21 +44,57 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Result<i32, Failure> {
         log: arguments.log.clone(),
         durability: arguments.durability,
         keep_journal: arguments.keep_journal,
+        lacks: super::fit::lacks,
         checkpointer: std::env::current_exe().ok(),
     };
+    // Before drives are opened, or made, which may take long.
+    let doors = wane_serve::listen(&config)?;
+    let drives = drives(arguments, &stop)?;
     let mut child = None;
     let began = |notes: &[Note]| {
         // The process that started it may not read stdout.
         let _ = print(&told(notes, arguments));
         child = arguments.run.as_deref().zip(notes.first()).map(|(command, note)| run(command, note, &stop));
     };
-    let served = wane_serve::serve(drives, &config, &stop, began, |sentence| tell(&format!("wane: {sentence}")))?;
+    let served =
+        wane_serve::serve(doors, drives, &config, &stop, began, |sentence| tell(&format!("wane: {sentence}")))?;
     after(&served, memory, arguments);
     match child {
         None => Ok(DONE),
         Some(Err(error)) => Err(Failure::wrong(format!("--run: {error}"))),
         Some(Ok(running)) => Ok(running.join().unwrap_or(1)),
     }
+}
+
+/// The drives that are to be served.
+fn drives(arguments: &ServeArguments, stop: &Arc<AtomicBool>) -> Result<Vec<What>, Failure> {
+    let paths = &arguments.drives;
+    match (&**paths, &arguments.preset) {
+        ([], Some(preset)) => Ok(vec![What::Scratch(Box::new(scratch(arguments, preset, stop)?), preset.clone())]),
+        ([], None) => {
+            let sentence = "which drive? give the folder of one, as `wane drive create old.wane --for serve --preset tiny` makes it, \
+                            or --preset for one that is gone afterwards; `wane presets` lists them";
+            Err(Failure::wrong(sentence))
+        }
+        _ if arguments.log.is_some() && paths.len() > 1 => {
+            let sentence = "--log: a log is of one drive; give the drive that is to be logged a server of its own";
+            Err(Failure::wrong(sentence))
+        }
+        _ => {
+            if let Some(path) = given_twice(paths) {
+                return Err(Failure::wrong(format!("{}: is given twice; once is allowed", excerpt_path(path))));
+            }
+            paths.iter().map(|path| kept(path, arguments)).collect()
+        }
+    }
+}
+
+/// A folder that two paths lead to.
+fn given_twice(paths: &[PathBuf]) -> Option<&Path> {
+    let real = |path: &PathBuf| std::fs::canonicalize(path).ok();
+    let of_earlier = |number: usize, path| paths[..number].iter().filter_map(real).any(|earlier| earlier == path);
+    let is_again = |(number, path): &(usize, &PathBuf)| real(path).is_some_and(|path| of_earlier(*number, path));
+    paths.iter().enumerate().find(is_again).map(|(_, path)| path.as_path())
 }
 
 /// The kept drive that is to be served.
@@ -108,6 +128,7 @@ fn kept(path: &Path, arguments: &ServeArguments) -> Result<What, Failure> {
             note.pid
         ));
     }
+    super::drive::tell_dropped(&kept);
     if kept.repeated() > 0 && !arguments.quiet {
         let (name, records) = (excerpt_path(path), kept.repeated());
         tell(&format!(

@@ -46,10 +46,11 @@ fn each_drive_has_its_own_clients_and_its_own_control() {
     let [a, b] = drives(folder.path(), ["a", "b"]);
     let mut server = serve(&[&a, &b], &[]);
     let socket = server.path("socket");
+    assert!(ctl(&folder.path().join("c.wane"), &["status"]).unwrap_err().contains("there is no such drive"));
     let uris: Vec<&str> =
         server.facts["drives"].as_array().unwrap().iter().map(|one| one["uri"].as_str().unwrap()).collect();
     assert_eq!(uris[0], server.uri());
-    assert!(uris[1].starts_with("nbd+unix:///b?socket="), "{uris:?}");
+    assert!(uris[0].starts_with("nbd+unix:///a?socket=") && uris[1].starts_with("nbd+unix:///b?socket="), "{uris:?}");
     let (mut of_a, mut of_b) = (Client::new(&socket), Client::of(&socket, "b").unwrap());
     assert!(Client::of(&socket, "c").is_none());
     assert_eq!((of_a.ask(WRITE, 0, 512, &[1; 512]).0, of_b.ask(WRITE, 0, 512, &[2; 512]).0), (0, 0));
@@ -107,15 +108,19 @@ fn drives_come_and_go_while_others_are_served() {
     for (words, why) in [
         (vec!["serve", b.to_str().unwrap()], "is served already, by process"),
         (vec!["serve", folder.path().join("none.wane").to_str().unwrap()], "there is no such drive"),
-        (vec!["fork", "b.wane", "--serve"], "b.wane"),
+        (vec!["fork", "b.else", "--serve"], "two drives would be served as b"),
     ] {
         let found = ctl(&a, &words).unwrap_err();
         assert!(found.contains(why), "{found}");
     }
+    assert!(!folder.path().join("b.else").exists(), "what would not be served is not made");
     // One that leaves is saved, and can be served again.
     let mut of_b = Client::of(&socket, "b").unwrap();
     assert_eq!(of_b.ask(WRITE, 0, 512, &[2; 512]).0, 0);
-    assert_eq!(ctl(&b, &["withdraw"]).unwrap(), json!({ "withdrawn": "b", "requests": 1 }));
+    assert_eq!(
+        ctl(&b, &["withdraw"]).unwrap(),
+        json!({ "withdrawn": "b", "saved": true, "requests": 1, "clients": 1 })
+    );
     assert!(of_b.try_ask(WRITE, 0, 512, &[9; 512]).is_none() && Client::of(&socket, "b").is_none());
     assert!(ctl(&b, &["status"]).unwrap_err().contains("is not served"));
     let checked = wane().args(["drive", "check", "--data"]).arg(&b).output().unwrap();
@@ -125,7 +130,11 @@ fn drives_come_and_go_while_others_are_served() {
     // Without the first one, clients that name none get none: what is another drive must not take their writes.
     ctl(&a, &["withdraw"]).unwrap();
     assert!(Client::of(&socket, "").is_none());
-    assert!(server.refused(&["status"]).contains("found no drive, and one of f, b is allowed"));
+    let found = server.refused(&["status"]);
+    assert!(
+        found.contains("found no drive, and the first one is served no longer, and one of f, b is allowed"),
+        "{found}"
+    );
     // Without any, the server ends.
     ctl(&b, &["withdraw"]).unwrap();
     assert_eq!(first(&mut of_f), 3);
@@ -144,7 +153,7 @@ fn drives_that_cannot_be_served_together_are_refused_and_stay_as_they_were() {
     let before = told(&wane().args(["drive", "show", a]).output().unwrap());
     for (arguments, why) in [
         (vec![a, other], "two drives would be served as a"),
-        (vec![a, a], "a.wane"),
+        (vec![a, a], "a.wane: is given twice"),
         (vec![a, "none.wane"], "none.wane: there is no such drive"),
         (vec![a, b, "--log", "x.csv"], "--log: a log is of one drive"),
         (vec![a, b, "--preset", "tiny"], "--preset"),
@@ -163,4 +172,33 @@ fn drives_that_cannot_be_served_together_are_refused_and_stay_as_they_were() {
     });
     assert!((150..256).contains(&written[0]) && written[1] < 20, "{written:?}");
     assert!(server.stop().contains("writes found no space"));
+}
+
+#[test]
+fn pages_know_of_drives_that_come_and_go() {
+    let folder = tempfile::tempdir().unwrap();
+    let [a] = drives(folder.path(), ["a"]);
+    let plain = folder.path().join("plain.wane");
+    let made = wane().args(["drive", "create", "--preset", "tiny", "--quiet", "--empty"]).arg(&plain).output().unwrap();
+    assert!(made.status.success(), "{}", told(&made));
+    let server = serve(&[&a], &["--page", "0"]);
+    let host = super::page::address(&server).to_owned();
+    let mut events = super::page::asked(&server, "GET /events", Some(&host));
+    let mut next = |name: &str| super::page::event(&mut events, name).0;
+    assert_eq!(next("drives"), json!(["a"]));
+    let served = ctl(&a, &["serve", plain.to_str().unwrap()]).unwrap();
+    assert!(served["lacks"].as_array().unwrap().len() > 1, "{served}");
+    assert_eq!(next("drives"), json!(["a", "plain"]));
+    // Each has its own page, and without the first one the address alone shows another.
+    let page = ctl(&plain, &["status"]).unwrap()["page"].as_str().unwrap().to_owned();
+    assert_eq!(page, format!("http://{host}/?drive=plain"));
+    ctl(&a, &["withdraw"]).unwrap();
+    next("withdrawn");
+    let mut left = String::new();
+    std::io::Read::read_to_string(&mut events, &mut left).unwrap();
+    assert_eq!(left.trim(), "", "the stream ends");
+    let mut events = super::page::asked(&server, "GET /events", Some(&host));
+    assert_eq!(super::page::event(&mut events, "drive").0["name"], "plain");
+    // An end concerns all drives, whichever it is asked of.
+    assert_eq!(server.ctl(&["stop"]), json!({ "stopped": ["plain"] }));
 }

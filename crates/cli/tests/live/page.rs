@@ -12,13 +12,13 @@ use super::client::{Client, READ, WRITE};
 use super::{Server, has, skipped, told, wane};
 
 /// The page's address, as in a URL.
-fn address(server: &Server) -> &str {
+pub(super) fn address(server: &Server) -> &str {
     let page = server.facts["page"].as_str().unwrap();
     page.strip_prefix("http://").unwrap().strip_suffix('/').unwrap()
 }
 
 /// Sends a request without a body, by the version of HTTP whose answers end with the connection.
-fn asked(server: &Server, line: &str, host: Option<&str>) -> BufReader<TcpStream> {
+pub(super) fn asked(server: &Server, line: &str, host: Option<&str>) -> BufReader<TcpStream> {
     let mut stream = TcpStream::connect(address(server)).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     let host = host.map_or(String::new(), |host| format!("Host: {host}\r\n"));
@@ -56,7 +56,7 @@ fn load(mut client: Client, ends: &AtomicBool) {
 }
 
 /// The next event of this name, and how many others came before.
-fn event(events: &mut impl BufRead, wanted: &str) -> (Value, usize) {
+pub(super) fn event(events: &mut impl BufRead, wanted: &str) -> (Value, usize) {
     let mut others = 0;
     let mut name = String::new();
     for line in events.lines() {

@@ -396,6 +396,7 @@ fn forked(desk: &mut Desk<'_>, fork: &Fork) -> Answer {
         ));
     }
     let path = beside.join(&fork.name);
+    desk.engine.rest_until(desk.real);
     desk.engine.fork(&path).map_err(|error| format!("fork: {error}"))?;
     Ok(json!({ "fork": std::path::absolute(&path).unwrap_or(path) }))
 }

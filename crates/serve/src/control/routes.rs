@@ -21,6 +21,7 @@ use super::order::{Answer, Asks, Order};
 use crate::inbox::Mail;
 use crate::outlets::Outlet;
 use crate::server::Crew;
+use crate::threads::start;
 use crate::{ServeError, metrics};
 
 /// Most bytes of a request's body.
@@ -119,7 +120,10 @@ async fn take_in(State(crew): State<Arc<Crew>>, body: Bytes) -> Response {
             let found = wane_units::excerpt_path(&path);
             return refused(StatusCode::BAD_REQUEST, format!("drives: found {found}, and an absolute path is allowed"));
         }
-        Err(error) => return refused(StatusCode::BAD_REQUEST, format!("drives: {error}")),
+        Err(_) => {
+            let told = "drives: an object with `path`, an absolute path, is allowed, and nothing else";
+            return refused(StatusCode::BAD_REQUEST, told);
+        }
     };
     match also(&crew, path).await {
         Ok(served) => answer(StatusCode::OK, &served),
@@ -129,10 +133,21 @@ async fn take_in(State(crew): State<Arc<Crew>>, body: Bytes) -> Response {
 
 /// Serves one more drive, which may take as long as it takes to open it.
 async fn also(crew: &Arc<Crew>, path: std::path::PathBuf) -> Result<Value, ServeError> {
-    let crew = Arc::clone(crew);
-    let opened = tokio::task::spawn_blocking(move || crew.take_in(&path)).await;
-    let note = opened.map_err(|error| ServeError::System("a thread".to_owned(), error.to_string()))??;
-    Ok(json!({ "drive": note.name, "uri": note.uri }))
+    let (to, mut from) = oneshot::channel();
+    let opens = Arc::clone(crew);
+    // A thread of its own, for which nobody waits if the server is to end: a drive is whole, however its opening ends.
+    start("wane-open", move || {
+        let _ = to.send(opens.take_in(&path));
+    })?;
+    let opened = loop {
+        match tokio::time::timeout(LOOK, &mut from).await {
+            Ok(opened) => break opened,
+            Err(_) if crew.is_over() => return Err(ServeError::Over),
+            Err(_) => {}
+        }
+    };
+    let (note, lacks) = opened.map_err(|_| ServeError::Over)??;
+    Ok(json!({ "drive": note.name, "uri": note.uri, "lacks": lacks }))
 }
 
 async fn ask(
@@ -146,10 +161,16 @@ async fn ask(
     if !changes && method != Method::GET {
         return refused(StatusCode::METHOD_NOT_ALLOWED, format!("found {method}, and GET and POST are allowed"));
     }
+    let stops = name == "stop" && changes;
     let outlet = match found(&crew, wanted) {
         Ok(outlet) => outlet,
-        Err((status, told)) => return refused(status, told),
+        Err((status, told)) => match crew.shared.outlets.any().filter(|_| stops) {
+            // It concerns all drives.
+            Some(any) => any,
+            None => return refused(status, told),
+        },
     };
+    let names: Vec<String> = crew.shared.outlets.all().iter().map(|outlet| outlet.name.clone()).collect();
     let busy = &outlet.busy;
     // While the drive ages, its thread answers nobody.
     match (name.as_str(), changes) {
@@ -176,6 +197,12 @@ async fn ask(
         }
     };
     let serves = matches!(&asks, Asks::Fork(fork) if fork.serve);
+    if let Asks::Fork(fork) = &asks
+        && fork.serve
+        && let Err(error) = crew.check_name(&fork.name)
+    {
+        return refused(StatusCode::CONFLICT, format!("fork: {error}"));
+    }
     let asks_status = matches!(&asks, Asks::Status);
     let (to, from) = oneshot::channel();
     outlet.inbox.leave(Mail::Order(Order { asks, answer: to }));
@@ -188,17 +215,25 @@ async fn ask(
         Ok(Err(told)) => return refused(StatusCode::CONFLICT, told),
         Err(_) => return refused(StatusCode::SERVICE_UNAVAILABLE, UNSERVED),
     };
-    if serves && let Some(path) = told["fork"].as_str() {
-        match also(&crew, path.into()).await {
-            Ok(served) => {
-                (told["drive"], told["uri"]) = (served["drive"].clone(), served["uri"].clone());
-            }
-            Err(error) => {
-                return refused(StatusCode::CONFLICT, format!("fork: {path} is made, and not served: {error}"));
-            }
-        }
+    if serves && let Err(error) = serve_fork(&crew, &mut told).await {
+        return refused(StatusCode::CONFLICT, error);
+    }
+    if stops {
+        told["stopped"] = json!(names);
     }
     answer(StatusCode::OK, &told)
+}
+
+/// Serves a fork that was made, and tells where in the answer.
+async fn serve_fork(crew: &Arc<Crew>, told: &mut Value) -> Result<(), String> {
+    let path = told["fork"].as_str().unwrap_or_default().to_owned();
+    let served = also(crew, path.clone().into())
+        .await
+        .map_err(|error| format!("fork: {path} is made, and not served: {error}"))?;
+    for key in ["drive", "uri", "lacks"] {
+        told[key] = served[key].clone();
+    }
+    Ok(())
 }
 
 /// The answer to who asks how the drive is. It may have begun to age before it saw that.

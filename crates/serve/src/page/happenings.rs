@@ -24,6 +24,7 @@ pub(super) fn words(event: &Value) -> String {
             None => "the drive is slowed down, as it is hot".to_owned(),
         },
         "power-cut" => "the power failed".to_owned(),
+        "withdrawn" => "the drive is served no longer".to_owned(),
         "fault" => format!("a fault begins on purpose: {}", event["does"].as_str().unwrap_or("of a new kind")),
         "faults-cleared" => format!("{} faults end", number("cleared")),
         "lost" => format!("{} were lost on purpose", bytes()),

@@ -28,9 +28,17 @@ pub(crate) struct Last {
     pub(crate) doing: Option<&'static str>,
 }
 
+/// What a viewer gets from the hub.
+#[derive(Clone)]
+enum Told {
+    Event(Bytes),
+    /// The last event: the drive is served no longer.
+    Over(Bytes),
+}
+
 /// See the head of this file.
 pub(crate) struct Hub {
-    to: broadcast::Sender<Bytes>,
+    to: broadcast::Sender<Told>,
     /// Viewers there are. The channel knows too, but only behind a lock.
     viewers: AtomicUsize,
     last: Mutex<Last>,
@@ -45,19 +53,25 @@ impl Default for Hub {
 /// One who watches until it is dropped.
 pub(super) struct Viewer {
     hub: Arc<Hub>,
-    events: broadcast::Receiver<Bytes>,
+    events: broadcast::Receiver<Told>,
+    is_over: bool,
 }
 
 impl Viewer {
     /// The next event; `None` at the end. Those for which it was too slow are missing.
     pub(super) async fn next(&mut self) -> Option<Bytes> {
-        loop {
+        while !self.is_over {
             match self.events.recv().await {
-                Ok(event) => return Some(event),
+                Ok(Told::Event(event)) => return Some(event),
+                Ok(Told::Over(event)) => {
+                    self.is_over = true;
+                    return Some(event);
+                }
                 Err(broadcast::error::RecvError::Lagged(_)) => {}
                 Err(broadcast::error::RecvError::Closed) => return None,
             }
         }
+        None
     }
 }
 
@@ -65,7 +79,7 @@ impl Viewer {
 impl Viewer {
     /// The next event, if it is there.
     pub(super) fn there(&mut self) -> Option<Bytes> {
-        self.events.try_recv().ok()
+        self.events.try_recv().ok().map(|(Told::Event(event) | Told::Over(event))| event)
     }
 }
 
@@ -81,6 +95,11 @@ pub(super) fn event(name: &str, data: &impl Serialize) -> Bytes {
     format!("event: {name}\ndata: {data}\n\n").into()
 }
 
+/// The event that names all drives of a server.
+pub(super) fn drives(names: &[&str]) -> Bytes {
+    event("drives", &names)
+}
+
 impl Hub {
     pub(crate) fn last(&self) -> MutexGuard<'_, Last> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
@@ -92,14 +111,24 @@ impl Hub {
 
     pub(super) fn tell(&self, event: Bytes) {
         // Without viewers nobody sees it.
-        let _ = self.to.send(event);
+        let _ = self.to.send(Told::Event(event));
+    }
+
+    /// Tells the names of all drives of the server.
+    pub(crate) fn tell_drives(&self, names: &[&str]) {
+        self.tell(drives(names));
+    }
+
+    /// The drive is served no longer, while its server goes on.
+    pub(crate) fn tell_withdrawn(&self) {
+        let _ = self.to.send(Told::Over(event("withdrawn", &json!({}))));
     }
 
     /// Somebody comes, and sees first what the drive is.
     pub(super) fn come(self: &Arc<Self>) -> (Vec<Bytes>, Viewer) {
         let events = self.to.subscribe();
         self.viewers.fetch_add(1, Ordering::Relaxed);
-        let viewer = Viewer { hub: Arc::clone(self), events };
+        let viewer = Viewer { hub: Arc::clone(self), events, is_over: false };
         let last = self.last();
         ([&last.drive, &last.wear].into_iter().flatten().cloned().collect(), viewer)
     }

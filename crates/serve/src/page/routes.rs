@@ -16,7 +16,7 @@ use serde::Deserialize;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::host::Hosts;
-use super::hub::event;
+use super::hub::drives;
 use crate::connection::Shared;
 use crate::metrics;
 use crate::outlets::Outlet;
@@ -33,7 +33,7 @@ const VIEWERS_MAX: usize = 16;
 const CONNECTIONS_MAX: usize = 64;
 
 /// Time for a request's head, and for the next one on a connection that is kept open.
-const HEAD: Duration = Duration::from_secs(10);
+const HEAD: Duration = Duration::from_secs(3);
 
 /// Bytes of a head at most, and of an answer that wait for the socket.
 const BUFFER_BYTES: usize = 64 << 10;
@@ -132,7 +132,7 @@ fn refused(status: StatusCode, why: impl Into<String>) -> Response<Body> {
 /// What a query asks for.
 #[derive(Default, Deserialize)]
 struct Wanted {
-    /// Without it that of clients who name none.
+    /// Without it that of clients who name none, or the first that is there.
     drive: Option<String>,
 }
 
@@ -148,7 +148,13 @@ impl Site {
         let Ok(Query(Wanted { drive })) = Query::try_from_uri(request.uri()) else {
             return refused(StatusCode::BAD_REQUEST, "found another query, and ?drive=NAME is allowed");
         };
-        match (request.uri().path(), self.shared.outlets.of(drive.as_deref())) {
+        let outlets = &self.shared.outlets;
+        let outlet = match &drive {
+            Some(name) => outlets.of(Some(name)),
+            // It only shows, so that it may be another one than before.
+            None => outlets.of(None).or_else(|told| outlets.any().ok_or(told)),
+        };
+        match (request.uri().path(), outlet) {
             ("/metrics", _) => answer(StatusCode::OK, metrics::CONTENT_TYPE, metrics::scrape(&self.shared).await),
             ("/" | "/events", Err(why)) => refused(StatusCode::NOT_FOUND, why),
             ("/", _) => answer(StatusCode::OK, "text/html; charset=utf-8", PAGE),
@@ -167,8 +173,9 @@ impl Site {
 /// Events until the viewer leaves. The first one names all drives of the server.
 fn events(outlet: &Outlet, shared: &Shared, place: OwnedSemaphorePermit) -> Response<Body> {
     let (first, viewer) = outlet.hub.come();
-    let names: Vec<String> = shared.outlets.all().iter().map(|outlet| outlet.name.clone()).collect();
-    let first = std::iter::once(event("drives", &names)).chain(first);
+    let all = shared.outlets.all();
+    let names: Vec<&str> = all.iter().map(|outlet| outlet.name.as_str()).collect();
+    let first = std::iter::once(drives(&names)).chain(first);
     let later = stream::unfold((viewer, place), |(mut viewer, place)| async move {
         let event = viewer.next().await?;
         Some((event, (viewer, place)))

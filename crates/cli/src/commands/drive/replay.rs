@@ -96,7 +96,11 @@ pub(super) fn replay(arguments: &ReplayArguments) -> Result<i32, Failure> {
     let failed = if told.failed > 0 { format!(", of which {} failed", told.failed) } else { String::new() };
     let open = if under_way > 0 { format!("; {under_way} under way") } else { String::new() };
     line(&mut text, "requests", &format!("{}{failed}{open}", told.requests));
-    line(&mut text, "besides", &format!("{} commands, settings, faults and the like", told.others));
+    line(
+        &mut text,
+        "besides",
+        &format!("{} starts and ends of servers, commands, settings, faults and the like", told.others),
+    );
     text += &show::short(&kept);
     for (what, path) in [("log", log), ("kept as", to)] {
         if let Some(path) = path {
