@@ -1,0 +1,22 @@
+//! Arrays: living devices that stand on several others.
+//!
+//! [`Spread`] puts each sector on one member, where a [`Layout`] says: one member after the other ([`Linear`]), or in turns ([`Stripe`]). An array
+//! keeps no data of its own. It is as durable as its members: a flush goes to all of them.
+//!
+//! # What becomes of failures
+//!
+//! A member's failure names its sectors, which become those of the array. A member that is gone while others are there is a medium error of its
+//! sectors, since *gone* would say that nothing of the array can be reached. The first member that takes no more writes ends the life of the array.
+//!
+//! # Batches
+//!
+//! Each member gets its part of a batch in order. One that pauses lets the array pause; what it and the others still owe then lies in the array, and
+//! [`Living::go_on`](wane_blockdev::Living::go_on) carries it out. So no unit is written twice, and the host hands nothing in again. An array gives
+//! no space back: a member that wants some goes on without.
+
+mod layout;
+mod owed;
+mod spread;
+
+pub use layout::{Layout, LayoutError, Linear, Piece, Stripe};
+pub use spread::Spread;
