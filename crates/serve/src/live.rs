@@ -202,10 +202,10 @@ impl Live {
             let _ = waits.send(told);
         }
         match ended {
-            // Who wanted it to be served no longer was told; the server goes on, and ends as if nothing was.
-            Err(error) if is_withdrawn && !is_failed => {
+            // Who wanted it to be served no longer was told, and nothing is lost: the server goes on, and does not end with this error.
+            Err(error) if is_withdrawn && !is_failed && !kept.is_empty() => {
                 (shared.tell)(&format!("{error}; {name} is served no longer{kept}"));
-                Ok(Served { name, requests: 0, refused_for_memory: 0, log_failed: None })
+                Ok(Served { name, is_kept: false, requests: 0, refused_for_memory: 0, log_failed: None })
             }
             ended => ended,
         }
@@ -524,6 +524,7 @@ impl Live {
         }
         let served = Served {
             name: self.outlet.folder.as_deref().map_or_else(|| self.name.clone(), wane_units::excerpt_path),
+            is_kept: true,
             requests: self.answered,
             refused_for_memory: self.engine.refused_for_memory,
             log_failed: self.log.as_mut().and_then(Log::end),

@@ -83,6 +83,8 @@ pub struct ServeConfig {
 pub struct Served {
     /// Where it is kept, or its name, for people.
     pub name: String,
+    /// Whether it was saved, or is to stay in its journal. If not, that was told.
+    pub is_kept: bool,
     /// Requests that were answered.
     pub requests: u64,
     /// Writes that were refused for want of memory.

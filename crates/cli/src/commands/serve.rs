@@ -153,8 +153,8 @@ pub(crate) fn checkpoint(drive: &Path, up_to: &str) -> Result<i32, Failure> {
 /// Says what is to be known of a session that is over.
 fn after(served: &[Served], memory: Bytes, arguments: &ServeArguments) {
     for drive in served {
-        let Served { name, requests, refused_for_memory, log_failed } = drive;
-        if arguments.preset.is_none() && !arguments.quiet {
+        let Served { name, is_kept, requests, refused_for_memory, log_failed } = drive;
+        if arguments.preset.is_none() && !arguments.quiet && *is_kept {
             let kept = if arguments.keep_journal { "not saved, and all of it is in its journal" } else { "saved" };
             tell(&format!("wane: {name}: {kept}; it served {requests} requests"));
         }
