@@ -58,6 +58,9 @@ const COMMANDS: JournalConfig = JournalConfig { segment_bytes: 64 << 20, step_by
 /// A drive is saved whole if doing its journal again would take longer than this.
 const REPEAT_SECONDS: f64 = 1.0;
 
+/// Before it is served, it is saved if that took so long: killed again and again, it would have ever more to do again.
+const REPEAT_SECONDS_MOST: f64 = 4.0;
+
 /// Or if its journal has more bytes than its state and than this, or more files.
 const JOURNAL_LEAST: u64 = 4 << 20;
 const SEGMENTS_MOST: usize = 64;
@@ -400,6 +403,11 @@ impl Kept {
         self.repeat_seconds + self.recent.seconds() > REPEAT_SECONDS
             || bytes > self.folder.state_bytes().max(JOURNAL_LEAST)
             || self.folder.journal_segments() >= SEGMENTS_MOST
+    }
+
+    /// Whether it is to be saved before anything else is done to it: doing its journal again took long, or that has many files.
+    pub fn is_overdue(&self) -> bool {
+        self.repeat_seconds > REPEAT_SECONDS_MOST || self.folder.journal_segments() >= SEGMENTS_MOST
     }
 
     /// The journal of what is done to it from now on, or that of what was done to it since its last save. The caller appends all that it does.

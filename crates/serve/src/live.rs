@@ -113,6 +113,11 @@ impl Live {
         let note =
             server.of_drive(&name, (*is_default, *is_only), folder.is_some() && config.durability == Durability::None);
         let noted = folder.as_deref().map(|folder| Noted::write(folder, &note)).transpose()?;
+        if let Some(kept) = shelf.kept().filter(|kept| kept.is_overdue() && !config.keep_journal)
+            && let Err(error) = kept.save("saved before it was served, as its journal was long".to_owned())
+        {
+            (shared.tell)(&format!("{error}; its journal grows on"));
+        }
         let journal = if config.durability == Durability::None { None } else { shelf.journal()? };
         if config.keep_journal
             && let Some(kept) = shelf.kept()

@@ -784,3 +784,19 @@ fn answers_for_which_nobody_waits_harm_nobody() {
     let found = Kept::open(&path).unwrap().check_data();
     assert!(found.is_whole() && found.mapped == 20, "{found:?}");
 }
+
+#[test]
+fn a_drive_whose_servers_are_killed_again_and_again_is_overdue_for_a_save() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("a.wane");
+    drop(Kept::create(&path, &scenario(SERVED[0]), &go()).unwrap());
+    for opened in 0..=SEGMENTS_MOST {
+        let mut kept = Kept::open(&path).unwrap();
+        assert_eq!(kept.is_overdue(), opened >= SEGMENTS_MOST, "opened {opened} times before");
+        if kept.is_overdue() {
+            kept.save("saved".to_owned()).unwrap();
+            assert!(!kept.is_overdue());
+        }
+        drop(kept.journal().unwrap());
+    }
+}
