@@ -78,7 +78,7 @@ pub struct Stripe {
 }
 
 impl Stripe {
-    /// Stripes whose chunks have so many sectors.
+    /// Stripes with chunks of `chunk` sectors.
     pub const fn new(chunk: Sectors) -> Self {
         Self { chunk, members: 0 }
     }

@@ -58,7 +58,7 @@ pub(crate) struct Carried {
 }
 
 impl Owed {
-    /// A batch for so many members, of which each has `parts` to do.
+    /// A batch of which member N has `parts[N]` to do.
     pub(crate) fn new(batch: &Batch<'_>, parts: Vec<Vec<Part>>) -> Self {
         let mut debts: Vec<Debt> = parts
             .into_iter()

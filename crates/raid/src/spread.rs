@@ -272,18 +272,21 @@ impl<L: Layout> BlockDevice for Spread<L> {
             parts.into_iter().enumerate().filter(|(_, parts)| kind == Kind::Flush || !parts.is_empty()).collect();
         let mut request = request;
         let given = request.bytes.take();
-        let reads = kind == Kind::Read && self.features.keeps_bytes;
-        let bytes = reads.then(|| {
-            let mut bytes = if kind == Kind::Read { given.clone().unwrap_or_default() } else { Vec::new() };
-            bytes.clear();
-            bytes.resize(range.len_bytes(), 0);
-            bytes
-        });
+        let (written, read) = match kind {
+            Kind::Write => (given, None),
+            Kind::Read if self.features.keeps_bytes => {
+                let mut buffer = given.unwrap_or_default();
+                buffer.clear();
+                buffer.resize(range.len_bytes(), 0);
+                (None, Some(buffer))
+            }
+            _ => (None, None),
+        };
         let (waits, members) = (asked.len(), asked.len());
         let failures = Vec::new();
-        self.open.insert(id, Open { at, kind, range, waits, members, failures, ended: at, bytes });
+        self.open.insert(id, Open { at, kind, range, waits, members, failures, ended: at, bytes: read });
         for (member, parts) in asked {
-            let written = given.as_ref().filter(|_| kind == Kind::Write).map(|all| {
+            let written = written.as_ref().map(|all| {
                 let of = |part: &Part| {
                     let from = bytes_before(range, part.host);
                     &all[from..from + part.host.len_bytes()]

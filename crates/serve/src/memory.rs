@@ -19,10 +19,10 @@ impl Memory {
         self.most
     }
 
-    /// The part of a drive that keeps so many bytes.
+    /// The part of a drive that keeps `bytes`.
     ///
     /// # Errors
-    /// So much is kept with them, and it is more than is allowed.
+    /// The bytes of all drives with it, which are more than is allowed.
     pub(crate) fn part(&self, bytes: u64) -> Result<Part, u64> {
         let mut part = Part { of: self.clone(), kept: 0 };
         part.note(bytes);
@@ -39,7 +39,7 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// The drive keeps so many bytes now.
+    /// The drive keeps `bytes` now.
     fn note(&mut self, bytes: u64) {
         // Differences wrap around, as the sum does.
         self.of.kept.fetch_add(bytes.wrapping_sub(self.kept), Ordering::Relaxed);

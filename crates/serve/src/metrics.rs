@@ -29,7 +29,7 @@ pub(crate) struct Snapshot {
     pub(crate) is_busy: bool,
 }
 
-/// The metrics of drives, and of their server, of which so many connections broke the protocol.
+/// The metrics of drives and of their server. `violations` of its connections broke the protocol.
 pub(crate) fn text(drives: Vec<Snapshot>, violations: u64) -> String {
     let mut registry = Registry::default();
     registry.register_collector(Box::new(Scrape { drives, violations }));

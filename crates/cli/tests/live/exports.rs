@@ -202,3 +202,19 @@ fn pages_know_of_drives_that_come_and_go() {
     // An end concerns all drives, whichever it is asked of.
     assert_eq!(server.ctl(&["stop"]), json!({ "stopped": ["plain"] }));
 }
+
+#[test]
+fn the_clock_of_a_drive_goes_on_while_nobody_asks_it_for_anything() {
+    let folder = tempfile::tempdir().unwrap();
+    let [a] = drives(folder.path(), ["a"]);
+    let now = |path: &Path| ctl(path, &["status"]).unwrap()["now_s"].as_f64().unwrap();
+    let server = Server::start(&[a.to_str().unwrap(), "--speed", "10x"]);
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let was = now(&a);
+    assert!(was >= 3.0, "{was}");
+    ctl(&a, &["fork", "f.wane", "--serve"]).unwrap();
+    assert!(now(&folder.path().join("f.wane")) >= was);
+    server.stop();
+    let _server = serve(&[&a], &[]);
+    assert!(now(&a) >= was, "{} after {was}", now(&a));
+}
