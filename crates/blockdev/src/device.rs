@@ -53,6 +53,12 @@ pub enum NoticeKind {
     CapacityWanted(Sectors),
     /// The capacity is now this.
     CapacityChanged(Sectors),
+    /// A member of an array cannot be reached, or takes no more writes. Members are numbered from 0.
+    MemberLost(u32),
+    /// From now on an array has data with fewer copies than it should.
+    Degraded,
+    /// All data of an array have all their copies again.
+    Rebuilt,
 }
 
 /// Sectors in one state.

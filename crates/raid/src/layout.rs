@@ -38,9 +38,15 @@ pub enum LayoutError {
     /// A chunk is no multiple of their unit.
     #[error("a chunk has {0} sectors, and a multiple of the largest unit of a member, {1} sectors, above 0 is allowed")]
     Chunk(u64, u64),
-    /// A member is too small for a chunk.
+    /// A member is too small for a chunk or a unit.
     #[error("a member of {0} sectors is smaller than a chunk of {1}")]
     Small(u64, u64),
+    /// Copies and members do not fit.
+    #[error("{0} copies on {1} members; an array with copies has 2 of them at least, and a member for each")]
+    Copies(usize, usize),
+    /// A new member has less room than is used of the old one.
+    #[error("the new member has {0} sectors, and the array uses {1} of the one that it replaces")]
+    Smaller(u64, u64),
 }
 
 /// One member after the other. They may differ in size.

@@ -1,12 +1,14 @@
 //! Arrays: living devices that stand on several others.
 //!
-//! [`Spread`] puts each sector on one member, where a [`Layout`] says: one member after the other ([`Linear`]), or in turns ([`Stripe`]). An array
-//! keeps no data of its own. It is as durable as its members: a flush goes to all of them.
+//! [`Spread`] puts each sector on one member, where a [`Layout`] says: one member after the other ([`Linear`]), or in turns ([`Stripe`]). [`Mirror`] has
+//! several copies of each sector, on members that may differ in size ([`Copies`]); it reads whatever copy is good, writes again what a member lost, and
+//! copies what a member missed. An array is as durable as its members: a flush goes to all of them.
 //!
 //! # What becomes of failures
 //!
-//! A member's failure names its sectors, which become those of the array. A member that is gone while others are there is a medium error of its
-//! sectors, since *gone* would say that nothing of the array can be reached. The first member that takes no more writes ends the life of the array.
+//! Of a spread array, a member's failure names its sectors, which become those of the array. A member that is gone while others are there is a medium
+//! error of its sectors, since *gone* would say that nothing of the array can be reached. The first member that takes no more writes ends the life of
+//! the array. A mirror fails where no copy is left, and ends with the last member that takes writes.
 //!
 //! # Batches
 //!
@@ -14,9 +16,14 @@
 //! [`Living::go_on`](wane_blockdev::Living::go_on) carries it out. So no unit is written twice, and the host hands nothing in again. An array gives
 //! no space back: a member that wants some goes on without.
 
+mod bits;
+mod copies;
 mod layout;
+mod mirror;
 mod owed;
 mod spread;
 
+pub use copies::{Copies, Run};
 pub use layout::{Layout, LayoutError, Linear, Piece, Stripe};
+pub use mirror::{MemberState, Mirror, MirrorConfig, ReadPolicy, Repairs};
 pub use spread::Spread;

@@ -51,8 +51,8 @@ pub(crate) struct Owed {
 /// What became of it.
 pub(crate) struct Carried {
     pub(crate) stop: Stop,
-    /// The first sector of the array, in the order of the batch, that a member did not take.
-    pub(crate) refused: Option<Part>,
+    /// Members that ended for good, how, and what they did not take.
+    pub(crate) ended: Vec<(usize, Stop, Vec<Part>)>,
     /// Sectors of the array whose data are lost.
     pub(crate) unread: Vec<SectorRange>,
 }
@@ -72,15 +72,24 @@ impl Owed {
         Self { work: batch.work, origin: batch.origin, debts }
     }
 
+    /// What members owe that stopped in the midst of a batch, as they stopped.
+    pub(crate) fn after(batch: &Batch<'_>, stopped: Vec<(Option<Stop>, Vec<Part>)>) -> Self {
+        let debt = |(stopped, parts)| Debt { parts, stopped, ..Debt::default() };
+        Self { work: batch.work, origin: batch.origin, debts: stopped.into_iter().map(debt).collect() }
+    }
+
     /// Lets each member go on until it has done its part, or pauses.
-    pub(crate) fn carry_on(&mut self, at: SimTime, members: &mut [Box<dyn Living>]) -> Carried {
-        let mut carried = Carried { stop: Stop::Done, refused: None, unread: Vec::new() };
-        for (debt, member) in self.debts.iter_mut().zip(members) {
+    pub(crate) fn carry_on<'a>(
+        &mut self,
+        at: SimTime,
+        members: impl Iterator<Item = &'a mut Box<dyn Living>>,
+    ) -> Carried {
+        let mut carried = Carried { stop: Stop::Done, ended: Vec::new(), unread: Vec::new() };
+        for (number, (debt, member)) in self.debts.iter_mut().zip(members).enumerate() {
             let stop = debt.pay(at, self.work, self.origin, member.as_mut(), &mut carried.unread);
             let is_end = matches!(stop, Stop::Dead(_) | Stop::Gone | Stop::OutOfRange);
             if is_end {
-                carried.refused = carried.refused.or(debt.parts.first().copied());
-                debt.parts.clear();
+                carried.ended.push((number, stop, std::mem::take(&mut debt.parts)));
             }
             // An end says more than a pause.
             if is_end && !matches!(carried.stop, Stop::Dead(_)) || carried.stop == Stop::Done {

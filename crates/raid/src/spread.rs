@@ -61,7 +61,7 @@ pub struct Spread<L> {
 }
 
 /// What all members can do.
-fn common(members: &[Box<dyn Living>]) -> Result<(Features, Sectors), LayoutError> {
+pub(crate) fn common(members: &[Box<dyn Living>]) -> Result<(Features, Sectors), LayoutError> {
     let mut all = members.iter().map(|member| member.features());
     let first = all.next().ok_or(LayoutError::NoMember)?;
     let mut features = Features { remap: false, resize: Resize::Fixed, ..first };
@@ -194,10 +194,11 @@ impl<L: Layout> Spread<L> {
     /// Lets the members do what they owe.
     fn carry_on(&mut self, at: SimTime) -> (Stop, Option<Part>, Vec<SectorRange>) {
         let Some(mut owed) = self.owed.take() else { return (Stop::Done, None, Vec::new()) };
-        let carried = owed.carry_on(at, &mut self.members);
+        let carried = owed.carry_on(at, self.members.iter_mut());
         self.owed = Some(owed).filter(Owed::is_open);
         self.count();
-        (carried.stop, carried.refused, carried.unread)
+        let refused = carried.ended.iter().find_map(|(_, _, left)| left.first().copied());
+        (carried.stop, refused, carried.unread)
     }
 }
 

@@ -2,27 +2,15 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
-use wane_blockdev::{
-    Batch, BlockDevice, Delay, Delays, Fault, Keep, Living, Ram, Record, Request, SectorRange, Status, Stop, Tally,
-    Work, drain,
-};
-use wane_ftl::FtlConfig;
-use wane_ftl::policies::Builtin;
-use wane_ftl::policies::recovery::{FullScan, FullScanParams};
-use wane_ftl::policies::retirement::{AtErases, AtErasesParams};
-use wane_raid::{Linear, Spread, Stripe};
-use wane_ssd::{ClockSpec, Drive, DriveConfig, SchedulerConfig, Timing};
-use wane_testkit::conformance;
-use wane_units::{Bytes, Fate, Geometry, Lba, Nanos, Ratio, Sectors, SimTime};
+mod common;
 
-/// Members in memory that take different times.
-fn members<const N: usize>(sizes: [u64; N]) -> Vec<Box<dyn Living>> {
-    let member = |(number, size): (usize, u64)| -> Box<dyn Living> {
-        let delays = Delays::all(Nanos(1_000 * number as u64));
-        Box::new(Delay::new(Ram::new(Sectors(size)), delays))
-    };
-    sizes.into_iter().enumerate().map(member).collect()
-}
+use common::{drive, ended, members, range};
+use wane_blockdev::{
+    Batch, BlockDevice, Fault, Keep, Living, Ram, Record, Request, SectorRange, Status, Stop, Tally, Work, drain,
+};
+use wane_raid::{Linear, Spread, Stripe};
+use wane_testkit::conformance;
+use wane_units::{Fate, Sectors, SimTime};
 
 #[test]
 fn linear_arrays_are_living_devices() {
@@ -44,26 +32,6 @@ fn stripes_are_living_devices() {
     }
 }
 
-/// A small drive that recovers.
-fn drive(blocks: u32, is_timed: bool) -> Box<dyn Living> {
-    let geometry = Geometry::new(2, 1, 1, blocks / 2, 8, Bytes(4096)).unwrap();
-    let mut ftl = FtlConfig::new(&geometry, Ratio::new(0.4).unwrap());
-    ftl.recovery = Box::new(FullScan::build(FullScanParams::default()));
-    ftl.power_loss_protection = false;
-    ftl.logical_units /= 2;
-    ftl.retire = Box::new(AtErases::build(AtErasesParams { erases: 40 }));
-    let timing = Timing {
-        read_ns: vec![50_000],
-        program_ns: vec![600_000],
-        erase_ns: 3_000_000,
-        channel_bytes_per_second: None,
-    };
-    let clock =
-        ClockSpec { by_events: true, timing, config: SchedulerConfig::default(), rereads_max: 0, thermal: None };
-    let clock = is_timed.then_some(clock);
-    Box::new(Drive::new(DriveConfig { clock, keeps_bytes: true, ..DriveConfig::new(geometry, ftl) }).unwrap())
-}
-
 #[test]
 fn arrays_of_unequal_drives_are_living_devices() {
     for is_timed in [false, true] {
@@ -79,19 +47,6 @@ fn arrays_of_unequal_drives_are_living_devices() {
     }
 }
 
-/// The end of one request.
-fn ended(array: &mut dyn Living, request: Request) -> Status {
-    let now = array.now();
-    array.submit(now, request);
-    let mut out = Vec::new();
-    drain(array, now, &mut out);
-    out.pop().unwrap().status
-}
-
-fn range(start: u64, count: u64) -> SectorRange {
-    SectorRange::new(Lba(start), Sectors(count))
-}
-
 #[test]
 fn a_member_that_is_gone_is_an_error_of_its_sectors_until_all_are() {
     let member = |is_gone: bool| -> Box<dyn Living> {
@@ -103,12 +58,12 @@ fn a_member_that_is_gone_is_an_error_of_its_sectors_until_all_are() {
     };
     let mut array = Spread::new(Stripe::new(Sectors(8)), vec![member(false), member(true)]).unwrap();
     let write = Request::write(range(0, 32), vec![7; 32 * 512]);
-    assert_eq!(ended(&mut array, write), Status::MediumError(vec![range(8, 8), range(24, 8)]));
-    assert_eq!(ended(&mut array, Request::read(range(0, 8))), Status::Done);
-    assert_eq!(ended(&mut array, Request::flush()), Status::MediumError(Vec::new()));
+    assert_eq!(ended(&mut array, write).status, Status::MediumError(vec![range(8, 8), range(24, 8)]));
+    assert_eq!(ended(&mut array, Request::read(range(0, 8))).status, Status::Done);
+    assert_eq!(ended(&mut array, Request::flush()).status, Status::MediumError(Vec::new()));
     let mut array = Spread::new(Stripe::new(Sectors(8)), vec![member(true), member(true)]).unwrap();
-    assert_eq!(ended(&mut array, Request::read(range(0, 16))), Status::Gone(vec![range(0, 16)]));
-    assert_eq!(ended(&mut array, Request::flush()), Status::Gone(Vec::new()));
+    assert_eq!(ended(&mut array, Request::read(range(0, 16))).status, Status::Gone(vec![range(0, 16)]));
+    assert_eq!(ended(&mut array, Request::flush()).status, Status::Gone(Vec::new()));
 }
 
 #[test]
@@ -116,7 +71,7 @@ fn each_member_gets_one_request_for_what_follows_itself_there() {
     let recorded = || -> Box<dyn Living> { Box::new(Record::new(Ram::new(Sectors(64)), Keep::Bytes, 100)) };
     let mut array = Spread::new(Stripe::new(Sectors(8)), vec![recorded(), recorded()]).unwrap();
     let bytes: Vec<u8> = (0..40 * 512).map(|byte| (byte / 512) as u8).collect();
-    assert_eq!(ended(&mut array, Request::write(range(4, 40), bytes.clone())), Status::Done);
+    assert_eq!(ended(&mut array, Request::write(range(4, 40), bytes.clone())).status, Status::Done);
     let mut counts = Vec::new();
     array.members(&mut |member| {
         counts.push(

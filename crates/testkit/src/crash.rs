@@ -5,6 +5,9 @@
 //! contents at the last flush, or anything written since. A command that the cut interrupts may or may not have happened, for
 //! each unit.
 
+mod devices;
+mod fates;
+mod history;
 mod timed;
 
 use std::collections::BTreeMap;
@@ -29,7 +32,10 @@ use wane_units::{BlockId, Bytes, Geometry, Lpn, Ppn, SuperblockId};
 
 use crate::{Content, FailingMedia};
 
+pub use devices::{DeviceTally, Devices, Disturb};
 pub use timed::{TimedTally, explore_timed};
+
+use history::Held;
 
 /// After 1 of `ADOPTED` commands the run continues with a drive that lost its power.
 const ADOPTED: u64 = 12;
@@ -277,9 +283,6 @@ fn command(stream: &mut Stream, exported: u32) -> Command {
         _ => Command::Retire(below(1 << 10)),
     }
 }
-
-/// Contents of a unit: a version, or nothing.
-type Held = Option<u64>;
 
 /// What each unit may hold after a power cut.
 #[derive(Clone, Debug, Default)]

@@ -10,9 +10,11 @@ mod failing;
 pub mod plain;
 pub mod queueing;
 pub mod tails;
+mod volatile;
 
 pub use by_hint::ByHint;
 pub use failing::FailingMedia;
+pub use volatile::Volatile;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;

@@ -16,19 +16,17 @@ use wane_ssd::{
 };
 use wane_units::{Geometry, Lpn, SuperblockId};
 
-use super::{
-    Command, Failure, Held, Mode, command, drive_of, given_up, goes_on, is_told_lost, may_wear_out, one_of, torn,
-};
+use super::fates::{Enumeration, letter};
+use super::history::{Held, Histories};
+use super::{Command, Failure, Mode, command, drive_of, given_up, goes_on, is_told_lost, may_wear_out, one_of, torn};
 use crate::{Content, FailingMedia};
 
 /// Cuts are examined after 1 of this number of commands.
 const LOOKED_AT: u64 = 4;
 /// Number of times at which power fails, after such a command.
 const INSTANTS: usize = 3;
-/// Most operations at work for which every combination of outcomes is tried.
-const EACH_OF: usize = 4;
-/// Number of combinations that are tried if there are more.
-const SOME: usize = 40;
+/// Combinations of outcomes of the operations at work.
+const TRIED: Enumeration = Enumeration { each_of: 4, some: 40, outcomes: 3 };
 /// After 1 of `ADOPTED` commands the run continues with a drive that lost its power.
 const ADOPTED: u64 = 12;
 
@@ -104,10 +102,10 @@ fn drive(stream: &mut Stream) -> (Geometry, FtlConfig, u32) {
     drive_of(stream, shape, group, pooling)
 }
 
-/// Possible contents of each unit, with the number of the command that wrote them, from the last durable one on.
+/// See [`Histories`].
 #[derive(Clone, Debug, Default)]
 struct Oracle {
-    units: BTreeMap<u32, Vec<(u64, Held)>>,
+    units: Histories,
     written: u64,
     /// Units that may be reported as lost from then on, because at some time a page that may count for them could not be read.
     lossy: BTreeSet<u32>,
@@ -115,25 +113,11 @@ struct Oracle {
 
 impl Oracle {
     fn set(&mut self, unit: u32, number: u64, held: Held) {
-        self.units.entry(unit).or_insert_with(|| vec![(0, None)]).push((number, held));
+        self.units.set(unit.into(), number, held);
     }
 
     fn now(&self, unit: u32) -> Held {
-        self.units.get(&unit).and_then(|history| history.last()?.1)
-    }
-
-    fn may_hold(&self, unit: u32, held: Held) -> bool {
-        match self.units.get(&unit) {
-            Some(history) => history.iter().any(|(_, known)| *known == held),
-            None => held.is_none(),
-        }
-    }
-
-    /// Makes durable what the commands up to `number` did to a unit.
-    fn durable(&mut self, unit: u32, number: u64) {
-        let Some(history) = self.units.get_mut(&unit) else { return };
-        let kept = history.iter().rposition(|(of, _)| *of <= number).unwrap_or(0);
-        history.drain(..kept);
+        self.units.now(unit.into())
     }
 }
 
@@ -261,7 +245,7 @@ impl Run {
         for Content { unit, version } in held {
             // A remapped unit still lies in its old place.
             let holds = |history: &[(u64, Held)]| history.iter().any(|(_, held)| *held == Some(version));
-            let holders = self.oracle.units.iter().filter(|(_, history)| holds(history)).map(|(unit, _)| *unit);
+            let holders = self.oracle.units.iter().filter(|(_, history)| holds(history)).map(|(unit, _)| unit as u32);
             let holders: Vec<u32> = holders.chain([unit.0]).collect();
             self.oracle.lossy.extend(holders);
         }
@@ -293,10 +277,10 @@ impl Run {
         for token in tokens {
             let units = match self.awaited.remove(token) {
                 Some(Awaited::Units(units)) => units,
-                Some(Awaited::All) => self.oracle.units.keys().copied().collect(),
+                Some(Awaited::All) => self.oracle.units.iter().map(|(unit, _)| unit as u32).collect(),
                 Some(Awaited::Nothing) | None => continue,
             };
-            units.iter().for_each(|unit| self.oracle.durable(*unit, *token));
+            units.iter().for_each(|unit| self.oracle.units.durable((*unit).into(), *token));
         }
         let landed = self.clock.settle_changes();
         self.is_erase.drain(..(landed - self.landed) as usize);
@@ -400,7 +384,7 @@ impl Run {
         self.remapped.clear();
         for (offset, version) in (0..).zip(&held) {
             // If the source may hold something else, nothing can be said of the pair.
-            let is_durable = self.oracle.units.get(&(from + offset)).is_some_and(|history| history.len() == 1);
+            let is_durable = self.oracle.units.get((from + offset).into()).is_some_and(|history| history.len() == 1);
             if let Some(version) = version
                 && is_durable
             {
@@ -440,17 +424,10 @@ impl Run {
     fn look(&self, stream: &mut Stream, twice: u64, tally: &mut TimedTally) -> Result<(), String> {
         let progress = self.clock.progress();
         let begun: Vec<usize> = (0..progress.len()).filter(|at| progress[*at] == Progress::Begun).collect();
-        let is_each = begun.len() <= EACH_OF;
-        let choices = if is_each { 3usize.pow(begun.len() as u32) } else { SOME };
         let is_done = |progress: &Progress| if *progress == Progress::Done { Fate::Done } else { Fate::Undone };
-        for number in 0..choices {
+        for chosen in TRIED.combinations(begun.len(), stream) {
             let mut fates: Vec<Fate> = progress.iter().map(is_done).collect();
-            let mut rest = number;
-            for at in &begun {
-                let chosen = if is_each { rest % 3 } else { stream.below(3) as usize };
-                fates[*at] = [Fate::Undone, Fate::Torn, Fate::Done][chosen];
-                rest /= 3;
-            }
+            begun.iter().zip(chosen).for_each(|(at, fate)| fates[*at] = fate);
             self.count(&fates, tally);
             let looks_twice = stream.below(twice) == 0;
             self.look_at(&fates, looks_twice, tally)
@@ -519,7 +496,7 @@ impl Run {
         self.start();
         self.number = self.tokens;
         let held = |unit| self.ftl.tag(Lpn(unit)).map(|content| content.version);
-        self.oracle.units = (0..self.ftl.logical_initial()).map(|unit| (unit, vec![(0, held(unit))])).collect();
+        self.oracle.units = Histories::of((0..self.ftl.logical_initial()).map(|unit| (unit.into(), held(unit))));
         if let Some(demand) = report.demand {
             self.settle(Outcome::Demand(demand));
         }
@@ -547,9 +524,10 @@ impl Run {
                 }
                 continue;
             }
-            let is_allowed = if survives { self.oracle.now(unit) == held } else { self.oracle.may_hold(unit, held) };
+            let is_allowed =
+                if survives { self.oracle.now(unit) == held } else { self.oracle.units.may_hold(unit.into(), held) };
             if !is_allowed {
-                let (now, may) = (self.oracle.now(unit), self.oracle.units.get(&unit));
+                let (now, may) = (self.oracle.now(unit), self.oracle.units.get(unit.into()));
                 return Err(format!("unit {unit} holds {held:?}; written last was {now:?}, it may hold {may:?}"));
             }
         }
@@ -575,13 +553,9 @@ impl Run {
 
 /// The fates of programs and, in capitals, of erases, as letters: done, torn, undone.
 fn told(fates: &[Fate], is_erase: &VecDeque<bool>) -> String {
-    let letter = |(fate, is_erase): (&Fate, &bool)| {
-        let letter = match fate {
-            Fate::Done => 'd',
-            Fate::Torn => 't',
-            Fate::Undone => 'u',
-        };
+    let told = |(fate, is_erase): (&Fate, &bool)| {
+        let letter = letter(*fate);
         if *is_erase { letter.to_ascii_uppercase() } else { letter }
     };
-    fates.iter().zip(is_erase).map(letter).collect()
+    fates.iter().zip(is_erase).map(told).collect()
 }

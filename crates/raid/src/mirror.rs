@@ -1,0 +1,769 @@
+//! Mirrors: arrays with several copies of each sector.
+
+mod batch;
+mod changes;
+mod member;
+mod own;
+mod reads;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+use wane_blockdev::{
+    Archive, ArchiveError, Batch, BlockDevice, Completion, CompletionQueue, Extent, ExtentState, Features, Kind,
+    Living, Notice, NoticeKind, Passing, PowerError, RangeSet, Recovered, Request, RequestId, SectorRange, Status,
+    Stop, Took, all_extents,
+};
+use wane_units::{Counters, EndOfLife, Fate, Lba, Nanos, Sectors, SimTime};
+
+use crate::bits::Bits;
+use crate::copies::Copies;
+use crate::layout::LayoutError;
+use crate::owed::{Owed, Part};
+use crate::spread::common;
+
+use changes::Changing;
+pub use member::MemberState;
+use member::{Member, Unsure};
+use own::Own;
+pub use own::Repairs;
+use reads::Reading;
+
+/// Which of several good copies is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReadPolicy {
+    /// That of the member with the fewest requests under way. Equal ones take turns by address, each for 128 KiB.
+    #[default]
+    ShortestQueue,
+    /// That of the member that has used least of its rated wear, and of equal ones the one with the fewest requests under way.
+    Healthiest,
+}
+
+/// How a mirror works.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MirrorConfig {
+    /// Copies of each sector; 2 or more, and no more than there are members.
+    pub copies: usize,
+    /// Which copy is read.
+    pub reads: ReadPolicy,
+    /// Bytes a second at which it copies and scrubs beside its host, in its own time.
+    pub rebuild_rate: u64,
+    /// Most sectors that it copies at once.
+    pub rebuild_chunk: Sectors,
+    /// Time from one scrub to the next; `None`: only when asked ([`Mirror::scrub`]).
+    pub scrub_every: Option<Nanos>,
+}
+
+impl Default for MirrorConfig {
+    /// Two copies; 200 MB/s in pieces of 1 MiB; no scrubs.
+    fn default() -> Self {
+        Self {
+            copies: 2,
+            reads: ReadPolicy::default(),
+            rebuild_rate: 200_000_000,
+            rebuild_chunk: Sectors(2048),
+            scrub_every: None,
+        }
+    }
+}
+
+/// A request that is under way: the host's, or one of the array's own.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Open {
+    at: SimTime,
+    kind: Kind,
+    range: SectorRange,
+    /// Requests to members that are not complete.
+    waits: usize,
+    /// When the last of them ended.
+    ended: SimTime,
+    doing: Doing,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+enum Doing {
+    Read(Reading),
+    Change(Changing),
+    /// A flush: members that failed it.
+    Flush(Vec<usize>),
+}
+
+/// An array with several copies of each sector, on members that may differ in size.
+///
+/// A write goes to all copies, and is done when one of them took it; a copy that did not is stale from then on, and is not read until it was made
+/// good. A read asks one good copy, and the others for what that has lost, which is then written again. The mirror copies what is stale in its own
+/// time, and lives as long as one copy of each sector is there.
+///
+/// What is stale, and where copies may differ after a power cut, is kept in a small memory of its own that survives power cuts, as that of a RAID
+/// controller does. The members hold nothing but data.
+#[derive(Clone)]
+pub struct Mirror {
+    config: MirrorConfig,
+    layout: Copies,
+    members: Vec<Member>,
+    features: Features,
+    capacity: Sectors,
+    /// Sectors of a unit: the largest of the members' atomic units.
+    unit: Sectors,
+    /// The same as a power of 2, if it is one: a division takes as long as a page of a batch.
+    unit_shift: Option<u32>,
+    now: SimTime,
+    is_off: bool,
+    next_id: u64,
+    open: BTreeMap<RequestId, Open>,
+    children: BTreeMap<(usize, RequestId), (RequestId, Part)>,
+    ended: CompletionQueue,
+    notices: Vec<Notice>,
+    owed: Option<Owed>,
+    unsure: Unsure,
+    /// Units whose copies may differ since a power cut. They are read from the first good copy until all are equal.
+    differs: Bits,
+    own: Own,
+    /// What the host did, in its units; what members counted for it is more.
+    host: Counters,
+    counters: Counters,
+}
+
+impl Mirror {
+    /// A mirror of these members, none of which has a request outstanding. All of them are empty, or hold the same.
+    ///
+    /// # Errors
+    /// They make none.
+    pub fn new(config: MirrorConfig, devices: Vec<Box<dyn Living>>) -> Result<Self, LayoutError> {
+        let (features, unit) = common(&devices)?;
+        let sizes: Vec<Sectors> = devices.iter().map(|member| member.capacity()).collect();
+        let mut layout = Copies::new(config.copies);
+        let capacity = layout.capacity(&sizes, unit)?;
+        let now = devices.iter().map(|member| member.now()).max().unwrap_or(SimTime::ZERO);
+        let units = capacity.0 / unit.0;
+        let mut mirror = Self {
+            config,
+            layout,
+            members: devices.into_iter().map(|device| Member::new(device, units)).collect(),
+            features,
+            capacity,
+            unit,
+            unit_shift: unit.0.is_power_of_two().then(|| unit.0.trailing_zeros()),
+            now,
+            is_off: false,
+            next_id: 0,
+            open: BTreeMap::new(),
+            children: BTreeMap::new(),
+            ended: CompletionQueue::new(),
+            notices: Vec::new(),
+            owed: None,
+            unsure: Unsure::new(units),
+            differs: Bits::new(units),
+            own: Own::new(units, now, config.scrub_every),
+            host: Counters::default(),
+            counters: Counters::default(),
+        };
+        mirror.count();
+        Ok(mirror)
+    }
+
+    /// The condition of each member.
+    pub fn states(&self) -> impl Iterator<Item = MemberState> + '_ {
+        self.members.iter().map(|member| member.state)
+    }
+
+    /// Sectors of which some copy is missing, or may differ.
+    pub fn sectors_to_copy(&self) -> Sectors {
+        let stale: u64 = self.members.iter().map(|member| member.stale().len()).sum();
+        Sectors((stale + self.differs.len()) * self.unit.0)
+    }
+
+    /// What it did for itself so far.
+    pub const fn repairs(&self) -> Repairs {
+        self.own.repairs
+    }
+
+    /// Takes a member out: its power goes off. With the power of the whole array off, it will not come back with the others.
+    ///
+    /// # Panics
+    /// `at` lies before an instant that the device was given earlier.
+    pub fn take_out(&mut self, at: SimTime, member: usize, fate: &mut dyn FnMut() -> Fate) {
+        if !self.is_off {
+            self.catch_up(at);
+        }
+        self.members[member].device.power_off(at, fate);
+        self.members[member].is_out = true;
+        self.lose(member, MemberState::Absent);
+        if !self.is_off {
+            // Its answers say that it is gone.
+            self.catch_up(at);
+        }
+    }
+
+    /// Puts a member back that was taken out, or could not be reached. What was written meanwhile is copied to it.
+    ///
+    /// # Errors
+    /// It does not come back.
+    ///
+    /// # Panics
+    /// As of [`Mirror::take_out`].
+    pub fn put_back(&mut self, at: SimTime, member: usize) -> Result<(), PowerError> {
+        self.members[member].is_out = false;
+        if self.is_off {
+            return Ok(());
+        }
+        self.catch_up(at);
+        let device = &mut self.members[member].device;
+        match device.power_on(at) {
+            Ok(_) | Err(PowerError::IsOn) => {}
+            Err(error) => return Err(error),
+        }
+        self.now = self.now.max(device.now());
+        self.come_to_now();
+        self.members[member].state = MemberState::Online;
+        self.own.is_due = true;
+        self.count();
+        Ok(())
+    }
+
+    /// Puts a new device in a member's place. All of it is copied from the others. Returns the old one, which no longer belongs to the array.
+    ///
+    /// # Errors
+    /// The new device is too small, or its units do not fit.
+    ///
+    /// # Panics
+    /// As of [`Mirror::take_out`].
+    pub fn replace(
+        &mut self,
+        at: SimTime,
+        member: usize,
+        device: Box<dyn Living>,
+    ) -> Result<Box<dyn Living>, LayoutError> {
+        let (used, features) = (self.layout.used(member), device.features());
+        if device.capacity() < used {
+            return Err(LayoutError::Smaller(device.capacity().0, used.0));
+        }
+        let (unit, sector) = (features.atomic_unit.0, features.sector.0);
+        if !self.unit.0.is_multiple_of(unit) || sector > self.features.sector.0 || unit < self.features.atomic_unit.0 {
+            return Err(LayoutError::Units(unit, self.unit.0));
+        }
+        if self.members[member].is_present() {
+            self.take_out(at, member, &mut || Fate::Done);
+        } else {
+            self.catch_up(at);
+        }
+        self.now = self.now.max(device.now());
+        let new = Member::new(device, self.capacity.0 / self.unit.0);
+        let old = std::mem::replace(&mut self.members[member], new);
+        for number in 0..self.layout.runs().len() {
+            let run = &self.layout.runs()[number];
+            if run.places.iter().any(|place| place.0 == member) {
+                let units = self.units_of(run.range);
+                self.members[member].spoil(units);
+            }
+        }
+        self.come_to_now();
+        self.own.is_due = true;
+        self.tell_if_degraded();
+        self.count();
+        Ok(old.device)
+    }
+
+    /// Lets members that are behind come to the array's instant.
+    fn come_to_now(&mut self) {
+        let now = self.now;
+        self.run_members(now);
+    }
+
+    /// The unit of a sector.
+    #[inline]
+    fn unit_of(&self, sector: u64) -> u64 {
+        self.unit_shift.map_or_else(|| sector / self.unit.0, |shift| sector >> shift)
+    }
+
+    /// Units that a range touches.
+    #[inline]
+    fn units_of(&self, range: SectorRange) -> Range<u64> {
+        let end = range.start.0 + range.count.0;
+        self.unit_of(range.start.0)..self.unit_of(end + (self.unit.0 - 1))
+    }
+
+    /// Units that lie in a range as a whole.
+    #[inline]
+    fn whole_units_of(&self, range: SectorRange) -> Range<u64> {
+        let start = self.unit_of(range.start.0 + (self.unit.0 - 1));
+        start..self.unit_of(range.start.0 + range.count.0).max(start)
+    }
+
+    /// The sectors of units.
+    fn sectors_of(&self, units: &Range<u64>) -> SectorRange {
+        SectorRange::between(Lba(units.start * self.unit.0), Lba(units.end * self.unit.0))
+    }
+
+    fn new_id(&mut self) -> RequestId {
+        self.next_id += 1;
+        RequestId(self.next_id - 1)
+    }
+
+    fn tell(&mut self, kind: NoticeKind) {
+        self.notices.push(Notice { at: self.now, kind });
+    }
+
+    /// A member can do less from now on. What it had not flushed may be lost with it.
+    fn lose(&mut self, member: usize, state: MemberState) {
+        let now = self.members[member].state;
+        if now == state || now == MemberState::Absent {
+            return;
+        }
+        self.members[member].state = state;
+        if state == MemberState::Absent {
+            for units in self.unsure.ranges(None) {
+                self.spoil_on(member, &units);
+            }
+        }
+        self.tell(NoticeKind::MemberLost(member as u32));
+        self.tell_if_degraded();
+    }
+
+    /// These units of a member are stale, as far as it has a copy of them.
+    fn spoil_on(&mut self, member: usize, units: &Range<u64>) {
+        let range = self.sectors_of(units);
+        let on: Vec<SectorRange> = self
+            .layout
+            .pieces(range)
+            .filter(|(number, _)| self.layout.runs()[*number].places.iter().any(|place| place.0 == member))
+            .map(|(_, piece)| piece)
+            .collect();
+        for piece in on {
+            let units = self.units_of(piece);
+            self.members[member].spoil(units);
+        }
+    }
+
+    fn is_degraded(&self) -> bool {
+        self.members.iter().any(|member| !member.is_online() || !member.is_whole())
+    }
+
+    fn tell_if_degraded(&mut self) {
+        if !self.own.is_degraded && self.is_degraded() {
+            self.own.is_degraded = true;
+            self.tell(NoticeKind::Degraded);
+        }
+        self.own.is_due |= self.has_to_copy();
+    }
+
+    /// Why nothing of these members takes writes any more.
+    fn end_of_life(&self) -> EndOfLife {
+        let mut health = Vec::new();
+        for member in self.members.iter().filter(|member| member.is_present()) {
+            member.device.health(&mut health);
+        }
+        health.iter().find_map(|health| health.end_of_life).unwrap_or(EndOfLife::SpareExhausted)
+    }
+
+    /// Adds up what members counted. Of the host's own units it counts each once.
+    fn count(&mut self) {
+        if self.is_off {
+            return;
+        }
+        let mut sums = vec![0; Counters::NAMES.len()];
+        for member in &mut self.members {
+            if member.is_present() {
+                member.counted = *member.device.counters();
+            }
+            sums.iter_mut().zip(member.counted.values()).for_each(|(sum, value)| *sum += value);
+        }
+        let all = Counters::from_values(sums);
+        let host = self.host;
+        self.counters = Counters {
+            host_units_written: host.host_units_written,
+            host_units_read: host.host_units_read,
+            host_units_trimmed: host.host_units_trimmed,
+            units_written_in_part: host.units_written_in_part,
+            bytes_written_around: host.bytes_written_around,
+            bytes_read_around: host.bytes_read_around,
+            ..all
+        };
+    }
+
+    /// Counts what the host asks for.
+    #[inline]
+    fn count_host(&mut self, kind: Kind, range: SectorRange) {
+        let (units, whole) = (self.units_of(range), self.whole_units_of(range));
+        let (touched, whole) = (units.end - units.start, whole.end - whole.start);
+        let around = if touched == whole { 0 } else { (touched * self.unit.0 - range.count.0) * Sectors::SIZE.0 };
+        match kind {
+            Kind::Read => {
+                self.host.host_units_read += touched;
+                self.host.bytes_read_around += around;
+            }
+            Kind::Write | Kind::WriteZeroes => {
+                self.host.host_units_written += touched;
+                self.host.units_written_in_part += touched - whole;
+                self.host.bytes_written_around += around;
+            }
+            Kind::Trim => self.host.host_units_trimmed += whole,
+            Kind::Flush | Kind::Remap => {}
+        }
+    }
+
+    /// Submits a part of a request to a member.
+    fn ask(&mut self, parent: RequestId, member: usize, part: Part, request: Request) {
+        let id = self.members[member].device.submit(self.now, request);
+        self.members[member].queue += 1;
+        self.children.insert((member, id), (parent, part));
+        if let Some(open) = self.open.get_mut(&parent) {
+            open.waits += 1;
+        }
+    }
+
+    /// Runs all members to an instant. Takes note of what they complete.
+    fn run_members(&mut self, until: SimTime) {
+        let mut all: Vec<(usize, Completion)> = Vec::new();
+        let mut out = Vec::new();
+        for (number, member) in self.members.iter_mut().enumerate() {
+            if member.device.now() <= until {
+                member.device.complete(until, &mut out);
+                all.extend(out.drain(..).map(|completion| (number, completion)));
+            }
+        }
+        for (number, completion) in all {
+            self.absorb(number, completion);
+        }
+    }
+
+    /// Lets time run to an instant, with all that the array does for itself meanwhile, each at its own instant.
+    fn catch_up(&mut self, to: SimTime) {
+        assert!(to >= self.now, "time falls from {:?} to {to:?}", self.now);
+        loop {
+            let below = if self.children.is_empty() { None } else { self.next_below() };
+            let own = self.next_own_step();
+            let Some(next) = below.into_iter().chain(own).min().filter(|next| *next <= to) else { break };
+            let next = next.max(self.now);
+            self.now = next;
+            self.run_members(next);
+            if self.next_own_step().is_some_and(|own| own <= next) {
+                self.step();
+            }
+        }
+        self.now = to;
+        self.run_members(to);
+    }
+
+    fn next_below(&self) -> Option<SimTime> {
+        self.members.iter().filter_map(|member| member.device.next_event_at()).min()
+    }
+
+    /// Takes note of what a member completed.
+    fn absorb(&mut self, member: usize, completion: Completion) {
+        let Some((parent, part)) = self.children.remove(&(member, completion.id)) else { return };
+        self.members[member].queue -= 1;
+        match completion.status {
+            Status::Gone(_) => self.lose(member, MemberState::Absent),
+            Status::ReadOnly(_) => self.lose(member, MemberState::ReadOnly),
+            _ => {}
+        }
+        let Some(open) = self.open.get_mut(&parent) else { return };
+        open.waits -= 1;
+        open.ended = open.ended.max(completion.at);
+        let waits = open.waits;
+        match &mut open.doing {
+            Doing::Read(reading) => {
+                reading.answer(member, part, completion);
+                self.judge(parent);
+            }
+            Doing::Change(changing) => {
+                changing.answer(member, part, &completion.status);
+                if waits == 0 {
+                    self.settle_change(parent);
+                }
+            }
+            Doing::Flush(failed) => {
+                if !completion.status.is_done() {
+                    failed.push(member);
+                }
+                if waits == 0 {
+                    self.settle_flush(parent);
+                }
+            }
+        }
+    }
+
+    /// Hands the host the end of its request.
+    fn end(&mut self, id: RequestId, open: &Open, status: Status, bytes: Option<Vec<u8>>) {
+        let Open { at, kind, range, ended, .. } = *open;
+        self.ended.push(Completion { id, submitted_at: at, at: ended, kind, range, status, bytes });
+    }
+
+    /// How a request ends of which these sectors failed, because of `worst`.
+    fn failure(&self, range: SectorRange, failed: &RangeSet, worst: &Status) -> Status {
+        let named: Vec<SectorRange> = failed.within(range).collect();
+        if named.is_empty() {
+            return Status::Done;
+        }
+        match worst {
+            Status::NoSpace(_) => Status::NoSpace(named),
+            Status::ReadOnly(_) => Status::ReadOnly(named),
+            _ if self.members.iter().all(|member| !member.is_present()) => Status::all_gone(range),
+            _ => Status::MediumError(named),
+        }
+    }
+}
+
+impl BlockDevice for Mirror {
+    fn features(&self) -> Features {
+        self.features
+    }
+
+    fn capacity(&self) -> Sectors {
+        self.capacity
+    }
+
+    fn submit(&mut self, at: SimTime, request: Request) -> RequestId {
+        if self.is_off {
+            assert!(at >= self.now, "time falls from {:?} to {at:?}", self.now);
+            self.now = at;
+        } else {
+            self.catch_up(at);
+        }
+        let id = self.new_id();
+        let Request { kind, range, .. } = request;
+        let refused = request.check(&self.features, self.capacity).err();
+        let is_gone = self.is_off || self.members.iter().all(|member| !member.is_present());
+        let gone = || Status::all_gone(if kind == Kind::Flush { SectorRange::EMPTY } else { range });
+        let told = refused.or_else(|| is_gone.then(gone));
+        let is_empty = kind != Kind::Flush && range.is_empty();
+        if told.is_some() || is_empty {
+            let bytes = (told.is_none() && kind == Kind::Read && self.features.keeps_bytes).then(Vec::new);
+            let status = told.unwrap_or(Status::Done);
+            self.ended.push(Completion { id, submitted_at: at, at, kind, range, status, bytes });
+            return id;
+        }
+        self.count_host(kind, range);
+        match kind {
+            Kind::Read => self.read(id, range, request.origin, reads::Why::Host),
+            Kind::Flush => self.flush(id, false),
+            _ => self.change(id, request, &changes::Why::Host),
+        }
+        id
+    }
+
+    fn next_event_at(&self) -> Option<SimTime> {
+        let is_waiting = self.open.values().any(Open::is_of_host);
+        let below = if is_waiting { self.next_below() } else { None };
+        [self.ended.next_at(), below].into_iter().flatten().min()
+    }
+
+    fn complete(&mut self, until: SimTime, out: &mut Vec<Completion>) {
+        if self.is_off {
+            assert!(until >= self.now, "time falls from {:?} to {until:?}", self.now);
+            self.now = until;
+        } else {
+            self.catch_up(until);
+            self.count();
+        }
+        self.ended.pop_until(until, out);
+    }
+
+    /// An array gives no space back, whatever a member wants.
+    fn notices(&mut self, out: &mut Vec<Notice>) {
+        let mut unheard = Vec::new();
+        self.members.iter_mut().for_each(|member| member.device.notices(&mut unheard));
+        out.append(&mut self.notices);
+    }
+
+    fn extents(&self, range: SectorRange, out: &mut Vec<Extent>) {
+        /// Most pieces of which one call tells the state.
+        const TOLD_MAX: usize = 256;
+        let range = range.intersection(SectorRange::new(Lba(0), self.capacity));
+        for (number, piece) in self.layout.pieces(range).take(TOLD_MAX) {
+            let units = self.units_of(piece);
+            let run = &self.layout.runs()[number];
+            let good = |(_, place): &(usize, &(usize, Lba))| {
+                let member = &self.members[place.0];
+                member.is_present() && !member.stale().touches(units.clone())
+            };
+            let found = run.places.iter().enumerate().find(good);
+            let Some((place, (member, _))) = found.filter(|_| !self.is_off && !self.differs.touches(units.clone()))
+            else {
+                out.push(Extent { range: piece, state: ExtentState::Data });
+                continue;
+            };
+            let part = Part { host: piece, start: run.at(place, piece.start) };
+            let mut told = Vec::new();
+            all_extents(&self.members[*member].device, part.range(), &mut told);
+            out.extend(told.into_iter().map(|extent| Extent { range: part.host_of(extent.range), ..extent }));
+        }
+    }
+}
+
+impl Open {
+    /// Whether the host asked for it.
+    const fn is_of_host(&self) -> bool {
+        match &self.doing {
+            Doing::Read(reading) => matches!(reading.why, reads::Why::Host),
+            Doing::Change(changing) => matches!(changing.why, changes::Why::Host),
+            Doing::Flush(_) => matches!(self.kind, Kind::Flush) && self.range.count.0 == 0,
+        }
+    }
+}
+
+impl Living for Mirror {
+    fn now(&self) -> SimTime {
+        self.now
+    }
+
+    fn batch(&mut self, at: SimTime, batch: &Batch<'_>) -> Took {
+        self.take_batch(at, batch)
+    }
+
+    fn go_on(&mut self, at: SimTime, after: Stop) -> Stop {
+        if self.is_off {
+            return after;
+        }
+        self.catch_up(at);
+        match after {
+            Stop::Paused | Stop::Wants(_) => self.carry_on(at).0,
+            other => other,
+        }
+    }
+
+    fn work(&mut self, at: SimTime) -> Option<Stop> {
+        if self.is_off {
+            return None;
+        }
+        self.catch_up(at);
+        let mut done = None;
+        for member in self.members.iter_mut().filter(|member| member.is_present()) {
+            done = done.or(member.device.work(at));
+        }
+        // Where time stands still, its own work would never be due.
+        let is_timed = self.members.iter_mut().any(|member| member.device.timed().is_some());
+        if !is_timed && self.has_work() {
+            self.step();
+            self.catch_up(at);
+            done = done.or(Some(Stop::Done));
+        }
+        self.count();
+        done
+    }
+
+    fn pass(&mut self, at: SimTime, time: Passing) -> SimTime {
+        let end = time.end(at);
+        if !self.is_off {
+            self.catch_up(at);
+            if matches!(time, Passing::Idle(_)) && self.next_own_step().is_some_and(|next| next <= end) {
+                self.catch_up(end);
+                self.count();
+                return self.now;
+            }
+        }
+        let ends: Vec<SimTime> = self.members.iter_mut().map(|member| member.device.pass(at, time)).collect();
+        self.now = ends.into_iter().fold(self.now.max(end), SimTime::max);
+        self.count();
+        self.now
+    }
+
+    fn prefetch(&self, sector: Lba) {
+        if sector.0 < self.capacity.0 {
+            let run = &self.layout.runs()[self.layout.find(sector)];
+            for (place, (member, _)) in run.places.iter().enumerate() {
+                self.members[*member].device.prefetch(run.at(place, sector));
+            }
+        }
+    }
+
+    fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    fn members<'a>(&'a self, each: &mut dyn FnMut(&'a dyn Living)) {
+        self.members.iter().for_each(|member| each(&*member.device));
+    }
+
+    fn power_off(&mut self, at: SimTime, fate: &mut dyn FnMut() -> Fate) {
+        if self.is_off {
+            return;
+        }
+        // What is complete by now was not cut.
+        self.catch_up(at);
+        self.count();
+        self.is_off = true;
+        self.members.iter_mut().for_each(|member| member.device.power_off(at, fate));
+        for (id, open) in std::mem::take(&mut self.open) {
+            if open.is_of_host() {
+                let Open { at: submitted_at, kind, range, .. } = open;
+                let status = Status::all_gone(if kind == Kind::Flush { SectorRange::EMPTY } else { range });
+                self.ended.push(Completion { id, submitted_at, at, kind, range, status, bytes: None });
+            }
+        }
+        self.children.clear();
+        self.owed = None;
+        self.own.stop();
+        let mut unheard = Vec::new();
+        for member in &mut self.members {
+            member.device.complete(at, &mut unheard);
+            member.cut();
+        }
+    }
+
+    fn power_on(&mut self, at: SimTime) -> Result<Recovered, PowerError> {
+        if !self.is_off {
+            return Err(PowerError::IsOn);
+        }
+        assert!(at >= self.now, "time falls from {:?} to {at:?}", self.now);
+        self.now = at;
+        let mut took = Nanos::ZERO;
+        for number in 0..self.members.len() {
+            let member = &mut self.members[number];
+            let on = if member.is_out { Err(PowerError::NothingKept) } else { member.device.power_on(at) };
+            match on {
+                Ok(recovered) => {
+                    took = took.max(recovered.took);
+                    if member.state == MemberState::Absent {
+                        member.state = MemberState::Online;
+                    }
+                }
+                Err(_) => self.lose(number, MemberState::Absent),
+            }
+        }
+        let is_there = |place: &(usize, Lba)| self.members[place.0].is_present();
+        if !self.layout.runs().iter().all(|run| run.places.iter().any(is_there)) {
+            self.members.iter_mut().for_each(|member| member.device.power_off(at, &mut || Fate::Done));
+            return Err(PowerError::Lost("of some sectors no member with a copy comes back".to_owned()));
+        }
+        self.is_off = false;
+        for units in self.unsure.ranges(None) {
+            self.differs.insert(units);
+        }
+        self.unsure.clear();
+        self.now = self.members.iter().map(|member| member.device.now()).fold(self.now, SimTime::max);
+        self.come_to_now();
+        self.tell_if_degraded();
+        self.count();
+        Ok(Recovered { took })
+    }
+
+    fn another(&self) -> Box<dyn Living> {
+        Box::new(self.clone())
+    }
+
+    fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        archive.same("mirror.members", &self.members.len())?;
+        archive.field("mirror.now", &mut self.now)?;
+        archive.field("mirror.is-off", &mut self.is_off)?;
+        archive.field("mirror.next-id", &mut self.next_id)?;
+        archive.field("mirror.open", &mut self.open)?;
+        archive.field("mirror.children", &mut self.children)?;
+        archive.field("mirror.notices", &mut self.notices)?;
+        archive.field("mirror.owed", &mut self.owed)?;
+        archive.field("mirror.unsure", &mut self.unsure)?;
+        archive.field("mirror.differs", &mut self.differs)?;
+        archive.field("mirror.own", &mut self.own)?;
+        self.ended.archive(archive)?;
+        let mut host: Vec<u64> = self.host.values().collect();
+        archive.list("mirror.host", &mut host)?;
+        self.host = Counters::from_values(host);
+        let mut counted: Vec<u64> = self.counters.values().collect();
+        archive.list("mirror.counters", &mut counted)?;
+        self.counters = Counters::from_values(counted);
+        self.members.iter_mut().try_for_each(|member| member.archive(archive))
+    }
+}

@@ -1,0 +1,111 @@
+//! Members for tests of arrays.
+
+#![allow(dead_code, reason = "each test program uses some of it")]
+
+use wane_blockdev::{
+    Archive, ArchiveError, Batch, BlockDevice, Completion, Delay, Delays, Living, Ram, Request, SectorRange, Stop,
+    Took, drain, live_on, pass_on,
+};
+use wane_ftl::FtlConfig;
+use wane_ftl::policies::Builtin;
+use wane_ftl::policies::recovery::{FullScan, FullScanParams};
+use wane_ftl::policies::retirement::{AtErases, AtErasesParams};
+use wane_ssd::{ClockSpec, Drive, DriveConfig, SchedulerConfig, Timing};
+use wane_units::{Bytes, EndOfLife, Geometry, Lba, Nanos, Ratio, Sectors, SimTime};
+
+/// Members in memory that take different times.
+pub(crate) fn members<const N: usize>(sizes: [u64; N]) -> Vec<Box<dyn Living>> {
+    let member = |(number, size): (usize, u64)| -> Box<dyn Living> {
+        let delays = Delays::all(Nanos(1_000 * number as u64));
+        Box::new(Delay::new(Ram::new(Sectors(size)), delays))
+    };
+    sizes.into_iter().enumerate().map(member).collect()
+}
+
+/// A small drive that recovers.
+pub(crate) fn drive(blocks: u32, is_timed: bool) -> Box<dyn Living> {
+    let geometry = Geometry::new(2, 1, 1, blocks / 2, 8, Bytes(4096)).unwrap();
+    let mut ftl = FtlConfig::new(&geometry, Ratio::new(0.4).unwrap());
+    ftl.recovery = Box::new(FullScan::build(FullScanParams::default()));
+    ftl.power_loss_protection = false;
+    ftl.logical_units /= 2;
+    ftl.retire = Box::new(AtErases::build(AtErasesParams { erases: 40 }));
+    let timing = Timing {
+        read_ns: vec![50_000],
+        program_ns: vec![600_000],
+        erase_ns: 3_000_000,
+        channel_bytes_per_second: None,
+    };
+    let clock =
+        ClockSpec { by_events: true, timing, config: SchedulerConfig::default(), rereads_max: 0, thermal: None };
+    let clock = is_timed.then_some(clock);
+    Box::new(Drive::new(DriveConfig { clock, keeps_bytes: true, ..DriveConfig::new(geometry, ftl) }).unwrap())
+}
+
+/// The end of one request.
+pub(crate) fn ended(array: &mut dyn Living, request: Request) -> Completion {
+    let now = array.now();
+    let id = array.submit(now, request);
+    let mut out = Vec::new();
+    drain(array, now, &mut out);
+    out.into_iter().find(|end| end.id == id).unwrap()
+}
+
+pub(crate) fn range(start: u64, count: u64) -> SectorRange {
+    SectorRange::new(Lba(start), Sectors(count))
+}
+
+/// A device that pauses after so many units of a batch, and dies after some.
+#[derive(Clone)]
+pub(crate) struct Pausing {
+    device: Ram,
+    every: u64,
+    dies_at: u64,
+    since: u64,
+    /// The units that it took, in order.
+    pub(crate) written: Vec<u64>,
+}
+
+impl Pausing {
+    pub(crate) fn new(every: u64, dies_at: u64) -> Self {
+        Self { device: Ram::new(Sectors(800)), every, dies_at, since: 0, written: Vec::new() }
+    }
+}
+
+impl BlockDevice for Pausing {
+    pass_on!(device: features capacity submit next_event_at complete set_capacity notices extents);
+}
+
+impl Living for Pausing {
+    live_on!(device: now pass counters members timed power_off power_on);
+
+    fn batch(&mut self, at: SimTime, batch: &Batch<'_>) -> Took {
+        let mut done = Sectors(0);
+        for extent in batch.extents {
+            if self.written.len() as u64 == self.dies_at {
+                return Took::new(done, Stop::Dead(EndOfLife::NoVictim));
+            }
+            self.device.batch(at, &Batch { extents: &[*extent], ..*batch });
+            self.written.push(extent.start.0 / 8);
+            done += extent.count;
+            self.since += 1;
+            if self.since == self.every {
+                self.since = 0;
+                return Took::new(done, Stop::Paused);
+            }
+        }
+        Took::new(done, Stop::Done)
+    }
+
+    fn go_on(&mut self, _at: SimTime, _after: Stop) -> Stop {
+        Stop::Done
+    }
+
+    fn another(&self) -> Box<dyn Living> {
+        Box::new(self.clone())
+    }
+
+    fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        self.device.archive(archive)
+    }
+}
