@@ -30,6 +30,9 @@ use own::Own;
 pub use own::Repairs;
 use reads::Reading;
 
+/// Requests after which members are asked again how worn they are.
+const REQUESTS_PER_LOOK: u64 = 256;
+
 /// Which of several good copies is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -161,6 +164,7 @@ impl Mirror {
             counters: Counters::default(),
         };
         mirror.count();
+        mirror.ask_health();
         Ok(mirror)
     }
 
@@ -383,6 +387,19 @@ impl Mirror {
         };
     }
 
+    /// Asks members how worn they are, if reads go by that.
+    fn ask_health(&mut self) {
+        if self.config.reads != ReadPolicy::Healthiest {
+            return;
+        }
+        let mut health = Vec::new();
+        for member in self.members.iter_mut().filter(|member| member.is_present()) {
+            health.clear();
+            member.device.health(&mut health);
+            member.life_used = health.iter().filter_map(|health| health.life_used).fold(0.0, f64::max);
+        }
+    }
+
     /// Counts what the host asks for.
     #[inline]
     fn count_host(&mut self, kind: Kind, range: SectorRange) {
@@ -537,6 +554,9 @@ impl BlockDevice for Mirror {
             return id;
         }
         self.count_host(kind, range);
+        if id.0.is_multiple_of(REQUESTS_PER_LOOK) {
+            self.ask_health();
+        }
         match kind {
             Kind::Read => self.read(id, range, request.origin, reads::Why::Host),
             Kind::Flush => self.flush(id, false),

@@ -208,7 +208,7 @@ fn bytes_before(range: SectorRange, part: SectorRange) -> usize {
 }
 
 /// Which of two failures says more.
-const fn severity(status: &Status) -> u8 {
+pub(crate) const fn severity(status: &Status) -> u8 {
     match status {
         Status::Done => 0,
         // A member that is gone is a medium error of its sectors.

@@ -326,3 +326,48 @@ fn what_members_owe_is_done_once() {
         assert_eq!(mirror.sectors_to_copy(), Sectors(15 * 8));
     }
 }
+
+/// Where all members of a run take no writes, a batch ends; the others go on.
+#[test]
+fn a_batch_ends_before_what_no_member_takes() {
+    let pausing = |dies_at: u64| -> Box<dyn Living> { Box::new(Pausing::new(1_000, dies_at)) };
+    // Runs of 50 units on the members 0 and 1, 0 and 2, and 1 and 2.
+    let mut mirror = Mirror::new(MirrorConfig::default(), vec![pausing(0), pausing(0), pausing(u64::MAX)]).unwrap();
+    assert_eq!(mirror.capacity(), Sectors(150 * 8));
+    let all: Vec<_> = [140, 141, 3, 142].map(|unit| range(unit * 8, 8)).to_vec();
+    let took = mirror.batch(SimTime(0), &Batch::new(Work::Write, &all));
+    assert_eq!((took.done, matches!(took.stop, Stop::Dead(_))), (Sectors(16), true), "{took:?}");
+    // The members are known to be worn now; what the third one has goes on.
+    for (units, done) in [(&[140, 90, 60][..], 24), (&[60, 3][..], 8), (&[10][..], 0)] {
+        let extents: Vec<_> = units.iter().map(|unit| range(unit * 8, 8)).collect();
+        let took = mirror.batch(SimTime(0), &Batch::new(Work::Write, &extents));
+        let is_dead = matches!(took.stop, Stop::Dead(_));
+        assert_eq!((took.done, is_dead), (Sectors(done), done < 8 * units.len() as u64), "{took:?}");
+    }
+    let refused = ended(&mut mirror, Request::write(range(40, 16), bytes(1, 16))).status;
+    assert_eq!(refused, Status::ReadOnly(vec![range(40, 16)]));
+    assert!(ended(&mut mirror, Request::write(range(140 * 8, 8), bytes(1, 8))).status.is_done());
+}
+
+#[test]
+fn the_healthiest_member_is_read() {
+    let config = MirrorConfig { reads: ReadPolicy::Healthiest, ..MirrorConfig::default() };
+    // Of two drives with the same writes the smaller one wears faster.
+    let mut mirror = Mirror::new(config, vec![drive(40, false), drive(80, false)]).unwrap();
+    let units = mirror.capacity().0 / 8;
+    assert_eq!(wear(&mut mirror, units, 30).0, Stop::Done);
+    let read = |mirror: &Mirror| {
+        let mut all = Vec::new();
+        mirror.members(&mut |member| all.push(member.counters().host_units_read));
+        all
+    };
+    let before = read(&mirror);
+    for unit in 0..units {
+        assert!(ended(&mut mirror, Request::read(range(unit * 8, 8))).status.is_done());
+    }
+    let extents: Vec<_> = (0..units).map(|unit| range(unit * 8, 8)).collect();
+    let now = mirror.now();
+    assert_eq!(mirror.batch(now, &Batch::new(Work::Read, &extents)).stop, Stop::Done);
+    let after = read(&mirror);
+    assert_eq!((after[0] - before[0], after[1] - before[1]), (0, 2 * units));
+}

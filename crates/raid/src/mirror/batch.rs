@@ -20,6 +20,7 @@ impl Mirror {
         if batch.work != Work::Flush && !batch.extents.iter().all(|range| range.lies_within(self.capacity)) {
             return Took::new(Sectors::ZERO, Stop::OutOfRange);
         }
+        self.ask_health();
         let took = match batch.work.kind() {
             Kind::Read => self.read_batch(at, batch),
             Kind::Flush => self.flush_batch(at, batch),
@@ -168,12 +169,17 @@ impl Mirror {
         if !self.members.iter().any(is_online) {
             return Took::new(Sectors::ZERO, Stop::Dead(self.end_of_life()));
         }
+        if let Some(before) = self.before_refused(batch.extents) {
+            // No member takes what follows.
+            let took = self.change_batch(at, &Batch { extents: &before, ..*batch });
+            let stop = if took.stop == Stop::Done { Stop::Dead(self.end_of_life()) } else { took.stop };
+            return Took { stop, ..took };
+        }
         let is_trim = batch.work == Work::Trim;
         let kind = if is_trim { Kind::Trim } else { Kind::Write };
         for extent in batch.extents {
             let units = self.units_of(*extent);
             self.unsure.change(&units);
-            self.count_host(kind, *extent);
         }
         self.host.units_written_in_part += batch.tally.units_in_part;
         self.host.bytes_written_around += batch.tally.bytes_around;
@@ -183,7 +189,7 @@ impl Mirror {
         }
         let mut owed = if is_whole && self.layout.is_plain() {
             match self.give_whole(at, batch) {
-                None => return self.done_with(batch, Vec::new()),
+                None => return self.done_with(batch, kind, Vec::new()),
                 Some(owed) => owed,
             }
         } else {
@@ -198,7 +204,25 @@ impl Mirror {
         if stop == Stop::Done && self.owed.is_some() {
             stop = Stop::Paused;
         }
-        Took { stop, ..self.done_with(batch, refused) }
+        Took { stop, ..self.done_with(batch, kind, refused) }
+    }
+
+    /// The ranges before the first sector that no member takes any more; `None` if each is taken.
+    fn before_refused(&self, extents: &[SectorRange]) -> Option<Vec<SectorRange>> {
+        let is_taken = |run: &crate::Run| run.places.iter().any(|place| self.members[place.0].is_online());
+        if self.layout.runs().iter().all(is_taken) {
+            return None;
+        }
+        let mut before = Vec::new();
+        for extent in extents {
+            for (number, piece) in self.layout.pieces(*extent) {
+                if !is_taken(&self.layout.runs()[number]) {
+                    return Some(before);
+                }
+                before.push(piece);
+            }
+        }
+        None
     }
 
     /// Hands each member the batch as it is. Returns what they owe, if any.
@@ -313,20 +337,26 @@ impl Mirror {
         (refused.within(bound).collect(), stop)
     }
 
-    /// What is done of a batch of which these sectors were refused.
-    fn done_with(&self, batch: &Batch<'_>, refused: Vec<SectorRange>) -> Took {
+    /// What is done of a batch of which these sectors were refused. It is counted as the host's.
+    fn done_with(&mut self, batch: &Batch<'_>, kind: Kind, refused: Vec<SectorRange>) -> Took {
         let mut done = Sectors::ZERO;
         if refused.is_empty() {
-            return Took::new(batch.extents.iter().fold(done, |sum, extent| sum + extent.count), Stop::Done);
+            for extent in batch.extents {
+                self.count_host(kind, *extent);
+                done += extent.count;
+            }
+            return Took::new(done, Stop::Done);
         }
         let mut set = RangeSet::new();
         refused.into_iter().for_each(|range| set.insert(range));
         for extent in batch.extents {
-            if let Some(first) = set.within(*extent).next() {
-                done += Sectors(first.start.0 - extent.start.0);
+            let first = set.within(*extent).next();
+            let taken = first.map_or(extent.count, |first| Sectors(first.start.0 - extent.start.0));
+            self.count_host(kind, extent.first(taken));
+            done += taken;
+            if first.is_some() {
                 break;
             }
-            done += extent.count;
         }
         Took::new(done, Stop::Done)
     }

@@ -7,6 +7,7 @@ use wane_units::Sectors;
 use super::reads::before;
 use super::{Doing, Mirror, Open};
 use crate::owed::Part;
+use crate::spread::severity;
 
 /// Why contents change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,17 +32,6 @@ pub(super) struct Changing {
     /// Sectors for which nobody could be asked.
     refused: Vec<SectorRange>,
     worst: Status,
-}
-
-/// Which of two failures says more.
-const fn severity(status: &Status) -> u8 {
-    match status {
-        Status::Done => 0,
-        Status::MediumError(_) | Status::Gone(_) => 1,
-        Status::NoSpace(_) => 2,
-        Status::ReadOnly(_) => 3,
-        Status::OutOfRange | Status::Unsupported(_) => 4,
-    }
 }
 
 impl Changing {
@@ -232,7 +222,10 @@ impl Mirror {
             Why::Repair => {}
             Why::Copy => {
                 if failed.is_empty() {
-                    self.own.repairs.copied += open.range.count;
+                    // What holds nothing is only trimmed.
+                    if open.kind == Kind::Write {
+                        self.own.repairs.copied += open.range.count;
+                    }
                     (self.own.progressed, self.own.moved) = (true, true);
                 } else {
                     self.own.repairs.failed += failed.sectors();
@@ -281,6 +274,9 @@ impl Mirror {
                 let part = Part { host: SectorRange::EMPTY, start: wane_units::Lba(0) };
                 self.ask(id, member, part, Request::flush());
             }
+        }
+        if self.open.get(&id).is_some_and(|open| open.waits == 0) {
+            self.settle_flush(id);
         }
     }
 
