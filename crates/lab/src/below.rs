@@ -18,8 +18,7 @@ const NO_DRIVE: &str = "a run's device is a drive";
 pub(crate) enum Below {
     /// A drive alone.
     Drive(Box<Drive>),
-    /// A stack with a drive at its bottom.
-    #[cfg_attr(not(test), expect(dead_code, reason = "scenarios name drives alone so far; a test runs a stack"))]
+    /// A stack with drives at its bottom.
     Stack(Box<dyn Living>),
 }
 
@@ -34,7 +33,7 @@ macro_rules! either {
 }
 
 impl Below {
-    /// The drive at its bottom.
+    /// The drive at its bottom; of several, the first one.
     #[inline]
     pub(crate) fn drive(&self) -> &Drive {
         match self {

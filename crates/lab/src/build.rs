@@ -58,6 +58,9 @@ pub enum PlanError {
         "{0}: has no pace that days could be counted by: it writes nothing, has no times, or cannot be read twice; give time.drive-writes-per-day"
     )]
     NoPace(String),
+    /// An array is asked for where one drive is needed.
+    #[error("[array]: this is for one drive; `wane run` runs an array, a scenario at a time")]
+    Array,
     /// A phase loops over traces without writes, but ends only by writes.
     #[error("the run would never end, because the traces of {0} hold no write; give {1}.requests, or loop = false")]
     Endless(String, String),
@@ -105,12 +108,39 @@ pub fn plan(scenario: &Scenario) -> Result<Plan, PlanError> {
 /// # Errors
 /// As [`plan`].
 pub fn plan_with(scenario: &Scenario, overrides: &PolicyOverrides, stop: &Arc<AtomicBool>) -> Result<Plan, PlanError> {
-    let device = &scenario.device;
-    let mut opener = Opener::new(*device, Streams::new(scenario.seed), Arc::clone(stop));
+    refuse_array(scenario)?;
+    let mut opener = Opener::new(scenario.device, Streams::new(scenario.seed), Arc::clone(stop));
     let policies = overrides.policies(scenario)?;
     let calendar = calendar::calendar(scenario, &mut opener)?;
     let (drive, observer) = drive(scenario, policies, calendar, &mut opener)?;
-    let logical = f64::from(device.logical_units);
+    let phases = phases(scenario, &mut opener, calendar)?;
+    Ok(Plan {
+        drive,
+        observer,
+        calendar,
+        young_below: detailed::young_below(scenario),
+        precondition: precondition(scenario),
+        phases,
+    })
+}
+
+/// Erases at which a block of a scenario's drive is no longer young, if known.
+pub(crate) fn young_below(scenario: &Scenario) -> Option<u32> {
+    detailed::young_below(scenario)
+}
+
+/// Refuses an array where one drive is needed.
+fn refuse_array(scenario: &Scenario) -> Result<(), PlanError> {
+    if scenario.array.is_some() { Err(PlanError::Array) } else { Ok(()) }
+}
+
+/// Makes the phases of a scenario, with their sources.
+pub(crate) fn phases(
+    scenario: &Scenario,
+    opener: &mut Opener,
+    calendar: Option<Calendar>,
+) -> Result<Vec<Phase>, PlanError> {
+    let logical = f64::from(scenario.host_device().logical_units);
     let mut phases = Vec::new();
     for (number, phase) in scenario.phases.iter().enumerate() {
         let source = opener.source(&phase.workload, &format!("workload.{number}"))?;
@@ -130,19 +160,12 @@ pub fn plan_with(scenario: &Scenario, overrides: &PolicyOverrides, stop: &Arc<At
         let units_max = phase.until.drive_writes.map(units);
         phases.push(Phase { source, units_max, days_max, requests_max: phase.until.requests });
     }
-    Ok(Plan {
-        drive,
-        observer,
-        calendar,
-        young_below: detailed::young_below(scenario),
-        precondition: precondition(scenario),
-        phases,
-    })
+    Ok(phases)
 }
 
 /// How a scenario's drive is aged before counting starts.
 pub(crate) fn precondition(scenario: &Scenario) -> Precondition {
-    let Scenario { device, precondition, .. } = scenario;
+    let (device, precondition) = (scenario.host_device(), &scenario.precondition);
     let filled = precondition.sequential_drive_writes > 0;
     Precondition {
         fill_units: if filled { 0 } else { precondition.fill.floor_of(u64::from(device.logical_units)) as u32 },
@@ -277,6 +300,7 @@ pub fn errors(scenario: &Scenario) -> Option<ErrorConfig> {
 /// # Errors
 /// As [`bare_drive`]; a policy does not fit the scenario.
 pub(crate) fn bare_drive_with(scenario: &Scenario, overrides: &PolicyOverrides) -> Result<Drive, PlanError> {
+    refuse_array(scenario)?;
     let policies = overrides.policies(scenario)?;
     let errors = detailed::errors(scenario, &policies);
     drive_of(scenario, policies, errors, Streams::new(scenario.seed))
@@ -334,6 +358,9 @@ fn drive_of(
 
 /// Rough estimate of the bytes that a run holds at its peak.
 pub fn memory_estimate(scenario: &Scenario) -> Bytes {
+    if let Some(array) = &scenario.array {
+        return array.members.iter().fold(Bytes(0), |sum, member| Bytes(sum.0 + memory_estimate(member).0));
+    }
     memory_of(scenario, &Policies::of(&scenario.ftl))
 }
 

@@ -42,7 +42,7 @@ pub(crate) fn calendar(scenario: &Scenario, opener: &mut Opener) -> Result<Optio
 /// The calendar of a trace that writes at this pace; `None` if it writes nothing.
 fn of_pace(scenario: &Scenario, pace: Pace) -> Option<Calendar> {
     let days = pace.over_ns as f64 / Nanos::DAY.0 as f64 * scenario.time.scale;
-    let device = &scenario.device;
+    let device = scenario.host_device();
     let whole = match (&scenario.phases[0].workload, device.scaled_from) {
         // A sample has only about the drive's share of the addresses, so the pace is that of the whole trace on the whole drive.
         (Workload::Trace(spec), Some(from)) if spec.sample > 1 => {

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use wane_archive::{Archive, ArchiveError};
-use wane_blockdev::{Batch as Asked, SectorRange, Stop, Tally, Wanted, Work};
+use wane_blockdev::{Batch as Asked, Living, SectorRange, Stop, Tally, Wanted, Work};
 use wane_ftl::EndOfLife;
 use wane_results::{Counters, EndCause};
 use wane_ssd::Drive;
@@ -11,6 +11,7 @@ use wane_units::{Lba, Lpn, Sectors};
 use wane_workload::{Batch, Op};
 
 use crate::below::Below;
+use crate::record::Recorded;
 use crate::space::{HostSpace, RELOCATIONS_PER_PAUSE};
 
 /// Pages of a request that are written between two checks of the stop flag. The result is the same as if they were written at
@@ -86,14 +87,51 @@ impl Host {
         Self { device: Below::Drive(Box::new(drive)), addresses, unit, extents: Vec::new(), slots: Vec::new() }
     }
 
+    /// Makes the host of an array, which keeps its capacity.
+    pub(crate) fn of_array(array: Box<dyn Living>, unit: Sectors) -> Self {
+        let (device, addresses) = (Below::Stack(array), Addresses::Direct);
+        Self { device, addresses, unit, extents: Vec::new(), slots: Vec::new() }
+    }
+
+    /// The array.
+    ///
+    /// # Panics
+    /// It stands on one drive.
+    pub(crate) fn array(&mut self) -> &mut dyn Living {
+        match &mut self.device {
+            Below::Stack(array) => array.as_mut(),
+            Below::Drive(_) => unreachable!("the host of one drive"),
+        }
+    }
+
+    /// Whether it stands on several drives.
+    pub(crate) fn is_array(&self) -> bool {
+        matches!(self.device, Below::Stack(_))
+    }
+
+    /// Logical units of the device when it was new.
+    pub(crate) fn logical_units(&self) -> u32 {
+        match &self.device {
+            Below::Drive(drive) => drive.logical_initial(),
+            Below::Stack(array) => (array.capacity().0 / self.unit.0) as u32,
+        }
+    }
+
+    /// Share of its rated erases that is used, if it has a rating; of several drives, the largest.
+    pub(crate) fn life_used(&self) -> Option<f64> {
+        match &self.device {
+            Below::Drive(drive) => drive.life_used(),
+            Below::Stack(array) => {
+                let mut health = Vec::new();
+                array.health(&mut health);
+                health.iter().filter_map(|health| health.life_used).reduce(f64::max)
+            }
+        }
+    }
+
     /// The device.
     pub(crate) fn device(&mut self) -> &mut Below {
         &mut self.device
-    }
-
-    /// The drive.
-    pub(crate) fn drive(&self) -> &Drive {
-        self.device.drive()
     }
 
     /// The drive, to be changed.
@@ -106,33 +144,11 @@ impl Host {
         self.device.into_drive()
     }
 
-    /// What the device counted since it was new.
-    #[inline]
-    pub(crate) fn counters(&self) -> &Counters {
-        self.device.counters()
-    }
-
-    /// Bytes of a mapping unit.
-    #[inline]
-    pub(crate) fn unit_bytes(&self) -> u64 {
-        self.unit.0 * Sectors::SIZE.0
-    }
-
     fn space(&self) -> Option<&HostSpace> {
         match &self.addresses {
             Addresses::Space(space) => Some(space),
             Addresses::Direct | Addresses::Wrapping => None,
         }
-    }
-
-    /// Logical units that it still uses.
-    pub(crate) fn exported(&self) -> u32 {
-        self.space().map_or_else(|| self.drive().exported(), HostSpace::exported)
-    }
-
-    /// Units trimmed because their space was given up, not by the workload.
-    pub(crate) fn trimmed(&self) -> u64 {
-        self.space().map_or(0, HostSpace::trimmed)
     }
 
     /// Why a drive died, as results name it.
@@ -387,6 +403,32 @@ impl Host {
             Addresses::Space(space) => space.archive(archive),
             Addresses::Direct | Addresses::Wrapping => Ok(()),
         }
+    }
+}
+
+impl Recorded for Host {
+    /// The drive; of an array, the first one.
+    #[inline]
+    fn drive(&self) -> &Drive {
+        self.device.drive()
+    }
+
+    #[inline]
+    fn counters(&self) -> &Counters {
+        self.device.counters()
+    }
+
+    #[inline]
+    fn unit_bytes(&self) -> u64 {
+        self.unit.0 * Sectors::SIZE.0
+    }
+
+    fn exported(&self) -> u32 {
+        self.space().map_or_else(|| self.drive().exported(), HostSpace::exported)
+    }
+
+    fn trimmed(&self) -> u64 {
+        self.space().map_or(0, HostSpace::trimmed)
     }
 }
 

@@ -4,6 +4,7 @@
 //! Scenarios, results and their drawing belong to the crates `scenario`, `results` and `report`; the drive belongs to
 //! `ssd`. Only [`progress`] reads the real clock, and only [`session`] starts threads.
 
+pub mod array;
 pub mod build;
 pub mod estimate;
 pub mod film;

@@ -12,6 +12,7 @@ use wane_workload::{Arrival, Batch, Source, SourceError};
 use crate::ahead::Ahead;
 use crate::below::Below;
 use crate::host::{Addresses, Ended, Halt, Host};
+use crate::record::Recorded;
 use crate::run::cannot_go_on;
 use crate::sources::SourceMaker;
 use crate::timed::{Requests, Standing, Timed, TimedSpec};

@@ -56,6 +56,9 @@ pub const STANDIN_ERRORS: [StandinErrors; 3] = [
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PredictError {
+    /// There is no model of arrays.
+    #[error("[array]: theory is of one drive; `wane run` runs an array, and [drive] alone is one of its drives")]
+    Array,
     /// The policy has no model.
     #[error("ftl.gc: found \"{0}\", allowed are {known}: of others there is no model", known = PREDICTED.join(", "))]
     Policy(String),
@@ -337,6 +340,9 @@ fn d_when_new(params: &DChoicesParams) -> f64 {
 }
 
 fn popularity(scenario: &Scenario, workload: &Workload) -> Result<Popularity, PredictError> {
+    if scenario.array.is_some() {
+        return Err(PredictError::Array);
+    }
     match workload {
         Workload::Pattern(spec) => {
             let logical = f64::from(scenario.device.logical_units);

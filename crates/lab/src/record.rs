@@ -16,6 +16,41 @@ const ROWS_PER_DRIVE_WRITE: u64 = 64;
 /// Number of steps in which the window of the last drive write is kept.
 const WINDOW_STEPS: u64 = 64;
 
+/// What a record looks at: a drive, and what its host does with it.
+pub(crate) trait Recorded {
+    fn drive(&self) -> &Drive;
+    /// What it counted since it was new.
+    fn counters(&self) -> &Counters;
+    fn unit_bytes(&self) -> u64;
+    /// Logical units that its host still uses.
+    fn exported(&self) -> u32;
+    /// Units trimmed because their space was given up, not by the workload.
+    fn trimmed(&self) -> u64;
+}
+
+/// A drive whose host gives up nothing, such as a member of an array.
+impl Recorded for Drive {
+    fn drive(&self) -> &Drive {
+        self
+    }
+
+    fn counters(&self) -> &Counters {
+        Self::counters(self)
+    }
+
+    fn unit_bytes(&self) -> u64 {
+        u64::from(Self::unit_bytes(self))
+    }
+
+    fn exported(&self) -> u32 {
+        Self::exported(self)
+    }
+
+    fn trimmed(&self) -> u64 {
+        0
+    }
+}
+
 /// See the head of this file.
 pub(crate) struct Record {
     /// Counters when counting started.
@@ -85,9 +120,12 @@ impl Record {
 
     /// Starts counting.
     pub(crate) fn start(&mut self, host: &mut Host) {
-        (self.zero, self.predicted_before) = (*host.counters(), host.drive().predicted().host_units);
-        let counts = host.drive().superblock_erase_counts();
-        self.mean_at_start = counts.iter().map(|count| f64::from(*count)).sum::<f64>() / counts.len() as f64;
+        // An array's drives have records of their own.
+        if host.is_array() {
+            self.zero = *host.counters();
+            return;
+        }
+        self.begin(host);
         host.drive_mut().set_leveling(true);
         if let Some(observer) = &mut self.observer {
             observer.start(host.drive_mut());
@@ -96,13 +134,26 @@ impl Record {
         self.sample(host, 0);
     }
 
+    /// Starts counting what a drive does that is not observed.
+    pub(crate) fn start_of(&mut self, drive: &Drive) {
+        self.begin(drive);
+        self.begin_step(drive);
+        self.sample(drive, 0);
+    }
+
+    fn begin(&mut self, host: &impl Recorded) {
+        (self.zero, self.predicted_before) = (*host.counters(), host.drive().predicted().host_units);
+        let counts = host.drive().superblock_erase_counts();
+        self.mean_at_start = counts.iter().map(|count| f64::from(*count)).sum::<f64>() / counts.len() as f64;
+    }
+
     /// Mean erase count when counting started.
     pub(crate) fn mean_at_start(&self) -> f64 {
         self.mean_at_start
     }
 
     /// The counters since counting started, without what the host gave up.
-    pub(crate) fn counters(&self, host: &Host) -> Counters {
+    pub(crate) fn counters(&self, host: &impl Recorded) -> Counters {
         let mut counters = *host.counters() - self.zero;
         assert!(host.trimmed() <= counters.host_units_trimmed, "the host gave up no more than the drive trimmed");
         counters.host_units_trimmed -= host.trimmed();
@@ -111,18 +162,18 @@ impl Record {
 
     /// Whole units that the bytes written by the host since counting started would fill.
     #[inline(always)]
-    pub(crate) fn written(&self, host: &Host) -> u64 {
+    pub(crate) fn written(&self, host: &impl Recorded) -> u64 {
         let unit_bytes = host.unit_bytes();
         host.counters().host_units_filled(unit_bytes) - self.zero.host_units_filled(unit_bytes)
     }
 
     /// Host units of the life that were predicted instead of simulated.
-    pub(crate) fn predicted(&self, host: &Host) -> u64 {
+    pub(crate) fn predicted(&self, host: &impl Recorded) -> u64 {
         host.drive().predicted().host_units - self.predicted_before
     }
 
     /// Host units of the life since counting started, including predicted ones.
-    pub(crate) fn lived(&self, host: &Host) -> u64 {
+    pub(crate) fn lived(&self, host: &impl Recorded) -> u64 {
         self.written(host) + self.predicted(host)
     }
 
@@ -141,7 +192,7 @@ impl Record {
 
     /// Takes the row or the step that is due at `written` host units, in phase `phase`.
     #[inline]
-    pub(crate) fn sample_if_due(&mut self, host: &Host, written: u64, phase: u32) {
+    pub(crate) fn sample_if_due(&mut self, host: &impl Recorded, written: u64, phase: u32) {
         let Some(course) = &self.course else { return };
         let (row_is_due, step_is_due) = (written >= course.row_due, written >= course.step_due);
         if row_is_due {
@@ -152,7 +203,7 @@ impl Record {
         }
     }
 
-    fn begin_step(&mut self, host: &Host) {
+    fn begin_step(&mut self, host: &impl Recorded) {
         let counters = self.counters(host);
         let Some(course) = &mut self.course else { return };
         let last = course.steps.back().map_or(0, |last| last.host_units_written);
@@ -165,7 +216,7 @@ impl Record {
     }
 
     /// Takes a row of the life.
-    pub(crate) fn sample(&mut self, host: &Host, phase: u32) {
+    pub(crate) fn sample(&mut self, host: &impl Recorded, phase: u32) {
         let drive = host.drive();
         let row = Row {
             drive_writes: self.lived(host) as f64 / f64::from(drive.logical_initial()),

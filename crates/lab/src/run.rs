@@ -23,7 +23,7 @@ pub use plan::{Phase, Plan, Precondition, Stretch};
 
 use crate::host::{Addresses, Host};
 use crate::observer::Observer;
-use crate::record::Record;
+use crate::record::{Record, Recorded};
 use life::{Life, Stage};
 use wane_results::Counters;
 

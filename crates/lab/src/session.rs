@@ -71,7 +71,7 @@ pub fn check_memory(scenario: &Scenario) -> Result<(), SessionError> {
     check_fit(build::memory_estimate(scenario))
 }
 
-fn check_fit(needed: wane_units::Bytes) -> Result<(), SessionError> {
+pub(crate) fn check_fit(needed: wane_units::Bytes) -> Result<(), SessionError> {
     match os::available_memory() {
         Some(available) if needed.0 > available => {
             Err(SessionError::Memory { needed, available: wane_units::Bytes(available) })
@@ -157,7 +157,7 @@ pub(crate) fn to_its_end(
 
 /// When the measured phase began and what was programmed by then.
 #[derive(Default)]
-struct Measured {
+pub(crate) struct Measured {
     from_seconds: f64,
     from_programmed: u64,
     programmed: u64,
@@ -173,7 +173,7 @@ impl Measured {
     }
 }
 
-fn result(
+pub(crate) fn result(
     scenario: &Scenario,
     overrides: &PolicyOverrides,
     finished: &Finished,

@@ -6,6 +6,7 @@
 
 mod ages;
 mod along;
+mod array;
 mod axis;
 mod bars;
 #[cfg(test)]
@@ -52,6 +53,7 @@ pub mod validated;
 mod words;
 
 pub use ages::{ages_note, part_of_run};
+pub use array::{array, array_in_words};
 pub use cells::{Cell, Shown, check_table, sweep_table, warned};
 pub use differences::differences;
 pub use film::{FilmFrame, FilmPage, film};

@@ -40,11 +40,26 @@ const TOLD_MAX: usize = 64;
 ///
 /// Runs that differ in their seed only are drawn as one with a band.
 pub fn render(runs: &[RunResult]) -> String {
+    render_opened(runs, None)
+}
+
+/// What a page begins with, instead of what its runs say themselves.
+pub(super) struct Opening {
+    /// What was run.
+    pub(super) name: String,
+    /// The answer in one line.
+    pub(super) headline: String,
+    /// Markup that follows it.
+    pub(super) section: String,
+}
+
+/// As [`render`], with another beginning.
+pub(super) fn render_opened(runs: &[RunResult], opened: Option<&Opening>) -> String {
     let groups = groups(runs);
     // Curves and maps are drawn as finely as the size allows.
     let mut page = String::new();
     for coarseness in [1, 2, 4, 8, 16] {
-        page = draw(&groups, coarseness);
+        page = draw(&groups, coarseness, opened);
         if page.len() < BYTES_MAX {
             break;
         }
@@ -65,8 +80,9 @@ pub(super) fn all_pictures(runs: &[RunResult]) -> Vec<Figure> {
     compared.into_iter().chain(pictures(&groups, 1)).collect()
 }
 
-fn draw(groups: &[Group<'_>], coarseness: usize) -> String {
+fn draw(groups: &[Group<'_>], coarseness: usize, opened: Option<&Opening>) -> String {
     let title = match groups {
+        _ if let Some(opened) = opened => format!("{} \u{2013} wane report", opened.name),
         [] => "wane report".to_owned(),
         [group] => format!("{} \u{2013} wane report", group.label),
         several => format!("{} runs \u{2013} wane report", several.len()),
@@ -74,7 +90,10 @@ fn draw(groups: &[Group<'_>], coarseness: usize) -> String {
     let values = if coarseness < LEFT_FROM { Values::Beside } else { Values::Left };
     let comparison = comparison(groups);
     let headline = comparison.as_ref().and_then(|found| found.headline.clone()).unwrap_or_else(|| headline(groups));
-    let mut page = opening(groups, &headline);
+    let mut page = match opened {
+        Some(opened) => header(Some(&opened.name), &opened.headline) + &opened.section,
+        None => header(if let [group] = groups { Some(&group.label) } else { None }, &headline),
+    };
     let (compared, more) = comparison.map_or((Vec::new(), None), |found| (found.shown, found.more));
     let over_life = pictures(groups, coarseness).into_iter().map(|figure| without_flat(figure, groups.len()));
     let (left_out, telling): (Vec<Figure>, Vec<Figure>) = over_life.partition(|figure| figure.drawings.is_empty());
@@ -121,10 +140,10 @@ fn pictures(groups: &[Group<'_>], coarseness: usize) -> Vec<Figure> {
 }
 
 /// The answer in one line.
-fn opening(groups: &[Group<'_>], headline: &str) -> String {
+fn header(name: Option<&str>, headline: &str) -> String {
     let mut text = String::from("<header>\n<p class=\"eyebrow\">wane report");
-    if let [group] = groups {
-        text.push_str(&format!(" \u{b7} {}", escape(&group.label)));
+    if let Some(name) = name {
+        text.push_str(&format!(" \u{b7} {}", escape(name)));
     }
     let _ = write!(text, "</p>\n<h1>{}</h1>\n</header>\n", escape(headline));
     text

@@ -167,6 +167,10 @@ pub(super) fn life_in_words(group: &Group<'_>) -> String {
         (Some(EndReason::ClockEnd), _) => {
             format!("{wrote} until the simulated clock came to its end, after 584 years; the drive was still alive.")
         }
+        (Some(EndReason::Replaced), _) => format!("{wrote} until another drive took its place."),
+        (Some(EndReason::ArrayEnd), _) => {
+            format!("{wrote} until its array came to its end; the drive was still alive.")
+        }
         (None, _) => format!("{wrote} on average; the seeds ended differently ({}).", ends(group)),
     };
     let told = match calendar_in_words(group) {

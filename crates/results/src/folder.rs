@@ -23,7 +23,8 @@ pub use claim::{Folder, Traces};
 pub use manifest::{Inputs, MadeBy, Member};
 use manifest::{MANIFEST, Manifest};
 
-const SCENARIO: &str = "scenario.toml";
+/// The resolved scenario of a run, or of an array.
+pub const SCENARIO: &str = "scenario.toml";
 const SUMMARY: &str = "summary.json";
 const TIMELINE_CSV: &str = "timeline.csv";
 const TIMELINE: &str = "timeline.parquet";
@@ -38,13 +39,16 @@ pub const REPORT: &str = "report.html";
 pub const GRID: &str = "grid.csv";
 /// One line for each run of a sweep with several seeds. Its [`GRID`] has one line for each cell.
 pub const RUNS: &str = "runs.csv";
+/// What became of an array, next to the folders of its drives' results.
+pub const ARRAY: &str = "array.json";
 /// Means and intervals of several seeds.
 pub const STATISTICS: &str = "statistics.json";
 /// The demo's trace, next to the folders of its runs.
 pub const TRACE_COPY: &str = "pgbench-ext4.iolog.zst";
 
 /// Every file that wane may write into a result folder, except the manifest.
-const FILES: [&str; 13] = [
+const FILES: [&str; 14] = [
+    ARRAY,
     SCENARIO,
     SUMMARY,
     TIMELINE_CSV,

@@ -4,6 +4,7 @@
 //! results. Names of keys and columns are stable and documented in `docs/src/results.md`.
 
 mod ages;
+mod array;
 mod counters;
 mod fingerprint;
 mod folder;
@@ -17,11 +18,12 @@ mod timeline;
 mod wear;
 
 pub use ages::{Common, LatencyByGc, LatencyOf};
+pub use array::{ArrayDrive, ArrayRun, ArraySummary, DriveState, read_array};
 pub use counters::{Counters, WriteAmplification, write_amplification};
 pub use fingerprint::Fingerprints;
 pub use folder::{
-    Folder, GRID, Inputs, MadeBy, Member, REPORT, RUNS, ResultError, RunResult, STATISTICS, TRACE_COPY, Traces,
-    WINDOWS_CSV, read_run, read_runs,
+    ARRAY, Folder, GRID, Inputs, MadeBy, Member, REPORT, RUNS, ResultError, RunResult, SCENARIO, STATISTICS,
+    TRACE_COPY, Traces, WINDOWS_CSV, read_run, read_runs,
 };
 pub use grid::{GRID_LEAVES, GridCell, SeededCell, grid_columns, grid_csv, number, seeded_grid_csv, windows_csv};
 pub use latency::{

@@ -282,6 +282,10 @@ pub enum EndReason {
     EndOfLife,
     /// The simulated clock reached its end, 584 years after the start.
     ClockEnd,
+    /// Another drive took its place in an array.
+    Replaced,
+    /// The array in which it stood came to its end.
+    ArrayEnd,
     /// The user stopped the run.
     Interrupted,
 }
@@ -360,6 +364,8 @@ impl EndReason {
             Self::TraceEnd => "trace-end",
             Self::EndOfLife => "end-of-life",
             Self::ClockEnd => "clock-end",
+            Self::Replaced => "replaced",
+            Self::ArrayEnd => "array-end",
             Self::Interrupted => "interrupted",
         }
     }

@@ -234,6 +234,11 @@ fn expand_shorthands(table: &mut Table) {
     }
 }
 
+/// Whether the tables of this name are a list.
+fn is_list(name: &str) -> bool {
+    matches!(name, "phase" | "mix" | "member")
+}
+
 /// Merges `over` into `base`.
 ///
 /// # Errors
@@ -256,10 +261,10 @@ fn lay(base: &mut Table, over: &Table, path: &str) -> Result<(), Refusal> {
     for (name, value) in over {
         let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
         match (base.get_mut(name), value) {
-            (Some(Value::Array(list)), Value::Table(above)) if name == "phase" || name == "mix" => {
+            (Some(Value::Array(list)), Value::Table(above)) if is_list(name) => {
                 lay_items(list, above, &path)?;
             }
-            (None, Value::Table(_)) if name == "phase" || name == "mix" => {
+            (None, Value::Table(_)) if is_list(name) => {
                 return Err((path, "found no list of which this would be a part".to_owned()));
             }
             (Some(Value::Table(below)), Value::Table(above)) if !replaces(name, below, above) => {

@@ -3,6 +3,7 @@
 //! Layers (preset, file, `--set`) are parsed with the places of their keys, checked against the schema of the settings ([`json_schema`]),
 //! merged and resolved to plain typed data. `lab` builds the objects of a run from that data.
 
+mod array;
 mod check;
 mod device;
 mod document;
@@ -35,6 +36,7 @@ use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 use wane_units::{Ratio, did_you_mean, excerpt};
 
+pub use array::{ArrayLayout, ArraySettings, ArraySpec, LastWord, MemberSettings};
 pub use device::Device;
 pub use document::{Document, Given};
 pub use error::ScenarioError;
@@ -84,6 +86,8 @@ pub struct Scenario {
     pub probe: Option<Probe>,
     /// Which part of the life is predicted; `None` if all of it is simulated.
     pub fast_forward: Option<FastForward>,
+    /// The array that its workload writes; `None` if that is the one drive.
+    pub array: Option<ArraySpec>,
 }
 
 /// `[precondition]`, resolved.
@@ -140,6 +144,11 @@ pub fn endless(
 }
 
 impl Scenario {
+    /// What its workload sees: the drive, or the array as a drive.
+    pub fn host_device(&self) -> &Device {
+        self.array.as_ref().map_or(&self.device, |array| &array.device)
+    }
+
     /// Reads and resolves a scenario.
     ///
     /// # Errors
@@ -256,6 +265,8 @@ pub fn folder_of(file: &Path) -> PathBuf {
     file.parent().map(Path::to_path_buf).unwrap_or_default()
 }
 
+#[cfg(test)]
+mod array_tests;
 #[cfg(test)]
 mod schema_tests;
 #[cfg(test)]

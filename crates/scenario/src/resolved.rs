@@ -69,7 +69,8 @@ impl Scenario {
     }
 
     fn space(&self) -> Space {
-        Space { logical_units: self.device.logical_units, unit: self.device.unit }
+        let device = self.host_device();
+        Space { logical_units: device.logical_units, unit: device.unit }
     }
 
     fn table(&self, paths: Paths) -> Table {
@@ -91,6 +92,9 @@ impl Scenario {
             }
             named([("workload", Value::Table(workload)), ("until", Value::Table(table_of(&phase.until)))])
         };
+        if let Some(array) = &self.array {
+            put("array", Value::Table(array.table(paths)));
+        }
         if let Some(probe) = &self.probe {
             put("probe", Value::Table(table_of(&probe.settings(self.space(), paths))));
         }
@@ -162,7 +166,7 @@ impl Scenario {
         }
     }
 
-    fn drive_table(&self, paths: Paths) -> Table {
+    pub(super) fn drive_table(&self, paths: Paths) -> Table {
         let (device, shape) = (&self.device, &self.device.geometry);
         let settings = DriveSettings {
             preset: Some(self.preset.clone()),

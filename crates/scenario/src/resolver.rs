@@ -55,16 +55,16 @@ pub(super) struct Resolver<'a> {
 }
 
 impl Resolver<'_> {
-    fn error(&self, key: &str, message: String) -> ScenarioError {
+    pub(super) fn error(&self, key: &str, message: String) -> ScenarioError {
         at(self.layers, key, message)
     }
 
-    fn section<'t>(table: &'t Table, name: &str) -> Option<&'t Table> {
+    pub(super) fn section<'t>(table: &'t Table, name: &str) -> Option<&'t Table> {
         table.get(name).and_then(Value::as_table)
     }
 
     /// Reads a table as a struct of settings.
-    fn settings<T: DeserializeOwned>(&self, table: &Table, name: &str) -> Result<T, ScenarioError> {
+    pub(super) fn settings<T: DeserializeOwned>(&self, table: &Table, name: &str) -> Result<T, ScenarioError> {
         written::read(table).map_err(|message| self.error(name, message))
     }
 
@@ -90,7 +90,9 @@ impl Resolver<'_> {
         let written = device::Written { settings: &drive, set, inherited };
         let device = device::device(&written, grouping).map_err(|(key, message)| self.error(key, message))?;
         self.check_reserve(&device, &ftl)?;
-        let space = Space { logical_units: device.logical_units, unit: device.unit };
+        let array = self.array(&preset, &ftl)?;
+        let seen = array.as_ref().map_or(&device, |array| &array.device);
+        let space = Space { logical_units: seen.logical_units, unit: seen.unit };
         let refuse = |(key, message): Refusal| self.error(&key, message);
         let medium = Medium::of(&drive).map_err(refuse)?;
         medium.check(set, device.unit).map_err(refuse)?;
@@ -117,6 +119,7 @@ impl Resolver<'_> {
             time,
             probe,
             fast_forward,
+            array,
         })
     }
 

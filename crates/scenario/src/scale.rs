@@ -89,6 +89,9 @@ impl Scenario {
     /// # Errors
     /// A ratio would leave too few blocks, or too few dies for the scenario.
     pub fn scaled(&self, scale: Scale) -> Result<Self, String> {
+        if self.array.is_some() {
+            return Err("is for one drive; give an array's members smaller drives".to_owned());
+        }
         let from = &self.device;
         let shape = self.shape(scale)?;
         if shape.dies() == from.geometry.dies() && shape.blocks_per_plane == from.geometry.blocks_per_plane() {

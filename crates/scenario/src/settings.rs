@@ -20,6 +20,7 @@ use wane_ftl::{EraseGroup, Frontiers, Pooling};
 use wane_nand::CellKind;
 use wane_units::{Bytes, Ratio};
 
+use super::array::ArraySettings;
 use super::forward::FastForward;
 use super::medium::{EccSpec, FaultSpec, Initial, TimingSpec, Variation};
 use super::phase::Until;
@@ -52,6 +53,8 @@ pub(super) struct Settings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "the file's name"))]
     pub(super) name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) array: Option<ArraySettings>,
     pub(super) drive: DriveSettings,
     pub(super) ftl: FtlSettings,
     pub(super) precondition: PreconditionSettings,
@@ -74,6 +77,7 @@ impl Default for Settings {
         Self {
             seed: 1,
             name: None,
+            array: None,
             drive: DriveSettings::default(),
             ftl: FtlSettings::default(),
             precondition: PreconditionSettings::default(),

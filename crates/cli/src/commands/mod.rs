@@ -1,6 +1,7 @@
 //! The commands, one in each file.
 
 pub(crate) mod actor;
+mod array;
 pub(crate) mod cells;
 pub(crate) mod ctl;
 pub(crate) mod demo;

@@ -17,6 +17,7 @@ use wane_results::{
 use wane_scenario::{SEED_MAX, Scale, Scenario, Sources, folder_of};
 use wane_units::{excerpt, excerpt_path};
 
+use super::array;
 use super::cells::{Finished, run_cells};
 use super::estimate;
 use super::film;
@@ -60,6 +61,9 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     let own = usize::from(arguments.scenario.as_deref() == Some(Path::new("-")));
     let runs = if is_sweep { grid.cells } else { seeds.as_ref().map_or(1, Vec::len) };
     check_stdin(&base, runs, own).map_err(Failure::wrong)?;
+    if base.array.is_some() {
+        refuse_with_array(arguments)?;
+    }
     if arguments.dry_run {
         let cells = grid.rows().map(|row| resolve(&grid.assignments(&row)));
         return dry_run(&base, &cells.collect::<Result<Vec<Scenario>, Failure>>()?, seeds.as_deref());
@@ -68,9 +72,25 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<i32, Failure> {
         return film::run(&base, path, &stop_flag());
     }
     match &seeds {
+        _ if base.array.is_some() => array::run(&base, arguments),
         _ if is_sweep => sweep(&grid, seeds.as_ref().map_or(1, Vec::len), arguments, &resolve),
         None => single(&base, arguments),
         Some(seeds) => several_seeds(&base, seeds, arguments),
+    }
+}
+
+/// Refuses what one drive alone can do.
+fn refuse_with_array(arguments: &RunArguments) -> Result<(), Failure> {
+    let asked = [
+        ("--sweep", !arguments.sweep.is_empty()),
+        ("--seeds", arguments.seeds.is_some()),
+        ("--film", arguments.film.is_some()),
+    ];
+    match asked.into_iter().find(|(_, is_asked)| *is_asked) {
+        Some((option, _)) => Err(Failure::wrong(format!(
+            "{option}: the scenario is an array, which runs alone; give each variant by --set"
+        ))),
+        None => Ok(()),
     }
 }
 
@@ -187,11 +207,19 @@ fn dry_run(scenario: &Scenario, cells: &[Scenario], seeds: Option<&[u64]>) -> Re
         // A drive with gigabytes of maps is not made for a check; its smaller copy has the same parts.
         let is_large = build::memory_estimate(scenario).0 > LOOKED_AT_BYTES_MAX;
         let smaller = is_large.then(|| scenario.scaled(Scale::Auto).ok()).flatten();
+        for drive in scenario.array.iter().flat_map(|array| &array.members) {
+            build::check_drive(drive).map_err(Failure::wrong)?;
+        }
         build::check_drive(smaller.as_ref().unwrap_or(scenario)).map_err(Failure::wrong)?;
     }
     let device = &scenario.device;
     let mut text = still_toml(&scenario.to_toml());
     let _ = writeln!(text, "\n# scenario hash: {}", scenario.hash());
+    if let Some(array) = &scenario.array {
+        text.push_str(&array::described(array));
+        let _ = writeln!(text, "# memory: about {}", build::memory_estimate(scenario));
+        return print(&text).map(|()| DONE);
+    }
     let _ = writeln!(
         text,
         "# geometry: {} flash blocks of {} pages of {}, {} in all; {} firmware blocks, {} of them outside the reserve",

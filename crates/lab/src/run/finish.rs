@@ -9,7 +9,7 @@ use wane_workload::{Pace, SourceError};
 use super::{Run, Stage};
 use crate::host::{Ended, Host};
 use crate::observer::Measured;
-use crate::record::wear;
+use crate::record::{Recorded, wear};
 
 /// Note of a run that ended by its clock.
 const CLOCK_END: &str = "the simulated clock came to its end, 2^64 ns or 584 years after the start; arrivals closer together, or a smaller time.scale, let more requests fit";

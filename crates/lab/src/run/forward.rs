@@ -9,6 +9,7 @@ use wane_workload::SourceError;
 
 use super::{Run, Stage};
 use crate::host::Ended;
+use crate::record::Recorded;
 
 impl Run {
     /// Host units that preconditioning still has to write; 0 once counting has started.

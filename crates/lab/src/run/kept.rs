@@ -4,8 +4,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use wane_archive::{Archive, ArchiveError};
+use wane_blockdev::Living;
 use wane_ftl::{Outcome, UnretiredError};
-use wane_results::{Counters, EndCause, WearSnapshot};
+use wane_results::{Calendar, Counters, EndCause, EndReason, WearSnapshot};
 use wane_ssd::Drive;
 use wane_units::SuperblockId;
 use wane_workload::{Batch, Op, Source, SourceError};
@@ -13,7 +14,7 @@ use wane_workload::{Batch, Op, Source, SourceError};
 use super::life::{InPhase, Life, Stage};
 use super::{Budget, Phase, Plan, Precondition, Progress, Run, Watch};
 use crate::host::{Addresses, Ended, Halt, Host};
-use crate::record::{Record, wear};
+use crate::record::{Record, Recorded, wear};
 
 /// The fate of bytes that were written to a drive ([`Drive::write_bytes`]) when the workload that ages it trims them. Its writes never
 /// change them: they write the same bytes again.
@@ -27,6 +28,31 @@ pub enum WrittenBytes {
 }
 
 impl Run {
+    /// Makes the run of an array, whose drives have records of their own.
+    pub(crate) fn of_array(
+        host: Host,
+        calendar: Option<Calendar>,
+        precondition: Precondition,
+        phases: Vec<Phase>,
+    ) -> Self {
+        Self { host, record: Record::new(None, None), life: Life::new(calendar, precondition, phases) }
+    }
+
+    /// The array.
+    pub(crate) fn array(&mut self) -> &mut dyn Living {
+        self.host.array()
+    }
+
+    /// Ends it.
+    pub(crate) fn over(&mut self, ended: Ended) {
+        self.life.over(ended);
+    }
+
+    /// Why its phases ended, and why before their time.
+    pub(crate) fn ended(&self) -> (EndReason, Option<Ended>) {
+        (self.life.reason, self.life.end)
+    }
+
     /// Makes the run of a kept drive, without a workload so far.
     pub(crate) fn of_kept(drive: Drive) -> Self {
         let addresses = Addresses::of(&drive);

@@ -9,7 +9,7 @@ use super::{Budget, Phase, Precondition, Progress, Step, Stretch, Watch, Written
 use crate::ahead::Ahead;
 use crate::host::{Ended, Halt, Host};
 use crate::observer::{Observer, Present};
-use crate::record::Record;
+use crate::record::{Record, Recorded};
 
 /// Pages given to the drive at once: enough to prefetch across, and few enough to stay in the first-level cache.
 const BATCH_PAGES: usize = 4096;
@@ -212,7 +212,7 @@ impl Life {
         budget: &mut Budget,
         watch: &mut Watch<'_>,
     ) -> Result<(), Halt> {
-        let logical = u64::from(host.drive().logical_initial());
+        let logical = u64::from(host.logical_units());
         let fill = u64::from(self.precondition.fill_units);
         let sequential = u64::from(self.precondition.sequential_drive_writes) * logical;
         let total = fill + sequential + self.precondition.random_units;
@@ -335,7 +335,7 @@ impl Life {
             Some(Stretch::Ns(most)) => Some(share(most, now_ns(host) - self.in_phase.ns_start)),
             _ => None,
         };
-        let by_source = self.phases[number].source.share_drawn().or(host.drive().life_used());
+        let by_source = self.phases[number].source.share_drawn().or(host.life_used());
         [by_units, by_requests, by_clock, by_source].into_iter().flatten().reduce(f64::max)
     }
 
@@ -456,7 +456,7 @@ fn report(
     preconditioning: bool,
 ) -> bool {
     // During preconditioning counting has not started.
-    let of_drive = |units: u64| units as f64 / f64::from(host.drive().logical_initial());
+    let of_drive = |units: u64| units as f64 / f64::from(host.logical_units());
     let (drive_writes, predicted) = (of_drive(record.lived(host)), of_drive(record.predicted(host)));
     let programmed = host.counters().programmed_total();
     (watch.step)(&Step { preconditioning, phase, drive_writes, predicted, done, programmed });

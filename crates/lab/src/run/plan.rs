@@ -37,6 +37,11 @@ pub struct Precondition {
 }
 
 impl Precondition {
+    /// Units that it writes, on a device of `logical` units.
+    pub(crate) fn units(&self, logical: u32) -> u64 {
+        u64::from(self.fill_units) + u64::from(self.sequential_drive_writes) * u64::from(logical) + self.random_units
+    }
+
     /// Draws what the first `done` units drew, so that it goes on behind them on a drive of `logical` units.
     pub(crate) fn skip(&mut self, done: u64, logical: u64) {
         let in_order = u64::from(self.fill_units) + u64::from(self.sequential_drive_writes) * logical;

@@ -35,6 +35,8 @@ pub enum MadeBy {
     Sweep,
     /// The demo's three runs.
     Demo,
+    /// An array, whose drives each have results.
+    Array,
 }
 
 impl MadeBy {
@@ -45,6 +47,7 @@ impl MadeBy {
             Self::Seeds => "several seeds of one scenario",
             Self::Sweep => "a sweep",
             Self::Demo => "the demo",
+            Self::Array => "an array",
         }
     }
 }

@@ -1,0 +1,113 @@
+//! `wane run` of a scenario with an array.
+
+use wane_lab::array::{self, ArrayResult};
+use wane_lab::run::Watch;
+use wane_lab::session::{self, Members};
+use wane_report::{self as report, counted, plain};
+use wane_results::{ARRAY, ArrayDrive, ArraySummary, EndReason, MadeBy, REPORT, RunResult, SCENARIO};
+use wane_scenario::{ArraySpec, Scenario};
+
+use super::run::{claim, others, tell_removed, tell_replaced};
+use crate::args::RunArguments;
+use crate::output::{Failure, line, print};
+use crate::progress::{Progress, stop_flag};
+use crate::{DONE, INTERRUPTED};
+
+/// Runs the array, and keeps its results and those of its drives.
+pub(super) fn run(scenario: &Scenario, arguments: &RunArguments) -> Result<i32, Failure> {
+    let stop = stop_flag();
+    let folder = claim(arguments)?;
+    if let Some(folder) = &folder {
+        session::check_loss(folder, others(arguments)).map_err(Failure::wrong)?;
+    }
+    let mut progress = Progress::new(&scenario.name, arguments.quiet);
+    let mut step = |step: &wane_lab::run::Step| progress.step(step);
+    let result = array::execute(scenario, &mut Watch { step: &mut step, stop: &stop });
+    progress.finish();
+    let result = result.map_err(Failure::wrong)?;
+    if let Some(folder) = folder {
+        let named: Vec<(String, &Scenario)> =
+            names(&result).zip(&result.drives).map(|(name, (scenario, _))| (name, scenario)).collect();
+        let mut members =
+            Members::begin(folder, MadeBy::Array, &named, others(arguments), &stop).map_err(Failure::wrong)?;
+        for (number, (scenario, drive)) in result.drives.iter().enumerate() {
+            members.write(number, scenario, drive).map_err(Failure::wrong)?;
+        }
+        let hashes: Vec<String> = result.drives.iter().map(|(scenario, _)| scenario.hash()).collect();
+        let other = members.folder().other_run(&hashes);
+        let drives: Vec<RunResult> = result.drives.iter().map(|(_, drive)| drive.clone()).collect();
+        let files = [
+            (ARRAY, result.summary.to_json().into_bytes()),
+            (SCENARIO, scenario.to_toml().into_bytes()),
+            (REPORT, report::array(&result.summary, &drives, &scenario.to_toml()).into_bytes()),
+        ];
+        let removed = members.finish(&files).map_err(Failure::wrong)?;
+        tell_replaced(members.folder(), other);
+        tell_removed(members.folder(), &removed);
+    }
+    print(&if arguments.json { result.summary.to_json() } else { in_words(&result, arguments) })?;
+    Ok(if result.summary.end.reason == EndReason::Interrupted { INTERRUPTED } else { DONE })
+}
+
+/// What a dry run says of an array, in comments.
+pub(super) fn described(array: &ArraySpec) -> String {
+    let mut text = String::new();
+    let (layout, count) = (array.settings.layout.name(), array.members.len());
+    let capacity = wane_units::Bytes(array.device.logical_bytes());
+    text.push_str(&format!("# array: {layout} of {count} drives, {capacity}\n"));
+    for (number, drive) in array.members.iter().enumerate() {
+        let size = wane_units::Bytes(drive.device.logical_bytes());
+        text.push_str(&format!("# drive {number}: {size}, {}\n", drive.device.spare_in_words()));
+    }
+    text
+}
+
+/// The folders of the drives' results.
+fn names(result: &ArrayResult) -> impl Iterator<Item = String> + '_ {
+    result.summary.drives.iter().map(|drive| drive.run.clone())
+}
+
+/// An array for people, a line a figure.
+fn in_words(result: &ArrayResult, arguments: &RunArguments) -> String {
+    let summary = &result.summary;
+    let mut text = String::new();
+    let mut line = |name: &str, value: String| line(&mut text, name, &value);
+    line("scenario", format!("{} ({})", summary.scenario.name, summary.scenario.hash));
+    let places = summary.drives.iter().map(|drive| drive.place).max().map_or(0, |place| place + 1);
+    line("array", format!("{} of {places} drives, {}", summary.layout, wane_units::Bytes(summary.capacity_bytes)));
+    let cause = summary.end.cause.map(|cause| format!(" ({})", cause.name())).unwrap_or_default();
+    line("end", format!("{}{cause} after {:.2} array writes", summary.end.reason.name(), summary.end.at_drive_writes));
+    for drive in &summary.drives {
+        line(&drive.run.replace('-', " "), of_drive(drive));
+    }
+    text += &answers(summary);
+    let mut line = |name: &str, value: String| super::super::output::line(&mut text, name, &value);
+    line("speed", format!("{:.1} s", summary.run.wall_seconds));
+    if let Some(out) = &arguments.out {
+        line("report", out.join(REPORT).display().to_string());
+    }
+    text
+}
+
+/// The answer and what else there is to say, a line each.
+pub(super) fn answers(summary: &ArraySummary) -> String {
+    let mut text = String::new();
+    for (number, told) in report::array_in_words(summary).iter().enumerate() {
+        line(&mut text, if number == 0 { "answer" } else { "" }, &plain(told));
+    }
+    text
+}
+
+/// A drive in a line.
+fn of_drive(drive: &ArrayDrive) -> String {
+    let since = if drive.came_at > 0.0 { format!("came at {:.2}, ", drive.came_at) } else { String::new() };
+    let state = match (drive.state, drive.ended_at) {
+        (wane_results::DriveState::Online, _) => "alive".to_owned(),
+        (wane_results::DriveState::ReadOnly, Some(at)) => format!("worn out at {at:.2}, reads on"),
+        (wane_results::DriveState::Gone, Some(at)) => format!("dead at {at:.2}"),
+        (wane_results::DriveState::Replaced, Some(at)) => format!("replaced at {at:.2}"),
+        _ => "ended".to_owned(),
+    };
+    let used = drive.life_used.map_or_else(String::new, |used| format!(", {:.1} % of its life used", 100.0 * used));
+    format!("{since}{state}{used}, {} erases a block in the mean", plain(&counted(drive.erase_count_mean)))
+}

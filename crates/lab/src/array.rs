@@ -1,0 +1,376 @@
+//! Runs an array to its end: one workload on several drives, each of which has results of its own.
+//!
+//! Between two steps the run looks at the drives. What it does then (a drive that died goes, one that is worn is replaced) falls on multiples of a
+//! step, and so does the instant of which results speak.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use wane_blockdev::{Batch, Living, SectorRange, Stop, Work, find};
+use wane_raid::{Linear, MemberState, Mirror, MirrorConfig, Spread, Stripe};
+use wane_results::{ArrayDrive, ArraySummary, Calendar, DriveState, End, EndCause, EndReason, RunResult};
+use wane_scenario::{ArrayLayout, ArraySpec, Initial, LastWord, SEED_MAX, Scenario};
+use wane_sim::Streams;
+use wane_ssd::Drive;
+use wane_units::{EndOfLife, Fate, Lba, Sectors};
+
+use crate::build::{self, PlanError, PolicyOverrides};
+use crate::calendar;
+use crate::host::{Ended, Host, end_cause};
+use crate::progress::Stopwatch;
+use crate::record::{Record, wear};
+use crate::run::{Budget, Finished, Progress, Run, Watch};
+use crate::session::{self, Measured, SessionError};
+use crate::sources::Opener;
+
+/// Steps of an array write.
+const STEPS: u64 = 256;
+
+/// What became of an array.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ArrayResult {
+    /// The array.
+    pub summary: ArraySummary,
+    /// Its drives, in the order of the summary: each with the scenario that makes it.
+    pub drives: Vec<(Scenario, RunResult)>,
+}
+
+/// A drive that stands in the array, or stood in it.
+struct Stood {
+    place: usize,
+    scenario: Scenario,
+    /// The record of what it does; `None` once its result is made.
+    record: Option<Record>,
+    result: Option<RunResult>,
+    told: ArrayDrive,
+}
+
+/// An array and what is recorded of it.
+struct ArrayRun<'a> {
+    scenario: &'a Scenario,
+    spec: &'a ArraySpec,
+    run: Run,
+    stood: Vec<Stood>,
+    calendar: Option<Calendar>,
+    replaced: u32,
+    stopwatch: Stopwatch,
+}
+
+/// Runs an array to its end.
+///
+/// # Errors
+/// The scenario has no array, needs too much memory, cannot be built, or its trace cannot be read further.
+pub fn execute(scenario: &Scenario, watch: &mut Watch<'_>) -> Result<ArrayResult, SessionError> {
+    let Some(spec) = &scenario.array else { return Err(PlanError::Array.into()) };
+    session::check_fit(build::memory_estimate(scenario))?;
+    let stopwatch = Stopwatch::start();
+    let mut opener = Opener::new(spec.device, Streams::new(scenario.seed), Arc::clone(watch.stop));
+    let calendar = calendar::calendar(scenario, &mut opener)?;
+    let phases = build::phases(scenario, &mut opener, calendar)?;
+    let drives = spec.members.iter().map(new_drive).collect::<Result<Vec<_>, _>>()?;
+    let unit = Sectors(spec.device.unit.0 / Sectors::SIZE.0);
+    let host = Host::of_array(assembled(spec, drives)?, unit);
+    let run = Run::of_array(host, calendar, build::precondition(scenario), phases);
+    let mut array = ArrayRun { scenario, spec, run, stood: Vec::new(), calendar, replaced: 0, stopwatch };
+    for (place, member) in spec.members.iter().enumerate() {
+        array.note_new(place, member.clone(), 0);
+    }
+    array.live(watch)?;
+    Ok(array.finish())
+}
+
+/// A new drive of a member. Its wear leveling is on from the start.
+fn new_drive(member: &Scenario) -> Result<Box<dyn Living>, PlanError> {
+    let mut drive = build::bare_drive_with(member, &PolicyOverrides::default())?;
+    drive.set_leveling(true);
+    Ok(Box::new(drive))
+}
+
+/// Makes the device of these drives.
+fn assembled(spec: &ArraySpec, drives: Vec<Box<dyn Living>>) -> Result<Box<dyn Living>, PlanError> {
+    let settings = &spec.settings;
+    let of = |error: wane_raid::LayoutError| PlanError::Setting("array".to_owned(), error.to_string());
+    let chunk = Sectors(settings.chunk.0 / Sectors::SIZE.0);
+    Ok(match settings.layout {
+        ArrayLayout::Mirror => {
+            let config =
+                MirrorConfig { copies: settings.copies as usize, reads: settings.reads, ..MirrorConfig::default() };
+            Box::new(Mirror::new(config, drives).map_err(of)?)
+        }
+        ArrayLayout::Stripe => Box::new(Spread::new(Stripe::new(chunk), drives).map_err(of)?),
+        ArrayLayout::Linear => Box::new(Spread::new(Linear::default(), drives).map_err(of)?),
+    })
+}
+
+impl ArrayRun<'_> {
+    fn array(&mut self) -> &mut dyn Living {
+        self.run.array()
+    }
+
+    fn mirror(&mut self) -> Option<&mut Mirror> {
+        let array: &mut dyn Any = self.run.array();
+        array.downcast_mut()
+    }
+
+    /// Array writes since counting started.
+    fn written(&self) -> f64 {
+        self.run.written() as f64 / f64::from(self.spec.device.logical_units)
+    }
+
+    /// Looks at the drive of a place.
+    fn drive<T>(&mut self, place: usize, look: impl FnOnce(&Drive) -> T) -> Option<T> {
+        let mut members: Vec<&dyn Living> = Vec::new();
+        self.run.array().members(&mut |member| members.push(member));
+        find::<Drive>(*members.get(place)?).map(look)
+    }
+
+    /// Notes that a drive stands in a place from now on.
+    fn note_new(&mut self, place: usize, mut scenario: Scenario, number: u32) {
+        let name = match number {
+            0 => format!("drive-{place}"),
+            _ => format!("drive-{place}-new-{number}"),
+        };
+        scenario.name = name.replace('-', " ");
+        let young_below = build::young_below(&scenario);
+        let mut record = Record::new(young_below, None).with_course(scenario.device.logical_units);
+        let _ = self.drive(place, |drive| record.start_of(drive));
+        let told = ArrayDrive {
+            run: name,
+            place: place as u32,
+            state: DriveState::Online,
+            came_at: self.written(),
+            ended_at: None,
+            life_used: None,
+            erase_count_mean: 0.0,
+            bytes_written: 0,
+        };
+        self.stood.push(Stood { place, scenario, record: Some(record), result: None, told });
+    }
+
+    /// Lets the array serve its phases to their end.
+    fn live(&mut self, watch: &mut Watch<'_>) -> Result<(), SessionError> {
+        let step = (u64::from(self.spec.device.logical_units) / STEPS).max(1);
+        // The drives' results begin where the array's do.
+        let precondition = build::precondition(self.scenario);
+        self.run.advance(Budget::units(precondition.units(self.spec.device.logical_units)), watch)?;
+        (0..self.stood.len()).for_each(|number| self.begin_again(number));
+        loop {
+            let progress = self.run.advance(Budget::units(step), watch)?;
+            self.look()?;
+            if self.stood.iter().all(|stood| stood.told.ended_at.is_some()) && progress != Progress::Over {
+                // Nothing is left that could refuse the next write.
+                self.run.over(Ended::Died(EndCause::SpareExhausted));
+                return Ok(());
+            }
+            if progress == Progress::Over {
+                return Ok(());
+            }
+        }
+    }
+
+    fn begin_again(&mut self, number: usize) {
+        let (place, scenario) = (self.stood[number].place, &self.stood[number].scenario);
+        let mut record = Record::new(build::young_below(scenario), None).with_course(scenario.device.logical_units);
+        let _ = self.drive(place, |drive| record.start_of(drive));
+        self.stood[number].record = Some(record);
+    }
+
+    /// Looks at each drive: takes the row that is due, notes deaths, and replaces what is worn.
+    fn look(&mut self) -> Result<(), PlanError> {
+        let at = self.written();
+        for number in 0..self.stood.len() {
+            let Some(mut record) = self.stood[number].record.take() else { continue };
+            let place = self.stood[number].place;
+            let died = self.drive(place, |drive| {
+                let written = record.written(drive);
+                record.sample_if_due(drive, written, 0);
+                drive.end_of_life()
+            });
+            self.stood[number].record = Some(record);
+            if let Some(Some(cause)) = died {
+                self.note_end(number, EndReason::EndOfLife, Some(cause));
+                self.stood[number].told.state = DriveState::ReadOnly;
+                if self.spec.settings.at_end_of_life == LastWord::Gone {
+                    self.stood[number].told.state = DriveState::Gone;
+                    if let Some(mirror) = self.mirror() {
+                        let now = mirror.now();
+                        mirror.take_out(now, place, &mut || Fate::Done);
+                    }
+                }
+                self.stood[number].told.ended_at = Some(at);
+            }
+        }
+        self.replace_if_due(at)
+    }
+
+    /// Replaces the drive that is worn most, if it has come that far. One is replaced at a time.
+    fn replace_if_due(&mut self, at: f64) -> Result<(), PlanError> {
+        let Some(share) = self.spec.settings.replace_at else { return Ok(()) };
+        if self.replaced == self.spec.settings.replacements {
+            return Ok(());
+        }
+        let whole = self.mirror().is_some_and(|mirror| mirror.states().all(|state| state == MemberState::Online));
+        let mut worn: Option<(f64, usize)> = None;
+        for number in 0..self.stood.len() {
+            let place = self.stood[number].place;
+            if self.stood[number].told.ended_at.is_some() {
+                continue;
+            }
+            let used = self.drive(place, Drive::life_used).flatten().filter(|used| *used >= share.get());
+            if let Some(used) = used.filter(|used| worn.is_none_or(|(most, _)| *used > most)) {
+                worn = Some((used, number));
+            }
+        }
+        let Some((_, number)) = worn.filter(|_| whole) else { return Ok(()) };
+        let place = self.stood[number].place;
+        self.note_end(number, EndReason::Replaced, None);
+        (self.stood[number].told.state, self.stood[number].told.ended_at) = (DriveState::Replaced, Some(at));
+        self.replaced += 1;
+        let streams = Streams::new(self.scenario.seed);
+        let mut scenario = self.spec.members[place].clone();
+        scenario.seed = streams.stream(&format!("array.new.{}", self.replaced)).below(SEED_MAX);
+        // The one that it replaces may have had a past.
+        scenario.medium.initial = Initial::default();
+        let drive = new_drive(&scenario)?;
+        if let Some(mirror) = self.mirror() {
+            let now = mirror.now();
+            mirror
+                .replace(now, place, drive)
+                .map_err(|error| PlanError::Setting("array.replace-at".to_owned(), error.to_string()))?;
+            // Copying takes hours where a life takes years: it is done before the host goes on.
+            while mirror.sectors_to_copy() > Sectors::ZERO && mirror.work(now).is_some() {}
+        }
+        self.note_new(place, scenario, self.replaced);
+        Ok(())
+    }
+
+    /// Makes the result of a drive, which stands in its place no longer, or takes no more writes.
+    fn note_end(&mut self, number: usize, reason: EndReason, cause: Option<EndOfLife>) {
+        let place = self.stood[number].place;
+        let Some(mut record) = self.stood[number].record.take() else { return };
+        let cause = cause.map(end_cause);
+        let calendar = self.calendar;
+        let is_alike = self.stood[number].scenario.device.logical_bytes() == self.spec.device.logical_bytes();
+        let finished = self.drive(place, |drive| {
+            record.sample(drive, 0);
+            let counters = record.counters(drive);
+            let before = record.before_last(&counters, u64::from(drive.logical_initial()));
+            let used = drive.life_used();
+            let finished = Finished {
+                counters,
+                last_drive_write: counters - before,
+                wear: wear(drive),
+                erase_count_mean_at_start: record.mean_at_start(),
+                reason,
+                cause,
+                exported_units: drive.exported(),
+                policy_refusals: drive.counters().policy_refusals,
+                notes: Vec::new(),
+                // A day of the array is a day of each drive that is as large.
+                calendar: calendar.filter(|_| is_alike),
+                pace: None,
+                measured: None,
+                predicted_units: 0,
+                timeline: record.into_rows(),
+            };
+            (finished, used)
+        });
+        let Some((finished, used)) = finished else { return };
+        let scenario = &self.stood[number].scenario;
+        let overrides = PolicyOverrides::default();
+        let result = session::result(scenario, &overrides, &finished, &self.stopwatch, &Measured::default());
+        let unit = scenario.device.unit.0;
+        let told = &mut self.stood[number].told;
+        told.life_used = used;
+        told.erase_count_mean = finished.wear.quantiles().mean;
+        told.bytes_written = finished.counters.host_bytes_written(unit);
+        self.stood[number].result = Some(result);
+    }
+
+    /// Bytes that went with drives that are gone, where there is one copy; `None` in a mirror.
+    fn lost_with_drives(&self) -> Option<u64> {
+        let gone = || self.stood.iter().filter(|stood| stood.told.state == DriveState::Gone);
+        match self.spec.settings.layout {
+            ArrayLayout::Mirror => None,
+            // A chunk of everything lies on each.
+            ArrayLayout::Stripe => gone().next().map(|_| self.spec.device.logical_bytes()),
+            ArrayLayout::Linear => {
+                gone().next().map(|_| gone().map(|stood| stood.scenario.device.logical_bytes()).sum())
+            }
+        }
+    }
+
+    /// Bytes that cannot be read any more.
+    fn lost(&mut self) -> u64 {
+        const BATCH: u64 = 1 << 20;
+        let capacity = self.array().capacity().0;
+        let now = self.array().now();
+        let mut lost = Sectors::ZERO;
+        let mut at = 0;
+        while at < capacity {
+            let range = SectorRange::new(Lba(at), Sectors(BATCH.min(capacity - at)));
+            let mut took = self.array().batch(now, &Batch::new(Work::Read, &[range]));
+            while took.stop == Stop::Paused {
+                took.stop = self.array().go_on(now, Stop::Paused);
+            }
+            match took.stop {
+                Stop::Gone => return capacity * Sectors::SIZE.0,
+                _ => lost = took.unread.iter().fold(lost, |sum, range| sum + range.count),
+            }
+            at += range.count.0;
+        }
+        lost.0 * Sectors::SIZE.0
+    }
+
+    /// Makes the results.
+    fn finish(mut self) -> ArrayResult {
+        let (reason, cause): (EndReason, Option<EndCause>) = match self.run.ended() {
+            (_, Some(Ended::Died(cause))) => (EndReason::EndOfLife, Some(cause)),
+            (_, Some(Ended::ClockEnd)) => (EndReason::ClockEnd, None),
+            (_, Some(Ended::Interrupted)) => (EndReason::Interrupted, None),
+            (reason, None) => (reason, None),
+        };
+        for number in 0..self.stood.len() {
+            self.note_end(number, if reason == EndReason::EndOfLife { EndReason::ArrayEnd } else { reason }, None);
+        }
+        let at_drive_writes = self.written();
+        let bytes_written = self.run.counters().host_bytes_written(self.spec.device.unit.0);
+        let repairs = self.mirror().map(|mirror| mirror.repairs()).unwrap_or_default();
+        let bytes_lost = self.lost_with_drives().unwrap_or_else(|| self.lost());
+        self.stood.sort_by(|one, other| {
+            (one.told.place, one.told.came_at).partial_cmp(&(other.told.place, other.told.came_at)).expect("numbers")
+        });
+        let died = |drive: &&ArrayDrive| matches!(drive.state, DriveState::ReadOnly | DriveState::Gone);
+        let told: Vec<ArrayDrive> = self.stood.iter().map(|stood| stood.told.clone()).collect();
+        let deaths = || told.iter().filter(died).filter_map(|drive| drive.ended_at);
+        let stand = told.iter().any(|drive| drive.state == DriveState::Online);
+        let summary = ArraySummary {
+            scenario: wane_results::Scenario {
+                name: self.scenario.name.clone(),
+                hash: self.scenario.hash(),
+                overrides: std::collections::BTreeMap::new(),
+            },
+            layout: self.spec.settings.layout.name().to_owned(),
+            capacity_bytes: self.spec.device.logical_bytes(),
+            bytes_written,
+            end: End { reason, cause, at_drive_writes },
+            first_death_at: deaths().reduce(f64::min),
+            last_death_at: deaths().reduce(f64::max).filter(|_| !stand),
+            writes_degraded: match self.spec.settings.layout {
+                ArrayLayout::Mirror => deaths().reduce(f64::min).map_or(0.0, |first| at_drive_writes - first),
+                ArrayLayout::Stripe | ArrayLayout::Linear => 0.0,
+            },
+            bytes_lost,
+            bytes_repaired: repairs.repaired.0 * Sectors::SIZE.0,
+            bytes_copied: repairs.copied.0 * Sectors::SIZE.0,
+            run: wane_results::ArrayRun {
+                seed: self.scenario.seed,
+                wall_seconds: self.stopwatch.elapsed().as_secs_f64(),
+                version: session::VERSION.to_owned(),
+            },
+            drives: told,
+        };
+        let drives = self.stood.into_iter().filter_map(|stood| Some((stood.scenario, stood.result?))).collect();
+        ArrayResult { summary, drives }
+    }
+}

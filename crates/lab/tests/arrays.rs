@@ -1,0 +1,210 @@
+//! Lives of arrays.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use wane_lab::array::{self, ArrayResult};
+use wane_lab::run::Watch;
+use wane_lab::session;
+use wane_results::{DriveState, EndCause, EndReason};
+use wane_scenario::{Scenario, Sources};
+
+const MIRROR: &str = "[drive]\nlogical-capacity = \"8 MiB\"\nspare-factor = 0.2\npages-per-block = 16\nendurance = 40\n\
+                      [array]\n[[array.member]]\n[[array.member]]\n[workload]\npattern = \"zipf\"\n\
+                      [until]\nend-of-life = true\n";
+
+fn scenario(set: &[&str]) -> Scenario {
+    let set: Vec<String> = set.iter().map(|set| (*set).to_owned()).collect();
+    Scenario::resolve(&Sources { file: Some(("mirror.toml", MIRROR)), set: &set, preset: None }).unwrap()
+}
+
+fn lived(scenario: &Scenario) -> ArrayResult {
+    array::execute(scenario, &mut Watch { step: &mut |_| {}, stop: &Arc::default() }).unwrap()
+}
+
+fn states(result: &ArrayResult) -> Vec<(&str, DriveState)> {
+    result.summary.drives.iter().map(|drive| (drive.run.as_str(), drive.state)).collect()
+}
+
+#[test]
+fn equal_drives_die_together_and_staggered_ones_do_not() {
+    let together = lived(&scenario(&[]));
+    assert_eq!(states(&together), [("drive-0", DriveState::ReadOnly), ("drive-1", DriveState::ReadOnly)]);
+    assert!(together.summary.between_deaths().unwrap() < 0.02, "{:?}", together.summary);
+    assert_eq!(together.summary.end.reason, EndReason::EndOfLife);
+    assert_eq!((together.summary.bytes_lost, together.summary.capacity_bytes), (0, 8 << 20));
+    let staggered = lived(&scenario(&["array.member.1.drive.initial.erase-count=20"]));
+    assert!(staggered.summary.between_deaths().unwrap() > 0.3, "{:?}", staggered.summary);
+    // The used drive died first; the other lived as long as without it.
+    let ends: Vec<f64> = staggered.summary.drives.iter().map(|drive| drive.ended_at.unwrap()).collect();
+    assert!(ends[1] < 0.7 * ends[0], "{ends:?}");
+    assert!((ends[0] / together.summary.last_death_at.unwrap() - 1.0).abs() < 0.02, "{ends:?}");
+    // Each drive's own results are those of a drive that died when its array says.
+    for (told, (_, result)) in staggered.summary.drives.iter().zip(&staggered.drives) {
+        assert_eq!(result.summary.end.reason, EndReason::EndOfLife);
+        assert!((result.summary.end.at_drive_writes - told.ended_at.unwrap()).abs() < 0.02, "{told:?}");
+        assert_eq!(result.summary.host.bytes_written, told.bytes_written);
+        assert!(result.timeline.len() > 20, "{}", result.timeline.len());
+    }
+}
+
+#[test]
+fn a_drive_that_takes_its_data_with_it_leaves_them_to_the_other() {
+    let gone = "array.at-end-of-life=gone";
+    let both = lived(&scenario(&[gone]));
+    assert_eq!(both.summary.bytes_lost, both.summary.capacity_bytes);
+    let one = lived(&scenario(&[
+        gone,
+        "array.member.1.drive.endurance=400",
+        "until.drive-writes=40",
+        "until.end-of-life=false",
+    ]));
+    assert_eq!(states(&one), [("drive-0", DriveState::Gone), ("drive-1", DriveState::Online)]);
+    assert_eq!((one.summary.bytes_lost, one.summary.last_death_at), (0, None));
+    assert!(one.summary.first_death_at.is_some() && one.summary.end.reason == EndReason::DriveWrites);
+}
+
+/// With one copy, what a drive takes with it is lost.
+#[test]
+fn arrays_with_one_copy_lose_what_a_drive_held() {
+    for (layout, share) in [("stripe", 2), ("linear", 1)] {
+        let set = format!("array.layout={layout}");
+        let result = lived(&scenario(&[&set, "array.at-end-of-life=gone"]));
+        assert_eq!(result.summary.bytes_lost, share * (8 << 20), "{layout}");
+    }
+}
+
+/// What was written on the drives is what the array wrote, from the first page to the last.
+#[test]
+fn what_drives_were_written_adds_up() {
+    for set in [
+        &["precondition.fill=0", "until.drive-writes=0.001", "until.end-of-life=false"][..],
+        &["precondition.fill=0.3"],
+        &["precondition.random-drive-writes=1"],
+        &[],
+    ] {
+        let result = lived(&scenario(set));
+        for drive in &result.summary.drives {
+            // The last write is that of the drive that lived longest.
+            let less = result.summary.bytes_written - drive.bytes_written;
+            assert!(less <= result.summary.capacity_bytes / 64, "{set:?}: {less} of {:?}", result.summary);
+        }
+        let most = result.summary.drives.iter().map(|drive| drive.bytes_written).max();
+        assert_eq!(most, Some(result.summary.bytes_written), "{set:?}");
+    }
+}
+
+/// A replacement has no past, whatever the drive had that it replaces.
+#[test]
+fn a_new_drive_is_new() {
+    let result = lived(&scenario(&[
+        "drive.initial.erase-count=10",
+        "array.replace-at=0.3",
+        "array.member.1.drive.endurance=400",
+    ]));
+    assert_eq!(states(&result)[..2], [("drive-0", DriveState::Replaced), ("drive-0-new-1", DriveState::ReadOnly)]);
+    let [old, new] =
+        [&result.drives[0].1, &result.drives[1].1].map(|drive| drive.summary.wear.erase_count_mean_at_start);
+    assert!(old >= 10.0 && new < 4.0, "{old} {new}");
+}
+
+#[test]
+fn a_worn_drive_is_replaced_before_its_end() {
+    let replaced = lived(&scenario(&["array.replace-at=0.8", "array.replacements=2"]));
+    let summary = &replaced.summary;
+    let count = |state| summary.drives.iter().filter(|drive| drive.state == state).count();
+    assert_eq!((count(DriveState::Replaced), summary.drives.len()), (2, 4), "{:?}", states(&replaced));
+    for drive in summary.drives.iter().filter(|drive| drive.state == DriveState::Replaced) {
+        assert!((0.8..0.9).contains(&drive.life_used.unwrap()), "{drive:?}");
+    }
+    // All data went to the new drives, and no more than that.
+    assert!((summary.capacity_bytes..=2 * summary.capacity_bytes).contains(&summary.bytes_copied), "{summary:?}");
+    assert_eq!(summary.bytes_lost, 0);
+    let ends = replaced.drives.iter().map(|(_, drive)| drive.summary.end.reason);
+    assert_eq!(ends.filter(|reason| *reason == EndReason::Replaced).count(), 2);
+}
+
+#[test]
+fn arrays_with_one_copy_end_with_their_first_drive() {
+    for layout in ["stripe", "linear"] {
+        let set = format!("array.layout={layout}");
+        let result = lived(&scenario(&[&set, "array.member.0.drive.endurance=20"]));
+        assert_eq!(result.summary.capacity_bytes, 16 << 20, "{layout}");
+        assert_eq!(result.summary.end.reason, EndReason::EndOfLife);
+        assert!(result.summary.end.cause.is_some_and(|cause| cause != EndCause::FootprintDoesNotFit));
+        let worn = result.summary.drives.iter().position(|drive| drive.state == DriveState::ReadOnly).unwrap();
+        assert_eq!(states(&result)[1 - worn].1, DriveState::Online);
+        assert_eq!(result.drives[1 - worn].1.summary.end.reason, EndReason::ArrayEnd);
+    }
+}
+
+#[test]
+fn members_of_other_sizes_are_filled() {
+    let result = lived(&scenario(&[
+        "array.member.1.drive.logical-capacity=4MiB",
+        "array.member.0.count=2",
+        "until.drive-writes=2",
+        "until.end-of-life=false",
+    ]));
+    // (8 + 8 + 4) / 2
+    assert_eq!(result.summary.capacity_bytes, 10 << 20);
+    let written: u64 = result.summary.drives.iter().map(|drive| drive.bytes_written).sum();
+    assert_eq!(written, 2 * result.summary.bytes_written);
+}
+
+#[test]
+fn two_lives_of_a_seed_are_the_same() {
+    let same = |one: &ArrayResult, other: &ArrayResult| {
+        let files = |result: &ArrayResult| -> Vec<_> {
+            let of = |(_, drive): &(Scenario, wane_results::RunResult)| {
+                let mut drive = drive.clone();
+                drive.summary.run.wall_seconds = 0.0;
+                drive.summary.run.flash_pages_programmed_per_second = None;
+                drive.summary.run.peak_memory_bytes = None;
+                drive.to_files().unwrap()
+            };
+            result.drives.iter().map(of).collect()
+        };
+        let summary = |result: &ArrayResult| {
+            let mut summary = result.summary.clone();
+            summary.run.wall_seconds = 0.0;
+            summary
+        };
+        (summary(one) == summary(other), files(one) == files(other))
+    };
+    let first = lived(&scenario(&["array.replace-at=0.5"]));
+    assert_eq!(same(&first, &lived(&scenario(&["array.replace-at=0.5"]))), (true, true));
+    // The resolved scenario makes the same array.
+    let text = scenario(&["array.replace-at=0.5"]).to_toml();
+    let again = Scenario::resolve(&Sources { file: Some(("again.toml", &text)), ..Sources::default() }).unwrap();
+    assert_eq!(same(&first, &lived(&again)), (true, true));
+    assert!(!same(&first, &lived(&scenario(&["array.replace-at=0.5", "seed=2"]))).0);
+}
+
+#[test]
+fn a_life_that_is_stopped_tells_what_it_has() {
+    let stop = Arc::new(AtomicBool::new(false));
+    let mut steps = 0;
+    let mut step = |_: &wane_lab::run::Step| {
+        steps += 1;
+        stop.store(steps > 20, std::sync::atomic::Ordering::Relaxed);
+    };
+    let result = array::execute(&scenario(&[]), &mut Watch { step: &mut step, stop: &stop }).unwrap();
+    assert_eq!(result.summary.end.reason, EndReason::Interrupted);
+    assert!(result.drives.iter().all(|(_, drive)| drive.summary.end.reason == EndReason::Interrupted));
+}
+
+#[test]
+fn what_is_for_one_drive_refuses_an_array() {
+    let array = scenario(&[]);
+    let stop = Arc::default();
+    let mut watch = Watch { step: &mut |_| {}, stop: &stop };
+    let refused = session::execute(&array, &wane_lab::overrides::PolicyOverrides::default(), &mut watch);
+    assert!(refused.unwrap_err().to_string().starts_with("[array]: this is for one drive"));
+    let refused = wane_lab::held::Held::new(&array, wane_lab::overrides::PolicyOverrides::default());
+    assert!(refused.err().unwrap().to_string().starts_with("[array]: this is for one drive"));
+    let alone = Scenario { array: None, ..array };
+    assert!(array::execute(&alone, &mut watch).is_err());
+}

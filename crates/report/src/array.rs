@@ -1,0 +1,144 @@
+//! The page of an array: its answer and a table of its drives, above the runs of these drives side by side.
+
+use wane_results::{ArrayDrive, ArraySummary, DriveState, EndReason, RunResult};
+
+use super::html::{Table, escape, table};
+use super::numbers::{capacity, counted, percent, short_or_dash};
+use super::page::{Opening, render_opened};
+
+/// One page about an array whose drives have these results: HTML that needs nothing else, under 1 MB.
+///
+/// `scenario`: the array's resolved scenario.
+pub fn array(summary: &ArraySummary, drives: &[RunResult], scenario: &str) -> String {
+    let mut section = String::from("<section class=\"words\">\n");
+    for told in array_in_words(summary).iter().skip(1) {
+        section.push_str(&format!("<p class=\"lead\">{}</p>\n", escape(told)));
+    }
+    section.push_str(&table(&of_drives(summary), "numbers"));
+    section.push_str(
+        "<p class=\"caption\">Times in this table and in the first line are array writes; charts below count the writes of each drive, from its \
+         own start on.</p>\n",
+    );
+    section.push_str(&format!(
+        "<details><summary>The scenario of the array</summary>\n<pre>{}</pre></details>\n</section>\n",
+        escape(scenario)
+    ));
+    let name = summary.scenario.name.clone();
+    let headline = array_in_words(summary).remove(0);
+    render_opened(drives, Some(&Opening { name, headline, section }))
+}
+
+/// What a drive is, in words.
+const fn state_in_words(state: DriveState) -> &'static str {
+    match state {
+        DriveState::Online => "alive",
+        DriveState::ReadOnly => "worn out, reads on",
+        DriveState::Gone => "dead",
+        DriveState::Replaced => "replaced",
+    }
+}
+
+/// The drives as a table.
+fn of_drives(summary: &ArraySummary) -> Table {
+    let headers = [
+        "drive",
+        "came, array writes",
+        "ended, array writes",
+        "is",
+        "life used",
+        "mean erases of a block",
+        "written on it",
+    ];
+    let row = |drive: &ArrayDrive| {
+        vec![
+            drive.run.replace('-', " "),
+            counted(drive.came_at),
+            short_or_dash(drive.ended_at),
+            state_in_words(drive.state).to_owned(),
+            drive.life_used.map_or_else(|| "\u{2013}".to_owned(), percent),
+            counted(drive.erase_count_mean),
+            capacity(drive.bytes_written),
+        ]
+    };
+    Table { headers: headers.map(str::to_owned).to_vec(), rows: summary.drives.iter().map(row).collect() }
+}
+
+/// Names of drives, in words.
+fn names<'a>(drives: impl Iterator<Item = &'a ArrayDrive>) -> String {
+    drives.map(|drive| drive.run.replace('-', " ")).collect::<Vec<_>>().join(", ")
+}
+
+/// The answer in a sentence.
+fn answer(summary: &ArraySummary) -> String {
+    let (layout, at) = (&summary.layout, counted(summary.end.at_drive_writes));
+    let is_over = summary.end.reason == EndReason::EndOfLife;
+    let worn = || summary.drives.iter().filter(|drive| matches!(drive.state, DriveState::ReadOnly | DriveState::Gone));
+    match (summary.first_death_at, summary.last_death_at, summary.between_deaths()) {
+        (Some(first), Some(last), _) if last == first => {
+            format!("The drives of the {layout} died together, after {} array writes", counted(first))
+        }
+        (Some(first), Some(last), Some(between)) => format!(
+            "The drives of the {layout} died {} array writes apart, after {} and {}: {} of its life",
+            counted(last - first),
+            counted(first),
+            counted(last),
+            percent(between)
+        ),
+        (Some(first), ..) if is_over && worn().count() > 1 => format!(
+            "The {layout} ended after {at} array writes, when {} were worn out, the first of them at {}",
+            names(worn()),
+            counted(first)
+        ),
+        (Some(_), ..) if is_over => {
+            format!("The {layout} ended after {at} array writes, when {} was worn out", names(worn()))
+        }
+        (Some(first), ..) => format!(
+            "{} died after {} array writes; the {layout} lived on to the end of the run, at {at}",
+            names(worn().take(1)),
+            counted(first)
+        ),
+        (None, ..) => format!("No drive of the {layout} died in {at} array writes"),
+    }
+}
+
+/// The answer first, then whatever else there is to say of an array, each in a sentence.
+pub fn array_in_words(summary: &ArraySummary) -> Vec<String> {
+    let mut told = vec![answer(summary)];
+    if summary.writes_degraded > 0.0 {
+        let first = summary.first_death_at.unwrap_or(0.0);
+        told.push(format!(
+            "From {} array writes on, for {}, data had a copy less: the time there was to replace the drive.",
+            counted(first),
+            counted(summary.writes_degraded)
+        ));
+    }
+    let replaced: Vec<&ArrayDrive> =
+        summary.drives.iter().filter(|drive| drive.state == DriveState::Replaced).collect();
+    for drive in &replaced {
+        let used = drive.life_used.map_or_else(String::new, |used| format!(" with {} of its life used", percent(used)));
+        told.push(format!(
+            "{} was replaced after {} array writes{used}.",
+            names(std::iter::once(*drive)),
+            short_or_dash(drive.ended_at)
+        ));
+    }
+    let ends: Vec<f64> = replaced.iter().filter_map(|drive| drive.ended_at).collect();
+    if ends.iter().enumerate().any(|(number, end)| ends[..number].iter().any(|other| (end - other).abs() < 1.0)) {
+        told.push("Drives that are replaced at one time stay alike: leave a part of a life between them.".to_owned());
+    }
+    told.push(match summary.bytes_lost {
+        0 => "All data can be read at the end.".to_owned(),
+        lost if lost == summary.capacity_bytes => "All data are lost at the end.".to_owned(),
+        lost => format!("{} cannot be read at the end.", capacity(lost)),
+    });
+    if summary.bytes_repaired > 0 {
+        told.push(format!("{} that a drive had lost came back from another.", capacity(summary.bytes_repaired)));
+    }
+    if summary.bytes_copied > 0 {
+        told.push(format!(
+            "{} were copied to drives that were new or had missed them.",
+            capacity(summary.bytes_copied)
+        ));
+    }
+    told
+}

@@ -1,0 +1,115 @@
+//! The results of an array: what became of it, and of each drive that was a member. The drives' own results are runs beside it.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{ARRAY, End, ResultError, Scenario};
+
+/// `array.json`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ArraySummary {
+    /// The scenario.
+    pub scenario: Scenario,
+    /// `mirror`, `stripe` or `linear`.
+    pub layout: String,
+    /// Bytes that the array offers.
+    pub capacity_bytes: u64,
+    /// Bytes that its host wrote.
+    pub bytes_written: u64,
+    /// Why the run ended. Drive writes are those of the array: bytes written over its capacity.
+    pub end: End,
+    /// The drives, by their place and then by their time.
+    pub drives: Vec<ArrayDrive>,
+    /// Array writes at which the first drive took no more writes; null if none did.
+    pub first_death_at: Option<f64>,
+    /// Array writes at which the last drive that stood then took no more writes; null if one still does.
+    pub last_death_at: Option<f64>,
+    /// Array writes during which some data had a copy less than they should; 0 where there is one copy.
+    pub writes_degraded: f64,
+    /// Bytes of the array that cannot be read at its end.
+    pub bytes_lost: u64,
+    /// Bytes that one drive had lost and got back from another.
+    pub bytes_repaired: u64,
+    /// Bytes that were copied to a drive that was new, or had missed them.
+    pub bytes_copied: u64,
+    /// What may differ between two runs of the same scenario.
+    pub run: ArrayRun,
+}
+
+/// `run.*`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ArrayRun {
+    /// Root of all random streams.
+    pub seed: u64,
+    /// Wall-clock seconds.
+    pub wall_seconds: f64,
+    /// Version of wane.
+    pub version: String,
+}
+
+/// The array whose results the folder at `path` holds; `None` if it holds those of something else.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn read_array(path: &Path) -> Result<Option<ArraySummary>, ResultError> {
+    let file = path.join(ARRAY);
+    let unreadable = |reason: String| ResultError::Unreadable { path: file.clone(), reason };
+    match std::fs::read(&file) {
+        Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| unreadable(error.to_string())),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => Ok(None),
+        Err(error) => Err(unreadable(error.to_string())),
+    }
+}
+
+/// A drive of an array.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ArrayDrive {
+    /// The folder of its own results.
+    pub run: String,
+    /// Its place, from 0.
+    pub place: u32,
+    /// What it is at the end.
+    pub state: DriveState,
+    /// Array writes at which it came; 0 for the first drive of a place.
+    pub came_at: f64,
+    /// Array writes at which it took no more writes, or was replaced; null if neither.
+    pub ended_at: Option<f64>,
+    /// Share of its rated erases that is used.
+    pub life_used: Option<f64>,
+    /// Mean erases of a block.
+    pub erase_count_mean: f64,
+    /// Bytes that the array wrote on it.
+    pub bytes_written: u64,
+}
+
+/// What a drive of an array is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DriveState {
+    /// It reads and writes.
+    Online,
+    /// It reads, and takes no writes any more.
+    ReadOnly,
+    /// Nothing of it can be reached.
+    Gone,
+    /// Another drive has its place.
+    Replaced,
+}
+
+impl ArraySummary {
+    /// As JSON, with a line break at the end.
+    ///
+    /// # Panics
+    /// Never: it is plain data.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("plain data") + "\n"
+    }
+
+    /// Share of the array's life between the first and the last death: 0 if all drives died at once. `None` if not all of them died.
+    pub fn between_deaths(&self) -> Option<f64> {
+        let (first, last) = (self.first_death_at?, self.last_death_at?);
+        (last > 0.0).then(|| (last - first) / last)
+    }
+}

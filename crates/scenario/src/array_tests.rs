@@ -1,0 +1,107 @@
+//! Arrays in scenarios.
+
+use super::{ArrayLayout, LastWord, Scenario, ScenarioError, Sources};
+
+const MIRROR: &str = "[drive]\nlogical-capacity = \"8 MiB\"\npages-per-block = 16\nendurance = 100\n\
+                      [array]\n[[array.member]]\ncount = 2\n[[array.member]]\n\
+                      drive = { endurance = 300, logical-capacity = \"12 MiB\" }\n[until]\ndrive-writes = 1\n";
+
+fn resolve(text: &str, set: &[&str]) -> Result<Scenario, ScenarioError> {
+    let set: Vec<String> = set.iter().map(|set| (*set).to_owned()).collect();
+    Scenario::resolve(&Sources { file: Some(("array.toml", text)), set: &set, preset: None })
+}
+
+fn refused(set: &[&str]) -> String {
+    resolve(MIRROR, set).expect_err("it is refused").to_string()
+}
+
+#[test]
+fn members_have_the_drive_of_the_scenario_and_what_they_change() {
+    let scenario = resolve(MIRROR, &[]).expect("an array");
+    let array = scenario.array.as_ref().expect("an array");
+    assert_eq!((array.settings.layout, array.settings.at_end_of_life), (ArrayLayout::Mirror, LastWord::ReadOnly));
+    let told: Vec<_> =
+        array.members.iter().map(|drive| (drive.device.logical_bytes() >> 20, drive.device.endurance)).collect();
+    assert_eq!(told, [(8, Some(100)), (8, Some(100)), (12, Some(300))]);
+    // Two copies on 8, 8 and 12 MiB.
+    assert_eq!(scenario.host_device().logical_bytes(), 14 << 20);
+    assert_eq!(scenario.device.logical_bytes(), 8 << 20);
+    let mut seeds: Vec<u64> = array.members.iter().map(|drive| drive.seed).collect();
+    seeds.dedup();
+    assert_eq!(seeds.len(), 3, "each draws its own numbers");
+    // A member of another preset.
+    let text = "[drive]\npreset = \"sata-qlc-480g\"\n[array]\n[[array.member]]\n[[array.member]]\n\
+                drive = { preset = \"tiny\" }\n[until]\ndrive-writes = 1\n";
+    let both = resolve(text, &[]).expect("an array").array.expect("an array").members;
+    assert_eq!((both[0].preset.as_str(), both[1].preset.as_str()), ("sata-qlc-480g", "tiny"));
+    assert!(both[0].device.logical_bytes() > 100 * both[1].device.logical_bytes());
+}
+
+#[test]
+fn a_resolved_array_resolves_to_itself() {
+    for set in
+        [&[][..], &["array.layout=stripe", "array.chunk=128KiB"], &["array.replace-at=0.5", "array.reads=healthiest"]]
+    {
+        let scenario = resolve(MIRROR, set).expect("an array");
+        let text = scenario.to_toml();
+        let again = resolve(&text, &[]).expect("a resolved scenario resolves");
+        assert_eq!((again.to_toml(), again.hash()), (text, scenario.hash()));
+        let (one, other) = (again.array.expect("an array"), scenario.array.expect("an array"));
+        assert_eq!(one.device, other.device);
+        let devices = |array: &super::ArraySpec| -> Vec<_> {
+            array.members.iter().map(|drive| (drive.device, drive.seed, drive.medium.clone())).collect()
+        };
+        assert_eq!(devices(&one), devices(&other));
+    }
+}
+
+#[test]
+fn a_member_of_another_preset_resolves_to_itself() {
+    let text = "[drive]\npreset = \"tiny\"\n[array]\n[[array.member]]\n[[array.member]]\n\
+                drive = { preset = \"mlc-8g\", logical-capacity = \"64 MiB\" }\n[until]\ndrive-writes = 1\n";
+    let scenario = resolve(text, &[]).expect("an array");
+    let again = resolve(&scenario.to_toml(), &[]).expect("a resolved scenario resolves");
+    assert_eq!(again.hash(), scenario.hash());
+    let devices = |scenario: &Scenario| -> Vec<_> {
+        scenario.array.iter().flat_map(|array| &array.members).map(|drive| drive.device).collect()
+    };
+    assert_eq!(devices(&again), devices(&scenario));
+}
+
+#[test]
+fn a_scenario_of_one_drive_knows_nothing_of_arrays() {
+    let scenario = resolve("[drive]\npreset = \"tiny\"\n[until]\ndrive-writes = 1\n", &[]).expect("a drive");
+    assert!(scenario.array.is_none() && !scenario.to_toml().contains("[array]"));
+    let array = resolve(MIRROR, &[]).expect("an array");
+    let hash = array.hash();
+    assert!(array.array.expect("an array").members.iter().all(|drive| drive.hash() != hash));
+}
+
+#[test]
+fn what_makes_no_array_is_refused_in_a_sentence() {
+    let cases: [(&[&str], &str); 15] = [
+        (&["drive.chip=\"tlc-72l-2018\""], "drive.chip: errors of an array's drives are not simulated so far"),
+        (&["array.member.0.drive.faults.lost-die=0"], "drive.faults.lost-die: dies of an array's drives"),
+        (&["array.layout=linear", "array.member.0.drive.mapping-unit=2KiB"], "array.member: mapping units differ"),
+        (&["array.copies=4"], "array: 4 copies on 3 members"),
+        (&["array.copies=1"], "array.copies: found 1, expected a whole number from 2 to 16"),
+        (&["array.layout=raid5"], "allowed are mirror, stripe, linear"),
+        (&["array.layout=stripe", "array.chunk=6KiB"], "array.chunk: a chunk has 12 sectors"),
+        (&["array.layout=stripe", "array.chunk=16MiB"], "is smaller than a chunk of"),
+        (&["array.layout=linear", "array.replace-at=0.5"], "array.replace-at: needs layout = \"mirror\""),
+        (&["array.member.0.count=64"], "array.member: found 65 members; 1 to 64 are allowed"),
+        (&["array.member.2.count=1"], "array.member.2: is not there; the list has 2"),
+        (&["array.member.0.drive.mapping-unit=3KiB"], "array.member.0.drive"),
+        (&["array.member.1.drive.endurence=3"], "did you mean \"endurance\"?"),
+        (&["time.scheduler=event"], "time: an array has no clock so far"),
+        (&["fast-forward.factor=2"], "fast-forward: predicts the erases of one drive"),
+    ];
+    for (set, why) in cases {
+        let told = refused(set);
+        assert!(told.contains(why), "{set:?}: {told}");
+        assert_eq!(told.lines().count(), 1, "{told}");
+    }
+    let two =
+        resolve("[drive]\npreset = \"tiny\"\n[array]\n[until]\ndrive-writes = 1\n", &[]).expect("a mirror of two");
+    assert_eq!(two.array.expect("an array").members.len(), 2);
+}
