@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use wane_archive::{Archive, ArchiveError};
-use wane_blockdev::{Batch as Asked, Living, SectorRange, Stop, Tally, Wanted, Work};
+use wane_blockdev::{Batch as Asked, Living, SectorRange, Stop, Tally, Wanted, Work, find};
 use wane_ftl::EndOfLife;
 use wane_results::{Counters, EndCause};
 use wane_ssd::Drive;
@@ -121,10 +121,16 @@ impl Host {
     pub(crate) fn life_used(&self) -> Option<f64> {
         match &self.device {
             Below::Drive(drive) => drive.life_used(),
+            // Health also counts the erases of all blocks, which takes as long as a batch.
             Below::Stack(array) => {
-                let mut health = Vec::new();
-                array.health(&mut health);
-                health.iter().filter_map(|health| health.life_used).reduce(f64::max)
+                let mut most: Option<f64> = None;
+                array.members(&mut |member| {
+                    let drive = find::<Drive>(member).filter(|drive| !drive.is_off());
+                    if let Some(used) = drive.and_then(Drive::life_used) {
+                        most = Some(most.map_or(used, |most| most.max(used)));
+                    }
+                });
+                most
             }
         }
     }
