@@ -131,9 +131,6 @@ impl ArrayRun<'_> {
             _ => format!("drive-{place}-new-{number}"),
         };
         scenario.name = name.replace('-', " ");
-        let young_below = build::young_below(&scenario);
-        let mut record = Record::new(young_below, None).with_course(scenario.device.logical_units);
-        let _ = self.drive(place, |drive| record.start_of(drive));
         let told = ArrayDrive {
             run: name,
             place: place as u32,
@@ -144,7 +141,8 @@ impl ArrayRun<'_> {
             erase_count_mean: 0.0,
             bytes_written: 0,
         };
-        self.stood.push(Stood { place, scenario, record: Some(record), result: None, told });
+        self.stood.push(Stood { place, scenario, record: None, result: None, told });
+        self.begin(self.stood.len() - 1);
     }
 
     /// Lets the array serve its phases to their end.
@@ -153,7 +151,7 @@ impl ArrayRun<'_> {
         // The drives' results begin where the array's do.
         let precondition = build::precondition(self.scenario);
         self.run.advance(Budget::units(precondition.units(self.spec.device.logical_units)), watch)?;
-        (0..self.stood.len()).for_each(|number| self.begin_again(number));
+        (0..self.stood.len()).for_each(|number| self.begin(number));
         loop {
             let progress = self.run.advance(Budget::units(step), watch)?;
             self.look()?;
@@ -168,7 +166,8 @@ impl ArrayRun<'_> {
         }
     }
 
-    fn begin_again(&mut self, number: usize) {
+    /// Counts what a drive does from now on.
+    fn begin(&mut self, number: usize) {
         let (place, scenario) = (self.stood[number].place, &self.stood[number].scenario);
         let mut record = Record::new(build::young_below(scenario), None).with_course(scenario.device.logical_units);
         let _ = self.drive(place, |drive| record.start_of(drive));

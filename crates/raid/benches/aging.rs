@@ -27,7 +27,7 @@ fn drive() -> Box<dyn Living> {
     Box::new(Drive::new(DriveConfig::new(geometry, ftl)).expect("a drive"))
 }
 
-/// Overwrites random units of each device, so many at once. Returns units a second.
+/// Hands each device N batches of random units to overwrite. Returns units a second.
 fn overwrite(devices: &mut [&mut Box<dyn Living>], batches: usize, stream: &mut Stream) -> f64 {
     let units = devices[0].capacity().0 / 8;
     let mut extents: Vec<SectorRange> = Vec::with_capacity(BATCH);

@@ -32,7 +32,7 @@ pub struct Copies {
 }
 
 impl Copies {
-    /// So many copies of each sector.
+    /// N copies of each sector.
     pub const fn new(copies: usize) -> Self {
         Self { copies, runs: Vec::new() }
     }

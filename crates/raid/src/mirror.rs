@@ -560,7 +560,7 @@ impl BlockDevice for Mirror {
         match kind {
             Kind::Read => self.read(id, range, request.origin, reads::Why::Host),
             Kind::Flush => self.flush(id, false),
-            _ => self.change(id, request, &changes::Why::Host),
+            _ => self.change(id, request),
         }
         id
     }

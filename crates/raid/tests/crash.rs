@@ -4,28 +4,13 @@
 
 mod common;
 
-use common::range;
+use common::{explored, range};
 use wane_blockdev::{Delay, Delays, Effect, Fault, Keep, Kind, Living, Persistence, Record, Stats};
 use wane_raid::{Linear, Spread, Stripe};
 use wane_sim::Stream;
 use wane_testkit::crash::{DeviceTally, Devices};
 use wane_testkit::{Volatile, conformance};
 use wane_units::{Nanos, Sectors};
-
-fn explored<'a>(make: &'a dyn Fn(&mut Stream) -> Box<dyn Living>) -> Devices<'a> {
-    Devices {
-        make,
-        disturb: &|_, _, _| {},
-        on_return: &|_, _, _| {},
-        steps: 40,
-        cut_every: 1,
-        window: Sectors(96),
-        each_of: 4,
-        some: 10,
-        outcomes: 2,
-        recovery: Nanos(1_000),
-    }
-}
 
 /// A volatile cache on a slow device in memory.
 fn member(size: u64, latency: u64) -> Box<dyn Living> {

@@ -83,13 +83,8 @@ fn explored<'a>(make: &'a dyn Fn(&mut Stream) -> Box<dyn Living>) -> Devices<'a>
                 mirror.put_back(at, member).unwrap();
             }
         },
-        steps: 40,
-        cut_every: 1,
-        window: Sectors(96),
-        each_of: 4,
-        some: 10,
-        outcomes: 2,
         recovery: Nanos(50_000_000),
+        ..common::explored(make)
     }
 }
 

@@ -42,7 +42,7 @@ pub struct Volatile<D> {
 }
 
 impl Volatile<Ram> {
-    /// A cache on so many sectors in memory.
+    /// A cache on N sectors in memory.
     ///
     /// # Panics
     /// The sectors are no whole units of 4 KiB.

@@ -81,14 +81,14 @@ fn without(one: &RangeSet, other: &RangeSet, range: SectorRange) -> Vec<SectorRa
 
 impl Mirror {
     /// Carries out a request of the host that changes contents.
-    pub(super) fn change(&mut self, id: RequestId, request: Request, why: &Why) {
+    pub(super) fn change(&mut self, id: RequestId, request: Request) {
         let range = request.range;
         self.secure(range);
         let units = self.units_of(range);
         self.unsure.change(&units);
         let pieces: Vec<(usize, SectorRange)> = self.layout.pieces(range).collect();
         let mut changing = Changing {
-            why: *why,
+            why: Why::Host,
             is_fua: request.flags.fua,
             pieces: Vec::new(),
             failed: Vec::new(),

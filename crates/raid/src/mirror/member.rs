@@ -151,7 +151,7 @@ pub(crate) struct Unsure {
 }
 
 impl Unsure {
-    /// Regions of an array: so many that all of them fit into a processor's nearest cache.
+    /// Most regions of an array. Their bits take 8 KiB, which fit into a processor's nearest cache.
     const REGIONS_MAX: u64 = 1 << 16;
 
     pub(crate) fn new(units: u64) -> Self {

@@ -22,7 +22,7 @@ impl Enumeration {
         operations <= self.each_of
     }
 
-    /// The combinations for so many operations.
+    /// The combinations for N operations.
     pub(crate) fn combinations(&self, operations: usize, stream: &mut Stream) -> Vec<Vec<Fate>> {
         let all = self.is_complete(operations);
         let count = if all { self.outcomes.pow(operations as u32) } else { self.some };
