@@ -33,7 +33,7 @@ pub(crate) struct Payload {
 }
 
 impl Payload {
-    fn new(units: usize) -> std::io::Result<Self> {
+    pub(crate) fn new(units: usize) -> std::io::Result<Self> {
         // Handle 0 is always held.
         Ok(Self { of_unit: Table::zeroed(units)?, holders: vec![1], free: Vec::new(), written: Vec::new() })
     }
@@ -168,6 +168,17 @@ impl Payload {
         archive.fixed("payload.of-units", &mut self.of_unit)?;
         archive.list("payload.holders", &mut self.holders)?;
         archive.list("payload.free", &mut self.free)
+    }
+
+    /// Of each handle: whether a unit on flash, or one of `others`, names it.
+    pub(crate) fn named(&self, others: impl Iterator<Item = u32>) -> Vec<bool> {
+        let mut named = vec![false; self.holders.len()];
+        for handle in self.of_unit.iter().copied().chain(others) {
+            if let Some(named) = named.get_mut(handle as usize) {
+                *named = true;
+            }
+        }
+        named
     }
 
     /// Checks that the holders of every handle are counted right and that exactly the handles without one are free. `held`: handles

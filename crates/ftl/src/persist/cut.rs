@@ -1,6 +1,7 @@
 //! A power cut: what remains of a drive.
 
 use serde::{Deserialize, Serialize};
+use wane_archive::{Archive, ArchiveError};
 use wane_nand::Media;
 use wane_units::{Counters, Lpn, SuperblockId, UnitId};
 
@@ -65,7 +66,7 @@ pub struct PowerCut<M: Media> {
 }
 
 /// State that NVRAM always holds, since the firmware writes it before it acknowledges a change.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Kept {
     pub(super) exported: u32,
     pub(super) mode: Mode,
@@ -85,7 +86,7 @@ pub(crate) struct Buffered<T> {
 }
 
 /// See [`PowerCut::ledger`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Ledger {
     pub(super) counters: Counters,
     pub(super) erases_initial: u64,
@@ -115,7 +116,54 @@ impl Ledger {
     }
 }
 
+impl<M: Media<Tag = ()>> PowerCut<M> {
+    /// Writes what is left to a file, or reads it back into what is left of a new drive of the same configuration. `media` does the same for its
+    /// medium. The event of a cut that a test captured is not kept.
+    ///
+    /// # Errors
+    /// As of [`Archive`].
+    pub fn archive(
+        &mut self,
+        archive: &mut dyn Archive,
+        media: impl FnOnce(&mut M, &mut dyn Archive) -> Result<(), ArchiveError>,
+    ) -> Result<(), ArchiveError> {
+        archive
+            .same("cut.shape", &(self.layout.blocks(), self.layout.units_per_block(), self.layout.units_per_page()))?;
+        archive.same("cut.wordline", &self.wordline)?;
+        media(&mut self.media, archive)?;
+        archive.fixed("cut.reverse-map", &mut self.logical)?;
+        self.oob.archive(archive)?;
+        archive.optional("cut.stripes", &mut self.stripes, StripesLeft::archive)?;
+        self.area.archive(archive)?;
+        self.nvram.archive(archive)?;
+        archive.field("cut.kept", &mut self.kept)?;
+        archive.field("cut.journal", &mut self.journal)?;
+        archive.field("cut.buffered", &mut self.buffered)?;
+        archive.field("cut.guarded", &mut self.guarded)?;
+        archive.optional("cut.payload", &mut self.payload, |payload, archive| payload.archive(archive))?;
+        archive.field("cut.ledger", &mut self.ledger)
+    }
+
+    /// Of each handle, from the first: whether a unit on flash or in a buffer may refer to it.
+    pub fn payloads_held(&self) -> Vec<bool> {
+        let Some(payload) = &self.payload else { return Vec::new() };
+        let buffers = self.buffered.iter().chain(self.guarded.iter().map(|(_, unit)| unit)).map(|unit| unit.payload);
+        payload.named(buffers)
+    }
+}
+
 impl<M: Media> PowerCut<M> {
+    /// Keeps payload from now on, as [`Ftl::keep_payload`] does. What is there holds zeros.
+    ///
+    /// # Errors
+    /// The kernel refuses the address space.
+    pub fn keep_payload(&mut self) -> std::io::Result<()> {
+        if self.payload.is_none() {
+            self.payload = Some(Box::new(Payload::new(self.logical.len())?));
+        }
+        Ok(())
+    }
+
     /// The event that was about to happen; `None` if the drive was idle.
     pub fn event(&self) -> Option<Event> {
         self.event

@@ -74,6 +74,16 @@ pub(crate) struct Nvram {
     pub(crate) erasing: BTreeSet<SuperblockId>,
 }
 
+impl Nvram {
+    pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        self.remaps.archive(archive)?;
+        archive.field("nvram.opened", &mut self.opened)?;
+        archive.field("nvram.used", &mut self.used)?;
+        archive.field("nvram.streams", &mut self.streams)?;
+        archive.field("nvram.erasing", &mut self.erasing)
+    }
+}
+
 /// A record that waits for a journal page.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Pending {
@@ -118,11 +128,7 @@ impl Persist {
         archive.same("recovery.wordline", &self.wordline)?;
         self.oob.archive(archive)?;
         self.area.archive(archive)?;
-        self.nvram.remaps.archive(archive)?;
-        archive.field("nvram.opened", &mut self.nvram.opened)?;
-        archive.field("nvram.used", &mut self.nvram.used)?;
-        archive.field("nvram.streams", &mut self.nvram.streams)?;
-        archive.field("nvram.erasing", &mut self.nvram.erasing)?;
+        self.nvram.archive(archive)?;
         archive.field("recovery.journal", &mut self.journal)?;
         archive.fixed("recovery.accepted", &mut self.accepted)?;
         archive.field("recovery.in-area", &mut self.in_area)?;

@@ -10,6 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use wane_archive::{Archive, ArchiveError};
 use wane_nand::{Media, PageRead, Purpose, Task};
 use wane_units::{Lpn, UnitId};
 
@@ -35,6 +36,12 @@ pub(super) struct StripesLeft {
 }
 
 impl StripesLeft {
+    pub(super) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        archive.same("cut.parity-first", &self.parity_first)?;
+        archive.fixed("cut.stripes-named", &mut self.named)?;
+        archive.field("cut.stripes-held", &mut self.held)
+    }
+
     /// The stripe whose parity a logical unit belongs to.
     fn of_parity(&self, layout: &Layout, logical: u32) -> Option<u32> {
         let is_parity = logical != UNMAPPED && logical >= self.parity_first;

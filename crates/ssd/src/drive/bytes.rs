@@ -19,8 +19,11 @@ impl Drive {
     /// # Errors
     /// The kernel refuses the address space.
     pub fn keep_bytes(&mut self) -> std::io::Result<()> {
-        over_either!(&mut self.firmware, ftl => ftl.keep_payload())?;
-        let unit_bytes = self.unit_bytes();
+        match &mut self.off {
+            Some(off) => off.keep_payload()?,
+            None => over_either!(&mut self.firmware, ftl => ftl.keep_payload())?,
+        }
+        let unit_bytes = (self.front.unit.0 * wane_units::Sectors::SIZE.0) as u32;
         self.payload.get_or_insert_with(|| crate::payload::Payload::new(unit_bytes));
         Ok(())
     }

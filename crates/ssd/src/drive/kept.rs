@@ -2,6 +2,7 @@
 
 use wane_archive::{Archive, ArchiveError};
 use wane_blockdev::{Notice, NoticeKind};
+use wane_ftl::Fate;
 use wane_nand::{Array, Flash};
 use wane_units::{Sectors, SimTime};
 
@@ -23,16 +24,31 @@ enum Over {
 impl Over {
     const ALL: [Self; 3] = [Self::Counting, Self::Resting, Self::Detailed];
 
-    /// The number of a medium in the file. Numbers from 3 on say that what is under way follows at the end.
-    fn code(self, is_under_way: bool) -> u8 {
-        self as u8 + if is_under_way { Self::ALL.len() as u8 } else { 0 }
+    /// The number of a medium in the file, with what else there is.
+    fn code(self, rest: Rest) -> u8 {
+        self as u8 + rest as u8 * Self::ALL.len() as u8
     }
 
-    /// The medium of a number, and whether what is under way follows.
-    fn of_code(code: u8) -> Option<(Self, bool)> {
+    /// The medium of a number, and what else there is.
+    fn of_code(code: u8) -> Option<(Self, Rest)> {
         let (kinds, code) = (Self::ALL.len(), usize::from(code));
-        (code < 2 * kinds).then(|| (Self::ALL[code % kinds], code >= kinds))
+        Some((Self::ALL[code % kinds], *Rest::ALL.get(code / kinds)?))
     }
+}
+
+/// What a file has besides the firmware.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rest {
+    /// The drive came to rest.
+    Nothing,
+    /// What is under way follows at the end.
+    UnderWay,
+    /// The power is off: what is left of the firmware stands in its place, and answers follow at the end.
+    Off,
+}
+
+impl Rest {
+    const ALL: [Self; 3] = [Self::Nothing, Self::UnderWay, Self::Off];
 }
 
 impl Drive {
@@ -43,11 +59,8 @@ impl Drive {
     /// If reading fails, the drive's state is a mix and must not be used.
     ///
     /// # Errors
-    /// As of [`Archive`]; or a policy from outside cannot be saved, or the power is off.
+    /// As of [`Archive`]; or a policy from outside cannot be saved.
     pub fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
-        if self.is_off() {
-            return Err(ArchiveError::Unsaved("a drive is saved while it has power".to_owned()));
-        }
         let mut keeps_bytes = self.keeps_bytes();
         archive.field("drive.keeps-bytes", &mut keeps_bytes)?;
         if keeps_bytes {
@@ -55,29 +68,56 @@ impl Drive {
         }
         // The clock first: a drive that gets one wakes.
         self.archive_time(archive)?;
-        let mut code = self.over().code(self.is_under_way());
+        let rest = match () {
+            () if self.is_off() => Rest::Off,
+            () if self.is_under_way() => Rest::UnderWay,
+            () => Rest::Nothing,
+        };
+        let mut code = self.over().code(rest);
         archive.field("drive.medium", &mut code)?;
-        let (over, is_under_way) = Over::of_code(code).ok_or_else(|| self.is_not_over(&code))?;
+        let (over, rest) = Over::of_code(code).ok_or_else(|| self.is_not_over(&code))?;
         if archive.is_reading() {
             self.come_over(over)?;
+            if rest == Rest::Off && !self.is_off() {
+                // A medium that was read would have had its power cut as this one has.
+                let day = self.day;
+                self.power_cut(|| Fate::Done);
+                self.day = day;
+            }
         }
-        match &mut self.firmware {
-            Firmware::Counting(ftl) => ftl.archive(archive, Array::archive)?,
-            Firmware::Detailed(ftl) => ftl.archive(archive, Flash::archive)?,
-            Firmware::Moving => unreachable!("{MOVING}"),
+        match (&mut self.off, &mut self.firmware) {
+            (Some(off), _) => off.archive(archive)?,
+            (None, Firmware::Counting(ftl)) => ftl.archive(archive, Array::archive)?,
+            (None, Firmware::Detailed(ftl)) => ftl.archive(archive, Flash::archive)?,
+            (None, Firmware::Moving) => unreachable!("{MOVING}"),
         }
         if let Asleep::Resting(resting) = &mut self.asleep {
             resting.archive(archive)?;
         }
+        self.archive_bytes(archive)?;
+        self.archive_front(archive)?;
+        match rest {
+            Rest::Nothing => Ok(()),
+            Rest::UnderWay => self.archive_under_way(archive),
+            Rest::Off => self.archive_answers(archive),
+        }
+    }
+
+    /// Saves or reads the bytes that units hold.
+    fn archive_bytes(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        let held = self.payload.is_some().then(|| match &self.off {
+            Some(off) => off.payloads_held(),
+            None => over_either!(&self.firmware, ftl => ftl.payloads_held().collect()),
+        });
+        let held = held.unwrap_or_default();
         if let Some(payload) = self.payload.as_mut().filter(|_| !archive.is_reading()) {
-            over_either!(&self.firmware, ftl => payload.let_go(ftl.payloads_held()));
+            payload.let_go(held.iter().copied());
         }
         archive.optional("drive.bytes", &mut self.payload, |payload, archive| payload.archive(archive))?;
         if let Some(payload) = self.payload.as_mut().filter(|_| archive.is_reading()) {
-            over_either!(&self.firmware, ftl => payload.opened(ftl.payloads_held()));
+            payload.opened(held.iter().copied());
         }
-        self.archive_front(archive)?;
-        if is_under_way { self.archive_under_way(archive) } else { Ok(()) }
+        Ok(())
     }
 
     /// Lets the flash finish, begins its schedule anew, and goes to the counting medium where nothing needs the detailed one. Time
@@ -176,8 +216,8 @@ impl Drive {
     }
 
     fn archive_front(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
-        // The firmware counts them.
-        let mut read_modify_writes = self.read_modify_writes();
+        // The firmware counts them, if it has power.
+        let mut read_modify_writes = if self.is_off() { 0 } else { self.read_modify_writes() };
         let predicted = &mut self.predicted;
         let front = &mut self.front;
         archive.field("front.now", &mut front.now.0)?;

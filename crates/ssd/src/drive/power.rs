@@ -1,5 +1,6 @@
 //! Power cuts of a drive, and its recovery.
 
+use wane_archive::{Archive, ArchiveError};
 use wane_blockdev::{Completion as Answer, Status};
 use wane_ftl::{BuildError, Fate, Ftl, FtlConfig, PowerCut, Recovery};
 use wane_nand::{Array, Flash};
@@ -26,6 +27,48 @@ enum Left {
     OverDetailed(Box<PowerCut<Flash>>),
     /// The drive keeps no out-of-band data.
     Nothing,
+}
+
+impl Off {
+    /// Saves what a drive without power is, or reads it into a new drive that just lost its power.
+    pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        archive.field("off.levels", &mut self.levels)?;
+        archive.field("off.days", &mut self.days)?;
+        archive.field("off.aged", &mut self.aged)?;
+        let is_left = !matches!(self.left, Left::Nothing);
+        let mut was_left = is_left;
+        archive.field("off.is-left", &mut was_left)?;
+        if !was_left {
+            self.left = Left::Nothing;
+        }
+        match &mut self.left {
+            Left::OverCounting(cut) => cut.archive(archive, Array::archive),
+            Left::OverDetailed(cut) => cut.archive(archive, Flash::archive),
+            Left::Nothing if was_left => {
+                let (found, wanted) = ("with data".to_owned(), "without any".to_owned());
+                Err(ArchiveError::AnotherDrive { name: "off".to_owned(), found, wanted })
+            }
+            Left::Nothing => Ok(()),
+        }
+    }
+
+    /// Keeps bytes from now on.
+    pub(crate) fn keep_payload(&mut self) -> std::io::Result<()> {
+        match &mut self.left {
+            Left::OverCounting(cut) => cut.keep_payload(),
+            Left::OverDetailed(cut) => cut.keep_payload(),
+            Left::Nothing => Ok(()),
+        }
+    }
+
+    /// Of each handle of bytes: whether something that is left may refer to it.
+    pub(crate) fn payloads_held(&self) -> Vec<bool> {
+        match &self.left {
+            Left::OverCounting(cut) => cut.payloads_held(),
+            Left::OverDetailed(cut) => cut.payloads_held(),
+            Left::Nothing => Vec::new(),
+        }
+    }
 }
 
 impl Drive {
