@@ -112,7 +112,8 @@ pub use completion::{Completion, CompletionQueue, RequestId, Status, Unsupported
 pub use device::{BlockDevice, Extent, ExtentState, Features, Notice, NoticeKind, Resize, all_extents, check_capacity};
 pub use layers::{Delay, Delays, Effect, Entry, Fault, Keep, KindStats, Persistence, Record, Stats, replay};
 pub use living::{
-    Batch, Health, Living, Passing, PowerError, Recovered, Stop, Tally, Took, Wanted, Work, carry_out, find, rest_of,
+    Batch, Health, Living, Passing, PowerError, Recovered, Stop, Tally, Took, Wanted, Work, all_of, carry_out, each_of,
+    find, rest_of,
 };
 pub use ram::{Ram, RamConfig, RamError};
 pub use range::SectorRange;

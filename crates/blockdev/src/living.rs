@@ -235,6 +235,35 @@ pub trait Living: BlockDevice + Any {
         let _ = each;
     }
 
+    /// Hands out the same devices, so that settings of theirs can be changed which are no requests: how they are formatted, or whether they keep
+    /// bytes. The device takes note of what changed when it returns. What they hold belongs to the device above, and must stay as it is.
+    ///
+    /// Default: there is none.
+    fn members_mut(&mut self, each: &mut dyn FnMut(&mut dyn Living)) {
+        let _ = each;
+    }
+
+    /// Whether it has no power.
+    ///
+    /// Default: there are [`Living::members`], and none of them has.
+    fn is_off(&self) -> bool {
+        let (mut members, mut on) = (0, 0);
+        self.members(&mut |member| {
+            members += 1;
+            on += u32::from(!member.is_off());
+        });
+        members > 0 && on == 0
+    }
+
+    /// Why it takes no more writes, whatever its host gives back; `None` while it does. A device without power says nothing.
+    ///
+    /// Default: that of the first of [`Living::members`] that has one.
+    fn end_of_life(&self) -> Option<EndOfLife> {
+        let mut found = None;
+        self.members(&mut |member| found = found.or_else(|| member.end_of_life()));
+        found
+    }
+
     /// Its time, if requests without contents take time on it.
     ///
     /// Default: they do not.
@@ -347,6 +376,27 @@ pub fn find<D: Any>(device: &dyn Living) -> Option<&D> {
     found
 }
 
+/// Hands out all devices of a kind at or below this one, as the drives of an array, in order, so that their settings can be changed. See
+/// [`Living::members_mut`].
+pub fn each_of<D: Any>(device: &mut dyn Living, each: &mut dyn FnMut(&mut D)) {
+    let own: &mut dyn Any = device;
+    if let Some(found) = own.downcast_mut() {
+        return each(found);
+    }
+    device.members_mut(&mut |member| each_of(member, each));
+}
+
+/// All devices of a kind at or below this one, in order.
+pub fn all_of<D: Any>(device: &dyn Living) -> Vec<&D> {
+    let own: &dyn Any = device;
+    if let Some(found) = own.downcast_ref() {
+        return vec![found];
+    }
+    let mut all = Vec::new();
+    device.members(&mut |member| all.append(&mut all_of(member)));
+    all
+}
+
 impl Living for Box<dyn Living> {
     fn now(&self) -> SimTime {
         (**self).now()
@@ -384,6 +434,18 @@ impl Living for Box<dyn Living> {
         each(&**self);
     }
 
+    fn members_mut(&mut self, each: &mut dyn FnMut(&mut dyn Living)) {
+        each(&mut **self);
+    }
+
+    fn is_off(&self) -> bool {
+        (**self).is_off()
+    }
+
+    fn end_of_life(&self) -> Option<EndOfLife> {
+        (**self).end_of_life()
+    }
+
     fn timed(&mut self) -> Option<&mut dyn Timed> {
         (**self).timed()
     }
@@ -405,7 +467,7 @@ impl Living for Box<dyn Living> {
     }
 }
 
-/// Writes those methods of [`Living`] that a layer forwards to the device in the named field. `members` hands out that device.
+/// Writes those methods of [`Living`] that a layer forwards to the device in the named field. `members` hands out that device, also to be changed.
 ///
 /// ```
 /// use wane_blockdev::{Batch, BlockDevice, Living, Ram, Request, RequestId, Took, Work, live_on, pass_on};
@@ -484,6 +546,10 @@ macro_rules! live_on {
     (@ $field:ident members) => {
         fn members<'a>(&'a self, each: &mut dyn FnMut(&'a dyn $crate::Living)) {
             each(&self.$field);
+        }
+
+        fn members_mut(&mut self, each: &mut dyn FnMut(&mut dyn $crate::Living)) {
+            each(&mut self.$field);
         }
     };
     (@ $field:ident timed) => {

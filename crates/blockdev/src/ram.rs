@@ -340,6 +340,10 @@ impl Living for Ram {
         &self.counters
     }
 
+    fn is_off(&self) -> bool {
+        self.is_off
+    }
+
     fn power_off(&mut self, at: SimTime, _fate: &mut dyn FnMut() -> Fate) {
         self.advance(at);
         self.is_off = true;

@@ -106,6 +106,16 @@ impl Bits {
         self.count = self.words.iter().map(|word| u64::from(word.count_ones())).sum();
     }
 
+    /// How many units of a range are in the set.
+    pub(crate) fn count_in(&self, units: Range<u64>) -> u64 {
+        let (mut at, mut count) = (units.start, 0);
+        while let Some(run) = self.next(at..units.end) {
+            at = run.end;
+            count += run.end - run.start;
+        }
+        count
+    }
+
     /// The first units within a range that are in the set and follow each other.
     pub(crate) fn next(&self, units: Range<u64>) -> Option<Range<u64>> {
         if self.count == 0 {

@@ -5,6 +5,7 @@ mod changes;
 mod member;
 mod own;
 mod reads;
+mod tend;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -168,9 +169,24 @@ impl Mirror {
         Ok(mirror)
     }
 
+    /// How it works.
+    pub const fn config(&self) -> &MirrorConfig {
+        &self.config
+    }
+
     /// The condition of each member.
     pub fn states(&self) -> impl Iterator<Item = MemberState> + '_ {
         self.members.iter().map(|member| member.state)
+    }
+
+    /// The condition of a member.
+    pub fn state(&self, member: usize) -> MemberState {
+        self.members[member].state
+    }
+
+    /// Sectors of which a member has no present copy.
+    pub fn stale(&self, member: usize) -> Sectors {
+        Sectors(self.members[member].stale().len() * self.unit.0)
     }
 
     /// Sectors of which some copy is missing, or may differ.
@@ -182,92 +198,6 @@ impl Mirror {
     /// What it did for itself so far.
     pub const fn repairs(&self) -> Repairs {
         self.own.repairs
-    }
-
-    /// Takes a member out: its power goes off. With the power of the whole array off, it will not come back with the others.
-    ///
-    /// # Panics
-    /// `at` lies before an instant that the device was given earlier.
-    pub fn take_out(&mut self, at: SimTime, member: usize, fate: &mut dyn FnMut() -> Fate) {
-        if !self.is_off {
-            self.catch_up(at);
-        }
-        self.members[member].device.power_off(at, fate);
-        self.members[member].is_out = true;
-        self.lose(member, MemberState::Absent);
-        if !self.is_off {
-            // Its answers say that it is gone.
-            self.catch_up(at);
-        }
-    }
-
-    /// Puts a member back that was taken out, or could not be reached. What was written meanwhile is copied to it.
-    ///
-    /// # Errors
-    /// It does not come back.
-    ///
-    /// # Panics
-    /// As of [`Mirror::take_out`].
-    pub fn put_back(&mut self, at: SimTime, member: usize) -> Result<(), PowerError> {
-        self.members[member].is_out = false;
-        if self.is_off {
-            return Ok(());
-        }
-        self.catch_up(at);
-        let device = &mut self.members[member].device;
-        match device.power_on(at) {
-            Ok(_) | Err(PowerError::IsOn) => {}
-            Err(error) => return Err(error),
-        }
-        self.now = self.now.max(device.now());
-        self.come_to_now();
-        self.members[member].state = MemberState::Online;
-        self.own.is_due = true;
-        self.count();
-        Ok(())
-    }
-
-    /// Puts a new device in a member's place. All of it is copied from the others. Returns the old one, which no longer belongs to the array.
-    ///
-    /// # Errors
-    /// The new device is too small, or its units do not fit.
-    ///
-    /// # Panics
-    /// As of [`Mirror::take_out`].
-    pub fn replace(
-        &mut self,
-        at: SimTime,
-        member: usize,
-        device: Box<dyn Living>,
-    ) -> Result<Box<dyn Living>, LayoutError> {
-        let (used, features) = (self.layout.used(member), device.features());
-        if device.capacity() < used {
-            return Err(LayoutError::Smaller(device.capacity().0, used.0));
-        }
-        let (unit, sector) = (features.atomic_unit.0, features.sector.0);
-        if !self.unit.0.is_multiple_of(unit) || sector > self.features.sector.0 || unit < self.features.atomic_unit.0 {
-            return Err(LayoutError::Units(unit, self.unit.0));
-        }
-        if self.members[member].is_present() {
-            self.take_out(at, member, &mut || Fate::Done);
-        } else {
-            self.catch_up(at);
-        }
-        self.now = self.now.max(device.now());
-        let new = Member::new(device, self.capacity.0 / self.unit.0);
-        let old = std::mem::replace(&mut self.members[member], new);
-        for number in 0..self.layout.runs().len() {
-            let run = &self.layout.runs()[number];
-            if run.places.iter().any(|place| place.0 == member) {
-                let units = self.units_of(run.range);
-                self.members[member].spoil(units);
-            }
-        }
-        self.come_to_now();
-        self.own.is_due = true;
-        self.tell_if_degraded();
-        self.count();
-        Ok(old.device)
     }
 
     /// Lets members that are behind come to the array's instant.
@@ -351,15 +281,6 @@ impl Mirror {
             self.tell(NoticeKind::Degraded);
         }
         self.own.is_due |= self.has_to_copy();
-    }
-
-    /// Why nothing of these members takes writes any more.
-    fn end_of_life(&self) -> EndOfLife {
-        let mut health = Vec::new();
-        for member in self.members.iter().filter(|member| member.is_present()) {
-            member.device.health(&mut health);
-        }
-        health.iter().find_map(|health| health.end_of_life).unwrap_or(EndOfLife::SpareExhausted)
     }
 
     /// Adds up what members counted. Of the host's own units it counts each once.
@@ -464,8 +385,10 @@ impl Mirror {
         self.run_members(to);
     }
 
+    /// When a member is next heard of. One that is ahead is heard of when its instant comes.
     fn next_below(&self) -> Option<SimTime> {
-        self.members.iter().filter_map(|member| member.device.next_event_at()).min()
+        let of_member = |member: &Member| Some(member.device.next_event_at()?.max(member.device.now()));
+        self.members.iter().filter_map(of_member).min()
     }
 
     /// Takes note of what a member completed.
@@ -698,6 +621,23 @@ impl Living for Mirror {
         self.members.iter().for_each(|member| each(&*member.device));
     }
 
+    fn members_mut(&mut self, each: &mut dyn FnMut(&mut dyn Living)) {
+        if !self.is_off {
+            // What was due by now comes before what is changed now.
+            self.catch_up(self.now);
+        }
+        self.members.iter_mut().for_each(|member| each(&mut *member.device));
+        self.follow_settings();
+    }
+
+    fn is_off(&self) -> bool {
+        self.is_off
+    }
+
+    fn end_of_life(&self) -> Option<EndOfLife> {
+        self.refuses_writes().then(|| self.why_dead())
+    }
+
     fn power_off(&mut self, at: SimTime, fate: &mut dyn FnMut() -> Fate) {
         if self.is_off {
             return;
@@ -784,6 +724,10 @@ impl Living for Mirror {
         let mut counted: Vec<u64> = self.counters.values().collect();
         archive.list("mirror.counters", &mut counted)?;
         self.counters = Counters::from_values(counted);
-        self.members.iter_mut().try_for_each(|member| member.archive(archive))
+        self.members.iter_mut().try_for_each(|member| member.archive(archive))?;
+        if archive.is_reading() {
+            self.follow_features();
+        }
+        Ok(())
     }
 }

@@ -60,9 +60,14 @@ pub struct Spread<L> {
     counters: Counters,
 }
 
-/// What all members can do.
+/// What all members can do, and the largest of their atomic units.
 pub(crate) fn common(members: &[Box<dyn Living>]) -> Result<(Features, Sectors), LayoutError> {
-    let mut all = members.iter().map(|member| member.features());
+    common_of(members.iter().map(|member| &**member))
+}
+
+/// The same.
+pub(crate) fn common_of<'a>(members: impl Iterator<Item = &'a dyn Living>) -> Result<(Features, Sectors), LayoutError> {
+    let mut all = members.map(|member| member.features());
     let first = all.next().ok_or(LayoutError::NoMember)?;
     let mut features = Features { remap: false, resize: Resize::Fixed, ..first };
     let mut largest = first.atomic_unit;
@@ -107,6 +112,13 @@ impl<L: Layout> Spread<L> {
         };
         array.count();
         Ok(array)
+    }
+
+    /// What members can do, they do as they are set.
+    fn follow_features(&mut self) {
+        if let Ok((features, _)) = common(&self.members) {
+            self.features = features;
+        }
     }
 
     /// Notes the instant of a call.
@@ -401,6 +413,23 @@ impl<L: Layout> Living for Spread<L> {
         self.members.iter().for_each(|member| each(&**member));
     }
 
+    fn members_mut(&mut self, each: &mut dyn FnMut(&mut dyn Living)) {
+        if !self.is_off {
+            self.run_to(self.now);
+        }
+        self.members.iter_mut().for_each(|member| each(&mut **member));
+        self.follow_features();
+        if !self.is_off {
+            self.now = self.members.iter().map(|member| member.now()).fold(self.now, SimTime::max);
+            self.run_to(self.now);
+            self.count();
+        }
+    }
+
+    fn is_off(&self) -> bool {
+        self.is_off
+    }
+
     fn power_off(&mut self, at: SimTime, fate: &mut dyn FnMut() -> Fate) {
         self.come_to(at);
         if self.is_off {
@@ -456,6 +485,9 @@ impl<L: Layout> Living for Spread<L> {
         self.counters = Counters::from_values(counted);
         for member in &mut self.members {
             member.archive(archive)?;
+        }
+        if archive.is_reading() {
+            self.follow_features();
         }
         Ok(())
     }

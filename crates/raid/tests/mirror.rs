@@ -9,10 +9,11 @@ use std::any::Any;
 use common::{Pausing, drive, ended, members, range};
 use wane_blockdev::{
     Batch, BlockDevice, Delay, Delays, Effect, Fault, Kind, Living, NoticeKind, Persistence, Ram, Request, RequestId,
-    Status, Stop, Work, drain,
+    Status, Stop, Work, all_of, drain, each_of,
 };
 use wane_raid::{LayoutError, MemberState, Mirror, MirrorConfig, ReadPolicy, Spread, Stripe};
 use wane_sim::Stream;
+use wane_ssd::Drive;
 use wane_testkit::crash::{DeviceTally, Devices, Disturb};
 use wane_testkit::{Volatile, conformance};
 use wane_units::{EndOfLife, Fate, Nanos, Sectors, SimTime};
@@ -400,4 +401,55 @@ fn what_a_member_lost_is_written_again_once() {
     mirror.take_out(now, 1, &mut || Fate::Done);
     assert_eq!(read_all(&mut mirror, 0, 16), Ok(bytes(0, 16)));
     assert_eq!((repaired > Sectors(0), mirror.repairs().repaired), (true, repaired));
+}
+
+/// What an operator should know before he pulls a member.
+#[test]
+fn the_only_copies_on_a_member_are_counted() {
+    let mut mirror = mirror(members([800, 800]));
+    ended(&mut mirror, Request::write(range(0, 160), bytes(1, 160)));
+    ended(&mut mirror, Request::flush());
+    assert_eq!((mirror.only_on(0), mirror.only_on(1)), (Sectors(0), Sectors(0)));
+    let now = mirror.now();
+    mirror.take_out(now, 1, &mut || Fate::Done);
+    assert_eq!((mirror.only_on(0), mirror.only_on(1)), (Sectors(800), Sectors(0)));
+    ended(&mut mirror, Request::write(range(80, 8), bytes(2, 8)));
+    let now = mirror.now();
+    mirror.put_back(now, 1).unwrap();
+    // It is there again, and lacks what was written meanwhile.
+    assert_eq!((mirror.only_on(0), mirror.only_on(1)), (Sectors(8), Sectors(0)));
+    let_pass(&mut mirror, Nanos(1_000_000_000));
+    assert_eq!((mirror.only_on(0), mirror.only_on(1)), (Sectors(0), Sectors(0)));
+    // With a third copy nobody has the only one.
+    let three = MirrorConfig { copies: 3, ..MirrorConfig::default() };
+    let mut mirror = Mirror::new(three, members([800, 800, 800])).unwrap();
+    mirror.take_out(SimTime(0), 2, &mut || Fate::Done);
+    ended(&mut mirror, Request::write(range(0, 8), bytes(2, 8)));
+    let now = mirror.now();
+    mirror.put_back(now, 2).unwrap();
+    assert_eq!([0, 1, 2].map(|member| mirror.only_on(member)), [Sectors(0); 3]);
+}
+
+/// How drives below are set is how the array is.
+#[test]
+fn an_array_follows_settings_of_its_drives() {
+    let drives = || vec![drive(40, true), drive(56, true)];
+    let mirrored: Box<dyn Living> = Box::new(mirror(drives()));
+    let striped: Box<dyn Living> = Box::new(Spread::new(Stripe::new(Sectors(8)), drives()).unwrap());
+    for mut array in [mirrored, striped] {
+        let before = array.features();
+        each_of(array.as_mut(), &mut |drive: &mut Drive| drive.format(Sectors(1)));
+        assert_eq!((before.sector, array.features().sector), (Sectors(8), Sectors(1)));
+        // A drive whose flash came to rest is ahead, and the array with it.
+        array.submit(SimTime(5), Request::write(range(3, 2), bytes(7, 2)));
+        each_of(array.as_mut(), &mut |drive: &mut Drive| drive.come_to_rest());
+        let ahead = all_of::<Drive>(array.as_ref()).iter().map(|drive| drive.now()).max();
+        assert!(Some(array.now()) >= ahead && array.now() > SimTime(5), "{:?} and {ahead:?}", array.now());
+        let mut copy = array.another();
+        let now = copy.now();
+        copy.submit(now, Request::read(range(3, 2)));
+        let mut out = Vec::new();
+        drain(&mut copy, now, &mut out);
+        assert_eq!(out.last().and_then(|last| last.bytes.clone()), Some(bytes(7, 2)));
+    }
 }

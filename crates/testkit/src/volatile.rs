@@ -223,6 +223,10 @@ impl<D: Living + Clone> Living for Volatile<D> {
         each(&self.device);
     }
 
+    fn members_mut(&mut self, each: &mut dyn FnMut(&mut dyn Living)) {
+        each(&mut self.device);
+    }
+
     fn power_off(&mut self, at: SimTime, fate: &mut dyn FnMut() -> Fate) {
         if self.is_off {
             return;

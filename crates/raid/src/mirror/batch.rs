@@ -167,12 +167,12 @@ impl Mirror {
         }
         let is_online = |member: &super::Member| member.is_online();
         if !self.members.iter().any(is_online) {
-            return Took::new(Sectors::ZERO, Stop::Dead(self.end_of_life()));
+            return Took::new(Sectors::ZERO, Stop::Dead(self.why_dead()));
         }
         if let Some(before) = self.before_refused(batch.extents) {
             // No member takes what follows.
             let took = self.change_batch(at, &Batch { extents: &before, ..*batch });
-            let stop = if took.stop == Stop::Done { Stop::Dead(self.end_of_life()) } else { took.stop };
+            let stop = if took.stop == Stop::Done { Stop::Dead(self.why_dead()) } else { took.stop };
             return Took { stop, ..took };
         }
         let is_trim = batch.work == Work::Trim;

@@ -97,6 +97,16 @@ impl Mirror {
         !self.differs.is_empty() || self.members.iter().any(|member| member.is_online() && !member.stale().is_empty())
     }
 
+    /// Whether it copies or scrubs, or is about to.
+    pub fn is_at_work(&self) -> bool {
+        self.own.copying > 0 || self.own.is_flushing || self.own.is_due || self.own.scrub.is_some()
+    }
+
+    /// Whether a scrub is under way.
+    pub const fn is_scrubbing(&self) -> bool {
+        self.own.scrub.is_some()
+    }
+
     /// Whether there is something to do for itself.
     pub(super) fn has_work(&self) -> bool {
         self.own.copying == 0 && !self.own.is_flushing && (self.own.is_due || self.own.scrub.is_some())

@@ -10,7 +10,7 @@ use wane_blockdev::{
 };
 use wane_ftl::policies::capacity::Demand;
 use wane_ftl::{BuildError, Origin, Outcome, ZEROS};
-use wane_units::{Counters, Fate, Lba, Lpn, Nanos, Sectors, SimTime};
+use wane_units::{Counters, EndOfLife, Fate, Lba, Lpn, Nanos, Sectors, SimTime};
 
 use super::{Drive, DriveError};
 use crate::Clock;
@@ -352,6 +352,14 @@ impl Living for Drive {
             capacity: (self.front.capacity, Sectors(self.front.unit.0 * u64::from(self.logical_initial()))),
             counters: *self.counters(),
         });
+    }
+
+    fn is_off(&self) -> bool {
+        self.is_off()
+    }
+
+    fn end_of_life(&self) -> Option<EndOfLife> {
+        if !self.is_off() && self.is_worn_out() { self.end_of_life() } else { None }
     }
 
     fn timed(&mut self) -> Option<&mut dyn Timed> {

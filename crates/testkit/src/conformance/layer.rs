@@ -112,6 +112,11 @@ pub(super) fn check(wrap: &dyn Fn(Box<dyn Living>) -> Box<dyn Living>) -> Result
     if below == 0 {
         return Err("members names no device below, so that its health is not found".to_owned());
     }
+    let mut changeable = 0;
+    layer.members_mut(&mut |_| changeable += 1);
+    if changeable != below {
+        return Err(format!("members_mut hands out {changeable} devices, and members {below}"));
+    }
     let unit = layer.features().atomic_unit.max(Sectors(8));
     let range = SectorRange::new(Lba(0), unit);
     let hint = StreamHint(3);
@@ -146,5 +151,6 @@ pub(super) fn check(wrap: &dyn Fn(Box<dyn Living>) -> Box<dyn Living>) -> Result
     let mut fates = [Fate::Torn, Fate::Undone, Fate::Done].into_iter().cycle();
     let at = layer.now();
     layer.power_off(at, &mut || fates.next().unwrap_or(Fate::Done));
-    expect("the fate of what is under way", &Call::PowerOff(vec![Fate::Torn, Fate::Undone, Fate::Done]))
+    expect("the fate of what is under way", &Call::PowerOff(vec![Fate::Torn, Fate::Undone, Fate::Done]))?;
+    if layer.is_off() { Ok(()) } else { Err("is_off does not say that the power is off".to_owned()) }
 }

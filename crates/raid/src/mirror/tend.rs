@@ -1,0 +1,165 @@
+//! What the operator of a mirror does: takes members out, puts them back, replaces them, and changes settings of what stands below.
+
+use wane_blockdev::{Living, PowerError};
+use wane_units::{EndOfLife, Fate, Sectors, SimTime};
+
+use super::{MemberState, Mirror, member::Member};
+use crate::layout::LayoutError;
+use crate::spread::common_of;
+
+impl Mirror {
+    /// Takes a member out: its power goes off. With the power of the whole array off, it will not come back with the others.
+    ///
+    /// # Panics
+    /// `at` lies before an instant that the device was given earlier.
+    pub fn take_out(&mut self, at: SimTime, member: usize, fate: &mut dyn FnMut() -> Fate) {
+        if !self.is_off {
+            self.catch_up(at);
+        }
+        self.members[member].device.power_off(at, fate);
+        self.members[member].is_out = true;
+        self.lose(member, MemberState::Absent);
+        if !self.is_off {
+            // Its answers say that it is gone.
+            self.catch_up(at);
+        }
+    }
+
+    /// Puts a member back that was taken out, or could not be reached. What was written meanwhile is copied to it.
+    ///
+    /// # Errors
+    /// It does not come back.
+    ///
+    /// # Panics
+    /// As of [`Mirror::take_out`].
+    pub fn put_back(&mut self, at: SimTime, member: usize) -> Result<(), PowerError> {
+        self.members[member].is_out = false;
+        if self.is_off {
+            return Ok(());
+        }
+        self.catch_up(at);
+        let device = &mut self.members[member].device;
+        match device.power_on(at) {
+            Ok(_) | Err(PowerError::IsOn) => {}
+            Err(error) => return Err(error),
+        }
+        self.now = self.now.max(device.now());
+        self.come_to_now();
+        self.members[member].state = MemberState::Online;
+        self.own.is_due = true;
+        self.count();
+        Ok(())
+    }
+
+    /// Puts a new device in a member's place. All of it is copied from the others. Returns the old one, which no longer belongs to the array.
+    ///
+    /// # Errors
+    /// The new device is too small, or its units do not fit.
+    ///
+    /// # Panics
+    /// As of [`Mirror::take_out`].
+    pub fn replace(
+        &mut self,
+        at: SimTime,
+        member: usize,
+        device: Box<dyn Living>,
+    ) -> Result<Box<dyn Living>, LayoutError> {
+        let (used, features) = (self.layout.used(member), device.features());
+        if device.capacity() < used {
+            return Err(LayoutError::Smaller(device.capacity().0, used.0));
+        }
+        let (unit, sector) = (features.atomic_unit.0, features.sector.0);
+        if !self.unit.0.is_multiple_of(unit) || sector > self.features.sector.0 || unit < self.features.atomic_unit.0 {
+            return Err(LayoutError::Units(unit, self.unit.0));
+        }
+        if self.members[member].is_present() {
+            self.take_out(at, member, &mut || Fate::Done);
+        } else {
+            self.catch_up(at);
+        }
+        self.now = self.now.max(device.now());
+        let new = Member::new(device, self.capacity.0 / self.unit.0);
+        let old = std::mem::replace(&mut self.members[member], new);
+        for number in 0..self.layout.runs().len() {
+            let run = &self.layout.runs()[number];
+            if run.places.iter().any(|place| place.0 == member) {
+                let units = self.units_of(run.range);
+                self.members[member].spoil(units);
+            }
+        }
+        self.come_to_now();
+        self.own.is_due = true;
+        self.tell_if_degraded();
+        self.count();
+        Ok(old.device)
+    }
+
+    /// Sectors of which a member has the only present copy that can be reached. They go with it.
+    pub fn only_on(&self, member: usize) -> Sectors {
+        let own = &self.members[member];
+        if !own.is_present() {
+            return Sectors::ZERO;
+        }
+        let mut units = 0;
+        for run in self.layout.runs().iter().filter(|run| run.places.iter().any(|place| place.0 == member)) {
+            let others = run.places.iter().map(|place| place.0).filter(|other| *other != member);
+            let there: Vec<&Member> =
+                others.map(|other| &self.members[other]).filter(|other| other.is_present()).collect();
+            let all = self.units_of(run.range);
+            let Some((first, rest)) = there.split_first() else {
+                units += all.end - all.start - own.stale().count_in(all);
+                continue;
+            };
+            let mut at = all.start;
+            while let Some(lacks) = first.stale().next(at..all.end) {
+                at = lacks.end;
+                let is_alone = |unit: u64| {
+                    let one = unit..unit + 1;
+                    rest.iter().all(|other| other.stale().touches(one.clone())) && !own.stale().touches(one)
+                };
+                units += lacks.filter(|unit| is_alone(*unit)).count() as u64;
+            }
+        }
+        Sectors(units * self.unit.0)
+    }
+
+    /// Takes note of settings of members that were changed.
+    pub(super) fn follow_settings(&mut self) {
+        self.follow_features();
+        if self.is_off {
+            return;
+        }
+        // A member that came to rest is ahead, and takes nothing before its instant.
+        self.now = self.members.iter().map(|member| member.device.now()).fold(self.now, SimTime::max);
+        self.catch_up(self.now);
+        self.count();
+        self.ask_health();
+    }
+
+    /// What members can do, they do as they are set.
+    pub(super) fn follow_features(&mut self) {
+        if let Ok((features, _)) = common_of(self.members.iter().map(|member| &*member.device)) {
+            self.features = features;
+        }
+    }
+
+    /// Whether some sectors have no copy that could be written, and one that can be read.
+    pub(super) fn refuses_writes(&self) -> bool {
+        let takes_writes = |member: &Member| member.is_online() && member.device.end_of_life().is_none();
+        !self.is_off
+            && self.layout.runs().iter().any(|run| {
+                let mut there =
+                    run.places.iter().map(|place| &self.members[place.0]).filter(|member| member.is_present());
+                there.clone().next().is_some() && !there.any(takes_writes)
+            })
+    }
+
+    /// Why nothing of these members takes writes any more.
+    pub(super) fn why_dead(&self) -> EndOfLife {
+        let mut health = Vec::new();
+        for member in self.members.iter().filter(|member| member.is_present()) {
+            member.device.health(&mut health);
+        }
+        health.iter().find_map(|health| health.end_of_life).unwrap_or(EndOfLife::SpareExhausted)
+    }
+}
