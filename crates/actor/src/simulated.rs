@@ -99,7 +99,7 @@ fn check_worn(held: &Held) -> Result<(), ActorError> {
 /// Writes a file to a drive.
 pub(crate) fn write(held: &mut Held, files: &mut Files, name: &str, bytes: u64) -> Result<(), ActorError> {
     check_worn(held)?;
-    let page = u64::from(held.drive().unit_bytes());
+    let page = u64::from(held.unit_bytes());
     let pages = bytes.div_ceil(page);
     let full = || {
         format!("the simulated drive has {} of {} pages free, and {pages} are needed", files.free_pages(), held.pages())
@@ -174,8 +174,8 @@ impl Medium for Simulated {
     }
 
     fn facts(&self) -> serde_json::Value {
-        let (drive, counters) = (self.kept.drive(), self.kept.counters());
-        let unit = u64::from(drive.unit_bytes());
+        let counters = self.kept.counters();
+        let unit = u64::from(self.kept.unit_bytes());
         let wear = Wear::of(&self.kept);
         serde_json::json!({
             "drive": self.path.display().to_string(),
@@ -184,7 +184,7 @@ impl Medium for Simulated {
             "bytes_written": counters.host_bytes_written(unit),
             "bytes_programmed": counters.programmed_total() * unit,
             "erases_mean": wear.erases_mean,
-            "life_used": drive.life_used(),
+            "life_used": self.kept.life_used(),
             "cause": self.kept.cause().map(|cause| cause.name()),
         })
     }
@@ -206,8 +206,9 @@ pub(crate) struct Wear {
 
 impl Wear {
     pub(crate) fn of(held: &Held) -> Self {
-        let (counters, unit) = (held.counters(), u64::from(held.drive().unit_bytes()));
-        let counts = held.drive().superblock_erase_counts();
+        let (counters, unit) = (held.counters(), u64::from(held.unit_bytes()));
+        let drives = held.drives();
+        let counts: Vec<u32> = drives.iter().flat_map(|(_, drive)| drive.superblock_erase_counts()).copied().collect();
         let erases = counts.iter().map(|count| f64::from(*count)).sum::<f64>();
         Self {
             bytes_written: counters.host_bytes_written(unit),

@@ -174,7 +174,7 @@ pub fn wear(scenario: &Scenario, code: Code, options: &WearOptions) -> Result<We
     }
     let mut shelf = Shelf::new(scenario, options)?;
     let (one, _) = &shelf.drives[0];
-    let drive_bytes = f64::from(one.pages()) * f64::from(one.drive().unit_bytes());
+    let drive_bytes = f64::from(one.pages()) * f64::from(one.unit_bytes());
     let count =
         |share: f64| (share * f64::from(options.drives) * drive_bytes / options.object.max(1) as f64).round() as u64;
     let (objects, puts) = (count(options.filled), count(options.writes));

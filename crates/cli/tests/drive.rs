@@ -691,3 +691,103 @@ fn a_pipe_is_no_file_and_a_drive_may_be_looked_at_alone() {
     }
     permit(0o644);
 }
+
+/// A mirror is made, aged, written and cut as a drive is; a path names one of its drives.
+#[test]
+fn a_mirror_is_kept_as_a_drive_is_and_its_drives_come_and_go() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path();
+    std::fs::write(folder.join("data"), vec![7; 70_000]).unwrap();
+    done(folder, "create m.wane --preset tiny --set array.layout=mirror --for serve --until drive-writes=2");
+    done(folder, "write m.wane data --at 64KiB");
+    done(folder, "take-out m.wane/1");
+    done(folder, "write m.wane data --at 4MiB");
+    let states = |facts: &serde_json::Value| -> Vec<(String, u64)> {
+        let of = |drive: &serde_json::Value| {
+            (drive["state"].as_str().unwrap().to_owned(), drive["stale_bytes"].as_u64().unwrap())
+        };
+        facts["drives"].as_array().unwrap().iter().map(of).collect()
+    };
+    assert_eq!(states(&facts(folder, "m.wane")), [("online".to_owned(), 0), ("absent".to_owned(), 73_728)]);
+    // What a drive has alone is not given away.
+    let (code, _, err) = drive(folder, "take-out m.wane/0");
+    assert_eq!(code, 2);
+    assert!(err.contains("m.wane/0: drive 0 has the only copy of 64 MiB, which would be lost; --force"), "{err}");
+    let back = done(folder, "put-back m.wane/1");
+    assert!(back.starts_with("m.wane/1: put drive 1 back, and copied 72 KiB to it\n"), "{back}");
+    done(folder, "power-cut m.wane");
+    done(folder, "replace m.wane/0");
+    let shown = facts(folder, "m.wane");
+    assert_eq!(states(&shown), [("online".to_owned(), 0), ("online".to_owned(), 0)]);
+    assert_eq!((&shown["drives"][0]["new"], &shown["drives"][1]["new"]), (&1.into(), &0.into()));
+    assert!(shown["life_used"].as_f64() > Some(0.05) && shown["drives"][0]["life_used"].as_f64() < Some(0.05));
+    done(folder, "take-out m.wane/1");
+    done(folder, "read m.wane read --at 4MiB --length 68KiB");
+    let read = std::fs::read(folder.join("read")).unwrap();
+    assert!(read[..69_632].iter().all(|byte| *byte == 7), "the new drive has what the old one had");
+    done(folder, "put-back m.wane/1");
+    done(folder, "fork m.wane k.wane");
+    // What a scrub finds is repaired from the other copy.
+    done(folder, "inject k.wane/1 --at 64KiB --length 16KiB --fault medium-error");
+    let scrubbed = done(folder, "scrub k.wane");
+    assert!(scrubbed.starts_with("k.wane: scrubbed 64 MiB: 16 KiB repaired, 0 B were unequal\n"), "{scrubbed}");
+    assert!(done(folder, "check k.wane --data").contains("128 MiB held, 128 MiB of them read as written"));
+    assert!(done(folder, "show k.wane/1").starts_with("drive                drive 1 (tiny), day 0.0\n"));
+    let health = |name: &str| done(folder, &format!("smart {name}")).lines().next().unwrap().to_owned();
+    assert_ne!(health("k.wane/0").split("serial").nth(1), health("k.wane/1").split("serial").nth(1));
+    assert!(done(folder, "list .").contains("mirror of 2"));
+    let end = done(folder, "age k.wane --until end-of-life");
+    assert!(end.starts_with("k.wane: died (spare-exhausted)\n") && end.contains("read-only"), "{end}");
+}
+
+/// What is done to the whole is not done to a drive of it, and the other way round.
+#[test]
+fn what_an_array_or_a_drive_of_it_does_not_do_is_refused_in_a_sentence() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path();
+    done(folder, "create m.wane --preset tiny --set array.layout=mirror --set ftl.recovery=checkpoint");
+    done(folder, "create s.wane --preset tiny --set array.layout=stripe");
+    done(folder, "create d.wane --preset tiny");
+    std::fs::write(folder.join("data"), vec![7; 4096]).unwrap();
+    let whole = "is a drive of an array, which is";
+    let alone = "is an array, and a drive alone is";
+    for (words, wanted) in [
+        ("age m.wane/1 --until end-of-life", format!("m.wane/1: {whole} aged as a whole; leave out its number")),
+        ("write m.wane/0 data", format!("m.wane/0: {whole} read and written as a whole")),
+        ("power-cut m.wane/0", format!("m.wane/0: {whole} cut off from power as a whole")),
+        ("wait m.wane/0 --days 3", format!("m.wane/0: {whole} left without power as a whole")),
+        ("fork m.wane/0 x.wane", format!("m.wane: {whole} forked as a whole")),
+        ("probe m.wane", format!("m.wane: {alone} probed; name it by its number, as in old.wane/0")),
+        ("smart m.wane", format!("m.wane: {alone} asked for its health")),
+        ("retire m.wane", format!("m.wane: {alone} made to retire blocks")),
+        ("inject m.wane --at 0B --fault medium-error", format!("m.wane: {alone} damaged")),
+        ("take-out m.wane", format!("m.wane: {alone} taken out, put back or replaced")),
+        ("show m.wane/2", "m.wane: the array has no drive 2; its drives are 0 to 1".to_owned()),
+        ("put-back m.wane/2", "m.wane: the array has no drive 2; its drives are 0 to 1".to_owned()),
+        ("put-back m.wane/1", "m.wane/1: drive 1 of the array is there".to_owned()),
+        ("take-out s.wane/1", "s.wane/1: is no mirror".to_owned()),
+        ("scrub s.wane", "s.wane: is no mirror".to_owned()),
+        ("scrub d.wane", "d.wane: is one drive and no array".to_owned()),
+        ("show d.wane/0", "d.wane: is one drive and no array".to_owned()),
+        (
+            "age m.wane --until end-of-life --fast-forward 8",
+            "--fast-forward: predicts the erases of one drive".to_owned(),
+        ),
+        ("create m.wane/2 --preset tiny", "m.wane/2: lies in the drive's own folder".to_owned()),
+    ] {
+        let (code, out, err) = drive(folder, words);
+        assert!(code == 2 && err.contains(&wanted) && err.lines().count() == 1, "{words}: {code} {out}{err}");
+    }
+    // A drive that is out is not looked at, and nothing is asked of it.
+    done(folder, "take-out m.wane/0");
+    for words in ["show m.wane/0", "smart m.wane/0", "probe m.wane/0"] {
+        let (code, _, err) = drive(folder, words);
+        assert!(
+            code == 2 && err.contains("drive 0 of the array was taken out, or does not come back"),
+            "{words}: {err}"
+        );
+    }
+    assert!(done(folder, "show m.wane").contains("absent"));
+    done(folder, "age m.wane --until drive-writes=1");
+    done(folder, "check m.wane --data");
+}

@@ -3,16 +3,14 @@
 //! Between two steps the run looks at the drives. What it does then (a drive that died goes, one that is worn is replaced) falls on multiples of a
 //! step, and so does the instant of which results speak.
 
-use std::any::Any;
 use std::sync::Arc;
 
 use wane_blockdev::{Batch, Living, SectorRange, Stop, Work, find};
-use wane_raid::{Linear, MemberState, Mirror, MirrorConfig, Spread, Stripe};
 use wane_results::{ArrayDrive, ArraySummary, Calendar, DriveState, End, EndCause, EndReason, RunResult};
-use wane_scenario::{ArrayLayout, ArraySpec, Initial, LastWord, SEED_MAX, Scenario};
+use wane_scenario::{ArrayLayout, ArraySpec, LastWord, Scenario};
 use wane_sim::Streams;
 use wane_ssd::Drive;
-use wane_units::{EndOfLife, Fate, Lba, Sectors};
+use wane_units::{EndOfLife, Lba, Sectors};
 
 use crate::build::{self, PlanError, PolicyOverrides};
 use crate::calendar;
@@ -22,6 +20,10 @@ use crate::record::{Record, wear};
 use crate::run::{Budget, Finished, Progress, Run, Watch};
 use crate::session::{self, Measured, SessionError};
 use crate::sources::Opener;
+
+pub(crate) use drives::{Drives, Due, copy_all, mirror, mirror_of};
+
+mod drives;
 
 /// Steps of an array write.
 const STEPS: u64 = 256;
@@ -50,9 +52,9 @@ struct ArrayRun<'a> {
     scenario: &'a Scenario,
     spec: &'a ArraySpec,
     run: Run,
+    drives: Drives,
     stood: Vec<Stood>,
     calendar: Option<Calendar>,
-    replaced: u32,
     stopwatch: Stopwatch,
 }
 
@@ -62,16 +64,17 @@ struct ArrayRun<'a> {
 /// The scenario has no array, needs too much memory, cannot be built, or its trace cannot be read further.
 pub fn execute(scenario: &Scenario, watch: &mut Watch<'_>) -> Result<ArrayResult, SessionError> {
     let Some(spec) = &scenario.array else { return Err(PlanError::Array.into()) };
+    check_run(scenario)?;
     session::check_fit(build::memory_estimate(scenario))?;
     let stopwatch = Stopwatch::start();
     let mut opener = Opener::new(spec.device, Streams::new(scenario.seed), Arc::clone(watch.stop));
     let calendar = calendar::calendar(scenario, &mut opener)?;
     let phases = build::phases(scenario, &mut opener, calendar)?;
-    let drives = spec.members.iter().map(new_drive).collect::<Result<Vec<_>, _>>()?;
+    let drives = Drives::new(scenario.seed, spec);
     let unit = Sectors(spec.device.unit.0 / Sectors::SIZE.0);
-    let host = Host::of_array(assembled(spec, drives)?, unit);
+    let host = Host::of_array(drives.assemble()?, unit);
     let run = Run::of_array(host, calendar, build::precondition(scenario), phases);
-    let mut array = ArrayRun { scenario, spec, run, stood: Vec::new(), calendar, replaced: 0, stopwatch };
+    let mut array = ArrayRun { scenario, spec, run, drives, stood: Vec::new(), calendar, stopwatch };
     for (place, member) in spec.members.iter().enumerate() {
         array.note_new(place, member.clone(), 0);
     }
@@ -79,37 +82,27 @@ pub fn execute(scenario: &Scenario, watch: &mut Watch<'_>) -> Result<ArrayResult
     Ok(array.finish())
 }
 
-/// A new drive of a member. Its wear leveling is on from the start.
-fn new_drive(member: &Scenario) -> Result<Box<dyn Living>, PlanError> {
-    let mut drive = build::bare_drive_with(member, &PolicyOverrides::default())?;
-    drive.set_leveling(true);
-    Ok(Box::new(drive))
-}
-
-/// Makes the device of these drives.
-fn assembled(spec: &ArraySpec, drives: Vec<Box<dyn Living>>) -> Result<Box<dyn Living>, PlanError> {
-    let settings = &spec.settings;
-    let of = |error: wane_raid::LayoutError| PlanError::Setting("array".to_owned(), error.to_string());
-    let chunk = Sectors(settings.chunk.0 / Sectors::SIZE.0);
-    Ok(match settings.layout {
-        ArrayLayout::Mirror => {
-            let config =
-                MirrorConfig { copies: settings.copies as usize, reads: settings.reads, ..MirrorConfig::default() };
-            Box::new(Mirror::new(config, drives).map_err(of)?)
-        }
-        ArrayLayout::Stripe => Box::new(Spread::new(Stripe::new(chunk), drives).map_err(of)?),
-        ArrayLayout::Linear => Box::new(Spread::new(Linear::default(), drives).map_err(of)?),
-    })
+/// Refuses what `wane run` does not simulate of an array, at its key.
+///
+/// # Errors
+/// The scenario asks for that.
+pub fn check_run(scenario: &Scenario) -> Result<(), PlanError> {
+    let refuse = |key: &str, why: &str| Err(PlanError::Setting(key.to_owned(), why.to_owned()));
+    if scenario.time.is_timed() {
+        let why = "a run of an array has no clock so far; leave it out, or serve the array (`wane drive create`)";
+        return refuse("time.scheduler", why);
+    }
+    if scenario.array.iter().flat_map(|array| &array.members).any(|member| member.medium.chip.is_some()) {
+        let why = "errors of an array's drives are not simulated in a run so far; give chip = \"none\", or serve the array \
+                   (`wane drive create`)";
+        return refuse("drive.chip", why);
+    }
+    Ok(())
 }
 
 impl ArrayRun<'_> {
     fn array(&mut self) -> &mut dyn Living {
         self.run.array()
-    }
-
-    fn mirror(&mut self) -> Option<&mut Mirror> {
-        let array: &mut dyn Any = self.run.array();
-        array.downcast_mut()
     }
 
     /// Array writes since counting started.
@@ -176,70 +169,50 @@ impl ArrayRun<'_> {
 
     /// Looks at each drive: takes the row that is due, notes deaths, and replaces what is worn.
     fn look(&mut self) -> Result<(), PlanError> {
-        let at = self.written();
         for number in 0..self.stood.len() {
             let Some(mut record) = self.stood[number].record.take() else { continue };
             let place = self.stood[number].place;
-            let died = self.drive(place, |drive| {
+            let _ = self.drive(place, |drive| {
                 let written = record.written(drive);
                 record.sample_if_due(drive, written, 0);
-                drive.end_of_life()
             });
             self.stood[number].record = Some(record);
-            if let Some(Some(cause)) = died {
-                self.note_end(number, EndReason::EndOfLife, Some(cause));
-                self.stood[number].told.state = DriveState::ReadOnly;
-                if self.spec.settings.at_end_of_life == LastWord::Gone {
-                    self.stood[number].told.state = DriveState::Gone;
-                    if let Some(mirror) = self.mirror() {
-                        let now = mirror.now();
-                        mirror.take_out(now, place, &mut || Fate::Done);
-                    }
-                }
-                self.stood[number].told.ended_at = Some(at);
-            }
         }
-        self.replace_if_due(at)
+        while let Some(due) = self.drives.dead(self.run.array()) {
+            self.see_to(due)?;
+        }
+        match self.drives.worn(self.run.array()) {
+            Some(due) => self.see_to(due),
+            None => Ok(()),
+        }
     }
 
-    /// Replaces the drive that is worn most, if it has come that far. One is replaced at a time.
-    fn replace_if_due(&mut self, at: f64) -> Result<(), PlanError> {
-        let Some(share) = self.spec.settings.replace_at else { return Ok(()) };
-        if self.replaced == self.spec.settings.replacements {
-            return Ok(());
-        }
-        let whole = self.mirror().is_some_and(|mirror| mirror.states().all(|state| state == MemberState::Online));
-        let mut worn: Option<(f64, usize)> = None;
-        for number in 0..self.stood.len() {
-            let place = self.stood[number].place;
-            if self.stood[number].told.ended_at.is_some() {
-                continue;
+    /// Ends the record of a drive that is dead or worn, and does what is due.
+    fn see_to(&mut self, due: Due) -> Result<(), PlanError> {
+        let (at, place) = (self.written(), due.place());
+        let stands = |stood: &Stood| stood.place == place && stood.told.ended_at.is_none();
+        let number = self.stood.iter().position(stands);
+        let state = match due {
+            Due::Dead(_, cause) => {
+                number.into_iter().for_each(|number| self.note_end(number, EndReason::EndOfLife, Some(cause)));
+                if self.spec.settings.at_end_of_life == LastWord::Gone {
+                    DriveState::Gone
+                } else {
+                    DriveState::ReadOnly
+                }
             }
-            let used = self.drive(place, Drive::life_used).flatten().filter(|used| *used >= share.get());
-            if let Some(used) = used.filter(|used| worn.is_none_or(|(most, _)| *used > most)) {
-                worn = Some((used, number));
+            Due::Worn(_) => {
+                number.into_iter().for_each(|number| self.note_end(number, EndReason::Replaced, None));
+                DriveState::Replaced
             }
+        };
+        if let Some(number) = number {
+            (self.stood[number].told.state, self.stood[number].told.ended_at) = (state, Some(at));
         }
-        let Some((_, number)) = worn.filter(|_| whole) else { return Ok(()) };
-        let place = self.stood[number].place;
-        self.note_end(number, EndReason::Replaced, None);
-        (self.stood[number].told.state, self.stood[number].told.ended_at) = (DriveState::Replaced, Some(at));
-        self.replaced += 1;
-        let streams = Streams::new(self.scenario.seed);
-        let mut scenario = self.spec.members[place].clone();
-        scenario.seed = streams.stream(&format!("array.new.{}", self.replaced)).below(SEED_MAX);
-        // The one that it replaces may have had a past.
-        scenario.medium.initial = Initial::default();
-        let drive = new_drive(&scenario)?;
-        if let Some(mirror) = self.mirror() {
-            let now = mirror.now();
-            mirror
-                .replace(now, place, drive)
-                .map_err(|error| PlanError::Setting("array.replace-at".to_owned(), error.to_string()))?;
-            // Copying takes hours where a life takes years: it is done before the host goes on.
-            while mirror.sectors_to_copy() > Sectors::ZERO && mirror.work(now).is_some() {}
+        self.drives.see_to(self.run.array(), due)?;
+        if let Due::Worn(place) = due {
+            self.note_new(place, self.drives.scenario(place), self.drives.number(place));
         }
-        self.note_new(place, scenario, self.replaced);
         Ok(())
     }
 
@@ -334,7 +307,7 @@ impl ArrayRun<'_> {
         }
         let at_drive_writes = self.written();
         let bytes_written = self.run.counters().host_bytes_written(self.spec.device.unit.0);
-        let repairs = self.mirror().map(|mirror| mirror.repairs()).unwrap_or_default();
+        let repairs = mirror(self.array()).map(|mirror| mirror.repairs()).unwrap_or_default();
         let bytes_lost = self.lost_with_drives().unwrap_or_else(|| self.lost());
         self.stood.sort_by(|one, other| {
             (one.told.place, one.told.came_at).partial_cmp(&(other.told.place, other.told.came_at)).expect("numbers")

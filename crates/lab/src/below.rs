@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::atomic::AtomicBool;
 
 use wane_archive::{Archive, ArchiveError};
-use wane_blockdev::{Batch, Living, Op, RequestId, Served, Stop, Timed, Took, Until, find};
+use wane_blockdev::{Batch, Living, Op, RequestId, Served, Stop, Timed, Took, Until, all_of};
 use wane_results::Counters;
 use wane_ssd::Drive;
 use wane_units::{Lba, SimTime};
@@ -33,12 +33,15 @@ macro_rules! either {
 }
 
 impl Below {
-    /// The drive at its bottom; of several, the first one.
+    /// The drive at its bottom; of several, the first one that has power, if any has.
     #[inline]
     pub(crate) fn drive(&self) -> &Drive {
         match self {
             Self::Drive(drive) => drive,
-            Self::Stack(stack) => find(stack.as_ref()).expect(NO_DRIVE),
+            Self::Stack(stack) => {
+                let drives = all_of::<Drive>(stack.as_ref());
+                drives.iter().find(|drive| !drive.is_off()).or(drives.first()).expect(NO_DRIVE)
+            }
         }
     }
 

@@ -61,6 +61,9 @@ pub enum PlanError {
     /// An array is asked for where one drive is needed.
     #[error("[array]: this is for one drive; `wane run` runs an array, a scenario at a time")]
     Array,
+    /// Policies from outside are given for an array.
+    #[error("policies from outside serve one drive; an array's drives have those of [ftl]")]
+    ArrayPolicies,
     /// A phase loops over traces without writes, but ends only by writes.
     #[error("the run would never end, because the traces of {0} hold no write; give {1}.requests, or loop = false")]
     Endless(String, String),

@@ -106,6 +106,16 @@ pub fn estimate(scenario: &Scenario) -> Option<Estimate> {
 /// Seconds that aging a held drive to a target takes, of which it has made `made` drive writes and used `used` of its wear; without a target,
 /// those of preconditioning it. `None` as of [`estimate`].
 pub fn aging_seconds(scenario: &Scenario, target: Option<Target>, made: f64, used: f64) -> Option<f64> {
+    if let Some(array) = &scenario.array {
+        // Each of its drives is written as often as the array, or less.
+        let of_drive = |member: &Scenario| {
+            let mut member = member.clone();
+            member.phases = scenario.phases.clone();
+            member.precondition = scenario.precondition;
+            aging_seconds(&member, target, made, used)
+        };
+        return array.members.iter().map(of_drive).sum();
+    }
     let mut asked = scenario.clone();
     let mut until = Until::default();
     let share = match target {

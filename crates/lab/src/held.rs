@@ -1,4 +1,5 @@
-//! A drive in memory, with its host and its place in its workload. It can be aged, copied and looked at. [`crate::kept`] keeps one in a folder.
+//! A drive, or an array of drives, in memory, with its host and its place in its workload. It can be aged, copied and looked at. [`crate::kept`]
+//! keeps one in a folder.
 //!
 //! It is built on [`Run`], which serves the requests.
 
@@ -8,17 +9,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::{Deserialize, Serialize};
 use wane_archive::{Archive, ArchiveError, Reader, Writer};
-use wane_blockdev::Blocking;
+use wane_blockdev::{Blocking, Living, Passing, each_of};
 use wane_ftl::{Fate, Recovery};
 use wane_results::{Counters, EndCause, EndReason, Fingerprints, Inputs, RunResult, WearSnapshot, Window};
 use wane_scenario::Scenario;
 use wane_sim::Streams;
 use wane_ssd::Drive;
-use wane_units::{BlockId, Lpn, Nanos};
+use wane_units::{BlockId, Lpn, Nanos, Sectors};
 
-use crate::build::{self, PolicyOverrides};
+use crate::array::Drives;
+
+use crate::build::{self, PlanError, PolicyOverrides};
 use crate::calendar;
 use crate::progress::Stopwatch;
+use crate::record::wear;
 pub use crate::run::WrittenBytes;
 use crate::run::{Budget, Phase, Progress, Run, Watch};
 use crate::session;
@@ -26,11 +30,13 @@ use crate::sources::Opener;
 
 pub use act::{Act, Acted, Aging};
 use ahead::Ahead;
+pub use array::MemberFacts;
 pub use data::{DataCheck, Injection, Retire};
 pub use error::KeptError;
 
 mod act;
 mod ahead;
+mod array;
 mod data;
 mod error;
 mod requests;
@@ -101,6 +107,10 @@ pub struct Held {
     scenario: Scenario,
     overrides: PolicyOverrides,
     pub(crate) run: Run,
+    /// The drives of an array.
+    drives: Option<Drives>,
+    /// The drive of the array that is looked at.
+    focus: Option<usize>,
     /// Number of workloads that the drive had before this one.
     workloads: u32,
     /// Drive writes per day, if the scenario has a calendar.
@@ -136,7 +146,7 @@ fn phase(scenario: &Scenario, number: u32, stop: &Arc<AtomicBool>) -> Result<(Ph
     if scenario.traces().iter().any(|path| *path == Path::new("-")) {
         return Err(KeptError::Stdin);
     }
-    let mut opener = Opener::new(scenario.device, Streams::new(scenario.seed), Arc::clone(stop));
+    let mut opener = Opener::new(*scenario.host_device(), Streams::new(scenario.seed), Arc::clone(stop));
     let source = opener.source(workload(scenario)?, &format!("workload.{number}"))?;
     let calendar = calendar::calendar(scenario, &mut opener)?;
     if stop.load(Ordering::Relaxed) {
@@ -163,12 +173,21 @@ impl Held {
             return Err(KeptError::FastForward);
         }
         workload(scenario)?;
-        let run = Run::of_kept(build::bare_drive_with(scenario, &overrides)?);
+        let drives = scenario.array.as_ref().map(|spec| Drives::new(scenario.seed, spec));
+        let run = match &drives {
+            None => Run::of_kept(build::bare_drive_with(scenario, &overrides)?),
+            Some(_) if !overrides.is_empty() => return Err(PlanError::ArrayPolicies.into()),
+            Some(drives) => {
+                Run::of_kept_array(drives.assemble()?, Sectors(drives.spec().device.unit.0 / Sectors::SIZE.0))
+            }
+        };
         let (scenario, place, traces) = (scenario.clone(), Vec::new(), Inputs::Nothing);
         Ok(Self {
             scenario,
             overrides,
             run,
+            drives,
+            focus: None,
             workloads,
             per_day: None,
             since: (0.0, 0),
@@ -196,6 +215,8 @@ impl Held {
             scenario: self.scenario.clone(),
             overrides: self.overrides.clone(),
             run,
+            drives: self.drives.clone(),
+            focus: self.focus,
             workloads: self.workloads,
             per_day: self.per_day,
             since: self.since,
@@ -216,19 +237,44 @@ impl Held {
         self.workloads
     }
 
-    /// The drive.
+    /// The drive; of an array, the one in focus, or the first.
     pub fn drive(&self) -> &Drive {
-        self.run.drive()
+        match self.focus {
+            Some(place) => self.drive_of(place),
+            None => self.run.drive(),
+        }
     }
 
-    /// The drive, for a server of its requests.
-    pub fn drive_mut(&mut self) -> &mut Drive {
-        self.run.drive_mut()
+    /// The drive, or the array.
+    pub fn device(&self) -> &dyn Living {
+        self.run.device()
     }
 
-    /// The counters since it was new or was preconditioned.
+    /// The drive, or the array, for a server of its requests.
+    pub fn device_mut(&mut self) -> &mut dyn Living {
+        self.run.device_mut()
+    }
+
+    /// Changes settings of the drive, or of each drive of an array, with power and without.
+    pub fn each_drive(&mut self, mut each: impl FnMut(&mut Drive)) {
+        each_of(self.run.device_mut(), &mut each);
+    }
+
+    /// Its flash finishes, and its schedule begins anew: [`Drive::come_to_rest`], of each drive that has power.
+    pub fn come_to_rest(&mut self) {
+        self.each_drive(|drive| {
+            if !drive.is_off() {
+                drive.come_to_rest();
+            }
+        });
+    }
+
+    /// The counters since it was new or was preconditioned; of a drive in focus, its own.
     pub fn counters(&self) -> Counters {
-        self.run.counters()
+        match (&self.drives, self.focus) {
+            (Some(drives), Some(place)) => *self.drive().counters() - drives.zero(place),
+            _ => self.run.counters(),
+        }
     }
 
     /// Units that the host wrote since each block was closed, by flash block; `None` for a block that is not closed.
@@ -240,17 +286,35 @@ impl Held {
 
     /// The wear of its blocks.
     pub fn wear(&self) -> WearSnapshot {
-        self.run.wear()
+        wear(self.drive())
     }
 
-    /// Drive writes since it was new or was preconditioned, including predicted ones.
+    /// Drive writes since it was new or was preconditioned, including predicted ones; of an array without a drive in focus, writes of its capacity.
     pub fn drive_writes(&self) -> f64 {
-        self.run.lived() as f64 / f64::from(self.drive().logical_initial())
+        if self.focus.is_some() {
+            let drive = self.drive();
+            let filled = self.counters().host_units_filled(u64::from(drive.unit_bytes()));
+            return filled as f64 / f64::from(drive.logical_initial());
+        }
+        self.run.lived() as f64 / f64::from(self.pages())
     }
 
     /// Of these, drive writes that were predicted instead of simulated.
     pub fn drive_writes_predicted(&self) -> f64 {
         self.drive().predicted().host_units as f64 / f64::from(self.drive().logical_initial())
+    }
+
+    /// Days of service; of an array without a drive in focus, those of the array, whose drives may be younger.
+    pub fn day(&self) -> f64 {
+        match (&self.drives, self.focus) {
+            (Some(drives), None) => drives.day,
+            _ => self.drive().day(),
+        }
+    }
+
+    /// Share of its rated erases that is used, if it has a rating; of an array without a drive in focus, by the drive that is worn most.
+    pub fn life_used(&self) -> Option<f64> {
+        if self.focus.is_some() { self.drive().life_used() } else { self.run.life_used() }
     }
 
     /// Gives it the workload and the calendar of this scenario, which must have the same drive. An unchanged workload continues at its place, unless
@@ -269,7 +333,11 @@ impl Held {
             self.scenario = scenario;
             return Ok(());
         }
-        assert_eq!(scenario.device, self.scenario.device, "a workload is all that changes of a drive's scenario");
+        assert_eq!(
+            scenario.host_device(),
+            self.scenario.host_device(),
+            "a workload is all that changes of a drive's scenario"
+        );
         let (phase, per_day) = phase(&scenario, self.workloads + 1, stop)?;
         if phase.source.never_writes() {
             return Err(KeptError::Writeless);
@@ -328,7 +396,7 @@ impl Held {
     /// Archives its state apart from the scenario: writes it to a file or reads it back. It is written at rest, as between two requests.
     pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
         if !archive.is_reading() {
-            self.run.drive_mut().come_to_rest();
+            self.come_to_rest();
         }
         self.archive_now(archive)
     }
@@ -338,6 +406,7 @@ impl Held {
         if !archive.is_reading() {
             self.note_place()?;
         }
+        self.archive_drives(archive)?;
         self.run.archive(archive)?;
         // When the drive was preconditioned, which drives of earlier versions never were.
         let mut began = (self.since.0, self.since.1, self.run.counted_from());
@@ -350,7 +419,7 @@ impl Held {
 
     /// Lets days follow the units written from now on.
     fn begin_days(&mut self) {
-        self.since = (self.run.drive().day(), self.run.lived());
+        self.since = (self.array_day(), self.run.lived());
     }
 
     /// Lets days of service pass without writes.
@@ -361,11 +430,11 @@ impl Held {
     /// # Panics
     /// The days are negative or not a number.
     pub fn pass_days(&mut self, days: f64) -> Result<(), KeptError> {
-        let day = self.drive().day();
+        let day = self.array_day();
         if day + days > DAYS_MAX {
             return Err(KeptError::TooOld { day, days });
         }
-        self.run.drive_mut().set_day(day + days);
+        self.let_pass(days);
         self.begin_days();
         Ok(())
     }
@@ -374,10 +443,16 @@ impl Held {
     fn let_days_pass(&mut self) {
         let Some(per_day) = self.per_day else { return };
         let (day, units) = self.since;
-        let drive_writes = (self.run.lived() - units) as f64 / f64::from(self.run.drive().logical_initial());
+        let drive_writes = (self.run.lived() - units) as f64 / f64::from(self.pages());
         let today = day + drive_writes / per_day;
-        if today > self.run.drive().day() {
-            self.run.drive_mut().set_day(today);
+        match &mut self.drives {
+            Some(drives) if today > drives.day => {
+                let days = today - std::mem::replace(&mut drives.day, today);
+                let device = self.run.device_mut();
+                device.pass(device.now(), Passing::Days(days));
+            }
+            None if today > self.run.drive().day() => self.run.drive_mut().set_day(today),
+            _ => {}
         }
     }
 
@@ -390,7 +465,7 @@ impl Held {
     /// The days are negative or not a number.
     pub fn wait(&mut self, days: f64, celsius: Option<f64>) -> Result<(), KeptError> {
         let drive = self.drive();
-        let day = drive.day();
+        let day = self.array_day();
         if day + days > DAYS_MAX {
             return Err(KeptError::TooOld { day, days });
         }
@@ -405,7 +480,11 @@ impl Held {
                 return Err(KeptError::TooWarm { days, celsius, aged });
             }
         }
-        self.run.drive_mut().lie_at(days, rate);
+        let device = self.run.device_mut();
+        device.pass(device.now(), Passing::Shelf { days, rate });
+        if let Some(drives) = &mut self.drives {
+            drives.day += days;
+        }
         self.begin_days();
         Ok(())
     }
@@ -445,6 +524,10 @@ impl Held {
 
     /// Share of its exported units that hold data, between 0 and 1.
     pub fn share_filled(&self) -> f64 {
+        if self.is_array() && self.focus.is_none() {
+            let mapped = self.held_units();
+            return mapped.iter().filter(|is_held| **is_held).count() as f64 / mapped.len().max(1) as f64;
+        }
         let drive = self.drive();
         let mapped = Lpn::all(0..drive.exported()).filter(|unit| drive.lookup(*unit).is_some()).count();
         mapped as f64 / f64::from(drive.exported().max(1))
@@ -468,10 +551,10 @@ impl Held {
         if self.run.never_writes() {
             return Err(KeptError::Writeless);
         }
-        if matches!(target, Target::Wear(_) | Target::EndOfLife) && self.drive().life_used().is_none() {
+        if matches!(target, Target::Wear(_) | Target::EndOfLife) && self.run.life_used().is_none() {
             return Err(KeptError::Unrated);
         }
-        let logical = u64::from(self.drive().logical_initial());
+        let logical = u64::from(self.pages());
         let units = |drive_writes: f64| Goal::Units((drive_writes * logical as f64).round().max(0.0) as u64);
         let before_the_end = |left: f64| Ok::<_, KeptError>(self.end(stop)?.map(|end| units(end - left)));
         let goal = match target {
@@ -481,7 +564,7 @@ impl Held {
             Target::DriveWritesLeft(left) => before_the_end(left)?,
             Target::Days(days) => {
                 let per_day = self.per_day.ok_or(KeptError::NoPace)?;
-                let to_come = (days - self.drive().day()).max(0.0) * per_day;
+                let to_come = (days - self.array_day()).max(0.0) * per_day;
                 let is_reached = to_come == 0.0;
                 Some(if is_reached { Goal::Units(0) } else { units(self.drive_writes() + to_come) })
             }
@@ -500,12 +583,12 @@ impl Held {
             let lived = self.run.lived();
             let next = next_step(lived, logical);
             let until = if let Goal::Units(most) = goal { next.min(most) } else { next };
-            let progress = step(&mut self.run, until - lived, goal, self.forward.as_mut())?;
+            let progress = step(&mut self.run, until - lived, goal, self.forward.as_mut(), self.drives.as_mut())?;
             self.let_days_pass();
             let goes_on = each(&Aged {
                 drive_writes: self.drive_writes(),
                 done: self.share_done(goal, from),
-                programmed: self.drive().counters().programmed_total(),
+                programmed: self.device().counters().programmed_total(),
             });
             if progress == Progress::Over {
                 return Ok(self.cause().map_or(Reached::WorkloadEnd, Reached::Died));
@@ -518,13 +601,13 @@ impl Held {
 
     /// Drive writes at which a copy of it dies; `None` if the user stops the search.
     fn end(&self, stop: &AtomicBool) -> Result<Option<f64>, KeptError> {
-        if self.drive().life_used().is_none() {
+        if self.run.life_used().is_none() {
             return Err(KeptError::Unrated);
         }
         let mut copy = self.run.try_clone().map_err(|error| KeptError::NoEnd(error.to_string()))?;
-        let units = u64::from(self.drive().logical_initial()).min(STEP_UNITS_MAX);
-        let mut forward = self.forward.clone();
-        while step(&mut copy, units, Goal::Wear(f64::INFINITY), forward.as_mut())? != Progress::Over {
+        let units = u64::from(self.pages()).min(STEP_UNITS_MAX);
+        let (mut forward, mut drives) = (self.forward.clone(), self.drives.clone());
+        while step(&mut copy, units, Goal::Wear(f64::INFINITY), forward.as_mut(), drives.as_mut())? != Progress::Over {
             if stop.load(Ordering::Relaxed) {
                 return Ok(None);
             }
@@ -532,7 +615,7 @@ impl Held {
         if copy.died_of().is_none() {
             return Err(KeptError::NoEnd("its workload ends before".to_owned()));
         }
-        Ok(Some(copy.lived() as f64 / f64::from(self.drive().logical_initial())))
+        Ok(Some(copy.lived() as f64 / f64::from(self.pages())))
     }
 
     /// Share of the goal that the drive has reached. From 1 on it has reached the goal.
@@ -540,14 +623,14 @@ impl Held {
         match goal {
             Goal::Units(0) => 1.0,
             Goal::Units(units) => self.run.lived() as f64 / units as f64,
-            Goal::Wear(share) => self.drive().life_used().unwrap_or(0.0) / share,
+            Goal::Wear(share) => self.run.life_used().unwrap_or(0.0) / share,
         }
     }
 
     /// Share of the goal that is done since the drive was at `from`. If it ages to its end, the share of its rated erases.
     fn share_done(&self, goal: Goal, from: f64) -> Option<f64> {
         match goal {
-            Goal::Wear(f64::INFINITY) => self.drive().life_used(),
+            Goal::Wear(f64::INFINITY) => self.run.life_used(),
             goal => Some((self.share_of(goal) - from) / (1.0 - from)),
         }
     }
@@ -559,7 +642,12 @@ impl Held {
     pub fn look(self, scenario: &Scenario, watch: &mut Watch<'_>) -> Result<RunResult, KeptError> {
         workload(scenario)?;
         let stopwatch = Stopwatch::start();
-        let plan = build::look(scenario, self.run.into_drive(), watch.stop)?;
+        let drive = match self.focus {
+            Some(_) => self.drive().clone(),
+            None if self.is_array() => return Err(KeptError::OneDrive("probed")),
+            None => self.run.into_drive(),
+        };
+        let plan = build::look(scenario, drive, watch.stop)?;
         let mut result = session::to_its_end(scenario, &self.overrides, Run::of_look(plan), &stopwatch, watch)?;
         if result.summary.end.reason == EndReason::EndOfLife
             && let Some(asked) = scenario.phases[0].until.requests
@@ -574,19 +662,28 @@ impl Held {
     }
 
     /// Cuts its power, whatever it is doing, and lets it recover. `fate` decides the outcome of each program and erase that the flash is
-    /// working on; a drive that was just opened has none. Returns what the recovery did, and how long it took if the drive
-    /// has a clock.
+    /// working on; a drive that was just opened has none. Returns what the recovery of a drive did, and how long it took if there is a clock.
     ///
     /// # Errors
     /// It keeps no out-of-band data, or does not come back.
-    pub fn cut_power(&mut self, fate: impl FnMut() -> Fate) -> Result<(Recovery, Option<Nanos>), KeptError> {
-        let drive = self.run.drive_mut();
-        let required = drive.read_recovery();
-        drive.power_cut(fate);
-        let (report, took) = drive.power_on().map_err(KeptError::Power)?;
-        // The host's manager requires again what it required; blocks beyond it are out of service already.
-        let _ = drive.set_read_recovery(required);
-        Ok((report, took))
+    pub fn cut_power(
+        &mut self,
+        mut fate: impl FnMut() -> Fate,
+    ) -> Result<(Option<Recovery>, Option<Nanos>), KeptError> {
+        let required: Vec<Option<u32>> = self.required();
+        let recovered = if self.is_array() {
+            let device = self.run.device_mut();
+            device.power_off(device.now(), &mut fate);
+            let took = device.power_on(device.now()).map_err(KeptError::Unpowered)?.took;
+            (None, Some(took).filter(|took| *took > Nanos::ZERO))
+        } else {
+            let drive = self.run.drive_mut();
+            drive.power_cut(fate);
+            let (report, took) = drive.power_on().map_err(KeptError::Power)?;
+            (Some(report), took)
+        };
+        self.require_again(&required, |_, _| {});
+        Ok(recovered)
     }
 
     /// Limits the re-reads of each host read, as NVMe's read recovery level does; `None`: as many as error correction allows. Blocks whose data
@@ -595,12 +692,19 @@ impl Held {
     /// # Errors
     /// The drive's reads never need a re-read.
     pub fn set_read_recovery(&mut self, rereads_max: Option<u32>) -> Result<u32, KeptError> {
-        if build::errors(&self.scenario).is_none_or(|errors| errors.ecc.strength.is_none()) {
+        if build::errors(&self.scenario_of_drive()).is_none_or(|errors| errors.ecc.strength.is_none()) {
             return Err(KeptError::NoRereads);
         }
-        let before = self.run.drive().retired_blocks();
-        self.run.set_read_recovery(rereads_max);
-        Ok(self.run.drive().retired_blocks() - before)
+        let before = self.retired_blocks();
+        if self.is_array() {
+            self.set_drives(|drive| {
+                let outcome = drive.set_read_recovery(rereads_max);
+                drive.settle_alone(outcome);
+            });
+        } else {
+            self.run.set_read_recovery(rereads_max);
+        }
+        Ok(self.retired_blocks() - before)
     }
 
     /// Makes it keep the bytes of data from now on.
@@ -608,14 +712,20 @@ impl Held {
     /// # Errors
     /// The kernel refuses memory for them.
     pub fn keep_bytes(&mut self) -> Result<(), KeptError> {
-        self.run.drive_mut().keep_bytes().map_err(KeptError::Memory)
+        let mut kept = Ok(());
+        self.each_drive(|drive| {
+            if let Err(error) = drive.keep_bytes() {
+                kept = Err(error);
+            }
+        });
+        kept.map_err(KeptError::Memory)
     }
 
-    /// The drive as a block device, in its present state.
-    pub fn device(&mut self) -> Blocking<&mut Drive> {
-        let drive = self.run.drive_mut();
-        let now = drive.now();
-        Blocking::starting_at(drive, now)
+    /// The drive, or the array, as a block device whose calls wait, in its present state.
+    pub fn blocking(&mut self) -> Blocking<&mut dyn Living> {
+        let device = self.run.device_mut();
+        let now = device.now();
+        Blocking::starting_at(device, now)
     }
 
     /// Makes sure that all that was done survives a power cut. Returns whether it does: a dead drive programs nothing any more.
@@ -623,7 +733,7 @@ impl Held {
     /// # Errors
     /// The drive dies of it.
     pub fn flush(&mut self) -> Result<bool, KeptError> {
-        match self.device().flush() {
+        match self.blocking().flush() {
             Err(error) if self.cause().is_none() => Err(KeptError::Unflushed(error.to_string())),
             flushed => Ok(flushed.is_ok()),
         }
@@ -634,18 +744,30 @@ impl Held {
     /// # Errors
     /// The first one that does not hold.
     pub fn check(&self) -> Result<(), String> {
-        self.drive().check()
+        for (number, drive) in self.drives_looked_at() {
+            drive.check().map_err(|fault| number.map_or(fault.clone(), |number| format!("drive {number}: {fault}")))?;
+        }
+        Ok(())
     }
 
     /// Why it died; `None` while it takes writes.
     pub fn cause(&self) -> Option<EndCause> {
-        self.run.died_of()
+        match self.focus {
+            Some(_) => self.drive().end_of_life().map(crate::host::end_cause),
+            None => self.run.died_of(),
+        }
     }
 }
 
-/// Writes `units` units on the way to a goal; predicts further ones if its life is predicted. A step is never interrupted, so that a saved
-/// drive is always between two requests.
-fn step(run: &mut Run, units: u64, goal: Goal, forward: Option<&mut Ahead>) -> Result<Progress, KeptError> {
+/// Writes `units` units on the way to a goal; predicts further ones if its life is predicted, and sees to the drives of an array. A step is never
+/// interrupted, so that a saved drive is always between two requests.
+fn step(
+    run: &mut Run,
+    units: u64,
+    goal: Goal,
+    forward: Option<&mut Ahead>,
+    drives: Option<&mut Drives>,
+) -> Result<Progress, KeptError> {
     let progress = run.advance(Budget::units(units), &mut Watch { step: &mut |_| {}, stop: &Arc::default() })?;
     if progress != Progress::Over
         && let Some(ahead) = forward
@@ -653,7 +775,10 @@ fn step(run: &mut Run, units: u64, goal: Goal, forward: Option<&mut Ahead>) -> R
     {
         return Ok(Progress::Over);
     }
-    Ok(progress)
+    let Some(drives) = drives else { return Ok(progress) };
+    drives.look(run.array())?;
+    // Nothing is left that could take the next write.
+    Ok(if run.died_of().is_some() { Progress::Over } else { progress })
 }
 
 /// The units at which the step after `written` units ends. The ends are the same however a life is divided, and a drive write ends a step.

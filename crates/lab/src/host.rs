@@ -3,7 +3,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use wane_archive::{Archive, ArchiveError};
-use wane_blockdev::{Batch as Asked, Living, SectorRange, Stop, Tally, Wanted, Work, find};
+use wane_blockdev::{
+    Batch as Asked, BlockDevice, ExtentState, Living, SectorRange, Stop, Tally, Took, Wanted, Work, all_extents, all_of,
+};
 use wane_ftl::EndOfLife;
 use wane_results::{Counters, EndCause};
 use wane_ssd::Drive;
@@ -78,19 +80,28 @@ pub(crate) struct Host {
     extents: Vec<SectorRange>,
     /// The slots of the pages that are written.
     slots: Vec<u32>,
+    /// What the last batch of reads found lost.
+    unread: Vec<SectorRange>,
 }
 
 impl Host {
     /// Makes the host of a drive.
     pub(crate) fn new(drive: Drive, addresses: Addresses) -> Self {
         let unit = Sectors(u64::from(drive.unit_bytes()) / Sectors::SIZE.0);
-        Self { device: Below::Drive(Box::new(drive)), addresses, unit, extents: Vec::new(), slots: Vec::new() }
+        Self {
+            device: Below::Drive(Box::new(drive)),
+            addresses,
+            unit,
+            extents: Vec::new(),
+            slots: Vec::new(),
+            unread: Vec::new(),
+        }
     }
 
     /// Makes the host of an array, which keeps its capacity.
     pub(crate) fn of_array(array: Box<dyn Living>, unit: Sectors) -> Self {
         let (device, addresses) = (Below::Stack(array), Addresses::Direct);
-        Self { device, addresses, unit, extents: Vec::new(), slots: Vec::new() }
+        Self { device, addresses, unit, extents: Vec::new(), slots: Vec::new(), unread: Vec::new() }
     }
 
     /// The array.
@@ -101,6 +112,35 @@ impl Host {
         match &mut self.device {
             Below::Stack(array) => array.as_mut(),
             Below::Drive(_) => unreachable!("the host of one drive"),
+        }
+    }
+
+    /// Puts another array in the place of this one, which is as large.
+    pub(crate) fn set_array(&mut self, array: Box<dyn Living>) {
+        self.device = Below::Stack(array);
+    }
+
+    /// What it stands on.
+    pub(crate) fn living(&self) -> &dyn Living {
+        match &self.device {
+            Below::Drive(drive) => drive.as_ref(),
+            Below::Stack(array) => array.as_ref(),
+        }
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn living_mut(&mut self) -> &mut dyn Living {
+        match &mut self.device {
+            Below::Drive(drive) => drive.as_mut(),
+            Below::Stack(array) => array.as_mut(),
+        }
+    }
+
+    /// Why it takes no more writes.
+    pub(crate) fn end_of_life(&self) -> Option<EndCause> {
+        match &self.device {
+            Below::Drive(drive) => drive.end_of_life().map(|cause| self.cause(cause)),
+            Below::Stack(array) => array.end_of_life().map(end_cause),
         }
     }
 
@@ -123,14 +163,8 @@ impl Host {
             Below::Drive(drive) => drive.life_used(),
             // Health also counts the erases of all blocks, which takes as long as a batch.
             Below::Stack(array) => {
-                let mut most: Option<f64> = None;
-                array.members(&mut |member| {
-                    let drive = find::<Drive>(member).filter(|drive| !drive.is_off());
-                    if let Some(used) = drive.and_then(Drive::life_used) {
-                        most = Some(most.map_or(used, |most| most.max(used)));
-                    }
-                });
-                most
+                let drives = all_of::<Drive>(array.as_ref()).into_iter().filter(|drive| !drive.is_off());
+                drives.filter_map(Drive::life_used).reduce(f64::max)
             }
         }
     }
@@ -175,6 +209,16 @@ impl Host {
         self.space().map_or(0, |space| space.find(pages))
     }
 
+    /// Sectors that the last batch of reads found lost.
+    pub(crate) fn unread(&self) -> &[SectorRange] {
+        &self.unread
+    }
+
+    /// Sectors of a unit.
+    pub(crate) const fn unit(&self) -> Sectors {
+        self.unit
+    }
+
     /// Says that these pages will soon be asked for.
     pub(crate) fn prefetch(&self, pages: &[u32]) {
         /// More map entries would push each other out of the cache.
@@ -210,7 +254,9 @@ impl Host {
             Op::Read => {
                 let bytes_around = if batch.parts.is_empty() { 0 } else { batch.bytes_around() };
                 let units_unmapped = self.find(&mut batch.pages);
-                self.ask(Work::Read, &batch.pages, Tally { bytes_around, units_unmapped, ..Tally::default() });
+                let tally = Tally { bytes_around, units_unmapped, ..Tally::default() };
+                self.unread =
+                    asked(&mut self.device, &mut self.extents, self.unit, Work::Read, &batch.pages, tally).unread;
             }
             Op::Write if batch.parts.is_empty() => self.write(&batch.pages, done, units, stop)?,
             Op::Write => self.write_parts(batch, done, units, stop)?,
@@ -236,7 +282,7 @@ impl Host {
             }
             let most = usize::try_from(*units).unwrap_or(usize::MAX).min(SLICE_PAGES);
             let left = &pages[*done..pages.len().min(*done + most)];
-            let Self { device, addresses, unit, extents, slots } = self;
+            let Self { device, addresses, unit, extents, slots, .. } = self;
             let (written, stopped, fits) = match addresses {
                 Addresses::Space(space) => {
                     slots.clear();
@@ -387,9 +433,17 @@ impl Host {
         if !drive.keeps_bytes() {
             return 0;
         }
+        let holds_bytes = |page: u32| match &self.device {
+            Below::Drive(drive) => drive.holds_bytes(Lpn(page)),
+            Below::Stack(array) => {
+                let mut told = Vec::new();
+                all_extents(array, SectorRange::new(Lba(u64::from(page) * self.unit.0), self.unit), &mut told);
+                told.iter().any(|extent| extent.state == ExtentState::Data)
+            }
+        };
         let mut found = 0;
         pages.retain(|page| {
-            let is_written = drive.holds_bytes(Lpn(*page));
+            let is_written = holds_bytes(*page);
             found += u64::from(is_written);
             !is_written || !spares
         });
@@ -448,13 +502,27 @@ fn ask(
     pages: &[u32],
     tally: Tally,
 ) -> (usize, Stop) {
+    let took = asked(device, extents, unit, work, pages, tally);
+    // Nearly every batch is done whole, and a division takes as long as a page.
+    let done = if took.stop == Stop::Done { pages.len() } else { (took.done.0 / unit.0) as usize };
+    (done, took.stop)
+}
+
+/// The same. Returns all that the device says.
+#[inline]
+fn asked(
+    device: &mut Below,
+    extents: &mut Vec<SectorRange>,
+    unit: Sectors,
+    work: Work,
+    pages: &[u32],
+    tally: Tally,
+) -> Took {
     extents.clear();
     extents.extend(pages.iter().map(|page| SectorRange::new(Lba(u64::from(*page) * unit.0), unit)));
     let took = device.batch(&Asked::new(work, extents).with(tally));
     assert!(took.stop != Stop::OutOfRange, "the workload asks for what the drive exports");
-    // Nearly every batch is done whole, and a division takes as long as a page.
-    let done = if took.stop == Stop::Done { pages.len() } else { (took.done.0 / unit.0) as usize };
-    (done, took.stop)
+    took
 }
 
 /// Why a drive died, as results name it.

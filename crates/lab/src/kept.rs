@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use wane_archive::{Archive, ArchiveError};
-use wane_blockdev::{BlockDevice, Completion, Entry, IoError, Living, Request};
+use wane_blockdev::{Completion, Entry, IoError, Request};
 use wane_folder::System;
 use wane_ftl::{Fate, Recovery};
 use wane_journal::{Input, Journal, JournalConfig, JournalError, Lineage, Place, Record};
@@ -46,8 +46,8 @@ pub struct Kept {
     notes: Vec<String>,
     /// What was done since it was opened.
     recent: Recent,
-    /// The limit of re-reads that its host required before its power went off in the journal.
-    required: Option<u32>,
+    /// The limits of re-reads that its host required before its power went off in the journal.
+    required: Vec<Option<u32>>,
     /// The instant at which opening it gave it power. Its journal does not have that yet.
     revived: Option<SimTime>,
 }
@@ -76,6 +76,7 @@ impl Kept {
     /// # Errors
     /// Something is there, or the scenario makes no drive.
     pub fn create(path: &Path, scenario: &Scenario, stop: &Arc<AtomicBool>) -> Result<Self, KeptError> {
+        check_place(path)?;
         let mut held = Held::new(scenario, PolicyOverrides::default())?;
         held.open_workload(stop)?;
         let mut manifest = Manifest::new(scenario.to_toml());
@@ -96,6 +97,7 @@ impl Kept {
         pause: Duration,
         watch: &mut Watch<'_>,
     ) -> Result<Self, KeptError> {
+        check_place(path)?;
         let mut kept = match Self::unfinished(path, scenario)? {
             Some(kept) => kept,
             None => Self::begin_preconditioned(path, scenario, pause, watch)?,
@@ -166,7 +168,7 @@ impl Kept {
     fn new(folder: DriveFolder, held: Held) -> Self {
         let (repeated, recent) = (Repeated::default(), Recent::default());
         let (repeat_seconds, notes) = (0.0, Vec::new());
-        Self { folder, held, repeated, repeat_seconds, notes, recent, required: None, revived: None }
+        Self { folder, held, repeated, repeat_seconds, notes, recent, required: Vec::new(), revived: None }
     }
 
     /// Opens the drive at `path`. Everything is read and verified.
@@ -174,7 +176,31 @@ impl Kept {
     /// # Errors
     /// It is no drive, damaged, in use, or needs too much memory.
     pub fn open(path: &Path) -> Result<Self, KeptError> {
-        Self::open_folder(DriveFolder::open(path)?, false, u64::MAX)?.brought_back()
+        Self::open_at(path, false)
+    }
+
+    /// Opens the array of which a path names a drive, as a whole, and returns the drive's number.
+    ///
+    /// # Errors
+    /// As of [`Kept::open`]; the path names no drive of an array.
+    pub fn open_for(path: &Path) -> Result<(Self, usize), KeptError> {
+        let (folder, number) = place_of(path);
+        let kept = Self::open_folder(DriveFolder::open(folder)?, true, u64::MAX)?.brought_back()?;
+        let at = |error| KeptError::At(excerpt_path(folder), Box::new(error));
+        match (number, kept.places()) {
+            (_, None) => Err(at(KeptError::NoArray)),
+            (None, Some(_)) => Err(at(KeptError::OneDrive("taken out, put back or replaced"))),
+            (Some(place), Some(places)) if place >= places => Err(at(KeptError::NoMember { place, places })),
+            (Some(place), Some(_)) => Ok((kept, place)),
+        }
+    }
+
+    /// Opens the drive at a path, or the drive of an array of that number at its end, as in `old.wane/1`, which is in focus then.
+    fn open_at(path: &Path, late: bool) -> Result<Self, KeptError> {
+        let (folder, focus) = place_of(path);
+        let mut kept = Self::open_folder(DriveFolder::open(folder)?, late, u64::MAX)?.brought_back()?;
+        kept.held.set_focus(focus).map_err(|error| KeptError::At(excerpt_path(folder), Box::new(error)))?;
+        Ok(kept)
     }
 
     /// The same, but bytes that were written to it are read, and verified, when they are first touched: see [`Kept::check_bytes`].
@@ -182,7 +208,7 @@ impl Kept {
     /// # Errors
     /// As of [`Kept::open`].
     pub fn open_late(path: &Path) -> Result<Self, KeptError> {
-        Self::open_folder(DriveFolder::open(path)?, true, u64::MAX)?.brought_back()
+        Self::open_at(path, true)
     }
 
     /// A drive as it was saved; `late` as of [`Kept::open_late`].
@@ -216,10 +242,12 @@ impl Kept {
 
     /// Gives power to a drive whose server died while it was off.
     fn brought_back(mut self) -> Result<Self, KeptError> {
-        if self.held.drive().is_off() {
-            let at = self.held.drive().now();
-            Living::power_on(self.held.drive_mut(), at).map_err(KeptError::Unpowered)?;
-            self.held.act(&Act::ReadRecovery(self.required))?;
+        if self.held.device().is_off() {
+            let at = self.held.device().now();
+            self.held.device_mut().power_on(at).map_err(KeptError::Unpowered)?;
+            let required = std::mem::take(&mut self.required);
+            self.held.act(&Act::ReadRecoveries(required.clone()))?;
+            self.required = required;
             self.revived = Some(at);
         }
         self.let_answers_go();
@@ -242,7 +270,7 @@ impl Kept {
             return Err(KeptError::NoJournal(excerpt_path(path)));
         };
         let mut kept = Self::saved(folder, false)?;
-        let begin = kept.held.drive().now();
+        let begin = kept.held.device().now();
         if until.is_some_and(|until| until < begin) {
             return Err(KeptError::BeforeJournal(excerpt_path(path), begin));
         }
@@ -266,9 +294,9 @@ impl Kept {
 
     /// Takes out the answers to requests of a server that is gone: nobody waits for them.
     fn let_answers_go(&mut self) {
-        let drive = self.held.drive_mut();
-        let now = drive.now();
-        drive.complete(now, &mut Vec::new());
+        let device = self.held.device_mut();
+        let now = device.now();
+        device.complete(now, &mut Vec::new());
     }
 
     /// Keeps the present state as a new drive at `to`, which has no journal.
@@ -282,7 +310,7 @@ impl Kept {
         manifest.label = label(self.label(), to);
         manifest.history = self.history();
         manifest.history.push(note);
-        self.held.drive_mut().come_to_rest();
+        self.held.come_to_rest();
         self.let_answers_go();
         let held = &mut self.held;
         DriveFolder::create(to, manifest, |writer, _| held.archive(writer as &mut dyn Archive))?;
@@ -310,7 +338,7 @@ impl Kept {
     /// # Errors
     /// A sentence that names the file.
     pub fn check_bytes(&self) -> Result<(), KeptError> {
-        match self.held.drive().damage() {
+        match self.held.damage() {
             Some(damage) => Err(KeptError::Bytes(self.shown(), damage.to_owned())),
             None => Ok(()),
         }
@@ -325,16 +353,33 @@ impl Kept {
     /// # Errors
     /// Its status is not `Done`.
     pub fn perform(&mut self, request: Request) -> Result<Completion, IoError> {
-        self.recent.call(self.held.drive().now(), &request);
-        self.held.device().perform(request)
+        self.recent.call(self.held.device().now(), &request);
+        self.held.blocking().perform(request)
     }
 
-    /// Does something to it, which [`Kept::keep`] keeps.
+    /// See [`Held::check_copies`]. It changes nothing.
+    ///
+    /// # Errors
+    /// As of [`Held::check_copies`].
+    pub fn only_copies(&mut self, place: usize) -> Result<(), KeptError> {
+        self.held.check_copies(place)
+    }
+
+    /// Does something to it, or to the drive in focus, which [`Kept::keep`] keeps.
     ///
     /// # Errors
     /// As of [`Held::act`]. It must not be kept or saved then.
     pub fn act(&mut self, act: &Act) -> Result<Acted, KeptError> {
-        self.recent.act(self.held.drive().now(), act);
+        let of_one;
+        let act = match self.held.focus() {
+            Some(_) if act.is_of_the_keeper() => act,
+            Some(place) => {
+                of_one = Act::Of(place as u32, Box::new(act.clone()));
+                &of_one
+            }
+            None => act,
+        };
+        self.recent.act(self.held.device().now(), act);
         self.held.act(act)
     }
 
@@ -342,8 +387,11 @@ impl Kept {
     ///
     /// # Errors
     /// As of [`Held::cut_power`]. It must not be kept or saved then.
-    pub fn cut_power(&mut self, mut fate: impl FnMut() -> Fate) -> Result<(Recovery, Option<Nanos>), KeptError> {
-        let at = self.held.drive().now();
+    pub fn cut_power(
+        &mut self,
+        mut fate: impl FnMut() -> Fate,
+    ) -> Result<(Option<Recovery>, Option<Nanos>), KeptError> {
+        let at = self.held.device().now();
         let mut fates = Vec::new();
         let recovered = self.held.cut_power(|| {
             let drawn = fate();
@@ -366,7 +414,7 @@ impl Kept {
         }
         // Each command leaves the drive at rest.
         self.act(&Act::ComeToRest)?;
-        let at = self.held.drive().now();
+        let at = self.held.device().now();
         let mut recent = std::mem::take(&mut self.recent);
         recent.act(at, &Act::Note(note.clone()));
         let path = self.shown();
@@ -431,7 +479,7 @@ impl Kept {
                 let inputs = [
                     act(&Act::Begin { command: false }),
                     Input::Call(Entry::PowerOn { at }),
-                    act(&Act::ReadRecovery(self.required)),
+                    act(&Act::ReadRecoveries(self.required.clone())),
                 ];
                 for input in inputs {
                     journal.append(at.0, &input).map_err(&failed)?;
@@ -572,6 +620,9 @@ impl Kept {
     /// # Errors
     /// `from` is no drive or in use, something is at `to`, or the system refuses.
     pub fn fork(from: &Path, to: &Path) -> Result<(), KeptError> {
+        if let (folder, Some(_)) = place_of(from) {
+            return Err(KeptError::At(excerpt_path(folder), Box::new(KeptError::Whole("forked"))));
+        }
         let name = wane_units::excerpt_path(from);
         let folder = DriveFolder::open(from)?;
         let newest = folder.newest_segment();
@@ -599,6 +650,24 @@ impl Kept {
     /// As of [`Held::look`].
     pub fn look(self, scenario: &Scenario, watch: &mut Watch<'_>) -> Result<RunResult, KeptError> {
         self.held.look(scenario, watch)
+    }
+}
+
+/// The folder of a path, and the number of the drive of an array that it names: `old.wane/1` is the second drive of the array in `old.wane`.
+fn place_of(path: &Path) -> (&Path, Option<usize>) {
+    let is_drive = |folder: &Path| folder.join(wane_shelf::MANIFEST).is_file();
+    let number = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.parse().ok());
+    match (path.parent(), number) {
+        (Some(folder), Some(number)) if !is_drive(path) && is_drive(folder) => (folder, Some(number)),
+        _ => (path, None),
+    }
+}
+
+/// Refuses a new drive in the folder of another, with which it would be removed.
+fn check_place(path: &Path) -> Result<(), KeptError> {
+    match path.parent() {
+        Some(folder) if folder.join(wane_shelf::MANIFEST).is_file() => Err(KeptError::Inside(excerpt_path(path))),
+        _ => Ok(()),
     }
 }
 

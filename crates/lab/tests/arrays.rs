@@ -203,8 +203,19 @@ fn what_is_for_one_drive_refuses_an_array() {
     let mut watch = Watch { step: &mut |_| {}, stop: &stop };
     let refused = session::execute(&array, &wane_lab::overrides::PolicyOverrides::default(), &mut watch);
     assert!(refused.unwrap_err().to_string().starts_with("[array]: this is for one drive"));
-    let refused = wane_lab::held::Held::new(&array, wane_lab::overrides::PolicyOverrides::default());
-    assert!(refused.err().unwrap().to_string().starts_with("[array]: this is for one drive"));
     let alone = Scenario { array: None, ..array };
     assert!(array::execute(&alone, &mut watch).is_err());
+}
+
+/// Clocks and errors are for arrays that are kept and served.
+#[test]
+fn what_a_run_does_not_simulate_is_refused_at_its_key() {
+    for (set, wanted) in [
+        ("time.scheduler=event", "time.scheduler: a run of an array has no clock so far"),
+        ("drive.chip=\"tlc-72l-2018\"", "drive.chip: errors of an array's drives are not simulated in a run so far"),
+    ] {
+        let ended = array::execute(&scenario(&[set]), &mut Watch { step: &mut |_| {}, stop: &Arc::default() });
+        let refused = ended.map(drop).unwrap_err().to_string();
+        assert!(refused.starts_with(wanted), "{refused}");
+    }
 }

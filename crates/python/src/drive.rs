@@ -296,7 +296,7 @@ impl Drive {
     }
 
     fn page_bytes(&self) -> PyResult<u32> {
-        Ok(self.held()?.drive().unit_bytes())
+        Ok(self.held()?.unit_bytes())
     }
 
     fn drive_writes(&self) -> PyResult<f64> {
@@ -304,11 +304,11 @@ impl Drive {
     }
 
     fn day(&self) -> PyResult<f64> {
-        Ok(self.held()?.drive().day())
+        Ok(self.held()?.day())
     }
 
     fn life_used(&self) -> PyResult<Option<f64>> {
-        self.told(|held| held.drive().life_used())
+        self.told(Held::life_used)
     }
 
     /// Cause of its death.
@@ -323,7 +323,7 @@ impl Drive {
 
     fn write_amplification(&self) -> PyResult<Option<f64>> {
         let held = self.held()?;
-        Ok(wane_results::write_amplification(&held.counters(), u64::from(held.drive().unit_bytes())).total)
+        Ok(wane_results::write_amplification(&held.counters(), u64::from(held.unit_bytes())).total)
     }
 
     /// The columns of `blocks.parquet`, now.

@@ -146,7 +146,7 @@ pub struct ArraySpec {
 const MEMBERS_MAX: usize = 64;
 
 /// The tables that say nothing of a member alone.
-const OF_ARRAYS: [&str; 4] = ["array", "probe", "time", "fast-forward"];
+const OF_ARRAYS: [&str; 3] = ["array", "probe", "fast-forward"];
 /// The tables of the workload, which may not fit a member.
 const OF_WORKLOADS: [&str; 3] = ["phase", "workload", "until"];
 
@@ -187,14 +187,10 @@ impl Resolver<'_> {
         let settings: ArraySettings = self.settings(table, KEY)?;
         let refuse = |key: &str, message: String| Err(self.error(key, message));
         for (key, why) in [
-            ("time", "an array has no clock so far; leave time.scheduler out"),
             ("probe", "an array has no probes so far; leave [probe] out"),
             ("fast-forward", "predicts the erases of one drive; the lives of an array's members are simulated"),
         ] {
-            let timed = Self::section(self.merged, key);
-            if timed.is_some_and(|time| {
-                key != "time" || time.get("scheduler").is_some_and(|it| it.as_str() != Some("none"))
-            }) {
+            if Self::section(self.merged, key).is_some() {
                 return refuse(key, why.to_owned());
             }
         }
@@ -250,9 +246,6 @@ impl Resolver<'_> {
     fn check_members(&self, members: &[Scenario]) -> Result<(), ScenarioError> {
         let faults = |test: fn(&FaultSpec) -> bool| members.iter().any(|member| test(&member.medium.faults));
         let (key, why) = match () {
-            () if members.iter().any(|member| member.medium.chip.is_some()) => {
-                ("drive.chip", "errors of an array's drives are not simulated so far; give chip = \"none\"")
-            }
             () if faults(|faults| faults.lost_die.is_some()) => {
                 ("drive.faults.lost-die", "dies of an array's drives are not lost so far; leave it out")
             }
@@ -269,6 +262,10 @@ impl Resolver<'_> {
         let place = format!("array.member.{number}");
         let mut table = self.set.clone();
         OF_ARRAYS.iter().for_each(|name| drop(table.remove(*name)));
+        if let Some(time) = table.get_mut("time").and_then(Value::as_table_mut) {
+            // The array counts the days.
+            time.remove("drive-writes-per-day");
+        }
         let over = Table::from_iter([("drive".to_owned(), Value::Table(drive.clone()))]);
         merge(&mut table, &over).map_err(|(key, message)| self.error(&format!("{place}.{key}"), message))?;
         // Another preset brings a drive, and not its firmware.

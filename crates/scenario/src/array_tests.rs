@@ -79,8 +79,7 @@ fn a_scenario_of_one_drive_knows_nothing_of_arrays() {
 
 #[test]
 fn what_makes_no_array_is_refused_in_a_sentence() {
-    let cases: [(&[&str], &str); 15] = [
-        (&["drive.chip=\"tlc-72l-2018\""], "drive.chip: errors of an array's drives are not simulated so far"),
+    let cases: [(&[&str], &str); 13] = [
         (&["array.member.0.drive.faults.lost-die=0"], "drive.faults.lost-die: dies of an array's drives"),
         (&["array.layout=linear", "array.member.0.drive.mapping-unit=2KiB"], "array.member: mapping units differ"),
         (&["array.copies=4"], "array: 4 copies on 3 members"),
@@ -93,7 +92,6 @@ fn what_makes_no_array_is_refused_in_a_sentence() {
         (&["array.member.2.count=1"], "array.member.2: is not there; the list has 2"),
         (&["array.member.0.drive.mapping-unit=3KiB"], "array.member.0.drive"),
         (&["array.member.1.drive.endurence=3"], "did you mean \"endurance\"?"),
-        (&["time.scheduler=event"], "time: an array has no clock so far"),
         (&["fast-forward.factor=2"], "fast-forward: predicts the erases of one drive"),
     ];
     for (set, why) in cases {

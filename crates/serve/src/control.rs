@@ -7,7 +7,7 @@ mod order;
 mod routes;
 
 pub(crate) use busy::Busy;
-pub(crate) use carry_out::{Desk, carry_out};
+pub(crate) use carry_out::{Desk, carry_out, member};
 pub use client::{Control, ControlError};
 pub(crate) use order::{Answer, Asks, Order};
 pub(crate) use routes::serve;

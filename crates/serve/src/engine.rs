@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use wane_blockdev::{BlockDevice, Completion, Entry, Kind, Living, Passing, PowerError, Request, SectorRange, Status};
+use wane_blockdev::{Completion, Entry, Kind, Passing, PowerError, Request, SectorRange, Status};
 use wane_ftl::Fate;
 use wane_journal::{Input, Journal, JournalError, Place, Syncing};
 use wane_lab::held::{Act, Acted, Aging};
@@ -21,7 +21,7 @@ use wane_nbd::{Action, Errno, Reply};
 use wane_sim::Clock;
 use wane_units::{Lba, Nanos, Sectors, SimTime};
 
-pub(crate) use facts::{Facts, State};
+pub(crate) use facts::{Facts, Member, State};
 pub(crate) use faults::{Effect, Fault, Faults, Kinds};
 use tickets::{End, Ticket, Tickets};
 
@@ -142,8 +142,8 @@ pub(crate) struct Engine {
     numbered: u64,
     /// What control did to the drive, in words, for its history; the last few.
     pub(crate) done_live: VecDeque<String>,
-    /// The limit of re-reads that the host required before the power went off.
-    required: Option<u32>,
+    /// The limits of re-reads that the host required before the power went off.
+    required: Vec<Option<u32>>,
     done: Vec<Completion>,
 }
 
@@ -151,9 +151,9 @@ impl Engine {
     /// An engine for a drive, whose time goes on at `real`.
     pub(crate) fn new(mut shelf: Shelf, speed: Speed, memory: Part, real: Nanos, pool: Pool) -> Self {
         // As small as clients may ask for. The rest of a unit is read first, as in a drive that is formatted so.
-        shelf.drive_mut().format(FORMAT);
-        let at = shelf.drive().now();
-        let watcher = Watcher::new(shelf.drive());
+        shelf.each_drive(|drive| drive.format(FORMAT));
+        let at = shelf.device().now();
+        let watcher = Watcher::new(&shelf);
         Self {
             shelf,
             clock: speed.clock(at, real),
@@ -175,7 +175,7 @@ impl Engine {
             refused_for_memory: 0,
             numbered: 0,
             done_live: VecDeque::new(),
-            required: None,
+            required: Vec::new(),
             done: Vec::new(),
         }
     }
@@ -190,8 +190,8 @@ impl Engine {
     /// The same with a journal. The drive goes on where that ends.
     pub(crate) fn with_journal(mut self, journal: Option<Journal>) -> Self {
         self.journal = journal;
-        self.note_act(self.shelf.drive().now(), &Act::Begin { command: false });
-        self.note_act(self.shelf.drive().now(), &Act::KeepBytes);
+        self.note_act(self.shelf.device().now(), &Act::Begin { command: false });
+        self.note_act(self.shelf.device().now(), &Act::KeepBytes);
         self.note_format();
         self
     }
@@ -213,18 +213,17 @@ impl Engine {
 
     /// The present instant, or the one to which the drive's own work leads, such as the end of its recovery.
     pub(crate) fn now_of_drive(&mut self, real: Nanos) -> SimTime {
-        self.now(real).max(self.shelf.drive().now())
+        self.now(real).max(self.shelf.device().now())
     }
 
     /// Whether the drive takes no writes any more. One that waits for capacity takes them again when it gets it.
     pub(crate) fn is_read_only(&self) -> bool {
-        let drive = self.shelf.drive();
-        !drive.is_off() && drive.is_worn_out()
+        self.shelf.device().end_of_life().is_some()
     }
 
     /// Goes on at the drive's own time, if that is ahead.
     pub(crate) fn follow_drive(&mut self, real: Nanos) {
-        self.at = self.at.max(self.shelf.drive().now());
+        self.at = self.at.max(self.shelf.device().now());
         self.clock.lead(self.at, real);
     }
 
@@ -288,7 +287,7 @@ impl Engine {
                 answer(asked, reply)
             }
             Ok(Some(_)) if matches!(asked.frame.action, Action::BlockStatus { .. }) => {
-                let spans = spans::of(self.shelf.drive(), &asked);
+                let spans = spans::of(&self.shelf, &asked);
                 answer(asked, spans.map_or_else(Reply::Refused, Reply::Status))
             }
             Ok(Some(request)) => return self.submit(asked, request, submitted),
@@ -322,7 +321,7 @@ impl Engine {
         if is_data && frame.length > wane_nbd::TRANSFER_MAX {
             return Err(Errno::Invalid);
         }
-        let drive = self.shelf.drive();
+        let drive = self.shelf.device();
         if !range.lies_within(drive.capacity()) {
             let takes_room = matches!(frame.action, Action::Write | Action::WriteZeroes { .. });
             return Err(if takes_room { Errno::NoSpace } else { Errno::Invalid });
@@ -347,7 +346,7 @@ impl Engine {
         }
         let lacks_memory = self.lacks_memory(&request, asked.data.len() as u64) || self.lacks_room(asked.data.len());
         let mut ticket = Ticket::new(self.numbered, submitted, faults.slower);
-        let features = self.shelf.drive().features();
+        let features = self.shelf.device().features();
         let part = request.part();
         let failing: Vec<SectorRange> = if lacks_memory { vec![request.range] } else { faults.failing };
         let data = std::mem::take(&mut asked.data);
@@ -393,7 +392,7 @@ impl Engine {
     }
 
     fn hand_in(&mut self, ticket: usize, part: usize, mut request: Request, at: SimTime) {
-        self.at = self.at.max(at).max(self.shelf.drive().now());
+        self.at = self.at.max(at).max(self.shelf.device().now());
         if self.journal.is_some() {
             let entry = self.note_call(Entry::Submit { at: self.at, request });
             let Entry::Submit { request: noted, .. } = entry else { unreachable!("a call is noted as it is") };
@@ -402,7 +401,7 @@ impl Engine {
         if request.kind == Kind::Read && request.range.len_bytes() >= pool::LEAST {
             request.bytes = Some(self.pool.take(request.range.len_bytes()));
         }
-        let id = self.shelf.drive_mut().submit(self.at, request);
+        let id = self.shelf.device_mut().submit(self.at, request);
         self.tickets.expect(id, ticket, part);
     }
 
@@ -433,7 +432,7 @@ impl Engine {
     /// # Errors
     /// The drive is not made for it.
     pub(crate) fn act(&mut self, act: &Act) -> Result<Acted, ServeError> {
-        let at = self.shelf.drive().now();
+        let at = self.shelf.device().now();
         let acted = self.shelf.act(act)?;
         self.note_act(at, act);
         Ok(acted)
@@ -449,7 +448,7 @@ impl Engine {
         stop: &Arc<AtomicBool>,
         each: &mut dyn FnMut(&Aged) -> bool,
     ) -> Result<Acted, ServeError> {
-        let (at, before) = (self.shelf.drive().now(), self.shelf.drive_writes());
+        let (at, before) = (self.shelf.device().now(), self.shelf.drive_writes());
         let acted = match self.shelf.age_and_trim(&aging, stop, each) {
             Ok(acted) => acted,
             Err(error) => {
@@ -470,12 +469,12 @@ impl Engine {
     pub(crate) fn pass(&mut self, at: SimTime, time: Passing) {
         self.at = self.at.max(at);
         self.note_call(Entry::Pass { at, time });
-        Living::pass(self.shelf.drive_mut(), at, time);
+        self.shelf.device_mut().pass(at, time);
     }
 
     /// Lets the time pass for the drive in which nobody asked for anything, so that its clock is where its server's is.
     pub(crate) fn rest_until(&mut self, real: Nanos) {
-        if !self.shelf.drive().is_off() {
+        if !self.shelf.device().is_off() {
             let at = self.now_of_drive(real);
             self.pass(at, Passing::Idle(Nanos::ZERO));
         }
@@ -485,7 +484,7 @@ impl Engine {
     pub(crate) fn set_capacity(&mut self, at: SimTime, capacity: Sectors) -> Status {
         self.at = self.at.max(at);
         self.note_call(Entry::SetCapacity { at, capacity });
-        self.shelf.drive_mut().set_capacity(at, capacity)
+        self.shelf.device_mut().set_capacity(at, capacity)
     }
 
     /// Saves the drive, which comes to rest for it.
@@ -505,7 +504,7 @@ impl Engine {
 
     /// Notes how the drive is formatted, which is not saved with it.
     fn note_format(&mut self) {
-        self.note_act(self.shelf.drive().now(), &Act::Format(FORMAT.0));
+        self.note_act(self.shelf.device().now(), &Act::Format(FORMAT.0));
     }
 
     /// Makes what was done survive as much as is asked for. Nobody may hear of it before.
@@ -517,7 +516,7 @@ impl Engine {
             self.failure = Some(JournalError::Broken.into());
             return Err(failure);
         }
-        if let Some(damage) = self.shelf.drive().damage() {
+        if let Some(damage) = self.shelf.damage() {
             return Err(Failure::Damaged(damage.to_owned()));
         }
         let Some(journal) = &mut self.journal else { return Ok(()) };
@@ -556,7 +555,7 @@ impl Engine {
     /// # Errors
     /// As of [`Engine::commit`].
     pub(crate) fn seal(&mut self) -> Result<Option<Place>, Failure> {
-        let is_off = self.shelf.drive().is_off();
+        let is_off = self.shelf.device().is_off();
         let Some(journal) = self.journal.as_mut().filter(|_| !is_off) else { return Ok(None) };
         let place = journal.seal()?;
         // It is not saved, and the segments that say so will go.
@@ -596,12 +595,11 @@ impl Engine {
 
     /// Whether the bytes of a write would find no room in the memory that is allowed.
     fn lacks_memory(&mut self, request: &Request, bytes: u64) -> bool {
-        let drive = self.shelf.drive();
-        if bytes == 0 || drive.is_off() || self.memory.has_room(drive.payload_memory(), bytes) {
+        if bytes == 0 || self.shelf.device().is_off() || self.memory.has_room(self.shelf.payload_memory(), bytes) {
             return false;
         }
         // Bytes that replace others take no more memory.
-        let lacks = !drive.units_of(request.range).all(|unit| drive.holds_bytes(unit));
+        let lacks = !self.shelf.holds_bytes(request.range);
         self.refused_for_memory += u64::from(lacks);
         lacks
     }
@@ -629,15 +627,19 @@ impl Engine {
             self.clock.lead(next, real);
             self.complete(if self.clock.real(next).is_none() { next.max(self.at) } else { until }, out);
         }
-        self.watcher.look(self.shelf.drive_mut());
+        if self.shelf.has_own_work() && !self.shelf.device().is_off() {
+            // An array rebuilds and scrubs in its own time, whether or not somebody asks for anything.
+            self.complete(self.at, out);
+        }
+        self.watcher.look(&mut self.shelf);
     }
 
     /// Runs the drive to an instant, and hands out what has completed by then.
     fn complete(&mut self, until: SimTime, out: &mut Vec<Answer>) {
-        let until = until.max(self.shelf.drive().now());
+        let until = until.max(self.shelf.device().now());
         self.at = until;
         let mut done = std::mem::take(&mut self.done);
-        self.shelf.drive_mut().complete(until, &mut done);
+        self.shelf.device_mut().complete(until, &mut done);
         for completion in done.drain(..) {
             let Some(number) = self.tickets.end(completion) else { continue };
             if self.tickets.is_over(number) {
@@ -660,7 +662,7 @@ impl Engine {
     /// A lower bound of the next instant at which something is to be answered.
     fn next_at(&self) -> Option<SimTime> {
         let later = self.later.peek().map(|first| first.0.0.modelled);
-        [later, self.shelf.drive().next_event_at()].into_iter().flatten().min()
+        [later, self.shelf.device().next_event_at()].into_iter().flatten().min()
     }
 
     /// When it has to be called again.
@@ -677,12 +679,12 @@ impl Engine {
     /// Takes the power away: what is under way ends now, and what comes is refused until the power is back.
     pub(crate) fn cut_power(&mut self, at: SimTime, fate: &mut dyn FnMut() -> Fate) {
         self.at = self.at.max(at);
-        if self.shelf.drive().is_off() {
+        if self.shelf.device().is_off() {
             return;
         }
-        self.required = self.shelf.drive().read_recovery();
+        self.required = self.shelf.required();
         let mut fates = Vec::new();
-        Living::power_off(self.shelf.drive_mut(), self.at, &mut || {
+        self.shelf.device_mut().power_off(self.at, &mut || {
             let drawn = fate();
             fates.push(drawn);
             drawn
@@ -697,12 +699,12 @@ impl Engine {
     /// The power is on, or the drive does not come back.
     pub(crate) fn give_power(&mut self, at: SimTime) -> Result<Nanos, PowerError> {
         self.at = self.at.max(at);
-        let (at, required) = (self.at, self.required.take());
-        let recovered = Living::power_on(self.shelf.drive_mut(), at)?;
+        let (at, required) = (self.at, std::mem::take(&mut self.required));
+        let recovered = self.shelf.device_mut().power_on(at)?;
         self.note_call(Entry::PowerOn { at });
-        if required.is_some() {
+        if required.iter().any(Option::is_some) {
             // The host requires again what it required; blocks beyond it are out of service already.
-            let _ = self.act(&Act::ReadRecovery(required));
+            let _ = self.act(&Act::ReadRecoveries(required));
         }
         self.not_before(at.saturating_add(recovered.took));
         Ok(recovered.took)

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 use tokio::sync::broadcast;
-use wane_blockdev::{BlockDevice, NoticeKind};
+use wane_blockdev::NoticeKind;
+use wane_ftl::EndOfLife;
+use wane_lab::held::Held;
 use wane_ssd::{Clock, Drive, HeatReading};
 use wane_units::SimTime;
 
@@ -19,10 +21,10 @@ pub(crate) struct Watcher {
 }
 
 impl Watcher {
-    pub(crate) fn new(drive: &Drive) -> Self {
+    pub(crate) fn new(held: &Held) -> Self {
         let (to, _) = broadcast::channel(KEPT);
-        let is_worn_out = drive.end_of_life().is_some();
-        Self { to, retired: drive.retired_blocks(), throttles: throttles(drive), is_worn_out, notices: Vec::new() }
+        let is_worn_out = end(held).is_some();
+        Self { to, retired: held.retired_blocks(), throttles: throttles(held), is_worn_out, notices: Vec::new() }
     }
 
     pub(crate) fn listen(&self) -> broadcast::Receiver<Value> {
@@ -38,29 +40,34 @@ impl Watcher {
     }
 
     /// Tells what has changed since the last look.
-    pub(crate) fn look(&mut self, drive: &mut Drive) {
-        if drive.is_off() {
+    pub(crate) fn look(&mut self, held: &mut Held) {
+        if held.device().is_off() {
             return;
         }
-        let at = drive.now();
-        let retired = drive.retired_blocks();
+        let at = held.device().now();
+        let retired = held.retired_blocks();
         if retired != self.retired {
-            let more = retired.saturating_sub(self.retired);
-            self.tell(at, "retired", json!({ "blocks": more, "blocks_retired": retired }));
+            // A drive that left an array takes its blocks along.
+            if retired > self.retired {
+                self.tell(at, "retired", json!({ "blocks": retired - self.retired, "blocks_retired": retired }));
+            }
             self.retired = retired;
         }
         let mut notices = std::mem::take(&mut self.notices);
-        drive.notices(&mut notices);
+        held.device_mut().notices(&mut notices);
         for notice in notices.drain(..) {
-            let (event, sectors) = match notice.kind {
-                NoticeKind::CapacityWanted(sectors) => ("capacity-wanted", sectors),
-                NoticeKind::CapacityChanged(sectors) => ("capacity-changed", sectors),
+            let (event, facts) = match notice.kind {
+                NoticeKind::CapacityWanted(sectors) => ("capacity-wanted", json!({ "bytes": sectors.0 * 512 })),
+                NoticeKind::CapacityChanged(sectors) => ("capacity-changed", json!({ "bytes": sectors.0 * 512 })),
+                NoticeKind::MemberLost(member) => ("member-lost", json!({ "member": member })),
+                NoticeKind::Degraded => ("degraded", json!({})),
+                NoticeKind::Rebuilt => ("rebuilt", json!({})),
                 _ => continue,
             };
-            self.tell(notice.at, event, json!({ "bytes": sectors.0 * 512 }));
+            self.tell(notice.at, event, facts);
         }
         self.notices = notices;
-        let end = drive.end_of_life();
+        let end = end(held);
         if end.is_some() != self.is_worn_out {
             self.is_worn_out = end.is_some();
             match end {
@@ -68,9 +75,10 @@ impl Watcher {
                 None => self.tell(at, "writable", json!({})),
             }
         }
-        let throttles = throttles(drive);
+        let throttles = throttles(held);
         if throttles > self.throttles {
-            let celsius = heat(drive).map(|heat| heat.celsius);
+            let hottest = held.drives().into_iter().filter_map(|(_, drive)| heat(drive));
+            let celsius = hottest.map(|heat| heat.celsius).reduce(f64::max);
             self.tell(at, "thermal", json!({ "throttles": throttles, "celsius": celsius }));
         }
         self.throttles = throttles;
@@ -81,6 +89,11 @@ fn heat(drive: &Drive) -> Option<HeatReading> {
     drive.clock().and_then(Clock::heat)
 }
 
-fn throttles(drive: &Drive) -> u32 {
-    heat(drive).map_or(0, |heat| heat.throttles)
+fn throttles(held: &Held) -> u32 {
+    held.drives().into_iter().filter_map(|(_, drive)| heat(drive)).map(|heat| heat.throttles).sum()
+}
+
+/// Why it takes no more writes, for now at least.
+fn end(held: &Held) -> Option<EndOfLife> {
+    if held.is_array() { held.device().end_of_life() } else { held.drive().end_of_life() }
 }

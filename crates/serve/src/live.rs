@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
-use wane_blockdev::BlockDevice;
 use wane_lab::held::Act;
 use wane_nbd::{Action, Block, Export, Out, TRANSFER_MAX};
 use wane_units::{Bytes, Nanos};
@@ -107,7 +106,7 @@ impl Live {
             What::Scratch(held, _) => (Shelf::Scratch(held), None),
         };
         shelf.keep_bytes()?;
-        let kept = shelf.drive().payload_memory();
+        let kept = shelf.payload_memory();
         let part = memory.part(kept).map_err(|all| ServeError::Memory(Bytes(all), Bytes(memory.most())))?;
         let log = config.log.as_deref().filter(|_| *is_default).map(Log::create).transpose()?;
         let note =
@@ -270,7 +269,7 @@ impl Live {
                     "the server keeps its journal (--keep-journal), which a save would end; a fork can be saved";
                 let _ = order.answer.send(Err(sentence.to_owned()));
             }
-            Asks::Checkpoint if beside && !self.engine.shelf.drive().is_off() => {
+            Asks::Checkpoint if beside && !self.engine.shelf.device().is_off() => {
                 self.wait_for_save.push(order.answer);
                 self.begin_save();
             }
@@ -523,7 +522,7 @@ impl Live {
     fn close(mut self) -> Result<Served, ServeError> {
         let real = self.real.now();
         self.engine.rest_until(real);
-        if self.engine.shelf.drive().is_off() {
+        if self.engine.shelf.device().is_off() {
             let at = self.engine.now(real);
             self.engine.give_power(at).map_err(|error| ServeError::System(self.name.clone(), error.to_string()))?;
         }
@@ -545,16 +544,18 @@ const SAVE_PAUSE: Duration = Duration::from_secs(1);
 
 /// What clients are told.
 fn export(engine: &Engine, name: &str, is_default: bool) -> Export {
-    let drive = engine.shelf.drive();
+    let drive = engine.shelf.device();
     let scenario = engine.shelf.scenario();
+    let kind = match scenario.array.as_ref().map(|array| (array.settings.layout.name(), array.members.len())) {
+        Some((layout, count)) => format!("{layout} of {count} drives"),
+        None if scenario.preset.is_empty() => "drive".to_owned(),
+        None => scenario.preset.clone(),
+    };
     let preferred = u32::try_from(drive.features().atomic_unit.0 * SECTOR).unwrap_or(1 << 16).next_power_of_two();
     Export {
         name: name.to_owned(),
         is_default,
-        description: format!(
-            "wane: a simulated {}",
-            if scenario.preset.is_empty() { "drive" } else { &scenario.preset }
-        ),
+        description: format!("wane: a simulated {kind}"),
         size: drive.capacity().0 * SECTOR,
         is_read_only: engine.is_read_only(),
         block: Block {

@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 use wane_units::Nanos;
 
 use crate::connection::Shared;
-use crate::engine::{Facts, State};
+use crate::engine::{Facts, Member, State};
 use crate::inbox::Mail;
 use crate::tally::{Buckets, Kind, Tally};
 
@@ -71,6 +71,7 @@ impl Collector for Scrape {
         let mut page = Page { encoder, drives: &self.drives };
         page.requests()?;
         page.wear()?;
+        page.members()?;
         page.state()?;
         let help = "Connections to the server that broke the protocol.";
         let mut metric = page.encoder.encode_descriptor("wane_protocol_violations", help, None, MetricType::Counter)?;
@@ -85,14 +86,14 @@ struct Page<'a, 'e> {
 
 impl Page<'_, '_> {
     /// All samples of a name: `rows` gives those of a drive, which differ by the label `by`.
-    fn family<T>(
+    fn family<L: AsRef<str>, T>(
         &mut self,
         (name, kind, help): (&str, MetricType, &str),
         by: &str,
-        rows: impl Fn(&Snapshot) -> Vec<Row<T>>,
+        rows: impl Fn(&Snapshot) -> Vec<(L, T)>,
         encode: impl Fn(&mut MetricEncoder<'_>, T) -> fmt::Result,
     ) -> fmt::Result {
-        let rows: Vec<(&str, Row<T>)> =
+        let rows: Vec<(&str, (L, T))> =
             self.drives.iter().flat_map(|one| rows(one).into_iter().map(|row| (one.drive.as_str(), row))).collect();
         if rows.is_empty() {
             return Ok(());
@@ -100,7 +101,7 @@ impl Page<'_, '_> {
         let mut metric = self.encoder.encode_descriptor(name, help, None, kind)?;
         for (drive, (label, sample)) in rows {
             let mut labels = vec![("drive", drive)];
-            labels.extend(Some((by, label)).filter(|(by, _)| !by.is_empty()));
+            labels.extend(Some((by, label.as_ref())).filter(|(by, _)| !by.is_empty()));
             encode(&mut metric.encode_family(&labels)?, sample)?;
         }
         Ok(())
@@ -119,7 +120,7 @@ impl Page<'_, '_> {
 
     /// A figure that rises and falls; `None` if a drive has none.
     fn gauge(&mut self, name: &str, help: &str, of: impl Fn(&Snapshot) -> Option<f64>) -> fmt::Result {
-        let rows = |one: &Snapshot| of(one).map(|value| ("", value)).into_iter().collect();
+        let rows = |one: &Snapshot| -> Vec<Row<f64>> { of(one).map(|value| ("", value)).into_iter().collect() };
         self.family((name, MetricType::Gauge, help), "", rows, |metric, value| metric.encode_gauge(&value))
     }
 
@@ -242,6 +243,40 @@ impl Page<'_, '_> {
             Some(one.facts.firmware.drive_writes)
         })?;
         self.gauge("wane_age_days", "The drive's day.", |one| Some(one.facts.firmware.day))
+    }
+
+    /// What is known of the drives of an array, by their numbers.
+    fn members(&mut self) -> fmt::Result {
+        self.of_members(
+            "wane_member_online",
+            "Whether a drive of an array takes part: 1, or 0 if it only reads or is gone.",
+            |of| Some(f64::from(u8::from(of.state == "online"))),
+        )?;
+        self.of_members(
+            "wane_member_life_used_ratio",
+            "Share of the rated erases that a drive of an array has used.",
+            |of| of.life_used,
+        )?;
+        self.of_members(
+            "wane_member_retired_blocks",
+            "Firmware blocks of a drive of an array out of service.",
+            |of| Some(f64::from(of.retired_blocks)),
+        )?;
+        self.of_members("wane_member_stale_bytes", "Bytes of which a drive of an array has no present copy.", |of| {
+            Some(of.stale_bytes as f64)
+        })?;
+        self.of_members("wane_member_erases_mean", "Mean erases of the blocks of a drive of an array.", |of| {
+            Some(of.erases.0)
+        })
+    }
+
+    /// A figure of each drive of an array.
+    fn of_members(&mut self, name: &str, help: &str, of: impl Fn(&Member) -> Option<f64>) -> fmt::Result {
+        let rows = |one: &Snapshot| -> Vec<(String, f64)> {
+            let members = one.facts.members.iter().enumerate();
+            members.filter_map(|(number, member)| Some((number.to_string(), of(member)?))).collect()
+        };
+        self.family((name, MetricType::Gauge, help), "member", rows, |metric, value| metric.encode_gauge(&value))
     }
 
     fn state(&mut self) -> fmt::Result {

@@ -43,7 +43,7 @@ impl Show {
     /// How things are.
     pub(crate) fn snapshot(&mut self, engine: &mut Engine, clients: usize) -> Snapshot {
         self.facts = engine.facts(self.real.now(), &self.facts);
-        let (drive, facts, tally) = (self.name.clone(), self.facts, self.tally.clone());
+        let (drive, facts, tally) = (self.name.clone(), self.facts.clone(), self.tally.clone());
         Snapshot { drive, facts, tally, clients, is_busy: false }
     }
 

@@ -29,8 +29,8 @@ use wane_archive::{ArchiveError, Others, Pieces, Reader, Writer};
 use wane_folder::{Disk, Lock, LockError, Output, Staging, StagingError, System, UNFINISHED, replace};
 use wane_units::{excerpt_path, why_unwritten};
 
-pub use manifest::{JournalStart, Manifest, Stored, VERSION};
-use manifest::{MANIFEST, ManifestError};
+use manifest::ManifestError;
+pub use manifest::{JournalStart, MANIFEST, Manifest, Stored, VERSION};
 
 const LOCK: &str = "lock";
 /// Most earlier state files to which a save refers.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use wane_journal::{Lineage, Place};
 
 /// Name of the manifest.
-pub(crate) const MANIFEST: &str = "drive.json";
+pub const MANIFEST: &str = "drive.json";
 
 /// Version of the folder's format. A folder of a later version is refused.
 pub const VERSION: u32 = 2;

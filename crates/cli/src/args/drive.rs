@@ -34,7 +34,12 @@ Examples:
       --at '1 MiB' --length '64 KiB'
     wane drive check qlc.wane --data
   Age it to its end of life:
-    wane drive age qlc.wane --until end-of-life")]
+    wane drive age qlc.wane --until end-of-life
+  A mirror, one of its drives, and a new one for it:
+    wane drive create m.wane --preset tiny \\
+      --set array.layout=mirror
+    wane drive show m.wane/1
+    wane drive replace m.wane/1")]
 pub(crate) struct DriveArguments {
     #[command(subcommand)]
     pub(crate) command: DriveCommand,
@@ -76,6 +81,14 @@ pub(crate) enum DriveCommand {
     Inject(InjectArguments),
     /// Cut a drive's power and restore it; ftl.recovery says how it recovers
     PowerCut(PowerCutArguments),
+    /// Take a drive out of a mirror, as in `mirror.wane/1`: its power goes off
+    TakeOut(LoseArguments),
+    /// Put a drive back that was taken out; what was written meanwhile is copied to it
+    PutBack(KeptDrive),
+    /// Put a new drive in the place of a mirror's drive; all is copied to it
+    Replace(LoseArguments),
+    /// Read and compare all copies of a mirror, and repair what one of them lost
+    Scrub(KeptDrive),
     /// Do again what was done to a drive since it was saved, at the same modelled times, and look at it then; its folder stays as it is
     Replay(ReplayArguments),
 }
@@ -477,6 +490,18 @@ pub(crate) struct PowerCutArguments {
     /// Root of the random stream that decides the outcome of operations that flash was at work on
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct LoseArguments {
+    /// A drive of a mirror: the mirror's folder and the drive's number, as in `mirror.wane/1`
+    pub(crate) drive: PathBuf,
+    /// Although it has the only copy of some data, which are lost
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Print as JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -133,6 +133,9 @@ Examples:
   The power fails, and comes back:
     wane ctl old.wane power-cut
     wane ctl old.wane power-on
+  A drive of a mirror is pulled, and replaced:
+    wane ctl mirror.wane take-out 1
+    wane ctl mirror.wane replace 1
 
 Answers are JSON. The same requests can be sent by HTTP to the socket ctl.sock: curl --unix-socket ctl.sock http://wane/v1/status")]
 pub(crate) struct CtlArguments {
@@ -209,6 +212,9 @@ pub(crate) enum CtlCommand {
         /// The die that is lost
         #[arg(long, value_name = "N")]
         die: Option<u32>,
+        /// The drive of an array whose data are lost
+        #[arg(long, value_name = "N")]
+        member: Option<u32>,
         /// Only these kinds of requests
         #[arg(long = "kind", value_name = "KIND")]
         kinds: Vec<KindArgument>,
@@ -244,7 +250,30 @@ pub(crate) enum CtlCommand {
     },
     /// Give it power; it recovers first
     PowerOn,
-    /// Print events as they come, a line of JSON each: blocks that retire, capacity that it wants, its end, its heat
+    /// Take a drive out of a mirror: its power goes off
+    TakeOut {
+        /// Its number
+        member: u32,
+        /// Although it has the only copy of some data, which are lost
+        #[arg(long)]
+        force: bool,
+    },
+    /// Put a drive back that was taken out; what was written meanwhile is copied to it beside the clients
+    PutBack {
+        /// Its number
+        member: u32,
+    },
+    /// Put a new drive in the place of a mirror's drive; all is copied to it beside the clients
+    Replace {
+        /// Its number
+        member: u32,
+        /// Although it has the only copy of some data, which are lost
+        #[arg(long)]
+        force: bool,
+    },
+    /// Read and compare all copies of a mirror beside the clients
+    Scrub,
+    /// Print events as they come, a line of JSON each: blocks that retire, capacity that it wants, its end, its heat, drives that a mirror lost
     Events {
         /// End after N events
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]

@@ -59,24 +59,14 @@ pub(crate) fn ctl(arguments: &CtlArguments) -> Result<i32, Failure> {
             ];
             ("set", Some(object(given)))
         }
-        CtlCommand::Inject { fault, at, length, die, kinds, count, rate, seed, by } => {
-            let kinds: Vec<String> = kinds.iter().map(name).collect();
-            let given = [
-                ("fault", json!(name(fault))),
-                ("at", json!(at)),
-                ("length", json!(length)),
-                ("die", json!(die)),
-                ("kinds", json!(kinds)),
-                ("count", json!(count)),
-                ("rate", json!(rate)),
-                ("seed", json!(seed)),
-                ("by", json!(by)),
-            ];
-            ("inject", Some(object(given)))
-        }
+        CtlCommand::Inject { .. } => ("inject", Some(injected(&arguments.command))),
         CtlCommand::ClearFaults { fault } => ("clear-faults", Some(object([("fault", json!(fault))]))),
         CtlCommand::PowerCut { torn, seed } => ("power-cut", Some(json!({ "torn": torn, "seed": seed }))),
         CtlCommand::PowerOn => ("power-on", Some(json!({}))),
+        CtlCommand::TakeOut { member, force } => of_mirror("take-out", Some((*member, *force))),
+        CtlCommand::PutBack { member } => of_mirror("put-back", Some((*member, false))),
+        CtlCommand::Replace { member, force } => of_mirror("replace", Some((*member, *force))),
+        CtlCommand::Scrub => of_mirror("scrub", None),
         CtlCommand::Events { count } => return events(&control, *count),
         CtlCommand::Metrics => {
             print(&control.metrics()?)?;
@@ -97,6 +87,31 @@ pub(crate) fn ctl(arguments: &CtlArguments) -> Result<i32, Failure> {
         Some("interrupted") => INTERRUPTED,
         _ => DONE,
     })
+}
+
+/// What is done to a mirror, or to a drive of it, although that has the only copy of something.
+fn of_mirror(name: &'static str, of: Option<(u32, bool)>) -> (&'static str, Option<Value>) {
+    (name, Some(of.map_or_else(|| json!({}), |(member, force)| json!({ "member": member, "force": force }))))
+}
+
+/// What shall break.
+fn injected(command: &CtlCommand) -> Value {
+    let CtlCommand::Inject { fault, at, length, die, member, kinds, count, rate, seed, by } = command else {
+        return Value::Null;
+    };
+    let kinds: Vec<String> = kinds.iter().map(name).collect();
+    object([
+        ("fault", json!(name(fault))),
+        ("at", json!(at)),
+        ("length", json!(length)),
+        ("die", json!(die)),
+        ("member", json!(member)),
+        ("kinds", json!(kinds)),
+        ("count", json!(count)),
+        ("rate", json!(rate)),
+        ("seed", json!(seed)),
+        ("by", json!(by)),
+    ])
 }
 
 /// What requests took; if `clear`, figures start anew afterwards.

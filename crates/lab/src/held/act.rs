@@ -55,6 +55,20 @@ pub enum Act {
         /// Whether it is.
         command: bool,
     },
+    /// Something is done to one drive of an array.
+    Of(u32, Box<Act>),
+    /// A drive is taken out of a mirror.
+    TakeOut(u32),
+    /// It is put back.
+    PutBack(u32),
+    /// A new drive takes its place.
+    Replace(u32),
+    /// All copies of a mirror are compared.
+    Scrub,
+    /// A mirror copies all that some drive of it lacks.
+    CopyAll,
+    /// The host requires of each drive again what it did before a power cut.
+    ReadRecoveries(Vec<Option<u32>>),
 }
 
 /// An aging of which only the wear stays: what only it wrote is trimmed.
@@ -82,6 +96,38 @@ pub struct Acted {
 }
 
 impl Act {
+    /// Whether it is about how the whole is kept, whoever is looked at.
+    pub(crate) const fn is_of_the_keeper(&self) -> bool {
+        matches!(
+            self,
+            Self::Format(_) | Self::KeepBytes | Self::ComeToRest | Self::Flush | Self::Note(_) | Self::Begin { .. }
+        )
+    }
+
+    /// What is done to an array as a whole and never to one of its drives, in a word.
+    pub(crate) const fn done_to_the_whole(&self) -> Option<&'static str> {
+        match self {
+            Self::Days(_) | Self::Age(_) => Some("aged"),
+            Self::Wait(..) => Some("left without power"),
+            Self::PowerCut(_) => Some("cut off from power"),
+            Self::Format(_) | Self::KeepBytes | Self::ComeToRest | Self::Flush | Self::Note(_) | Self::Begin { .. } => {
+                Some("kept")
+            }
+            Self::ReadRecoveries(_) => Some("given power"),
+            Self::TakeOut(_) | Self::PutBack(_) | Self::Replace(_) | Self::Scrub | Self::CopyAll | Self::Of(..) => {
+                Some("tended")
+            }
+            Self::ReadRecovery(_)
+            | Self::RetireAtErases(_)
+            | Self::RetireAtRber(_)
+            | Self::Degraded(_)
+            | Self::Lose(_)
+            | Self::Retire(_)
+            | Self::Inject(..)
+            | Self::Require(_) => None,
+        }
+    }
+
     /// Its bytes in a journal.
     pub fn encode(&self) -> Vec<u8> {
         postcard::to_allocvec(self).expect("an act is plain data")
@@ -99,12 +145,11 @@ impl Held {
     /// # Errors
     /// The drive is not made for it.
     pub fn act(&mut self, act: &Act) -> Result<Acted, KeptError> {
-        let drive = self.run.drive_mut();
         let mut acted = Acted::default();
         match act {
-            Act::Format(sectors) => drive.format(Sectors(*sectors)),
+            Act::Format(sectors) => self.each_drive(|drive| drive.format(Sectors(*sectors))),
             Act::KeepBytes => self.keep_bytes()?,
-            Act::ComeToRest => drive.come_to_rest(),
+            Act::ComeToRest => self.come_to_rest(),
             Act::Flush => acted.is_durable = self.flush()?,
             Act::Days(days) => self.pass_days(*days)?,
             Act::Age(aging) => {
@@ -114,15 +159,22 @@ impl Held {
                 return self.age_and_trim(aging, &Arc::default(), &mut each);
             }
             Act::ReadRecovery(most) => {
-                let outcome = drive.set_read_recovery(*most);
-                drive.settle_alone(outcome);
+                self.set_drives(|drive| {
+                    let outcome = drive.set_read_recovery(*most);
+                    drive.settle_alone(outcome);
+                });
             }
             Act::RetireAtErases(erases) => return self.retire_at(RetirementThreshold::Erases(*erases)),
             Act::RetireAtRber(rber) => return self.retire_at(RetirementThreshold::Rber(*rber)),
-            Act::Degraded(is_degraded) => drive.set_mode(if *is_degraded { Mode::Degraded } else { Mode::Normal }),
+            Act::Degraded(is_degraded) => {
+                let mode = if *is_degraded { Mode::Degraded } else { Mode::Normal };
+                self.set_drives(|drive| drive.set_mode(mode));
+            }
             Act::Lose(units) => {
-                let lost = units.iter().filter(|unit| drive.inject_uncorrectable(Lpn(**unit)));
-                acted.units = lost.count() as u64;
+                acted.units = self.on_one("damaged", |drive| {
+                    let lost = units.iter().filter(|unit| drive.inject_uncorrectable(Lpn(**unit)));
+                    lost.count() as u64
+                })?;
             }
             Act::Wait(days, celsius) => self.wait(*days, *celsius)?,
             Act::Retire(which) => acted.retired = self.retire(which)?,
@@ -135,9 +187,29 @@ impl Held {
                 let mut fates = fates.iter().copied();
                 self.cut_power(|| fates.next().unwrap_or(Fate::Undone))?;
             }
+            Act::Of(place, act) => return self.act_on(*place as usize, act),
+            Act::TakeOut(place) => self.take_out(*place as usize)?,
+            Act::PutBack(place) => self.put_back(*place as usize)?,
+            Act::Replace(place) => self.replace(*place as usize)?,
+            Act::Scrub => self.scrub()?,
+            Act::CopyAll => acted.units = self.copy_all()?,
+            Act::ReadRecoveries(required) => self.require_again(required, wane_ssd::Drive::settle_alone),
             Act::Note(_) | Act::Begin { .. } => {}
         }
         Ok(acted)
+    }
+
+    /// Does something to one drive of an array.
+    fn act_on(&mut self, place: usize, act: &Act) -> Result<Acted, KeptError> {
+        if let Some(done) = act.done_to_the_whole() {
+            return Err(KeptError::Whole(done));
+        }
+        let before = self.focus();
+        self.set_focus(Some(place))?;
+        let acted = self.act(act);
+        // It may have lost its power of it.
+        self.focus = before;
+        acted
     }
 
     /// Ages it, and trims what only that has written.
@@ -162,10 +234,12 @@ impl Held {
     }
 
     fn retire_at(&mut self, threshold: RetirementThreshold) -> Result<Acted, KeptError> {
-        let drive = self.run.drive_mut();
-        let outcome = drive.set_retirement_threshold(threshold).ok_or(KeptError::NoThreshold)?;
-        drive.settle_alone(outcome);
-        Ok(Acted::default())
+        let mut has_none = false;
+        self.set_drives(|drive| match drive.set_retirement_threshold(threshold) {
+            Some(outcome) => drive.settle_alone(outcome),
+            None => has_none = true,
+        });
+        if has_none { Err(KeptError::NoThreshold) } else { Ok(Acted::default()) }
     }
 }
 

@@ -87,6 +87,9 @@ impl Held {
             self.forward = None;
             return Ok(());
         };
+        if self.is_array() {
+            return Err(KeptError::ForwardArray);
+        }
         let is_going_on = |ahead: &Ahead| ahead.factor.to_bits() == factor.to_bits() && ahead.seen == self.run.lived();
         if self.forward.as_ref().is_some_and(is_going_on) {
             return Ok(());

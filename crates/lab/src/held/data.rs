@@ -78,6 +78,9 @@ impl Held {
     /// # Errors
     /// A block cannot be taken out. The drive must not be saved then, since some blocks may be out already.
     pub fn retire(&mut self, which: &Retire) -> Result<Vec<(u32, u32)>, KeptError> {
+        if self.is_array() && self.focus().is_none() {
+            return Err(KeptError::OneDrive("retired blocks of"));
+        }
         let erases = self.drive().superblock_erase_counts().to_vec();
         let (mut order, wanted) = match which {
             Retire::Blocks(blocks) => (blocks.clone(), blocks.len()),
@@ -101,7 +104,7 @@ impl Held {
             if out.len() == wanted || self.cause().is_some() {
                 break;
             }
-            match self.run.retire_block(SuperblockId(block)) {
+            match self.retire_one(SuperblockId(block))? {
                 Ok(()) => out.push((block, erases[block as usize])),
                 // Choices by wear leave out the blocks that the firmware uses itself, and those that retired of the moves.
                 Err(UnretiredError::Taken(_) | UnretiredError::Retired(_)) if !matches!(which, Retire::Blocks(_)) => {}
@@ -110,6 +113,14 @@ impl Held {
             }
         }
         Ok(out)
+    }
+
+    /// Takes a block out of service, and answers what the drive then asks.
+    fn retire_one(&mut self, block: SuperblockId) -> Result<Result<(), UnretiredError>, KeptError> {
+        if !self.is_array() {
+            return Ok(self.run.retire_block(block));
+        }
+        self.on_one("retired blocks of", |drive| drive.retire_block(block).map(|outcome| drive.settle_alone(outcome)))
     }
 
     /// Injects a fault into the data in a range of units; `stream` chooses bits. Returns the number of units that hold data. Units without
@@ -122,34 +133,18 @@ impl Held {
     /// A unit is not exported.
     pub fn inject(&mut self, units: Range<u32>, injection: Injection, stream: &mut Stream) -> Result<u32, KeptError> {
         self.keep_bytes()?;
-        let drive = self.run.drive_mut();
-        let bits = u64::from(drive.unit_bytes()) * 8;
-        let mut done = 0;
-        for unit in units.map(Lpn).collect::<Vec<_>>() {
-            done += u32::from(match injection {
-                Injection::MediumError => drive.inject_uncorrectable(unit),
-                Injection::FlippedBits(count) => {
-                    let before: BTreeSet<u32> =
-                        drive.injected(unit).map_or(&[][..], |injected| &injected.flipped).iter().copied().collect();
-                    let mut chosen = BTreeSet::new();
-                    while (chosen.len() as u64) < u64::from(count).min(bits - before.len() as u64) {
-                        // A bit that is flipped already would become right again.
-                        chosen.extend(Some(stream.below(bits) as u32).filter(|bit| !before.contains(bit)));
-                    }
-                    drive.flip_bits(unit, &chosen.into_iter().collect::<Vec<_>>())
-                }
-            });
-        }
-        Ok(done)
+        self.on_one("damaged", |drive| inject_into(drive, units, injection, stream))
     }
 
-    /// Reads all data of a copy of the drive, as of today, and compares them with what was written.
+    /// Reads all data of copies of the drives, as of today, and compares them with what was written.
     pub fn check_data(&self) -> DataCheck {
-        let mut copy = self.drive().clone();
-        let exported = copy.exported();
         let mut found = DataCheck::default();
-        for first in (0..exported).step_by(UNITS_AT_ONCE as usize) {
-            check_units(&mut copy, first..exported.min(first + UNITS_AT_ONCE), &mut found);
+        for (_, drive) in self.drives_looked_at() {
+            let mut copy = drive.clone();
+            let exported = copy.exported();
+            for first in (0..exported).step_by(UNITS_AT_ONCE as usize) {
+                check_units(&mut copy, first..exported.min(first + UNITS_AT_ONCE), &mut found);
+            }
         }
         found
     }
@@ -162,11 +157,20 @@ impl Held {
         if self.drive().capacity_policy().may_shrink() {
             return Err(KeptError::Shrinking);
         }
+        if self.is_array() {
+            return Ok(self.held_units());
+        }
         Ok((0..self.drive().exported()).map(|unit| self.drive().lookup(Lpn(unit)).is_some()).collect())
     }
 
     /// Trims the units that hold data now but did not `before`, as [`Held::mapped`] returned it: those that only aging wrote. Returns their number.
     pub fn give_back(&mut self, before: &[bool]) -> u32 {
+        if self.is_array() {
+            let held = self.held_units();
+            let was_held = |unit: usize| before.get(unit).copied().unwrap_or(false);
+            return self
+                .trim_units((0..held.len()).filter(|unit| held[*unit] && !was_held(*unit)).map(|unit| unit as u32));
+        }
         let new: Vec<Lpn> = (0..self.drive().exported())
             .map(Lpn)
             .filter(|unit| !before.get(unit.index()).copied().unwrap_or(false) && self.drive().lookup(*unit).is_some())
@@ -174,6 +178,28 @@ impl Held {
         self.run.drive_mut().trim_batch(&new).expect("the units are exported");
         new.len() as u32
     }
+}
+
+/// Injects a fault into the data in a range of units. Returns the number of units that hold data.
+fn inject_into(drive: &mut Drive, units: Range<u32>, injection: Injection, stream: &mut Stream) -> u32 {
+    let bits = u64::from(drive.unit_bytes()) * 8;
+    let mut done = 0;
+    for unit in units.map(Lpn) {
+        done += u32::from(match injection {
+            Injection::MediumError => drive.inject_uncorrectable(unit),
+            Injection::FlippedBits(count) => {
+                let before: BTreeSet<u32> =
+                    drive.injected(unit).map_or(&[][..], |injected| &injected.flipped).iter().copied().collect();
+                let mut chosen = BTreeSet::new();
+                while (chosen.len() as u64) < u64::from(count).min(bits - before.len() as u64) {
+                    // A bit that is flipped already would become right again.
+                    chosen.extend(Some(stream.below(bits) as u32).filter(|bit| !before.contains(bit)));
+                }
+                drive.flip_bits(unit, &chosen.into_iter().collect::<Vec<_>>())
+            }
+        });
+    }
+    done
 }
 
 fn check_units(drive: &mut Drive, units: Range<u32>, found: &mut DataCheck) {

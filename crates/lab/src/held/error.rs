@@ -7,7 +7,7 @@ use wane_results::EndCause;
 use wane_scenario::ScenarioError;
 use wane_shelf::ShelfError;
 use wane_ssd::DriveError;
-use wane_units::SimTime;
+use wane_units::{Bytes, SimTime};
 use wane_workload::SourceError;
 
 use super::DAYS_MAX;
@@ -44,6 +44,9 @@ pub enum KeptError {
         "[fast-forward] belongs to a run; a drive that is kept is fast-forwarded when it is aged (--fast-forward FACTOR), so leave the table out"
     )]
     FastForward,
+    /// The life of an array should be predicted.
+    #[error("--fast-forward: predicts the erases of one drive; an array is aged as it is")]
+    ForwardArray,
     /// Its life cannot be predicted.
     #[error(transparent)]
     Forward(#[from] ForwardError),
@@ -125,6 +128,47 @@ pub enum KeptError {
     /// Its blocks retire by something else.
     #[error("the drive's policy has no threshold of this kind (ftl.retire)")]
     NoThreshold,
+    /// It is an array, and this is done to one of its drives.
+    #[error("is an array, and a drive alone is {0}; name it by its number, as in old.wane/0")]
+    OneDrive(&'static str),
+    /// It is a drive of an array, and this is done to the whole.
+    #[error("is a drive of an array, which is {0} as a whole; leave out its number")]
+    Whole(&'static str),
+    /// Something about the drive in a folder.
+    #[error("{0}: {1}")]
+    At(String, Box<KeptError>),
+    /// It is one drive.
+    #[error("is one drive and no array, so it has no drives by number")]
+    NoArray,
+    /// It has no such drive.
+    #[error("the array has no drive {place}; its drives are 0 to {}", .places - 1)]
+    NoMember {
+        /// What was asked for.
+        place: usize,
+        /// How many there are.
+        places: usize,
+    },
+    /// A drive has no power.
+    #[error(
+        "drive {0} of the array was taken out, or does not come back: nothing of it can be seen or done; put-back and replace end that"
+    )]
+    MemberOff(usize),
+    /// A drive has power.
+    #[error("drive {0} of the array is there; only one that was taken out can be put back")]
+    MemberThere(usize),
+    /// Some data would be lost.
+    #[error("drive {place} has the only copy of {bytes}, which would be lost; --force does it all the same")]
+    LastCopy {
+        /// The drive.
+        place: usize,
+        /// What it alone has.
+        bytes: Bytes,
+    },
+    /// It has one copy of its data.
+    #[error(
+        "is no mirror: it has one copy of its data, so that no drive of it can be taken out or replaced, and nothing be compared"
+    )]
+    NoMirror,
     /// It was not made to its end.
     #[error(
         "{0}: is not finished, as it was being preconditioned when its command ended; the same `wane drive create` goes on with it"

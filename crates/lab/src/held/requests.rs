@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
-use wane_units::Lpn;
+use wane_blockdev::SectorRange;
+use wane_units::{Lba, Lpn};
 use wane_workload::Op;
 
 use super::{Held, KeptError, STEP_UNITS_MAX, STEPS_PER_DRIVE_WRITE};
@@ -38,17 +39,18 @@ impl Held {
             return Ok(None);
         }
         self.close_workload()?;
-        let step = (u64::from(self.drive().logical_initial()) / STEPS_PER_DRIVE_WRITE).clamp(1, STEP_UNITS_MAX);
+        let step = (u64::from(self.pages()) / STEPS_PER_DRIVE_WRITE).clamp(1, STEP_UNITS_MAX);
         let look_units = if self.has_policies_from_outside() { PAGES_PER_LOOK as u64 } else { step };
         let precondition = build::precondition(&self.scenario);
         let left = self.run.precondition_kept((precondition, done), look_units, pause, watch)?;
+        self.begin_drives();
         self.begin_days();
         Ok(left)
     }
 
-    /// Number of pages that its user may access: those of the new drive. A drive that shrank has no data for some of them.
+    /// Number of pages that its user may access: those of the new drive, or of the array. A drive that shrank has no data for some of them.
     pub fn pages(&self) -> u32 {
-        self.drive().logical_initial()
+        self.run.logical_units()
     }
 
     /// Writes pages, in their order, and scrubs if the drive does. The drive may die: see [`Held::cause`]. With policies from
@@ -76,9 +78,20 @@ impl Held {
     pub fn read(&mut self, pages: &[u32]) -> Vec<u32> {
         if self.scenario.medium.chip.is_some() {
             // Reads can have errors only on a drive that is awake.
-            self.run.drive_mut().wake();
+            self.each_drive(|drive| {
+                if !drive.is_off() {
+                    drive.wake();
+                }
+            });
         }
         self.ask(Op::Read, pages, &AtomicBool::new(false));
+        if self.is_array() {
+            let unit = self.run.unit();
+            let page = |page: u32| SectorRange::new(Lba(u64::from(page) * unit.0), unit);
+            let lost =
+                |number: &u32| self.run.unread().iter().any(|range| !range.intersection(page(*number)).is_empty());
+            return pages.iter().copied().filter(lost).collect();
+        }
         let failed: BTreeSet<Lpn> = self.drive().unread().iter().copied().collect();
         if failed.is_empty() {
             return Vec::new();

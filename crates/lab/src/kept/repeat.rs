@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use wane_blockdev::{BlockDevice, Completion, Entry, Kind, RequestId, SectorRange, drain};
+use wane_blockdev::{Completion, Entry, Kind, RequestId, SectorRange, drain};
 use wane_folder::System;
 use wane_journal::{Input, InputError, Journal, JournalError, Record};
 use wane_shelf::JournalStart;
@@ -46,7 +46,7 @@ pub(super) struct Repeat<'a> {
     pub(super) notes: Vec<String>,
     answers: Vec<Completion>,
     /// The limit of re-reads that the host required before the power went off.
-    pub(super) required: Option<u32>,
+    pub(super) required: Vec<Option<u32>>,
     /// Whether the journal has more than was done.
     pub(super) is_cut_short: bool,
 }
@@ -75,14 +75,14 @@ impl From<JournalError> for Trouble {
 
 impl<'a> Repeat<'a> {
     pub(super) fn of(held: &'a mut Held) -> Self {
-        let sector = held.drive().features().sector;
+        let sector = held.device().features().sector;
         Self {
             held,
             sector,
             command: None,
             notes: Vec::new(),
             answers: Vec::new(),
-            required: None,
+            required: Vec::new(),
             is_cut_short: false,
         }
     }
@@ -116,7 +116,8 @@ impl<'a> Repeat<'a> {
             Err(Trouble::Act(error)) => return Err(*error),
         }
         // A served drive is formatted for its clients, which is not saved.
-        self.held.drive_mut().format(self.sector);
+        let sector = self.sector;
+        self.held.each_drive(|drive| drive.format(sector));
         Ok(Repeated { records, dropped })
     }
 
@@ -151,8 +152,8 @@ impl<'a> Repeat<'a> {
             Input::Command(bytes) => {
                 let Some(act) = Act::decode(&bytes) else { return Ok(()) };
                 // An act is done at the drive's own time.
-                self.run_to(self.held.drive().now().max(SimTime(at)), each);
-                each(Seen::Done { at: self.held.drive().now(), what: format!("{act:?}") });
+                self.run_to(self.held.device().now().max(SimTime(at)), each);
+                each(Seen::Done { at: self.held.device().now(), what: format!("{act:?}") });
                 self.held.act(&act).map_err(|error| Trouble::Act(Box::new(error)))?;
             }
             Input::Comment(_) => {}
@@ -162,23 +163,23 @@ impl<'a> Repeat<'a> {
 
     fn call(&mut self, entry: Entry, each: &mut dyn FnMut(Seen)) {
         if matches!(entry, Entry::PowerOff { .. }) {
-            self.required = self.held.drive().read_recovery();
+            self.required = self.held.required();
         }
         let at = match entry {
             Entry::Submit { at, request } => {
                 let (kind, range) = (request.kind, request.range);
-                let id = self.held.drive_mut().submit(at, request);
+                let id = self.held.device_mut().submit(at, request);
                 each(Seen::Submitted { id, at, kind, range });
                 at
             }
             Entry::PowerOff { .. } => {
-                let at = entry.repeat(self.held.drive_mut());
+                let at = entry.repeat(self.held.device_mut());
                 each(Seen::Done { at, what: "PowerOff".to_owned() });
                 at
             }
             other => {
                 let what = format!("{other:?}");
-                let at = other.repeat(self.held.drive_mut());
+                let at = other.repeat(self.held.device_mut());
                 each(Seen::Done { at, what });
                 at
             }
@@ -188,20 +189,20 @@ impl<'a> Repeat<'a> {
 
     /// Takes out what has completed by an instant; nobody waits for it any more.
     fn run_to(&mut self, at: SimTime, each: &mut dyn FnMut(Seen)) {
-        self.held.drive_mut().complete(at, &mut self.answers);
+        self.held.device_mut().complete(at, &mut self.answers);
         self.answers.drain(..).for_each(|answer| each(Seen::Completed(answer)));
     }
 
     /// Lets what is under way complete, up to an instant.
     pub(super) fn run_out(&mut self, until: Option<SimTime>, each: &mut dyn FnMut(Seen)) {
-        if self.held.drive().is_off() {
+        if self.held.device().is_off() {
             return;
         }
-        let now = self.held.drive().now();
+        let now = self.held.device().now();
         match until {
             Some(until) => self.run_to(now.max(until), each),
             None => {
-                drain(self.held.drive_mut(), now, &mut self.answers);
+                drain(self.held.device_mut(), now, &mut self.answers);
                 self.answers.drain(..).for_each(|answer| each(Seen::Completed(answer)));
             }
         }

@@ -2,6 +2,7 @@ use std::sync::atomic::Ordering;
 
 use wane_archive::Writer;
 use wane_blockdev::{Passing, Request, SectorRange, drain};
+use wane_raid::MemberState;
 use wane_scenario::{Scenario, Sources};
 use wane_sim::{Stream, Streams};
 use wane_units::{Lba, Lpn, Sectors, SimTime};
@@ -31,7 +32,7 @@ fn age(kept: &mut Kept, target: Target) -> Reached {
     kept.age(target, WrittenBytes::Stay, &go(), &mut |_| true).unwrap()
 }
 
-const LIVES: [&str; 5] = [
+const LIVES: [&str; 7] = [
     "[drive]\npreset = \"tiny\"\n[workload]\npattern = \"zipf\"\nexponent = 0.9\n[until]\ndrive-writes = 1\n",
     "[drive]\npreset = \"tiny\"\nchip = \"tlc-72l-2018\"\necc.strength = 60\n[time]\ndrive-writes-per-day = 0.5\n\
      [workload]\npattern = \"hot-cold\"\nr = 0.8\nh = 0.2\n[until]\ndrive-writes = 1\n",
@@ -40,6 +41,10 @@ const LIVES: [&str; 5] = [
     "[drive]\npreset = \"tiny\"\nspare-factor = 0.4\n[ftl]\nrecovery = \"checkpoint\"\n[workload]\npattern = \"uniform\"\nread-share = 0.3\n\
      trim-share = 0.1\n[until]\ndrive-writes = 1\n",
     "[drive]\npreset = \"tiny\"\n[workload]\nstandin = \"lm-tbe\"\n[until]\ndrive-writes = 1\n",
+    "[drive]\npreset = \"tiny\"\nendurance = 40\n[array]\nreplace-at = 0.15\nreplacements = 3\n[time]\ndrive-writes-per-day = 0.5\n\
+     [workload]\npattern = \"zipf\"\n[until]\ndrive-writes = 1\n",
+    "[drive]\npreset = \"tiny\"\nendurance = 30\n[ftl]\nrecovery = \"checkpoint\"\n[array]\nat-end-of-life = \"gone\"\n[[array.member]]\n\
+     [[array.member]]\ndrive.initial.erase-count = 20\n[workload]\ntrim-share = 0.1\n[until]\ndrive-writes = 1\n",
 ];
 
 #[test]

@@ -4,17 +4,17 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use wane_archive::{Archive, ArchiveError};
-use wane_blockdev::Living;
+use wane_blockdev::{Living, SectorRange};
 use wane_ftl::{Outcome, UnretiredError};
-use wane_results::{Calendar, Counters, EndCause, EndReason, WearSnapshot};
+use wane_results::{Calendar, Counters, EndCause, EndReason};
 use wane_ssd::Drive;
-use wane_units::SuperblockId;
+use wane_units::{Sectors, SuperblockId};
 use wane_workload::{Batch, Op, Source, SourceError};
 
 use super::life::{InPhase, Life, Stage};
 use super::{Budget, Phase, Plan, Precondition, Progress, Run, Watch};
 use crate::host::{Addresses, Ended, Halt, Host};
-use crate::record::{Record, Recorded, wear};
+use crate::record::{Record, Recorded};
 
 /// The fate of bytes that were written to a drive ([`Drive::write_bytes`]) when the workload that ages it trims them. Its writes never
 /// change them: they write the same bytes again.
@@ -41,6 +41,48 @@ impl Run {
     /// The array.
     pub(crate) fn array(&mut self) -> &mut dyn Living {
         self.host.array()
+    }
+
+    /// Puts another array in its place, which is as large.
+    pub(crate) fn set_array(&mut self, array: Box<dyn Living>) {
+        self.host.set_array(array);
+    }
+
+    /// What it stands on.
+    pub(crate) fn device(&self) -> &dyn Living {
+        self.host.living()
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn device_mut(&mut self) -> &mut dyn Living {
+        self.host.living_mut()
+    }
+
+    /// Logical units of the device when it was new.
+    pub(crate) fn logical_units(&self) -> u32 {
+        self.host.logical_units()
+    }
+
+    /// Sectors of a unit of the device.
+    pub(crate) const fn unit(&self) -> Sectors {
+        self.host.unit()
+    }
+
+    /// Share of its rated erases that is used; of several drives, the largest.
+    pub(crate) fn life_used(&self) -> Option<f64> {
+        self.host.life_used()
+    }
+
+    /// Sectors that the last batch of reads found lost.
+    pub(crate) fn unread(&self) -> &[SectorRange] {
+        self.host.unread()
+    }
+
+    /// Makes the run of a kept array, without a workload so far. Wear leveling of its drives is on.
+    pub(crate) fn of_kept_array(array: Box<dyn Living>, unit: Sectors) -> Self {
+        let mut life = Life::new(None, Precondition::none(), Vec::new());
+        life.stage = Stage::Phase(0);
+        Self { host: Host::of_array(array, unit), record: Record::new(None, None), life }
     }
 
     /// Ends it.
@@ -133,8 +175,10 @@ impl Run {
         watch: &mut Watch<'_>,
     ) -> Result<Option<u64>, SourceError> {
         let workload = std::mem::take(&mut self.life.phases);
-        self.host.drive_mut().set_leveling(false);
-        precondition.skip(done, u64::from(self.host.drive().logical_initial()));
+        if !self.host.is_array() {
+            self.host.drive_mut().set_leveling(false);
+        }
+        precondition.skip(done, u64::from(self.host.logical_units()));
         (self.life.precondition, self.life.stage) = (precondition, Stage::Precondition { done });
         let mut is_paused = false;
         let ended = loop {
@@ -192,11 +236,6 @@ impl Run {
         self.host.into_drive()
     }
 
-    /// The present wear of the blocks.
-    pub(crate) fn wear(&self) -> WearSnapshot {
-        wear(self.host.drive())
-    }
-
     /// Sets or removes the workload. A run that was over because of its workload can continue.
     pub(crate) fn take_workload(&mut self, phase: Option<Phase>) {
         self.life.phases = phase.into_iter().collect();
@@ -213,7 +252,7 @@ impl Run {
     pub(crate) fn died_of(&self) -> Option<EndCause> {
         match self.life.end {
             Some(Ended::Died(cause)) => Some(cause),
-            _ => self.host.drive().end_of_life().map(|cause| self.host.cause(cause)),
+            _ => self.host.end_of_life(),
         }
     }
 

@@ -12,13 +12,15 @@ use wane_lab::estimate::aging_seconds;
 use wane_lab::held::{Act, Acted, Aging};
 use wane_lab::kept::{Aged, Reached};
 use wane_nand::REREADS_BOUND;
+use wane_raid::Repairs;
 use wane_scenario::{FastForward, Precondition};
 use wane_sim::Streams;
 use wane_smart::{Identity, smartctl};
+use wane_ssd::Drive;
 use wane_units::{Bytes, Lba, Lpn, Nanos, Ratio, Sectors};
 
-use super::order::{Age, Answer, Asks, FaultName, Fork, Inject, PowerCut, Rest, Set, kinds};
-use crate::engine::{Effect, Engine, Fault, SECTOR};
+use super::order::{Age, Answer, Asks, FaultName, Fork, Inject, Place, PowerCut, Rest, Set, kinds};
+use crate::engine::{Effect, Engine, Fault, Member, SECTOR};
 use crate::measure::Measures;
 
 /// What an order can reach.
@@ -41,13 +43,13 @@ const OFF: &str = "the drive has no power; power-on gives it back";
 impl Asks {
     /// Whether nothing may be under way.
     pub(crate) const fn needs_quiet(&self) -> bool {
-        matches!(self, Self::Age(_) | Self::Rest(_) | Self::Save | Self::Checkpoint)
+        matches!(self, Self::Age(_) | Self::Rest(_) | Self::Replace(_) | Self::Save | Self::Checkpoint)
     }
 }
 
 /// Does what is asked.
 pub(crate) fn carry_out(asks: Asks, desk: &mut Desk<'_>) -> Answer {
-    let is_off = desk.engine.shelf.drive().is_off();
+    let is_off = desk.engine.shelf.device().is_off();
     match asks {
         Asks::Status => Ok(status(desk)),
         Asks::Latency => {
@@ -96,6 +98,18 @@ pub(crate) fn carry_out(asks: Asks, desk: &mut Desk<'_>) -> Answer {
         Asks::Set(set) => changed(desk, set),
         Asks::Inject(inject) => injected(desk, &inject),
         Asks::PowerCut(cut) => power_cut(desk, &cut),
+        Asks::TakeOut(Place { member, force }) => {
+            spared(desk, member, force)?;
+            tended(desk, &Act::TakeOut(member), &format!("drive {member} was taken out"))
+        }
+        Asks::PutBack(Place { member, .. }) => {
+            tended(desk, &Act::PutBack(member), &format!("drive {member} was put back"))
+        }
+        Asks::Replace(Place { member, force }) => {
+            spared(desk, member, force)?;
+            tended(desk, &Act::Replace(member), &format!("drive {member} was replaced"))
+        }
+        Asks::Scrub => tended(desk, &Act::Scrub, "a scrub began"),
         // A server without a second process saves the drive itself.
         Asks::Save | Asks::Checkpoint => {
             let saved = desk.engine.save("served, and saved meanwhile".to_owned());
@@ -111,30 +125,78 @@ fn status(desk: &mut Desk<'_>) -> Value {
     let now = desk.engine.now(desk.real);
     let (under_way, stuck) = desk.engine.outstanding();
     let mut facts = desk.facts.take();
-    let drive = desk.engine.shelf.drive();
+    let shelf = &desk.engine.shelf;
+    let is_off = shelf.device().is_off();
     // Asked while the drive ages, somebody else answers.
     facts["busy"] = Value::Null;
     facts["speed"] = json!(desk.engine.speed().to_string());
     facts["now_s"] = json!(now.0 as f64 / 1e9);
-    facts["power"] = json!(if drive.is_off() { "off" } else { "on" });
-    facts["capacity_bytes"] = json!(drive.capacity().0 * SECTOR);
+    facts["power"] = json!(if is_off { "off" } else { "on" });
+    facts["capacity_bytes"] = json!(shelf.device().capacity().0 * SECTOR);
     facts["requests"] = json!({
         "under_way": under_way, "stuck": stuck, "refused_for_memory": desk.engine.refused_for_memory,
     });
-    facts["memory"] = json!({ "kept_bytes": drive.payload_memory(), "most_bytes": desk.engine.memory() });
+    facts["memory"] = json!({ "kept_bytes": shelf.payload_memory(), "most_bytes": desk.engine.memory() });
     facts["faults"] = json!(desk.engine.faults.iter().count());
-    if !drive.is_off() {
-        facts["life_used"] = json!(drive.life_used());
-        facts["day"] = json!(drive.day());
-        facts["drive_writes"] = json!(desk.engine.shelf.drive_writes());
-        facts["drive_writes_predicted"] = json!(desk.engine.shelf.drive_writes_predicted());
-        facts["blocks_retired"] = json!(drive.retired_blocks());
-        facts["uncorrectable_reads"] = json!(drive.counters().host_reads_uncorrectable);
-        facts["dead"] = json!(desk.engine.shelf.cause().map(|cause| cause.name()));
-        facts["degraded"] = json!(drive.mode() == Mode::Degraded);
-        facts["read_recovery"] = json!(drive.read_recovery());
+    if !is_off {
+        let counters = shelf.device().counters();
+        let degraded = shelf.drives().iter().any(|(_, drive)| drive.mode() == Mode::Degraded);
+        facts["life_used"] = json!(shelf.life_used());
+        facts["day"] = json!(shelf.day());
+        facts["drive_writes"] = json!(shelf.drive_writes());
+        facts["drive_writes_predicted"] = json!(shelf.drive_writes_predicted());
+        facts["blocks_retired"] = json!(shelf.retired_blocks());
+        facts["uncorrectable_reads"] = json!(counters.host_reads_uncorrectable);
+        facts["dead"] = json!(shelf.cause().map(|cause| cause.name()));
+        facts["degraded"] = json!(degraded);
+        facts["read_recovery"] = json!(shelf.required().into_iter().flatten().min());
+        if let Some(repairs) = shelf.repairs() {
+            facts["repairs"] = repaired(&repairs);
+        }
+        if shelf.is_array() {
+            let members = desk.engine.members();
+            facts["members"] = members.iter().enumerate().map(member).collect();
+        }
     }
     facts
+}
+
+/// What a mirror did for itself, in bytes.
+fn repaired(repairs: &Repairs) -> Value {
+    json!({
+        "repaired_bytes": repairs.repaired.0 * SECTOR, "copied_bytes": repairs.copied.0 * SECTOR,
+        "failed_bytes": repairs.failed.0 * SECTOR, "scrubbed_bytes": repairs.scrubbed.0 * SECTOR,
+        "unequal_bytes": repairs.unequal.0 * SECTOR,
+    })
+}
+
+/// A drive of an array.
+pub(crate) fn member((place, member): (usize, &Member)) -> Value {
+    json!({
+        "member": place, "state": member.state, "stale_bytes": member.stale_bytes, "life_used": member.life_used,
+        "blocks_retired": member.retired_blocks, "erases_mean": member.erases.0, "erases_most": member.erases.1,
+        "bytes_written": member.counters.host_bytes_written(member.unit_bytes.max(SECTOR)),
+        "uncorrectable_reads": member.counters.host_reads_uncorrectable,
+    })
+}
+
+/// Refuses to do without a drive that has the only copy of something, unless that is wanted.
+fn spared(desk: &mut Desk<'_>, member: u32, force: bool) -> Result<(), String> {
+    if force {
+        return Ok(());
+    }
+    desk.engine.rest_until(desk.real);
+    desk.engine.shelf.check_copies(member as usize).map_err(|error| error.to_string())
+}
+
+/// Does something to a drive of a mirror.
+fn tended(desk: &mut Desk<'_>, act: &Act, done: &str) -> Answer {
+    desk.engine.rest_until(desk.real);
+    desk.engine.act(act).map_err(|error| error.to_string())?;
+    desk.engine.follow_drive(desk.real);
+    desk.engine.note(done.to_owned());
+    let members = desk.engine.members();
+    Ok(json!({ "done": done, "members": members.iter().enumerate().map(member).collect::<Vec<_>>() }))
 }
 
 fn smart(desk: &Desk<'_>) -> Value {
@@ -142,8 +204,21 @@ fn smart(desk: &Desk<'_>) -> Value {
     let scenario = shelf.scenario();
     let identity = Identity::simulated(&scenario.name, &scenario.preset, scenario.seed, shelf.label());
     let words = ["wane", "ctl", name, "smart"];
-    let record = shelf.drive().health_record();
-    serde_json::to_value(smartctl(&record, &identity, name, &words)).expect("a record of plain values is JSON")
+    let of_drive = |drive: &Drive, identity: &Identity| {
+        serde_json::to_value(smartctl(&drive.health_record(), identity, name, &words))
+            .expect("a record of plain values is JSON")
+    };
+    if !shelf.is_array() {
+        return of_drive(shelf.drive(), &identity);
+    }
+    let each = shelf.drives().into_iter().map(|(place, drive)| {
+        let own = shelf.scenario_of(place);
+        let label = format!("{}{place}", shelf.label());
+        let mut record = of_drive(drive, &Identity::simulated(&own.name, &own.preset, own.seed, &label));
+        record["member"] = json!(place);
+        record
+    });
+    json!({ "members": each.collect::<Vec<_>>() })
 }
 
 fn aged(desk: &mut Desk<'_>, age: &Age) -> Answer {
@@ -151,7 +226,7 @@ fn aged(desk: &mut Desk<'_>, age: &Age) -> Answer {
         (None, Some(days)) if days > 0.0 && days.is_finite() => {
             desk.engine.act(&Act::Days(days)).map_err(|error| error.to_string())?;
             desk.engine.note(format!("{days} days passed"));
-            Ok(json!({ "day": desk.engine.shelf.drive().day() }))
+            Ok(json!({ "day": desk.engine.shelf.day() }))
         }
         (None, Some(days)) => Err(format!("age: found {days} days, and a number above 0 is allowed")),
         (Some(until), None) => aged_until(desk, until.0, age.fast_forward, age.most.0),
@@ -168,7 +243,7 @@ fn aged_until(desk: &mut Desk<'_>, target: wane_lab::kept::Target, forward: Opti
     let mut asked = shelf.scenario().clone();
     asked.precondition = Precondition { fill: Ratio::ZERO, sequential_drive_writes: 0, random_drive_writes: 0.0 };
     asked.fast_forward = forward.map(|factor| FastForward { factor, ..FastForward::default() });
-    let used = shelf.drive().life_used().unwrap_or(0.0);
+    let used = shelf.life_used().unwrap_or(0.0);
     let seconds = aging_seconds(&asked, Some(target), shelf.drive_writes(), used);
     if let Some(seconds) = seconds.filter(|seconds| *seconds > most.0 as f64 / 1e9) {
         return Err(format!(
@@ -192,8 +267,8 @@ fn aged_until(desk: &mut Desk<'_>, target: wane_lab::kept::Target, forward: Opti
         Some(Reached::Already) | None => "already",
     };
     Ok(json!({
-        "reached": reached, "drive_writes": shelf.drive_writes(), "life_used": shelf.drive().life_used(),
-        "drive_writes_predicted": shelf.drive_writes_predicted(), "day": shelf.drive().day(), "units_trimmed": trimmed,
+        "reached": reached, "drive_writes": shelf.drive_writes(), "life_used": shelf.life_used(),
+        "drive_writes_predicted": shelf.drive_writes_predicted(), "day": shelf.day(), "units_trimmed": trimmed,
     }))
 }
 
@@ -215,6 +290,9 @@ fn changed(desk: &mut Desk<'_>, set: Set) -> Answer {
     }
     if let Some(capacity) = set.capacity {
         let sectors = Sectors(capacity.0.0 / SECTOR);
+        if desk.engine.shelf.is_array() {
+            return Err("capacity: an array's capacity stays as it is".to_owned());
+        }
         let capacity_now = Bytes(desk.engine.shelf.drive().capacity().0 * SECTOR);
         let status = if capacity.0.0 > 0 && capacity.0.0.is_multiple_of(SECTOR) {
             desk.engine.set_capacity(at, sectors)
@@ -236,16 +314,16 @@ fn changed(desk: &mut Desk<'_>, set: Set) -> Answer {
         |desk: &mut Desk<'_>, key: &str, act: Act| desk.engine.act(&act).map_err(|error| format!("{key}: {error}"));
     if let Some(threshold) = threshold {
         act(desk, "retirement-threshold", threshold)?;
-        told["blocks_retired"] = json!(desk.engine.shelf.drive().retired_blocks());
+        told["blocks_retired"] = json!(desk.engine.shelf.retired_blocks());
     }
     if let Some(degraded) = set.degraded {
         act(desk, "degraded", Act::Degraded(degraded))?;
-        told["degraded"] = json!(desk.engine.shelf.drive().mode() == Mode::Degraded);
+        told["degraded"] = json!(degraded);
     }
     if let Some(most) = rereads {
         act(desk, "read-recovery", Act::ReadRecovery(most))?;
-        told["read_recovery"] = json!(desk.engine.shelf.drive().read_recovery());
-        told["blocks_retired"] = json!(desk.engine.shelf.drive().retired_blocks());
+        told["read_recovery"] = json!(most);
+        told["blocks_retired"] = json!(desk.engine.shelf.retired_blocks());
     }
     if let Some(speed) = set.speed {
         desk.engine.set_speed(speed.0, desk.real);
@@ -284,7 +362,9 @@ fn threshold(value: f64) -> Result<Act, String> {
 
 /// The sectors that a fault names; `None`: all.
 fn place(desk: &Desk<'_>, inject: &Inject) -> Result<Option<SectorRange>, String> {
-    let capacity = desk.engine.shelf.drive().capacity().0 * SECTOR;
+    let shelf = &desk.engine.shelf;
+    let of_member = inject.member.and_then(|member| shelf.members().get(member as usize).map(|of| of.capacity_bytes));
+    let capacity = of_member.unwrap_or(shelf.device().capacity().0 * SECTOR);
     let (at, length) = match (inject.at, inject.length) {
         (None, None) => return Ok(None),
         (Some(at), Some(length)) => (at.0.0, length.0.0),
@@ -302,14 +382,35 @@ fn place(desk: &Desk<'_>, inject: &Inject) -> Result<Option<SectorRange>, String
     }
 }
 
+/// Checks that a fault of data names a drive, if there are several.
+fn check_member(desk: &Desk<'_>, inject: &Inject) -> Result<(), String> {
+    let of_data = matches!(inject.fault, FaultName::Lost | FaultName::Die);
+    let places = desk.engine.shelf.places();
+    match (inject.member, places) {
+        (Some(_), None) => Err("inject: `member` names a drive of an array, and this is one drive".to_owned()),
+        (None, Some(places)) if of_data => {
+            Err(format!("inject: data are lost on one drive; `member` says on which, 0 to {}", places - 1))
+        }
+        (Some(member), Some(places)) if member as usize >= places => {
+            Err(format!("inject: found drive {member}, and drives 0 to {} are there", places - 1))
+        }
+        (Some(member), Some(_)) if !desk.engine.shelf.drives().iter().any(|(place, _)| *place == member as usize) => {
+            Err(format!("inject: drive {member} has no power"))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn injected(desk: &mut Desk<'_>, inject: &Inject) -> Answer {
-    let range = place(desk, inject)?;
     let name = inject.fault;
+    check_member(desk, inject)?;
+    let range = place(desk, inject)?;
     let refuse = |is_given: bool, key: &str| {
         if is_given { Err(format!("inject: `{key}` has no meaning for this fault")) } else { Ok(()) }
     };
     refuse(inject.by.is_some() && name != FaultName::Slow, "by")?;
     refuse(inject.die.is_some() && name != FaultName::Die, "die")?;
+    refuse(inject.member.is_some() && !matches!(name, FaultName::Lost | FaultName::Die), "member")?;
     let of_data = matches!(name, FaultName::Lost | FaultName::Die);
     refuse(!inject.kinds.is_empty() && (of_data || name == FaultName::Region), "kinds")?;
     refuse(inject.rate.is_some() && name == FaultName::Region, "rate")?;
@@ -337,7 +438,10 @@ fn injected(desk: &mut Desk<'_>, inject: &Inject) -> Answer {
 
 /// Makes data unreadable, until they are written again.
 fn lost(desk: &mut Desk<'_>, inject: &Inject, range: Option<SectorRange>, rate: f64) -> Answer {
-    let drive = desk.engine.shelf.drive();
+    let shelf = &desk.engine.shelf;
+    let member = inject.member.map(|member| member as usize);
+    let drive = shelf.drives().into_iter().find(|(place, _)| member.is_none_or(|member| member == *place));
+    let Some((_, drive)) = drive else { return Err(OFF.to_owned()) };
     if !drive.keeps_bytes() {
         return Err("inject: the drive keeps no bytes".to_owned());
     }
@@ -364,13 +468,17 @@ fn lost(desk: &mut Desk<'_>, inject: &Inject, range: Option<SectorRange>, rate: 
             chosen.push(unit.0);
         }
     }
-    let units = desk.engine.act(&Act::Lose(chosen)).map_err(|error| error.to_string())?.units;
-    let bytes = units * u64::from(desk.engine.shelf.drive().unit_bytes());
+    let unit = u64::from(drive.unit_bytes());
+    let act = match inject.member {
+        Some(member) => Act::Of(member, Box::new(Act::Lose(chosen))),
+        None => Act::Lose(chosen),
+    };
+    let units = desk.engine.act(&act).map_err(|error| error.to_string())?.units;
+    let bytes = units * unit;
     let at = desk.engine.now(desk.real);
     desk.engine.watcher.tell(at, "lost", json!({ "bytes": bytes }));
     desk.engine.note(format!("lost {} on purpose", Bytes(bytes)));
-    let drive = desk.engine.shelf.drive();
-    Ok(json!({ "units_lost": units, "bytes_lost": units * u64::from(drive.unit_bytes()) }))
+    Ok(json!({ "units_lost": units, "bytes_lost": bytes }))
 }
 
 /// A fault as it stands.

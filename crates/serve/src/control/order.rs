@@ -47,8 +47,26 @@ pub(crate) enum Asks {
     Stop,
     /// Save the drive, and serve it no longer.
     Withdraw,
+    /// Take a drive out of a mirror.
+    TakeOut(Place),
+    /// Put it back.
+    PutBack(Place),
+    /// Put a new drive in its place.
+    Replace(Place),
+    /// Compare all copies of a mirror.
+    Scrub,
     /// Events go there from now on.
     Listen(oneshot::Sender<broadcast::Receiver<Value>>),
+}
+
+/// A drive of an array.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Place {
+    pub(crate) member: u32,
+    /// Although it has the only copy of something.
+    #[serde(default)]
+    pub(crate) force: bool,
 }
 
 /// Ages the drive while clients wait.
@@ -102,6 +120,8 @@ pub(crate) struct Inject {
     pub(crate) at: Option<Text<Bytes>>,
     pub(crate) length: Option<Text<Bytes>>,
     pub(crate) die: Option<u32>,
+    /// The drive of an array whose data are lost.
+    pub(crate) member: Option<u32>,
     /// Kinds of requests that meet it; without them all.
     #[serde(default)]
     pub(crate) kinds: Vec<KindName>,
@@ -214,6 +234,7 @@ impl Asks {
         match self {
             Self::Age(_) => Some("age"),
             Self::Rest(_) => Some("rest"),
+            Self::Replace(_) => Some("replace"),
             Self::Save => Some("save"),
             _ => None,
         }
@@ -243,10 +264,14 @@ impl Asks {
             ("inject", true) => parse(name, body).map(Self::Inject),
             ("clear-faults", true) => parse(name, body).map(Self::ClearFaults),
             ("power-cut", true) => parse(name, body).map(Self::PowerCut),
+            ("take-out", true) => parse(name, body).map(Self::TakeOut),
+            ("put-back", true) => parse(name, body).map(Self::PutBack),
+            ("replace", true) => parse(name, body).map(Self::Replace),
+            ("scrub", true) => return Ok(Self::Scrub),
             _ => {
                 let (reads, changing) = (
                     "status, smart, latency, faults, events and drives",
-                    "age, cancel, rest, set, inject, clear-faults, clear-latency, power-cut, power-on, save, checkpoint, fork, withdraw, stop and drives",
+                    "age, cancel, rest, set, inject, clear-faults, clear-latency, power-cut, power-on, take-out, put-back, replace, scrub, save, checkpoint, fork, withdraw, stop and drives",
                 );
                 let told = format!(
                     "{}: nothing is called so; GET answers for {reads}, POST for {changing}",

@@ -1,7 +1,9 @@
 //! What a served drive is like at an instant, as plain data that other threads may keep.
 
-use wane_blockdev::BlockDevice;
 use wane_ftl::Counters;
+use wane_lab::held::MemberFacts;
+use wane_raid::MemberState;
+use wane_ssd::Drive;
 use wane_units::{Nanos, SimTime};
 
 use super::{Engine, SECTOR};
@@ -30,7 +32,41 @@ impl State {
     }
 }
 
-/// What the firmware knows. Without power it is as before.
+/// A drive of an array.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Member {
+    pub(crate) state: &'static str,
+    /// Bytes of which it has no present copy.
+    pub(crate) stale_bytes: u64,
+    pub(crate) life_used: Option<f64>,
+    pub(crate) retired_blocks: u32,
+    pub(crate) counters: Counters,
+    pub(crate) unit_bytes: u64,
+    /// Erases of a block: mean and most.
+    pub(crate) erases: (f64, u32),
+}
+
+impl Member {
+    fn of(facts: &MemberFacts, drive: Option<&Drive>) -> Self {
+        let counts = drive.map_or(&[][..], Drive::superblock_erase_counts);
+        let sum: u64 = counts.iter().map(|erases| u64::from(*erases)).sum();
+        Self {
+            state: match facts.state {
+                MemberState::Online => "online",
+                MemberState::ReadOnly => "read-only",
+                MemberState::Absent => "absent",
+            },
+            stale_bytes: facts.stale_bytes,
+            life_used: facts.life_used,
+            retired_blocks: drive.map_or(0, Drive::retired_blocks),
+            counters: drive.map(|drive| *drive.counters()).unwrap_or_default(),
+            unit_bytes: drive.map_or(0, |drive| u64::from(drive.unit_bytes())),
+            erases: (sum as f64 / counts.len().max(1) as f64, counts.iter().copied().max().unwrap_or(0)),
+        }
+    }
+}
+
+/// What the firmware knows; of an array, that of its drives together. Without power it is as before.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Firmware {
     pub(crate) unit_bytes: u32,
@@ -47,7 +83,7 @@ pub(crate) struct Firmware {
 }
 
 /// See the head of this file.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Facts {
     pub(crate) now: SimTime,
     pub(crate) state: State,
@@ -60,6 +96,8 @@ pub(crate) struct Facts {
     /// `None`: it has no journal.
     pub(crate) journal_bytes: Option<u64>,
     pub(crate) firmware: Firmware,
+    /// The drives of an array.
+    pub(crate) members: Vec<Member>,
 }
 
 impl Engine {
@@ -67,28 +105,14 @@ impl Engine {
     pub(crate) fn facts(&mut self, real: Nanos, before: &Facts) -> Facts {
         let now = self.now(real);
         let (in_flight, stuck) = self.outstanding();
-        let drive = self.shelf.drive();
+        let device = self.shelf.device();
+        let is_off = device.is_off();
         let state = match () {
-            () if drive.is_off() => State::Off,
+            () if is_off => State::Off,
             // At full speed nobody waits for it.
             () if self.ready > now && self.clock.real(self.ready).is_some() => State::Recovering,
             () if self.is_read_only() => State::ReadOnly,
             () => State::Serving,
-        };
-        let firmware = if drive.is_off() {
-            before.firmware
-        } else {
-            Firmware {
-                unit_bytes: drive.unit_bytes(),
-                blocks: drive.layout().blocks(),
-                rated_erases: drive.rated_cycles(),
-                counters: *drive.counters(),
-                rereads: drive.cells().map(|cells| cells.counters().retries),
-                retired_blocks: drive.retired_blocks(),
-                life_used: drive.life_used(),
-                drive_writes: self.shelf.drive_writes(),
-                day: drive.day(),
-            }
         };
         Facts {
             now,
@@ -96,10 +120,36 @@ impl Engine {
             in_flight,
             stuck,
             refused_for_memory: self.refused_for_memory,
-            capacity_bytes: drive.capacity().0 * SECTOR,
-            kept_bytes: drive.payload_memory(),
+            capacity_bytes: device.capacity().0 * SECTOR,
+            kept_bytes: self.shelf.payload_memory(),
             journal_bytes: self.journal.as_ref().map(wane_journal::Journal::bytes),
-            firmware,
+            firmware: if is_off { before.firmware } else { self.firmware() },
+            members: if is_off { before.members.clone() } else { self.members() },
         }
+    }
+
+    fn firmware(&self) -> Firmware {
+        let drives: Vec<&Drive> = self.shelf.drives().into_iter().map(|(_, drive)| drive).collect();
+        let rated = drives.first().and_then(|drive| drive.rated_cycles());
+        let rereads = drives.iter().filter_map(|drive| drive.cells()).map(|cells| cells.counters().retries);
+        Firmware {
+            unit_bytes: self.shelf.unit_bytes(),
+            blocks: drives.iter().map(|drive| drive.layout().blocks()).sum(),
+            // Of drives that differ there is none that holds for all.
+            rated_erases: rated.filter(|rated| drives.iter().all(|drive| drive.rated_cycles() == Some(*rated))),
+            counters: *self.shelf.device().counters(),
+            rereads: rereads.reduce(|sum, more| sum + more),
+            retired_blocks: self.shelf.retired_blocks(),
+            life_used: self.shelf.life_used(),
+            drive_writes: self.shelf.drive_writes(),
+            day: self.shelf.day(),
+        }
+    }
+
+    /// The drives of an array.
+    pub(crate) fn members(&self) -> Vec<Member> {
+        let drives = self.shelf.drives();
+        let drive = |place| drives.iter().find(|(found, _)| *found == place).map(|(_, drive)| *drive);
+        self.shelf.members().iter().map(|facts| Member::of(facts, drive(facts.place))).collect()
     }
 }

@@ -1,6 +1,7 @@
 //! BLOCK_STATUS: which bytes are allocated, and how worn the blocks are in which they lie.
 
-use wane_blockdev::{BlockDevice, Extent, ExtentState, SectorRange};
+use wane_blockdev::{Extent, ExtentState, SectorRange};
+use wane_lab::held::Held;
 use wane_nbd::{Action, Context, Errno, Span};
 use wane_ssd::Drive;
 use wane_units::{Lba, Lpn, Sectors};
@@ -24,14 +25,15 @@ const ZERO: u32 = 2;
 ///
 /// # Errors
 /// It chose none.
-pub(super) fn of(drive: &Drive, asked: &Asked) -> Result<Vec<(u32, Vec<Span>)>, Errno> {
+pub(super) fn of(held: &Held, asked: &Asked) -> Result<Vec<(u32, Vec<Span>)>, Errno> {
     let Action::BlockStatus { one } = asked.frame.action else { return Err(Errno::Invalid) };
     let (start, end) = (asked.frame.offset, asked.frame.offset + u64::from(asked.frame.length));
     let mut found = Vec::new();
     for context in asked.contexts.iter() {
         let mut spans = match context {
-            Context::Allocation => allocation(drive, start, end.min(start + ALLOCATION_MAX)),
-            Context::Wear => wear(drive, start, end),
+            Context::Allocation => allocation(held, start, end.min(start + ALLOCATION_MAX)),
+            Context::Wear if held.is_array() => wear_of_all(held, start, end),
+            Context::Wear => wear(held.drive(), start, end),
         };
         if one {
             spans.truncate(1);
@@ -50,9 +52,9 @@ fn push(spans: &mut Vec<Span>, length: u64, flags: u32) {
     }
 }
 
-fn allocation(drive: &Drive, start: u64, end: u64) -> Vec<Span> {
+fn allocation(held: &Held, start: u64, end: u64) -> Vec<Span> {
     let mut extents: Vec<Extent> = Vec::new();
-    drive.extents(SectorRange::between(Lba(start / SECTOR), Lba(end / SECTOR)), &mut extents);
+    held.device().extents(SectorRange::between(Lba(start / SECTOR), Lba(end / SECTOR)), &mut extents);
     let mut spans = Vec::new();
     for Extent { range, state } in extents {
         let flags = match state {
@@ -62,6 +64,19 @@ fn allocation(drive: &Drive, start: u64, end: u64) -> Vec<Span> {
         };
         push(&mut spans, range.len_bytes() as u64, flags);
     }
+    spans
+}
+
+/// Mean erases of all blocks of an array's drives: where its data lie on them, it alone knows.
+fn wear_of_all(held: &Held, start: u64, end: u64) -> Vec<Span> {
+    let (mut erases, mut blocks) = (0u64, 0u64);
+    for (_, drive) in held.drives() {
+        let counts = drive.superblock_erase_counts();
+        erases += counts.iter().map(|count| u64::from(*count)).sum::<u64>();
+        blocks += counts.len() as u64;
+    }
+    let mut spans = Vec::new();
+    push(&mut spans, end - start, u32::try_from(erases / blocks.max(1)).unwrap_or(u32::MAX));
     spans
 }
 
@@ -86,6 +101,6 @@ fn wear(drive: &Drive, start: u64, end: u64) -> Vec<Span> {
         push(&mut spans, last.min(end) - at, u32::try_from(mean).unwrap_or(u32::MAX));
         at = last;
     }
-    debug_assert!(!spans.is_empty() && Sectors(end / SECTOR) <= drive.capacity());
+    debug_assert!(!spans.is_empty() && Sectors(end / SECTOR) <= wane_blockdev::BlockDevice::capacity(drive));
     spans
 }

@@ -89,7 +89,7 @@ fn a_drive_that_is_ahead_of_its_server_is_not_turned_back() {
     let mut answers = Vec::new();
     // It works for a second of its time while its answer is outstanding.
     let now = engine.now_of_drive(Nanos(0));
-    Living::pass(engine.shelf.drive_mut(), now, wane_blockdev::Passing::Idle(Nanos::SECOND));
+    engine.shelf.device_mut().pass(now, wane_blockdev::Passing::Idle(Nanos::SECOND));
     while answers.is_empty() {
         let Due::At(due) = engine.due() else { panic!("an answer is outstanding") };
         engine.go_on(due, &mut answers);
@@ -100,7 +100,7 @@ fn a_drive_that_is_ahead_of_its_server_is_not_turned_back() {
 #[test]
 fn errors_are_the_drives() {
     let mut engine = engine(Speed::Max);
-    let end = engine.shelf.drive().capacity().0 * SECTOR;
+    let end = engine.shelf.device().capacity().0 * SECTOR;
     let cases = [
         (asked(READ, end, 512, 1), Some(Errno::Invalid)),
         (asked(Action::Write, end - 512, 1024, 1), Some(Errno::NoSpace)),
@@ -138,7 +138,7 @@ fn errors_are_the_drives() {
 fn a_lost_page_is_an_error_at_its_sectors_alone() {
     let mut engine = engine(Speed::Max);
     ask(&mut engine, [asked(Action::Write, 0, 16384, 9)]);
-    assert!(engine.shelf.drive_mut().inject_uncorrectable(wane_units::Lpn(2)));
+    assert_eq!(engine.shelf.act(&Act::Lose(vec![2])).map(|acted| acted.units).ok(), Some(1));
     let answers = ask(&mut engine, [asked(READ, 0, 16384, 1)]);
     let Reply::Data { failed: Some(failed), .. } = &answers[0].reply else { panic!("it failed in part") };
     assert_eq!((failed.errno, &failed.bytes[..]), (Errno::Io, std::slice::from_ref(&(8192..12288))));
@@ -348,4 +348,49 @@ fn nobody_is_answered_after_the_disk_failed_and_what_was_answered_is_there() {
         }
     }
     assert!(failures > 10 && refused > 0, "{failures} failures, {refused} refused");
+}
+
+/// A mirror loses a drive, gets it back and rebuilds, though nobody asks for anything.
+#[test]
+fn a_served_mirror_rebuilds_beside_its_clients_and_tells_of_it() {
+    let memory = Memory::new(1 << 30).part(0).unwrap();
+    let speed = "1x".parse().unwrap();
+    let mut engine = Engine::new(shelf(&["array.layout=mirror"]), speed, memory, Nanos(0), Pool::default());
+    let mut heard = engine.watcher.listen();
+    let mut real = Nanos(0);
+    let mut answers = Vec::new();
+    let mut write = |engine: &mut Engine, real: &mut Nanos, at: u64, value: u64| {
+        engine.take(Asked { arrived: *real, ..asked(Action::Write, at, 65536, value) }, *real);
+        while let Due::At(due) = engine.due() {
+            *real = due.max(*real);
+            engine.go_on(*real, &mut answers);
+        }
+    };
+    write(&mut engine, &mut real, 0, 1);
+    engine.act(&Act::Flush).unwrap();
+    engine.act(&Act::TakeOut(1)).unwrap();
+    write(&mut engine, &mut real, 65536, 2);
+    let facts = engine.facts(real, &Facts::default());
+    let told: Vec<_> = facts.members.iter().map(|member| (member.state, member.stale_bytes)).collect();
+    assert_eq!(told, [("online", 0), ("absent", 65536)]);
+    assert!(facts.firmware.blocks > 0 && facts.state == State::Serving);
+    engine.act(&Act::PutBack(1)).unwrap();
+    // Real time passes, and nothing else.
+    for _ in 0..50 {
+        real = Nanos(real.0 + Nanos::SECOND.0 / 10);
+        engine.go_on(real, &mut answers);
+    }
+    assert!(engine.members().iter().all(|member| member.stale_bytes == 0 && member.state == "online"));
+    let events: Vec<String> =
+        std::iter::from_fn(|| heard.try_recv().ok()).map(|told| told["event"].to_string()).collect();
+    assert_eq!(events, ["\"member-lost\"", "\"degraded\"", "\"rebuilt\""]);
+    // What was written meanwhile is on it: the other may go.
+    engine.act(&Act::TakeOut(0)).unwrap();
+    engine.take(Asked { arrived: real, ..asked(READ, 65536, 65536, 3) }, real);
+    answers.clear();
+    while let Due::At(due) = engine.due() {
+        real = due.max(real);
+        engine.go_on(real, &mut answers);
+    }
+    assert!(data(&answers[0]).iter().all(|byte| *byte == 2));
 }

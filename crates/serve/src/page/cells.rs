@@ -16,6 +16,12 @@ pub(super) struct Cells {
     per_cell: u32,
     /// A character for each cell: f free, d data, o open, r retired.
     state: String,
+    /// Of an array, the cells of each of its drives with power, one after the other.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    members: Vec<usize>,
+    /// The numbers of these drives.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    places: Vec<usize>,
 }
 
 /// The order in which states matter in a cell.
@@ -29,10 +35,25 @@ const fn rank(state: BlockState) -> usize {
 }
 
 impl Cells {
-    /// Of the firmware's blocks. The drive has power.
-    pub(super) fn of(drive: &Drive) -> Self {
-        let counts = drive.superblock_erase_counts();
-        Self::new(counts, CELLS_MAX, |block| drive.state(SuperblockId(block as u32)))
+    /// Of the firmware's blocks of these drives, which have power.
+    pub(super) fn of(drives: &[(usize, &Drive)], is_array: bool) -> Self {
+        let most = CELLS_MAX / (drives.len() as u32).max(1);
+        let of_drive = |drive: &Drive| {
+            let counts = drive.superblock_erase_counts();
+            Self::new(counts, most.max(1), |block| drive.state(SuperblockId(block as u32)))
+        };
+        let mut all = Self::default();
+        for (place, drive) in drives {
+            let cells = of_drive(drive);
+            if is_array {
+                all.members.push(cells.erases.len());
+                all.places.push(*place);
+            }
+            all.per_cell = all.per_cell.max(cells.per_cell);
+            all.erases.extend(cells.erases);
+            all.state.push_str(&cells.state);
+        }
+        all
     }
 
     fn new(counts: &[u32], most: u32, state: impl Fn(usize) -> BlockState) -> Self {
@@ -47,14 +68,18 @@ impl Cells {
             erases: chunks().map(|cell| cell.iter().copied().max().unwrap_or(0)).collect(),
             per_cell: per_cell as u32,
             state: chunks().enumerate().map(|(cell, blocks)| cell_state(cell, blocks.len())).collect(),
+            members: Vec::new(),
+            places: Vec::new(),
         }
     }
 }
 
 /// Mean and most erases of a block.
-pub(super) fn mean_and_most(counts: &[u32]) -> (f64, u32) {
-    let sum: u64 = counts.iter().map(|erases| u64::from(*erases)).sum();
-    (sum as f64 / counts.len().max(1) as f64, counts.iter().copied().max().unwrap_or(0))
+pub(super) fn mean_and_most<'a>(counts: impl Iterator<Item = &'a u32>) -> (f64, u32) {
+    let add =
+        |(blocks, sum, most): (u64, u64, u32), erases: &u32| (blocks + 1, sum + u64::from(*erases), most.max(*erases));
+    let (blocks, sum, most) = counts.fold((0, 0, 0), add);
+    (sum as f64 / blocks.max(1) as f64, most)
 }
 
 /// Units that hold data; `None` if parity lies among them.
@@ -76,9 +101,11 @@ mod tests {
             erases: erases.to_vec(),
             per_cell,
             state: state.to_owned(),
+            members: Vec::new(),
+            places: Vec::new(),
         };
         assert_eq!(cells(5), wanted(&[3, 9, 4, 4, 7], 1, "fdorf"));
         assert_eq!(cells(4), wanted(&[9, 4, 7], 2, "drf"));
-        assert_eq!(mean_and_most(&counts), (5.4, 9));
+        assert_eq!(mean_and_most(counts.iter()), (5.4, 9));
     }
 }

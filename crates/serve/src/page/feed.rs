@@ -10,6 +10,7 @@ use wane_units::Nanos;
 use super::cells::{Cells, mapped_units, mean_and_most};
 use super::happenings::words;
 use super::hub::{Hub, event};
+use crate::control::member;
 use crate::engine::{Engine, Facts};
 use crate::measure::Measured;
 use crate::real::RealTime;
@@ -176,21 +177,26 @@ impl Feed {
     }
 
     fn look_at_blocks(&mut self, engine: &Engine, now: Nanos) {
-        let drive = engine.shelf.drive();
-        if drive.is_off() {
+        if engine.shelf.device().is_off() {
             return;
         }
+        let drives = engine.shelf.drives();
         let pause = |real: RealTime, least: Nanos| {
             let end = real.now();
             end.saturating_add(Nanos(least.0.max(end.0.saturating_sub(now.0).saturating_mul(PAUSES))))
         };
         if now >= self.mapped_at {
-            self.mapped = mapped_units(drive);
+            self.mapped = if engine.shelf.is_array() {
+                // A mirror's units lie on several drives.
+                Some((engine.shelf.share_filled() * f64::from(engine.shelf.pages())).round() as u64)
+            } else {
+                mapped_units(engine.shelf.drive())
+            };
             self.mapped_at = pause(self.real, MAPPED);
         }
         if now >= self.wear_at {
-            let cells = Cells::of(drive);
-            self.erases = mean_and_most(drive.superblock_erase_counts());
+            let cells = Cells::of(&drives, engine.shelf.is_array());
+            self.erases = mean_and_most(drives.iter().flat_map(|(_, drive)| drive.superblock_erase_counts()));
             if cells != self.cells {
                 let wear = event("wear", &cells);
                 self.cells = cells;
@@ -221,6 +227,7 @@ impl Feed {
             "name": name,
             "scenario": if scenario.name.is_empty() { &scenario.preset } else { &scenario.name },
             "capacity_bytes": facts.capacity_bytes,
+            "array": scenario.array.as_ref().map(|array| format!("{} of {} SSDs", array.settings.layout.name(), array.members.len())),
             "unit_bytes": facts.firmware.unit_bytes,
             "blocks": facts.firmware.blocks,
             "rated_erases": facts.firmware.rated_erases,
@@ -263,6 +270,9 @@ impl Feed {
             "busy": null,
             "held_ns": 0,
         });
+        if !facts.members.is_empty() {
+            tick["members"] = facts.members.iter().enumerate().map(member).collect();
+        }
         if let Some(units) = self.mapped {
             tick["mapped_bytes"] = json!(units * u64::from(firmware.unit_bytes));
         }

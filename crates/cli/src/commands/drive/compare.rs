@@ -25,6 +25,7 @@ pub(super) fn compare(arguments: &CompareArguments) -> Result<i32, Failure> {
     let mut silent = Vec::new();
     for path in &arguments.drives {
         let kept = Kept::open(path)?;
+        super::one(&kept, path, "compared by what it answers")?;
         let scenario = arguments.asked.of(&kept)?;
         facts.push(show::facts(&kept, path));
         // A dead one is shown beside the others, without an answer.

@@ -33,6 +33,13 @@ const REQUEST: u64 = 1 << 20;
 /// Most failed ranges that are listed.
 const TOLD: usize = 8;
 
+/// Opens a drive, or an array, to read and write it. A drive of an array belongs to that.
+fn opened(path: &Path) -> Result<Kept, Failure> {
+    let kept = addressed(path)?;
+    super::whole(&kept, path, "read and written")?;
+    Ok(kept)
+}
+
 /// Opens a drive with fixed addresses, one whose capacity does not shrink.
 pub(super) fn addressed(path: &Path) -> Result<Kept, Failure> {
     let kept = open_late(path)?;
@@ -50,7 +57,9 @@ pub(super) fn check_range(
     length: Bytes,
     (part, parts): (u64, &str),
 ) -> Result<Range<u64>, Failure> {
-    let capacity = kept.drive().capacity().0 * Sectors::SIZE.0;
+    // A drive of an array is as large as it is.
+    let sectors = if kept.focus().is_some() { kept.drive().capacity() } else { kept.device().capacity() };
+    let capacity = sectors.0 * Sectors::SIZE.0;
     for (name, bytes) in [("--at", at), ("length", length)] {
         if !bytes.0.is_multiple_of(part) {
             return Err(Failure::wrong(format!(
@@ -73,7 +82,7 @@ pub(super) fn check_range(
 
 /// Returns the sectors of a range of bytes.
 fn sectors(kept: &Kept, at: Bytes, length: Bytes) -> Result<SectorRange, Failure> {
-    let sector = kept.drive().features().sector.0 * Sectors::SIZE.0;
+    let sector = kept.device().features().sector.0 * Sectors::SIZE.0;
     let range = check_range(kept, at, length, (sector, "sectors"))?;
     Ok(SectorRange::between(Lba(range.start / 512), Lba(range.end / 512)))
 }
@@ -152,8 +161,8 @@ pub(super) fn write(arguments: &WriteArguments) -> Result<i32, Failure> {
     }
     let mut from = File::open(file).map_err(unreadable)?;
     let length = from.metadata().map_err(unreadable)?.len();
-    let mut kept = addressed(drive)?;
-    let sector = kept.drive().features().sector.0 * Sectors::SIZE.0;
+    let mut kept = opened(drive)?;
+    let sector = kept.device().features().sector.0 * Sectors::SIZE.0;
     let range = sectors(&kept, *at, Bytes(length.next_multiple_of(sector)))?;
     kept.act(&Act::KeepBytes)?;
     let mut status = Status::Done;
@@ -184,7 +193,7 @@ pub(super) fn write(arguments: &WriteArguments) -> Result<i32, Failure> {
         print_facts(drive, "write", range, &status)?;
     } else {
         answer(false, &kept, drive, &done("written", &exact(length), *at, range, failed))?;
-        print(&failures(&status, "not written", kept.drive().unit_bytes()))?;
+        print(&failures(&status, "not written", kept.unit_bytes()))?;
     }
     Ok(if failed.is_empty() { DONE } else { DIFFERS })
 }
@@ -232,8 +241,8 @@ pub(super) fn read(arguments: &ReadArguments) -> Result<i32, Failure> {
     let ReadArguments { drive, out, at, length, force, json } = arguments;
     check_no_drives(out)?;
     check_writable(out, Others::of_bytes(*force))?;
-    let mut kept = addressed(drive)?;
-    let length = length.unwrap_or_else(|| Bytes((kept.drive().capacity().0 * Sectors::SIZE.0).saturating_sub(at.0)));
+    let mut kept = opened(drive)?;
+    let length = length.unwrap_or_else(|| Bytes((kept.device().capacity().0 * Sectors::SIZE.0).saturating_sub(at.0)));
     let range = sectors(&kept, *at, length)?;
     let mut status = Status::Done;
     write_file(out, Others::of_bytes(*force), |to: &mut dyn Write| {
@@ -267,7 +276,7 @@ pub(super) fn read(arguments: &ReadArguments) -> Result<i32, Failure> {
             failures(
                 &status,
                 if matches!(status, Status::MediumError(_)) { UNREAD } else { "not read" },
-                kept.drive().unit_bytes()
+                kept.unit_bytes()
             )
         ))?;
     }
@@ -276,7 +285,7 @@ pub(super) fn read(arguments: &ReadArguments) -> Result<i32, Failure> {
 
 pub(super) fn trim(arguments: &TrimArguments) -> Result<i32, Failure> {
     let TrimArguments { drive, at, length, json } = arguments;
-    let mut kept = addressed(drive)?;
+    let mut kept = opened(drive)?;
     let range = sectors(&kept, *at, *length)?;
     let trimmed = kept.perform(Request::trim(range));
     let status = trimmed.err().map_or(Status::Done, |error| error.status);
@@ -288,7 +297,7 @@ pub(super) fn trim(arguments: &TrimArguments) -> Result<i32, Failure> {
         print_facts(drive, "trim", range, &status)?;
     } else {
         answer(false, &kept, drive, &told)?;
-        print(&failures(&status, "not trimmed", kept.drive().unit_bytes()))?;
+        print(&failures(&status, "not trimmed", kept.unit_bytes()))?;
     }
     if !is_durable {
         tell(&format!("warning: {UNDURABLE}"));
@@ -302,6 +311,7 @@ const REVIVED: &str =
 
 pub(super) fn power_cut(arguments: &PowerCutArguments) -> Result<i32, Failure> {
     let mut kept = open_late(&arguments.drive)?;
+    super::whole(&kept, &arguments.drive, "cut off from power")?;
     let mut stream = Streams::new(arguments.seed).stream("power-cut");
     let fate = || [Fate::Done, Fate::Torn, Fate::Undone][stream.below(3) as usize];
     let was_dead = kept.cause().is_some();
@@ -309,43 +319,43 @@ pub(super) fn power_cut(arguments: &PowerCutArguments) -> Result<i32, Failure> {
     let revived = was_dead && kept.cause().is_none();
     let told = if revived { REVIVED } else { "lost its power, and came back" };
     kept.keep(told.to_owned())?;
+    let seconds = took.map(|took| took.0 as f64 / 1e9);
     if arguments.json {
-        let facts = json!({
-            "drive": arguments.drive.display().to_string(),
-            "summary_pages_read": report.summary_pages_read,
-            "journal_pages_read": report.journal_pages_read,
-            "data_pages_read": report.data_pages_read,
-            "pages_unreadable": report.pages_unreadable,
-            "blocks_searched": report.blocks_searched,
-            "blocks_resumed": report.blocks_resumed,
-            "blocks_erased": report.blocks_erased,
-            "units_mapped": report.units_mapped,
-            "units_rewritten": report.units_rewritten,
-            "stripes_closed": report.stripes_closed,
-            "pages_rebuilt": report.pages_rebuilt,
-            "seconds": took.map(|took| took.0 as f64 / 1e9),
-            "takes_writes_again": revived,
+        let mut facts = json!({
+            "drive": arguments.drive.display().to_string(), "seconds": seconds, "takes_writes_again": revived,
         });
+        if let Some(report) = report {
+            let recovered = json!({
+                "summary_pages_read": report.summary_pages_read,
+                "journal_pages_read": report.journal_pages_read,
+                "data_pages_read": report.data_pages_read,
+                "pages_unreadable": report.pages_unreadable,
+                "blocks_searched": report.blocks_searched,
+                "blocks_resumed": report.blocks_resumed,
+                "blocks_erased": report.blocks_erased,
+                "units_mapped": report.units_mapped,
+                "units_rewritten": report.units_rewritten,
+                "stripes_closed": report.stripes_closed,
+                "pages_rebuilt": report.pages_rebuilt,
+            });
+            recovered.as_object().into_iter().flatten().for_each(|(name, value)| facts[name] = value.clone());
+        }
         print_json(&facts)?;
         return Ok(DONE);
     }
     answer(false, &kept, &arguments.drive, told)?;
     let mut text = String::new();
-    line(
-        &mut text,
-        "recovery read",
-        &format!(
+    if let Some(report) = report {
+        let pages = format!(
             "{} pages of summaries, {} of the journal, {} of data; {} unreadable",
             report.summary_pages_read, report.journal_pages_read, report.data_pages_read, report.pages_unreadable
-        ),
-    );
-    line(
-        &mut text,
-        "found",
-        &format!("{} units mapped, {} of them in buffers", report.units_mapped, report.units_rewritten),
-    );
-    if let Some(took) = took {
-        line(&mut text, "time", &format!("{:.3} s", took.0 as f64 / 1e9));
+        );
+        line(&mut text, "recovery read", &pages);
+        let found = format!("{} units mapped, {} of them in buffers", report.units_mapped, report.units_rewritten);
+        line(&mut text, "found", &found);
+    }
+    if let Some(seconds) = seconds {
+        line(&mut text, "time", &format!("{seconds:.3} s"));
     }
     print(&text)?;
     Ok(DONE)

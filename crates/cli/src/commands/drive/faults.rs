@@ -6,10 +6,11 @@ use std::path::Path;
 use serde_json::{Value, json};
 use wane_lab::held::Act;
 use wane_lab::kept::{DataCheck, Injection, Kept, Retire};
+use wane_ssd::Drive;
 use wane_units::{Bytes, excerpt, excerpt_path};
 
 use super::data::{addressed, check_range, exact};
-use super::{answer, open, open_late, show};
+use super::{answer, one, open, open_late, show};
 use crate::args::drive::{CheckArguments, Fault, InjectArguments, RequireArguments, RetireArguments, Worn};
 use crate::output::{Failure, line, print, print_json};
 use crate::{DIFFERS, DONE};
@@ -21,6 +22,7 @@ const BLOCKS_TOLD: usize = 8;
 pub(super) fn retire(arguments: &RetireArguments) -> Result<i32, Failure> {
     let RetireArguments { drive, blocks, worn, block, json } = arguments;
     let mut kept = open_late(drive)?;
+    one(&kept, drive, "made to retire blocks")?;
     if let Some(cause) = kept.cause() {
         let (path, cause) = (excerpt_path(drive), cause.name());
         return Err(Failure::wrong(format!("{path}: is dead ({cause}), and takes no block out of service any more")));
@@ -64,9 +66,12 @@ pub(super) fn require(arguments: &RequireArguments) -> Result<i32, Failure> {
         None => "reads take as many re-reads as error correction allows".to_owned(),
         Some(most) => {
             let mut words = format!("reads take {most} re-reads at most; {retired} free blocks need more and retired");
-            let beyond = kept.drive().units_beyond_recovery();
+            let looked_at = |(place, _): &(usize, &Drive)| kept.focus().is_none_or(|focus| focus == *place);
+            let drives: Vec<&Drive> = kept.drives().into_iter().filter(looked_at).map(|(_, drive)| drive).collect();
+            let beyond: u64 = drives.iter().map(|drive| drive.units_beyond_recovery()).sum();
             if beyond > 0 {
-                let share = 100.0 * beyond as f64 / (kept.share_filled() * f64::from(kept.drive().exported())).max(1.0);
+                let exported: f64 = drives.iter().map(|drive| f64::from(drive.exported())).sum();
+                let share = 100.0 * beyond as f64 / (kept.share_filled() * exported).max(1.0);
                 words +=
                     &format!("; {share:.1} % of the data lie in blocks that need more, so that reads of them fail");
             }
@@ -94,6 +99,7 @@ fn numbers(blocks: &[(u32, u32)]) -> String {
 pub(super) fn inject(arguments: &InjectArguments) -> Result<i32, Failure> {
     let InjectArguments { drive, at, length, fault, bits, seed, json } = arguments;
     let mut kept = addressed(drive)?;
+    one(&kept, drive, "damaged")?;
     let unit = u64::from(kept.drive().unit_bytes());
     let length = length.unwrap_or(Bytes(unit));
     let range = check_range(&kept, *at, length, (unit, "mapping units"))?;

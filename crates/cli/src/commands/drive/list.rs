@@ -38,17 +38,19 @@ pub(super) fn list(arguments: &ListArguments) -> Result<i32, Failure> {
                 continue;
             }
         };
-        let drive = kept.drive();
-        let wear = match (kept.cause(), drive.life_used()) {
+        let wear = match (kept.cause(), kept.life_used()) {
             (Some(cause), _) => format!("dead ({})", cause.name()),
             (None, Some(used)) => format!("{:.1} %", 100.0 * used),
             (None, None) => "-".to_owned(),
         };
         lines.push(vec![
             name,
-            kept.scenario().preset.clone(),
-            Bytes(u64::from(drive.exported()) * u64::from(drive.unit_bytes())).to_string(),
-            format!("{:.1}", drive.day()),
+            match &kept.scenario().array {
+                Some(array) => format!("{} of {}", array.settings.layout.name(), array.members.len()),
+                None => kept.scenario().preset.clone(),
+            },
+            Bytes(kept.device().capacity().0 * 512).to_string(),
+            format!("{:.1}", kept.day()),
             format!("{:.2}", kept.drive_writes()),
             wear,
             kept.history().last().cloned().unwrap_or_default(),

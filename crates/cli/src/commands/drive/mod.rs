@@ -7,6 +7,7 @@ mod list;
 mod replay;
 mod show;
 mod smart;
+mod tend;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -55,6 +56,10 @@ pub(crate) fn drive(arguments: &DriveArguments) -> Result<i32, Failure> {
         DriveCommand::Read(arguments) => data::read(arguments),
         DriveCommand::Trim(arguments) => data::trim(arguments),
         DriveCommand::PowerCut(arguments) => data::power_cut(arguments),
+        DriveCommand::TakeOut(arguments) => tend::take_out(arguments),
+        DriveCommand::PutBack(arguments) => tend::put_back(arguments),
+        DriveCommand::Replace(arguments) => tend::replace(arguments),
+        DriveCommand::Scrub(arguments) => tend::scrub(arguments),
         DriveCommand::Replay(arguments) => replay::replay(arguments),
     }
 }
@@ -299,9 +304,26 @@ fn open_late(path: &Path) -> Result<Kept, Failure> {
     Ok(kept)
 }
 
+/// What is done to an array as a whole is not done to a drive of it.
+fn whole(kept: &Kept, path: &Path, done: &'static str) -> Result<(), Failure> {
+    match kept.focus() {
+        Some(_) => Err(Failure::wrong(KeptError::At(excerpt_path(path), Box::new(KeptError::Whole(done))))),
+        None => Ok(()),
+    }
+}
+
+/// What is done to one drive is not done to an array.
+fn one(kept: &Kept, path: &Path, done: &'static str) -> Result<(), Failure> {
+    if kept.is_array() && kept.focus().is_none() {
+        return Err(Failure::wrong(KeptError::At(excerpt_path(path), Box::new(KeptError::OneDrive(done)))));
+    }
+    Ok(())
+}
+
 fn age(arguments: &AgeArguments) -> Result<i32, Failure> {
     let stop = stop_flag();
     let mut kept = open(&arguments.drive)?;
+    whole(&kept, &arguments.drive, "aged")?;
     if arguments.workload.is_some() || !arguments.set.is_empty() {
         let scenario = reworked(kept.scenario(), arguments.workload.as_deref(), &arguments.set, UNCOUNTED, false)?;
         kept.set_workload(scenario, &stop)?;
@@ -310,7 +332,7 @@ fn age(arguments: &AgeArguments) -> Result<i32, Failure> {
         let mut asked = kept.scenario().clone();
         asked.precondition = unwritten();
         asked.fast_forward = forwarded(arguments.fast_forward);
-        let used = kept.drive().life_used().unwrap_or(0.0);
+        let used = kept.life_used().unwrap_or(0.0);
         if matches!(arguments.until, Target::Days(_) | Target::DaysLeft(_))
             && kept.drive_writes_per_day(&stop)?.is_none()
         {
@@ -356,7 +378,7 @@ struct Aging {
 
 /// What became of written data of which the workload trimmed `units` units, in words; `None` if it trimmed none.
 fn trimmed_data(kept: &Kept, written: WrittenBytes, units: u64) -> Option<String> {
-    let bytes = units * u64::from(kept.drive().unit_bytes());
+    let bytes = units * u64::from(kept.unit_bytes());
     let size = data::exact(bytes);
     Some(match written {
         _ if bytes == 0 => return None,
@@ -441,13 +463,13 @@ const SMALL_BYTES: u64 = 4 << 30;
 
 /// Says how long aging will take, if it is long.
 fn tell_time(kept: &Kept, path: &Path, how: &Aging) {
-    if how.is_quiet || kept.scenario().device.logical_bytes() < SMALL_BYTES || kept.cause().is_some() {
+    if how.is_quiet || kept.scenario().host_device().logical_bytes() < SMALL_BYTES || kept.cause().is_some() {
         return;
     }
     let mut asked = kept.scenario().clone();
     asked.precondition = unwritten();
     asked.fast_forward = forwarded(how.fast_forward);
-    let used = kept.drive().life_used().unwrap_or(0.0);
+    let used = kept.life_used().unwrap_or(0.0);
     let seconds = aging_seconds(&asked, Some(how.target), kept.drive_writes(), used);
     if let Some(seconds) = seconds.filter(|seconds| *seconds > TOLD_SECONDS) {
         let (path, time) = (excerpt_path(path), super::estimate::time(seconds));
@@ -486,7 +508,8 @@ fn age_and_note(kept: &mut Kept, path: &Path, how: &Aging, stop: &Arc<AtomicBool
         let predicted = kept.drive_writes_predicted() - predicted;
         let of_them = if predicted > 0.0 { format!(", of which {predicted:.2} were predicted") } else { String::new() };
         let writes = kept.drive_writes();
-        let note = format!("aged from {before:.2} to {writes:.2} drive writes by {by}{of_them}{but}{data}");
+        let what = if kept.is_array() { "array" } else { "drive" };
+        let note = format!("aged from {before:.2} to {writes:.2} {what} writes by {by}{of_them}{but}{data}");
         kept.save_on_the_way(note, !is_saved)?;
     }
     let drive_writes = kept.drive_writes() - before;
@@ -519,7 +542,8 @@ fn report_aging(kept: &Kept, path: &Path, how: &Aging, lived: &Lived) -> Result<
     }
     if !how.as_json && drive_writes > 0.0 {
         let mut text = String::new();
-        line(&mut text, "speed", &format!("{drive_writes:.2} drive writes in {seconds:.1} s"));
+        let what = if kept.is_array() { "array" } else { "drive" };
+        line(&mut text, "speed", &format!("{drive_writes:.2} {what} writes in {seconds:.1} s"));
         print(&text)?;
     }
     let is_missed = matches!(reached, Reached::Died(_)) && how.target != Target::EndOfLife;
@@ -568,6 +592,7 @@ fn fork(arguments: &ForkArguments) -> Result<i32, Failure> {
 
 fn wait(arguments: &WaitArguments) -> Result<i32, Failure> {
     let mut kept = open_late(&arguments.drive)?;
+    whole(&kept, &arguments.drive, "left without power")?;
     kept.act(&Act::Wait(arguments.days, arguments.celsius))?;
     let mut days = format!("{} day{}", arguments.days, if arguments.days == 1.0 { "" } else { "s" });
     if let Some(celsius) = arguments.celsius {
@@ -587,7 +612,7 @@ impl Asked {
         }
         set.extend(self.set.iter().cloned());
         let given = self.workload.as_deref().unwrap_or("uniform");
-        reworked(kept.scenario(), Some(given), &set, self.requests, true)
+        reworked(&kept.scenario_of_drive(), Some(given), &set, self.requests, true)
     }
 }
 
@@ -602,6 +627,7 @@ fn takes_no_writes(kept: &Kept, asked: &Scenario, path: &Path) -> Option<String>
 fn probe(arguments: &ProbeArguments) -> Result<i32, Failure> {
     let stop = stop_flag();
     let kept = open(&arguments.drive)?;
+    one(&kept, &arguments.drive, "probed")?;
     let scenario = arguments.asked.of(&kept)?;
     if let Some(sentence) = takes_no_writes(&kept, &scenario, &arguments.drive) {
         return Err(Failure::wrong(sentence));

@@ -78,7 +78,7 @@ pub(super) fn replay(arguments: &ReplayArguments) -> Result<i32, Failure> {
             kept.expect("it was replayed")
         }
     };
-    let (begin, seconds) = (begin.0 as f64 / 1e9, kept.drive().now().0 as f64 / 1e9);
+    let (begin, seconds) = (begin.0 as f64 / 1e9, kept.device().now().0 as f64 / 1e9);
     if let Some(to) = to {
         kept.copy_to(to, format!("as {} was at {seconds:.6} s of its clock", excerpt_path(drive)))?;
     }

@@ -14,13 +14,25 @@ use wane_units::{BlockState, Bytes, Lpn};
 
 use crate::output::line;
 
+pub(super) mod array;
+
 /// Rows of the picture of erases, and the length of its longest bar.
 const ROWS: usize = 10;
 const BAR: usize = 40;
 
-/// Facts about a drive, as printed.
+/// Facts about a drive or an array, as printed.
 #[derive(Debug, Serialize)]
-pub(super) struct Facts {
+#[serde(untagged)]
+pub(super) enum Facts {
+    /// Of a drive.
+    Drive(Box<DriveFacts>),
+    /// Of an array.
+    Array(Box<array::ArrayFacts>),
+}
+
+/// Facts about a drive.
+#[derive(Debug, Serialize)]
+pub(super) struct DriveFacts {
     drive: String,
     scenario: String,
     preset: String,
@@ -100,9 +112,16 @@ pub(super) fn workload(scenario: &Scenario) -> String {
     named(&scenario.phases[0].workload)
 }
 
-/// Collects all facts about a drive.
+/// Collects all facts about a drive or an array.
 pub(super) fn facts(kept: &Kept, path: &Path) -> Facts {
-    let (drive, scenario) = (kept.drive(), kept.scenario());
+    if kept.is_array() && kept.focus().is_none() {
+        return Facts::Array(Box::new(array::facts(kept, path)));
+    }
+    Facts::Drive(Box::new(of_drive(kept, path)))
+}
+
+fn of_drive(kept: &Kept, path: &Path) -> DriveFacts {
+    let (drive, scenario) = (kept.drive(), kept.scenario_of_drive());
     let unit = u64::from(drive.unit_bytes());
     let Traffic { written, programmed, amplification } = Traffic::of(kept);
     let mut blocks = Blocks::default();
@@ -128,7 +147,7 @@ pub(super) fn facts(kept: &Kept, path: &Path) -> Facts {
     erases.least = erases.least.min(erases.most);
     debug_assert!((f64::from(erases.least)..=f64::from(erases.most)).contains(&erases.mean), "a mean lies between");
     let units = || (0..drive.exported()).map(Lpn);
-    Facts {
+    DriveFacts {
         drive: path.display().to_string(),
         scenario: scenario.name.clone(),
         preset: scenario.preset.clone(),
@@ -159,7 +178,7 @@ pub(super) fn facts(kept: &Kept, path: &Path) -> Facts {
             over_provisioning_initial: scenario.device.over_provisioning(),
         },
         blocks,
-        workload: workload(scenario),
+        workload: workload(kept.scenario()),
         history: kept.history(),
     }
 }
@@ -167,11 +186,15 @@ pub(super) fn facts(kept: &Kept, path: &Path) -> Facts {
 /// Returns the most important lines, for after a command that changed the drive.
 pub(super) fn short(kept: &Kept) -> String {
     let mut text = String::new();
-    let unit = u64::from(kept.drive().unit_bytes());
     let of = Traffic::of(kept);
     let writes = (kept.drive_writes(), kept.drive_writes_predicted());
-    line(&mut text, "written", &written(writes, of.written, of.amplification));
-    line(&mut text, "wear", &wear(kept.drive().life_used(), kept.cause().map(|cause| cause.name())));
+    line(&mut text, "written", &written(kept, writes, of.written, of.amplification));
+    line(&mut text, "wear", &wear(kept.life_used(), kept.cause().map(|cause| cause.name())));
+    if kept.is_array() && kept.focus().is_none() {
+        array::rows(&mut text, &array::drives(kept));
+        return text;
+    }
+    let unit = u64::from(kept.drive().unit_bytes());
     line(
         &mut text,
         "capacity",
@@ -182,6 +205,7 @@ pub(super) fn short(kept: &Kept) -> String {
 
 /// Rows of a comparison: names and values.
 pub(super) fn compared(facts: &Facts) -> Vec<(&'static str, String)> {
+    let Facts::Drive(facts) = facts else { return Vec::new() };
     let Capacity { bytes_initial, bytes_exported, bytes_mapped, .. } = facts.capacity;
     let filled = bytes_mapped as f64 / bytes_exported.max(1) as f64;
     let used = facts.life_used.map_or_else(|| "-".to_owned(), |used| format!("{:.1} %", 100.0 * used));
@@ -208,7 +232,10 @@ struct Traffic {
 impl Traffic {
     fn of(kept: &Kept) -> Self {
         let (counters, predicted) = (kept.counters(), kept.drive().predicted());
-        let unit = u64::from(kept.drive().unit_bytes());
+        let unit = match kept.focus() {
+            Some(_) => u64::from(kept.drive().unit_bytes()),
+            None => u64::from(kept.unit_bytes()),
+        };
         let written = counters.host_bytes_written(unit) + predicted.host_units * unit;
         let programmed = (counters.programmed_total() + predicted.programmed_units) * unit;
         let amplification = match predicted.host_units {
@@ -219,10 +246,12 @@ impl Traffic {
     }
 }
 
-fn written((drive_writes, predicted): (f64, f64), bytes: u64, amplification: Option<f64>) -> String {
-    let amplified = amplification.map_or_else(String::new, |found| format!("; write amplification {found:.3}"));
+fn written(kept: &Kept, (drive_writes, predicted): (f64, f64), bytes: u64, amplification: Option<f64>) -> String {
+    let is_array = kept.is_array() && kept.focus().is_none();
+    let (what, copies) = if is_array { ("array writes", ", copies included") } else { ("drive writes", "") };
+    let amplified = amplification.map_or_else(String::new, |found| format!("; write amplification {found:.3}{copies}"));
     let of_them = if predicted > 0.0 { format!(", {predicted:.2} of them predicted") } else { String::new() };
-    format!("{} in {drive_writes:.2} drive writes{of_them}{amplified}", plain(&traffic(bytes as f64)))
+    format!("{} in {drive_writes:.2} {what}{of_them}{amplified}", plain(&traffic(bytes as f64)))
 }
 
 fn wear(used: Option<f64>, cause: Option<&str>) -> String {
@@ -243,6 +272,10 @@ fn exported(exported: u64, initial: u64) -> String {
 
 /// Formats all facts for people.
 pub(super) fn words(kept: &Kept, facts: &Facts) -> String {
+    let facts = match facts {
+        Facts::Drive(facts) => facts,
+        Facts::Array(facts) => return array::words(kept, facts),
+    };
     let mut text = String::new();
     let mut say = |name: &str, value: String| line(&mut text, name, &value);
     let cell = facts.cell.as_ref().map_or_else(String::new, |cell| format!(", {}", cell.to_uppercase()));
@@ -255,7 +288,12 @@ pub(super) fn words(kept: &Kept, facts: &Facts) -> String {
     say("over-provisioning", format!("{:.1} % when new", 100.0 * over_provisioning_initial));
     say(
         "written",
-        written((facts.drive_writes, facts.drive_writes_predicted), facts.bytes_written, facts.write_amplification),
+        written(
+            kept,
+            (facts.drive_writes, facts.drive_writes_predicted),
+            facts.bytes_written,
+            facts.write_amplification,
+        ),
     );
     say("wear", wear(facts.life_used, facts.cause));
     let Erases { mean, least, most } = facts.erases;
@@ -277,7 +315,9 @@ pub(super) fn words(kept: &Kept, facts: &Facts) -> String {
     }
     let Blocks { free, open, closed, retired } = facts.blocks;
     say("blocks", format!("{closed} full, {open} being written, {free} free, {retired} retired; mode {}", facts.mode));
-    say("workload", format!("{}, which continues where it stopped", facts.workload));
+    if kept.focus().is_none() {
+        say("workload", format!("{}, which continues where it stopped", facts.workload));
+    }
     for (number, event) in facts.history.iter().enumerate() {
         say(if number == 0 { "history" } else { "" }, event.clone());
     }

@@ -19,9 +19,12 @@ pub(super) fn smart(arguments: &SmartArguments) -> Result<i32, Failure> {
         check_writable(file, others)?;
     }
     let kept = super::open_late(&arguments.drive)?;
+    super::one(&kept, &arguments.drive, "asked for its health")?;
     let record = kept.drive().health_record();
-    let scenario = kept.scenario();
-    let identity = Identity::simulated(&scenario.name, &scenario.preset, scenario.seed, kept.label());
+    let scenario = kept.scenario_of_drive();
+    // Each drive of an array has a serial number of its own.
+    let label = kept.focus().map_or_else(|| kept.label().to_owned(), |place| format!("{}{place}", kept.label()));
+    let identity = Identity::simulated(&scenario.name, &scenario.preset, scenario.seed, &label);
     let Some(id) = arguments.log else {
         print(&if arguments.json {
             let device = arguments.drive.display().to_string();

@@ -3,12 +3,16 @@
 use super::*;
 
 /// Drives that are served: recovery with and without power-loss protection, both schedulers, one without a clock.
-const SERVED: [&str; 3] = [
+const SERVED: [&str; 5] = [
     "[drive]\npreset = \"tiny\"\nendurance = 60\nchip = \"tlc-72l-2018\"\n[drive.ecc]\nstrength = 75\n[ftl]\nrecovery = \"checkpoint\"\n\
      [time]\nscheduler = \"event\"\n[until]\nend-of-life = true\n",
     "[drive]\npreset = \"tiny\"\npower-loss-protection = false\n[ftl]\nrecovery = \"full-scan\"\n[time]\nscheduler = \"timeline\"\n\
      [until]\nend-of-life = true\n",
     "[drive]\npreset = \"tiny\"\n[until]\nend-of-life = true\n",
+    "[drive]\npreset = \"tiny\"\nendurance = 60\nchip = \"tlc-72l-2018\"\n[drive.ecc]\nstrength = 75\n[ftl]\nrecovery = \"checkpoint\"\n\
+     [time]\nscheduler = \"event\"\n[array]\nat-end-of-life = \"gone\"\n[until]\nend-of-life = true\n",
+    "[drive]\npreset = \"tiny\"\npower-loss-protection = false\n[ftl]\nrecovery = \"full-scan\"\n[array]\nlayout = \"stripe\"\n\
+     [until]\nend-of-life = true\n",
 ];
 
 /// What its server does to a drive: notes it in the journal and does it, in this order or the other.
@@ -22,26 +26,26 @@ impl Server {
     fn of(path: &Path) -> Self {
         let mut kept = Kept::open(path).unwrap();
         let journal = kept.journal().unwrap();
-        let at = kept.drive().now();
+        let at = kept.device().now();
         Self { kept, journal, at }
     }
 
     fn call(&mut self, entry: Entry) {
         let input = Input::Call(entry.clone());
         self.journal.append(self.at.0, &input).unwrap();
-        self.at = self.at.max(entry.repeat(self.kept.drive_mut()));
+        self.at = self.at.max(entry.repeat(self.kept.device_mut()));
     }
 
     fn act(&mut self, act: &Act) {
-        let at = self.kept.drive().now();
+        let at = self.kept.device().now();
         self.kept.act(act).unwrap();
         self.journal.append(at.0, &Input::Command(act.encode())).unwrap();
-        self.at = self.at.max(self.kept.drive().now());
+        self.at = self.at.max(self.kept.device().now());
     }
 
     /// A while of all that clients and control do.
     fn serve(&mut self, stream: &mut Stream, steps: usize) {
-        let units = u64::from(self.kept.drive().exported());
+        let units = self.kept.device().capacity().0 / 8;
         for _ in 0..steps {
             self.at = SimTime(self.at.0 + stream.below(300_000));
             let at = self.at;
@@ -54,7 +58,7 @@ impl Server {
                 93 => return self.rarely(stream),
                 _ => {
                     // Whether answers are taken out changes nothing.
-                    self.kept.drive_mut().complete(at, &mut Vec::new());
+                    self.kept.device_mut().complete(at, &mut Vec::new());
                     continue;
                 }
             };
@@ -64,8 +68,8 @@ impl Server {
 
     /// Control waits until nothing is under way.
     fn waits(&mut self) {
-        drain(self.kept.drive_mut(), self.at, &mut Vec::new());
-        self.at = self.at.max(self.kept.drive().now());
+        drain(self.kept.device_mut(), self.at, &mut Vec::new());
+        self.at = self.at.max(self.kept.device().now());
     }
 
     fn rarely(&mut self, stream: &mut Stream) {
@@ -73,9 +77,15 @@ impl Server {
         let at = self.at;
         let can_recover = self.kept.scenario().ftl.recovery_policy().acts();
         let here = self.kept.drive_writes();
+        if self.kept.repairs().is_some() && stream.chance(0.5) {
+            return self.tend(stream);
+        }
         match stream.below(7) {
             0 => self.act(&Act::Days(3.0)),
-            1 => self.act(&Act::Lose((0..5).map(|_| stream.below(1000) as u32).collect())),
+            1 => {
+                let lost = Act::Lose((0..5).map(|_| stream.below(1000) as u32).collect());
+                self.act(&if self.kept.is_array() { Act::Of(1, Box::new(lost)) } else { lost });
+            }
             2 => self.act(&Act::Flush),
             3 => self.call(Entry::Pass { at, time: Passing::Idle(Nanos(5_000_000)) }),
             4 => {
@@ -89,10 +99,27 @@ impl Server {
                 self.call(Entry::PowerOn { at: SimTime(at.0 + 1_000_000) });
             }
             _ => {
-                let aging =
-                    Aging { target: Target::DriveWrites(here + 9.0), fast_forward: Some(4.0), stopped_at: None };
+                let fast_forward = Some(4.0).filter(|_| !self.kept.is_array());
+                let aging = Aging { target: Target::DriveWrites(here + 9.0), fast_forward, stopped_at: None };
                 self.act(&Act::Age(aging));
             }
+        }
+    }
+
+    /// Its operator takes a drive of a mirror out, puts it back, or has a new one.
+    fn tend(&mut self, stream: &mut Stream) {
+        let absent = self.kept.members().iter().find(|member| member.state == MemberState::Absent).map(|one| one.place);
+        let place = stream.below(2) as u32;
+        let sooner = self.at.saturating_add(Nanos(stream.below(20_000_000)));
+        match (absent, stream.below(3)) {
+            (Some(place), 0) if self.kept.drive().end_of_life().is_none() => self.act(&Act::Replace(place as u32)),
+            (Some(place), _) => {
+                let back = Act::PutBack(place as u32);
+                self.act(&back);
+            }
+            (None, 0) => self.act(&Act::TakeOut(place)),
+            (None, 1) => self.act(&Act::Scrub),
+            (None, _) => self.call(Entry::Pass { at: self.at, time: Passing::Idle(Nanos(sooner.0 - self.at.0)) }),
         }
     }
 
@@ -105,11 +132,11 @@ impl Server {
 
 /// A drive at rest, without answers for nobody.
 fn at_rest(kept: &mut Kept) -> Vec<u8> {
-    let sector = kept.drive().features().sector;
-    kept.drive_mut().come_to_rest();
-    let now = kept.drive().now();
-    kept.drive_mut().complete(now, &mut Vec::new());
-    assert_eq!(kept.drive().features().sector, sector);
+    let sector = kept.device().features().sector;
+    kept.come_to_rest();
+    let now = kept.device().now();
+    kept.device_mut().complete(now, &mut Vec::new());
+    assert_eq!(kept.device().features().sector, sector);
     bytes(kept)
 }
 
@@ -181,30 +208,32 @@ fn a_damaged_journal_is_refused_and_nothing_is_changed() {
 }
 
 fn write(kept: &mut Kept, stream: &mut Stream) {
-    let units = u64::from(kept.drive().exported());
+    let units = kept.device().capacity().0 / 8;
     let range = SectorRange::new(Lba(8 * stream.below(units - 64)), Sectors(8 * (1 + stream.below(60))));
     kept.perform(Request::write(range, vec![stream.below(250) as u8 + 1; range.len_bytes()])).unwrap();
 }
 
 /// One command of many kinds. Returns its note.
 fn command(kept: &mut Kept, stream: &mut Stream) -> String {
+    let is_array = kept.is_array();
+    let of_one = |act: Act| if is_array { Act::Of(1, Box::new(act)) } else { act };
     let can_recover = kept.scenario().ftl.recovery_policy().acts();
     match stream.below(7) {
         0 => {
             kept.act(&Act::Wait(2.5, None)).unwrap();
         }
         1 => {
-            kept.act(&Act::Retire(Retire::MostWorn(1))).unwrap();
+            kept.act(&of_one(Act::Retire(Retire::MostWorn(1)))).unwrap();
         }
         2 => {
-            kept.act(&Act::Inject(0..40, Injection::FlippedBits(3), stream.below(99))).unwrap();
+            kept.act(&of_one(Act::Inject(0..40, Injection::FlippedBits(3), stream.below(99)))).unwrap();
         }
         3 if can_recover => {
             let mut fates = (0..).map(|number| [Fate::Done, Fate::Torn][number % 2]);
             kept.cut_power(|| fates.next().unwrap()).unwrap();
         }
         4 => {
-            let units = u64::from(kept.drive().exported());
+            let units = kept.device().capacity().0 / 8;
             kept.perform(Request::read(SectorRange::new(Lba(8 * stream.below(units)), Sectors(8)))).unwrap();
         }
         _ => (0..3).for_each(|_| write(kept, stream)),
@@ -399,15 +428,15 @@ fn a_replay_has_the_same_times_and_stops_at_an_instant() {
         let at = server.at;
         let input = Input::Call(Entry::Submit { at, request: request.clone() });
         server.journal.append(at.0, &input).unwrap();
-        submitted.push((server.kept.drive_mut().submit(at, request), at));
+        submitted.push((server.kept.device_mut().submit(at, request), at));
         if stream.chance(0.3) {
             let mut answers = Vec::new();
-            server.kept.drive_mut().complete(at, &mut answers);
+            server.kept.device_mut().complete(at, &mut answers);
             completed.extend(answers.into_iter().map(|answer| (answer.id, answer.at)));
         }
     }
     let mut answers = Vec::new();
-    drain(server.kept.drive_mut(), server.at, &mut answers);
+    drain(server.kept.device_mut(), server.at, &mut answers);
     completed.extend(answers.into_iter().map(|answer| (answer.id, answer.at)));
     let was = server.dies();
     let (mut kept, again, ended) = replayed(None).unwrap();
@@ -510,10 +539,10 @@ fn answers_for_which_nobody_waits_harm_nobody() {
     let path = place.path().join("a.wane");
     let mut kept = Kept::create(&path, &scenario(SERVED[0]), &go()).unwrap();
     kept.keep_bytes().unwrap();
-    let now = kept.drive().now();
+    let now = kept.device().now();
     for number in 0..20u64 {
         let range = SectorRange::new(Lba(8 * number), Sectors(8));
-        kept.drive_mut().submit(now, Request::write(range, vec![7; range.len_bytes()]));
+        kept.device_mut().submit(now, Request::write(range, vec![7; range.len_bytes()]));
     }
     // They end on the way to rest, at earlier instants than that.
     kept.save("saved in the midst of requests".to_owned()).unwrap();

@@ -1,0 +1,177 @@
+//! State of a kept array: the whole, and a line for each of its drives.
+
+use std::path::Path;
+
+use serde::Serialize;
+use wane_lab::kept::Kept;
+use wane_raid::MemberState;
+use wane_ssd::Drive;
+use wane_units::Bytes;
+
+use super::{Traffic, wear, workload, written};
+use crate::output::{columns, line};
+
+/// Facts about an array, as printed.
+#[derive(Debug, Serialize)]
+pub(crate) struct ArrayFacts {
+    drive: String,
+    scenario: String,
+    layout: &'static str,
+    pub(crate) capacity_bytes: u64,
+    bytes_held: u64,
+    pub(crate) day: f64,
+    is_dead: bool,
+    cause: Option<&'static str>,
+    drive_writes: f64,
+    bytes_written: u64,
+    bytes_programmed: u64,
+    /// Bytes programmed for each byte written, copies included.
+    write_amplification: Option<f64>,
+    life_used: Option<f64>,
+    repairs: Option<Repairs>,
+    drives: Vec<OfDrive>,
+    workload: String,
+    history: Vec<String>,
+}
+
+/// What a mirror did for itself, in bytes.
+#[derive(Debug, Serialize)]
+struct Repairs {
+    repaired_bytes: u64,
+    copied_bytes: u64,
+    failed_bytes: u64,
+    scrubbed_bytes: u64,
+    unequal_bytes: u64,
+}
+
+/// A drive of an array.
+#[derive(Debug, Serialize)]
+pub(super) struct OfDrive {
+    place: usize,
+    /// 0 for the drive of the scenario, N for the Nth that was put in.
+    new: u32,
+    state: &'static str,
+    preset: String,
+    capacity_bytes: u64,
+    stale_bytes: u64,
+    life_used: Option<f64>,
+    /// Of a block, in the mean. Without power a drive does not say.
+    erases_mean: Option<f64>,
+    blocks_retired: Option<u32>,
+    bytes_written: Option<u64>,
+    uncorrectable_reads: Option<u64>,
+}
+
+const fn state(state: MemberState) -> &'static str {
+    match state {
+        MemberState::Online => "online",
+        MemberState::ReadOnly => "read-only",
+        MemberState::Absent => "absent",
+    }
+}
+
+/// The drives, in their order.
+pub(super) fn drives(kept: &Kept) -> Vec<OfDrive> {
+    let there = kept.drives();
+    let of_member = |member: &wane_lab::held::MemberFacts| {
+        let drive: Option<&Drive> = there.iter().find(|(place, _)| *place == member.place).map(|(_, drive)| *drive);
+        let erases = |drive: &Drive| {
+            let counts = drive.superblock_erase_counts();
+            counts.iter().map(|count| f64::from(*count)).sum::<f64>() / counts.len().max(1) as f64
+        };
+        let written = |drive: &Drive| drive.counters().host_bytes_written(u64::from(drive.unit_bytes()));
+        OfDrive {
+            place: member.place,
+            new: member.number,
+            state: state(member.state),
+            preset: kept.scenario_of(member.place).preset,
+            capacity_bytes: member.capacity_bytes,
+            stale_bytes: member.stale_bytes,
+            life_used: member.life_used,
+            erases_mean: drive.map(erases),
+            blocks_retired: drive.map(Drive::retired_blocks),
+            bytes_written: drive.map(written),
+            uncorrectable_reads: drive.map(|drive| drive.counters().host_reads_uncorrectable),
+        }
+    };
+    kept.members().iter().map(of_member).collect()
+}
+
+/// Collects all facts about an array.
+pub(super) fn facts(kept: &Kept, path: &Path) -> ArrayFacts {
+    let scenario = kept.scenario();
+    let Traffic { written, programmed, .. } = Traffic::of(kept);
+    let capacity_bytes = kept.device().capacity().0 * 512;
+    let repairs = kept.repairs().map(|repairs| Repairs {
+        repaired_bytes: repairs.repaired.0 * 512,
+        copied_bytes: repairs.copied.0 * 512,
+        failed_bytes: repairs.failed.0 * 512,
+        scrubbed_bytes: repairs.scrubbed.0 * 512,
+        unequal_bytes: repairs.unequal.0 * 512,
+    });
+    ArrayFacts {
+        drive: path.display().to_string(),
+        scenario: scenario.name.clone(),
+        layout: scenario.array.as_ref().map_or("", |array| array.settings.layout.name()),
+        capacity_bytes,
+        bytes_held: (kept.share_filled() * capacity_bytes as f64) as u64,
+        day: kept.day(),
+        is_dead: kept.cause().is_some(),
+        cause: kept.cause().map(|cause| cause.name()),
+        drive_writes: kept.drive_writes(),
+        bytes_written: written,
+        bytes_programmed: programmed,
+        write_amplification: (written > 0).then(|| programmed as f64 / written as f64),
+        life_used: kept.life_used(),
+        repairs,
+        drives: drives(kept),
+        workload: workload(scenario),
+        history: kept.history(),
+    }
+}
+
+/// A table of the drives.
+pub(super) fn rows(text: &mut String, drives: &[OfDrive]) {
+    let heads = ["drive", "of", "state", "wear", "erases", "retired", "written", "lacks"];
+    let mut lines = vec![heads.map(str::to_owned).to_vec()];
+    let told = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
+    for drive in drives {
+        let new = if drive.new > 0 { format!("{}, new", drive.place) } else { drive.place.to_string() };
+        lines.push(vec![
+            new,
+            drive.preset.clone(),
+            drive.state.to_owned(),
+            told(drive.life_used.map(|used| format!("{:.1} %", 100.0 * used))),
+            told(drive.erases_mean.map(|erases| format!("{erases:.1}"))),
+            told(drive.blocks_retired.map(|blocks| blocks.to_string())),
+            told(drive.bytes_written.map(|bytes| wane_report::plain(&wane_report::traffic(bytes as f64)))),
+            if drive.stale_bytes > 0 { Bytes(drive.stale_bytes).to_string() } else { "nothing".to_owned() },
+        ]);
+    }
+    text.push('\n');
+    text.push_str(&columns(&lines));
+}
+
+/// Formats all facts for people.
+pub(super) fn words(kept: &Kept, facts: &ArrayFacts) -> String {
+    let mut text = String::new();
+    let mut say = |name: &str, value: String| line(&mut text, name, &value);
+    let name = if facts.scenario.is_empty() { facts.layout } else { &facts.scenario };
+    say("array", format!("{name} ({} of {} drives), day {:.1}", facts.layout, facts.drives.len(), facts.day));
+    let held = 100.0 * facts.bytes_held as f64 / facts.capacity_bytes.max(1) as f64;
+    say("capacity", format!("{}; {held:.1} % of it holds data", Bytes(facts.capacity_bytes)));
+    let writes = (facts.drive_writes, 0.0);
+    say("written", written(kept, writes, facts.bytes_written, facts.write_amplification));
+    say("wear", wear(facts.life_used, facts.cause));
+    if let Some(Repairs { repaired_bytes, copied_bytes, scrubbed_bytes, unequal_bytes, .. }) = &facts.repairs {
+        let unequal = if *unequal_bytes > 0 { format!(", {} unequal", Bytes(*unequal_bytes)) } else { String::new() };
+        let (repaired, copied, scrubbed) = (Bytes(*repaired_bytes), Bytes(*copied_bytes), Bytes(*scrubbed_bytes));
+        say("repairs", format!("{repaired} repaired, {copied} copied, {scrubbed} scrubbed{unequal}"));
+    }
+    say("workload", format!("{}, which continues where it stopped", facts.workload));
+    for (number, event) in facts.history.iter().enumerate() {
+        say(if number == 0 { "history" } else { "" }, event.clone());
+    }
+    rows(&mut text, &facts.drives);
+    text
+}

@@ -1,0 +1,279 @@
+//! The drives of an array: which stands in which place, and what its operator does when one is dead or worn.
+
+use std::any::Any;
+
+use wane_archive::{Archive, ArchiveError};
+use wane_blockdev::{Living, Passing, all_of, find};
+use wane_raid::{Linear, MemberState, Mirror, MirrorConfig, Spread, Stripe};
+use wane_results::Counters;
+use wane_scenario::{ArrayLayout, ArraySpec, Initial, LastWord, SEED_MAX, Scenario};
+use wane_sim::Streams;
+use wane_ssd::Drive;
+use wane_units::{EndOfLife, Fate, Nanos, Sectors};
+
+use crate::build::{self, PlanError, PolicyOverrides};
+
+/// Times that a mirror with a clock is given a second in which it copies nothing, before it is left alone.
+const IDLE_SECONDS_MAX: u32 = 3;
+
+/// See the head of this file.
+#[derive(Clone)]
+pub(crate) struct Drives {
+    spec: ArraySpec,
+    seed: u64,
+    /// Of each place, which new drive stands there: 0 is the one of the scenario, N the Nth that was put in.
+    numbers: Vec<u32>,
+    /// Drives that were put in so far.
+    made: u32,
+    /// Of these, drives that `replace-at` put in.
+    replaced: u32,
+    /// Places whose drive is known to be dead.
+    dead: Vec<bool>,
+    /// What each drive had counted when counting started.
+    zero: Vec<Counters>,
+    /// Days of service of the array.
+    pub(crate) day: f64,
+}
+
+/// A drive for which something is to be done.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Due {
+    /// It takes no more writes.
+    Dead(usize, EndOfLife),
+    /// It is worn as much as the scenario allows.
+    Worn(usize),
+}
+
+impl Due {
+    pub(crate) const fn place(self) -> usize {
+        match self {
+            Self::Dead(place, _) | Self::Worn(place) => place,
+        }
+    }
+}
+
+/// The array as a mirror, if it is one.
+pub(crate) fn mirror(array: &mut dyn Living) -> Option<&mut Mirror> {
+    let array: &mut dyn Any = array;
+    array.downcast_mut()
+}
+
+/// The same, to be looked at.
+pub(crate) fn mirror_of(array: &dyn Living) -> Option<&Mirror> {
+    let array: &dyn Any = array;
+    array.downcast_ref()
+}
+
+/// A new drive of a member. Its wear leveling is on from the start.
+fn new_drive(member: &Scenario) -> Result<Box<dyn Living>, PlanError> {
+    let mut drive = build::bare_drive_with(member, &PolicyOverrides::default())?;
+    drive.set_leveling(true);
+    Ok(Box::new(drive))
+}
+
+impl Drives {
+    /// The drives of an array that was just made.
+    pub(crate) fn new(seed: u64, spec: &ArraySpec) -> Self {
+        let count = spec.members.len();
+        Self {
+            spec: spec.clone(),
+            seed,
+            numbers: vec![0; count],
+            made: 0,
+            replaced: 0,
+            dead: vec![false; count],
+            zero: vec![Counters::default(); count],
+            day: 0.0,
+        }
+    }
+
+    pub(crate) const fn spec(&self) -> &ArraySpec {
+        &self.spec
+    }
+
+    /// Makes the device of new drives.
+    ///
+    /// # Errors
+    /// They make none.
+    pub(crate) fn assemble(&self) -> Result<Box<dyn Living>, PlanError> {
+        let drives = (0..self.numbers.len()).map(|place| new_drive(&self.scenario(place))).collect::<Result<_, _>>()?;
+        let settings = &self.spec.settings;
+        let of = |error: wane_raid::LayoutError| PlanError::Setting("array".to_owned(), error.to_string());
+        let chunk = Sectors(settings.chunk.0 / Sectors::SIZE.0);
+        Ok(match settings.layout {
+            ArrayLayout::Mirror => {
+                let config =
+                    MirrorConfig { copies: settings.copies as usize, reads: settings.reads, ..MirrorConfig::default() };
+                Box::new(Mirror::new(config, drives).map_err(of)?)
+            }
+            ArrayLayout::Stripe => Box::new(Spread::new(Stripe::new(chunk), drives).map_err(of)?),
+            ArrayLayout::Linear => Box::new(Spread::new(Linear::default(), drives).map_err(of)?),
+        })
+    }
+
+    /// Number of the new drive that stands in a place; 0 for the one of the scenario.
+    pub(crate) fn number(&self, place: usize) -> u32 {
+        self.numbers[place]
+    }
+
+    /// The scenario of the drive that stands in a place.
+    pub(crate) fn scenario(&self, place: usize) -> Scenario {
+        self.scenario_of(place, self.numbers[place])
+    }
+
+    fn scenario_of(&self, place: usize, number: u32) -> Scenario {
+        let mut scenario = self.spec.members[place].clone();
+        if number > 0 {
+            scenario.seed = Streams::new(self.seed).stream(&format!("array.new.{number}")).below(SEED_MAX);
+            // The one that it replaces may have had a past.
+            scenario.medium.initial = Initial::default();
+        }
+        scenario
+    }
+
+    /// Counts what the drives do from now on.
+    pub(crate) fn begin(&mut self, array: &dyn Living) {
+        let counted = |drive: &&Drive| if drive.is_off() { Counters::default() } else { *drive.counters() };
+        self.zero = all_of::<Drive>(array).iter().map(counted).collect();
+    }
+
+    /// What the drive of a place had counted when counting started.
+    pub(crate) fn zero(&self, place: usize) -> Counters {
+        self.zero[place]
+    }
+
+    fn drive<'a>(array: &'a dyn Living, place: usize) -> Option<&'a Drive> {
+        let mut members: Vec<&'a dyn Living> = Vec::new();
+        array.members(&mut |member| members.push(member));
+        find(*members.get(place)?).filter(|drive: &&Drive| !drive.is_off())
+    }
+
+    /// A drive that died, and was not seen to.
+    pub(crate) fn dead(&self, array: &dyn Living) -> Option<Due> {
+        let mut places = (0..self.dead.len()).filter(|place| !self.dead[*place]);
+        places.find_map(|place| Some(Due::Dead(place, Self::drive(array, place)?.end_of_life()?)))
+    }
+
+    /// The drive that is worn most, if it has come as far as the scenario allows. One is replaced at a time.
+    pub(crate) fn worn(&self, array: &mut dyn Living) -> Option<Due> {
+        let share = self.spec.settings.replace_at?.get();
+        let is_whole = mirror(array)?.states().all(|state| state == MemberState::Online);
+        if self.replaced == self.spec.settings.replacements || !is_whole {
+            return None;
+        }
+        let mut worn: Option<(f64, usize)> = None;
+        for place in (0..self.dead.len()).filter(|place| !self.dead[*place]) {
+            let used = Self::drive(array, place).and_then(Drive::life_used).filter(|used| *used >= share);
+            if let Some(used) = used.filter(|used| worn.is_none_or(|(most, _)| *used > most)) {
+                worn = Some((used, place));
+            }
+        }
+        worn.map(|(_, place)| Due::Worn(place))
+    }
+
+    /// Does what is due: a dead drive goes if the scenario says so, a worn one is replaced.
+    ///
+    /// # Errors
+    /// The new drive cannot be built.
+    pub(crate) fn see_to(&mut self, array: &mut dyn Living, due: Due) -> Result<(), PlanError> {
+        match due {
+            Due::Dead(place, _) => {
+                self.dead[place] = true;
+                if let Some(mirror) = mirror(array).filter(|_| self.spec.settings.at_end_of_life == LastWord::Gone) {
+                    let now = mirror.now();
+                    mirror.take_out(now, place, &mut || Fate::Done);
+                }
+                Ok(())
+            }
+            Due::Worn(place) => {
+                self.replaced += 1;
+                self.replace(array, place)?;
+                // Copying takes hours where a life takes years: it is done before the host goes on.
+                mirror(array).into_iter().for_each(copy_all);
+                Ok(())
+            }
+        }
+    }
+
+    /// Does all that is due.
+    ///
+    /// # Errors
+    /// As of [`Drives::see_to`].
+    pub(crate) fn look(&mut self, array: &mut dyn Living) -> Result<(), PlanError> {
+        while let Some(due) = self.dead(array) {
+            self.see_to(array, due)?;
+        }
+        match self.worn(array) {
+            Some(due) => self.see_to(array, due),
+            None => Ok(()),
+        }
+    }
+
+    /// Puts a new drive in a place of a mirror, which copies all to it in its own time.
+    ///
+    /// # Errors
+    /// The drive cannot be built.
+    pub(crate) fn replace(&mut self, array: &mut dyn Living, place: usize) -> Result<(), PlanError> {
+        let Some(mirror) = mirror(array) else { return Ok(()) };
+        let mut drive = new_drive(&self.scenario_of(place, self.made + 1))?;
+        let mut kept = Ok(());
+        let mut like = None;
+        mirror.members(&mut |member| like = like.or_else(|| find::<Drive>(member)));
+        if let (Some(like), Some(new)) = (like, drive_mut(drive.as_mut())) {
+            // It is set up as the others are.
+            new.format(wane_blockdev::BlockDevice::features(like).sector);
+            if like.keeps_bytes() {
+                kept = new.keep_bytes();
+            }
+        }
+        let failed = |error: String| PlanError::Setting("array.replace-at".to_owned(), error);
+        kept.map_err(|error| failed(format!("no memory for the new drive's bytes: {error}")))?;
+        let now = mirror.now();
+        mirror.replace(now, place, drive).map_err(|error| failed(error.to_string()))?;
+        self.made += 1;
+        (self.numbers[place], self.dead[place], self.zero[place]) = (self.made, false, Counters::default());
+        Ok(())
+    }
+
+    /// Archives which drives stand where. Those that are read may be others than stood there.
+    pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        archive.same("drives.places", &self.numbers.len())?;
+        archive.field("drives.numbers", &mut self.numbers)?;
+        archive.field("drives.made", &mut self.made)?;
+        archive.field("drives.replaced", &mut self.replaced)?;
+        archive.field("drives.dead", &mut self.dead)?;
+        archive.field("drives.day", &mut self.day)?;
+        for zero in &mut self.zero {
+            let mut values: Vec<u64> = zero.values().collect();
+            archive.list("drives.zero", &mut values)?;
+            *zero = Counters::from_values(values);
+        }
+        Ok(())
+    }
+}
+
+/// The device as a drive.
+fn drive_mut(device: &mut dyn Living) -> Option<&mut Drive> {
+    let device: &mut dyn Any = device;
+    device.downcast_mut()
+}
+
+/// Lets a mirror copy all that is stale, as far as it can, and end its scrub, now.
+pub(crate) fn copy_all(mirror: &mut Mirror) {
+    let done = |mirror: &Mirror| (mirror.sectors_to_copy(), mirror.repairs());
+    let has_work = |mirror: &Mirror| mirror.sectors_to_copy() > Sectors::ZERO || mirror.is_scrubbing();
+    let (mut idle, mut before) = (0, done(mirror));
+    while has_work(mirror) && idle < IDLE_SECONDS_MAX {
+        let now = mirror.now();
+        let is_timed = all_of::<Drive>(mirror).iter().any(|drive| drive.clock().is_some());
+        if is_timed {
+            // It copies at instants of its own.
+            mirror.pass(now, Passing::Idle(Nanos::SECOND));
+        } else if mirror.work(now).is_none() {
+            return;
+        }
+        let after = done(mirror);
+        idle = if after == before { idle + u32::from(is_timed) } else { 0 };
+        before = after;
+    }
+}

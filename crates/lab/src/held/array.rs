@@ -1,0 +1,357 @@
+//! A held array: its drives, one by one or all together.
+
+use wane_archive::{Archive, ArchiveError};
+use wane_blockdev::{
+    Batch, BlockDevice, ExtentState, Living, Passing, SectorRange, Work, all_extents, all_of, carry_out, each_of,
+};
+use wane_ftl::Outcome;
+use wane_raid::{MemberState, Repairs};
+use wane_scenario::Scenario;
+use wane_ssd::Drive;
+use wane_units::{Bytes, Fate, Lba, Sectors};
+
+use super::{Held, KeptError};
+use crate::array::mirror;
+
+/// A drive of an array, as the array knows it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MemberFacts {
+    /// Its place.
+    pub place: usize,
+    /// Number of the new drive that stands there; 0 for the one of the scenario.
+    pub number: u32,
+    /// Its condition.
+    pub state: MemberState,
+    /// Bytes of which it has no present copy.
+    pub stale_bytes: u64,
+    /// Bytes of it that the array uses or could use.
+    pub capacity_bytes: u64,
+    /// Share of its rated erases that is used. Without power it does not say.
+    pub life_used: Option<f64>,
+}
+
+impl Held {
+    /// Whether it is an array.
+    pub const fn is_array(&self) -> bool {
+        self.drives.is_some()
+    }
+
+    /// Number of its drives, if it is an array.
+    pub fn places(&self) -> Option<usize> {
+        self.drives.as_ref().map(|drives| drives.spec().members.len())
+    }
+
+    /// The drive of a place of the array.
+    pub(super) fn drive_of(&self, place: usize) -> &Drive {
+        all_of::<Drive>(self.device()).get(place).copied().unwrap_or_else(|| self.run.drive())
+    }
+
+    /// All drives; of a device with one in focus, that alone.
+    pub(super) fn drives_looked_at(&self) -> Vec<(Option<usize>, &Drive)> {
+        match self.focus {
+            Some(place) => vec![(Some(place), self.drive())],
+            None if self.is_array() => {
+                let all = all_of::<Drive>(self.device()).into_iter().enumerate();
+                all.filter(|(_, drive)| !drive.is_off()).map(|(place, drive)| (Some(place), drive)).collect()
+            }
+            None => vec![(None, self.drive())],
+        }
+    }
+
+    /// The drive of the array that is looked at, and on which acts on one drive are done.
+    pub const fn focus(&self) -> Option<usize> {
+        self.focus
+    }
+
+    /// Looks at a drive of the array; `None`: at the whole.
+    ///
+    /// # Errors
+    /// It has no such drive, or that has no power.
+    pub fn set_focus(&mut self, focus: Option<usize>) -> Result<(), KeptError> {
+        if let Some(place) = focus {
+            let places = self.places().ok_or(KeptError::NoArray)?;
+            if place >= places {
+                return Err(KeptError::NoMember { place, places });
+            }
+            if self.drive_of(place).is_off() {
+                return Err(KeptError::MemberOff(place));
+            }
+        }
+        self.focus = focus;
+        Ok(())
+    }
+
+    /// The scenario of the drive in focus; without one, that of the whole.
+    pub fn scenario_of_drive(&self) -> Scenario {
+        match (&self.drives, self.focus) {
+            (Some(_), Some(place)) => self.scenario_of(place),
+            _ => self.scenario.clone(),
+        }
+    }
+
+    /// The scenario of the drive in a place; of one drive, its own.
+    pub fn scenario_of(&self, place: usize) -> Scenario {
+        match &self.drives {
+            Some(drives) => Scenario { name: format!("drive {place}"), ..drives.scenario(place) },
+            None => self.scenario.clone(),
+        }
+    }
+
+    /// Changes settings of the drive in focus; without one, of all.
+    pub(super) fn set_drives(&mut self, mut set: impl FnMut(&mut Drive)) {
+        let focus = self.focus;
+        let mut place = 0;
+        each_of(self.run.device_mut(), &mut |drive: &mut Drive| {
+            if focus.is_none_or(|focus| focus == place) && !drive.is_off() {
+                set(drive);
+            }
+            place += 1;
+        });
+    }
+
+    /// Does something to the one drive, or the one in focus.
+    ///
+    /// # Errors
+    /// It is an array, and none is in focus; `done` says what is done to a drive.
+    pub(super) fn on_one<T>(&mut self, done: &'static str, act: impl FnOnce(&mut Drive) -> T) -> Result<T, KeptError> {
+        if self.is_array() && self.focus.is_none() {
+            return Err(KeptError::OneDrive(done));
+        }
+        let (mut act, mut made) = (Some(act), None);
+        self.set_drives(|drive| made = act.take().map(|act| act(drive)).or(made.take()));
+        made.ok_or(KeptError::OneDrive(done))
+    }
+
+    /// The limits of re-reads that the host requires of the drives; none of one without power.
+    pub fn required(&self) -> Vec<Option<u32>> {
+        let of_drive = |drive: &&Drive| if drive.is_off() { None } else { drive.read_recovery() };
+        all_of::<Drive>(self.device()).iter().map(of_drive).collect()
+    }
+
+    /// The host requires again what it required before the power was cut; blocks beyond it are out of service already. `each` ends what a drive
+    /// began for it.
+    pub(super) fn require_again(&mut self, required: &[Option<u32>], each: fn(&mut Drive, Outcome)) {
+        let mut required = required.iter();
+        self.each_drive(|drive| {
+            let before = required.next().copied().flatten();
+            if !drive.is_off() {
+                let outcome = drive.set_read_recovery(before);
+                each(drive, outcome);
+            }
+        });
+    }
+
+    /// Blocks of its drives that are out of service.
+    pub fn retired_blocks(&self) -> u32 {
+        self.drives_looked_at().iter().map(|(_, drive)| drive.retired_blocks()).sum()
+    }
+
+    /// Days of service of the whole.
+    pub(super) fn array_day(&self) -> f64 {
+        self.drives.as_ref().map_or_else(|| self.run.drive().day(), |drives| drives.day)
+    }
+
+    /// Lets days of service pass.
+    pub(super) fn let_pass(&mut self, days: f64) {
+        match &mut self.drives {
+            Some(drives) => {
+                drives.day += days;
+                let device = self.run.device_mut();
+                device.pass(device.now(), Passing::Days(days));
+            }
+            None => {
+                let day = self.run.drive().day();
+                self.run.drive_mut().set_day(day + days);
+            }
+        }
+    }
+
+    /// Archives which drives stand in the array. Those that are read stand there then.
+    pub(super) fn archive_drives(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        let Some(drives) = &mut self.drives else { return Ok(()) };
+        drives.archive(archive)?;
+        if archive.is_reading() {
+            let array = drives.assemble().map_err(|error| ArchiveError::Unsaved(error.to_string()))?;
+            self.run.set_array(array);
+        }
+        Ok(())
+    }
+
+    /// Counts what the drives of an array do from now on.
+    pub(super) fn begin_drives(&mut self) {
+        if let Some(drives) = &mut self.drives {
+            drives.begin(self.run.device());
+        }
+    }
+
+    /// Which units hold data, by what the device says.
+    pub(super) fn held_units(&self) -> Vec<bool> {
+        let (device, unit) = (self.device(), self.run.unit());
+        let mut held = vec![false; (device.capacity().0 / unit.0) as usize];
+        let mut told = Vec::new();
+        all_extents(device, SectorRange::new(Lba(0), device.capacity()), &mut told);
+        for extent in told.iter().filter(|extent| extent.state != ExtentState::Hole) {
+            let (first, end) = (extent.range.start.0 / unit.0, extent.range.start.0 + extent.range.count.0);
+            held[first as usize..end.div_ceil(unit.0) as usize].fill(true);
+        }
+        held
+    }
+
+    /// Trims units of the device. Returns how many there were.
+    pub(super) fn trim_units(&mut self, units: impl Iterator<Item = u32>) -> u32 {
+        let unit = self.run.unit();
+        let extents: Vec<SectorRange> =
+            units.map(|number| SectorRange::new(Lba(u64::from(number) * unit.0), unit)).collect();
+        let device = self.run.device_mut();
+        let now = device.now();
+        carry_out(device, now, &Batch::new(Work::Trim, &extents));
+        extents.len() as u32
+    }
+
+    /// What is wrong with the files from which kept bytes were read since it was opened, if anything is: see [`Drive::damage`].
+    pub fn damage(&self) -> Option<&str> {
+        all_of::<Drive>(self.device()).into_iter().find_map(Drive::damage)
+    }
+
+    /// Memory that its bytes take.
+    pub fn payload_memory(&self) -> u64 {
+        all_of::<Drive>(self.device()).into_iter().map(Drive::payload_memory).sum()
+    }
+
+    /// Whether every unit of a range holds bytes, so that others in their place take no more memory.
+    pub fn holds_bytes(&self, range: SectorRange) -> bool {
+        if !self.is_array() {
+            let drive = self.run.drive();
+            return drive.units_of(range).all(|unit| drive.holds_bytes(unit));
+        }
+        let mut told = Vec::new();
+        all_extents(self.device(), range, &mut told);
+        told.iter().all(|extent| extent.state == ExtentState::Data)
+    }
+
+    /// The drives, with their places in an array; only those that have power.
+    pub fn drives(&self) -> Vec<(usize, &Drive)> {
+        all_of::<Drive>(self.device()).into_iter().enumerate().filter(|(_, drive)| !drive.is_off()).collect()
+    }
+
+    /// Bytes of a mapping unit, in which the device counts its host.
+    pub fn unit_bytes(&self) -> u32 {
+        (self.run.unit().0 * Sectors::SIZE.0) as u32
+    }
+
+    /// The drives of an array, as it knows them; empty for one drive.
+    pub fn members(&self) -> Vec<MemberFacts> {
+        let Some(drives) = &self.drives else { return Vec::new() };
+        let all = all_of::<Drive>(self.device());
+        let known = crate::array::mirror_of(self.device());
+        all.iter()
+            .enumerate()
+            .map(|(place, drive)| {
+                let (state, stale) = match known {
+                    Some(mirror) => (mirror.state(place), mirror.stale(place)),
+                    None if drive.is_off() => (MemberState::Absent, Sectors::ZERO),
+                    None if drive.is_worn_out() => (MemberState::ReadOnly, Sectors::ZERO),
+                    None => (MemberState::Online, Sectors::ZERO),
+                };
+                MemberFacts {
+                    place,
+                    number: drives.number(place),
+                    state,
+                    stale_bytes: stale.0 * Sectors::SIZE.0,
+                    capacity_bytes: drive.capacity().0 * Sectors::SIZE.0,
+                    life_used: if drive.is_off() { None } else { drive.life_used() },
+                }
+            })
+            .collect()
+    }
+
+    /// What a mirror did for itself; `None` for anything else.
+    pub fn repairs(&self) -> Option<Repairs> {
+        crate::array::mirror_of(self.device()).map(wane_raid::Mirror::repairs)
+    }
+
+    /// Does something to a drive of a mirror.
+    ///
+    /// # Errors
+    /// It is no mirror, or has no such drive.
+    fn on_mirror(&mut self, place: usize) -> Result<&mut wane_raid::Mirror, KeptError> {
+        let places = self.places().ok_or(KeptError::NoArray)?;
+        if place >= places {
+            return Err(KeptError::NoMember { place, places });
+        }
+        mirror(self.run.device_mut()).ok_or(KeptError::NoMirror)
+    }
+
+    /// Refuses to do without a drive of a mirror that has the only copy of something.
+    ///
+    /// # Errors
+    /// It has, or this is no mirror or has no such drive.
+    pub fn check_copies(&mut self, place: usize) -> Result<(), KeptError> {
+        let bytes = self.on_mirror(place)?.only_on(place).0 * Sectors::SIZE.0;
+        if bytes > 0 { Err(KeptError::LastCopy { place, bytes: Bytes(bytes) }) } else { Ok(()) }
+    }
+
+    /// Takes a drive out of a mirror: its power goes off. [`Held::check_copies`] says what would be lost.
+    ///
+    /// # Errors
+    /// It is no mirror, has no such drive, or the drive is out.
+    pub fn take_out(&mut self, place: usize) -> Result<(), KeptError> {
+        let mirror = self.on_mirror(place)?;
+        if mirror.state(place) == MemberState::Absent {
+            return Err(KeptError::MemberOff(place));
+        }
+        let now = mirror.now();
+        mirror.take_out(now, place, &mut || Fate::Done);
+        Ok(())
+    }
+
+    /// Puts a drive back that was taken out. What was written meanwhile is copied to it, in the array's own time.
+    ///
+    /// # Errors
+    /// It is no mirror, has no such drive, or the drive is there or does not come back.
+    pub fn put_back(&mut self, place: usize) -> Result<(), KeptError> {
+        let mirror = self.on_mirror(place)?;
+        if mirror.state(place) != MemberState::Absent {
+            return Err(KeptError::MemberThere(place));
+        }
+        let now = mirror.now();
+        mirror.put_back(now, place).map_err(KeptError::Unpowered)
+    }
+
+    /// Puts a new drive of the scenario in a place of a mirror. All is copied to it, in the array's own time.
+    ///
+    /// # Errors
+    /// It is no mirror, or has no such drive.
+    pub fn replace(&mut self, place: usize) -> Result<(), KeptError> {
+        let _ = self.on_mirror(place)?;
+        let Some(drives) = &mut self.drives else { return Err(KeptError::NoArray) };
+        Ok(drives.replace(self.run.device_mut(), place)?)
+    }
+
+    /// Lets a mirror copy all that some drive of it lacks, as far as it can, now. Returns the bytes that it copied.
+    ///
+    /// # Errors
+    /// It is no mirror.
+    pub fn copy_all(&mut self) -> Result<u64, KeptError> {
+        let mirror = self.on_mirror(0)?;
+        let before = mirror.repairs().copied;
+        crate::array::copy_all(mirror);
+        Ok((mirror.repairs().copied - before).0 * Sectors::SIZE.0)
+    }
+
+    /// Whether a mirror has something to do for itself in its own time.
+    pub fn has_own_work(&self) -> bool {
+        crate::array::mirror_of(self.device()).is_some_and(wane_raid::Mirror::is_at_work)
+    }
+
+    /// Begins a scrub of a mirror: all copies are read and compared, in its own time.
+    ///
+    /// # Errors
+    /// It is no mirror.
+    pub fn scrub(&mut self) -> Result<(), KeptError> {
+        let mirror = self.on_mirror(0)?;
+        let now = mirror.now();
+        mirror.scrub(now);
+        Ok(())
+    }
+}
