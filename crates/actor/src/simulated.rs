@@ -105,6 +105,12 @@ pub(crate) fn write(held: &mut Held, files: &mut Files, name: &str, bytes: u64) 
         format!("the simulated drive has {} of {} pages free, and {pages} are needed", files.free_pages(), held.pages())
     };
     let why = full();
+    if pages > u64::from(held.room()) {
+        let room = held.room();
+        return Err(ActorError::Full(format!(
+            "the simulated drive shrank to {room} free pages, and {pages} are needed"
+        )));
+    }
     let taken = files.take(name, pages).ok_or(ActorError::Full(why))?;
     held.write(&taken, &AtomicBool::new(false));
     check_worn(held)
@@ -130,15 +136,10 @@ impl Simulated {
     /// that a kill leaves unknown are written again.
     ///
     /// # Errors
-    /// It is no drive, is in use, or gives its host fewer pages as it wears. A dead drive is opened: it keeps its data, and takes no writes.
+    /// It is no drive, or in use. A dead drive is opened: it keeps its data, and takes no writes.
     pub fn open(path: &Path, folder: &Path) -> Result<Self, ActorError> {
         let shown = excerpt_path(path);
         let kept = Kept::open(path).map_err(|error| ActorError::Invalid(error.to_string()))?;
-        if kept.drive().capacity_policy().may_shrink() {
-            return Err(ActorError::Invalid(format!(
-                "{shown} gives up capacity as it wears; shares need a drive that keeps its own"
-            )));
-        }
         let table = folder.join("simulated.json");
         let files = match std::fs::read(&table) {
             Ok(text) => serde_json::from_slice(&text).map_err(|error| {

@@ -212,7 +212,6 @@ fn data_outlive_aging_a_power_cut_and_a_fork() {
         ("read a.wane c.bin --at 1TiB", "--at 1 TiB: lies beyond the 64 MiB that the drive exports"),
         ("write a.wane absent.bin", "absent.bin: cannot be read"),
         ("write a.wane data.bin --at 64MiB", "end beyond the 64 MiB"),
-        ("write small.wane data.bin", "its file system decides where its data lie"),
         ("power-cut small.wane", "its recovery policy is none; ftl.recovery says how it could"),
     ];
     for (words, part) in table {
@@ -570,7 +569,6 @@ fn faults_on_purpose_are_told_from_others_and_blocks_leave_service() {
             "is no multiple of the drive's mapping units of 4 KiB",
         ),
         ("inject small.wane --fault medium-error --length 4KiB", "its file system decides where its data lie"),
-        ("age small.wane --until drive-writes=1 --trim-after", "its file system decides where its data lie"),
         ("retire a.wane --blocks 0", "0"),
         (
             "inject a.wane --fault medium-error --at 1MiB --length 4KiB --bits 2",
@@ -590,6 +588,36 @@ fn faults_on_purpose_are_told_from_others_and_blocks_leave_service() {
     done(folder, "retire small.wane --blocks 40 --worn least");
     let small = facts(folder, "small.wane");
     assert!(small["capacity"]["bytes_exported"].as_u64() < small["capacity"]["bytes_initial"].as_u64(), "{small}");
+}
+
+/// A drive that may shrink keeps its addresses: its host's map knows where data lie, and refuses what finds no room.
+#[test]
+fn data_stay_at_their_addresses_on_a_drive_that_shrinks() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path();
+    std::fs::write(folder.join("data"), vec![0x5a; 64 << 10]).unwrap();
+    std::fs::write(folder.join("much"), vec![1; 62 << 20]).unwrap();
+    done(
+        folder,
+        "create v.wane --preset tiny --empty --set ftl.recovery=checkpoint --set ftl.capacity.policy=variant \
+         --set ftl.capacity.shrink=graceful",
+    );
+    done(folder, "write v.wane data --at 63MiB");
+    done(folder, "retire v.wane --blocks 60 --worn least");
+    let exported = facts(folder, "v.wane")["capacity"]["bytes_exported"].as_u64().unwrap();
+    assert!(exported < 63 << 20, "{exported}");
+    done(folder, "power-cut v.wane");
+    done(folder, "read v.wane back --at 63MiB --length 64KiB");
+    assert_eq!(std::fs::read(folder.join("back")).unwrap(), std::fs::read(folder.join("data")).unwrap());
+    // What finds no room is refused, and nothing else.
+    let (code, out, _) = drive(folder, "write v.wane much");
+    assert!(code == 1 && out.contains("cause                the drive is full"), "{out}");
+    done(folder, "trim v.wane --at 0B --length 32MiB");
+    done(folder, "write v.wane data --at 40MiB");
+    done(folder, "read v.wane again --at 63MiB --length 64KiB");
+    assert_eq!(std::fs::read(folder.join("again")).unwrap(), std::fs::read(folder.join("data")).unwrap());
+    done(folder, "check v.wane --data");
+    done(folder, "age v.wane --until drive-writes=1 --trim-after");
 }
 
 #[test]
@@ -706,7 +734,7 @@ fn a_mirror_is_kept_as_a_drive_is_and_its_drives_come_and_go() {
         let of = |drive: &serde_json::Value| {
             (drive["state"].as_str().unwrap().to_owned(), drive["stale_bytes"].as_u64().unwrap())
         };
-        facts["drives"].as_array().unwrap().iter().map(of).collect()
+        facts["members"].as_array().unwrap().iter().map(of).collect()
     };
     assert_eq!(states(&facts(folder, "m.wane")), [("online".to_owned(), 0), ("absent".to_owned(), 73_728)]);
     // What a drive has alone is not given away.
@@ -719,8 +747,8 @@ fn a_mirror_is_kept_as_a_drive_is_and_its_drives_come_and_go() {
     done(folder, "replace m.wane/0");
     let shown = facts(folder, "m.wane");
     assert_eq!(states(&shown), [("online".to_owned(), 0), ("online".to_owned(), 0)]);
-    assert_eq!((&shown["drives"][0]["new"], &shown["drives"][1]["new"]), (&1.into(), &0.into()));
-    assert!(shown["life_used"].as_f64() > Some(0.05) && shown["drives"][0]["life_used"].as_f64() < Some(0.05));
+    assert_eq!((&shown["members"][0]["new"], &shown["members"][1]["new"]), (&1.into(), &0.into()));
+    assert!(shown["life_used"].as_f64() > Some(0.05) && shown["members"][0]["life_used"].as_f64() < Some(0.05));
     done(folder, "take-out m.wane/1");
     done(folder, "read m.wane read --at 4MiB --length 68KiB");
     let read = std::fs::read(folder.join("read")).unwrap();
@@ -730,7 +758,7 @@ fn a_mirror_is_kept_as_a_drive_is_and_its_drives_come_and_go() {
     // What a scrub finds is repaired from the other copy.
     done(folder, "inject k.wane/1 --at 64KiB --length 16KiB --fault medium-error");
     let scrubbed = done(folder, "scrub k.wane");
-    assert!(scrubbed.starts_with("k.wane: scrubbed 64 MiB: 16 KiB repaired, 0 B were unequal\n"), "{scrubbed}");
+    assert!(scrubbed.starts_with("k.wane: scrubbed 64 MiB: 16 KiB repaired from another copy\n"), "{scrubbed}");
     assert!(done(folder, "check k.wane --data").contains("128 MiB held, 128 MiB of them read as written"));
     assert!(done(folder, "show k.wane/1").starts_with("drive                drive 1 (tiny), day 0.0\n"));
     let health = |name: &str| done(folder, &format!("smart {name}")).lines().next().unwrap().to_owned();
@@ -756,8 +784,8 @@ fn what_an_array_or_a_drive_of_it_does_not_do_is_refused_in_a_sentence() {
         ("write m.wane/0 data", format!("m.wane/0: {whole} read and written as a whole")),
         ("power-cut m.wane/0", format!("m.wane/0: {whole} cut off from power as a whole")),
         ("wait m.wane/0 --days 3", format!("m.wane/0: {whole} left without power as a whole")),
-        ("fork m.wane/0 x.wane", format!("m.wane: {whole} forked as a whole")),
-        ("probe m.wane", format!("m.wane: {alone} probed; name it by its number, as in old.wane/0")),
+        ("fork m.wane/0 x.wane", format!("m.wane/0: {whole} forked as a whole")),
+        ("probe m.wane", format!("m.wane: {alone} probed; name one by its number behind the folder, the first by /0")),
         ("smart m.wane", format!("m.wane: {alone} asked for its health")),
         ("retire m.wane", format!("m.wane: {alone} made to retire blocks")),
         ("inject m.wane --at 0B --fault medium-error", format!("m.wane: {alone} damaged")),
@@ -765,8 +793,8 @@ fn what_an_array_or_a_drive_of_it_does_not_do_is_refused_in_a_sentence() {
         ("show m.wane/2", "m.wane: the array has no drive 2; its drives are 0 to 1".to_owned()),
         ("put-back m.wane/2", "m.wane: the array has no drive 2; its drives are 0 to 1".to_owned()),
         ("put-back m.wane/1", "m.wane/1: drive 1 of the array is there".to_owned()),
-        ("take-out s.wane/1", "s.wane/1: is no mirror".to_owned()),
-        ("scrub s.wane", "s.wane: is no mirror".to_owned()),
+        ("take-out s.wane/1", "s.wane/1: the array is no mirror".to_owned()),
+        ("scrub s.wane", "s.wane: the array is no mirror".to_owned()),
         ("scrub d.wane", "d.wane: is one drive and no array".to_owned()),
         ("show d.wane/0", "d.wane: is one drive and no array".to_owned()),
         (
@@ -783,11 +811,62 @@ fn what_an_array_or_a_drive_of_it_does_not_do_is_refused_in_a_sentence() {
     for words in ["show m.wane/0", "smart m.wane/0", "probe m.wane/0"] {
         let (code, _, err) = drive(folder, words);
         assert!(
-            code == 2 && err.contains("drive 0 of the array was taken out, or does not come back"),
+            code == 2 && err.contains("drive 0 of the array is out: it was taken out, or did not come back"),
             "{words}: {err}"
         );
     }
     assert!(done(folder, "show m.wane").contains("absent"));
     done(folder, "age m.wane --until drive-writes=1");
     done(folder, "check m.wane --data");
+}
+
+/// Whatever is left of an array, every command answers, and nothing is done in spite of a refusal.
+#[test]
+fn an_array_whose_drives_died_or_are_out_answers_every_command() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path();
+    std::fs::write(folder.join("data"), vec![7; 1 << 20]).unwrap();
+    let gone = "--set array.at-end-of-life=gone --set drive.endurance=20";
+    done(folder, &format!("create g.wane --preset tiny --set array.layout=mirror {gone}"));
+    let end = done(folder, "age g.wane --until end-of-life");
+    assert!(end.starts_with("g.wane: died (spare-exhausted)\n") && end.contains("all drives are out; dead"), "{end}");
+    assert_eq!(facts(folder, "g.wane")["is_dead"], true);
+    assert_eq!(drive(folder, "read g.wane lost").0, 1);
+    done(folder, "create b.wane --preset tiny --set array.layout=mirror --for serve");
+    done(folder, "write b.wane data");
+    done(folder, "take-out b.wane/1");
+    assert_eq!(drive(folder, "take-out b.wane/0").0, 2);
+    done(folder, "take-out b.wane/0 --force");
+    for (words, code) in [
+        ("show b.wane", 0),
+        ("write b.wane data", 1),
+        ("read b.wane none", 1),
+        ("trim b.wane --at 0B --length 1MiB", 1),
+        ("check b.wane --data", 1),
+        ("check b.wane", 0),
+        ("age b.wane --until drive-writes=1", 2),
+        ("power-cut b.wane", 2),
+        ("show b.wane/0", 2),
+        ("list .", 0),
+    ] {
+        let (found, out, err) = drive(folder, words);
+        assert_eq!(found, code, "{words}: {out}{err}");
+    }
+    for back in ["put-back b.wane/1", "put-back b.wane/0"] {
+        done(folder, back);
+    }
+    done(folder, "read b.wane data-again --length 1MiB");
+    assert_eq!(std::fs::read(folder.join("data-again")).unwrap(), vec![7; 1 << 20]);
+    // What only the drive that goes can read is saved first; what no copy has is told.
+    done(folder, "inject b.wane/0 --fault medium-error --at 0B --length 4KiB");
+    done(folder, "replace b.wane/1");
+    done(folder, "read b.wane saved --length 1MiB");
+    assert_eq!(std::fs::read(folder.join("saved")).unwrap(), vec![7; 1 << 20]);
+    for number in [0, 1] {
+        done(folder, &format!("inject b.wane/{number} --fault medium-error --at 64KiB --length 8KiB"));
+    }
+    let (code, out, _) = drive(folder, "scrub b.wane");
+    assert!(code == 1 && out.contains("8 KiB could be read from no copy"), "{out}");
+    let (code, out, _) = drive(folder, "check b.wane --data");
+    assert!(code == 1 && out.contains("array                8 KiB cannot be read"), "{out}");
 }

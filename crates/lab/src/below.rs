@@ -9,6 +9,8 @@ use wane_results::Counters;
 use wane_ssd::Drive;
 use wane_units::{Lba, SimTime};
 
+use crate::space::Space;
+
 const NO_TIME: &str = "requests come to a device that keeps time";
 const NO_DRIVE: &str = "a run's device is a drive";
 
@@ -18,6 +20,8 @@ const NO_DRIVE: &str = "a run's device is a drive";
 pub(crate) enum Below {
     /// A drive alone.
     Drive(Box<Drive>),
+    /// A drive that may shrink, and the map of its host.
+    Space(Box<Space>),
     /// A stack with drives at its bottom.
     Stack(Box<dyn Living>),
 }
@@ -27,6 +31,7 @@ macro_rules! either {
     ($self:expr, $device:ident => $body:expr) => {
         match $self {
             Below::Drive($device) => $body,
+            Below::Space($device) => $body,
             Below::Stack($device) => $body,
         }
     };
@@ -38,6 +43,7 @@ impl Below {
     pub(crate) fn drive(&self) -> &Drive {
         match self {
             Self::Drive(drive) => drive,
+            Self::Space(space) => space.drive(),
             Self::Stack(stack) => {
                 let drives = all_of::<Drive>(stack.as_ref());
                 drives.iter().find(|drive| !drive.is_off()).or(drives.first()).expect(NO_DRIVE)
@@ -50,6 +56,7 @@ impl Below {
     pub(crate) fn drive_mut(&mut self) -> &mut Drive {
         match self {
             Self::Drive(drive) => drive,
+            Self::Space(space) => space.drive_mut(),
             Self::Stack(stack) => {
                 let stack: &mut dyn Any = stack.as_mut();
                 stack.downcast_mut().expect(NO_DRIVE)
@@ -61,6 +68,7 @@ impl Below {
     pub(crate) fn into_drive(self) -> Drive {
         match self {
             Self::Drive(drive) => *drive,
+            Self::Space(space) => space.into_drive(),
             Self::Stack(stack) => {
                 let stack: Box<dyn Any> = stack;
                 *stack.downcast().expect(NO_DRIVE)
@@ -117,6 +125,7 @@ impl Below {
     pub(crate) fn run(&mut self, until: Until, stop: &AtomicBool, each: &mut impl FnMut(&Served)) -> bool {
         match self {
             Self::Drive(drive) => drive.run_until(until, stop, each),
+            Self::Space(space) => space.drive_mut().run_until(until, stop, each),
             Self::Stack(_) => self.time().run(until, stop, each),
         }
     }
@@ -126,6 +135,7 @@ impl Below {
     pub(crate) fn close(&mut self, op: Op, bytes: u64) -> Option<RequestId> {
         match self {
             Self::Drive(drive) => drive.close(op, bytes),
+            Self::Space(space) => space.drive_mut().close(op, bytes),
             Self::Stack(_) => self.time().close(op, bytes),
         }
     }
@@ -135,6 +145,7 @@ impl Below {
     pub(crate) fn at(&mut self) -> SimTime {
         match self {
             Self::Drive(drive) => drive.at(),
+            Self::Space(space) => space.drive().at(),
             Self::Stack(_) => self.time().at(),
         }
     }
@@ -144,6 +155,7 @@ impl Below {
     pub(crate) fn is_over(&mut self) -> bool {
         match self {
             Self::Drive(drive) => drive.is_over(),
+            Self::Space(space) => space.drive().is_over(),
             Self::Stack(_) => self.timed().is_some_and(|time| time.is_over()),
         }
     }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::{Deserialize, Serialize};
 use wane_archive::{Archive, ArchiveError, Reader, Writer};
-use wane_blockdev::{Blocking, Living, Passing, each_of};
+use wane_blockdev::{Blocking, IoError, Living, Passing, Status, each_of};
 use wane_ftl::{Fate, Recovery};
 use wane_results::{Counters, EndCause, EndReason, Fingerprints, Inputs, RunResult, WearSnapshot, Window};
 use wane_scenario::Scenario;
@@ -505,6 +505,10 @@ impl Held {
         self.run.begin_aging(written);
         let reached = self.age_to(target, stop, each);
         self.written_trimmed = self.run.end_aging();
+        if self.is_array() {
+            // An array knows what its drives have on flash by flushes alone.
+            self.flush()?;
+        }
         reached
     }
 
@@ -547,6 +551,7 @@ impl Held {
         if let Some(cause) = self.cause() {
             return Ok(Reached::Died(cause));
         }
+        self.check_there()?;
         self.open_workload(stop)?;
         if self.run.never_writes() {
             return Err(KeptError::Writeless);
@@ -674,7 +679,7 @@ impl Held {
         let recovered = if self.is_array() {
             let device = self.run.device_mut();
             device.power_off(device.now(), &mut fate);
-            let took = device.power_on(device.now()).map_err(KeptError::Unpowered)?.took;
+            let took = device.power_on(device.now()).map_err(KeptError::ArrayUnpowered)?.took;
             (None, Some(took).filter(|took| *took > Nanos::ZERO))
         } else {
             let drive = self.run.drive_mut();
@@ -734,6 +739,8 @@ impl Held {
     /// The drive dies of it.
     pub fn flush(&mut self) -> Result<bool, KeptError> {
         match self.blocking().flush() {
+            // Nothing of it is there.
+            Err(IoError { status: Status::Gone(_), .. }) => Ok(false),
             Err(error) if self.cause().is_none() => Err(KeptError::Unflushed(error.to_string())),
             flushed => Ok(flushed.is_ok()),
         }
@@ -754,7 +761,7 @@ impl Held {
     pub fn cause(&self) -> Option<EndCause> {
         match self.focus {
             Some(_) => self.drive().end_of_life().map(crate::host::end_cause),
-            None => self.run.died_of(),
+            None => self.run.died_of().or_else(|| self.died_with_its_drives()),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use wane_archive::{Archive, ArchiveError};
 use wane_blockdev::{
-    Batch as Asked, BlockDevice, ExtentState, Living, SectorRange, Stop, Tally, Took, Wanted, Work, all_extents, all_of,
+    Batch as Asked, BlockDevice, ExtentState, Living, SectorRange, Stop, Tally, Took, Work, all_extents, all_of,
 };
 use wane_ftl::EndOfLife;
 use wane_results::{Counters, EndCause};
@@ -14,7 +14,7 @@ use wane_workload::{Batch, Op};
 
 use crate::below::Below;
 use crate::record::Recorded;
-use crate::space::{HostSpace, RELOCATIONS_PER_PAUSE};
+use crate::space::{HostSpace, Space};
 
 /// Pages of a request that are written between two checks of the stop flag. The result is the same as if they were written at
 /// once.
@@ -49,25 +49,10 @@ impl From<Ended> for Halt {
 /// How a host uses the addresses of its workload.
 #[derive(Clone)]
 pub(crate) enum Addresses {
-    /// They are the drive's, which keeps its capacity.
+    /// They are the device's, which keeps its capacity.
     Direct,
-    /// A file system knows which pages are in use, and moves and trims data as the drive shrinks.
-    Space(Box<HostSpace>),
     /// They wrap around at the capacity. The host uses whatever the drive exports and gives nothing back.
     Wrapping,
-}
-
-impl Addresses {
-    /// Those that a drive needs.
-    pub(crate) fn of(drive: &Drive) -> Self {
-        let capacity = drive.capacity_policy();
-        let bound = capacity.relocation_bound().map(|bytes| bytes.0 / u64::from(drive.unit_bytes()));
-        if capacity.may_shrink() {
-            Self::Space(Box::new(HostSpace::new(drive.logical_initial(), bound, capacity.method())))
-        } else {
-            Self::Direct
-        }
-    }
 }
 
 /// See the head of this file.
@@ -78,30 +63,34 @@ pub(crate) struct Host {
     unit: Sectors,
     /// The sectors of the present batch.
     extents: Vec<SectorRange>,
-    /// The slots of the pages that are written.
-    slots: Vec<u32>,
     /// What the last batch of reads found lost.
     unread: Vec<SectorRange>,
 }
 
 impl Host {
-    /// Makes the host of a drive.
+    /// Makes the host of a drive. If that may shrink, its file system knows which pages are in use, and moves and trims data.
+    pub(crate) fn of(drive: Drive) -> Self {
+        let capacity = drive.capacity_policy();
+        let bound = capacity.relocation_bound().map(|bytes| bytes.0 / u64::from(drive.unit_bytes()));
+        if !capacity.may_shrink() {
+            return Self::new(drive, Addresses::Direct);
+        }
+        let map = HostSpace::new(drive.logical_initial(), bound, capacity.method());
+        let unit = Sectors(u64::from(drive.unit_bytes()) / Sectors::SIZE.0);
+        let device = Below::Space(Box::new(Space::new(drive, map)));
+        Self { device, addresses: Addresses::Direct, unit, extents: Vec::new(), unread: Vec::new() }
+    }
+
+    /// Makes the host of a drive that uses its addresses.
     pub(crate) fn new(drive: Drive, addresses: Addresses) -> Self {
         let unit = Sectors(u64::from(drive.unit_bytes()) / Sectors::SIZE.0);
-        Self {
-            device: Below::Drive(Box::new(drive)),
-            addresses,
-            unit,
-            extents: Vec::new(),
-            slots: Vec::new(),
-            unread: Vec::new(),
-        }
+        Self { device: Below::Drive(Box::new(drive)), addresses, unit, extents: Vec::new(), unread: Vec::new() }
     }
 
     /// Makes the host of an array, which keeps its capacity.
     pub(crate) fn of_array(array: Box<dyn Living>, unit: Sectors) -> Self {
         let (device, addresses) = (Below::Stack(array), Addresses::Direct);
-        Self { device, addresses, unit, extents: Vec::new(), slots: Vec::new(), unread: Vec::new() }
+        Self { device, addresses, unit, extents: Vec::new(), unread: Vec::new() }
     }
 
     /// The array.
@@ -111,7 +100,7 @@ impl Host {
     pub(crate) fn array(&mut self) -> &mut dyn Living {
         match &mut self.device {
             Below::Stack(array) => array.as_mut(),
-            Below::Drive(_) => unreachable!("the host of one drive"),
+            Below::Drive(_) | Below::Space(_) => unreachable!("the host of one drive"),
         }
     }
 
@@ -124,6 +113,7 @@ impl Host {
     pub(crate) fn living(&self) -> &dyn Living {
         match &self.device {
             Below::Drive(drive) => drive.as_ref(),
+            Below::Space(space) => space.as_ref(),
             Below::Stack(array) => array.as_ref(),
         }
     }
@@ -132,6 +122,7 @@ impl Host {
     pub(crate) fn living_mut(&mut self) -> &mut dyn Living {
         match &mut self.device {
             Below::Drive(drive) => drive.as_mut(),
+            Below::Space(space) => space.as_mut(),
             Below::Stack(array) => array.as_mut(),
         }
     }
@@ -139,7 +130,8 @@ impl Host {
     /// Why it takes no more writes.
     pub(crate) fn end_of_life(&self) -> Option<EndCause> {
         match &self.device {
-            Below::Drive(drive) => drive.end_of_life().map(|cause| self.cause(cause)),
+            Below::Drive(drive) => drive.end_of_life().map(end_cause),
+            Below::Space(space) => space.drive().end_of_life().map(|cause| space.cause(cause)),
             Below::Stack(array) => array.end_of_life().map(end_cause),
         }
     }
@@ -153,6 +145,7 @@ impl Host {
     pub(crate) fn logical_units(&self) -> u32 {
         match &self.device {
             Below::Drive(drive) => drive.logical_initial(),
+            Below::Space(space) => space.drive().logical_initial(),
             Below::Stack(array) => (array.capacity().0 / self.unit.0) as u32,
         }
     }
@@ -161,6 +154,7 @@ impl Host {
     pub(crate) fn life_used(&self) -> Option<f64> {
         match &self.device {
             Below::Drive(drive) => drive.life_used(),
+            Below::Space(space) => space.drive().life_used(),
             // Health also counts the erases of all blocks, which takes as long as a batch.
             Below::Stack(array) => {
                 let drives = all_of::<Drive>(array.as_ref()).into_iter().filter(|drive| !drive.is_off());
@@ -184,11 +178,21 @@ impl Host {
         self.device.into_drive()
     }
 
-    fn space(&self) -> Option<&HostSpace> {
-        match &self.addresses {
-            Addresses::Space(space) => Some(space),
-            Addresses::Direct | Addresses::Wrapping => None,
+    fn space(&self) -> Option<&Space> {
+        match &self.device {
+            Below::Space(space) => Some(space),
+            Below::Drive(_) | Below::Stack(_) => None,
         }
+    }
+
+    /// Pages that its map may still take into use; `None` without a map.
+    pub(crate) fn room(&self) -> Option<u32> {
+        self.space().map(|space| space.map().room())
+    }
+
+    /// Whether it stands on one drive whose addresses it uses as they are.
+    pub(crate) fn is_bare(&self) -> bool {
+        matches!(self.device, Below::Drive(_))
     }
 
     /// Why a drive died, as results name it.
@@ -198,15 +202,7 @@ impl Host {
 
     /// The drive's unit of a page of the host; `None` if its space was given up.
     pub(crate) fn unit_of(&self, page: u32) -> Option<u32> {
-        let mut unit = vec![page];
-        self.find(&mut unit);
-        unit.first().copied()
-    }
-
-    /// Turns pages into the units to read and drops those whose space is gone; returns how many were dropped.
-    #[inline]
-    fn find(&self, pages: &mut Vec<u32>) -> u64 {
-        self.space().map_or(0, |space| space.find(pages))
+        self.space().map_or(Some(page), |space| space.slot(page))
     }
 
     /// Sectors that the last batch of reads found lost.
@@ -253,17 +249,13 @@ impl Host {
         match batch.op {
             Op::Read => {
                 let bytes_around = if batch.parts.is_empty() { 0 } else { batch.bytes_around() };
-                let units_unmapped = self.find(&mut batch.pages);
-                let tally = Tally { bytes_around, units_unmapped, ..Tally::default() };
+                let tally = Tally { bytes_around, ..Tally::default() };
                 self.unread =
                     asked(&mut self.device, &mut self.extents, self.unit, Work::Read, &batch.pages, tally).unread;
             }
             Op::Write if batch.parts.is_empty() => self.write(&batch.pages, done, units, stop)?,
             Op::Write => self.write_parts(batch, done, units, stop)?,
             Op::Trim => {
-                if let Addresses::Space(space) = &mut self.addresses {
-                    space.release(&mut batch.pages);
-                }
                 self.ask(Work::Trim, &batch.pages, Tally::default());
             }
             Op::Flush => {
@@ -282,29 +274,10 @@ impl Host {
             }
             let most = usize::try_from(*units).unwrap_or(usize::MAX).min(SLICE_PAGES);
             let left = &pages[*done..pages.len().min(*done + most)];
-            let Self { device, addresses, unit, extents, slots, .. } = self;
-            let (written, stopped, fits) = match addresses {
-                Addresses::Space(space) => {
-                    slots.clear();
-                    slots.extend_from_slice(left);
-                    // Slots change when the file system relocates, so the remaining pages are looked up again after each answer.
-                    let placed = space.take(slots);
-                    let tally = Tally::default();
-                    let (written, stopped) = ask(device, extents, *unit, Work::Rewrite, &slots[..placed], tally);
-                    space.written(left, written);
-                    (written, stopped, placed == left.len())
-                }
-                Addresses::Direct | Addresses::Wrapping => {
-                    let (written, stopped) = ask(device, extents, *unit, Work::Rewrite, left, Tally::default());
-                    (written, stopped, true)
-                }
-            };
-            debug_assert!(written > 0 || !fits || stopped != Stop::Done, "a turn writes a page or tells why not");
+            let (written, stopped) = self.ask(Work::Rewrite, left, Tally::default());
+            debug_assert!(written > 0 || stopped != Stop::Done, "a turn writes a page or tells why not");
             *done += written;
             *units -= written as u64;
-            if stopped == Stop::Done && !fits {
-                return Err(Ended::Died(EndCause::FootprintDoesNotFit).into());
-            }
             self.settle(stopped, stop)?;
             if *done < pages.len() && stop.load(Ordering::Relaxed) {
                 return Err(Ended::Interrupted.into());
@@ -318,8 +291,7 @@ impl Host {
     fn write_parts(&mut self, batch: &Batch, done: &mut usize, units: &mut u64, stop: &AtomicBool) -> Result<(), Halt> {
         let parts = batch.parts_present();
         if *done == 0 && *units > 0 {
-            let mut pages: Vec<u32> = parts.iter().map(|part| batch.pages[part.index as usize]).collect();
-            self.find(&mut pages);
+            let pages: Vec<u32> = parts.iter().map(|part| batch.pages[part.index as usize]).collect();
             self.ask(Work::ReadToModify, &pages, Tally::default());
         }
         let from = *done;
@@ -335,12 +307,34 @@ impl Host {
     pub(crate) fn write_unmarked(&mut self, pages: &[u32], stop: &AtomicBool) -> Result<(), Ended> {
         let mut done = 0;
         while done < pages.len() {
-            let (written, mut stopped) = self.ask(Work::Rewrite, &pages[done..], Tally::default());
+            let (written, mut stopped) = match &mut self.device {
+                // Its map learns nothing of it.
+                Below::Space(space) => ask(
+                    space.drive_mut(),
+                    &mut self.extents,
+                    self.unit,
+                    Work::Rewrite,
+                    &pages[done..],
+                    Tally::default(),
+                ),
+                device => ask(device, &mut self.extents, self.unit, Work::Rewrite, &pages[done..], Tally::default()),
+            };
             done += written;
             while stopped != Stop::Done {
                 stopped = match stopped {
                     // A drive that wears out now has no host yet that would give space back.
-                    Stop::Wants(_) => self.go_on(stopped),
+                    Stop::Wants(_) | Stop::Paused => {
+                        if stopped == Stop::Paused {
+                            self.pause(stop)?;
+                        }
+                        match &mut self.device {
+                            Below::Space(space) => {
+                                let drive = space.drive_mut();
+                                Living::go_on(drive, Living::now(drive), stopped)
+                            }
+                            device => device.go_on(stopped),
+                        }
+                    }
                     _ => self.go_on_unless(stopped, stop)?,
                 };
             }
@@ -373,50 +367,22 @@ impl Host {
         if stop.load(Ordering::Relaxed) { Err(Ended::Interrupted) } else { Ok(()) }
     }
 
-    /// Lets the device finish its work, and answers what it asks meanwhile: the only loop that does.
+    /// Lets the device finish its work, and answers what it asks meanwhile.
     pub(crate) fn settle(&mut self, mut stopped: Stop, stop: &AtomicBool) -> Result<(), Ended> {
         if stopped == Stop::Done {
             return Ok(());
         }
-        let (mut gave, mut relocated) = (false, 0u32);
-        loop {
+        if let (Below::Space(space), Stop::Wants(_)) = (&mut self.device, stopped) {
+            stopped = space.settle(stopped);
+        }
+        while stopped != Stop::Done {
             stopped = match stopped {
-                Stop::Wants(wanted) => {
-                    self.give_up(wanted)?;
-                    gave = true;
-                    self.go_on(stopped)
-                }
-                Stop::Done => {
-                    // What lies in the space that was given up moves, page by page.
-                    if !gave {
-                        return Ok(());
-                    }
-                    relocated += 1;
-                    if relocated.is_multiple_of(RELOCATIONS_PER_PAUSE) {
-                        self.pause(stop)?;
-                    }
-                    let Addresses::Space(space) = &mut self.addresses else { return Ok(()) };
-                    match space.relocate_one(self.device.drive_mut())? {
-                        Some(stopped) => stopped,
-                        None => break,
-                    }
-                }
+                // A look gives nothing back, so it is over.
+                Stop::Wants(_) => return Err(Ended::Died(EndCause::FootprintDoesNotFit)),
                 stopped => self.go_on_unless(stopped, stop)?,
             };
         }
-        if let Addresses::Space(space) = &mut self.addresses {
-            space.shrink(self.device.drive_mut());
-        }
         Ok(())
-    }
-
-    fn give_up(&mut self, wanted: Wanted) -> Result<(), Ended> {
-        match &mut self.addresses {
-            Addresses::Space(space) => space.give_up(self.device.drive_mut(), wanted),
-            Addresses::Direct => unreachable!("a drive that may not shrink demands nothing"),
-            // A look gives nothing back, so it is over.
-            Addresses::Wrapping => Err(Ended::Died(EndCause::FootprintDoesNotFit)),
-        }
     }
 
     /// Lets the device make a step of its own work, if one is due.
@@ -435,6 +401,7 @@ impl Host {
         }
         let holds_bytes = |page: u32| match &self.device {
             Below::Drive(drive) => drive.holds_bytes(Lpn(page)),
+            Below::Space(space) => space.slot(page).is_some_and(|slot| drive.holds_bytes(Lpn(slot))),
             Below::Stack(array) => {
                 let mut told = Vec::new();
                 all_extents(array, SectorRange::new(Lba(u64::from(page) * self.unit.0), self.unit), &mut told);
@@ -452,17 +419,29 @@ impl Host {
 
     /// Archives the drive and what its host knows of its space: writes them to a file, or reads them back.
     pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
-        self.device.archive(archive)?;
-        let kind = match self.addresses {
-            Addresses::Direct => 0u8,
-            Addresses::Space(_) => 1,
-            Addresses::Wrapping => 2,
-        };
-        archive.same("host", &kind)?;
-        match &mut self.addresses {
-            Addresses::Space(space) => space.archive(archive),
-            Addresses::Direct | Addresses::Wrapping => Ok(()),
+        match &mut self.device {
+            Below::Space(space) => Living::archive(space.drive_mut(), archive)?,
+            device => device.archive(archive)?,
         }
+        let space = match (&mut self.device, &self.addresses) {
+            (Below::Space(space), _) => space,
+            (_, Addresses::Direct) => return archive.same("host", &0u8),
+            (_, Addresses::Wrapping) => return archive.same("host", &2u8),
+        };
+        // A host at rest is as it was before requests could be under way.
+        let mut is_under_way = space.is_under_way();
+        let mut kind = if is_under_way { 3u8 } else { 1 };
+        archive.field("host", &mut kind)?;
+        match kind {
+            1 => is_under_way = false,
+            3 => is_under_way = true,
+            other => {
+                let (found, wanted) = (other.to_string(), "1 or 3".to_owned());
+                return Err(ArchiveError::AnotherDrive { name: "host".to_owned(), found, wanted });
+            }
+        }
+        space.archive_map(archive)?;
+        if is_under_way { space.archive_under_way(archive) } else { Ok(()) }
     }
 }
 
@@ -484,18 +463,38 @@ impl Recorded for Host {
     }
 
     fn exported(&self) -> u32 {
-        self.space().map_or_else(|| self.drive().exported(), HostSpace::exported)
+        self.space().map_or_else(|| self.drive().exported(), |space| space.map().exported())
     }
 
     fn trimmed(&self) -> u64 {
-        self.space().map_or(0, HostSpace::trimmed)
+        self.space().map_or(0, |space| space.map().trimmed())
+    }
+}
+
+/// What a host hands batches to.
+trait Asks {
+    fn take(&mut self, batch: &Asked<'_>) -> Took;
+}
+
+impl Asks for Below {
+    #[inline]
+    fn take(&mut self, batch: &Asked<'_>) -> Took {
+        self.batch(batch)
+    }
+}
+
+impl Asks for Drive {
+    #[inline]
+    fn take(&mut self, batch: &Asked<'_>) -> Took {
+        let now = Living::now(self);
+        Living::batch(self, now, batch)
     }
 }
 
 /// Hands a device a batch of whole units, listed in `extents`. Returns how many of them are done.
 #[inline]
 fn ask(
-    device: &mut Below,
+    device: &mut impl Asks,
     extents: &mut Vec<SectorRange>,
     unit: Sectors,
     work: Work,
@@ -511,7 +510,7 @@ fn ask(
 /// The same. Returns all that the device says.
 #[inline]
 fn asked(
-    device: &mut Below,
+    device: &mut impl Asks,
     extents: &mut Vec<SectorRange>,
     unit: Sectors,
     work: Work,
@@ -520,7 +519,7 @@ fn asked(
 ) -> Took {
     extents.clear();
     extents.extend(pages.iter().map(|page| SectorRange::new(Lba(u64::from(*page) * unit.0), unit)));
-    let took = device.batch(&Asked::new(work, extents).with(tally));
+    let took = device.take(&Asked::new(work, extents).with(tally));
     assert!(took.stop != Stop::OutOfRange, "the workload asks for what the drive exports");
     took
 }

@@ -265,6 +265,7 @@ impl Kept {
         until: Option<SimTime>,
         each: &mut dyn FnMut(Seen),
     ) -> Result<(Self, SimTime), KeptError> {
+        check_whole(path, "replayed")?;
         let folder = DriveFolder::open(path)?;
         let Some(start) = folder.manifest().journal.clone() else {
             return Err(KeptError::NoJournal(excerpt_path(path)));
@@ -363,6 +364,14 @@ impl Kept {
     /// As of [`Held::check_copies`].
     pub fn only_copies(&mut self, place: usize) -> Result<(), KeptError> {
         self.held.check_copies(place)
+    }
+
+    /// Opens the array of a path that may name a drive of it, which is not looked at.
+    ///
+    /// # Errors
+    /// As of [`Kept::open`].
+    pub fn open_around(path: &Path) -> Result<Self, KeptError> {
+        Self::open_folder(DriveFolder::open(place_of(path).0)?, true, u64::MAX)?.brought_back()
     }
 
     /// Does something to it, or to the drive in focus, which [`Kept::keep`] keeps.
@@ -620,9 +629,8 @@ impl Kept {
     /// # Errors
     /// `from` is no drive or in use, something is at `to`, or the system refuses.
     pub fn fork(from: &Path, to: &Path) -> Result<(), KeptError> {
-        if let (folder, Some(_)) = place_of(from) {
-            return Err(KeptError::At(excerpt_path(folder), Box::new(KeptError::Whole("forked"))));
-        }
+        check_whole(from, "forked")?;
+        check_place(to)?;
         let name = wane_units::excerpt_path(from);
         let folder = DriveFolder::open(from)?;
         let newest = folder.newest_segment();
@@ -656,10 +664,22 @@ impl Kept {
 /// The folder of a path, and the number of the drive of an array that it names: `old.wane/1` is the second drive of the array in `old.wane`.
 fn place_of(path: &Path) -> (&Path, Option<usize>) {
     let is_drive = |folder: &Path| folder.join(wane_shelf::MANIFEST).is_file();
-    let number = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.parse().ok());
+    let number = |name: &str| name.parse::<usize>().ok().filter(|number| number.to_string() == name);
+    let number = path.file_name().and_then(|name| name.to_str()).and_then(number);
     match (path.parent(), number) {
         (Some(folder), Some(number)) if !is_drive(path) && is_drive(folder) => (folder, Some(number)),
         _ => (path, None),
+    }
+}
+
+/// Refuses a path that names a drive of an array for what is done to the whole.
+///
+/// # Errors
+/// It does.
+pub fn check_whole(path: &Path, done: &'static str) -> Result<(), KeptError> {
+    match place_of(path) {
+        (_, Some(_)) => Err(KeptError::At(excerpt_path(path), Box::new(KeptError::Whole(done)))),
+        (_, None) => Ok(()),
     }
 }
 

@@ -21,7 +21,7 @@ pub use kept::WrittenBytes;
 pub(crate) use life::cannot_go_on;
 pub use plan::{Phase, Plan, Precondition, Stretch};
 
-use crate::host::{Addresses, Host};
+use crate::host::Host;
 use crate::observer::Observer;
 use crate::record::{Record, Recorded};
 use life::{Life, Stage};
@@ -111,16 +111,15 @@ pub struct Run {
 impl Run {
     /// Makes a run at its start.
     pub fn new(plan: Plan) -> Self {
-        let addresses = Addresses::of(&plan.drive);
-        Self::with(plan, addresses)
+        Self::with(plan, Host::of)
     }
 
-    /// Makes a run whose host uses addresses in this way.
-    fn with(plan: Plan, addresses: Addresses) -> Self {
+    /// Makes a run whose host is made so.
+    fn with(plan: Plan, host: impl FnOnce(Drive) -> Host) -> Self {
         let Plan { drive, observer, calendar, young_below, precondition, phases } = plan;
         let observer = observer.map(|spec| Box::new(Observer::new(*spec)));
         let record = Record::new(young_below, observer).with_course(drive.logical_initial());
-        Self { host: Host::new(drive, addresses), record, life: Life::new(calendar, precondition, phases) }
+        Self { host: host(drive), record, life: Life::new(calendar, precondition, phases) }
     }
 
     /// The drive.

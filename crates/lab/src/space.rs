@@ -13,7 +13,10 @@ use wane_results::EndCause;
 use wane_ssd::Drive;
 use wane_units::Lpn;
 
-use crate::host::{Ended, end_cause};
+use crate::host::end_cause;
+pub(crate) use layer::Space;
+
+mod layer;
 
 const NOWHERE: u32 = u32::MAX;
 
@@ -21,7 +24,7 @@ const NOWHERE: u32 = u32::MAX;
 const TRIM_BATCH: usize = 4096;
 
 /// Number of pages that the file system relocates between two checks of the stop flag.
-pub(crate) const RELOCATIONS_PER_PAUSE: u32 = 1 << 16;
+const RELOCATIONS_PER_PAUSE: u32 = 1 << 16;
 
 /// See the head of this file.
 #[derive(Clone)]
@@ -71,7 +74,7 @@ impl HostSpace {
     }
 
     /// Archives its state: writes it to a file, or reads it back into the space of a drive of the same kind.
-    pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+    fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
         debug_assert!(self.fresh.is_empty(), "a drive is saved between two writes");
         archive.fixed("space.used", &mut self.used)?;
         archive.field("space.footprint", &mut self.footprint)?;
@@ -95,18 +98,23 @@ impl HostSpace {
         self.used_max.map_or(self.exported, |most| most.min(self.exported))
     }
 
+    /// Pages that may still be taken into use.
+    pub(crate) fn room(&self) -> u32 {
+        self.exported().saturating_sub(self.footprint)
+    }
+
     pub(crate) fn trimmed(&self) -> u64 {
         self.trimmed
     }
 
     /// Whether space was given up, so that a drive without room is one whose data no longer fit.
-    pub(crate) fn shrank(&self) -> bool {
+    fn shrank(&self) -> bool {
         self.used_max.is_some() || self.moved.is_some()
     }
 
     /// Turns pages that the workload is about to write into slots. Stops at the first page without a slot.
     /// [`Self::written`] follows.
-    pub(crate) fn take(&mut self, pages: &mut [u32]) -> usize {
+    fn take(&mut self, pages: &mut [u32]) -> usize {
         debug_assert!(self.fresh.is_empty(), "one write is settled before the next begins");
         if !self.shrank() {
             return pages.len();
@@ -148,7 +156,7 @@ impl HostSpace {
 
     /// Marks the first `written` of `pages`, the workload's addresses, as in use, since the drive took these. The others stay unmarked, so
     /// that the space that is given up does not depend on how many requests the drive gets at once.
-    pub(crate) fn written(&mut self, pages: &[u32], written: usize) {
+    fn written(&mut self, pages: &[u32], written: usize) {
         if !self.shrank() {
             for page in &pages[..written] {
                 self.use_page(*page);
@@ -160,6 +168,13 @@ impl HostSpace {
             self.vacate(page);
         }
         self.fresh.clear();
+    }
+
+    /// Marks a page as in use, before any space was given up.
+    #[inline(always)]
+    fn note(&mut self, page: u32) {
+        debug_assert!(!self.shrank(), "a page that is written later needs a slot");
+        self.use_page(page);
     }
 
     #[inline(always)]
@@ -192,7 +207,7 @@ impl HostSpace {
     }
 
     /// Turns pages into the slots to read and drops those whose space is gone; returns how many were dropped.
-    pub(crate) fn find(&self, pages: &mut Vec<u32>) -> u64 {
+    fn find(&self, pages: &mut Vec<u32>) -> u64 {
         let Some(moved) = &self.moved else { return 0 };
         let before = pages.len();
         pages.retain_mut(|page| match moved.find(*page, self.exported) {
@@ -206,7 +221,7 @@ impl HostSpace {
     }
 
     /// Notes that the workload no longer needs `pages` and turns them into the slots to trim.
-    pub(crate) fn release(&mut self, pages: &mut Vec<u32>) {
+    fn release(&mut self, pages: &mut Vec<u32>) {
         pages.iter().for_each(|page| self.leave_page(*page));
         let exported = self.exported;
         pages.retain_mut(|page| {
@@ -219,14 +234,14 @@ impl HostSpace {
     }
 
     /// Tells the drive which capacity is left, once nothing lies above it.
-    pub(crate) fn shrink(&self, drive: &mut Drive) {
+    fn shrink(&self, drive: &mut Drive) {
         if self.exported < drive.exported() {
             drive.shrink_to(self.exported);
         }
     }
 
     /// Why a drive that stopped died, as results name it.
-    pub(crate) fn cause(&self, cause: EndOfLife) -> EndCause {
+    fn cause(&self, cause: EndOfLife) -> EndCause {
         match cause {
             EndOfLife::NoFreeBlock | EndOfLife::NoVictim if self.shrank() => EndCause::FootprintDoesNotFit,
             cause => end_cause(cause),
@@ -234,7 +249,7 @@ impl HostSpace {
     }
 
     /// Gives up the space that the drive wants, as far as the data allow.
-    pub(crate) fn give_up(&mut self, drive: &mut Drive, wanted: Wanted) -> Result<(), Ended> {
+    fn give_up(&mut self, drive: &mut Drive, wanted: Wanted) -> Result<(), EndCause> {
         match wanted {
             Wanted::Unused => {
                 self.used_max = Some(self.footprint.min(self.exported()));
@@ -243,7 +258,7 @@ impl HostSpace {
             Wanted::AtMost(sectors) => {
                 let least = self.least_capacity(drive.exported());
                 if least > self.footprint && drive.service_units() <= u64::from(least) {
-                    return Err(Ended::Died(EndCause::RelocationBound));
+                    return Err(EndCause::RelocationBound);
                 }
                 let asked = u32::try_from(drive.units_in(sectors)).unwrap_or(u32::MAX);
                 let wanted = asked.max(least);
@@ -301,13 +316,13 @@ impl HostSpace {
     }
 
     /// Moves the highest page that lies in given-up space. `None` when there is none.
-    pub(crate) fn relocate_one(&mut self, drive: &mut Drive) -> Result<Option<Stop>, Ended> {
+    fn relocate_one(&mut self, drive: &mut Drive) -> Result<Option<Stop>, EndCause> {
         let top = drive.exported();
         let Some(from) = (self.exported..top).rev().find(|slot| self.owner(*slot).is_some()) else { return Ok(None) };
         // Slots above stay empty, so the search never covers them again.
         drive.shrink_to(from + 1);
         let moved = self.moved.as_mut().expect("the drive shrank, so every address is looked up");
-        let to = moved.find_free(self.exported).ok_or(Ended::Died(EndCause::FootprintDoesNotFit))?;
+        let to = moved.find_free(self.exported).ok_or(EndCause::FootprintDoesNotFit)?;
         let (written, outcome) = match self.method {
             ShrinkMethod::Remap => {
                 drive.remap(Lpn(to), Lpn(from), 1, 1).expect("two slots that the drive exports");

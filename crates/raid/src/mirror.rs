@@ -127,6 +127,8 @@ pub struct Mirror {
     own: Own,
     /// What the host did, in its units; what members counted for it is more.
     host: Counters,
+    /// What members counted that were replaced.
+    gone: Counters,
     counters: Counters,
 }
 
@@ -162,6 +164,7 @@ impl Mirror {
             differs: Bits::new(units),
             own: Own::new(units, now, config.scrub_every),
             host: Counters::default(),
+            gone: Counters::default(),
             counters: Counters::default(),
         };
         mirror.count();
@@ -288,7 +291,7 @@ impl Mirror {
         if self.is_off {
             return;
         }
-        let mut sums = vec![0; Counters::NAMES.len()];
+        let mut sums: Vec<u64> = self.gone.values().collect();
         for member in &mut self.members {
             if member.is_present() {
                 member.counted = *member.device.counters();
@@ -592,7 +595,8 @@ impl Living for Mirror {
         let end = time.end(at);
         if !self.is_off {
             self.catch_up(at);
-            if matches!(time, Passing::Idle(_)) && self.next_own_step().is_some_and(|next| next <= end) {
+            let is_own = self.is_at_work() || self.next_own_step().is_some_and(|next| next <= end);
+            if matches!(time, Passing::Idle(_)) && is_own {
                 self.catch_up(end);
                 self.count();
                 return self.now;
@@ -678,7 +682,7 @@ impl Living for Mirror {
                 Ok(recovered) => {
                     took = took.max(recovered.took);
                     if member.state == MemberState::Absent {
-                        member.state = MemberState::Online;
+                        member.come_back();
                     }
                 }
                 Err(_) => self.lose(number, MemberState::Absent),
@@ -721,6 +725,9 @@ impl Living for Mirror {
         let mut host: Vec<u64> = self.host.values().collect();
         archive.list("mirror.host", &mut host)?;
         self.host = Counters::from_values(host);
+        let mut gone: Vec<u64> = self.gone.values().collect();
+        archive.list("mirror.gone", &mut gone)?;
+        self.gone = Counters::from_values(gone);
         let mut counted: Vec<u64> = self.counters.values().collect();
         archive.list("mirror.counters", &mut counted)?;
         self.counters = Counters::from_values(counted);

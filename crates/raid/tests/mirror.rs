@@ -8,8 +8,8 @@ use std::any::Any;
 
 use common::{Pausing, drive, ended, members, range};
 use wane_blockdev::{
-    Batch, BlockDevice, Delay, Delays, Effect, Fault, Kind, Living, NoticeKind, Persistence, Ram, Request, RequestId,
-    Status, Stop, Work, all_of, drain, each_of,
+    Batch, BlockDevice, Blocking, Delay, Delays, Effect, Fault, Kind, Living, NoticeKind, Passing, Persistence, Ram,
+    Request, RequestId, Status, Stop, Work, all_of, drain, each_of,
 };
 use wane_raid::{LayoutError, MemberState, Mirror, MirrorConfig, ReadPolicy, Spread, Stripe};
 use wane_sim::Stream;
@@ -452,4 +452,31 @@ fn an_array_follows_settings_of_its_drives() {
         drain(&mut copy, now, &mut out);
         assert_eq!(out.last().and_then(|last| last.bytes.clone()), Some(bytes(7, 2)));
     }
+}
+
+/// A server that died leaves answers that nobody takes: what comes after them is waited for all the same.
+#[test]
+fn answers_that_nobody_took_are_no_reason_to_wait_in_the_past() {
+    let drives = || vec![drive(40, true), drive(56, true)];
+    let mirrored: Box<dyn Living> = Box::new(mirror(drives()));
+    let striped: Box<dyn Living> = Box::new(Spread::new(Stripe::new(Sectors(8)), drives()).unwrap());
+    for mut array in [mirrored, striped] {
+        array.submit(SimTime(0), Request::write(range(0, 8), bytes(7, 8)));
+        let end = array.pass(SimTime(0), Passing::Idle(Nanos(1_000_000_000)));
+        let mut blocking = Blocking::starting_at(array.as_mut(), end);
+        blocking.flush().unwrap();
+        assert_eq!(blocking.take_completions().len(), 1);
+    }
+}
+
+/// What members that were replaced did for the array is not undone.
+#[test]
+fn counters_of_an_array_never_fall() {
+    let mut mirror = mirror(vec![drive(40, false), drive(56, false)]);
+    wear(&mut mirror, 64, 20);
+    let before: Vec<u64> = mirror.counters().values().collect();
+    let now = mirror.now();
+    mirror.replace(now, 0, drive(40, false)).unwrap();
+    let after: Vec<u64> = mirror.counters().values().collect();
+    assert!(before.iter().zip(&after).all(|(before, after)| after >= before), "{before:?} {after:?}");
 }

@@ -18,13 +18,21 @@ pub(crate) struct Watcher {
     throttles: u32,
     is_worn_out: bool,
     notices: Vec<wane_blockdev::Notice>,
+    is_scrubbing: bool,
 }
 
 impl Watcher {
     pub(crate) fn new(held: &Held) -> Self {
         let (to, _) = broadcast::channel(KEPT);
         let is_worn_out = end(held).is_some();
-        Self { to, retired: held.retired_blocks(), throttles: throttles(held), is_worn_out, notices: Vec::new() }
+        Self {
+            to,
+            retired: held.retired_blocks(),
+            throttles: throttles(held),
+            is_worn_out,
+            notices: Vec::new(),
+            is_scrubbing: held.is_scrubbing(),
+        }
     }
 
     pub(crate) fn listen(&self) -> broadcast::Receiver<Value> {
@@ -67,6 +75,13 @@ impl Watcher {
             self.tell(notice.at, event, facts);
         }
         self.notices = notices;
+        let was_scrubbing = std::mem::replace(&mut self.is_scrubbing, held.is_scrubbing());
+        if let Some(repairs) = held.repairs().filter(|_| was_scrubbing && !self.is_scrubbing) {
+            let bytes = |sectors: wane_units::Sectors| sectors.0 * 512;
+            // Since the array was made.
+            let (repaired, unreadable) = (bytes(repairs.repaired), bytes(repairs.unreadable));
+            self.tell(at, "scrubbed", json!({ "repaired_bytes": repaired, "unreadable_bytes": unreadable }));
+        }
         let end = end(held);
         if end.is_some() != self.is_worn_out {
             self.is_worn_out = end.is_some();

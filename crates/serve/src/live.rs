@@ -533,6 +533,14 @@ impl Live {
             refused_for_memory: self.engine.refused_for_memory,
             log_failed: self.log.as_mut().and_then(Log::end),
         };
+        let lacking = self.engine.shelf.bytes_lacking();
+        if lacking > 0 {
+            (self.shared.tell)(&format!(
+                "{}: drives of it lack {} of copies, which nothing copies on the shelf; `wane drive put-back` of a drive does",
+                served.name,
+                Bytes(lacking)
+            ));
+        }
         self.save()?;
         Ok(served)
     }

@@ -260,13 +260,13 @@ impl Page<'_, '_> {
         self.of_members(
             "wane_member_retired_blocks",
             "Firmware blocks of a drive of an array out of service.",
-            |of| Some(f64::from(of.retired_blocks)),
+            |of| of.own.map(|own| f64::from(own.retired_blocks)),
         )?;
         self.of_members("wane_member_stale_bytes", "Bytes of which a drive of an array has no present copy.", |of| {
             Some(of.stale_bytes as f64)
         })?;
         self.of_members("wane_member_erases_mean", "Mean erases of the blocks of a drive of an array.", |of| {
-            Some(of.erases.0)
+            of.own.map(|own| own.erases.0)
         })
     }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 use wane_lab::held::Held;
-use wane_lab::kept::{Kept, KeptError};
+use wane_lab::kept::{Kept, KeptError, check_whole};
 use wane_scenario::Scenario;
 use wane_shelf::ShelfError;
 use wane_units::{Bytes, Nanos, excerpt_path};
@@ -102,6 +102,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// # Errors
 /// It cannot be opened, or is served already.
 pub fn open(path: &Path) -> Result<Kept, ServeError> {
+    check_whole(path, "served")?;
     let mut left = WAITS;
     loop {
         let error = match Kept::open_late(path) {

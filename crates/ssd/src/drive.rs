@@ -187,6 +187,8 @@ pub struct Drive {
     predicted: Predicted,
     /// How often its power failed.
     power_cuts: u64,
+    /// Logical units when new.
+    logical_initial: u32,
     /// What it is while its power is off.
     pub(crate) off: Option<Box<power::Off>>,
     /// The configuration of its firmware; `None` if it could not recover anyway.
@@ -259,6 +261,7 @@ impl Drive {
             clock_spec: clock,
             clock: None,
             keeps_detail: false,
+            logical_initial: logical,
             is_striped,
             first_day: 0.0,
             day: 0.0,
@@ -341,6 +344,11 @@ impl Drive {
         self.asleep = Asleep::Resting(resting.expect("the medium was changed"));
         self.firmware = Firmware::Counting(Box::new(ftl));
         true
+    }
+
+    /// See [`Drive::keep_detail`].
+    pub const fn keeps_detail(&self) -> bool {
+        self.keeps_detail
     }
 
     /// Keeps the drive on the detailed medium from now on if `keeps`, so that batches are parts of requests too.
@@ -726,7 +734,7 @@ impl Drive {
     }
 
     /// See [`Ftl::may_lose_buffers`].
-    pub(crate) fn may_lose_buffers(&self) -> bool {
+    pub fn may_lose_buffers(&self) -> bool {
         over_either!(&self.firmware, ftl => ftl.may_lose_buffers())
     }
 

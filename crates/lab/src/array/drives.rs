@@ -148,6 +148,11 @@ impl Drives {
         find(*members.get(place)?).filter(|drive: &&Drive| !drive.is_off())
     }
 
+    /// Whether the drive of a place is known to have died.
+    pub(crate) fn is_dead(&self, place: usize) -> bool {
+        self.dead[place]
+    }
+
     /// A drive that died, and was not seen to.
     pub(crate) fn dead(&self, array: &dyn Living) -> Option<Due> {
         let mut places = (0..self.dead.len()).filter(|place| !self.dead[*place]);

@@ -2,10 +2,12 @@
 
 use wane_archive::{Archive, ArchiveError};
 use wane_blockdev::{
-    Batch, BlockDevice, ExtentState, Living, Passing, SectorRange, Work, all_extents, all_of, carry_out, each_of,
+    Batch, BlockDevice, Blocking, ExtentState, Living, Passing, Request, SectorRange, Work, all_extents, all_of,
+    carry_out, each_of,
 };
 use wane_ftl::Outcome;
 use wane_raid::{MemberState, Repairs};
+use wane_results::{Counters, EndCause};
 use wane_scenario::Scenario;
 use wane_ssd::Drive;
 use wane_units::{Bytes, Fate, Lba, Sectors};
@@ -218,15 +220,27 @@ impl Held {
         all_of::<Drive>(self.device()).into_iter().map(Drive::payload_memory).sum()
     }
 
+    /// The unit of the drive that holds a page of its host; `None` if none does, or it is an array.
+    pub fn unit_of(&self, page: u32) -> Option<u32> {
+        if self.is_array() { None } else { self.run.unit_of(page) }
+    }
+
     /// Whether every unit of a range holds bytes, so that others in their place take no more memory.
     pub fn holds_bytes(&self, range: SectorRange) -> bool {
-        if !self.is_array() {
+        if self.run.is_bare() {
             let drive = self.run.drive();
             return drive.units_of(range).all(|unit| drive.holds_bytes(unit));
         }
         let mut told = Vec::new();
         all_extents(self.device(), range, &mut told);
         told.iter().all(|extent| extent.state == ExtentState::Data)
+    }
+
+    /// What the drive of a place counted since it was new or was preconditioned; `None` without power.
+    pub fn counters_of(&self, place: usize) -> Option<Counters> {
+        let drives = self.drives.as_ref()?;
+        let drive = self.drives().into_iter().find(|(found, _)| *found == place)?.1;
+        Some(*drive.counters() - drives.zero(place))
     }
 
     /// The drives, with their places in an array; only those that have power.
@@ -282,6 +296,46 @@ impl Held {
         mirror(self.run.device_mut()).ok_or(KeptError::NoMirror)
     }
 
+    /// Why an array whose drives are all out takes no writes: they died.
+    pub(super) fn died_with_its_drives(&self) -> Option<EndCause> {
+        let drives = self.drives.as_ref()?;
+        let members = self.members();
+        let is_over = members.iter().all(|member| member.state == MemberState::Absent)
+            && members.iter().any(|member| drives.is_dead(member.place));
+        is_over.then_some(EndCause::SpareExhausted)
+    }
+
+    /// Refuses what needs a drive if all are out.
+    pub(super) fn check_there(&self) -> Result<(), KeptError> {
+        if self.is_array() && self.drives().is_empty() { Err(KeptError::AllOut) } else { Ok(()) }
+    }
+
+    /// Sectors of an array that no copy has or can be read, by reading all of a copy of it as its host would.
+    pub fn unreadable(&self) -> Vec<SectorRange> {
+        const AT_ONCE: Sectors = Sectors(2048);
+        let mut copy = self.device().another();
+        let capacity = copy.capacity();
+        let now = copy.now();
+        let mut blocking = Blocking::starting_at(&mut copy, now);
+        let (mut at, mut lost) = (Lba(0), Vec::new());
+        while at.0 < capacity.0 {
+            let range = SectorRange::new(at, AT_ONCE.min(Sectors(capacity.0 - at.0)));
+            if let Err(error) = blocking.perform(Request::read(range)) {
+                error.status.failed().iter().for_each(|range| range.push_to(&mut lost));
+            }
+            at = Lba(at.0 + range.count.0);
+        }
+        lost
+    }
+
+    /// Refuses to take out a drive that could not come back.
+    ///
+    /// # Errors
+    /// It could not.
+    pub fn check_return(&self, place: usize) -> Result<(), KeptError> {
+        if self.scenario_of(place).ftl.recovery_policy().acts() { Ok(()) } else { Err(KeptError::OneWay(place)) }
+    }
+
     /// Refuses to do without a drive of a mirror that has the only copy of something.
     ///
     /// # Errors
@@ -298,7 +352,7 @@ impl Held {
     pub fn take_out(&mut self, place: usize) -> Result<(), KeptError> {
         let mirror = self.on_mirror(place)?;
         if mirror.state(place) == MemberState::Absent {
-            return Err(KeptError::MemberOff(place));
+            return Err(KeptError::MemberOut(place));
         }
         let now = mirror.now();
         mirror.take_out(now, place, &mut || Fate::Done);
@@ -337,6 +391,16 @@ impl Held {
         let before = mirror.repairs().copied;
         crate::array::copy_all(mirror);
         Ok((mirror.repairs().copied - before).0 * Sectors::SIZE.0)
+    }
+
+    /// Whether a mirror is scrubbing.
+    pub fn is_scrubbing(&self) -> bool {
+        crate::array::mirror_of(self.device()).is_some_and(wane_raid::Mirror::is_scrubbing)
+    }
+
+    /// Bytes of which some drive of a mirror has no present copy.
+    pub fn bytes_lacking(&self) -> u64 {
+        self.members().iter().map(|member| member.stale_bytes).sum()
     }
 
     /// Whether a mirror has something to do for itself in its own time.

@@ -154,10 +154,7 @@ impl Held {
     /// # Errors
     /// Its file system decides where its data lie.
     pub fn mapped(&self) -> Result<Vec<bool>, KeptError> {
-        if self.drive().capacity_policy().may_shrink() {
-            return Err(KeptError::Shrinking);
-        }
-        if self.is_array() {
+        if !self.run.is_bare() {
             return Ok(self.held_units());
         }
         Ok((0..self.drive().exported()).map(|unit| self.drive().lookup(Lpn(unit)).is_some()).collect())
@@ -165,7 +162,7 @@ impl Held {
 
     /// Trims the units that hold data now but did not `before`, as [`Held::mapped`] returned it: those that only aging wrote. Returns their number.
     pub fn give_back(&mut self, before: &[bool]) -> u32 {
-        if self.is_array() {
+        if !self.run.is_bare() {
             let held = self.held_units();
             let was_held = |unit: usize| before.get(unit).copied().unwrap_or(false);
             return self

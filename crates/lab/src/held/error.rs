@@ -129,7 +129,7 @@ pub enum KeptError {
     #[error("the drive's policy has no threshold of this kind (ftl.retire)")]
     NoThreshold,
     /// It is an array, and this is done to one of its drives.
-    #[error("is an array, and a drive alone is {0}; name it by its number, as in old.wane/0")]
+    #[error("is an array, and a drive alone is {0}; name one by its number behind the folder, the first by /0")]
     OneDrive(&'static str),
     /// It is a drive of an array, and this is done to the whole.
     #[error("is a drive of an array, which is {0} as a whole; leave out its number")]
@@ -137,6 +137,20 @@ pub enum KeptError {
     /// Something about the drive in a folder.
     #[error("{0}: {1}")]
     At(String, Box<KeptError>),
+    /// It cannot come back from a power cut, as an array.
+    #[error("the array does not come back from a power cut: {0}")]
+    ArrayUnpowered(PowerError),
+    /// All drives of an array are out.
+    #[error("all drives of the array are out; put-back returns one")]
+    AllOut,
+    /// A drive is out.
+    #[error("drive {0} of the array is out already")]
+    MemberOut(usize),
+    /// A drive could not come back.
+    #[error(
+        "drive {0} of the array keeps nothing from which it could come back (ftl.recovery); --force takes it out for good"
+    )]
+    OneWay(usize),
     /// It is one drive.
     #[error("is one drive and no array, so it has no drives by number")]
     NoArray,
@@ -149,9 +163,7 @@ pub enum KeptError {
         places: usize,
     },
     /// A drive has no power.
-    #[error(
-        "drive {0} of the array was taken out, or does not come back: nothing of it can be seen or done; put-back and replace end that"
-    )]
+    #[error("drive {0} of the array is out: it was taken out, or did not come back; put-back or replace ends that")]
     MemberOff(usize),
     /// A drive has power.
     #[error("drive {0} of the array is there; only one that was taken out can be put back")]
@@ -166,7 +178,7 @@ pub enum KeptError {
     },
     /// It has one copy of its data.
     #[error(
-        "is no mirror: it has one copy of its data, so that no drive of it can be taken out or replaced, and nothing be compared"
+        "the array is no mirror: it has one copy of its data, so that no drive of it can be taken out or replaced, and nothing be compared"
     )]
     NoMirror,
     /// It was not made to its end.

@@ -43,6 +43,9 @@ impl Held {
         let look_units = if self.has_policies_from_outside() { PAGES_PER_LOOK as u64 } else { step };
         let precondition = build::precondition(&self.scenario);
         let left = self.run.precondition_kept((precondition, done), look_units, pause, watch)?;
+        if self.is_array() {
+            self.flush()?;
+        }
         self.begin_drives();
         self.begin_days();
         Ok(left)
@@ -51,6 +54,11 @@ impl Held {
     /// Number of pages that its user may access: those of the new drive, or of the array. A drive that shrank has no data for some of them.
     pub fn pages(&self) -> u32 {
         self.run.logical_units()
+    }
+
+    /// Pages without data that its user may still write. A drive that shrank has fewer than its addresses say.
+    pub fn room(&self) -> u32 {
+        self.run.room().unwrap_or(u32::MAX)
     }
 
     /// Writes pages, in their order, and scrubs if the drive does. The drive may die: see [`Held::cause`]. With policies from

@@ -58,6 +58,16 @@ impl Run {
         self.host.living_mut()
     }
 
+    /// Pages that its host's map may still take into use; `None` without a map.
+    pub(crate) fn room(&self) -> Option<u32> {
+        self.host.room()
+    }
+
+    /// Whether it stands on one drive whose addresses it uses as they are.
+    pub(crate) fn is_bare(&self) -> bool {
+        self.host.is_bare()
+    }
+
     /// Logical units of the device when it was new.
     pub(crate) fn logical_units(&self) -> u32 {
         self.host.logical_units()
@@ -97,8 +107,7 @@ impl Run {
 
     /// Makes the run of a kept drive, without a workload so far.
     pub(crate) fn of_kept(drive: Drive) -> Self {
-        let addresses = Addresses::of(&drive);
-        let mut host = Host::new(drive, addresses);
+        let mut host = Host::of(drive);
         host.drive_mut().set_leveling(true);
         let mut life = Life::new(None, Precondition::none(), Vec::new());
         life.stage = Stage::Phase(0);
@@ -119,7 +128,7 @@ impl Run {
 
     /// Makes a run of this plan to look at a drive that is not kept afterwards. Its host gives nothing back.
     pub(crate) fn of_look(plan: Plan) -> Self {
-        Self::with(plan, Addresses::Wrapping)
+        Self::with(plan, |drive| Host::new(drive, Addresses::Wrapping))
     }
 
     /// The counters at which counting started.

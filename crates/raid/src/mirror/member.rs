@@ -59,6 +59,12 @@ impl Member {
         }
     }
 
+    /// It has power again.
+    pub(crate) fn come_back(&mut self) {
+        let is_worn_out = self.device.end_of_life().is_some();
+        self.state = if is_worn_out { MemberState::ReadOnly } else { MemberState::Online };
+    }
+
     pub(crate) fn is_online(&self) -> bool {
         self.state == MemberState::Online
     }

@@ -20,8 +20,10 @@ pub struct Repairs {
     pub failed: Sectors,
     /// Sectors whose copies were all read and compared.
     pub scrubbed: Sectors,
-    /// Sectors whose copies differed although nothing said so, and are equal now.
+    /// Sectors whose copies differed although nothing said so, and are now as the first is.
     pub unequal: Sectors,
+    /// Sectors that a scrub could read from no copy.
+    pub unreadable: Sectors,
 }
 
 /// See the head of this file.

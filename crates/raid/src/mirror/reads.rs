@@ -362,6 +362,8 @@ impl Mirror {
             }
             Why::Scrub => {
                 self.own.repairs.scrubbed += range.count;
+                let of_none = lost.within(range).fold(Sectors::ZERO, |sum, part| sum + part.count);
+                self.own.repairs.unreadable += of_none;
                 self.copied();
             }
         }

@@ -1,7 +1,7 @@
 //! What the operator of a mirror does: takes members out, puts them back, replaces them, and changes settings of what stands below.
 
 use wane_blockdev::{Living, PowerError};
-use wane_units::{EndOfLife, Fate, Sectors, SimTime};
+use wane_units::{Counters, EndOfLife, Fate, Sectors, SimTime};
 
 use super::{MemberState, Mirror, member::Member};
 use crate::layout::LayoutError;
@@ -45,7 +45,7 @@ impl Mirror {
         }
         self.now = self.now.max(device.now());
         self.come_to_now();
-        self.members[member].state = MemberState::Online;
+        self.members[member].come_back();
         self.own.is_due = true;
         self.count();
         Ok(())
@@ -79,7 +79,11 @@ impl Mirror {
         }
         self.now = self.now.max(device.now());
         let new = Member::new(device, self.capacity.0 / self.unit.0);
+        self.count();
         let old = std::mem::replace(&mut self.members[member], new);
+        // What it did for the array is not undone.
+        let gone = self.gone.values().zip(old.counted.values()).map(|(sum, value)| sum + value);
+        self.gone = Counters::from_values(gone);
         for number in 0..self.layout.runs().len() {
             let run = &self.layout.runs()[number];
             if run.places.iter().any(|place| place.0 == member) {

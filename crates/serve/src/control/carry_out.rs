@@ -12,7 +12,7 @@ use wane_lab::estimate::aging_seconds;
 use wane_lab::held::{Act, Acted, Aging};
 use wane_lab::kept::{Aged, Reached};
 use wane_nand::REREADS_BOUND;
-use wane_raid::Repairs;
+use wane_raid::{MemberState, Repairs};
 use wane_scenario::{FastForward, Precondition};
 use wane_sim::Streams;
 use wane_smart::{Identity, smartctl};
@@ -152,6 +152,11 @@ fn status(desk: &mut Desk<'_>) -> Value {
         facts["read_recovery"] = json!(shelf.required().into_iter().flatten().min());
         if let Some(repairs) = shelf.repairs() {
             facts["repairs"] = repaired(&repairs);
+            let is_whole = shelf.members().iter().all(|member| member.state == MemberState::Online);
+            facts["mirror"] = json!({
+                "has_all_copies": is_whole && shelf.bytes_lacking() == 0,
+                "copying": shelf.has_own_work(), "scrubbing": shelf.is_scrubbing(),
+            });
         }
         if shelf.is_array() {
             let members = desk.engine.members();
@@ -166,17 +171,18 @@ fn repaired(repairs: &Repairs) -> Value {
     json!({
         "repaired_bytes": repairs.repaired.0 * SECTOR, "copied_bytes": repairs.copied.0 * SECTOR,
         "failed_bytes": repairs.failed.0 * SECTOR, "scrubbed_bytes": repairs.scrubbed.0 * SECTOR,
-        "unequal_bytes": repairs.unequal.0 * SECTOR,
+        "unequal_bytes": repairs.unequal.0 * SECTOR, "unreadable_bytes": repairs.unreadable.0 * SECTOR,
     })
 }
 
 /// A drive of an array.
 pub(crate) fn member((place, member): (usize, &Member)) -> Value {
+    let own = member.own.as_ref();
     json!({
         "member": place, "state": member.state, "stale_bytes": member.stale_bytes, "life_used": member.life_used,
-        "blocks_retired": member.retired_blocks, "erases_mean": member.erases.0, "erases_most": member.erases.1,
-        "bytes_written": member.counters.host_bytes_written(member.unit_bytes.max(SECTOR)),
-        "uncorrectable_reads": member.counters.host_reads_uncorrectable,
+        "blocks_retired": own.map(|own| own.retired_blocks), "erases_mean": own.map(|own| own.erases.0),
+        "erases_most": own.map(|own| own.erases.1), "bytes_written": own.map(|own| own.bytes_written),
+        "uncorrectable_reads": own.map(|own| own.uncorrectable_reads),
     })
 }
 
@@ -194,6 +200,14 @@ fn tended(desk: &mut Desk<'_>, act: &Act, done: &str) -> Answer {
     desk.engine.rest_until(desk.real);
     desk.engine.act(act).map_err(|error| error.to_string())?;
     desk.engine.follow_drive(desk.real);
+    let (event, member_of) = match act {
+        Act::TakeOut(member) => ("take-out", Some(*member)),
+        Act::PutBack(member) => ("put-back", Some(*member)),
+        Act::Replace(member) => ("replace", Some(*member)),
+        _ => ("scrub", None),
+    };
+    let at = desk.engine.now_of_drive(desk.real);
+    desk.engine.watcher.tell(at, event, json!({ "member": member_of }));
     desk.engine.note(done.to_owned());
     let members = desk.engine.members();
     Ok(json!({ "done": done, "members": members.iter().enumerate().map(member).collect::<Vec<_>>() }))
@@ -293,21 +307,21 @@ fn changed(desk: &mut Desk<'_>, set: Set) -> Answer {
         if desk.engine.shelf.is_array() {
             return Err("capacity: an array's capacity stays as it is".to_owned());
         }
-        let capacity_now = Bytes(desk.engine.shelf.drive().capacity().0 * SECTOR);
+        let capacity_now = Bytes(desk.engine.shelf.device().capacity().0 * SECTOR);
         let status = if capacity.0.0 > 0 && capacity.0.0.is_multiple_of(SECTOR) {
             desk.engine.set_capacity(at, sectors)
         } else {
             Status::OutOfRange
         };
-        let drive = desk.engine.shelf.drive();
+        let device = desk.engine.shelf.device();
         if !status.is_done() {
-            let unit = Bytes(u64::from(drive.unit_bytes()));
+            let unit = Bytes(u64::from(desk.engine.shelf.unit_bytes()));
             return Err(format!(
                 "capacity: found {}, and a multiple of {unit} up to {capacity_now} is allowed",
                 capacity.0
             ));
         }
-        told["capacity_bytes"] = json!(drive.capacity().0 * SECTOR);
+        told["capacity_bytes"] = json!(device.capacity().0 * SECTOR);
         desk.engine.note(format!("its capacity fell to {}", capacity.0));
     }
     let act =
@@ -458,6 +472,9 @@ fn lost(desk: &mut Desk<'_>, inject: &Inject, range: Option<SectorRange>, rate: 
     let most = inject.count.unwrap_or(u64::MAX);
     let mut chosen = Vec::new();
     for unit in drive.units_of(range).collect::<Vec<Lpn>>() {
+        // A drive that may shrink has a map above it.
+        let unit = if member.is_some() { Some(unit) } else { shelf.unit_of(unit.0).map(Lpn) };
+        let Some(unit) = unit else { continue };
         let Some(place) = drive.lookup(unit) else { continue };
         let is_there = inject.die.is_none_or(|die| {
             let (block, within) = drive.layout().locate(place);

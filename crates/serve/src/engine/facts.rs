@@ -39,17 +39,32 @@ pub(crate) struct Member {
     /// Bytes of which it has no present copy.
     pub(crate) stale_bytes: u64,
     pub(crate) life_used: Option<f64>,
+    /// What it knows itself; `None` without power.
+    pub(crate) own: Option<OfMember>,
+}
+
+/// What a drive of an array knows of itself.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OfMember {
     pub(crate) retired_blocks: u32,
-    pub(crate) counters: Counters,
-    pub(crate) unit_bytes: u64,
+    pub(crate) bytes_written: u64,
+    pub(crate) uncorrectable_reads: u64,
     /// Erases of a block: mean and most.
     pub(crate) erases: (f64, u32),
 }
 
 impl Member {
-    fn of(facts: &MemberFacts, drive: Option<&Drive>) -> Self {
-        let counts = drive.map_or(&[][..], Drive::superblock_erase_counts);
-        let sum: u64 = counts.iter().map(|erases| u64::from(*erases)).sum();
+    fn of(facts: &MemberFacts, drive: Option<(&Drive, Counters)>) -> Self {
+        let own = |(drive, counted): (&Drive, Counters)| {
+            let counts = drive.superblock_erase_counts();
+            let sum: u64 = counts.iter().map(|erases| u64::from(*erases)).sum();
+            OfMember {
+                retired_blocks: drive.retired_blocks(),
+                bytes_written: counted.host_bytes_written(u64::from(drive.unit_bytes())),
+                uncorrectable_reads: counted.host_reads_uncorrectable,
+                erases: (sum as f64 / counts.len().max(1) as f64, counts.iter().copied().max().unwrap_or(0)),
+            }
+        };
         Self {
             state: match facts.state {
                 MemberState::Online => "online",
@@ -58,10 +73,7 @@ impl Member {
             },
             stale_bytes: facts.stale_bytes,
             life_used: facts.life_used,
-            retired_blocks: drive.map_or(0, Drive::retired_blocks),
-            counters: drive.map(|drive| *drive.counters()).unwrap_or_default(),
-            unit_bytes: drive.map_or(0, |drive| u64::from(drive.unit_bytes())),
-            erases: (sum as f64 / counts.len().max(1) as f64, counts.iter().copied().max().unwrap_or(0)),
+            own: drive.map(own),
         }
     }
 }
@@ -149,7 +161,10 @@ impl Engine {
     /// The drives of an array.
     pub(crate) fn members(&self) -> Vec<Member> {
         let drives = self.shelf.drives();
-        let drive = |place| drives.iter().find(|(found, _)| *found == place).map(|(_, drive)| *drive);
+        let drive = |place| {
+            let drive = drives.iter().find(|(found, _)| *found == place).map(|(_, drive)| *drive);
+            drive.zip(self.shelf.counters_of(place))
+        };
         self.shelf.members().iter().map(|facts| Member::of(facts, drive(facts.place))).collect()
     }
 }

@@ -3,7 +3,6 @@
 use wane_blockdev::{Extent, ExtentState, SectorRange};
 use wane_lab::held::Held;
 use wane_nbd::{Action, Context, Errno, Span};
-use wane_ssd::Drive;
 use wane_units::{Lba, Lpn, Sectors};
 
 use super::SECTOR;
@@ -33,7 +32,7 @@ pub(super) fn of(held: &Held, asked: &Asked) -> Result<Vec<(u32, Vec<Span>)>, Er
         let mut spans = match context {
             Context::Allocation => allocation(held, start, end.min(start + ALLOCATION_MAX)),
             Context::Wear if held.is_array() => wear_of_all(held, start, end),
-            Context::Wear => wear(held.drive(), start, end),
+            Context::Wear => wear(held, start, end),
         };
         if one {
             spans.truncate(1);
@@ -81,13 +80,14 @@ fn wear_of_all(held: &Held, start: u64, end: u64) -> Vec<Span> {
 }
 
 /// Mean erases of the blocks that hold a region, looked up at some places; 0 where nothing is held.
-fn wear(drive: &Drive, start: u64, end: u64) -> Vec<Span> {
+fn wear(held: &Held, start: u64, end: u64) -> Vec<Span> {
+    let drive = held.drive();
     let unit = u64::from(drive.unit_bytes());
-    let units = u64::from(drive.exported());
+    let units = u64::from(held.pages());
     let region = units.div_ceil(REGIONS_MAX).max(1) * unit;
     let counts = drive.superblock_erase_counts();
     let erases = |lpn: u64| {
-        let place = drive.lookup(Lpn(u32::try_from(lpn).ok()?))?;
+        let place = drive.lookup(Lpn(held.unit_of(u32::try_from(lpn).ok()?)?))?;
         Some(u64::from(counts[drive.layout().locate(place).0.index()]))
     };
     let mut spans = Vec::new();

@@ -23,7 +23,7 @@ impl Drive {
             Some(off) => off.keep_payload()?,
             None => over_either!(&mut self.firmware, ftl => ftl.keep_payload())?,
         }
-        let unit_bytes = (self.front.unit.0 * wane_units::Sectors::SIZE.0) as u32;
+        let unit_bytes = self.unit_bytes();
         self.payload.get_or_insert_with(|| crate::payload::Payload::new(unit_bytes));
         Ok(())
     }

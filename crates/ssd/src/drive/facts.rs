@@ -29,7 +29,7 @@ impl Drive {
 
     /// Bytes of a mapping unit.
     pub fn unit_bytes(&self) -> u32 {
-        over_either!(&self.firmware, ftl => ftl.unit_bytes())
+        (self.front.unit.0 * Sectors::SIZE.0) as u32
     }
 
     /// How the firmware's blocks lie on the flash.
@@ -60,7 +60,7 @@ impl Drive {
     /// Logical units when new.
     #[inline]
     pub fn logical_initial(&self) -> u32 {
-        over_either!(&self.firmware, ftl => ftl.logical_initial())
+        self.logical_initial
     }
 
     /// Logical units exported now.

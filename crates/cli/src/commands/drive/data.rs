@@ -9,7 +9,7 @@ use serde_json::json;
 use wane_blockdev::{BlockDevice, IoError, Request, SectorRange, Status};
 use wane_ftl::Fate;
 use wane_lab::held::Act;
-use wane_lab::kept::{Kept, KeptError};
+use wane_lab::kept::{Kept, KeptError, check_whole};
 use wane_sim::Streams;
 use wane_units::{Bytes, Lba, Sectors, excerpt_path};
 
@@ -35,15 +35,14 @@ const TOLD: usize = 8;
 
 /// Opens a drive, or an array, to read and write it. A drive of an array belongs to that.
 fn opened(path: &Path) -> Result<Kept, Failure> {
-    let kept = addressed(path)?;
-    super::whole(&kept, path, "read and written")?;
-    Ok(kept)
+    check_whole(path, "read and written")?;
+    open_late(path)
 }
 
 /// Opens a drive with fixed addresses, one whose capacity does not shrink.
 pub(super) fn addressed(path: &Path) -> Result<Kept, Failure> {
     let kept = open_late(path)?;
-    if kept.drive().capacity_policy().may_shrink() {
+    if !kept.is_array() && kept.drive().capacity_policy().may_shrink() {
         return Err(Failure::wrong(format!("{}: {}", excerpt_path(path), KeptError::Shrinking)));
     }
     Ok(kept)
@@ -310,8 +309,8 @@ const REVIVED: &str =
     "lost its power, and came back; it forgot that it was dead, and takes writes until it finds no space again";
 
 pub(super) fn power_cut(arguments: &PowerCutArguments) -> Result<i32, Failure> {
+    check_whole(&arguments.drive, "cut off from power")?;
     let mut kept = open_late(&arguments.drive)?;
-    super::whole(&kept, &arguments.drive, "cut off from power")?;
     let mut stream = Streams::new(arguments.seed).stream("power-cut");
     let fate = || [Fate::Done, Fate::Torn, Fate::Undone][stream.below(3) as usize];
     let was_dead = kept.cause().is_some();

@@ -150,6 +150,9 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<i32, Failure> {
     let kept = open(&arguments.drive)?;
     let checked = kept.check();
     let data = (arguments.data && checked.is_ok()).then(|| kept.check_data());
+    // What each drive holds says nothing of whether the array can be read.
+    let of_array = arguments.data && checked.is_ok() && kept.is_array() && kept.focus().is_none();
+    let lost: u64 = if of_array { kept.unreadable().iter().map(|range| range.len_bytes() as u64).sum() } else { 0 };
     if arguments.json {
         let fault = checked.as_ref().err();
         let drive = arguments.drive.display().to_string();
@@ -158,11 +161,26 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<i32, Failure> {
         if let Some(data) = &data {
             facts["data"] = data_facts(&kept, data);
         }
+        if of_array {
+            facts["bytes_unreadable"] = json!(lost);
+            facts["bytes_lacking"] = json!(kept.bytes_lacking());
+        }
         print_json(&facts)?;
     } else {
-        print(&words(&kept, &arguments.drive, &checked, data.as_ref()))?;
+        let mut text = words(&kept, &arguments.drive, &checked, data.as_ref());
+        if of_array {
+            let lost = if lost > 0 { format!("{} cannot be read", exact(lost)) } else { "all can be read".to_owned() };
+            let lacks: Vec<String> = kept
+                .members()
+                .iter()
+                .filter(|member| member.stale_bytes > 0)
+                .map(|member| format!("; drive {} lacks {}", member.place, exact(member.stale_bytes)))
+                .collect();
+            line(&mut text, "array", &format!("{lost}{}", lacks.concat()));
+        }
+        print(&text)?;
     }
-    let is_whole = data.is_none_or(|data| data.is_whole());
+    let is_whole = data.is_none_or(|data| data.is_whole()) && lost == 0;
     Ok(if checked.is_ok() && is_whole && kept.dropped().is_none() { DONE } else { DIFFERS })
 }
 

@@ -19,7 +19,7 @@ use toml::{Table, Value};
 use wane_ftl::policies::Mode;
 use wane_lab::estimate::aging_seconds;
 use wane_lab::held::Act;
-use wane_lab::kept::{Aged, Kept, KeptError, Reached, Target, WrittenBytes};
+use wane_lab::kept::{Aged, Kept, KeptError, Reached, Target, WrittenBytes, check_whole};
 use wane_lab::progress::Stopwatch;
 use wane_lab::run::{Step, Watch};
 use wane_lab::session::reserve_in_words;
@@ -304,14 +304,6 @@ fn open_late(path: &Path) -> Result<Kept, Failure> {
     Ok(kept)
 }
 
-/// What is done to an array as a whole is not done to a drive of it.
-fn whole(kept: &Kept, path: &Path, done: &'static str) -> Result<(), Failure> {
-    match kept.focus() {
-        Some(_) => Err(Failure::wrong(KeptError::At(excerpt_path(path), Box::new(KeptError::Whole(done))))),
-        None => Ok(()),
-    }
-}
-
 /// What is done to one drive is not done to an array.
 fn one(kept: &Kept, path: &Path, done: &'static str) -> Result<(), Failure> {
     if kept.is_array() && kept.focus().is_none() {
@@ -322,8 +314,8 @@ fn one(kept: &Kept, path: &Path, done: &'static str) -> Result<(), Failure> {
 
 fn age(arguments: &AgeArguments) -> Result<i32, Failure> {
     let stop = stop_flag();
+    check_whole(&arguments.drive, "aged")?;
     let mut kept = open(&arguments.drive)?;
-    whole(&kept, &arguments.drive, "aged")?;
     if arguments.workload.is_some() || !arguments.set.is_empty() {
         let scenario = reworked(kept.scenario(), arguments.workload.as_deref(), &arguments.set, UNCOUNTED, false)?;
         kept.set_workload(scenario, &stop)?;
@@ -591,8 +583,8 @@ fn fork(arguments: &ForkArguments) -> Result<i32, Failure> {
 }
 
 fn wait(arguments: &WaitArguments) -> Result<i32, Failure> {
+    check_whole(&arguments.drive, "left without power")?;
     let mut kept = open_late(&arguments.drive)?;
-    whole(&kept, &arguments.drive, "left without power")?;
     kept.act(&Act::Wait(arguments.days, arguments.celsius))?;
     let mut days = format!("{} day{}", arguments.days, if arguments.days == 1.0 { "" } else { "s" });
     if let Some(celsius) = arguments.celsius {

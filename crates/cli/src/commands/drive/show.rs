@@ -189,7 +189,9 @@ pub(super) fn short(kept: &Kept) -> String {
     let of = Traffic::of(kept);
     let writes = (kept.drive_writes(), kept.drive_writes_predicted());
     line(&mut text, "written", &written(kept, writes, of.written, of.amplification));
-    line(&mut text, "wear", &wear(kept.life_used(), kept.cause().map(|cause| cause.name())));
+    let cause = kept.cause().map(|cause| cause.name());
+    let out = kept.is_array() && kept.drives().is_empty();
+    line(&mut text, "wear", &if out { array::all_out(cause) } else { wear(kept.life_used(), cause) });
     if kept.is_array() && kept.focus().is_none() {
         array::rows(&mut text, &array::drives(kept));
         return text;
@@ -239,6 +241,8 @@ impl Traffic {
         let written = counters.host_bytes_written(unit) + predicted.host_units * unit;
         let programmed = (counters.programmed_total() + predicted.programmed_units) * unit;
         let amplification = match predicted.host_units {
+            // Copies are programmed for each byte that the host wrote once.
+            _ if kept.is_array() && kept.focus().is_none() => (written > 0).then(|| programmed as f64 / written as f64),
             0 => write_amplification(&counters, unit).total,
             _ => Some(programmed as f64 / written as f64),
         };
@@ -319,7 +323,8 @@ pub(super) fn words(kept: &Kept, facts: &Facts) -> String {
         say("workload", format!("{}, which continues where it stopped", facts.workload));
     }
     for (number, event) in facts.history.iter().enumerate() {
-        say(if number == 0 { "history" } else { "" }, event.clone());
+        let name = if kept.focus().is_some() { "array's history" } else { "history" };
+        say(if number == 0 { name } else { "" }, event.clone());
     }
     text.push_str(&picture(kept));
     text

@@ -29,7 +29,7 @@ pub(crate) struct ArrayFacts {
     write_amplification: Option<f64>,
     life_used: Option<f64>,
     repairs: Option<Repairs>,
-    drives: Vec<OfDrive>,
+    members: Vec<OfDrive>,
     workload: String,
     history: Vec<String>,
 }
@@ -42,12 +42,13 @@ struct Repairs {
     failed_bytes: u64,
     scrubbed_bytes: u64,
     unequal_bytes: u64,
+    unreadable_bytes: u64,
 }
 
 /// A drive of an array.
 #[derive(Debug, Serialize)]
 pub(super) struct OfDrive {
-    place: usize,
+    member: usize,
     /// 0 for the drive of the scenario, N for the Nth that was put in.
     new: u32,
     state: &'static str,
@@ -79,9 +80,8 @@ pub(super) fn drives(kept: &Kept) -> Vec<OfDrive> {
             let counts = drive.superblock_erase_counts();
             counts.iter().map(|count| f64::from(*count)).sum::<f64>() / counts.len().max(1) as f64
         };
-        let written = |drive: &Drive| drive.counters().host_bytes_written(u64::from(drive.unit_bytes()));
         OfDrive {
-            place: member.place,
+            member: member.place,
             new: member.number,
             state: state(member.state),
             preset: kept.scenario_of(member.place).preset,
@@ -90,17 +90,24 @@ pub(super) fn drives(kept: &Kept) -> Vec<OfDrive> {
             life_used: member.life_used,
             erases_mean: drive.map(erases),
             blocks_retired: drive.map(Drive::retired_blocks),
-            bytes_written: drive.map(written),
+            bytes_written: drive
+                .zip(kept.counters_of(member.place))
+                .map(|(drive, counted)| counted.host_bytes_written(u64::from(drive.unit_bytes()))),
             uncorrectable_reads: drive.map(|drive| drive.counters().host_reads_uncorrectable),
         }
     };
     kept.members().iter().map(of_member).collect()
 }
 
+/// What is said of the wear of an array that has no drive.
+pub(super) fn all_out(cause: Option<&str>) -> String {
+    cause.map_or_else(|| "all drives are out".to_owned(), |cause| format!("all drives are out; dead ({cause})"))
+}
+
 /// Collects all facts about an array.
 pub(super) fn facts(kept: &Kept, path: &Path) -> ArrayFacts {
     let scenario = kept.scenario();
-    let Traffic { written, programmed, .. } = Traffic::of(kept);
+    let Traffic { written, programmed, amplification } = Traffic::of(kept);
     let capacity_bytes = kept.device().capacity().0 * 512;
     let repairs = kept.repairs().map(|repairs| Repairs {
         repaired_bytes: repairs.repaired.0 * 512,
@@ -108,6 +115,7 @@ pub(super) fn facts(kept: &Kept, path: &Path) -> ArrayFacts {
         failed_bytes: repairs.failed.0 * 512,
         scrubbed_bytes: repairs.scrubbed.0 * 512,
         unequal_bytes: repairs.unequal.0 * 512,
+        unreadable_bytes: repairs.unreadable.0 * 512,
     });
     ArrayFacts {
         drive: path.display().to_string(),
@@ -121,10 +129,10 @@ pub(super) fn facts(kept: &Kept, path: &Path) -> ArrayFacts {
         drive_writes: kept.drive_writes(),
         bytes_written: written,
         bytes_programmed: programmed,
-        write_amplification: (written > 0).then(|| programmed as f64 / written as f64),
+        write_amplification: amplification,
         life_used: kept.life_used(),
         repairs,
-        drives: drives(kept),
+        members: drives(kept),
         workload: workload(scenario),
         history: kept.history(),
     }
@@ -136,7 +144,7 @@ pub(super) fn rows(text: &mut String, drives: &[OfDrive]) {
     let mut lines = vec![heads.map(str::to_owned).to_vec()];
     let told = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
     for drive in drives {
-        let new = if drive.new > 0 { format!("{}, new", drive.place) } else { drive.place.to_string() };
+        let new = if drive.new > 0 { format!("{}, new", drive.member) } else { drive.member.to_string() };
         lines.push(vec![
             new,
             drive.preset.clone(),
@@ -157,12 +165,17 @@ pub(super) fn words(kept: &Kept, facts: &ArrayFacts) -> String {
     let mut text = String::new();
     let mut say = |name: &str, value: String| line(&mut text, name, &value);
     let name = if facts.scenario.is_empty() { facts.layout } else { &facts.scenario };
-    say("array", format!("{name} ({} of {} drives), day {:.1}", facts.layout, facts.drives.len(), facts.day));
+    say("array", format!("{name} ({} of {} drives), day {:.1}", facts.layout, facts.members.len(), facts.day));
     let held = 100.0 * facts.bytes_held as f64 / facts.capacity_bytes.max(1) as f64;
     say("capacity", format!("{}; {held:.1} % of it holds data", Bytes(facts.capacity_bytes)));
     let writes = (facts.drive_writes, 0.0);
     say("written", written(kept, writes, facts.bytes_written, facts.write_amplification));
-    say("wear", wear(facts.life_used, facts.cause));
+    let wear = if facts.life_used.is_none() && facts.members.iter().all(|member| member.state == "absent") {
+        all_out(facts.cause)
+    } else {
+        wear(facts.life_used, facts.cause)
+    };
+    say("wear", wear);
     if let Some(Repairs { repaired_bytes, copied_bytes, scrubbed_bytes, unequal_bytes, .. }) = &facts.repairs {
         let unequal = if *unequal_bytes > 0 { format!(", {} unequal", Bytes(*unequal_bytes)) } else { String::new() };
         let (repaired, copied, scrubbed) = (Bytes(*repaired_bytes), Bytes(*copied_bytes), Bytes(*scrubbed_bytes));
@@ -172,6 +185,6 @@ pub(super) fn words(kept: &Kept, facts: &ArrayFacts) -> String {
     for (number, event) in facts.history.iter().enumerate() {
         say(if number == 0 { "history" } else { "" }, event.clone());
     }
-    rows(&mut text, &facts.drives);
+    rows(&mut text, &facts.members);
     text
 }
