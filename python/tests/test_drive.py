@@ -367,3 +367,50 @@ def test_progress_is_told_and_may_end_it() -> None:
     assert told == sorted(told)
     assert drive.drive_writes >= told[-1]
     drive.check()
+
+
+def test_an_array_is_a_drive_whose_drives_come_and_go() -> None:
+    pair = wane.Drive({"drive": {"preset": "tiny"}, "array": {"layout": "mirror"}, "ftl": {"recovery": "checkpoint"}})
+    assert (pair.pages, len(pair.members)) == (16384, 2)
+    assert wane.Drive(preset="tiny").members == []
+    pair.run("uniform", drive_writes=3)
+    pair.take_out(1)
+    pair.write(range(100))
+    assert [(one["state"], one["stale_bytes"]) for one in pair.members] == [("online", 0), ("absent", 409600)]
+    with pytest.raises(wane.WaneError, match="drive 0 has the only copy"):
+        pair.take_out(0)
+    with pytest.raises(wane.WaneError, match="drive 1 of the array is out"):
+        pair.member(1)
+    pair.put_back(1)
+    assert [one["stale_bytes"] for one in pair.members] == [0, 0]
+    assert pair.read([0, 99, 5000]).size == 0
+    # A look is a copy, whose figures are those of the drive.
+    one, other = pair.member(0), pair.member(1)
+    assert one.erase_counts.shape == other.erase_counts.shape and one.erase_counts.max() > 10
+    assert one.smart() != other.smart() or one.counters == other.counters
+    pair.replace(0)
+    assert [one["new"] for one in pair.members] == [1, 0]
+    assert pair.member(0).life_used < other.life_used == pair.life_used
+    pair.scrub()
+    pair.check()
+    with pytest.raises(wane.WaneError, match="is an array of drives; member"):
+        _ = pair.erase_counts
+    with pytest.raises(wane.WaneError, match="no drive 2; its drives are 0 to 1"):
+        pair.member(2)
+    with pytest.raises(wane.WaneError, match="one drive and no array"):
+        wane.Drive(preset="tiny").take_out(0)
+    with pytest.raises(ValueError, match="allowed is 0 and more"):
+        pair.member(-1)
+    assert pair.run("zipf", end_of_life=True) == "end-of-life"
+    assert "array" in pair._repr_html_()
+    assert pair.snapshot().fork().members == pair.members
+
+
+def test_two_arrays_of_one_seed_live_alike() -> None:
+    scenario = {"drive": {"preset": "tiny", "endurance": 30}, "array": {"layout": "mirror", "replace-at": 0.5}}
+    lives = [wane.Drive(scenario) for _ in range(2)]
+    lives[0].run("uniform", drive_writes=6)
+    for _ in range(3):
+        lives[1].run("uniform", drive_writes=2)
+    assert lives[0].counters == lives[1].counters and lives[0].members == lives[1].members
+    assert lives[0].members[0]["new"] + lives[0].members[1]["new"] == 1

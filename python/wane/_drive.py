@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import operator
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping
@@ -291,6 +292,57 @@ class Drive:
         return self._drive.write_amplification()
 
     @property
+    def members(self) -> list[dict[str, Any]]:
+        """The drives of an array, in their order; empty for one drive.
+
+        Of each: ``member``, its number; ``new``, 0 for the drive of the scenario and N for the Nth that was put in; ``state``: ``"online"``,
+        ``"read-only"`` (worn out, and still read) or ``"absent"`` (out); ``life_used``, ``None`` without power; ``stale_bytes``, of which it has no
+        present copy; ``capacity_bytes``.
+        """
+        return self._drive.members()
+
+    def member(self, number: int) -> Drive:
+        """Looks at a drive of an array: an independent copy of the array as it is now, whose blocks, erases, ages, counters, health and probes
+        are those of that drive.
+
+        Raises:
+            WaneError: This is no array, has no such drive, or that drive is out.
+        """
+        return _drive(self._drive.member(_number(number)))
+
+    def take_out(self, number: int, *, force: bool = False) -> None:
+        """Pulls a drive of a mirror, which goes on with the others and notes what this one misses.
+
+        Raises:
+            WaneError: The array is no mirror, the drive is out, or it has the only copy of something and ``force`` is not given.
+        """
+        self._drive.tend("take-out", _number(number), force)
+
+    def put_back(self, number: int) -> None:
+        """Returns a drive that was taken out, and copies to it what it misses.
+
+        Raises:
+            WaneError: The array is no mirror, or the drive is there or keeps nothing to come back by (``ftl.recovery``).
+        """
+        self._drive.tend("put-back", _number(number), False)
+
+    def replace(self, number: int, *, force: bool = False) -> None:
+        """Puts a new drive in the place of a mirror's drive, and copies all to it.
+
+        Raises:
+            WaneError: The array is no mirror, or the drive has the only copy of something and ``force`` is not given.
+        """
+        self._drive.tend("replace", _number(number), force)
+
+    def scrub(self) -> None:
+        """Reads and compares all copies of a mirror, and writes again what one of them lost.
+
+        Raises:
+            WaneError: This is no mirror.
+        """
+        self._drive.tend("scrub", 0, False)
+
+    @property
     def blocks(self) -> Table:
         """The wear of its physical blocks, as ``Result.blocks``."""
         return table_of(self._drive.blocks())
@@ -347,6 +399,14 @@ class Drive:
         )
 
     def _repr_html_(self) -> str:
+        if self.members:
+            return rows_as_html(
+                [("array", f"{self._drive.name()}, {self.pages} pages of {self.page_bytes} bytes")]
+                + [
+                    (f"drive {one['member']}", f"{one['state']}, lacks {one['stale_bytes']} bytes")
+                    for one in self.members
+                ]
+            )
         counts, amplification = self.erase_counts, self.write_amplification
         rows = {
             "drive": f"{self._drive.name()}, {self.pages} pages of {self.page_bytes} bytes",
@@ -388,6 +448,13 @@ def _drive(native: _wane.Drive) -> Drive:
     drive = Drive.__new__(Drive)
     drive._drive = native
     return drive
+
+
+def _number(number: int) -> int:
+    number = operator.index(number)
+    if number < 0:
+        raise ValueError(f"number: found {number}, allowed is 0 and more")
+    return number
 
 
 def _pages(pages: ArrayLike, most: int) -> NDArray[np.uint32]:

@@ -505,10 +505,6 @@ impl Held {
         self.run.begin_aging(written);
         let reached = self.age_to(target, stop, each);
         self.written_trimmed = self.run.end_aging();
-        if self.is_array() {
-            // An array knows what its drives have on flash by flushes alone.
-            self.flush()?;
-        }
         reached
     }
 

@@ -8,7 +8,8 @@ use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pythonize::{depythonize, pythonize};
-use wane_lab::held::{Held, Reached, Target, WrittenBytes};
+use serde::Serialize;
+use wane_lab::held::{Held, KeptError, MemberFacts, Reached, Target, WrittenBytes};
 use wane_lab::run::{Step, Watch};
 use wane_results::{Counters, EndCause, block_columns};
 
@@ -46,6 +47,15 @@ impl Drive {
             ),
             TryLockError::Poisoned(_) => error::internal("the drive is broken by an earlier error inside wane"),
         })
+    }
+
+    /// Returns the drive, unless it is an array of which none is looked at.
+    fn one(&self) -> PyResult<MutexGuard<'_, Held>> {
+        let held = self.held()?;
+        if held.is_array() && held.focus().is_none() {
+            return Err(error::sentence_of("this is an array of drives; member(N) looks at one of them"));
+        }
+        Ok(held)
     }
 
     /// Does `work` on the drive for as long as it takes.
@@ -120,6 +130,17 @@ impl Drive {
         }
         Ok(scenario)
     }
+}
+
+/// A drive of an array, as Python gets it.
+#[derive(Serialize)]
+struct Member {
+    member: usize,
+    new: u32,
+    state: &'static str,
+    life_used: Option<f64>,
+    stale_bytes: u64,
+    capacity_bytes: u64,
 }
 
 /// A workload for a drive, with its number of requests.
@@ -328,24 +349,71 @@ impl Drive {
 
     /// The columns of `blocks.parquet`, now.
     fn blocks(&self) -> PyResult<Columns> {
-        error::guarded(|| Ok(Columns::new(block_columns(&self.held()?.wear().rows()))))
+        error::guarded(|| Ok(Columns::new(block_columns(&self.one()?.wear().rows()))))
     }
 
     fn erase_counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let counts = self.held()?.drive().erase_counts().to_vec();
+        let counts = self.one()?.drive().erase_counts().to_vec();
         array(py, counts)
+    }
+
+    /// The drives of an array, as it knows them; empty for one drive.
+    fn members<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let of_member = |member: &MemberFacts| Member {
+            member: member.place,
+            new: member.number,
+            state: member.state.name(),
+            life_used: member.life_used,
+            stale_bytes: member.stale_bytes,
+            capacity_bytes: member.capacity_bytes,
+        };
+        let members: Vec<Member> = self.held()?.members().iter().map(of_member).collect();
+        Ok(pythonize(py, &members)?)
+    }
+
+    /// A copy of which a drive of the array is looked at.
+    fn member(&self, py: Python<'_>, place: usize) -> PyResult<Self> {
+        let copy = self.fork(py)?;
+        error::guarded(|| copy.held()?.set_focus(Some(place)).map_err(|error| error::held(&error)))?;
+        Ok(copy)
+    }
+
+    /// Does something with a drive of a mirror: "take-out", "put-back", "replace" or "scrub". All is copied before it returns.
+    fn tend(&self, py: Python<'_>, what: &str, place: usize, force: bool) -> PyResult<()> {
+        error::guarded(|| {
+            let mut held = self.held()?;
+            let held = &mut *held;
+            asked(py, self.policies, &self.stop, || {
+                let done = (|| {
+                    if matches!(what, "take-out" | "replace") && !force {
+                        held.check_copies(place)?;
+                    }
+                    // What was written is on the drive that is pulled.
+                    held.flush()?;
+                    match what {
+                        "take-out" => held.take_out(place),
+                        "put-back" => held.put_back(place),
+                        "replace" => held.replace(place),
+                        _ => held.scrub(),
+                    }?;
+                    if what == "take-out" { Ok(0) } else { held.copy_all() }
+                })();
+                done.map(drop).map_err(|error: KeptError| error::held(&error))
+            })
+        })
     }
 
     /// Drive writes since each block closed.
     fn ages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let held = self.held()?;
-        let pages = f64::from(held.pages());
+        let held = self.one()?;
+        let pages = f64::from(held.drive().logical_initial());
         let ages = held.units_since_closed();
         drop(held);
         array(py, ages.into_iter().map(|units| units.map_or(f64::NAN, |units| units as f64 / pages)).collect())
     }
 
     fn smart<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        drop(self.one()?);
         let record = self.told(|held| held.drive().health_record())?;
         error::guarded(|| Ok(pythonize(py, &record)?))
     }

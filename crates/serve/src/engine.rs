@@ -193,6 +193,10 @@ impl Engine {
         self.note_act(self.shelf.device().now(), &Act::Begin { command: false });
         self.note_act(self.shelf.device().now(), &Act::KeepBytes);
         self.note_format();
+        if self.shelf.is_array() {
+            // An array knows what its drives have on flash by flushes alone, and a drive may be pulled at once.
+            let _ = self.act(&Act::Flush);
+        }
         self
     }
 

@@ -43,9 +43,6 @@ impl Held {
         let look_units = if self.has_policies_from_outside() { PAGES_PER_LOOK as u64 } else { step };
         let precondition = build::precondition(&self.scenario);
         let left = self.run.precondition_kept((precondition, done), look_units, pause, watch)?;
-        if self.is_array() {
-            self.flush()?;
-        }
         self.begin_drives();
         self.begin_days();
         Ok(left)

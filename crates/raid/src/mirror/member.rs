@@ -20,6 +20,17 @@ pub enum MemberState {
     Absent,
 }
 
+impl MemberState {
+    /// Its name in answers of programs.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Online => "online",
+            Self::ReadOnly => "read-only",
+            Self::Absent => "absent",
+        }
+    }
+}
+
 /// A member and what is known of it.
 #[derive(Clone)]
 pub(crate) struct Member {

@@ -2,7 +2,6 @@
 
 use wane_ftl::Counters;
 use wane_lab::held::MemberFacts;
-use wane_raid::MemberState;
 use wane_ssd::Drive;
 use wane_units::{Nanos, SimTime};
 
@@ -66,11 +65,7 @@ impl Member {
             }
         };
         Self {
-            state: match facts.state {
-                MemberState::Online => "online",
-                MemberState::ReadOnly => "read-only",
-                MemberState::Absent => "absent",
-            },
+            state: facts.state.name(),
             stale_bytes: facts.stale_bytes,
             life_used: facts.life_used,
             own: drive.map(own),

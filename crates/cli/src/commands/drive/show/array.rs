@@ -4,7 +4,6 @@ use std::path::Path;
 
 use serde::Serialize;
 use wane_lab::kept::Kept;
-use wane_raid::MemberState;
 use wane_ssd::Drive;
 use wane_units::Bytes;
 
@@ -63,14 +62,6 @@ pub(super) struct OfDrive {
     uncorrectable_reads: Option<u64>,
 }
 
-const fn state(state: MemberState) -> &'static str {
-    match state {
-        MemberState::Online => "online",
-        MemberState::ReadOnly => "read-only",
-        MemberState::Absent => "absent",
-    }
-}
-
 /// The drives, in their order.
 pub(super) fn drives(kept: &Kept) -> Vec<OfDrive> {
     let there = kept.drives();
@@ -83,7 +74,7 @@ pub(super) fn drives(kept: &Kept) -> Vec<OfDrive> {
         OfDrive {
             member: member.place,
             new: member.number,
-            state: state(member.state),
+            state: member.state.name(),
             preset: kept.scenario_of(member.place).preset,
             capacity_bytes: member.capacity_bytes,
             stale_bytes: member.stale_bytes,
