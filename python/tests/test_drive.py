@@ -386,11 +386,13 @@ def test_an_array_is_a_drive_whose_drives_come_and_go() -> None:
     assert pair.read([0, 99, 5000]).size == 0
     # A look is a copy, whose figures are those of the drive.
     one, other = pair.member(0), pair.member(1)
-    assert one.erase_counts.shape == other.erase_counts.shape and one.erase_counts.max() > 10
+    assert one.erase_counts.shape == other.erase_counts.shape and one.erase_counts.max() > 3
     assert one.smart() != other.smart() or one.counters == other.counters
     pair.replace(0)
     assert [one["new"] for one in pair.members] == [1, 0]
-    assert pair.member(0).life_used < other.life_used == pair.life_used
+    used, worn = pair.member(0).life_used, other.life_used
+    assert used is not None and worn is not None and used < worn
+    assert pair.life_used == worn
     pair.scrub()
     pair.check()
     with pytest.raises(wane.WaneError, match="is an array of drives; member"):

@@ -302,13 +302,14 @@ class Drive:
         return self._drive.members()
 
     def member(self, number: int) -> Drive:
-        """Looks at a drive of an array: an independent copy of the array as it is now, whose blocks, erases, ages, counters, health and probes
-        are those of that drive.
+        """Looks at a drive of an array.
+
+        It is an independent copy of the array as it is now, whose blocks, erases, ages, counters, health and probes are those of that drive.
 
         Raises:
             WaneError: This is no array, has no such drive, or that drive is out.
         """
-        return _drive(self._drive.member(_number(number)))
+        return _drive(self._drive.member(_place(number)))
 
     def take_out(self, number: int, *, force: bool = False) -> None:
         """Pulls a drive of a mirror, which goes on with the others and notes what this one misses.
@@ -316,7 +317,7 @@ class Drive:
         Raises:
             WaneError: The array is no mirror, the drive is out, or it has the only copy of something and ``force`` is not given.
         """
-        self._drive.tend("take-out", _number(number), force)
+        self._drive.tend("take-out", _place(number), force)
 
     def put_back(self, number: int) -> None:
         """Returns a drive that was taken out, and copies to it what it misses.
@@ -324,7 +325,7 @@ class Drive:
         Raises:
             WaneError: The array is no mirror, or the drive is there or keeps nothing to come back by (``ftl.recovery``).
         """
-        self._drive.tend("put-back", _number(number), False)
+        self._drive.tend("put-back", _place(number), False)
 
     def replace(self, number: int, *, force: bool = False) -> None:
         """Puts a new drive in the place of a mirror's drive, and copies all to it.
@@ -332,7 +333,7 @@ class Drive:
         Raises:
             WaneError: The array is no mirror, or the drive has the only copy of something and ``force`` is not given.
         """
-        self._drive.tend("replace", _number(number), force)
+        self._drive.tend("replace", _place(number), force)
 
     def scrub(self) -> None:
         """Reads and compares all copies of a mirror, and writes again what one of them lost.
@@ -450,7 +451,7 @@ def _drive(native: _wane.Drive) -> Drive:
     return drive
 
 
-def _number(number: int) -> int:
+def _place(number: int) -> int:
     number = operator.index(number)
     if number < 0:
         raise ValueError(f"number: found {number}, allowed is 0 and more")
