@@ -384,21 +384,23 @@ impl Drive {
             let mut held = self.held()?;
             let held = &mut *held;
             asked(py, self.policies, &self.stop, || {
-                let done = (|| {
-                    if matches!(what, "take-out" | "replace") && !force {
-                        held.check_copies(place)?;
-                    }
-                    // What was written is on the drive that is pulled.
-                    held.flush()?;
-                    match what {
-                        "take-out" => held.take_out(place),
-                        "put-back" => held.put_back(place),
-                        "replace" => held.replace(place),
-                        _ => held.scrub(),
-                    }?;
-                    if what == "take-out" { Ok(0) } else { held.copy_all() }
-                })();
-                done.map(drop).map_err(|error: KeptError| error::held(&error))
+                let told = |error: KeptError| error::held(&error);
+                if matches!(what, "take-out" | "replace") && !force {
+                    held.check_copies(place).map_err(told)?;
+                }
+                // What was written is on the drive that is pulled.
+                held.flush().map_err(told)?;
+                match what {
+                    "take-out" => held.take_out(place),
+                    "put-back" => held.put_back(place),
+                    "replace" => held.replace(place),
+                    _ => held.scrub(),
+                }
+                .map_err(told)?;
+                if what != "take-out" {
+                    held.copy_all().map_err(told)?;
+                }
+                Ok(())
             })
         })
     }
