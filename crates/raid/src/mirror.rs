@@ -674,7 +674,7 @@ impl Living for Mirror {
         }
         assert!(at >= self.now, "time falls from {:?} to {at:?}", self.now);
         self.now = at;
-        let mut took = Nanos::ZERO;
+        let (mut took, mut why) = (Nanos::ZERO, None);
         for number in 0..self.members.len() {
             let member = &mut self.members[number];
             let on = if member.is_out { Err(PowerError::NothingKept) } else { member.device.power_on(at) };
@@ -685,13 +685,22 @@ impl Living for Mirror {
                         member.come_back();
                     }
                 }
-                Err(_) => self.lose(number, MemberState::Absent),
+                Err(error) => {
+                    if !member.is_out {
+                        why.get_or_insert(error);
+                    }
+                    self.lose(number, MemberState::Absent);
+                }
             }
         }
         let is_there = |place: &(usize, Lba)| self.members[place.0].is_present();
         if !self.layout.runs().iter().all(|run| run.places.iter().any(is_there)) {
-            self.members.iter_mut().for_each(|member| member.device.power_off(at, &mut || Fate::Done));
-            return Err(PowerError::Lost("of some sectors no member with a copy comes back".to_owned()));
+            self.now = self.members.iter().map(|member| member.device.now()).fold(at, SimTime::max);
+            for member in self.members.iter_mut().filter(|member| !member.device.is_off()) {
+                member.device.power_off(self.now, &mut || Fate::Done);
+            }
+            let why = why.map_or_else(String::new, |why| format!(": {why}"));
+            return Err(PowerError::Lost(format!("of some sectors no member with a copy comes back{why}")));
         }
         self.is_off = false;
         for units in self.unsure.ranges(None) {

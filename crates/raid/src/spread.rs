@@ -457,8 +457,17 @@ impl<L: Layout> Living for Spread<L> {
             return Err(PowerError::IsOn);
         }
         let mut took = Nanos::ZERO;
-        for member in &mut self.members {
-            took = took.max(member.power_on(at)?.took);
+        for number in 0..self.members.len() {
+            match self.members[number].power_on(at) {
+                Ok(recovered) => took = took.max(recovered.took),
+                Err(error) => {
+                    // It stays off as a whole, and may be tried again.
+                    self.now = self.members.iter().map(|member| member.now()).fold(at, SimTime::max);
+                    let now = self.now;
+                    self.members[..number].iter_mut().for_each(|member| member.power_off(now, &mut || Fate::Done));
+                    return Err(error);
+                }
+            }
         }
         self.is_off = false;
         self.now = self.members.iter().map(|member| member.now()).fold(self.now, SimTime::max);

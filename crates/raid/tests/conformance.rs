@@ -4,11 +4,11 @@
 
 mod common;
 
-use common::{drive, ended, members, range};
+use common::{drive, ended, forgetful, members, range};
 use wane_blockdev::{
     Batch, BlockDevice, Fault, Keep, Living, Ram, Record, Request, SectorRange, Status, Stop, Tally, Work, drain,
 };
-use wane_raid::{Linear, Spread, Stripe};
+use wane_raid::{Linear, Mirror, MirrorConfig, Spread, Stripe};
 use wane_testkit::conformance;
 use wane_units::{Fate, Sectors, SimTime};
 
@@ -124,6 +124,25 @@ fn what_was_complete_when_the_power_went_stays_so() {
     array.complete(SimTime(999), &mut out);
     let ends: Vec<_> = out.iter().map(|end| (end.id, end.at, end.status.is_done())).collect();
     assert_eq!(ends, [(ids[0], SimTime(0), true), (ids[1], SimTime(999), false)]);
+}
+
+#[test]
+fn an_array_that_does_not_come_back_stays_off_as_a_whole() {
+    let members = || vec![drive(40, true), forgetful(40)];
+    let stripe = Spread::new(Stripe::new(Sectors(16)), members()).unwrap();
+    let mirror = Mirror::new(MirrorConfig::default(), vec![forgetful(40), forgetful(40)]).unwrap();
+    let arrays: [Box<dyn Living>; 2] = [Box::new(stripe), Box::new(mirror)];
+    for mut array in arrays {
+        let _ = ended(&mut *array, Request::write_without_bytes(range(0, 64)));
+        let now = array.now();
+        array.power_off(now, &mut || Fate::Done);
+        let first = array.power_on(now).unwrap_err();
+        assert!(first.to_string().contains("keeps nothing"), "{first}");
+        assert!(array.is_off());
+        array.members(&mut |member| assert!(member.is_off()));
+        let now = array.now();
+        assert_eq!(array.power_on(now).unwrap_err(), first);
+    }
 }
 
 #[test]

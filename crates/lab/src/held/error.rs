@@ -138,7 +138,7 @@ pub enum KeptError {
     #[error("{0}: {1}")]
     At(String, Box<KeptError>),
     /// It cannot come back from a power cut, as an array.
-    #[error("the array does not come back from a power cut: {0}")]
+    #[error("the array does not come back from a power cut: {0}; ftl.recovery says how its drives could")]
     ArrayUnpowered(PowerError),
     /// All drives of an array are out.
     #[error("all drives of the array are out; put-back returns one")]

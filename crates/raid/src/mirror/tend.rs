@@ -33,8 +33,8 @@ impl Mirror {
     /// # Panics
     /// As of [`Mirror::take_out`].
     pub fn put_back(&mut self, at: SimTime, member: usize) -> Result<(), PowerError> {
-        self.members[member].is_out = false;
         if self.is_off {
+            self.members[member].is_out = false;
             return Ok(());
         }
         self.catch_up(at);
@@ -45,6 +45,7 @@ impl Mirror {
         }
         self.now = self.now.max(device.now());
         self.come_to_now();
+        self.members[member].is_out = false;
         self.members[member].come_back();
         self.own.is_due = true;
         self.count();

@@ -44,6 +44,14 @@ pub(crate) fn drive(blocks: u32, is_timed: bool) -> Box<dyn Living> {
     Box::new(Drive::new(DriveConfig { clock, keeps_bytes: true, ..DriveConfig::new(geometry, ftl) }).unwrap())
 }
 
+/// A small drive of which a power cut leaves nothing.
+pub(crate) fn forgetful(blocks: u32) -> Box<dyn Living> {
+    let geometry = Geometry::new(2, 1, 1, blocks / 2, 8, Bytes(4096)).unwrap();
+    let mut ftl = FtlConfig::new(&geometry, Ratio::new(0.4).unwrap());
+    ftl.logical_units /= 2;
+    Box::new(Drive::new(DriveConfig::new(geometry, ftl)).unwrap())
+}
+
 /// The end of one request.
 pub(crate) fn ended(array: &mut dyn Living, request: Request) -> Completion {
     let now = array.now();
