@@ -108,13 +108,8 @@ pub fn estimate(scenario: &Scenario) -> Option<Estimate> {
 pub fn aging_seconds(scenario: &Scenario, target: Option<Target>, made: f64, used: f64) -> Option<f64> {
     if let Some(array) = &scenario.array {
         // Each of its drives is written as often as the array, or less.
-        let of_drive = |member: &Scenario| {
-            let mut member = member.clone();
-            member.phases = scenario.phases.clone();
-            member.precondition = scenario.precondition;
-            aging_seconds(&member, target, made, used)
-        };
-        return array.members.iter().map(of_drive).sum();
+        let of_drive = |place| aging_seconds(&scenario.of_member(place)?, target, made, used);
+        return (0..array.members.len()).map(of_drive).sum();
     }
     let mut asked = scenario.clone();
     let mut until = Until::default();

@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use wane_lab::build::PolicyOverrides;
-use wane_lab::estimate::estimate;
+use wane_lab::estimate::{aging_seconds, estimate};
+use wane_lab::kept::Target;
 use wane_lab::run::Watch;
 use wane_lab::session::execute;
 use wane_scenario::{Scenario, Sources};
@@ -65,4 +66,22 @@ fn what_cannot_be_known_has_no_estimate() {
     let estimated = estimate(&reads).unwrap();
     let filled = f64::from(reads.device.logical_units);
     assert!((estimated.pages / filled - 1.0).abs() < 0.1, "nothing is written after the fill: {estimated:?}");
+}
+
+/// The array is larger than each of its drives, or smaller.
+#[test]
+fn aging_an_array_takes_as_long_as_its_drives() {
+    let layouts = ["mirror", "stripe", "linear"];
+    let workloads = ["pattern = 'zipf'\nfootprint = '60 %'", "standin = 'rad-be'", "read-share = '30 %'"];
+    for (layout, workload) in layouts.into_iter().flat_map(|layout| workloads.map(|workload| (layout, workload))) {
+        for member in ["", "drive.spare-factor = '30 %'"] {
+            let list = format!("[[array.member]]\ncount = 2\n[[array.member]]\n{member}\n");
+            let array = format!("[array]\nlayout = '{layout}'\n{list}");
+            let asked = scenario(&format!(
+                "[drive]\npreset = 'tiny'\n{array}[workload]\n{workload}\n[until]\ndrive-writes = 2\n"
+            ));
+            let seconds = aging_seconds(&asked, Some(Target::DriveWrites(4.0)), 1.0, 0.0);
+            assert!(seconds.is_some_and(|seconds| seconds > 0.0), "{layout}, {workload}: {seconds:?}");
+        }
+    }
 }

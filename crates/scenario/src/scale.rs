@@ -130,6 +130,19 @@ impl Scenario {
         self.on(shape)
     }
 
+    /// One drive of an array alone, with the array's requests on as many addresses as it has: to measure how long it runs. `None` if there is no
+    /// such drive.
+    pub fn of_member(&self, place: usize) -> Option<Self> {
+        let array = self.array.as_ref()?;
+        let mut member = array.members.get(place)?.clone();
+        (member.phases, member.precondition) = (self.phases.clone(), self.precondition);
+        if member.device.logical_units < array.device.logical_units {
+            let ages = self.phases_age();
+            member.phases.iter_mut().for_each(|phase| scale_phase(phase, &array.device, &member.device, ages));
+        }
+        Some(member)
+    }
+
     /// The scenario on a drive of this shape.
     fn on(&self, shape: Shape) -> Result<Self, String> {
         let from = &self.device;
