@@ -6,7 +6,8 @@ mod common;
 
 use common::{drive, ended, forgetful, members, range};
 use wane_blockdev::{
-    Batch, BlockDevice, Fault, Keep, Living, Ram, Record, Request, SectorRange, Status, Stop, Tally, Work, drain,
+    Batch, BlockDevice, Fault, Keep, Living, Ram, Record, Request, SectorRange, Status, Stop, Tally, Work, carry_out,
+    drain,
 };
 use wane_raid::{Linear, Mirror, MirrorConfig, Spread, Stripe};
 use wane_testkit::conformance;
@@ -143,6 +144,23 @@ fn an_array_that_does_not_come_back_stays_off_as_a_whole() {
         let now = array.now();
         assert_eq!(array.power_on(now).unwrap_err(), first);
     }
+}
+
+/// Batches take no time. What a drive with requests outstanding erased in them is programmed again in time.
+#[test]
+fn a_drive_ages_beside_requests_that_are_outstanding() {
+    let mut drive = drive(40, true);
+    let all = range(0, drive.capacity().0);
+    let write_all = |drive: &mut dyn Living| assert!(ended(drive, Request::write_without_bytes(all)).status.is_done());
+    for _ in 0..4 {
+        write_all(&mut *drive);
+        let now = drive.now();
+        let _ = drive.submit(now, Request::write_without_bytes(range(0, 8)));
+        for _ in 0..3 {
+            assert_eq!(carry_out(&mut *drive, now, &Batch::new(Work::Write, &[all])).stop, Stop::Done);
+        }
+    }
+    write_all(&mut *drive);
 }
 
 #[test]

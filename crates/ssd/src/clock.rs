@@ -256,6 +256,13 @@ impl Clock {
         !self.is_over
     }
 
+    /// Operations that took no time: blocks that they erased are programmed from their beginning again.
+    pub(crate) fn skip_erases(&mut self, ops: &[FlashOp]) {
+        for op in ops.iter().filter(|op| op.kind == OpKind::Erase) {
+            self.scheduler.skip_erase(op.block);
+        }
+    }
+
     /// When anything next happens on the flash or a request is next over, as far as that is known; `None` if nothing is left to do.
     pub(crate) fn next_at(&self) -> Option<u64> {
         let next = [self.scheduler.next_work_at(), self.scheduler.next_at()];

@@ -465,10 +465,15 @@ impl Drive {
     /// Runs `act` without charging its flash operations to the clock.
     fn without_time<T>(&mut self, act: impl FnOnce(&mut Self) -> T) -> T {
         if let Firmware::Detailed(ftl) = &mut self.firmware {
-            ftl.media_mut().record(false);
+            if self.clock.is_none() {
+                ftl.media_mut().record(false);
+            }
             ftl.keep_flight(None);
         }
         let done = act(self);
+        if let (Firmware::Detailed(ftl), Some(clock)) = (&self.firmware, &mut self.clock) {
+            clock.skip_erases(ftl.media().ops());
+        }
         if self.clock.is_some() {
             self.record();
         }
