@@ -21,7 +21,7 @@ use wane_units::{Counters, EndOfLife, Fate, Lba, Nanos, Sectors, SimTime};
 use crate::bits::Bits;
 use crate::copies::Copies;
 use crate::layout::LayoutError;
-use crate::owed::{Owed, Part};
+use crate::owed::{Owed, Part, close_own};
 use crate::spread::common;
 
 use changes::Changing;
@@ -580,6 +580,7 @@ impl Living for Mirror {
         for member in self.members.iter_mut().filter(|member| member.is_present()) {
             done = done.or(member.device.work(at));
         }
+        close_own(self.members.iter_mut().map(|member| &mut *member.device));
         // Where time stands still, its own work would never be due.
         let is_timed = self.members.iter_mut().any(|member| member.device.timed().is_some());
         if !is_timed && self.has_work() {

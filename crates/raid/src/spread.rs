@@ -11,7 +11,7 @@ use wane_blockdev::{
 use wane_units::{Counters, Fate, Lba, Nanos, Sectors, SimTime};
 
 use crate::layout::{Layout, LayoutError};
-use crate::owed::{Owed, Part};
+use crate::owed::{Owed, Part, close_own};
 
 /// Most pieces of which one call tells the state.
 const TOLD_MAX: usize = 256;
@@ -208,6 +208,7 @@ impl<L: Layout> Spread<L> {
         let Some(mut owed) = self.owed.take() else { return (Stop::Done, None, Vec::new()) };
         let carried = owed.carry_on(at, self.members.iter_mut());
         self.owed = Some(owed).filter(Owed::is_open);
+        close_own(self.members.iter_mut().map(|member| &mut **member));
         self.count();
         let refused = carried.ended.iter().find_map(|(_, _, left)| left.first().copied());
         (carried.stop, refused, carried.unread)
@@ -386,6 +387,7 @@ impl<L: Layout> Living for Spread<L> {
     fn work(&mut self, at: SimTime) -> Option<Stop> {
         self.come_to(at);
         let done = self.members.iter_mut().find_map(|member| member.work(at));
+        close_own(self.members.iter_mut().map(|member| &mut **member));
         self.count();
         done
     }

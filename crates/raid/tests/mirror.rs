@@ -480,3 +480,21 @@ fn counters_of_an_array_never_fall() {
     let after: Vec<u64> = mirror.counters().values().collect();
     assert!(before.iter().zip(&after).all(|(before, after)| after >= before), "{before:?} {after:?}");
 }
+
+/// Aging writes what is there again. A new member has none of it.
+#[test]
+fn what_is_written_again_is_no_copy_on_a_member_that_lacks_it() {
+    let slow = MirrorConfig { rebuild_chunk: Sectors(8), rebuild_rate: 1, ..MirrorConfig::default() };
+    let mut mirror = Mirror::new(slow, members([64, 64])).unwrap();
+    assert!(ended(&mut mirror, Request::write(range(0, 64), bytes(7, 64))).status.is_done());
+    let now = mirror.now();
+    mirror.replace(now, 1, members([64]).remove(0)).unwrap();
+    for work in [Work::Rewrite, Work::Trim] {
+        let now = mirror.now();
+        let took = mirror.batch(now, &Batch::new(work, &[range(48, 8)]));
+        assert_eq!((took.done, took.stop), (Sectors(8), Stop::Done));
+        // The first 8 sectors are copied by now. What holds nothing need not be.
+        assert_eq!(mirror.sectors_to_copy(), Sectors(if work == Work::Rewrite { 56 } else { 48 }));
+    }
+    assert_eq!(read_all(&mut mirror, 40, 8), Ok(bytes(7, 8)));
+}

@@ -6,7 +6,7 @@ use wane_blockdev::{
 use wane_units::{Sectors, SimTime};
 
 use super::{MemberState, Mirror};
-use crate::owed::{Owed, Part};
+use crate::owed::{Owed, Part, close_own};
 
 impl Mirror {
     pub(super) fn take_batch(&mut self, at: SimTime, batch: &Batch<'_>) -> Took {
@@ -26,6 +26,7 @@ impl Mirror {
             Kind::Flush => self.flush_batch(at, batch),
             _ => self.change_batch(at, batch),
         };
+        close_own(self.members.iter_mut().map(|member| &mut *member.device));
         self.count();
         took
     }
@@ -198,7 +199,8 @@ impl Mirror {
         let carried = owed.carry_on(at, self.members.iter_mut().map(|member| &mut member.device));
         self.owed = Some(owed).filter(Owed::is_open);
         let (refused, mut stop) = self.settle_ended(carried.ended);
-        if !is_whole {
+        // A member that lacks a unit has not the contents with which it is written again.
+        if !is_whole && (batch.work != Work::Rewrite || !self.features.keeps_bytes) {
             self.renew_written(batch.extents);
         }
         if stop == Stop::Done && self.owed.is_some() {
@@ -367,6 +369,7 @@ impl Mirror {
         let carried = owed.carry_on(at, self.members.iter_mut().map(|member| &mut member.device));
         self.owed = Some(owed).filter(Owed::is_open);
         let (refused, stop) = self.settle_ended(carried.ended);
+        close_own(self.members.iter_mut().map(|member| &mut *member.device));
         self.count();
         let stop = if stop == Stop::Done && self.owed.is_some() { Stop::Paused } else { stop };
         (stop, refused)
