@@ -96,7 +96,7 @@ pub struct Acted {
 }
 
 impl Act {
-    /// Whether it is about how the whole is kept, whoever is looked at.
+    /// Whether it serves the keeping of the whole. It does the same with a drive in focus.
     pub(crate) const fn is_of_the_keeper(&self) -> bool {
         matches!(
             self,
