@@ -6,10 +6,11 @@ mod common;
 
 use common::{drive, ended, forgetful, members, range};
 use wane_blockdev::{
-    Batch, BlockDevice, Fault, Keep, Living, Ram, Record, Request, SectorRange, Status, Stop, Tally, Work, carry_out,
-    drain,
+    Batch, BlockDevice, Fault, Keep, Living, Ram, Record, Request, SectorRange, Status, Stop, Tally, Work, all_of,
+    carry_out, drain,
 };
 use wane_raid::{Linear, Mirror, MirrorConfig, Spread, Stripe};
+use wane_ssd::Drive;
 use wane_testkit::conformance;
 use wane_units::{Fate, Sectors, SimTime};
 
@@ -143,6 +144,25 @@ fn an_array_that_does_not_come_back_stays_off_as_a_whole() {
         array.members(&mut |member| assert!(member.is_off()));
         let now = array.now();
         assert_eq!(array.power_on(now).unwrap_err(), first);
+    }
+}
+
+/// The next request takes no time of a batch before it.
+#[test]
+fn batches_are_no_part_of_the_next_request() {
+    let members = || vec![drive(40, true), drive(40, true)];
+    let stripe = Spread::new(Stripe::new(Sectors(8)), members()).unwrap();
+    let mirror = Mirror::new(MirrorConfig::default(), members()).unwrap();
+    let arrays: [Box<dyn Living>; 2] = [Box::new(stripe), Box::new(mirror)];
+    for mut array in arrays {
+        let write = Request::write(range(0, 64), vec![7; 64 * 512]);
+        assert!(ended(&mut *array, write).status.is_done());
+        let now = array.now();
+        let _ = array.submit(now, Request::write(range(64, 64), vec![8; 64 * 512]));
+        assert_eq!(carry_out(&mut *array, now, &Batch::new(Work::Read, &[range(0, 64)])).stop, Stop::Done);
+        for drive in all_of::<Drive>(&*array) {
+            assert!(drive.flash().is_none_or(|flash| flash.ops().is_empty()));
+        }
     }
 }
 
