@@ -395,6 +395,16 @@ def test_an_array_is_a_drive_whose_drives_come_and_go() -> None:
     assert pair.life_used == worn
     pair.scrub()
     pair.check()
+    seen = pair.probe_array(requests=2000, set={"workload.read-share": 0.5})
+    reads = [one["latency"]["read"]["count"] for one in seen["drives"]]
+    assert sum(reads) == seen["host"]["read"]["count"] and min(reads) > 400, seen
+    # Each write goes to both, and is done with its last copy.
+    assert [one["latency"]["write"]["count"] for one in seen["drives"]] == [seen["host"]["write"]["count"]] * 2
+    assert seen["host"]["write"]["mean_ns"] > max(one["latency"]["write"]["mean_ns"] for one in seen["drives"])
+    with pytest.raises(wane.WaneError, match="probe_array"):
+        pair.probe()
+    with pytest.raises(wane.WaneError, match="one drive and no array"):
+        wane.Drive(preset="tiny").probe_array()
     with pytest.raises(wane.WaneError, match="is an array of drives; member"):
         _ = pair.erase_counts
     with pytest.raises(wane.WaneError, match="no drive 2; its drives are 0 to 1"):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, SupportsIndex, TypeAlias
 
 from wane import _wane
-from wane._errors import ScenarioError
+from wane._errors import ScenarioError, WaneError
 from wane._plain import plain
 from wane._progress import Progress, telling
 from wane._result import Result, Table, rows_as_html, table_of
@@ -215,13 +215,44 @@ class Drive:
 
         Raises:
             ScenarioError: There is no such workload, or a value would change the drive.
-            WaneError: The drive is dead and the workload writes.
+            WaneError: The drive is dead and the workload writes, or it is an array (``probe_array``).
         """
         if not 1 <= requests <= 1_000_000_000:
             raise ValueError(f"requests: found {requests}, allowed is 1 to 1000000000")
+        if self.members:
+            raise WaneError("is an array of drives; probe_array() looks at it, and member(N).probe() at one of them")
         asked = _workload(LOOK if workload is None else workload)
         with telling(progress, self._drive.name()) as told:
             return Result(self._drive.probe(*asked, assignments(set), requests, *told))
+
+    def probe_array(
+        self,
+        workload: Workload | None = None,
+        *,
+        requests: int = 20_000,
+        set: Mapping[str, Any] | Iterable[str] | None = None,  # noqa: A002 - the command's name for it
+    ) -> dict[str, Any]:
+        """Measures how a copy of an array as it is now answers timed requests, and how its drives do. The array itself does not change.
+
+        Args:
+            workload: As for ``probe``, as are the others.
+            requests: Number of requests, 1 to 10^9.
+            set: Values of ``workload`` and ``time`` that override the scenario's.
+
+        Returns:
+            What ``wane drive probe --json`` prints of an array, an entry of ``probes`` in ``array.json``: latencies that the host sees (``host``) and
+            those of each drive (``drives``), in nanoseconds.
+
+        Raises:
+            ScenarioError: There is no such workload, or a value would change the drives.
+            WaneError: It is one drive, or the array takes no writes any more and the workload writes.
+        """
+        if not 1 <= requests <= 1_000_000_000:
+            raise ValueError(f"requests: found {requests}, allowed is 1 to 1000000000")
+        if not self.members:
+            raise WaneError("is one drive and no array; probe() looks at it")
+        asked = _workload(LOOK if workload is None else workload)
+        return self._drive.probe_array(*asked, assignments(set), requests)
 
     # Copies.
 

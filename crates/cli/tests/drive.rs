@@ -785,8 +785,10 @@ fn what_an_array_or_a_drive_of_it_does_not_do_is_refused_in_a_sentence() {
         ("power-cut m.wane/0", format!("m.wane/0: {whole} cut off from power as a whole")),
         ("wait m.wane/0 --days 3", format!("m.wane/0: {whole} left without power as a whole")),
         ("fork m.wane/0 x.wane", format!("m.wane/0: {whole} forked as a whole")),
-        ("probe m.wane", format!("m.wane: {alone} probed; name one by its number behind the folder, the first by /0")),
-        ("smart m.wane", format!("m.wane: {alone} asked for its health")),
+        (
+            "smart m.wane",
+            format!("m.wane: {alone} asked for its health; name one by its number behind the folder, the first by /0"),
+        ),
         ("retire m.wane", format!("m.wane: {alone} made to retire blocks")),
         ("inject m.wane --at 0B --fault medium-error", format!("m.wane: {alone} damaged")),
         ("take-out m.wane", format!("m.wane: {alone} taken out, put back or replaced")),

@@ -5,9 +5,11 @@
 
 use std::sync::Arc;
 
-use wane_blockdev::{Batch, Living, SectorRange, Stop, Work, find};
-use wane_results::{ArrayDrive, ArraySummary, Calendar, DriveState, End, EndCause, EndReason, RunResult};
-use wane_scenario::{ArrayLayout, ArraySpec, LastWord, Scenario};
+use wane_blockdev::{Batch, Living, SectorRange, Stop, Work, each_of, find};
+use wane_results::{
+    ArrayDrive, ArrayProbe, ArraySummary, Calendar, DriveState, End, EndCause, EndReason, Errors, RunResult,
+};
+use wane_scenario::{ArrayLayout, ArraySpec, LastWord, Scenario, Scheduler};
 use wane_sim::Streams;
 use wane_ssd::Drive;
 use wane_units::{EndOfLife, Lba, Sectors};
@@ -22,8 +24,12 @@ use crate::session::{self, Measured, SessionError};
 use crate::sources::Opener;
 
 pub(crate) use drives::{Drives, Due, copy_all, mirror, mirror_of};
+use observed::Observed;
+pub(crate) use timed::{Look, Looked};
 
 mod drives;
+mod observed;
+mod timed;
 
 /// Steps of an array write.
 const STEPS: u64 = 256;
@@ -44,6 +50,8 @@ struct Stood {
     /// The record of what it does; `None` once its result is made.
     record: Option<Record>,
     result: Option<RunResult>,
+    /// Errors that it had seen when counting started.
+    errors: Option<Errors>,
     told: ArrayDrive,
 }
 
@@ -54,6 +62,7 @@ struct ArrayRun<'a> {
     run: Run,
     drives: Drives,
     stood: Vec<Stood>,
+    observed: Option<Observed>,
     calendar: Option<Calendar>,
     stopwatch: Stopwatch,
 }
@@ -70,14 +79,19 @@ pub fn execute(scenario: &Scenario, watch: &mut Watch<'_>) -> Result<ArrayResult
     let mut opener = Opener::new(spec.device, Streams::new(scenario.seed), Arc::clone(watch.stop));
     let calendar = calendar::calendar(scenario, &mut opener)?;
     let phases = build::phases(scenario, &mut opener, calendar)?;
-    let drives = Drives::new(scenario.seed, spec);
+    let observed = Observed::new(scenario, calendar, &mut opener)?;
+    // They age without their clocks, which are started in copies.
+    let mut untimed = spec.clone();
+    untimed.members.iter_mut().for_each(|member| member.time.scheduler = Scheduler::None);
+    let drives = Drives::new(scenario.seed, &untimed);
     let unit = Sectors(spec.device.unit.0 / Sectors::SIZE.0);
     let host = Host::of_array(drives.assemble()?, unit);
     let run = Run::of_array(host, calendar, build::precondition(scenario), phases);
-    let mut array = ArrayRun { scenario, spec, run, drives, stood: Vec::new(), calendar, stopwatch };
-    for (place, member) in spec.members.iter().enumerate() {
+    let mut array = ArrayRun { scenario, spec, run, drives, stood: Vec::new(), observed: None, calendar, stopwatch };
+    for (place, member) in untimed.members.iter().enumerate() {
         array.note_new(place, member.clone(), 0);
     }
+    array.observed = observed;
     array.live(watch)?;
     Ok(array.finish())
 }
@@ -88,14 +102,9 @@ pub fn execute(scenario: &Scenario, watch: &mut Watch<'_>) -> Result<ArrayResult
 /// The scenario asks for that.
 pub fn check_run(scenario: &Scenario) -> Result<(), PlanError> {
     let refuse = |key: &str, why: &str| Err(PlanError::Setting(key.to_owned(), why.to_owned()));
-    if scenario.time.is_timed() {
-        let why = "a run of an array has no clock so far; leave it out, or serve the array (`wane drive create`)";
+    if scenario.time.is_timed() && scenario.probe.is_none() {
+        let why = "an array ages without a clock; with [probe] its probes are timed, and a kept array has one (`wane drive create`)";
         return refuse("time.scheduler", why);
-    }
-    if scenario.array.iter().flat_map(|array| &array.members).any(|member| member.medium.chip.is_some()) {
-        let why = "errors of an array's drives are not simulated in a run so far; give chip = \"none\", or serve the array \
-                   (`wane drive create`)";
-        return refuse("drive.chip", why);
     }
     Ok(())
 }
@@ -117,6 +126,17 @@ impl ArrayRun<'_> {
         find::<Drive>(*members.get(place)?).map(look)
     }
 
+    /// Changes settings of the drive of a place.
+    fn change_drive(&mut self, place: usize, mut change: impl FnMut(&mut Drive)) {
+        let mut next = 0;
+        self.run.array().members_mut(&mut |member| {
+            if next == place {
+                each_of::<Drive>(member, &mut change);
+            }
+            next += 1;
+        });
+    }
+
     /// Notes that a drive stands in a place from now on.
     fn note_new(&mut self, place: usize, mut scenario: Scenario, number: u32) {
         let name = match number {
@@ -134,7 +154,7 @@ impl ArrayRun<'_> {
             erase_count_mean: 0.0,
             bytes_written: 0,
         };
-        self.stood.push(Stood { place, scenario, record: None, result: None, told });
+        self.stood.push(Stood { place, scenario, record: None, result: None, errors: None, told });
         self.begin(self.stood.len() - 1);
     }
 
@@ -145,9 +165,11 @@ impl ArrayRun<'_> {
         let precondition = build::precondition(self.scenario);
         self.run.advance(Budget::units(precondition.units(self.spec.device.logical_units)), watch)?;
         (0..self.stood.len()).for_each(|number| self.begin(number));
+        self.probe(watch)?;
         loop {
             let progress = self.run.advance(Budget::units(step), watch)?;
             self.look()?;
+            self.probe(watch)?;
             if self.stood.iter().all(|stood| stood.told.ended_at.is_some()) && progress != Progress::Over {
                 // Nothing is left that could refuse the next write.
                 self.run.over(Ended::Died(EndCause::SpareExhausted));
@@ -159,12 +181,29 @@ impl ArrayRun<'_> {
         }
     }
 
+    /// Lets data age, and makes the probes that are due.
+    fn probe(&mut self, watch: &Watch<'_>) -> Result<(), SessionError> {
+        let at = (self.run.written(), self.written());
+        let Some(observed) = &mut self.observed else { return Ok(()) };
+        observed.follow(self.run.array(), at.0);
+        let unit = Sectors(self.spec.device.unit.0 / Sectors::SIZE.0);
+        Ok(observed.probe_if_due(self.run.array(), unit, at, watch.stop)?)
+    }
+
     /// Counts what a drive does from now on.
     fn begin(&mut self, number: usize) {
-        let (place, scenario) = (self.stood[number].place, &self.stood[number].scenario);
+        let (place, scenario) = (self.stood[number].place, &self.stood[number].scenario.clone());
         let mut record = Record::new(build::young_below(scenario), None).with_course(scenario.device.logical_units);
-        let _ = self.drive(place, |drive| record.start_of(drive));
-        self.stood[number].record = Some(record);
+        let is_observed = self.observed.is_some();
+        let mut errors = None;
+        self.change_drive(place, |drive| {
+            if is_observed {
+                errors = Observed::start(drive, scenario);
+            }
+            record.start_of(drive);
+        });
+        let stood = &mut self.stood[number];
+        (stood.record, stood.errors) = (Some(record), errors);
     }
 
     /// Looks at each drive: takes the row that is due, notes deaths, and replaces what is worn.
@@ -222,6 +261,7 @@ impl ArrayRun<'_> {
         let Some(mut record) = self.stood[number].record.take() else { return };
         let cause = cause.map(end_cause);
         let calendar = self.calendar;
+        let (is_observed, errors) = (self.observed.is_some(), self.stood[number].errors);
         let is_alike = self.stood[number].scenario.device.logical_bytes() == self.spec.device.logical_bytes();
         let finished = self.drive(place, |drive| {
             record.sample(drive, 0);
@@ -241,7 +281,7 @@ impl ArrayRun<'_> {
                 // A day of the array is a day of each drive that is as large.
                 calendar: calendar.filter(|_| is_alike),
                 pace: None,
-                measured: None,
+                measured: is_observed.then(|| Observed::measured(drive, errors)),
                 predicted_units: 0,
                 timeline: record.into_rows(),
             };
@@ -294,6 +334,21 @@ impl ArrayRun<'_> {
         lost.0 * Sectors::SIZE.0
     }
 
+    /// The probes, whose drives have the names of their results, and what a reader should know first.
+    fn probes(&mut self, told: &[ArrayDrive]) -> (Vec<ArrayProbe>, Vec<String>) {
+        let Some(observed) = self.observed.take() else { return (Vec::new(), Vec::new()) };
+        let unseen = self.scenario.probe.as_ref().and_then(|probe| observed.unseen(&probe.ages));
+        let Observed { mut probes, notes, .. } = observed;
+        for probe in &mut probes {
+            let at = probe.at_array_writes;
+            let stood = |place: u32| told.iter().rfind(|drive| drive.place == place && drive.came_at <= at);
+            for drive in &mut probe.drives {
+                drive.run = stood(drive.place).map(|drive| drive.run.clone());
+            }
+        }
+        (probes, notes.into_iter().chain(unseen).collect())
+    }
+
     /// Makes the results.
     fn finish(mut self) -> ArrayResult {
         let (reason, cause): (EndReason, Option<EndCause>) = match self.run.ended() {
@@ -316,6 +371,7 @@ impl ArrayRun<'_> {
         let told: Vec<ArrayDrive> = self.stood.iter().map(|stood| stood.told.clone()).collect();
         let deaths = || told.iter().filter(died).filter_map(|drive| drive.ended_at);
         let stand = told.iter().any(|drive| drive.state == DriveState::Online);
+        let (probes, warnings) = self.probes(&told);
         let summary = ArraySummary {
             scenario: wane_results::Scenario {
                 name: self.scenario.name.clone(),
@@ -335,6 +391,8 @@ impl ArrayRun<'_> {
             bytes_lost,
             bytes_repaired: repairs.repaired.0 * Sectors::SIZE.0,
             bytes_copied: repairs.copied.0 * Sectors::SIZE.0,
+            probes,
+            warnings,
             run: wane_results::ArrayRun {
                 seed: self.scenario.seed,
                 wall_seconds: self.stopwatch.elapsed().as_secs_f64(),

@@ -9,7 +9,7 @@ use wane_ftl::{BuildError, RefusedSetting};
 use wane_nand::ErrorConfig;
 use wane_results::Calendar;
 use wane_sim::Streams;
-use wane_ssd::{Drive, DriveConfig, DriveError};
+use wane_ssd::{ClockSpec, Drive, DriveConfig, DriveError};
 use wane_units::{Bytes, Nanos};
 use wane_workload::trace::{Reader, TraceError};
 use wane_workload::{Arrival, Op, SHARE_MIN};
@@ -285,6 +285,56 @@ pub(crate) fn look(scenario: &Scenario, drive: Drive, stop: &Arc<AtomicBool>) ->
     })
 }
 
+/// What is observed of an array besides its aging; `None` if nothing is.
+///
+/// # Errors
+/// The workload of its probes cannot be opened.
+pub(crate) fn observer_of_array(
+    scenario: &Scenario,
+    calendar: Option<Calendar>,
+    opener: &mut Opener,
+) -> Result<Option<ObserverSpec>, PlanError> {
+    let members = || scenario.array.iter().flat_map(|array| &array.members);
+    let is_needed = |member: &Scenario| detailed::is_needed(member, &Policies::of(&member.ftl));
+    if scenario.probe.is_none() && !members().any(is_needed) {
+        return Ok(None);
+    }
+    detailed::spec(scenario, None, calendar, opener).map(Some)
+}
+
+/// The requests of a look at an array, which come from the scenario's only phase.
+///
+/// # Errors
+/// The workload cannot be opened, or has no times and needs some.
+pub(crate) fn look_at_array(scenario: &Scenario, stop: &Arc<AtomicBool>) -> Result<crate::array::Look, PlanError> {
+    let streams = Streams::new(scenario.seed);
+    let mut opener = Opener::new(*scenario.host_device(), streams, Arc::clone(stop));
+    let phase = &scenario.phases[0];
+    let source = opener.source(&phase.workload, "look.workload")?;
+    if phase.arrival == Arrival::Trace
+        && let Some(reason) = source.timeless()
+    {
+        return Err(PlanError::Timeless(reason));
+    }
+    Ok(crate::array::Look {
+        time: detailed::clock(scenario, None),
+        clocks: clocks(scenario),
+        source,
+        arrivals: (phase.arrival, streams.stream("look.arrivals")),
+        requests: phase.until.requests.unwrap_or(u64::MAX),
+        days: 0.0,
+    })
+}
+
+/// The clock of each drive of an array, which serves the requests of a probe.
+pub(crate) fn clocks(scenario: &Scenario) -> Vec<ClockSpec> {
+    let of = |member: &Scenario| {
+        let timed = Scenario { time: scenario.time, ..member.clone() };
+        detailed::clock(&timed, errors(member).as_ref()).clock
+    };
+    scenario.array.iter().flat_map(|array| &array.members).map(of).collect()
+}
+
 /// Makes only the drive of a scenario: nothing is observed, and no trace is read.
 ///
 /// # Errors
@@ -362,7 +412,9 @@ fn drive_of(
 /// Rough estimate of the bytes that a run holds at its peak.
 pub fn memory_estimate(scenario: &Scenario) -> Bytes {
     if let Some(array) = &scenario.array {
-        return array.members.iter().fold(Bytes(0), |sum, member| Bytes(sum.0 + memory_estimate(member).0));
+        // A probe is made on a copy.
+        let copies = 1 + u64::from(scenario.probe.is_some());
+        return array.members.iter().fold(Bytes(0), |sum, member| Bytes(sum.0 + copies * memory_estimate(member).0));
     }
     memory_of(scenario, &Policies::of(&scenario.ftl))
 }

@@ -639,7 +639,7 @@ impl Held {
     /// Runs a scenario of the same drive with its requests and arrivals, to see how the drive serves them now. The drive is not kept.
     ///
     /// # Errors
-    /// The workload cannot be opened, its requests have no times, or its trace cannot be read further.
+    /// The workload cannot be opened, its requests have no times, or its trace cannot be read further; or it is an array, as a whole.
     pub fn look(self, scenario: &Scenario, watch: &mut Watch<'_>) -> Result<RunResult, KeptError> {
         workload(scenario)?;
         let stopwatch = Stopwatch::start();

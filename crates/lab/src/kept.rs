@@ -15,7 +15,7 @@ use wane_blockdev::{Completion, Entry, IoError, Request};
 use wane_folder::System;
 use wane_ftl::{Fate, Recovery};
 use wane_journal::{Input, Journal, JournalConfig, JournalError, Lineage, Place, Record};
-use wane_results::RunResult;
+use wane_results::{ArrayProbe, RunResult};
 use wane_scenario::{Scenario, ScenarioError, Sources};
 use wane_shelf::{DriveFolder, JournalStart, Manifest};
 use wane_units::{Fnv, Nanos, SimTime, excerpt_path};
@@ -658,6 +658,21 @@ impl Kept {
     /// As of [`Held::look`].
     pub fn look(self, scenario: &Scenario, watch: &mut Watch<'_>) -> Result<RunResult, KeptError> {
         self.held.look(scenario, watch)
+    }
+
+    /// See [`Held::look_at_array`]. The array is not kept.
+    ///
+    /// # Errors
+    /// As of [`Held::look_at_array`].
+    ///
+    /// # Panics
+    /// As of [`Held::look_at_array`].
+    pub fn look_at_array(
+        self,
+        scenario: &Scenario,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<(ArrayProbe, Vec<String>), KeptError> {
+        self.held.look_at_array(scenario, stop)
     }
 }
 

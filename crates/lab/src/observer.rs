@@ -108,7 +108,7 @@ impl<'a> Present<'a> {
 }
 
 /// What an observed run measured.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Measured {
     /// Latencies over the run, or over its last window if only windows are timed.
     pub latency: Option<Latency>,
@@ -605,12 +605,13 @@ struct Probed {
 }
 
 /// Most reads and most days of any block.
-fn oldest(drive: &Drive) -> (u32, f64) {
+pub(crate) fn oldest(drive: &Drive) -> (u32, f64) {
     let blocks = (0..drive.geometry().blocks()).map(|block| drive.health(BlockId(block)));
     blocks.fold((0, 0.0), |(reads, days), health| (health.reads.max(reads), health.age_days.max(days)))
 }
 
-fn errors(drive: &Drive) -> Option<Errors> {
+/// Errors that a drive has seen since it was new; `None` if it cannot err.
+pub(crate) fn errors(drive: &Drive) -> Option<Errors> {
     let flash = drive.flash()?;
     if flash.cells().is_none() && !flash.has_faults() {
         return None;

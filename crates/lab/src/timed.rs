@@ -155,6 +155,13 @@ impl Requests {
         }
     }
 
+    /// Makes the requests for a device whose drives have clocks of their own, from `at` ns on.
+    pub(crate) fn above(spec: &TimedSpec, (arrival, stream): (Arrival, Stream), at: u64) -> Self {
+        let unknown = Standing { drive_writes: 0.0, erase_count_mean: 0.0, life_used: None, errors: None, heat: None };
+        let requests = Self::new(spec, (arrival, stream.clone()), unknown).with_one_window();
+        Self { arrivals: Arrivals::new(arrival, spec.scale, at, stream), ..requests }
+    }
+
     /// The same, for one window.
     pub(crate) fn with_one_window(self) -> Self {
         Self { meter: self.meter.with_one_window(), ..self }
@@ -256,6 +263,21 @@ impl Requests {
         self.meter.begin_part(device.at().0, standing);
     }
 
+    /// Lets all requests of a device above drives end, which came from `from` ns on, and returns their figures. Once `stop` is true, those that
+    /// have not ended are left out.
+    pub(crate) fn finish_above(self, device: &mut Below, from: u64, stop: &AtomicBool) -> Above {
+        let Self { mut meter, mut operations, open, .. } = self;
+        device.run(Until::Idle, stop, &mut |completion| {
+            meter.record(completion);
+            operations.done(completion, &mut meter);
+        });
+        let done = device.at().0.max(from);
+        let latencies = meter.latencies();
+        let seconds = seconds(done - from);
+        let throughput = throughput(&latencies, seconds);
+        Above { seconds, throughput, overload: open.overload(done), reads: latencies.reads, writes: latencies.writes }
+    }
+
     /// Lets all requests end and returns their figures. Once `stop` is true, those that have not ended are left out.
     pub(crate) fn finish(self, device: &mut Below, standing: Standing, kind: WindowKind, stop: &AtomicBool) -> Timed {
         let Self { mut meter, mut operations, heat, open, .. } = self;
@@ -319,6 +341,17 @@ pub(crate) struct Timed {
     pub(crate) buffered_reads: u64,
     /// Reads that went to the rest of their stripe.
     pub(crate) reads_around: u64,
+}
+
+/// The figures of requests to a device above drives.
+pub(crate) struct Above {
+    /// Simulated seconds.
+    pub(crate) seconds: f64,
+    pub(crate) throughput: Throughput,
+    /// A sentence that requests came faster than they were served, if they did.
+    pub(crate) overload: Option<String>,
+    pub(crate) reads: Histogram,
+    pub(crate) writes: Histogram,
 }
 
 /// At least a nanosecond, so that rates stay finite.
@@ -388,7 +421,7 @@ fn figures(histogram: &Histogram, breakdown: &BreakdownSum) -> Option<LatencyFig
         .then(|| LatencyFigures { times: times(histogram), breakdown_ns: means(breakdown, histogram.count()) })
 }
 
-fn times(histogram: &Histogram) -> LatencyDistribution {
+pub(crate) fn times(histogram: &Histogram) -> LatencyDistribution {
     let at = |percent: f64| histogram.percentile_ns(percent);
     LatencyDistribution {
         count: histogram.count(),

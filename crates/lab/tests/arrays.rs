@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use wane_lab::array::{self, ArrayResult};
 use wane_lab::run::Watch;
 use wane_lab::session;
-use wane_results::{DriveState, EndCause, EndReason};
+use wane_results::{ArrayLatency, ArrayProbe, ArraySummary, DriveState, EndCause, EndReason, LatencyDistribution};
 use wane_scenario::{Scenario, Sources};
 
 const MIRROR: &str = "[drive]\nlogical-capacity = \"8 MiB\"\nspare-factor = 0.2\npages-per-block = 16\nendurance = 40\n\
@@ -207,15 +207,96 @@ fn what_is_for_one_drive_refuses_an_array() {
     assert!(array::execute(&alone, &mut watch).is_err());
 }
 
-/// Clocks and errors are for arrays that are kept and served.
+const PROBED: [&str; 4] = [
+    "time.scheduler=event",
+    "until={ drive-writes = 6 }",
+    "probe.at-drive-writes=[0, 2, 5]",
+    "probe.workload={ pattern = \"uniform\", read-share = 0.6, arrival = { queue-depth = 8 } }",
+];
+
+/// The probes of the mirror with these settings.
+fn probes(set: &[&str]) -> Vec<ArrayProbe> {
+    lived(&scenario(&[&PROBED[..], &["probe.until.requests=4000"], set].concat())).summary.probes
+}
+
+#[test]
+fn a_mirror_is_as_slow_as_its_last_copy_and_reads_from_all() {
+    let probes = probes(&[]);
+    let at: Vec<f64> = probes.iter().map(|probe| probe.at_array_writes).collect();
+    assert!(at.iter().zip([0.0, 2.0, 5.0]).all(|(at, due)| (0.0..0.01).contains(&(at - due))), "{at:?}");
+    for probe in &probes {
+        let (read, write) = (probe.host.read.unwrap(), probe.host.write.unwrap());
+        let of = |kind: fn(&ArrayLatency) -> Option<LatencyDistribution>| -> Vec<LatencyDistribution> {
+            probe.drives.iter().map(|drive| kind(&drive.latency).unwrap()).collect()
+        };
+        let (reads, writes) = (of(|latency| latency.read), of(|latency| latency.write));
+        assert_eq!((reads.len(), read.count + write.count, probe.failed), (2, 4000, 0));
+        // Each read goes to one of them, each write to both.
+        assert_eq!(reads.iter().map(|one| one.count).sum::<u64>(), read.count);
+        assert!(
+            writes.iter().all(|one| one.count == write.count && one.mean_ns <= write.mean_ns),
+            "{writes:?} {write:?}"
+        );
+        assert!(
+            reads.iter().all(|one| one.count * 3 > read.count),
+            "the shortest queue is now this one, now the other"
+        );
+        let mean = reads.iter().map(|one| one.mean_ns * one.count as f64).sum::<f64>() / read.count as f64;
+        // A read that finds a write of its page under way waits for all copies of that.
+        assert!((0.98..=1.0).contains(&(mean / read.mean_ns)), "{mean} {}", read.mean_ns);
+        assert_eq!(probe.drives[1].run.as_deref(), Some("drive-1"));
+    }
+}
+
+/// The same drive, once by the requests of a run of one drive and once as an array.
+#[test]
+fn an_array_of_one_drive_is_as_fast_as_the_drive() {
+    let array = probes(&["array.layout=linear", "array.member=[{}]"]);
+    let mut alone = scenario(&[&PROBED[..], &["probe.until.requests=4000"]].concat()).to_toml();
+    alone = alone.replace(&alone[alone.find("[array]").unwrap()..alone.find("[drive").unwrap()], "");
+    let alone = Scenario::resolve(&Sources { file: Some(("alone.toml", &alone)), ..Sources::default() }).unwrap();
+    let overrides = wane_lab::overrides::PolicyOverrides::default();
+    let mut watch = Watch { step: &mut |_| {}, stop: &Arc::default() };
+    let alone = session::execute(&alone, &overrides, &mut watch).unwrap();
+    for (window, probe) in alone.windows.iter().zip(&array) {
+        let (one, other) = (window.latency.read.as_ref().unwrap().times, probe.host.read.unwrap());
+        assert!((one.mean_ns / other.mean_ns - 1.0).abs() < 0.1, "{} {}", one.mean_ns, other.mean_ns);
+        assert_eq!((one.count, one.p50_ns), (other.count, other.p50_ns));
+    }
+    assert_eq!((alone.windows.len(), array.len()), (3, 3));
+}
+
+/// A probe is a copy, and the errors of a chip are those of each drive.
+#[test]
+fn probes_change_nothing_and_drives_of_a_run_err() {
+    let chip = [
+        "drive.chip=\"tlc-72l-2018\"",
+        "until={ drive-writes = 2 }",
+        "workload.read-share=0.3",
+        "probe.until.requests=500",
+    ];
+    let (without, with) = (lived(&scenario(&chip[..3])), lived(&scenario(&[&PROBED[..], &chip].concat())));
+    for ((_, one), (_, other)) in without.drives.iter().zip(&with.drives) {
+        let (one, other) = (one.summary.errors.unwrap(), other.summary.errors.unwrap());
+        assert!(one.codewords_checked > 1000 && one == other, "{one:?} {other:?}");
+    }
+    let again = lived(&scenario(&[&PROBED[..], &chip].concat())).summary;
+    let run = with.summary.run.clone();
+    assert_eq!(ArraySummary { run, ..again }, with.summary);
+    let worn = lived(&scenario(&["time.scheduler=event", "probe.at-wear=[0.4, 0.7, 1.0]", "probe.until.requests=100"]));
+    let used: Vec<f64> = worn.summary.probes.iter().map(|probe| probe.life_used.unwrap()).collect();
+    assert!((0.4..0.45).contains(&used[0]) && (0.7..0.75).contains(&used[1]) && used.len() == 2, "{used:?}");
+    assert!(worn.summary.warnings[0].starts_with("the run ended before 1 of 3 probes were due"), "{worn:?}");
+}
+
 #[test]
 fn what_a_run_does_not_simulate_is_refused_at_its_key() {
-    for (set, wanted) in [
-        ("time.scheduler=event", "time.scheduler: a run of an array has no clock so far"),
-        ("drive.chip=\"tlc-72l-2018\"", "drive.chip: errors of an array's drives are not simulated in a run so far"),
-    ] {
-        let ended = array::execute(&scenario(&[set]), &mut Watch { step: &mut |_| {}, stop: &Arc::default() });
-        let refused = ended.map(drop).unwrap_err().to_string();
-        assert!(refused.starts_with(wanted), "{refused}");
-    }
+    let ended =
+        array::execute(&scenario(&["time.scheduler=event"]), &mut Watch { step: &mut |_| {}, stop: &Arc::default() });
+    let refused = ended.map(drop).unwrap_err().to_string();
+    assert!(refused.starts_with("time.scheduler: an array ages without a clock; with [probe]"), "{refused}");
+    let set = ["time.scheduler=event", "probe.at-end-of-life=true"].map(str::to_owned);
+    let asked = Scenario::resolve(&Sources { file: Some(("mirror.toml", MIRROR)), set: &set, preset: None });
+    let refused = asked.map(drop).unwrap_err().to_string();
+    assert!(refused.contains("probe.at-end-of-life: an array has no copy from before its end"), "{refused}");
 }

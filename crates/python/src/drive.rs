@@ -273,6 +273,29 @@ impl Drive {
         })
     }
 
+    /// Measures how a copy of an array answers `requests` requests, in time, and how its drives do.
+    fn probe_array<'py>(
+        &self,
+        py: Python<'py>,
+        workload: Option<String>,
+        table: Option<Bound<'_, PyDict>>,
+        set: Vec<(String, Bound<'_, PyAny>)>,
+        requests: u64,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let set = assignments(&set)?;
+        let asked = Asked { workload: (workload, table), set, requests, timed: true };
+        let scenario = error::guarded(|| self.scenario_of(&*self.held()?, &asked))?;
+        let probe = self.work(py, Telling::new(&self.name, false, None), |held, watch| {
+            if let Some(cause) = held.cause().filter(|_| scenario.phases[0].workload.writes()) {
+                return Err(dead(cause, "ask it for reads, such as by \"workload.read-share\": 1"));
+            }
+            let copy = held.try_clone().map_err(|error| error::held(&error))?;
+            let (probe, _) = copy.look_at_array(&scenario, watch.stop).map_err(|error| error::held(&error))?;
+            Ok(probe)
+        })?;
+        error::guarded(|| Ok(pythonize(py, &probe)?))
+    }
+
     /// Writes pages. Returns how many the drive took.
     fn write(&self, py: Python<'_>, pages: PyReadonlyArray1<'_, u32>) -> PyResult<u64> {
         let before = self.held()?.counters().host_units_written;

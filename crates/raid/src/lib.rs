@@ -22,8 +22,10 @@ mod layout;
 mod mirror;
 mod owed;
 mod spread;
+mod times;
 
 pub use copies::{Copies, Run};
 pub use layout::{Layout, LayoutError, Linear, Piece, Stripe};
 pub use mirror::{MemberState, Mirror, MirrorConfig, ReadPolicy, Repairs};
 pub use spread::Spread;
+pub use times::{Array, MemberTime, as_array};

@@ -23,6 +23,7 @@ use crate::copies::Copies;
 use crate::layout::LayoutError;
 use crate::owed::{Owed, Part, close_own};
 use crate::spread::common;
+use crate::times::{Array, MemberTime, Times};
 
 use changes::Changing;
 pub use member::MemberState;
@@ -130,6 +131,7 @@ pub struct Mirror {
     /// What members counted that were replaced.
     gone: Counters,
     counters: Counters,
+    times: Times,
 }
 
 impl Mirror {
@@ -166,6 +168,7 @@ impl Mirror {
             host: Counters::default(),
             gone: Counters::default(),
             counters: Counters::default(),
+            times: Times::default(),
         };
         mirror.count();
         mirror.ask_health();
@@ -404,6 +407,9 @@ impl Mirror {
             _ => {}
         }
         let Some(open) = self.open.get_mut(&parent) else { return };
+        if open.is_of_host() {
+            self.times.note(member, &completion);
+        }
         open.waits -= 1;
         open.ended = open.ended.max(completion.at);
         let waits = open.waits;
@@ -548,6 +554,16 @@ impl Open {
             Doing::Change(changing) => matches!(changing.why, changes::Why::Host),
             Doing::Flush(_) => matches!(self.kind, Kind::Flush) && self.range.count.0 == 0,
         }
+    }
+}
+
+impl Array for Mirror {
+    fn keep_times(&mut self, keeps: bool) {
+        self.times.keep(keeps);
+    }
+
+    fn take_times(&mut self, out: &mut Vec<MemberTime>) {
+        self.times.take(out);
     }
 }
 

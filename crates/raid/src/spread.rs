@@ -12,6 +12,7 @@ use wane_units::{Counters, Fate, Lba, Nanos, Sectors, SimTime};
 
 use crate::layout::{Layout, LayoutError};
 use crate::owed::{Owed, Part, close_own};
+use crate::times::{Array, MemberTime, Times};
 
 /// Most pieces of which one call tells the state.
 const TOLD_MAX: usize = 256;
@@ -58,6 +59,7 @@ pub struct Spread<L> {
     ended: CompletionQueue,
     owed: Option<Owed>,
     counters: Counters,
+    times: Times,
 }
 
 /// What all members can do, and the largest of their atomic units.
@@ -109,6 +111,7 @@ impl<L: Layout> Spread<L> {
             ended: CompletionQueue::new(),
             owed: None,
             counters: Counters::default(),
+            times: Times::default(),
         };
         array.count();
         Ok(array)
@@ -165,6 +168,7 @@ impl<L: Layout> Spread<L> {
     fn absorb(&mut self, member: usize, completion: Completion) {
         let Some(Child { parent, parts }) = self.children.remove(&(member, completion.id)) else { return };
         let Some(open) = self.open.get_mut(&parent) else { return };
+        self.times.note(member, &completion);
         if let (Some(bytes), Some(read)) = (&mut open.bytes, &completion.bytes) {
             let mut from = 0;
             for part in &parts {
@@ -344,6 +348,16 @@ impl<L: Layout> BlockDevice for Spread<L> {
             out.extend(told.into_iter().map(|extent| Extent { range: part.host_of(extent.range), ..extent }));
             rest = rest.without_first(part.host.count);
         }
+    }
+}
+
+impl<L: Layout> Array for Spread<L> {
+    fn keep_times(&mut self, keeps: bool) {
+        self.times.keep(keeps);
+    }
+
+    fn take_times(&mut self, out: &mut Vec<MemberTime>) {
+        self.times.take(out);
     }
 }
 

@@ -1,9 +1,11 @@
 //! The page of an array: its answer and a table of its drives, above the runs of these drives side by side.
 
-use wane_results::{ArrayDrive, ArraySummary, DriveState, EndReason, RunResult};
+use wane_results::{
+    ArrayDrive, ArrayDriveLatency, ArrayProbe, ArraySummary, DriveState, EndReason, LatencyDistribution, RunResult,
+};
 
 use super::html::{Table, escape, table};
-use super::numbers::{capacity, counted, percent, short_or_dash};
+use super::numbers::{capacity, counted, duration, percent, short_or_dash};
 use super::page::{Opening, render_opened};
 
 /// One page about an array whose drives have these results: HTML that needs nothing else, under 1 MB.
@@ -11,7 +13,7 @@ use super::page::{Opening, render_opened};
 /// `scenario`: the array's resolved scenario.
 pub fn array(summary: &ArraySummary, drives: &[RunResult], scenario: &str) -> String {
     let mut section = String::from("<section class=\"words\">\n");
-    for told in array_in_words(summary).iter().skip(1) {
+    for told in array_in_words(summary).iter().skip(1).chain(&summary.warnings) {
         section.push_str(&format!("<p class=\"lead\">{}</p>\n", escape(told)));
     }
     section.push_str(&table(&of_drives(summary), "numbers"));
@@ -19,6 +21,7 @@ pub fn array(summary: &ArraySummary, drives: &[RunResult], scenario: &str) -> St
         "<p class=\"caption\">Times in this table and in the first line are array writes; charts below count the writes of each drive, from its \
          own start on.</p>\n",
     );
+    section.push_str(&of_probes(summary));
     section.push_str(&format!(
         "<details><summary>The scenario of the array</summary>\n<pre>{}</pre></details>\n</section>\n",
         escape(scenario)
@@ -61,6 +64,58 @@ fn of_drives(summary: &ArraySummary) -> Table {
         ]
     };
     Table { headers: headers.map(str::to_owned).to_vec(), rows: summary.drives.iter().map(row).collect() }
+}
+
+/// What the host saw at each age, and in the last probe what each drive did.
+fn of_probes(summary: &ArraySummary) -> String {
+    let Some(last) = summary.probes.last() else { return String::new() };
+    let mut text = String::from("<h2>What the host sees</h2>\n");
+    let host = |probe: &ArrayProbe| {
+        let rates = [probe.throughput.read.iops, probe.throughput.write.iops];
+        let figures = [&probe.host.read, &probe.host.write].map(Option::as_ref);
+        let kinds = figures.into_iter().zip(rates).flat_map(|(times, iops)| {
+            let rate = if times.is_some() { counted(iops.round()) } else { "\u{2013}".to_owned() };
+            [of_times(times), vec![rate]].concat()
+        });
+        std::iter::once(counted(probe.at_array_writes)).chain(kinds).collect()
+    };
+    let headers = [&["array writes"][..], &columns("reads"), &["a second"], &columns("writes"), &["a second"]].concat();
+    text.push_str(&titled(&headers, summary.probes.iter().map(host).collect()));
+    let caption =
+        "Each row is a copy of the array that served the same requests at its age. A write is done with its last copy.";
+    text.push_str(&format!("<p class=\"caption\">{caption}</p>\n"));
+    let drive = |drive: &ArrayDriveLatency| {
+        let name = drive.run.as_ref().map_or_else(|| format!("drive {}", drive.place), |run| run.replace('-', " "));
+        [&drive.latency.read, &drive.latency.write]
+            .into_iter()
+            .fold(vec![name], |row, times| [row, of_times(times.as_ref())].concat())
+    };
+    let headers = [&["drive"][..], &columns("reads"), &columns("writes")].concat();
+    text.push_str(&titled(&headers, last.drives.iter().map(drive).collect()));
+    let at = counted(last.at_array_writes);
+    text.push_str(&format!(
+        "<p class=\"caption\">What the drives did for the host in the last probe, after {at} array writes.</p>\n"
+    ));
+    text
+}
+
+/// The headers of the latencies of a kind.
+fn columns(kind: &str) -> [&'static str; 3] {
+    match kind {
+        "reads" => ["reads: mean", "p50", "p99"],
+        _ => ["writes: mean", "p50", "p99"],
+    }
+}
+
+fn of_times(times: Option<&LatencyDistribution>) -> Vec<String> {
+    match times {
+        Some(times) => [times.mean_ns, times.p50_ns as f64, times.p99_ns as f64].map(duration).to_vec(),
+        None => vec!["\u{2013}".to_owned(); 3],
+    }
+}
+
+fn titled(headers: &[&str], rows: Vec<Vec<String>>) -> String {
+    table(&Table { headers: headers.iter().map(|header| (*header).to_owned()).collect(), rows }, "numbers")
 }
 
 /// Names of drives, in words.

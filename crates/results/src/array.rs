@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ARRAY, End, ResultError, Scenario};
+use crate::{ARRAY, End, LatencyDistribution, ResultError, Scenario, Throughput};
 
 /// `array.json`
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,8 +33,56 @@ pub struct ArraySummary {
     pub bytes_repaired: u64,
     /// Bytes that were copied to a drive that was new, or had missed them.
     pub bytes_copied: u64,
+    /// How fast copies of it answered at some of its ages, in order; empty without `[probe]`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub probes: Vec<ArrayProbe>,
+    /// Sentences on what a reader should know first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// What may differ between two runs of the same scenario.
     pub run: ArrayRun,
+}
+
+/// `probes.*`: how fast a copy of the array answered its host, and how fast its drives answered the array.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ArrayProbe {
+    /// Array writes so far.
+    pub at_array_writes: f64,
+    /// Days of service so far, where there is a calendar.
+    pub at_days: Option<f64>,
+    /// Share of the rated erases that is used of the drive that is worn most.
+    pub life_used: Option<f64>,
+    /// Simulated seconds from the first request to the last answer.
+    pub seconds: f64,
+    /// What the host got.
+    pub throughput: Throughput,
+    /// Requests of the host that failed in some of their sectors.
+    pub failed: u64,
+    /// Latencies that the host sees.
+    pub host: ArrayLatency,
+    /// Latencies of the drives that were asked for something, by place. Requests of the array's own are left out.
+    pub drives: Vec<ArrayDriveLatency>,
+}
+
+/// `probes.*.host` and `probes.*.drives.*.latency`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ArrayLatency {
+    /// Of reads; null if there were none.
+    pub read: Option<LatencyDistribution>,
+    /// Of writes; null if there were none.
+    pub write: Option<LatencyDistribution>,
+}
+
+/// `probes.*.drives.*`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ArrayDriveLatency {
+    /// Its place, from 0.
+    pub place: u32,
+    /// The folder of its own results, if they are kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+    /// Its latencies.
+    pub latency: ArrayLatency,
 }
 
 /// `run.*`

@@ -18,7 +18,9 @@ mod timeline;
 mod wear;
 
 pub use ages::{Common, LatencyByGc, LatencyOf};
-pub use array::{ArrayDrive, ArrayRun, ArraySummary, DriveState, read_array};
+pub use array::{
+    ArrayDrive, ArrayDriveLatency, ArrayLatency, ArrayProbe, ArrayRun, ArraySummary, DriveState, read_array,
+};
 pub use counters::{Counters, WriteAmplification, write_amplification};
 pub use fingerprint::Fingerprints;
 pub use folder::{

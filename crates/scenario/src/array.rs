@@ -186,13 +186,15 @@ impl Resolver<'_> {
         let Some(table) = Self::section(self.merged, KEY) else { return Ok(None) };
         let settings: ArraySettings = self.settings(table, KEY)?;
         let refuse = |key: &str, message: String| Err(self.error(key, message));
-        for (key, why) in [
-            ("probe", "an array has no probes so far; leave [probe] out"),
-            ("fast-forward", "predicts the erases of one drive; the lives of an array's members are simulated"),
-        ] {
-            if Self::section(self.merged, key).is_some() {
-                return refuse(key, why.to_owned());
-            }
+        if Self::section(self.merged, "fast-forward").is_some() {
+            let why = "predicts the erases of one drive; the lives of an array's members are simulated";
+            return refuse("fast-forward", why.to_owned());
+        }
+        let probe = Self::section(self.merged, "probe");
+        if probe.and_then(|probe| probe.get("at-end-of-life")).and_then(Value::as_bool) == Some(true) {
+            let why =
+                "an array has no copy from before its end so far; give ages (probe.at-wear, probe.at-drive-writes)";
+            return refuse("probe.at-end-of-life", why.to_owned());
         }
         let count: usize = settings.member.iter().map(|member| member.count as usize).sum();
         if !(1..=MEMBERS_MAX).contains(&count) {

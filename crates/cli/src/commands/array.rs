@@ -4,10 +4,14 @@ use wane_lab::array::{self, ArrayResult};
 use wane_lab::run::Watch;
 use wane_lab::session::{self, Members};
 use wane_report::{self as report, counted, plain};
-use wane_results::{ARRAY, ArrayDrive, ArraySummary, EndReason, MadeBy, REPORT, RunResult, SCENARIO};
+use wane_results::{
+    ARRAY, ArrayDrive, ArrayLatency, ArrayProbe, ArraySummary, EndReason, LatencyDistribution, MadeBy, REPORT,
+    RunResult, SCENARIO,
+};
 use wane_scenario::{ArraySpec, Scenario};
 
 use super::run::{claim, others, tell_removed, tell_replaced};
+use super::timed::told_percentiles;
 use crate::args::RunArguments;
 use crate::output::{Failure, line, print};
 use crate::progress::{Progress, stop_flag};
@@ -62,6 +66,52 @@ pub(super) fn described(array: &ArraySpec) -> String {
     text
 }
 
+/// The latencies of a kind; `None` if there were none.
+type Kind = fn(&ArrayLatency) -> Option<&LatencyDistribution>;
+
+/// What the host and the drives of an array saw in a probe, a line each.
+pub(super) fn probed(probe: &ArrayProbe) -> String {
+    let mut text = String::new();
+    let reads: Kind = |latency| latency.read.as_ref();
+    let writes: Kind = |latency| latency.write.as_ref();
+    let throughput = &probe.throughput;
+    let kinds = [("reads", reads, throughput.read), ("writes", writes, throughput.write)];
+    for (name, of, served) in kinds {
+        let Some(times) = of(&probe.host) else { continue };
+        let rate = plain(&report::traffic(served.bytes_per_second));
+        line(&mut text, name, &format!("{}; {:.0} IOPS, {rate}/s", told_percentiles(times), served.iops));
+        for drive in &probe.drives {
+            if let Some(times) = of(&drive.latency) {
+                let name =
+                    drive.run.as_ref().map_or_else(|| format!("drive {}", drive.place), |run| run.replace('-', " "));
+                line(
+                    &mut text,
+                    &format!("  {name}"),
+                    &format!("{}; {} requests", told_percentiles(times), times.count),
+                );
+            }
+        }
+    }
+    if probe.failed > 0 {
+        line(&mut text, "failed", &format!("{} of the requests, in some of their sectors", probe.failed));
+    }
+    text
+}
+
+/// The probes of a run: how many, and the figures of the last.
+fn of_probes(summary: &ArraySummary) -> String {
+    let mut text = String::new();
+    if let Some(last) = summary.probes.last() {
+        let (count, after) = (summary.probes.len(), last.at_array_writes);
+        let when = last.at_days.map_or_else(String::new, |days| format!(", {}", super::life::time(days)));
+        let told = format!("{count}; these are figures of the last, after {after:.2} array writes{when}");
+        line(&mut text, "probes", &told);
+        text += &probed(last);
+    }
+    summary.warnings.iter().for_each(|warning| line(&mut text, "warning", warning));
+    text
+}
+
 /// The folders of the drives' results.
 fn names(result: &ArrayResult) -> impl Iterator<Item = String> + '_ {
     result.summary.drives.iter().map(|drive| drive.run.clone())
@@ -80,6 +130,7 @@ fn in_words(result: &ArrayResult, arguments: &RunArguments) -> String {
     for drive in &summary.drives {
         line(&drive.run.replace('-', " "), of_drive(drive));
     }
+    text += &of_probes(summary);
     text += &answers(summary);
     let mut line = |name: &str, value: String| super::super::output::line(&mut text, name, &value);
     line("speed", format!("{:.1} s", summary.run.wall_seconds));

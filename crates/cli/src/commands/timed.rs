@@ -100,7 +100,8 @@ fn percentiles(figures: &LatencyFigures) -> String {
     told_percentiles(&figures.times)
 }
 
-fn told_percentiles(times: &LatencyDistribution) -> String {
+/// A distribution in words.
+pub(super) fn told_percentiles(times: &LatencyDistribution) -> String {
     debug_assert!(times.p50_ns <= times.p99_ns && times.p99_ns <= times.p999_ns, "percentiles rise");
     let [p50, p99, p999] = [times.p50_ns, times.p99_ns, times.p999_ns].map(|ns| duration(ns as f64));
     format!("mean {}, p50 {p50}, p99 {p99}, p99.9 {p999}{}", duration(times.mean_ns), of_few(times))

@@ -68,7 +68,7 @@ pub(super) fn spec(
     calendar: Option<Calendar>,
     opener: &mut Opener,
 ) -> Result<ObserverSpec, PlanError> {
-    let (device, initial) = (&scenario.device, &scenario.medium.initial);
+    let (device, initial) = (scenario.host_device(), &scenario.medium.initial);
     let days_per_write = calendar.map_or(0.0, |calendar| 1.0 / calendar.drive_writes_per_day);
     Ok(ObserverSpec {
         past: Past { retention_days: initial.retention_days, reads: initial.reads },
@@ -159,7 +159,7 @@ pub(super) fn clock(scenario: &Scenario, errors: Option<&ErrorConfig>) -> TimedS
     let probed = scenario.probe.iter().map(|probe| &probe.workload);
     let mut workloads = scenario.phases.iter().map(|phase| &phase.workload).chain(probed);
     let looks_back = workloads.any(|workload| matches!(workload, Workload::Lsm(_)));
-    TimedSpec { clock, scale: time.scale, unit_bytes: scenario.device.unit.0, looks_back }
+    TimedSpec { clock, scale: time.scale, unit_bytes: scenario.host_device().unit.0, looks_back }
 }
 
 fn schedule(time: &Time, suspend_ns: u64) -> SchedulerConfig {
@@ -187,7 +187,7 @@ fn schedule(time: &Time, suspend_ns: u64) -> SchedulerConfig {
 fn probe(scenario: &Scenario, calendar: Option<Calendar>, opener: &mut Opener) -> Result<Option<ProbeSpec>, PlanError> {
     let Some(probe) = &scenario.probe else { return Ok(None) };
     Ok(Some(ProbeSpec {
-        due: due(&probe.ages, calendar, f64::from(scenario.device.logical_units)),
+        due: due(&probe.ages, calendar, f64::from(scenario.host_device().logical_units)),
         at_end_of_life: probe.at_end_of_life,
         sources: SourceMaker::new(opener, &probe.workload, "probe.workload")?,
         goes_on: scenario

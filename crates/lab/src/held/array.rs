@@ -1,5 +1,8 @@
 //! A held array: its drives, one by one or all together.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
 use wane_archive::{Archive, ArchiveError};
 use wane_blockdev::{
     Batch, BlockDevice, Blocking, ExtentState, Living, Passing, Request, SectorRange, Work, all_extents, all_of,
@@ -7,13 +10,14 @@ use wane_blockdev::{
 };
 use wane_ftl::Outcome;
 use wane_raid::{MemberState, Repairs};
-use wane_results::{Counters, EndCause};
+use wane_results::{ArrayProbe, Counters, EndCause};
 use wane_scenario::Scenario;
 use wane_ssd::Drive;
 use wane_units::{Bytes, Fate, Lba, Sectors};
 
 use super::{Held, KeptError};
-use crate::array::mirror;
+use crate::array::{Looked, mirror};
+use crate::build;
 
 /// A drive of an array, as the array knows it.
 #[derive(Clone, Debug, PartialEq)]
@@ -141,6 +145,29 @@ impl Held {
                 each(drive, outcome);
             }
         });
+    }
+
+    /// Hands a copy of an array the requests of this scenario, to see how it serves them now, and how its drives do. The array is not kept. Also
+    /// returns sentences on the requests.
+    ///
+    /// # Errors
+    /// The workload cannot be opened, its requests have no times, or its trace cannot be read further.
+    ///
+    /// # Panics
+    /// It is one drive, or one is in focus.
+    pub fn look_at_array(
+        self,
+        scenario: &Scenario,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<(ArrayProbe, Vec<String>), KeptError> {
+        assert!(self.is_array() && self.focus.is_none(), "a look at an array");
+        super::workload(scenario)?;
+        let look = build::look_at_array(scenario, stop)?;
+        let unit = Sectors(scenario.host_device().unit.0 / Sectors::SIZE.0);
+        let Looked { mut probe, notes } = look.at(self.device().another(), unit, stop)?;
+        probe.at_array_writes = self.drive_writes();
+        probe.at_days = Some(self.day()).filter(|day| *day > 0.0);
+        Ok((probe, notes))
     }
 
     /// Blocks of its drives that are out of service.

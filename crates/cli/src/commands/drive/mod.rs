@@ -616,13 +616,36 @@ fn takes_no_writes(kept: &Kept, asked: &Scenario, path: &Path) -> Option<String>
     Some(format!("{path}: is dead ({cause}) and takes no writes any more; {advice}"))
 }
 
+/// Probes an array: what its host sees, and what its drives do.
+fn probe_array(
+    kept: Kept,
+    scenario: &Scenario,
+    arguments: &ProbeArguments,
+    stop: &Arc<AtomicBool>,
+) -> Result<i32, Failure> {
+    let path = excerpt_path(&arguments.drive);
+    let (probe, notes) = kept.look_at_array(scenario, stop)?;
+    if arguments.json {
+        print_json(&probe)?;
+    } else {
+        let requests = wane_report::counted_of(arguments.asked.requests as f64, "request");
+        let mut text = format!("{path}: {requests} of {}\n", show::workload(scenario));
+        text += &super::array::probed(&probe);
+        notes.iter().for_each(|note| line(&mut text, "warning", note));
+        print(&text)?;
+    }
+    Ok(if stop.load(Ordering::Relaxed) { INTERRUPTED } else { DONE })
+}
+
 fn probe(arguments: &ProbeArguments) -> Result<i32, Failure> {
     let stop = stop_flag();
     let kept = open(&arguments.drive)?;
-    one(&kept, &arguments.drive, "probed")?;
     let scenario = arguments.asked.of(&kept)?;
     if let Some(sentence) = takes_no_writes(&kept, &scenario, &arguments.drive) {
         return Err(Failure::wrong(sentence));
+    }
+    if kept.is_array() && kept.focus().is_none() {
+        return probe_array(kept, &scenario, arguments, &stop);
     }
     let is_degraded = kept.drive().mode() == Mode::Degraded;
     let mut progress = Progress::new(&excerpt_path(&arguments.drive), arguments.quiet);

@@ -1,0 +1,151 @@
+//! What a run observes of an array besides its wear: errors and the age of data on its drives, and how fast copies of it answer.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use wane_blockdev::{Living, all_of, each_of};
+use wane_results::{ArrayProbe, Calendar, Errors};
+use wane_scenario::{Ages, Scenario};
+use wane_sim::Streams;
+use wane_ssd::Drive;
+use wane_units::Sectors;
+use wane_workload::SourceError;
+
+use super::timed::{Look, Looked};
+use crate::build::{self, PlanError};
+use crate::observer::{self, Due, Measured, ObserverSpec};
+use crate::sources::Opener;
+
+/// See the head of this file.
+pub(super) struct Observed {
+    spec: ObserverSpec,
+    clocks: Vec<wane_ssd::ClockSpec>,
+    calendar: Option<Calendar>,
+    streams: Streams,
+    /// Days of service of the array.
+    day: f64,
+    next_probe: usize,
+    pub(super) probes: Vec<ArrayProbe>,
+    pub(super) notes: Vec<String>,
+}
+
+impl Observed {
+    /// `None` if nothing is observed.
+    ///
+    /// # Errors
+    /// The workload of the probes cannot be opened, or is none for an array.
+    pub(super) fn new(
+        scenario: &Scenario,
+        calendar: Option<Calendar>,
+        opener: &mut Opener,
+    ) -> Result<Option<Self>, PlanError> {
+        let Some(spec) = build::observer_of_array(scenario, calendar, opener)? else { return Ok(None) };
+        if spec.probe.as_ref().is_some_and(|probe| probe.goes_on.iter().any(|goes_on| *goes_on)) {
+            let why = "a probe of an array begins with an empty key-value store and cannot go on with the run's; give another workload";
+            return Err(PlanError::Setting("probe.workload".to_owned(), why.to_owned()));
+        }
+        Ok(Some(Self {
+            spec,
+            clocks: build::clocks(scenario),
+            calendar,
+            streams: Streams::new(scenario.seed),
+            day: 0.0,
+            next_probe: 0,
+            probes: Vec::new(),
+            notes: Vec::new(),
+        }))
+    }
+
+    /// Observes a drive from now on, which has the past that its scenario says. Returns the errors that it had so far.
+    pub(super) fn start(drive: &mut Drive, scenario: &Scenario) -> Option<Errors> {
+        drive.keep_detail(true);
+        let initial = &scenario.medium.initial;
+        if initial.retention_days.is_some() || initial.reads > 0 {
+            let (least, most) = initial.retention_days.unwrap_or_default();
+            let mut stream = Streams::new(scenario.seed).stream("retention");
+            drive.set_past(|_| (least + (most - least) * stream.unit(), initial.reads));
+        }
+        observer::errors(drive)
+    }
+
+    /// Data of the drives age with the writes of the array.
+    pub(super) fn follow(&mut self, array: &mut dyn Living, written: u64) {
+        let day = written as f64 * self.spec.days_per_unit;
+        let passed = day - std::mem::replace(&mut self.day, day);
+        if passed > 0.0 {
+            // A drive that came later is younger.
+            each_of::<Drive>(array, &mut |drive| {
+                if !drive.is_off() {
+                    drive.set_day(drive.day() + passed);
+                }
+            });
+        }
+    }
+
+    /// What a drive measured since it had these errors.
+    pub(super) fn measured(drive: &Drive, at_start: Option<Errors>) -> Measured {
+        Measured {
+            errors: observer::errors(drive).zip(at_start).map(|(now, before)| now - before),
+            error_histogram: drive
+                .flash()
+                .and_then(wane_nand::Flash::cells)
+                .map(|cells| cells.histogram().counts().to_vec()),
+            oldest: observer::oldest(drive),
+            ..Measured::default()
+        }
+    }
+
+    /// Whether the next probe is due.
+    fn is_due(&self, array: &dyn Living, written: u64) -> bool {
+        match self.spec.probe.as_ref().map(|probe| &probe.due) {
+            None => false,
+            Some(Due::Units(units)) => units.get(self.next_probe).is_some_and(|due| *due <= written),
+            Some(Due::Wear(shares)) => shares.get(self.next_probe).is_some_and(|share| {
+                let on = all_of::<Drive>(array).into_iter().filter(|drive| !drive.is_off());
+                on.filter_map(Drive::life_used).reduce(f64::max).is_some_and(|used| used >= *share)
+            }),
+        }
+    }
+
+    /// Makes the probes that are due, of an array that has written so many units of so many sectors.
+    ///
+    /// # Errors
+    /// The trace of a probe is damaged.
+    pub(super) fn probe_if_due(
+        &mut self,
+        array: &dyn Living,
+        unit: Sectors,
+        (written, at_array_writes): (u64, f64),
+        stop: &Arc<AtomicBool>,
+    ) -> Result<(), SourceError> {
+        while self.is_due(array, written) && !stop.load(Ordering::Relaxed) {
+            let (Some(probe), Some(time)) = (&mut self.spec.probe, &self.spec.clock) else { return Ok(()) };
+            self.next_probe += 1;
+            if array.end_of_life().is_some() || array.is_off() {
+                continue;
+            }
+            let look = Look {
+                time: time.clone(),
+                clocks: self.clocks.clone(),
+                source: probe.sources.make()?,
+                arrivals: (probe.arrival, self.streams.stream(&format!("probe.arrivals.{}", self.probes.len()))),
+                requests: probe.requests,
+                days: probe.retention_days,
+            };
+            let Looked { mut probe, notes } = look.at(array.another(), unit, stop)?;
+            probe.at_array_writes = at_array_writes;
+            probe.at_days = self.calendar.map(|calendar| at_array_writes / calendar.drive_writes_per_day);
+            self.probes.push(probe);
+            self.notes.extend(notes.into_iter().filter(|note| !self.notes.contains(note)).collect::<Vec<_>>());
+        }
+        Ok(())
+    }
+
+    /// What to say of probes that were not made.
+    pub(super) fn unseen(&self, ages: &Ages) -> Option<String> {
+        let seen = self.probes.len();
+        let next = ages.told(seen)?;
+        let (missed, of) = (ages.count() - seen, ages.count());
+        Some(format!("the run ended before {missed} of {of} probes were due, the next at {next}"))
+    }
+}
