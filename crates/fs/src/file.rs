@@ -1,0 +1,385 @@
+//! Contents of files: reads and writes, sizes, holes.
+
+use crate::error::{Answer, FsError};
+use crate::inode::BODY;
+use crate::inode::{FLAG_INLINE, FileKind, Ino, Moment, inline_max};
+use crate::map::{INDEX_MAX, LOST, Missing};
+use crate::nat::NOT_WRITTEN;
+use crate::pages::Index;
+use crate::port::Port;
+use crate::volume::Volume;
+
+/// Where `seek` looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seek {
+    /// For data.
+    Data,
+    /// For a hole.
+    Hole,
+}
+
+/// What `fallocate` does with a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Allocate {
+    /// Makes sure that there is room for it. The file grows if it ends before.
+    Grow,
+    /// The same, but the file's size stays.
+    KeepSize,
+    /// Makes a hole of it; the size stays.
+    PunchHole,
+    /// Makes it read as zeros, with room for it. The file grows if it ends before.
+    Zero,
+    /// The same, but the file's size stays.
+    ZeroKeepSize,
+}
+
+impl<P: Port> Volume<P> {
+    pub(crate) const fn block_u64(&self) -> u64 {
+        self.geometry.block as u64
+    }
+
+    /// Most bytes of a file.
+    pub const fn size_max(&self) -> u64 {
+        INDEX_MAX * self.geometry.block as u64
+    }
+
+    /// Refuses what is no regular file.
+    fn regular(&mut self, ino: Ino) -> Answer<()> {
+        match self.attr(ino)?.kind {
+            FileKind::File => Ok(()),
+            FileKind::Directory => Err(FsError::IsDirectory),
+            _ => Err(FsError::Invalid),
+        }
+    }
+
+    /// A block of a file, as it is now. A hole is zeros.
+    ///
+    /// # Errors
+    /// The device lost it.
+    pub(crate) fn page(&mut self, ino: Ino, index: Index) -> Answer<Box<[u8]>> {
+        if let Some(page) = self.pages.get(ino, index) {
+            return Ok(page.into());
+        }
+        let at = self.lies_at(ino, index)?;
+        let mut bytes = vec![0; self.geometry.block].into_boxed_slice();
+        match at {
+            0 | NOT_WRITTEN => return Ok(bytes),
+            LOST => return Err(FsError::Io),
+            at if !self.geometry.is_main(at) => return Err(FsError::Io),
+            at => self.port.read(at, &mut bytes)?,
+        }
+        self.pages.put_clean(ino, index, bytes.clone());
+        Ok(bytes)
+    }
+
+    /// Reads bytes of a file, as many as there are.
+    ///
+    /// # Errors
+    /// It is no file, or the first bytes are lost.
+    pub fn read(&mut self, ino: Ino, offset: u64, length: usize) -> Answer<Vec<u8>> {
+        self.regular(ino)?;
+        self.read_any(ino, offset, length)
+    }
+
+    pub(crate) fn read_any(&mut self, ino: Ino, offset: u64, length: usize) -> Answer<Vec<u8>> {
+        let inode = self.inode(ino)?;
+        let size = inode.size();
+        let length = (length as u64).min(size.saturating_sub(offset)) as usize;
+        if inode.has(FLAG_INLINE) {
+            let from = BODY + offset.min(size) as usize;
+            return Ok(inode.0[from..from + length].to_vec());
+        }
+        let (block, mut out) = (self.block_u64(), Vec::with_capacity(length));
+        while out.len() < length {
+            let at = offset + out.len() as u64;
+            let (index, within) = ((at / block) as Index, (at % block) as usize);
+            let take = (block as usize - within).min(length - out.len());
+            match self.page(ino, index) {
+                Ok(page) => out.extend_from_slice(&page[within..within + take]),
+                // What came before is told.
+                Err(_) if !out.is_empty() => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(out)
+    }
+
+    /// Writes bytes to a file. Returns how many it took: fewer than all if room ends among them.
+    ///
+    /// # Errors
+    /// There is no room, the file would grow too large, or it is no file.
+    pub fn write(&mut self, ino: Ino, offset: u64, bytes: &[u8], now: Moment) -> Answer<usize> {
+        self.writable()?;
+        self.regular(ino)?;
+        let end =
+            offset.checked_add(bytes.len() as u64).filter(|end| *end <= self.size_max()).ok_or(FsError::TooLarge)?;
+        if bytes.is_empty() {
+            return Ok(0);
+        }
+        self.balance()?;
+        let written = self.write_any(ino, offset, bytes)?;
+        let size = self.inode(ino)?.size().max(offset + written as u64);
+        debug_assert!(written <= bytes.len() && offset + written as u64 <= end, "no more is written than was given");
+        let mut inode = self.inode_mut(ino)?;
+        inode.set_size(size);
+        inode.set_modified(now);
+        inode.set_changed(now);
+        Ok(written)
+    }
+
+    /// Writes bytes, and leaves size and times as they are.
+    pub(crate) fn write_any(&mut self, ino: Ino, offset: u64, bytes: &[u8]) -> Answer<usize> {
+        let inode = self.inode(ino)?;
+        if inode.has(FLAG_INLINE) {
+            let end = offset + bytes.len() as u64;
+            if end <= inline_max(self.geometry.block) as u64 {
+                let (node, from) = (self.node_mut(ino)?, BODY + offset as usize);
+                node.bytes[from..from + bytes.len()].copy_from_slice(bytes);
+                return Ok(bytes.len());
+            }
+            self.leave_inode(ino)?;
+        }
+        let (block, mut done) = (self.block_u64(), 0);
+        while done < bytes.len() {
+            let at = offset + done as u64;
+            let (index, within) = ((at / block) as Index, (at % block) as usize);
+            let take = (block as usize - within).min(bytes.len() - done);
+            match self.write_page(ino, index, within, &bytes[done..done + take]) {
+                Ok(()) => done += take,
+                Err(_) if done > 0 => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(done)
+    }
+
+    fn write_page(&mut self, ino: Ino, index: Index, within: usize, bytes: &[u8]) -> Answer<()> {
+        let size = self.geometry.block;
+        let is_whole = bytes.len() == size;
+        let before = if is_whole || self.pages.get(ino, index).is_some() { None } else { Some(self.page(ino, index)?) };
+        self.promise(ino, index)?;
+        let page = self.pages.change(ino, index, || before.unwrap_or_else(|| vec![0; size].into_boxed_slice()));
+        page[within..within + bytes.len()].copy_from_slice(bytes);
+        self.has_changed = true;
+        Ok(())
+    }
+
+    /// Moves the data of a file out of its inode.
+    ///
+    /// # Errors
+    /// There is no room.
+    fn leave_inode(&mut self, ino: Ino) -> Answer<()> {
+        let inode = self.inode(ino)?;
+        let (size, end) = (inode.size() as usize, inode.0.len() - crate::seal::SEAL);
+        let data = inode.0[BODY..BODY + size].to_vec();
+        if !data.is_empty() && self.room() == 0 {
+            return Err(FsError::NoSpace);
+        }
+        let node = self.node_mut(ino)?;
+        node.bytes[BODY..end].fill(0);
+        crate::inode::InodeMut(&mut node.bytes).set_flag(FLAG_INLINE, false);
+        if data.is_empty() { Ok(()) } else { self.write_page(ino, 0, 0, &data) }
+    }
+
+    /// Changes the size of a file.
+    ///
+    /// # Errors
+    /// It would be too large, there is no room to cut a block, or it is no file.
+    pub fn truncate(&mut self, ino: Ino, size: u64, now: Moment) -> Answer<()> {
+        self.writable()?;
+        self.regular(ino)?;
+        if size > self.size_max() {
+            return Err(FsError::TooLarge);
+        }
+        self.balance()?;
+        self.set_size_of(ino, size)?;
+        let mut inode = self.inode_mut(ino)?;
+        inode.set_modified(now);
+        inode.set_changed(now);
+        Ok(())
+    }
+
+    fn set_size_of(&mut self, ino: Ino, size: u64) -> Answer<()> {
+        let (block, before) = (self.block_u64(), self.inode(ino)?.size());
+        if self.inode(ino)?.has(FLAG_INLINE) {
+            if size > inline_max(self.geometry.block) as u64 {
+                self.leave_inode(ino)?;
+            } else if size < before {
+                self.node_mut(ino)?.bytes[BODY + size as usize..BODY + before as usize].fill(0);
+            }
+        } else if size < before {
+            self.cut_off(ino, size.div_ceil(block))?;
+            self.zero_within(ino, size, size.next_multiple_of(block))?;
+        }
+        self.inode_mut(ino)?.set_size(size);
+        Ok(())
+    }
+
+    /// Zeros bytes of one block, unless it is a hole.
+    fn zero_within(&mut self, ino: Ino, from: u64, to: u64) -> Answer<()> {
+        let block = self.block_u64();
+        let index = (from / block) as Index;
+        if from == to || (self.lies_at(ino, index)? == 0 && self.pages.get(ino, index).is_none()) {
+            return Ok(());
+        }
+        let zeros = vec![0; (to - from) as usize];
+        match self.write_page(ino, index, (from % block) as usize, &zeros) {
+            // What was lost stays lost.
+            Err(FsError::Io) => Ok(()),
+            done => done,
+        }
+    }
+
+    /// Makes room for a range, makes a hole of it, or zeros.
+    ///
+    /// # Errors
+    /// There is no room for all of it (then nothing changed), it is too large, empty, or no file.
+    pub fn allocate(&mut self, ino: Ino, offset: u64, length: u64, how: Allocate, now: Moment) -> Answer<()> {
+        self.writable()?;
+        self.regular(ino)?;
+        let end = offset.checked_add(length).filter(|end| *end <= self.size_max()).ok_or(FsError::TooLarge)?;
+        if length == 0 {
+            return Err(FsError::Invalid);
+        }
+        self.balance()?;
+        let (size, block) = (self.inode(ino)?.size(), self.block_u64());
+        let keeps_size = matches!(how, Allocate::KeepSize | Allocate::PunchHole | Allocate::ZeroKeepSize);
+        if self.inode(ino)?.has(FLAG_INLINE) {
+            let fits = end.max(size) <= inline_max(self.geometry.block) as u64;
+            if fits || how == Allocate::PunchHole {
+                let (from, to) = (offset.min(size), end.min(size));
+                if !matches!(how, Allocate::Grow | Allocate::KeepSize) {
+                    self.node_mut(ino)?.bytes[BODY + from as usize..BODY + to as usize].fill(0);
+                }
+                return self.allocated(ino, if keeps_size { size } else { size.max(end) }, now);
+            }
+        }
+        let (first, last) = (offset / block, end.div_ceil(block));
+        if how != Allocate::PunchHole {
+            self.check_room(ino, first, last)?;
+            if self.inode(ino)?.has(FLAG_INLINE) {
+                self.leave_inode(ino)?;
+            }
+        }
+        if !matches!(how, Allocate::Grow | Allocate::KeepSize) {
+            self.make_hole(ino, offset, end)?;
+        }
+        if how != Allocate::PunchHole {
+            for index in first..last {
+                self.promise(ino, index as Index)?;
+            }
+        }
+        self.allocated(ino, if keeps_size { size } else { size.max(end) }, now)
+    }
+
+    fn allocated(&mut self, ino: Ino, size: u64, now: Moment) -> Answer<()> {
+        let mut inode = self.inode_mut(ino)?;
+        inode.set_size(size);
+        inode.set_modified(now);
+        inode.set_changed(now);
+        Ok(())
+    }
+
+    /// Refuses a range for which there is no room.
+    fn check_room(&mut self, ino: Ino, first: u64, last: u64) -> Answer<()> {
+        let mut missing = 0;
+        let mut at = first;
+        while at < last {
+            let next = self.next_mapped(ino, at)?.map_or(last, |next| next.min(last));
+            missing += next - at;
+            at = next + 1;
+        }
+        let nodes =
+            if missing == 0 { 0 } else { missing / u64::from(crate::map::node_pointers(self.geometry.block)) + 5 };
+        if missing + nodes > self.room() { Err(FsError::NoSpace) } else { Ok(()) }
+    }
+
+    /// Zeros a range: whole blocks become holes.
+    fn make_hole(&mut self, ino: Ino, offset: u64, end: u64) -> Answer<()> {
+        let block = self.block_u64();
+        let (first, last) = (offset.div_ceil(block), end / block);
+        if first > last {
+            return self.zero_within(ino, offset, end);
+        }
+        self.zero_within(ino, offset, first * block)?;
+        self.zero_within(ino, last * block, end)?;
+        let mut at = first;
+        while let Some(next) = self.next_mapped(ino, at)?.filter(|next| *next < last) {
+            self.punch(ino, next as Index)?;
+            at = next + 1;
+        }
+        Ok(())
+    }
+
+    /// The next data or hole from an offset on.
+    ///
+    /// # Errors
+    /// The offset is not below the size, or there are no data from it on.
+    pub fn seek(&mut self, ino: Ino, offset: u64, what: Seek) -> Answer<u64> {
+        let (size, block) = (self.attr(ino)?.size, self.block_u64());
+        if offset >= size {
+            return Err(FsError::NothingThere);
+        }
+        if self.inode(ino)?.has(FLAG_INLINE) {
+            return Ok(if what == Seek::Data { offset } else { size });
+        }
+        let mut at = offset / block;
+        match what {
+            Seek::Data => {
+                let next = self.next_mapped(ino, at)?.ok_or(FsError::NothingThere)?;
+                let found = offset.max(next * block);
+                if found < size { Ok(found) } else { Err(FsError::NothingThere) }
+            }
+            Seek::Hole => {
+                while at * block < size && self.next_mapped(ino, at)? == Some(at) {
+                    at += 1;
+                }
+                Ok(offset.max(at * block).min(size))
+            }
+        }
+    }
+
+    /// Writes the blocks of a file, or of all, that have no place yet.
+    pub(crate) fn write_back(&mut self, ino: Option<Ino>) -> Answer<()> {
+        for (ino, index) in self.pages.dirty_of(ino) {
+            self.write_out(ino, index)?;
+        }
+        Ok(())
+    }
+
+    /// Writes a block of a file to its log.
+    pub(crate) fn write_out(&mut self, ino: Ino, index: Index) -> Answer<()> {
+        use crate::port::Use;
+        use crate::seal::{BlockKind, Seal};
+        use crate::segments::{Log, Owner};
+        let slot = self.slot(ino, index, Missing::Leave)?.ok_or(FsError::Io)?;
+        let before = self.pointer(slot)?;
+        let inode = self.inode(ino)?;
+        let is_directory = inode.kind() == Some(FileKind::Directory);
+        let log = match () {
+            () if is_directory => Log::HotData,
+            () if inode.has(crate::inode::FLAG_COLD) => Log::ColdData,
+            () => Log::WarmData,
+        };
+        let owner = Owner { nid: slot.nid, slot: slot.slot as u16 };
+        let version = self.seal_version;
+        let taken = self.segments.take(&self.geometry, &mut self.port, log, owner, version);
+        let at = taken.map_err(|fault| self.fail(fault))?;
+        if is_directory {
+            let seal = Seal { first: index, ino, ..Seal::new(BlockKind::Directory, ino, version) };
+            let size = self.geometry.block;
+            seal.close(self.pages.change(ino, index, || vec![0; size].into_boxed_slice()), at);
+        }
+        let Some(page) = self.pages.get(ino, index) else { return Err(FsError::Io) };
+        let purpose = if is_directory { Use::Meta } else { Use::Data };
+        let wrote = self.port.write(at, page, purpose);
+        wrote.map_err(|fault| self.fail(fault))?;
+        if before != NOT_WRITTEN && before != 0 && before != LOST {
+            self.segments.note_unused(&self.geometry, before);
+        }
+        self.set_pointer(slot, at)?;
+        self.pages.written(ino, index);
+        self.counted.data += 1;
+        Ok(())
+    }
+}

@@ -1,0 +1,364 @@
+//! Where things lie on the device: areas of whole segments, found from a few numbers of the superblock.
+
+use crate::le::{put_u16, put_u32, put_u64, u16_at, u32_at, u64_at};
+use crate::port::Addr;
+use crate::seal::{BlockKind, SEAL, Seal};
+
+/// The first bytes of a superblock.
+pub(crate) const MAGIC: [u8; 8] = *b"waneCVFS";
+/// Version of the format. Another major one cannot be read.
+pub(crate) const MAJOR: u16 = 1;
+pub(crate) const MINOR: u16 = 0;
+
+/// Segments at the start, each with a superblock in its first block.
+pub(crate) const SUPER_SEGMENTS: u32 = 2;
+/// Bytes of an entry of the NAT.
+pub(crate) const NAT_ENTRY: usize = 8;
+/// Bytes of an entry of a summary.
+pub(crate) const SUMMARY_ENTRY: usize = 6;
+/// Most entries of a journal in a checkpoint, of each kind.
+pub(crate) const JOURNAL_MAX: usize = 128;
+/// Bytes of a checkpoint beside what grows with the device.
+const PACK_BYTES: usize = 4096;
+/// Orphans for which each checkpoint has room at least.
+pub(crate) const ORPHANS_LEAST: usize = 4096;
+
+/// Why there is no file system on a device.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FormatError {
+    /// It has another one, or none.
+    #[error("holds no file system of wane{}", .0.as_ref().map(|other| format!(", but {other}")).unwrap_or_default())]
+    Other(Option<String>),
+    /// A newer wane made it.
+    #[error("has format {0}.{1}; this wane reads formats up to {MAJOR}")]
+    Newer(u16, u16),
+    /// It has features that this wane does not know.
+    #[error("has features that this wane does not know: {0:#x}")]
+    Features(u32),
+    /// Sizes do not fit.
+    #[error("{0}")]
+    Size(String),
+    /// Both superblocks are damaged.
+    #[error("both superblocks are damaged")]
+    Superblock,
+    /// No checkpoint is whole.
+    #[error("both checkpoints are damaged")]
+    Checkpoint,
+    /// A structure that is needed to mount is lost.
+    #[error("{0} is lost or damaged")]
+    Lost(&'static str),
+    /// The device cannot be read.
+    #[error("the device cannot be read")]
+    Device,
+}
+
+/// How a file system is made.
+#[derive(Clone, Debug)]
+pub struct FormatConfig {
+    /// Bytes of a block, a power of 2 from 4096 to 65536, no smaller than the device's atomic unit.
+    pub block_bytes: u32,
+    /// Bytes of a segment.
+    pub segment_bytes: u32,
+    /// Segments of a section, the unit in which space is given back.
+    pub section_segments: u32,
+    /// Share of the main area that no user gets, beside what cleaning needs in any case.
+    pub reserve: f64,
+    /// Identity of the file system.
+    pub uuid: [u8; 16],
+    /// Key of the hash of names.
+    pub hash_key: [u64; 2],
+}
+
+impl FormatConfig {
+    /// Blocks of 4 KiB, segments of 2 MiB, a section each, 3 % reserved.
+    pub const fn new(uuid: [u8; 16], hash_key: [u64; 2]) -> Self {
+        Self { block_bytes: 4096, segment_bytes: 2 << 20, section_segments: 1, reserve: 0.03, uuid, hash_key }
+    }
+}
+
+/// See the head of this file. All areas are in blocks.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Geometry {
+    pub(crate) block: usize,
+    /// Blocks of a segment.
+    pub(crate) segment: u32,
+    pub(crate) section_segments: u32,
+    /// Segments of each pack of checkpoints.
+    pub(crate) pack_segments: u32,
+    /// Blocks of one copy of the SIT.
+    pub(crate) sit_blocks: u32,
+    /// Segments of both copies.
+    pub(crate) sit_segments: u32,
+    /// Blocks of one copy of the NAT.
+    pub(crate) nat_blocks: u32,
+    pub(crate) nat_segments: u32,
+    pub(crate) summary_segments: u32,
+    /// Sections of the main area.
+    pub(crate) sections: u32,
+    /// Blocks that no user gets.
+    pub(crate) reserved: u32,
+    pub(crate) uuid: [u8; 16],
+    pub(crate) hash_key: [u64; 2],
+}
+
+impl Geometry {
+    /// The layout on a device of so many blocks.
+    ///
+    /// # Errors
+    /// The sizes do not fit, or the device is too small.
+    pub(crate) fn new(config: &FormatConfig, blocks: u64) -> Result<Self, FormatError> {
+        let size = |text: String| Err(FormatError::Size(text));
+        let block = config.block_bytes;
+        if !block.is_power_of_two() || !(4096..=65536).contains(&block) {
+            return size(format!("a block has {block} bytes; a power of 2 from 4096 to 65536 is allowed"));
+        }
+        let most = (block as usize - SEAL) / SUMMARY_ENTRY;
+        let segment = config.segment_bytes / block;
+        if !config.segment_bytes.is_multiple_of(block) || !(16..=most as u32).contains(&segment) {
+            return size(format!(
+                "a segment has {} bytes; 16 to {most} blocks of {block} are allowed",
+                config.segment_bytes
+            ));
+        }
+        if config.section_segments == 0 || !(0.0..0.9).contains(&config.reserve) {
+            return size("a section has one segment at least, and less than 0.9 is reserved".to_owned());
+        }
+        if blocks > u64::from(u32::MAX - 16) {
+            return size(format!(
+                "the device has {blocks} blocks of {block} bytes; at most {} are used",
+                u32::MAX - 16
+            ));
+        }
+        let segments = (blocks / u64::from(segment)) as u32;
+        let mut geometry = Self {
+            block: block as usize,
+            segment,
+            section_segments: config.section_segments,
+            pack_segments: 0,
+            sit_blocks: 0,
+            sit_segments: 0,
+            nat_blocks: 0,
+            nat_segments: 0,
+            summary_segments: 0,
+            sections: 0,
+            reserved: 0,
+            uuid: config.uuid,
+            hash_key: config.hash_key,
+        };
+        geometry.size_areas(segments);
+        let least = geometry.logs_and_cleaning() * 2;
+        let before = geometry.main_segment();
+        geometry.sections = segments.saturating_sub(before) / config.section_segments;
+        if geometry.sections < least {
+            let bytes = u64::from(before + least * config.section_segments) * u64::from(config.segment_bytes);
+            return size(format!(
+                "the device has {} bytes; with these segments {bytes} are needed at least",
+                blocks * u64::from(block)
+            ));
+        }
+        let main = f64::from(geometry.main_blocks());
+        geometry.reserved = geometry.logs_and_cleaning() * geometry.section() + (config.reserve * main) as u32;
+        Ok(geometry)
+    }
+
+    /// Sizes the areas before the main one for a device of so many segments.
+    fn size_areas(&mut self, segments: u32) {
+        let per_segment = |blocks: u32| blocks.div_ceil(self.segment);
+        let sit_blocks = segments.div_ceil(self.sit_entries());
+        let nodes = (u64::from(segments) * u64::from(self.segment) / 4).max(256) as u32;
+        let nat_blocks = nodes.div_ceil(self.nat_entries());
+        let bitmaps = (sit_blocks.div_ceil(8) + nat_blocks.div_ceil(8)) as usize;
+        let summaries = 6 * self.segment as usize * SUMMARY_ENTRY;
+        let journals = JOURNAL_MAX * (4 + NAT_ENTRY) + JOURNAL_MAX * (4 + self.sit_entry());
+        let pack = PACK_BYTES + bitmaps + summaries + journals + 4 * ORPHANS_LEAST;
+        let pack_blocks = pack.div_ceil(self.block - SEAL) as u32 + 1;
+        let found =
+            (per_segment(pack_blocks), per_segment(2 * sit_blocks), per_segment(2 * nat_blocks), per_segment(segments));
+        (self.pack_segments, self.sit_segments, self.nat_segments, self.summary_segments) = found;
+        (self.sit_blocks, self.nat_blocks) = (sit_blocks, nat_blocks);
+    }
+
+    /// Sections that cleaning needs: each log may hold one open and take one, and two are for what is moved.
+    pub(crate) const fn logs_and_cleaning(&self) -> u32 {
+        2 * 6 + 2
+    }
+
+    /// Bytes of an entry of the SIT.
+    pub(crate) const fn sit_entry(&self) -> usize {
+        8 + self.segment.div_ceil(8) as usize
+    }
+
+    pub(crate) const fn sit_entries(&self) -> u32 {
+        ((self.block - SEAL) / self.sit_entry()) as u32
+    }
+
+    pub(crate) const fn nat_entries(&self) -> u32 {
+        ((self.block - SEAL) / NAT_ENTRY) as u32
+    }
+
+    /// Numbers that nodes can have; 0 is none.
+    pub(crate) const fn nodes(&self) -> u32 {
+        self.nat_blocks * self.nat_entries()
+    }
+
+    /// Blocks of a section.
+    pub(crate) const fn section(&self) -> u32 {
+        self.segment * self.section_segments
+    }
+
+    pub(crate) const fn main_blocks(&self) -> u32 {
+        self.sections * self.section()
+    }
+
+    pub(crate) const fn main_segments(&self) -> u32 {
+        self.sections * self.section_segments
+    }
+
+    /// The first segment of the main area.
+    pub(crate) const fn main_segment(&self) -> u32 {
+        SUPER_SEGMENTS + 2 * self.pack_segments + self.sit_segments + self.nat_segments + self.summary_segments
+    }
+
+    /// The first block of a pack of checkpoints, 0 or 1.
+    pub(crate) const fn pack(&self, pack: u32) -> Addr {
+        (SUPER_SEGMENTS + pack * self.pack_segments) * self.segment
+    }
+
+    pub(crate) const fn pack_blocks(&self) -> u32 {
+        self.pack_segments * self.segment
+    }
+
+    /// A block of a copy of the SIT.
+    pub(crate) const fn sit(&self, block: u32, copy: u32) -> Addr {
+        (SUPER_SEGMENTS + 2 * self.pack_segments) * self.segment + copy * self.sit_blocks + block
+    }
+
+    /// A block of a copy of the NAT.
+    pub(crate) const fn nat(&self, block: u32, copy: u32) -> Addr {
+        (SUPER_SEGMENTS + 2 * self.pack_segments + self.sit_segments) * self.segment + copy * self.nat_blocks + block
+    }
+
+    /// The summary of a segment of the main area.
+    pub(crate) const fn summary(&self, segment: u32) -> Addr {
+        (self.main_segment() - self.summary_segments) * self.segment + segment
+    }
+
+    /// The first block of the main area.
+    pub(crate) const fn main(&self) -> Addr {
+        self.main_segment() * self.segment
+    }
+
+    /// The end of the main area.
+    pub(crate) const fn end(&self) -> Addr {
+        self.main() + self.main_blocks()
+    }
+
+    /// The segment of the main area in which a block lies, and its place there.
+    pub(crate) const fn place(&self, at: Addr) -> (u32, u32) {
+        ((at - self.main()) / self.segment, (at - self.main()) % self.segment)
+    }
+
+    /// Whether an address is one of the main area.
+    pub(crate) const fn is_main(&self, at: Addr) -> bool {
+        at >= self.main() && at < self.end()
+    }
+
+    /// The superblock, for the copy at an address.
+    ///
+    /// | offset | bytes | |
+    /// |---|---|---|
+    /// | 0 | 8 | `waneCVFS` |
+    /// | 8 | 2, 2 | major and minor version |
+    /// | 12 | 4, 4, 4 | features: compatible, compatible if only read, incompatible |
+    /// | 24 | 16 | uuid |
+    /// | 40 | 8, 8 | key of the hash of names |
+    /// | 56 | 4 each | bytes of a block, blocks of a segment, segments of a section, sections |
+    /// | 72 | 4 each | segments of a pack, of the SIT, of the NAT, of the summaries |
+    /// | 88 | 4 each | blocks of a copy of the SIT and of the NAT, reserved blocks |
+    pub(crate) fn superblock(&self, at: Addr) -> Vec<u8> {
+        let mut block = vec![0; self.block];
+        block[..8].copy_from_slice(&MAGIC);
+        put_u16(&mut block, 8, MAJOR);
+        put_u16(&mut block, 10, MINOR);
+        block[24..40].copy_from_slice(&self.uuid);
+        put_u64(&mut block, 40, self.hash_key[0]);
+        put_u64(&mut block, 48, self.hash_key[1]);
+        let numbers = [
+            self.block as u32,
+            self.segment,
+            self.section_segments,
+            self.sections,
+            self.pack_segments,
+            self.sit_segments,
+            self.nat_segments,
+            self.summary_segments,
+            self.sit_blocks,
+            self.nat_blocks,
+            self.reserved,
+        ];
+        numbers.iter().enumerate().for_each(|(place, number)| put_u32(&mut block, 56 + 4 * place, *number));
+        Seal::new(BlockKind::Super, 0, 0).close(&mut block, at);
+        block
+    }
+
+    /// Reads a superblock that lies at an address. The block's length need not be the right one yet.
+    ///
+    /// # Errors
+    /// It is none, or a newer one.
+    pub(crate) fn read(block: &[u8], at: Addr) -> Result<Self, FormatError> {
+        if block[..8] != MAGIC {
+            return Err(FormatError::Other(other(block)));
+        }
+        if u16_at(block, 8) > MAJOR {
+            return Err(FormatError::Newer(u16_at(block, 8), u16_at(block, 10)));
+        }
+        let numbers: Vec<u32> = (0..11).map(|place| u32_at(block, 56 + 4 * place)).collect();
+        if numbers[0] as usize != block.len() || Seal::open(block, at).is_none_or(|seal| seal.kind != BlockKind::Super)
+        {
+            return Err(FormatError::Superblock);
+        }
+        if u32_at(block, 20) != 0 {
+            return Err(FormatError::Features(u32_at(block, 20)));
+        }
+        let mut uuid = [0; 16];
+        uuid.copy_from_slice(&block[24..40]);
+        Ok(Self {
+            block: numbers[0] as usize,
+            segment: numbers[1],
+            section_segments: numbers[2],
+            sections: numbers[3],
+            pack_segments: numbers[4],
+            sit_segments: numbers[5],
+            nat_segments: numbers[6],
+            summary_segments: numbers[7],
+            sit_blocks: numbers[8],
+            nat_blocks: numbers[9],
+            reserved: numbers[10],
+            uuid,
+            hash_key: [u64_at(block, 40), u64_at(block, 48)],
+        })
+    }
+
+    /// Bytes of a block, of what may be a superblock.
+    pub(crate) fn block_bytes(first: &[u8]) -> Option<usize> {
+        let bytes = u32_at(first, 56);
+        (first[..8] == MAGIC && bytes.is_power_of_two() && (4096..=65536).contains(&bytes)).then_some(bytes as usize)
+    }
+}
+
+/// The name of another file system whose first block this is.
+fn other(block: &[u8]) -> Option<String> {
+    let is = |at: usize, bytes: &[u8]| block.get(at..at + bytes.len()) == Some(bytes);
+    let name = match () {
+        () if is(0x400, &0xF2F5_2010_u32.to_le_bytes()) => "F2FS",
+        () if is(0x438, &[0x53, 0xEF]) => "ext2, ext3 or ext4",
+        () if is(0, b"XFSB") => "XFS",
+        () if is(3, b"NTFS    ") => "NTFS",
+        () if is(0x52, b"FAT32") || is(0x36, b"FAT1") => "FAT",
+        () if is(0, b"LUKS\xba\xbe") => "a LUKS volume",
+        () if is(0x400, &0x3434_u16.to_le_bytes()) && is(0x406, &[]) && is(0x43E, &[]) => return None,
+        () => return None,
+    };
+    Some(name.to_owned())
+}

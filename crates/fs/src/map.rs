@@ -1,0 +1,268 @@
+//! Where the blocks of a file lie: pointers in its inode, and in a tree of nodes below it.
+//!
+//! An inode has pointers of its own, two direct nodes, two indirect ones and a double indirect one, in this order. Nodes refer to each other by
+//! number, so that a node that moves changes none above it.
+
+use crate::error::{Answer, FsError};
+use crate::inode::{BODY, Ino, NIDS, inode_pointers, nid_at};
+use crate::le::{put_u32, u32_at};
+use crate::nat::NOT_WRITTEN;
+use crate::pages::Index;
+use crate::port::{Addr, Port};
+use crate::seal::{BlockKind, SEAL};
+use crate::volume::Volume;
+
+/// The pointer of a block that is lost.
+pub(crate) const LOST: Addr = u32::MAX;
+/// Levels of nodes below each of the five numbers in an inode.
+const LEVELS: [u32; NIDS] = [0, 0, 1, 1, 2];
+/// Most blocks of a file.
+pub(crate) const INDEX_MAX: u64 = u32::MAX as u64 - 1;
+
+/// A pointer: the node in which it lies, and which one it is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Slot {
+    pub(crate) nid: u32,
+    pub(crate) slot: u32,
+}
+
+/// Whether nodes are made that are missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Missing {
+    Make,
+    Leave,
+}
+
+/// Pointers in a node below an inode.
+pub(crate) const fn node_pointers(block: usize) -> u32 {
+    ((block - SEAL) / 4) as u32
+}
+
+/// Blocks of a file below a node of this level.
+fn span(block: usize, level: u32) -> u64 {
+    u64::from(node_pointers(block)).pow(level + 1)
+}
+
+/// The number in an inode below which a block lies, and its place below it.
+fn branch(block: usize, index: Index) -> Option<(usize, u64)> {
+    let mut rest = u64::from(index) - u64::from(inode_pointers(block));
+    for (place, level) in LEVELS.into_iter().enumerate() {
+        if rest < span(block, level) {
+            return Some((place, rest));
+        }
+        rest -= span(block, level);
+    }
+    None
+}
+
+/// The first block of a file below a number in its inode.
+fn start_of(block: usize, place: usize) -> u64 {
+    let before: u64 = LEVELS[..place].iter().map(|level| span(block, *level)).sum();
+    u64::from(inode_pointers(block)) + before
+}
+
+impl<P: Port> Volume<P> {
+    /// Where the pointer of a block lies; `None` if nodes above it are missing and stay so.
+    pub(crate) fn slot(&mut self, ino: Ino, index: Index, missing: Missing) -> Answer<Option<Slot>> {
+        let block = self.geometry.block;
+        if index < inode_pointers(block) {
+            self.inode(ino)?;
+            return Ok(Some(Slot { nid: ino, slot: index }));
+        }
+        let Some((place, mut rest)) = branch(block, index) else { return Err(FsError::TooLarge) };
+        let (mut level, mut above, mut at) = (LEVELS[place], ino, nid_at(block, place));
+        loop {
+            let first = (u64::from(index) - rest) as u32;
+            let mut nid = u32_at(&self.node(above)?.bytes, at);
+            if nid == 0 {
+                if missing == Missing::Leave {
+                    return Ok(None);
+                }
+                let kind = if level == 0 { BlockKind::Direct } else { BlockKind::Indirect };
+                nid = self.make_node(kind, Some(ino), first)?;
+                put_u32(&mut self.node_mut(above)?.bytes, at, nid);
+            }
+            self.check_node(nid, ino, if level == 0 { BlockKind::Direct } else { BlockKind::Indirect })?;
+            if level == 0 {
+                return Ok(Some(Slot { nid, slot: rest as u32 }));
+            }
+            level -= 1;
+            let below = span(block, level);
+            (above, at, rest) = (nid, 4 * (rest / below) as usize, rest % below);
+        }
+    }
+
+    /// Refuses a node that is not what is expected: the device lost what was.
+    fn check_node(&mut self, nid: u32, ino: Ino, kind: BlockKind) -> Answer<()> {
+        let node = self.node(nid).map_err(|error| if error == FsError::NotFound { FsError::Io } else { error })?;
+        if node.kind == kind && node.ino == ino { Ok(()) } else { Err(FsError::Io) }
+    }
+
+    fn pointer_at(&self, slot: Slot, is_inode: bool) -> usize {
+        4 * slot.slot as usize + if is_inode { BODY } else { 0 }
+    }
+
+    /// A pointer.
+    pub(crate) fn pointer(&mut self, slot: Slot) -> Answer<Addr> {
+        let is_inode = self.node(slot.nid)?.kind == BlockKind::Inode;
+        let at = self.pointer_at(slot, is_inode);
+        Ok(u32_at(&self.node(slot.nid)?.bytes, at))
+    }
+
+    /// Changes a pointer.
+    pub(crate) fn set_pointer(&mut self, slot: Slot, to: Addr) -> Answer<()> {
+        let is_inode = self.node(slot.nid)?.kind == BlockKind::Inode;
+        let at = self.pointer_at(slot, is_inode);
+        put_u32(&mut self.node_mut(slot.nid)?.bytes, at, to);
+        Ok(())
+    }
+
+    /// The pointer of a block of a file; 0 if it has none.
+    pub(crate) fn lies_at(&mut self, ino: Ino, index: Index) -> Answer<Addr> {
+        match self.slot(ino, index, Missing::Leave)? {
+            Some(slot) => self.pointer(slot),
+            None => Ok(0),
+        }
+    }
+
+    /// Promises a block of a file a place, if it has none. Returns its pointer.
+    ///
+    /// # Errors
+    /// There is no room.
+    pub(crate) fn promise(&mut self, ino: Ino, index: Index) -> Answer<(Slot, Addr)> {
+        let slot = self.slot(ino, index, Missing::Make)?.ok_or(FsError::TooLarge)?;
+        let at = self.pointer(slot)?;
+        if at != 0 && at != LOST {
+            return Ok((slot, at));
+        }
+        if self.room() == 0 {
+            return Err(FsError::NoSpace);
+        }
+        self.charged += 1;
+        self.add_blocks(ino, 1)?;
+        self.set_pointer(slot, NOT_WRITTEN)?;
+        Ok((slot, NOT_WRITTEN))
+    }
+
+    /// Gives up what a pointer points at.
+    fn give_up(&mut self, ino: Ino, at: Addr) -> Answer<()> {
+        if at == 0 || at == LOST {
+            return Ok(());
+        }
+        if at != NOT_WRITTEN {
+            self.segments.note_unused(&self.geometry, at);
+        }
+        self.charged -= 1;
+        self.has_changed = true;
+        self.add_blocks(ino, -1)
+    }
+
+    /// Gives up a block of a file.
+    pub(crate) fn punch(&mut self, ino: Ino, index: Index) -> Answer<()> {
+        self.pages.drop(ino, index);
+        let Some(slot) = self.slot(ino, index, Missing::Leave)? else { return Ok(()) };
+        let at = self.pointer(slot)?;
+        if at != 0 {
+            self.set_pointer(slot, 0)?;
+            self.give_up(ino, at)?;
+        }
+        Ok(())
+    }
+
+    /// The first block from an index on that has a pointer; `None` if none has.
+    pub(crate) fn next_mapped(&mut self, ino: Ino, from: u64) -> Answer<Option<u64>> {
+        let block = self.geometry.block;
+        let own = u64::from(inode_pointers(block));
+        for index in from..own {
+            if self.pointer(Slot { nid: ino, slot: index as u32 })? != 0 {
+                return Ok(Some(index));
+            }
+        }
+        for (place, level) in LEVELS.into_iter().enumerate() {
+            let start = start_of(block, place);
+            let end = start + span(block, level);
+            let nid = u32_at(&self.node(ino)?.bytes, nid_at(block, place));
+            if from >= end || nid == 0 {
+                continue;
+            }
+            if let Some(found) = self.next_below(nid, level, start, from.max(start))? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    fn next_below(&mut self, nid: u32, level: u32, start: u64, from: u64) -> Answer<Option<u64>> {
+        let block = self.geometry.block;
+        let each = if level == 0 { 1 } else { span(block, level - 1) };
+        for place in ((from - start) / each) as u32..node_pointers(block) {
+            let child = u32_at(&self.node(nid)?.bytes, 4 * place as usize);
+            let first = start + u64::from(place) * each;
+            match (child, level) {
+                (0, _) => {}
+                (_, 0) => return Ok(Some(first)),
+                (child, _) => {
+                    if let Some(found) = self.next_below(child, level - 1, first, from.max(first))? {
+                        return Ok(Some(found));
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Gives up all blocks of a file from an index on, and the nodes that are not needed any more.
+    pub(crate) fn cut_off(&mut self, ino: Ino, from: u64) -> Answer<()> {
+        self.pages.drop_from(ino, from.min(u64::from(Index::MAX)) as Index);
+        let block = self.geometry.block;
+        for index in from..u64::from(inode_pointers(block)) {
+            let slot = Slot { nid: ino, slot: index as u32 };
+            let at = self.pointer(slot)?;
+            if at != 0 {
+                self.set_pointer(slot, 0)?;
+                self.give_up(ino, at)?;
+            }
+        }
+        for (place, level) in LEVELS.into_iter().enumerate() {
+            let start = start_of(block, place);
+            let nid = u32_at(&self.node(ino)?.bytes, nid_at(block, place));
+            if nid == 0 || from >= start + span(block, level) {
+                continue;
+            }
+            if self.cut_below(ino, nid, level, start, from)? {
+                put_u32(&mut self.node_mut(ino)?.bytes, nid_at(block, place), 0);
+            }
+        }
+        Ok(())
+    }
+
+    /// The same below a node. Returns whether it is gone.
+    fn cut_below(&mut self, ino: Ino, nid: u32, level: u32, start: u64, from: u64) -> Answer<bool> {
+        let block = self.geometry.block;
+        let each = if level == 0 { 1 } else { span(block, level - 1) };
+        let kind = if level == 0 { BlockKind::Direct } else { BlockKind::Indirect };
+        self.check_node(nid, ino, kind)?;
+        for place in (from.saturating_sub(start) / each) as u32..node_pointers(block) {
+            let at = 4 * place as usize;
+            let child = u32_at(&self.node(nid)?.bytes, at);
+            let first = start + u64::from(place) * each;
+            if child == 0 {
+                continue;
+            }
+            let is_gone = if level == 0 {
+                self.give_up(ino, child)?;
+                true
+            } else {
+                self.cut_below(ino, child, level - 1, first, from)?
+            };
+            if is_gone {
+                put_u32(&mut self.node_mut(nid)?.bytes, at, 0);
+            }
+        }
+        if from > start {
+            return Ok(false);
+        }
+        self.drop_node(nid)?;
+        Ok(true)
+    }
+}

@@ -1,0 +1,204 @@
+//! A file system is made on a device, and mounted.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::checkpoint::{NEXT_ORPHAN, Pack, Why};
+use crate::error::Answer;
+use crate::geometry::{FormatConfig, FormatError, Geometry};
+use crate::inode::{FileKind, Ino, LINKS, Moment, ROOT};
+use crate::le::u32_at;
+use crate::nat::Nat;
+use crate::pages::Pages;
+use crate::port::{Port, Use};
+use crate::seal::BlockKind;
+use crate::segments::Segments;
+use crate::volume::{Counted, Mode, Trims, Volume};
+
+/// How a file system is mounted.
+#[derive(Clone, Copy, Debug)]
+pub struct MountConfig {
+    /// Whether it may be changed.
+    pub mode: Mode,
+    /// A number that no earlier mount had, so that what those left behind is not taken for its own.
+    pub nonce: u32,
+    /// Most blocks of files that are kept in memory although they could be read again.
+    pub cache_blocks: usize,
+    /// Whether free sections are discarded.
+    pub trims: Trims,
+}
+
+impl MountConfig {
+    /// Read and write, 64 MiB of blocks of 4 KiB in memory, discards.
+    pub const fn new(nonce: u32) -> Self {
+        Self { mode: Mode::ReadWrite, nonce, cache_blocks: 1 << 14, trims: Trims::AtOnce }
+    }
+}
+
+/// Makes an empty file system. What the device held is lost.
+///
+/// # Errors
+/// The sizes do not fit the device, or it cannot be written.
+pub fn format<P: Port>(
+    mut port: P,
+    config: &FormatConfig,
+    now: Moment,
+    (uid, gid): (u32, u32),
+) -> Result<P, FormatError> {
+    if port.block_bytes() != config.block_bytes as usize {
+        return Err(FormatError::Size(format!(
+            "a block has {} bytes, and the device is used in blocks of {}",
+            config.block_bytes,
+            port.block_bytes()
+        )));
+    }
+    let geometry = Geometry::new(config, port.blocks())?;
+    let zeros = vec![0; geometry.block];
+    // Old checkpoints go first, then the tables' copies that the first checkpoint takes.
+    let packs = (0..geometry.pack_blocks()).flat_map(|block| [geometry.pack(0) + block, geometry.pack(1) + block]);
+    let tables = (0..geometry.sit_blocks).map(|block| geometry.sit(block, 0));
+    let tables = tables.chain((0..geometry.nat_blocks).map(|block| geometry.nat(block, 0)));
+    let device = |_| FormatError::Device;
+    for at in packs.chain(tables) {
+        port.write(at, &zeros, Use::Meta).map_err(device)?;
+    }
+    port.flush().map_err(device)?;
+    let mount = MountConfig { trims: Trims::Never, ..MountConfig::new(0) };
+    let mut volume = Volume::empty(port, geometry, &mount);
+    volume.segments.begin_logs(&volume.geometry, &mut volume.port, 0).map_err(device)?;
+    let made = volume.make_root(now, (uid, gid)).and_then(|()| volume.checkpoint(Why::Unmount));
+    made.map_err(|_| FormatError::Device)?;
+    let Volume { geometry, mut port, .. } = volume;
+    // A file system is there once its superblock is.
+    for segment in 0..2 {
+        let at = segment * geometry.segment;
+        port.write(at, &geometry.superblock(at), Use::Meta).map_err(device)?;
+    }
+    port.flush().map_err(device)?;
+    Ok(port)
+}
+
+/// Bytes of a block of the file system whose first bytes these are, 4096 of them; `None` if it is none.
+pub fn block_bytes(first: &[u8]) -> Option<usize> {
+    Geometry::block_bytes(first)
+}
+
+impl<P: Port> Volume<P> {
+    fn empty(port: P, geometry: Geometry, config: &MountConfig) -> Self {
+        Self {
+            nat: Nat::new(&geometry),
+            segments: Segments::new(&geometry),
+            port,
+            geometry,
+            nodes: BTreeMap::new(),
+            dirty: BTreeSet::new(),
+            pages: Pages::new(config.cache_blocks),
+            version: 1,
+            seal_version: u64::from(config.nonce),
+            pack: 0,
+            charged: 0,
+            node_count: 0,
+            held: BTreeMap::new(),
+            orphans: BTreeSet::new(),
+            entangled: BTreeSet::new(),
+            newborn: BTreeSet::new(),
+            gone_names: BTreeSet::new(),
+            generation: 0,
+            mode: Mode::ReadWrite,
+            has_changed: true,
+            trims: config.trims,
+            counted: Counted::default(),
+        }
+    }
+
+    fn make_root(&mut self, now: Moment, (uid, gid): (u32, u32)) -> Answer<()> {
+        let ino = self.make_node(BlockKind::Inode, None, 0)?;
+        debug_assert_eq!(ino, ROOT, "the first node is the root");
+        let mut inode = self.first_inode(ino)?;
+        inode.set_mode(FileKind::Directory.bits() | 0o755);
+        inode.set_u32(LINKS, 2);
+        inode.set_u32(crate::inode::UID, uid);
+        inode.set_u32(crate::inode::GID, gid);
+        inode.set_name(ROOT, b"");
+        inode.set_accessed(now);
+        inode.set_modified(now);
+        inode.set_changed(now);
+        inode.set_born(now);
+        Ok(())
+    }
+
+    /// Mounts the file system of a device. What was made durable after its last checkpoint is recovered.
+    ///
+    /// # Errors
+    /// There is none, it is a newer one, or what is needed of it is lost.
+    pub fn mount(mut port: P, config: &MountConfig) -> Result<Self, FormatError> {
+        let geometry = read_superblock(&mut port)?;
+        if u64::from(geometry.end()) > port.blocks() {
+            let (needs, has) = (geometry.end(), port.blocks());
+            return Err(FormatError::Size(format!("the file system has {needs} blocks, and the device only {has}")));
+        }
+        let (number, pack) = Pack::newest(&geometry, &mut port)?;
+        let mut volume = Self::empty(port, geometry, config);
+        volume.nat.live.clone_from(&pack.nat_live);
+        volume.nat.journal.clone_from(&pack.nat_journal);
+        volume.nat.next = pack.next_nid;
+        volume.segments.live.clone_from(&pack.sit_live);
+        volume.segments.heads.clone_from(&pack.heads);
+        let read = volume.segments.read(&volume.geometry, &mut volume.port, &pack.sit_journal);
+        read.map_err(|_| FormatError::Lost("the table of segments"))?;
+        volume.version = pack.version + 1;
+        volume.pack = 1 - number;
+        (volume.charged, volume.node_count) = (pack.charged, pack.node_count);
+        volume.generation = pack.generation;
+        volume.has_changed = false;
+        volume.node(ROOT).map_err(|_| FormatError::Lost("the root directory"))?;
+        let lost = |_| FormatError::Lost("what was written after the last checkpoint");
+        volume.orphans = volume.orphans_of(&pack).map_err(|_| FormatError::Lost("the list of orphans"))?;
+        let has_more = !pack.is_clean && volume.roll_forward(pack.seal_version, config.mode).map_err(lost)?;
+        // Later nodes begin with this mount's own number.
+        volume.seal_version = pack.seal_version;
+        if config.mode == Mode::ReadWrite && (!pack.is_clean || has_more) {
+            volume.seal_version = pack.version << 32 | u64::from(config.nonce);
+            for orphan in volume.orphans.clone() {
+                // One that is lost takes its blocks with it.
+                if volume.free_file(orphan).is_err() {
+                    volume.orphans.remove(&orphan);
+                }
+            }
+            volume.has_changed = true;
+            volume.checkpoint(Why::Sync).map_err(|_| FormatError::Device)?;
+        }
+        volume.mode = config.mode;
+        Ok(volume)
+    }
+
+    fn orphans_of(&mut self, pack: &Pack) -> Answer<BTreeSet<Ino>> {
+        let mut all: BTreeSet<Ino> = pack.orphans.iter().copied().collect();
+        let mut next = pack.first_chained;
+        while next != 0 && all.insert(next) {
+            next = u32_at(&self.node(next)?.bytes, NEXT_ORPHAN);
+        }
+        Ok(all)
+    }
+}
+
+/// Reads the first superblock that is whole.
+fn read_superblock(port: &mut impl Port) -> Result<Geometry, FormatError> {
+    let mut block = vec![0; port.block_bytes()];
+    let first = port.read(0, &mut block).map_err(|_| FormatError::Device).and_then(|()| Geometry::read(&block, 0));
+    let why = match first {
+        Ok(geometry) => return Ok(geometry),
+        Err(why) => why,
+    };
+    // The other one lies a segment later, of which the damaged one may not tell.
+    let most = (port.blocks() / 2).min(1 << 12) as u32;
+    for at in 1..=most {
+        let is_there = port.read(at, &mut block).is_ok();
+        if is_there && block.starts_with(&crate::geometry::MAGIC) {
+            match Geometry::read(&block, at) {
+                Ok(geometry) if geometry.segment == at => return Ok(geometry),
+                _ => {}
+            }
+        }
+    }
+    Err(why)
+}

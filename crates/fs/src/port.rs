@@ -1,0 +1,197 @@
+//! What a volume does to its device: blocks are read and written, in order.
+//!
+//! A volume neither waits nor looks at a clock. It calls its port, which does what it is told at once ([`Direct`]), or notes it down as a plan
+//! whose requests are made in time later.
+
+use wane_blockdev::{BlockDevice, Blocking, IoError, Origin, Request, SectorRange, Status};
+use wane_units::{Lba, Sectors};
+
+use crate::error::FsError;
+
+/// The address of a block: its number from the start of the device.
+pub type Addr = u32;
+
+/// What a write is for. Devices may place by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// Data of a program.
+    Data,
+    /// Structures of the file system.
+    Meta,
+    /// Data or structures that are moved, to make room.
+    Move,
+}
+
+/// Why a block cannot be had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// What it held is lost, or it cannot be written.
+    Medium,
+    /// The device has no space.
+    NoSpace,
+    /// The device takes no writes any more.
+    ReadOnly,
+    /// The device is gone.
+    Gone,
+}
+
+impl From<Fault> for FsError {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Medium | Fault::Gone => Self::Io,
+            Fault::NoSpace => Self::NoSpace,
+            Fault::ReadOnly => Self::ReadOnly,
+        }
+    }
+}
+
+/// See the head of this file.
+pub trait Port {
+    /// Bytes of a block.
+    fn block_bytes(&self) -> usize;
+
+    /// Blocks that the device has now.
+    fn blocks(&self) -> u64;
+
+    /// Reads a block. It holds what was last written.
+    ///
+    /// # Errors
+    /// It is lost, or the device is gone.
+    fn read(&mut self, at: Addr, bytes: &mut [u8]) -> Result<(), Fault>;
+
+    /// Writes a block.
+    ///
+    /// # Errors
+    /// The device does not take it. A port that writes later says so at a later call.
+    fn write(&mut self, at: Addr, bytes: &[u8], purpose: Use) -> Result<(), Fault>;
+
+    /// Makes durable what was written before.
+    ///
+    /// # Errors
+    /// It is not, or something that was written before was not taken.
+    fn flush(&mut self) -> Result<(), Fault>;
+
+    /// Says that blocks hold nothing any more.
+    ///
+    /// # Errors
+    /// The device is gone.
+    fn trim(&mut self, at: Addr, count: u32) -> Result<(), Fault>;
+}
+
+/// Most bytes that are written at once.
+const AT_ONCE: usize = 512 << 10;
+
+/// A port that does at once what it is told. Writes that follow each other are written together, before anything else is done.
+pub struct Direct<D> {
+    device: Blocking<D>,
+    block: Sectors,
+    /// Blocks that are not written yet, from this address on.
+    pending: (Addr, Vec<u8>, Use),
+}
+
+impl<D: BlockDevice> Direct<D> {
+    /// A port of a device, with blocks of so many bytes.
+    ///
+    /// # Panics
+    /// They are no whole sectors of the device.
+    pub fn new(device: Blocking<D>, block_bytes: usize) -> Self {
+        let block = Sectors(block_bytes as u64 / Sectors::SIZE.0);
+        let sector = device.device().features().sector;
+        assert!(block.0 > 0 && block.0.is_multiple_of(sector.0), "a block is of whole sectors");
+        Self { device, block, pending: (0, Vec::new(), Use::Data) }
+    }
+
+    /// The device. What was written may not have reached it.
+    pub const fn device(&self) -> &Blocking<D> {
+        &self.device
+    }
+
+    /// The device, to be changed.
+    pub const fn device_mut(&mut self) -> &mut Blocking<D> {
+        &mut self.device
+    }
+
+    /// Returns the device. What was written and not flushed may not have reached it.
+    pub fn into_inner(self) -> Blocking<D> {
+        self.device
+    }
+
+    fn range(&self, at: Addr, count: u64) -> SectorRange {
+        SectorRange::new(Lba(u64::from(at) * self.block.0), Sectors(count * self.block.0))
+    }
+
+    fn pending_blocks(&self) -> usize {
+        self.pending.1.len() / self.block_bytes()
+    }
+
+    /// Writes what is pending.
+    fn settle(&mut self) -> Result<(), Fault> {
+        if self.pending.1.is_empty() {
+            return Ok(());
+        }
+        let (at, bytes, purpose) = std::mem::replace(&mut self.pending, (0, Vec::new(), Use::Data));
+        let range = self.range(at, bytes.len() as u64 / (self.block.0 * Sectors::SIZE.0));
+        let origin = match purpose {
+            Use::Data => Origin::Host,
+            Use::Meta => Origin::FileSystem,
+            Use::Move => Origin::FileSystemMove,
+        };
+        let request = Request { origin, ..Request::write(range, bytes) };
+        self.device.perform(request).map(drop).map_err(|error| fault(&error))
+    }
+}
+
+/// What a failed request says.
+fn fault(error: &IoError) -> Fault {
+    match &error.status {
+        Status::NoSpace(_) => Fault::NoSpace,
+        Status::ReadOnly(_) => Fault::ReadOnly,
+        Status::Gone(_) => Fault::Gone,
+        _ => Fault::Medium,
+    }
+}
+
+impl<D: BlockDevice> Port for Direct<D> {
+    fn block_bytes(&self) -> usize {
+        (self.block.0 * Sectors::SIZE.0) as usize
+    }
+
+    fn blocks(&self) -> u64 {
+        self.device.device().capacity().0 / self.block.0
+    }
+
+    fn read(&mut self, at: Addr, bytes: &mut [u8]) -> Result<(), Fault> {
+        let size = self.block_bytes();
+        let (first, count) = (self.pending.0, self.pending_blocks() as u32);
+        if (first..first + count).contains(&at) {
+            let from = (at - first) as usize * size;
+            bytes.copy_from_slice(&self.pending.1[from..from + size]);
+            return Ok(());
+        }
+        let read = self.device.read(self.range(at, 1)).map_err(|error| fault(&error))?;
+        bytes.copy_from_slice(&read);
+        Ok(())
+    }
+
+    fn write(&mut self, at: Addr, bytes: &[u8], purpose: Use) -> Result<(), Fault> {
+        let next = self.pending.0 + self.pending_blocks() as u32;
+        let joins = !self.pending.1.is_empty() && at == next && purpose == self.pending.2;
+        if !joins || self.pending.1.len() >= AT_ONCE {
+            self.settle()?;
+            self.pending = (at, Vec::new(), purpose);
+        }
+        self.pending.1.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), Fault> {
+        self.settle()?;
+        self.device.flush().map_err(|error| fault(&error))
+    }
+
+    fn trim(&mut self, at: Addr, count: u32) -> Result<(), Fault> {
+        self.settle()?;
+        let request = Request { origin: Origin::FileSystem, ..Request::trim(self.range(at, u64::from(count))) };
+        self.device.perform(request).map(drop).map_err(|error| fault(&error))
+    }
+}

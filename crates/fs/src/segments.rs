@@ -1,0 +1,436 @@
+//! Segments of the main area: which of their blocks are in use (the segment information table, SIT), the six logs that fill them, and who owns
+//! each block (summaries).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::geometry::{Geometry, JOURNAL_MAX, SUMMARY_ENTRY};
+use crate::le::{put_u16, put_u32, u16_at, u32_at};
+use crate::port::{Addr, Fault, Port, Use};
+use crate::seal::{BlockKind, Seal};
+
+/// The logs, by how long what they take is expected to live.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Log {
+    /// Nodes of directories.
+    HotNode,
+    /// Inodes and direct nodes of files: what an fsync writes.
+    WarmNode,
+    /// Indirect nodes.
+    ColdNode,
+    /// Directories.
+    HotData,
+    /// Data of programs.
+    WarmData,
+    /// Data that was moved.
+    ColdData,
+}
+
+impl Log {
+    pub(crate) const ALL: [Self; 6] =
+        [Self::HotNode, Self::WarmNode, Self::ColdNode, Self::HotData, Self::WarmData, Self::ColdData];
+
+    pub(crate) const fn is_of_nodes(self) -> bool {
+        matches!(self, Self::HotNode | Self::WarmNode | Self::ColdNode)
+    }
+}
+
+/// Who owns a block: a node, and which of its pointers points there. Of a node's block, the node itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Owner {
+    pub(crate) nid: u32,
+    pub(crate) slot: u16,
+}
+
+/// Where a log writes next.
+#[derive(Clone, Debug)]
+pub(crate) struct Head {
+    pub(crate) segment: u32,
+    pub(crate) next: u32,
+    pub(crate) owners: Vec<Owner>,
+}
+
+/// See the head of this file.
+pub(crate) struct Segments {
+    segment: u32,
+    per_section: u32,
+    words: usize,
+    /// Blocks in use of each segment.
+    used: Vec<u16>,
+    /// The log that filled each.
+    log: Vec<u8>,
+    /// Blocks in use, a bit each.
+    now: Vec<u64>,
+    /// The same, in the last checkpoint that is durable.
+    durable: Vec<u64>,
+    /// Blocks in use of each section.
+    of_section: Vec<u32>,
+    /// Sections of which nothing is in use, now and in the checkpoint.
+    free: BTreeSet<u32>,
+    /// Segments that changed since the checkpoint.
+    changed: BTreeSet<u32>,
+    /// Sections that lost blocks since the checkpoint and may be free after the next.
+    touched: BTreeSet<u32>,
+    pub(crate) live: Vec<u8>,
+    pub(crate) journal: BTreeSet<u32>,
+    pub(crate) heads: Vec<Head>,
+    /// New sections are taken below this one alone.
+    pub(crate) bound: u32,
+    /// Sections that cannot be cleaned, since the device lost who owns their blocks.
+    stuck: BTreeSet<u32>,
+}
+
+impl Segments {
+    /// All segments are free, and the logs have no heads.
+    pub(crate) fn new(geometry: &Geometry) -> Self {
+        let segments = geometry.main_segments() as usize;
+        let words = (geometry.segment as usize).div_ceil(64);
+        Self {
+            segment: geometry.segment,
+            per_section: geometry.section_segments,
+            words,
+            used: vec![0; segments],
+            log: vec![0; segments],
+            now: vec![0; segments * words],
+            durable: vec![0; segments * words],
+            of_section: vec![0; geometry.sections as usize],
+            free: (0..geometry.sections).collect(),
+            changed: BTreeSet::new(),
+            touched: BTreeSet::new(),
+            live: vec![0; geometry.sit_blocks as usize],
+            journal: BTreeSet::new(),
+            heads: Vec::new(),
+            bound: geometry.sections,
+            stuck: BTreeSet::new(),
+        }
+    }
+
+    fn bit(&self, segment: u32, place: u32) -> (usize, u64) {
+        (segment as usize * self.words + place as usize / 64, 1 << (place % 64))
+    }
+
+    /// Whether a block is in use.
+    pub(crate) fn is_used(&self, geometry: &Geometry, at: Addr) -> bool {
+        let (segment, place) = geometry.place(at);
+        let (word, bit) = self.bit(segment, place);
+        self.now[word] & bit != 0
+    }
+
+    pub(crate) fn note_used(&mut self, geometry: &Geometry, at: Addr) {
+        let (segment, place) = geometry.place(at);
+        let (word, bit) = self.bit(segment, place);
+        debug_assert!(self.now[word] & bit == 0, "a block is taken once");
+        self.now[word] |= bit;
+        self.used[segment as usize] += 1;
+        let section = segment / self.per_section;
+        self.of_section[section as usize] += 1;
+        self.free.remove(&section);
+        self.changed.insert(segment);
+    }
+
+    pub(crate) fn note_unused(&mut self, geometry: &Geometry, at: Addr) {
+        let (segment, place) = geometry.place(at);
+        let (word, bit) = self.bit(segment, place);
+        debug_assert!(self.now[word] & bit != 0, "a block is given up once");
+        self.now[word] &= !bit;
+        self.used[segment as usize] -= 1;
+        let section = segment / self.per_section;
+        self.of_section[section as usize] -= 1;
+        self.changed.insert(segment);
+        self.touched.insert(section);
+    }
+
+    /// Blocks in use.
+    pub(crate) fn used(&self) -> u64 {
+        self.of_section.iter().map(|used| u64::from(*used)).sum()
+    }
+
+    /// Sections that can be taken at once.
+    pub(crate) fn free_sections(&self) -> u32 {
+        self.free.range(..self.bound).count() as u32
+    }
+
+    fn is_open(&self, section: u32) -> bool {
+        self.heads.iter().any(|head| head.segment / self.per_section == section)
+    }
+
+    /// The log that filled a segment.
+    pub(crate) fn log_of(&self, segment: u32) -> Log {
+        Log::ALL[usize::from(self.log[segment as usize]).min(5)]
+    }
+
+    /// The section that costs least to clean: it has most blocks that are not in use.
+    pub(crate) fn victim(&self) -> Option<u32> {
+        let all = self.section();
+        let sections = 0..self.of_section.len() as u32;
+        let candidates = sections.filter(|section| {
+            let used = self.of_section[*section as usize];
+            used > 0 && used < all && !self.is_open(*section) && !self.stuck.contains(section)
+        });
+        candidates.min_by_key(|section| self.of_section[*section as usize])
+    }
+
+    /// A section cannot be cleaned.
+    pub(crate) fn note_stuck(&mut self, section: u32) {
+        self.stuck.insert(section);
+    }
+
+    const fn section(&self) -> u32 {
+        self.segment * self.per_section
+    }
+
+    /// Blocks of a section that are in use.
+    pub(crate) fn used_blocks(&self, geometry: &Geometry, section: u32) -> Vec<Addr> {
+        let first = section * self.per_section;
+        let mut all = Vec::new();
+        for segment in first..first + self.per_section {
+            for place in 0..self.segment {
+                let (word, bit) = self.bit(segment, place);
+                if self.now[word] & bit != 0 {
+                    all.push(geometry.main() + segment * self.segment + place);
+                }
+            }
+        }
+        all
+    }
+
+    /// Takes the next block of a log.
+    ///
+    /// # Errors
+    /// No section is free, or a summary cannot be written.
+    pub(crate) fn take(
+        &mut self,
+        geometry: &Geometry,
+        port: &mut impl Port,
+        log: Log,
+        owner: Owner,
+        version: u64,
+    ) -> Result<Addr, Fault> {
+        if self.heads[log as usize].next == self.segment {
+            self.advance(geometry, port, log, version)?;
+        }
+        let head = &mut self.heads[log as usize];
+        let at = geometry.main() + head.segment * self.segment + head.next;
+        head.next += 1;
+        head.owners.push(owner);
+        self.note_used(geometry, at);
+        Ok(at)
+    }
+
+    /// Where the next block of a log will lie, if it is known.
+    pub(crate) fn next_of(
+        &mut self,
+        geometry: &Geometry,
+        port: &mut impl Port,
+        log: Log,
+        version: u64,
+    ) -> Result<Addr, Fault> {
+        if self.heads[log as usize].next == self.segment {
+            self.advance(geometry, port, log, version)?;
+        }
+        let head = &self.heads[log as usize];
+        Ok(geometry.main() + head.segment * self.segment + head.next)
+    }
+
+    /// Ends the segment of a log, and begins the next.
+    fn advance(&mut self, geometry: &Geometry, port: &mut impl Port, log: Log, version: u64) -> Result<(), Fault> {
+        let head = &self.heads[log as usize];
+        write_summary(geometry, port, head, version)?;
+        let next = head.segment + 1;
+        let segment = if next.is_multiple_of(self.per_section) { self.take_section()? } else { next };
+        self.heads[log as usize] = Head { segment, next: 0, owners: Vec::new() };
+        self.log[segment as usize] = log as u8;
+        self.changed.insert(segment);
+        Ok(())
+    }
+
+    /// Takes a free section, the first one. Returns its first segment.
+    fn take_section(&mut self) -> Result<u32, Fault> {
+        let section = self.free.range(..self.bound).next().copied().ok_or(Fault::NoSpace)?;
+        self.free.remove(&section);
+        Ok(section * self.per_section)
+    }
+
+    /// Sections that are not taken before the next checkpoint.
+    pub(crate) fn keep_off(&mut self, sections: &BTreeSet<u32>) {
+        for section in sections {
+            self.free.remove(section);
+            self.touched.insert(*section);
+        }
+    }
+
+    /// Notes what fills a segment.
+    pub(crate) fn note_log(&mut self, segment: u32, log: Log) {
+        self.log[segment as usize] = log as u8;
+        self.changed.insert(segment);
+    }
+
+    /// Gives each log a section of its own, and ends those that it had.
+    pub(crate) fn begin_logs(&mut self, geometry: &Geometry, port: &mut impl Port, version: u64) -> Result<(), Fault> {
+        for head in std::mem::take(&mut self.heads) {
+            write_summary(geometry, port, &head, version)?;
+            self.touched.insert(head.segment / self.per_section);
+        }
+        for log in Log::ALL {
+            let segment = self.take_section()?;
+            self.log[segment as usize] = log as u8;
+            self.changed.insert(segment);
+            self.heads.push(Head { segment, next: 0, owners: Vec::new() });
+        }
+        Ok(())
+    }
+
+    /// Who owns the blocks of a segment.
+    pub(crate) fn owners(&self, geometry: &Geometry, port: &mut impl Port, segment: u32) -> Result<Vec<Owner>, Fault> {
+        if let Some(head) = self.heads.iter().find(|head| head.segment == segment) {
+            return Ok(head.owners.clone());
+        }
+        read_summary(geometry, port, segment)
+    }
+
+    /// Writes what changed, for a checkpoint: into its journal if it is little, otherwise into the copies that do not hold.
+    pub(crate) fn write(&mut self, geometry: &Geometry, port: &mut impl Port, version: u64) -> Result<(), Fault> {
+        self.journal.extend(&self.changed);
+        self.changed.clear();
+        if self.journal.len() <= JOURNAL_MAX {
+            return Ok(());
+        }
+        let per_block = geometry.sit_entries();
+        let blocks: BTreeSet<u32> = self.journal.iter().map(|segment| segment / per_block).collect();
+        for block in blocks {
+            let mut bytes = vec![0; geometry.block];
+            let first = block * per_block;
+            for segment in first..(first + per_block).min(self.used.len() as u32) {
+                let at = (segment - first) as usize * geometry.sit_entry();
+                let entry = self.entry(segment);
+                bytes[at..at + entry.len()].copy_from_slice(&entry);
+            }
+            let copy = 1 - self.live[block as usize];
+            let at = geometry.sit(block, u32::from(copy));
+            Seal::new(BlockKind::Sit, block, version).close(&mut bytes, at);
+            port.write(at, &bytes, Use::Meta)?;
+            self.live[block as usize] = copy;
+        }
+        self.journal.clear();
+        Ok(())
+    }
+
+    /// The entry of a segment: blocks in use (2 bytes), log (1), state (1), 0 (4), a bit for each block.
+    pub(crate) fn entry(&self, segment: u32) -> Vec<u8> {
+        let mut entry = vec![0; 8 + self.segment.div_ceil(8) as usize];
+        put_u16(&mut entry, 0, self.used[segment as usize]);
+        entry[2] = self.log[segment as usize];
+        for place in 0..self.segment {
+            let (word, bit) = self.bit(segment, place);
+            if self.now[word] & bit != 0 {
+                entry[8 + place as usize / 8] |= 1 << (place % 8);
+            }
+        }
+        entry
+    }
+
+    /// Sets a segment by its entry.
+    pub(crate) fn set_entry(&mut self, segment: u32, entry: &[u8]) {
+        self.log[segment as usize] = entry[2];
+        for place in 0..self.segment {
+            let (word, bit) = self.bit(segment, place);
+            let is_used = entry[8 + place as usize / 8] & (1 << (place % 8)) != 0;
+            if is_used { self.now[word] |= bit } else { self.now[word] &= !bit }
+        }
+    }
+
+    /// Reads the table, with the journal of a checkpoint. Counts anew what is in use.
+    pub(crate) fn read(
+        &mut self,
+        geometry: &Geometry,
+        port: &mut impl Port,
+        journal: &BTreeMap<u32, Vec<u8>>,
+    ) -> Result<(), Fault> {
+        let per_block = geometry.sit_entries();
+        let mut bytes = vec![0; geometry.block];
+        for block in 0..geometry.sit_blocks {
+            let at = geometry.sit(block, u32::from(self.live[block as usize]));
+            port.read(at, &mut bytes)?;
+            let is_there =
+                Seal::open(&bytes, at).is_some_and(|seal| seal.kind == BlockKind::Sit && seal.owner == block);
+            if !is_there {
+                if bytes.iter().any(|byte| *byte != 0) {
+                    return Err(Fault::Medium);
+                }
+                continue;
+            }
+            let first = block * per_block;
+            for segment in first..(first + per_block).min(self.used.len() as u32) {
+                let from = (segment - first) as usize * geometry.sit_entry();
+                self.set_entry(segment, &bytes[from..from + geometry.sit_entry()]);
+            }
+        }
+        for (segment, entry) in journal {
+            self.set_entry(*segment, entry);
+            self.journal.insert(*segment);
+        }
+        self.count();
+        Ok(())
+    }
+
+    /// Counts what is in use.
+    fn count(&mut self) {
+        self.of_section.fill(0);
+        for segment in 0..self.used.len() {
+            let words = &self.now[segment * self.words..(segment + 1) * self.words];
+            let used: u32 = words.iter().map(|word| word.count_ones()).sum();
+            self.used[segment] = used as u16;
+            self.of_section[segment / self.per_section as usize] += used;
+        }
+        self.durable.clone_from(&self.now);
+        self.find_free();
+    }
+
+    /// Finds the sections that are free.
+    pub(crate) fn find_free(&mut self) {
+        let all = 0..self.of_section.len() as u32;
+        self.free = all.filter(|section| self.of_section[*section as usize] == 0 && !self.is_open(*section)).collect();
+    }
+
+    /// A checkpoint is durable. What it does not use can be taken. Returns the sections that became free.
+    pub(crate) fn settled(&mut self, since: &BTreeSet<u32>) -> Vec<u32> {
+        for segment in since {
+            let range = *segment as usize * self.words..(*segment as usize + 1) * self.words;
+            self.durable[range.clone()].copy_from_slice(&self.now[range]);
+        }
+        let mut freed = Vec::new();
+        for section in std::mem::take(&mut self.touched) {
+            if self.of_section[section as usize] == 0 && !self.is_open(section) && self.free.insert(section) {
+                freed.push(section);
+            }
+        }
+        freed
+    }
+
+    /// Segments that changed since the checkpoint.
+    pub(crate) fn changed(&self) -> BTreeSet<u32> {
+        self.changed.clone()
+    }
+}
+
+/// Writes the summary of a segment that ends.
+pub(crate) fn write_summary(geometry: &Geometry, port: &mut impl Port, head: &Head, version: u64) -> Result<(), Fault> {
+    let mut bytes = vec![0; geometry.block];
+    for (place, owner) in head.owners.iter().enumerate() {
+        put_u32(&mut bytes, place * SUMMARY_ENTRY, owner.nid);
+        put_u16(&mut bytes, place * SUMMARY_ENTRY + 4, owner.slot);
+    }
+    let at = geometry.summary(head.segment);
+    Seal::new(BlockKind::Summary, head.segment, version).close(&mut bytes, at);
+    port.write(at, &bytes, Use::Meta)
+}
+
+/// Reads the summary of a segment.
+pub(crate) fn read_summary(geometry: &Geometry, port: &mut impl Port, segment: u32) -> Result<Vec<Owner>, Fault> {
+    let (mut bytes, at) = (vec![0; geometry.block], geometry.summary(segment));
+    port.read(at, &mut bytes)?;
+    if Seal::open(&bytes, at).is_none_or(|seal| seal.kind != BlockKind::Summary || seal.owner != segment) {
+        return Err(Fault::Medium);
+    }
+    let owner = |place: usize| Owner { nid: u32_at(&bytes, place), slot: u16_at(&bytes, place + 4) };
+    Ok((0..geometry.segment as usize).map(|place| owner(place * SUMMARY_ENTRY)).collect())
+}

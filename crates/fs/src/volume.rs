@@ -1,0 +1,324 @@
+//! A mounted file system: its structures in memory, and what they have in common.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::error::{Answer, FsError};
+use crate::geometry::Geometry;
+use crate::inode::{Attr, Ino, Inode, InodeMut};
+use crate::nat::{NOT_WRITTEN, Nat, NatEntry};
+use crate::pages::Pages;
+use crate::port::{Addr, Fault, Port, Use};
+use crate::seal::{BlockKind, Seal};
+use crate::segments::{Log, Owner, Segments};
+
+/// A node in memory.
+pub(crate) struct Node {
+    pub(crate) bytes: Box<[u8]>,
+    pub(crate) kind: BlockKind,
+    pub(crate) ino: Ino,
+    /// The first block of the file that it is about.
+    pub(crate) first: u32,
+}
+
+/// How a volume is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// For all.
+    ReadWrite,
+    /// Nothing is changed, as it was asked for.
+    ReadOnly,
+    /// Nothing is changed any more, since the device failed.
+    Failed,
+}
+
+/// What `statfs` tells, in blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Space {
+    /// Bytes of a block.
+    pub block_bytes: u32,
+    /// Blocks for users.
+    pub blocks: u64,
+    /// Of these, blocks that are free.
+    pub free: u64,
+    /// Files and directories that there can be.
+    pub files: u64,
+    /// Of these, how many there can still be.
+    pub files_free: u64,
+    /// Longest name.
+    pub name_max: u32,
+}
+
+/// A mounted file system on a port.
+///
+/// It has neither a clock nor a thread: each call changes its state at once, and tells its port which blocks are read and written.
+pub struct Volume<P> {
+    pub(crate) port: P,
+    pub(crate) geometry: Geometry,
+    pub(crate) nat: Nat,
+    pub(crate) segments: Segments,
+    pub(crate) nodes: BTreeMap<u32, Node>,
+    /// Nodes that changed since they were written.
+    pub(crate) dirty: BTreeSet<u32>,
+    pub(crate) pages: Pages,
+    /// Version of the next checkpoint.
+    pub(crate) version: u64,
+    /// Version in seals, which no earlier mount used.
+    pub(crate) seal_version: u64,
+    /// The pack of the next checkpoint.
+    pub(crate) pack: u32,
+    /// Blocks that users have or were promised, nodes included.
+    pub(crate) charged: u64,
+    pub(crate) node_count: u32,
+    /// How often a file is in use by somebody who may still ask for it.
+    pub(crate) held: BTreeMap<Ino, u64>,
+    /// Files without a name that are in use.
+    pub(crate) orphans: BTreeSet<Ino>,
+    /// Files of which an fsync must be a checkpoint.
+    pub(crate) entangled: BTreeSet<Ino>,
+    /// Names that were removed since the checkpoint, with their directories.
+    pub(crate) gone_names: BTreeSet<(Ino, Vec<u8>)>,
+    /// Files that are new since the checkpoint.
+    pub(crate) newborn: BTreeSet<Ino>,
+    pub(crate) generation: u32,
+    pub(crate) mode: Mode,
+    pub(crate) has_changed: bool,
+    pub(crate) trims: Trims,
+    pub(crate) counted: Counted,
+}
+
+/// Whether sections that become free are discarded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trims {
+    /// After the checkpoint that frees them.
+    AtOnce,
+    /// Never.
+    Never,
+}
+
+/// What a volume did since it was mounted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// Checkpoints.
+    pub checkpoints: u64,
+    /// Sections that were cleaned.
+    pub cleaned: u64,
+    /// Blocks that cleaning moved.
+    pub moved: u64,
+    /// Blocks of data that were written.
+    pub data: u64,
+    /// Blocks of nodes that were written.
+    pub nodes: u64,
+    /// Files that a roll-forward recovered at the mount.
+    pub recovered: u64,
+}
+
+impl<P: Port> Volume<P> {
+    /// How it is used.
+    pub const fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// What it did since it was mounted.
+    pub const fn counted(&self) -> Counted {
+        self.counted
+    }
+
+    /// The port.
+    pub const fn port(&self) -> &P {
+        &self.port
+    }
+
+    /// The port, to be changed.
+    pub const fn port_mut(&mut self) -> &mut P {
+        &mut self.port
+    }
+
+    /// Ends it as a cut of the power would. Nothing is written.
+    pub fn into_port(self) -> P {
+        self.port
+    }
+
+    /// Blocks for users.
+    pub(crate) const fn user_blocks(&self) -> u64 {
+        (self.geometry.main_blocks() - self.geometry.reserved) as u64
+    }
+
+    /// Blocks that users can still have.
+    pub(crate) fn room(&self) -> u64 {
+        self.user_blocks().saturating_sub(self.charged)
+    }
+
+    /// What `statfs` tells.
+    pub fn space(&self) -> Space {
+        let nodes = u64::from(self.geometry.nodes() - 1);
+        let left = (nodes - u64::from(self.node_count)).min(self.room());
+        Space {
+            block_bytes: self.geometry.block as u32,
+            blocks: self.user_blocks(),
+            free: self.room(),
+            files: u64::from(self.node_count) + left,
+            files_free: left,
+            name_max: 255,
+        }
+    }
+
+    /// Refuses changes where nothing may change.
+    pub(crate) fn writable(&self) -> Answer<()> {
+        if self.mode == Mode::ReadWrite { Ok(()) } else { Err(FsError::ReadOnly) }
+    }
+
+    /// The device failed: nothing is changed any more.
+    pub(crate) fn fail(&mut self, fault: Fault) -> FsError {
+        self.mode = Mode::Failed;
+        fault.into()
+    }
+
+    // Nodes.
+
+    /// A node.
+    pub(crate) fn node(&mut self, nid: u32) -> Answer<&Node> {
+        self.load(nid)?;
+        Ok(&self.nodes[&nid])
+    }
+
+    /// A node, to be changed.
+    pub(crate) fn node_mut(&mut self, nid: u32) -> Answer<&mut Node> {
+        self.load(nid)?;
+        self.dirty.insert(nid);
+        self.has_changed = true;
+        self.nodes.get_mut(&nid).ok_or(FsError::Io)
+    }
+
+    /// Reads a node into memory.
+    fn load(&mut self, nid: u32) -> Answer<()> {
+        if self.nodes.contains_key(&nid) {
+            return Ok(());
+        }
+        let entry = self.nat.get(&self.geometry, &mut self.port, nid)?;
+        if entry.at == 0 {
+            return Err(FsError::NotFound);
+        }
+        let node = self.read_node(entry.at, nid)?;
+        self.nodes.insert(nid, node);
+        Ok(())
+    }
+
+    /// Reads the node that lies at an address.
+    fn read_node(&mut self, at: Addr, nid: u32) -> Answer<Node> {
+        if !self.geometry.is_main(at) {
+            return Err(FsError::Io);
+        }
+        let mut bytes = vec![0; self.geometry.block].into_boxed_slice();
+        self.port.read(at, &mut bytes)?;
+        let seal = Seal::open(&bytes, at).filter(|seal| seal.kind.is_node() && seal.owner == nid).ok_or(FsError::Io)?;
+        Ok(Node { bytes, kind: seal.kind, ino: seal.ino, first: seal.first })
+    }
+
+    /// Makes a node, for which a block is promised.
+    ///
+    /// # Errors
+    /// There is no room, or no number.
+    pub(crate) fn make_node(&mut self, kind: BlockKind, ino: Option<Ino>, first: u32) -> Answer<u32> {
+        if self.room() == 0 {
+            return Err(FsError::NoSpace);
+        }
+        let nid = self.nat.take(&self.geometry, &mut self.port)?.ok_or(FsError::NoSpace)?;
+        let ino = ino.unwrap_or(nid);
+        self.nat.set(&self.geometry, &mut self.port, nid, NatEntry { at: NOT_WRITTEN, ino })?;
+        let bytes = vec![0; self.geometry.block].into_boxed_slice();
+        self.nodes.insert(nid, Node { bytes, kind, ino, first });
+        self.dirty.insert(nid);
+        self.has_changed = true;
+        self.charged += 1;
+        self.node_count += 1;
+        self.add_blocks(ino, 1)?;
+        Ok(nid)
+    }
+
+    /// Gives a node up.
+    pub(crate) fn drop_node(&mut self, nid: u32) -> Answer<()> {
+        let entry = self.nat.get(&self.geometry, &mut self.port, nid)?;
+        if entry.at != 0 && entry.at != NOT_WRITTEN {
+            self.segments.note_unused(&self.geometry, entry.at);
+            // A roll-forward knows the node of the checkpoint, and not that it is gone.
+            self.entangled.insert(entry.ino);
+        }
+        self.nat.set(&self.geometry, &mut self.port, nid, NatEntry::default())?;
+        self.nodes.remove(&nid);
+        self.dirty.remove(&nid);
+        self.has_changed = true;
+        self.charged -= 1;
+        self.node_count -= 1;
+        if entry.ino != nid {
+            self.add_blocks(entry.ino, -1)?;
+        }
+        Ok(())
+    }
+
+    /// Counts blocks of a file.
+    pub(crate) fn add_blocks(&mut self, ino: Ino, count: i64) -> Answer<()> {
+        let node = self.node_mut(ino)?;
+        InodeMut(&mut node.bytes).add_blocks(count);
+        Ok(())
+    }
+
+    /// Writes a node to its log.
+    pub(crate) fn write_node(&mut self, nid: u32, marks: u8) -> Result<(), Fault> {
+        let (Some(node), version) = (self.nodes.get(&nid), self.seal_version) else { return Ok(()) };
+        let (kind, ino, first) = (node.kind, node.ino, node.first);
+        let log = self.log_of(nid);
+        let owner = Owner { nid, slot: 0 };
+        let at = self.segments.take(&self.geometry, &mut self.port, log, owner, version)?;
+        // The chain of a log leads from each node to the next.
+        let next = self.segments.next_of(&self.geometry, &mut self.port, log, version)?;
+        let seal = Seal { marks, ino, first, next, ..Seal::new(kind, nid, version) };
+        let Some(node) = self.nodes.get_mut(&nid) else { return Ok(()) };
+        seal.close(&mut node.bytes, at);
+        self.port.write(at, &node.bytes, Use::Meta)?;
+        let before = self.nat.get(&self.geometry, &mut self.port, nid)?;
+        if before.at != NOT_WRITTEN && before.at != 0 {
+            self.segments.note_unused(&self.geometry, before.at);
+        }
+        self.nat.set(&self.geometry, &mut self.port, nid, NatEntry { at, ino })?;
+        self.dirty.remove(&nid);
+        self.counted.nodes += 1;
+        Ok(())
+    }
+
+    /// The log of a node.
+    fn log_of(&self, nid: u32) -> Log {
+        let Some(node) = self.nodes.get(&nid) else { return Log::WarmNode };
+        let is_directory = |bytes: &[u8]| Inode(bytes).kind() == Some(crate::inode::FileKind::Directory);
+        match node.kind {
+            BlockKind::Indirect => Log::ColdNode,
+            BlockKind::Inode if is_directory(&node.bytes) => Log::HotNode,
+            BlockKind::Inode => Log::WarmNode,
+            _ if self.nodes.get(&node.ino).is_some_and(|inode| is_directory(&inode.bytes)) => Log::HotNode,
+            _ => Log::WarmNode,
+        }
+    }
+
+    // Inodes.
+
+    /// The inode of a file.
+    pub(crate) fn inode(&mut self, ino: Ino) -> Answer<Inode<'_>> {
+        let node = self.node(ino)?;
+        if node.kind == BlockKind::Inode { Ok(Inode(&node.bytes)) } else { Err(FsError::NotFound) }
+    }
+
+    /// The inode of a file, to be changed.
+    pub(crate) fn inode_mut(&mut self, ino: Ino) -> Answer<InodeMut<'_>> {
+        if self.node(ino)?.kind != BlockKind::Inode {
+            return Err(FsError::NotFound);
+        }
+        Ok(InodeMut(&mut self.node_mut(ino)?.bytes))
+    }
+
+    /// What `stat` tells of a file.
+    ///
+    /// # Errors
+    /// There is no such file, or the device lost its inode.
+    pub fn attr(&mut self, ino: Ino) -> Answer<Attr> {
+        self.inode(ino)?.attr(ino).ok_or(FsError::Io)
+    }
+}
