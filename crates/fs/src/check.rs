@@ -47,6 +47,18 @@ impl<P: Port> Volume<P> {
     /// # Errors
     /// The root directory is lost.
     pub fn check(&mut self) -> Answer<Vec<Finding>> {
+        Ok(self.walk()?.findings)
+    }
+
+    /// Walks through all files, and returns the blocks of the main area that they and their nodes have.
+    ///
+    /// # Errors
+    /// The root directory is lost.
+    pub fn blocks_in_use(&mut self) -> Answer<BTreeSet<Addr>> {
+        Ok(self.walk()?.blocks)
+    }
+
+    fn walk(&mut self) -> Answer<Walk> {
         let mut walk = Walk::default();
         self.inode(ROOT)?;
         walk.names.insert(ROOT, 2);
@@ -78,7 +90,7 @@ impl<P: Port> Volume<P> {
         }
         self.check_links(&mut walk);
         self.check_tables(&mut walk);
-        Ok(walk.findings)
+        Ok(walk)
     }
 
     fn check_parent(&mut self, ino: Ino, dir: Ino, walk: &mut Walk) {

@@ -1,7 +1,7 @@
 //! Checkpoints: a state of all structures that is durable at once.
 //!
 //! Two packs take turns. A pack is a stream of bytes in sealed blocks, and a footer; it holds if all its blocks have one version. The order of a
-//! checkpoint: data, nodes, tables; flush; the pack without its footer; flush; the footer; flush.
+//! checkpoint: data, nodes, tables and the pack without its footer; flush; the footer; flush.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::geometry::{FormatError, Geometry, ORPHANS_LEAST};
 use crate::inode::Ino;
 use crate::le::{Reader, Writer, put_u32, u32_at};
 use crate::nat::NatEntry;
-use crate::port::{Fault, Port, Use};
+use crate::port::{Barrier, Fault, Port, Use};
 use crate::seal::{BlockKind, SEAL, Seal};
 use crate::segments::{Head, Log, Owner};
 use crate::volume::{Mode, Trims, Volume};
@@ -159,7 +159,7 @@ impl Pack {
             seal.close(&mut block, at);
             port.write(at, &block, Use::Meta)?;
         }
-        port.flush()?;
+        port.flush(Barrier::Pack)?;
         let mut footer = vec![0; geometry.block];
         put_u32(&mut footer, 0, crc32c::crc32c(&bytes));
         put_u32(&mut footer, 4, bytes.len() as u32);
@@ -167,7 +167,7 @@ impl Pack {
         let seal = Seal { ino: blocks, ..Seal::new(BlockKind::Checkpoint, FOOTER, self.version) };
         seal.close(&mut footer, at);
         port.write(at, &footer, Use::Meta)?;
-        port.flush()
+        port.flush(Barrier::Footer)
     }
 
     /// Reads a pack; `None` if it is not whole.
@@ -250,7 +250,7 @@ impl<P: Port> Volume<P> {
 
     pub(crate) fn checkpoint(&mut self, why: Why) -> Answer<()> {
         if !self.has_changed && why == Why::Sync {
-            return self.port.flush().map_err(|fault| self.fail(fault));
+            return self.port.flush(Barrier::Footer).map_err(|fault| self.fail(fault));
         }
         self.write_back(None)?;
         let first_chained = self.chain_orphans()?;
@@ -267,7 +267,6 @@ impl<P: Port> Volume<P> {
         let changed = self.segments.changed();
         self.nat.write(&self.geometry, &mut self.port, self.version)?;
         self.segments.write(&self.geometry, &mut self.port, self.version)?;
-        self.port.flush()?;
         let seal_version = self.version << 32 | (self.seal_version & 0xFFFF_FFFF);
         let entry = |segment: &u32| (*segment, self.segments.entry(*segment));
         let pack = Pack {

@@ -9,6 +9,9 @@ use crate::pages::Index;
 use crate::port::Port;
 use crate::volume::Volume;
 
+/// Blocks of one write after which room is made again.
+const PAGES_BETWEEN: u64 = 64;
+
 /// Where `seek` looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seek {
@@ -144,6 +147,9 @@ impl<P: Port> Volume<P> {
             let at = offset + done as u64;
             let (index, within) = ((at / block) as Index, (at % block) as usize);
             let take = (block as usize - within).min(bytes.len() - done);
+            if done > 0 && u64::from(index).is_multiple_of(PAGES_BETWEEN) {
+                self.balance()?;
+            }
             match self.write_page(ino, index, within, &bytes[done..done + take]) {
                 Ok(()) => done += take,
                 Err(_) if done > 0 => break,

@@ -47,5 +47,5 @@ pub use geometry::{FormatConfig, FormatError};
 pub use inode::{Attr, FileKind, Ino, Moment, ROOT};
 pub use mount::{MountConfig, block_bytes, format};
 pub use names::{LINKS_MAX, NewFile, Rename, SetAttr, TARGET_MAX};
-pub use port::{Addr, Direct, Fault, Port, Use};
+pub use port::{Addr, Barrier, Direct, Fault, Port, Use};
 pub use volume::{Counted, Mode, Space, Trims, Volume};

@@ -9,7 +9,7 @@ use crate::inode::{FileKind, Ino, LINKS, Moment, ROOT};
 use crate::le::u32_at;
 use crate::nat::Nat;
 use crate::pages::Pages;
-use crate::port::{Port, Use};
+use crate::port::{Barrier, Port, Use};
 use crate::seal::BlockKind;
 use crate::segments::Segments;
 use crate::volume::{Counted, Mode, Trims, Volume};
@@ -61,7 +61,7 @@ pub fn format<P: Port>(
     for at in packs.chain(tables) {
         port.write(at, &zeros, Use::Meta).map_err(device)?;
     }
-    port.flush().map_err(device)?;
+    port.flush(Barrier::Footer).map_err(device)?;
     let mount = MountConfig { trims: Trims::Never, ..MountConfig::new(0) };
     let mut volume = Volume::empty(port, geometry, &mount);
     volume.segments.begin_logs(&volume.geometry, &mut volume.port, 0).map_err(device)?;
@@ -73,7 +73,7 @@ pub fn format<P: Port>(
         let at = segment * geometry.segment;
         port.write(at, &geometry.superblock(at), Use::Meta).map_err(device)?;
     }
-    port.flush().map_err(device)?;
+    port.flush(Barrier::Footer).map_err(device)?;
     Ok(port)
 }
 
@@ -153,7 +153,8 @@ impl<P: Port> Volume<P> {
         volume.node(ROOT).map_err(|_| FormatError::Lost("the root directory"))?;
         let lost = |_| FormatError::Lost("what was written after the last checkpoint");
         volume.orphans = volume.orphans_of(&pack).map_err(|_| FormatError::Lost("the list of orphans"))?;
-        let has_more = !pack.is_clean && volume.roll_forward(pack.seal_version, config.mode).map_err(lost)?;
+        // Fsyncs follow a clean checkpoint too.
+        let has_more = volume.roll_forward(pack.seal_version, config.mode).map_err(lost)?;
         // Later nodes begin with this mount's own number.
         volume.seal_version = pack.seal_version;
         if config.mode == Mode::ReadWrite && (!pack.is_clean || has_more) {

@@ -22,6 +22,19 @@ pub enum Use {
     Move,
 }
 
+/// What a flush makes durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Barrier {
+    /// Data of a file, before its nodes say where they lie.
+    Data,
+    /// Nodes of a file, as an fsync ends.
+    Nodes,
+    /// Data, nodes, tables and a checkpoint without its footer.
+    Pack,
+    /// The footer, with which a checkpoint holds.
+    Footer,
+}
+
 /// Why a block cannot be had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
@@ -69,7 +82,7 @@ pub trait Port {
     ///
     /// # Errors
     /// It is not, or something that was written before was not taken.
-    fn flush(&mut self) -> Result<(), Fault>;
+    fn flush(&mut self, barrier: Barrier) -> Result<(), Fault>;
 
     /// Says that blocks hold nothing any more.
     ///
@@ -184,7 +197,7 @@ impl<D: BlockDevice> Port for Direct<D> {
         Ok(())
     }
 
-    fn flush(&mut self) -> Result<(), Fault> {
+    fn flush(&mut self, _barrier: Barrier) -> Result<(), Fault> {
         self.settle()?;
         self.device.flush().map_err(|error| fault(&error))
     }

@@ -8,7 +8,7 @@ use crate::inode::{BLOCKS, BODY, FLAG_INLINE, FileKind, Ino, Inode, InodeMut, LI
 use crate::le::{put_u32, put_u64, u32_at};
 use crate::map::{LOST, Missing, Slot, node_pointers};
 use crate::nat::{NOT_WRITTEN, NatEntry};
-use crate::port::{Addr, Port};
+use crate::port::{Addr, Barrier, Port};
 use crate::seal::{BlockKind, MARK_FSYNC, MARK_LAST, MARK_NAME, Seal};
 use crate::segments::{Head, Log, Owner, read_summary, write_summary};
 use crate::volume::{Mode, Node, Volume};
@@ -34,16 +34,16 @@ impl<P: Port> Volume<P> {
         let parent = self.parent_of(ino)?;
         let is_entangled = self.entangled.contains(&ino) || self.newborn.contains(&parent);
         if attr.kind != FileKind::File || attr.links > 1 || is_entangled {
-            return if self.has_changed { self.checkpoint(Why::Sync) } else { self.flush() };
+            return if self.has_changed { self.checkpoint(Why::Sync) } else { self.flush(Barrier::Nodes) };
         }
         self.balance()?;
         self.write_back(Some(ino))?;
         let mut nodes: Vec<u32> = self.dirty.iter().copied().filter(|nid| self.is_of(*nid, ino)).collect();
         if nodes.is_empty() {
-            return self.flush();
+            return self.flush(Barrier::Nodes);
         }
         // No node may say where data lie that are not there.
-        self.flush()?;
+        self.flush(Barrier::Data)?;
         nodes.retain(|nid| *nid != ino);
         nodes.push(ino);
         let name = if self.newborn.contains(&ino) { MARK_NAME } else { 0 };
@@ -52,11 +52,11 @@ impl<P: Port> Volume<P> {
             let wrote = self.write_node(nid, marks);
             wrote.map_err(|fault| self.fail(fault))?;
         }
-        self.flush()
+        self.flush(Barrier::Nodes)
     }
 
-    fn flush(&mut self) -> Answer<()> {
-        self.port.flush().map_err(|fault| self.fail(fault))
+    fn flush(&mut self, barrier: Barrier) -> Answer<()> {
+        self.port.flush(barrier).map_err(|fault| self.fail(fault))
     }
 
     /// Whether a node is the inode of a file or points at its data.

@@ -44,8 +44,8 @@ fn lived(seed: u64, bytes: u64, config: &FormatConfig, taste: Taste, steps: u64)
 #[test]
 fn a_volume_is_the_tree_that_its_calls_make() {
     let taste = Taste { write_max: 20_000, size_max: 200_000, names: 40 };
-    for seed in 0..6 {
-        lived(seed, 8 << 20, &SMALL, taste, 2_000);
+    for seed in 0..4 {
+        lived(seed, 8 << 20, &SMALL, taste, 1_500);
     }
 }
 
@@ -53,18 +53,18 @@ fn a_volume_is_the_tree_that_its_calls_make() {
 fn a_full_volume_refuses_and_goes_on() {
     let taste = Taste { write_max: 60_000, size_max: 600_000, names: 200 };
     let (mut full, mut cleaned) = (0, 0);
-    for seed in 0..4 {
-        let lived = lived(seed, 6 << 20, &SMALL, taste, 3_000);
+    for seed in 0..2 {
+        let lived = lived(seed, 6 << 20, &SMALL, taste, 2_500);
         (full, cleaned) = (full + lived.0, cleaned + lived.1);
     }
-    assert!(full > 50 && cleaned > 100, "{full} {cleaned}");
+    assert!(full > 20 && cleaned > 50, "{full} {cleaned}");
 }
 
 #[test]
 fn blocks_of_16_kib_and_sections_of_several_segments_work() {
     let taste = Taste { write_max: 40_000, size_max: 300_000, names: 60 };
     let large = FormatConfig { block_bytes: 16384, segment_bytes: 256 << 10, ..SMALL };
-    lived(1, 40 << 20, &large, taste, 2_000);
+    lived(1, 40 << 20, &large, taste, 1_000);
     let sections = FormatConfig { section_segments: 3, ..SMALL };
-    lived(2, 16 << 20, &sections, taste, 2_000);
+    lived(2, 16 << 20, &sections, taste, 1_000);
 }

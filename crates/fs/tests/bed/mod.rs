@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test uses its part")]
 
+pub(crate) mod cuts;
+
 use std::collections::BTreeMap;
 
 use wane_fs::{

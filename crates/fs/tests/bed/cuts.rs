@@ -1,0 +1,155 @@
+//! A port in memory whose power may go at any moment, and which refuses what would destroy the last durable state.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use wane_fs::{Addr, Barrier, Fault, Mode, MountConfig, Port, Use, Volume};
+use wane_sim::Stream;
+
+/// Blocks of a device. Those that were never written are zeros.
+#[derive(Clone)]
+pub(crate) struct Image {
+    pub(crate) size: usize,
+    pub(crate) blocks: Vec<Option<Arc<[u8]>>>,
+}
+
+impl Image {
+    pub(crate) fn new(size: usize, blocks: usize) -> Self {
+        Self { size, blocks: vec![None; blocks] }
+    }
+}
+
+/// How many of the states are looked at that a cut may leave.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cutting {
+    /// Unflushed writes up to which every subset is taken.
+    pub(crate) each_of: usize,
+    /// Subsets that are taken of more.
+    pub(crate) some: usize,
+    /// One of so many steps is looked at.
+    pub(crate) every: u64,
+    /// A flush that is left out, as a fault would.
+    pub(crate) without: Option<Barrier>,
+}
+
+pub(crate) struct Cuts {
+    now: Image,
+    durable: Image,
+    /// What was written and is not durable: the block, and what it holds. `None`: it was trimmed.
+    pending: Vec<(Addr, Option<Arc<[u8]>>)>,
+    /// Blocks that the last durable state needs.
+    needed: BTreeSet<Addr>,
+    pub(crate) cutting: Option<Cutting>,
+    /// States that a cut could have left.
+    pub(crate) left: Vec<Image>,
+    stream: Stream,
+    packs: std::ops::Range<Addr>,
+    /// Whether needed blocks are looked for.
+    pub(crate) guards: bool,
+}
+
+impl Cuts {
+    pub(crate) fn new(image: Image, packs: std::ops::Range<Addr>, stream: Stream) -> Self {
+        Self {
+            durable: image.clone(),
+            now: image,
+            pending: Vec::new(),
+            needed: BTreeSet::new(),
+            cutting: None,
+            left: Vec::new(),
+            stream,
+            packs,
+            guards: false,
+        }
+    }
+
+    pub(crate) fn durable(&self) -> &Image {
+        &self.durable
+    }
+
+    /// Takes states that a cut could leave now.
+    fn cut(&mut self) {
+        let Some(Cutting { each_of, some, .. }) = self.cutting else { return };
+        let count = self.pending.len();
+        let subsets: Vec<Vec<bool>> = if count <= each_of {
+            (0..1_u64 << count).map(|bits| (0..count).map(|bit| bits >> bit & 1 == 1).collect()).collect()
+        } else {
+            let mut all: Vec<Vec<bool>> =
+                (0..some).map(|_| (0..count).map(|_| self.stream.below(2) == 1).collect()).collect();
+            // Nearly all, and nearly none.
+            let odd = self.stream.below(count as u64) as usize;
+            all.push((0..count).map(|place| place != odd).collect());
+            all.push((0..count).map(|place| place == odd).collect());
+            all.push((0..count).map(|place| place < odd).collect());
+            all.push(vec![true; count]);
+            all
+        };
+        for subset in subsets {
+            let mut image = self.durable.clone();
+            for ((at, bytes), _) in self.pending.iter().zip(subset).filter(|(_, survives)| *survives) {
+                image.blocks[*at as usize].clone_from(bytes);
+            }
+            self.left.push(image);
+        }
+    }
+
+    fn change(&mut self, at: Addr, bytes: Option<Arc<[u8]>>) {
+        if self.guards {
+            assert!(!self.needed.contains(&at), "block {at} is changed, which the last durable state needs");
+        }
+        self.now.blocks[at as usize].clone_from(&bytes);
+        self.pending.push((at, bytes));
+    }
+
+    /// Finds what the durable state needs.
+    fn find_needed(&mut self) {
+        let port = Self::new(self.durable.clone(), 0..0, self.stream.clone());
+        let config = MountConfig { mode: Mode::ReadOnly, ..MountConfig::new(0) };
+        let mut volume = Volume::mount(port, &config).unwrap();
+        self.needed = volume.blocks_in_use().unwrap();
+    }
+}
+
+impl Port for Cuts {
+    fn block_bytes(&self) -> usize {
+        self.now.size
+    }
+
+    fn blocks(&self) -> u64 {
+        self.now.blocks.len() as u64
+    }
+
+    fn read(&mut self, at: Addr, bytes: &mut [u8]) -> Result<(), Fault> {
+        match &self.now.blocks[at as usize] {
+            Some(held) => bytes.copy_from_slice(held),
+            None => bytes.fill(0),
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, at: Addr, bytes: &[u8], _purpose: Use) -> Result<(), Fault> {
+        self.change(at, Some(bytes.into()));
+        Ok(())
+    }
+
+    fn flush(&mut self, barrier: Barrier) -> Result<(), Fault> {
+        self.cut();
+        if self.cutting.is_some_and(|cutting| cutting.without == Some(barrier)) {
+            return Ok(());
+        }
+        let mut has_pack = false;
+        for (at, bytes) in std::mem::take(&mut self.pending) {
+            has_pack |= self.packs.contains(&at);
+            self.durable.blocks[at as usize] = bytes;
+        }
+        if self.guards && (has_pack && barrier == Barrier::Footer || barrier == Barrier::Nodes) {
+            self.find_needed();
+        }
+        Ok(())
+    }
+
+    fn trim(&mut self, at: Addr, count: u32) -> Result<(), Fault> {
+        (at..at + count).for_each(|at| self.change(at, None));
+        Ok(())
+    }
+}

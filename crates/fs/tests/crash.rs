@@ -1,0 +1,210 @@
+//! The power fails at any moment, and fails again while the file system recovers.
+//!
+//! What is there afterwards must be a state that the calls made: that of the last checkpoint with each file as its last fsync left it, or, if a
+//! checkpoint was being made, the state then.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
+
+mod bed;
+
+use bed::cuts::{Cuts, Cutting, Image};
+use bed::{Bed, Leaf, Step, Taste, Tree, compare, step};
+use wane_fs::{Barrier, FormatConfig, Moment, MountConfig, Volume, format};
+use wane_sim::Streams;
+
+const SMALL: FormatConfig = FormatConfig { segment_bytes: 64 << 10, ..FormatConfig::new([7; 16], [1, 2]) };
+const TASTE: Taste = Taste { write_max: 9_000, size_max: 60_000, names: 24 };
+
+/// What was explored.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    cuts: u64,
+    twice: u64,
+    recovered: u64,
+    cleaned: u64,
+}
+
+/// The state of the last checkpoint, and files that were synced since.
+#[derive(Clone)]
+struct Durable {
+    base: Tree,
+    synced: Vec<(usize, Tree)>,
+}
+
+impl Durable {
+    /// What a mount finds.
+    fn tree(&self) -> Tree {
+        let mut tree = self.base.clone();
+        for (id, then) in &self.synced {
+            let leaf = &then.files[id];
+            if let Some(known) = tree.files.get_mut(id) {
+                known.data.clone_from(&leaf.data);
+                continue;
+            }
+            let named = then.files.iter().find_map(|(dir, of)| {
+                let name = of.entries.iter().find(|(_, file)| **file == *id)?.0.clone();
+                Some((*dir, name))
+            });
+            let (dir, name) = named.unwrap();
+            tree.files.insert(*id, Leaf { links: 1, ..leaf.clone() });
+            let before = tree.files.get_mut(&dir).unwrap().entries.insert(name, *id);
+            assert_eq!(before, None, "a new file does not take a name that is not gone yet");
+        }
+        tree
+    }
+}
+
+/// Mounts what a cut left, and compares it with the states that it may be. Returns whether fsyncs were recovered.
+fn look(
+    image: &Image,
+    wanted: &[Tree],
+    packs: &std::ops::Range<u32>,
+    streams: &Streams,
+    tally: &mut Tally,
+) -> Result<(), String> {
+    let mut port = Cuts::new(image.clone(), packs.clone(), streams.stream("recovery"));
+    port.cutting = Some(Cutting { each_of: 3, some: 2, every: 1, without: None });
+    let mut volume = Volume::mount(port, &MountConfig::new(77)).map_err(|error| error.to_string())?;
+    tally.recovered += volume.counted().recovered;
+    let findings = volume.check().map_err(|error| error.to_string())?;
+    if let Some(first) = findings.first() {
+        return Err(first.to_string());
+    }
+    let mut why = Vec::new();
+    let fits = wanted.iter().any(|tree| compare(&mut volume, tree).map_err(|told| why.push(told)).is_ok());
+    if !fits {
+        return Err(why.join("; or "));
+    }
+    // A second cut, in the midst of the recovery.
+    let left = std::mem::take(&mut volume.port_mut().left);
+    let chosen = streams.stream("second").below(left.len().max(1) as u64) as usize;
+    if let Some(image) = left.get(chosen) {
+        tally.twice += 1;
+        let port = Cuts::new(image.clone(), packs.clone(), streams.stream("again"));
+        let mut volume = Volume::mount(port, &MountConfig::new(78)).map_err(|error| format!("twice: {error}"))?;
+        let findings = volume.check().map_err(|error| format!("twice: {error}"))?;
+        if let Some(first) = findings.first() {
+            return Err(format!("twice: {first}"));
+        }
+        if !wanted.iter().any(|tree| compare(&mut volume, tree).is_ok()) {
+            return Err("twice: another state".to_owned());
+        }
+    }
+    tally.cuts += 1;
+    Ok(())
+}
+
+/// Explores a run. Returns what does not hold, with the seed and the step.
+fn explore(seed: u64, (blocks, taste): (usize, Taste), steps: u64, cutting: Cutting) -> Result<Tally, String> {
+    let streams = Streams::new(seed);
+    let mut stream = streams.stream("fs.crash");
+    let mut tally = Tally::default();
+    let fresh = Cuts::new(Image::new(4096, blocks), 0..0, streams.stream("cuts"));
+    let port = format(fresh, &SMALL, Moment::default(), (0, 0)).unwrap();
+    // The packs lie behind two segments.
+    let packs = 32..32 + 2 * 16;
+    let mut port = Cuts::new(port.durable().clone(), packs.clone(), streams.stream("cuts"));
+    port.guards = cutting.without.is_none();
+    let mut bed = Bed::new(Volume::mount(port, &MountConfig::new(1)).unwrap());
+    bed.volume.port_mut().cutting = Some(cutting);
+    let of = |base: Tree| Durable { base, synced: Vec::new() };
+    let mut durable = vec![of(bed.tree.clone())];
+    let mut told: Vec<String> = Vec::new();
+    for number in 0..steps {
+        let mut next = step(&bed.tree, taste, &mut stream);
+        if stream.below(4) == 0 {
+            let all: Vec<usize> = bed.tree.files.keys().copied().collect();
+            next = Step::Fsync(bed::pick(&all, &mut stream));
+        }
+        told.push(format!("{number} {}", format!("{next:?}").chars().take(100).collect::<String>()));
+        let last = || told.iter().rev().take(10).rev().cloned().collect::<Vec<_>>().join("\n");
+        let (before, checkpoints) = (bed.tree.clone(), bed.volume.counted().checkpoints);
+        bed.call(&next);
+        let has_checkpoint = bed.volume.counted().checkpoints > checkpoints;
+        let left = std::mem::take(&mut bed.volume.port_mut().left);
+        let trees = |durable: &[Durable]| durable.iter().map(Durable::tree).collect::<Vec<_>>();
+        let mut wanted = trees(&durable);
+        wanted.extend([before.clone(), bed.tree.clone()]);
+        if let Step::Fsync(id) = next
+            && !has_checkpoint
+            && bed.tree.files[&id].kind == Some(wane_fs::FileKind::File)
+        {
+            durable.iter_mut().for_each(|durable| durable.synced.push((id, bed.tree.clone())));
+            wanted.extend(trees(&durable));
+        }
+        if has_checkpoint {
+            durable = match next {
+                Step::Fsync(_) | Step::Sync => vec![of(bed.tree.clone())],
+                // A write that found too little room was made in two calls.
+                Step::Write(..) => vec![of(before), of(bed.tree.clone())],
+                _ => vec![of(before)],
+            };
+        }
+        if stream.below(cutting.every) > 0 {
+            continue;
+        }
+        for (which, image) in left.iter().enumerate() {
+            let looked = look(image, &wanted, &packs, &streams, &mut tally);
+            looked.map_err(|why| format!("{seed}/{number}/{which}: {why}\n{}", last()))?;
+        }
+        // What is durable now is no less than what was promised.
+        let now = bed.volume.port().durable().clone();
+        let mut promised = trees(&durable);
+        if has_checkpoint {
+            promised.push(bed.tree.clone());
+        }
+        look(&now, &promised, &packs, &streams, &mut tally)
+            .map_err(|why| format!("{seed}/{number}/after: {why}\n{}", last()))?;
+    }
+    tally.cleaned = bed.volume.counted().cleaned;
+    Ok(tally)
+}
+
+impl std::ops::AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.cuts += other.cuts;
+        self.twice += other.twice;
+        self.recovered += other.recovered;
+        self.cleaned += other.cleaned;
+    }
+}
+
+/// Number of seeds: `few`, or as many as `WANE_FS_SEEDS` says.
+fn seeds(few: u64) -> u64 {
+    std::env::var("WANE_FS_SEEDS").ok().and_then(|given| given.parse().ok()).unwrap_or(few)
+}
+
+const ALL: Cutting = Cutting { each_of: 6, some: 12, every: 1, without: None };
+
+#[test]
+fn what_was_synced_is_there_after_any_cut() {
+    let mut all = Tally::default();
+    for seed in 0..seeds(8) {
+        all += explore(seed, (2048, TASTE), 150, ALL).unwrap_or_else(|why| panic!("{why}"));
+    }
+    assert!(all.cuts > 4_000 && all.twice > 1_000 && all.recovered > 1_000, "{all:?}");
+}
+
+/// A device that is full all the time: sections are cleaned, and taken again.
+#[test]
+fn what_was_synced_is_there_where_sections_are_cleaned() {
+    let mut all = Tally::default();
+    let taste = Taste { write_max: 60_000, size_max: 600_000, names: 200 };
+    for seed in 0..seeds(2) {
+        let few = Cutting { each_of: 2, some: 2, every: 6, without: None };
+        all += explore(seed, (700, taste), 400, few).unwrap_or_else(|why| panic!("{why}"));
+    }
+    assert!(all.cleaned > 5 && all.cuts > 400, "{all:?}");
+}
+
+/// Each flush has its use: a file system that leaves one out is found out.
+#[test]
+fn each_flush_is_missed() {
+    for barrier in [Barrier::Data, Barrier::Nodes, Barrier::Pack, Barrier::Footer] {
+        let cutting = Cutting { without: Some(barrier), ..ALL };
+        let found = (0..10).any(|seed| {
+            std::panic::catch_unwind(|| explore(seed, (2048, TASTE), 150, cutting)).map_or(true, |ended| ended.is_err())
+        });
+        assert!(found, "{barrier:?} may be left out");
+    }
+}
