@@ -13,6 +13,7 @@ use crate::nat::NatEntry;
 use crate::port::{Barrier, Fault, Port, Use};
 use crate::seal::{BlockKind, SEAL, Seal};
 use crate::segments::{Head, Log, Owner};
+use crate::shrink::Given;
 use crate::volume::{Mode, Trims, Volume};
 
 /// Where the number of the next orphan lies in an inode, of those for which a pack has no room.
@@ -34,6 +35,7 @@ pub(crate) struct Pack {
     pub(crate) next_nid: u32,
     pub(crate) generation: u32,
     pub(crate) first_chained: Ino,
+    pub(crate) space: Given,
     pub(crate) heads: Vec<Head>,
     pub(crate) sit_live: Vec<u8>,
     pub(crate) nat_live: Vec<u8>,
@@ -64,6 +66,7 @@ impl Pack {
         out.u32(self.next_nid);
         out.u32(self.generation);
         out.u32(self.first_chained);
+        self.space.put(&mut out);
         for head in &self.heads {
             out.u32(head.segment);
             out.u32(head.next);
@@ -97,6 +100,7 @@ impl Pack {
         let is_clean = input.u32()? & CLEAN != 0;
         let (node_count, next_nid, generation, first_chained) =
             (input.u32()?, input.u32()?, input.u32()?, input.u32()?);
+        let space = Given::get(&mut input).filter(|space| space.end <= geometry.sections && space.cap <= space.end)?;
         let mut heads = Vec::new();
         for _ in Log::ALL {
             let (segment, next) = (input.u32()?, input.u32()?);
@@ -137,6 +141,7 @@ impl Pack {
             next_nid,
             generation,
             first_chained,
+            space,
             heads,
             sit_live,
             nat_live,
@@ -170,6 +175,16 @@ impl Pack {
         port.flush(Barrier::Footer)
     }
 
+    /// Whether a checkpoint once held in a pack that is not whole now: its footer does not go before the rest.
+    fn was_whole(geometry: &Geometry, port: &mut impl Port, pack: u32) -> Option<u64> {
+        let (first, mut block) = (geometry.pack(pack), vec![0; geometry.block]);
+        (0..geometry.pack_blocks()).find_map(|number| {
+            port.read(first + number, &mut block).ok()?;
+            let seal = Seal::open(&block, first + number)?;
+            (seal.kind == BlockKind::Checkpoint && seal.owner == FOOTER).then_some(seal.version)
+        })
+    }
+
     /// Reads a pack; `None` if it is not whole.
     fn read(geometry: &Geometry, port: &mut impl Port, pack: u32) -> Option<Self> {
         let (first, mut block) = (geometry.pack(pack), vec![0; geometry.block]);
@@ -199,14 +214,17 @@ impl Pack {
         None
     }
 
-    /// The newest pack that is whole, and which of the two it is.
+    /// The newest pack that is whole, which of the two it is, and whether a newer one was damaged.
     ///
     /// # Errors
-    /// None is.
-    pub(crate) fn newest(geometry: &Geometry, port: &mut impl Port) -> Result<(u32, Self), FormatError> {
+    /// None is whole.
+    pub(crate) fn newest(geometry: &Geometry, port: &mut impl Port) -> Result<(u32, Self, bool), FormatError> {
         let packs = [Self::read(geometry, port, 0), Self::read(geometry, port, 1)];
         let whole = packs.into_iter().enumerate().filter_map(|(number, pack)| Some((number as u32, pack?)));
-        whole.max_by_key(|(_, pack)| pack.version).ok_or(FormatError::Checkpoint)
+        let (number, newest) = whole.max_by_key(|(_, pack)| pack.version).ok_or(FormatError::Checkpoint)?;
+        let other = Self::was_whole(geometry, port, 1 - number);
+        let is_older = other.is_some_and(|version| version > newest.version);
+        Ok((number, newest, is_older))
     }
 }
 
@@ -278,6 +296,7 @@ impl<P: Port> Volume<P> {
             next_nid: self.nat.next,
             generation: self.generation,
             first_chained,
+            space: Given { end: self.segments.end, cap: self.segments.cap, target: self.target },
             heads: self.segments.heads.clone(),
             sit_live: self.segments.live.clone(),
             nat_live: self.nat.live.clone(),
@@ -296,11 +315,19 @@ impl<P: Port> Volume<P> {
         self.has_changed = false;
         self.counted.checkpoints += 1;
         let freed = self.segments.settled(&changed);
-        if self.trims == Trims::AtOnce {
-            for section in freed {
-                let at = self.geometry.main() + section * self.geometry.section();
-                self.port.trim(at, self.geometry.section())?;
-            }
+        self.discard(&freed)?;
+        Ok(())
+    }
+
+    /// Discards sections that are free, in rising order; those that follow each other at once.
+    pub(crate) fn discard(&mut self, sections: &[u32]) -> Result<(), Fault> {
+        // Where not all of them may hold something, they must hold nothing.
+        if self.trims == Trims::Never && self.segments.cap == self.segments.end {
+            return Ok(());
+        }
+        for run in sections.chunk_by(|one, next| one + 1 == *next) {
+            let at = self.geometry.main() + run[0] * self.geometry.section();
+            self.port.trim(at, run.len() as u32 * self.geometry.section())?;
         }
         Ok(())
     }

@@ -9,11 +9,11 @@ use crate::segments::{Log, Owner};
 use crate::volume::Volume;
 
 /// Sections beside what is needed to write all that is in memory, so that what one call adds fits too.
-const MARGIN: u32 = 4;
+pub(crate) const MARGIN: u32 = 4;
 
 impl<P: Port> Volume<P> {
     /// Sections that writing all that is in memory may take.
-    fn sections_to_write(&self) -> u32 {
+    pub(crate) fn sections_to_write(&self) -> u32 {
         // A block that is written changes a node at most.
         let blocks = 2 * self.pages.dirty_count() + self.dirty.len();
         blocks.div_ceil(self.geometry.section() as usize) as u32 + Log::ALL.len() as u32
@@ -40,11 +40,11 @@ impl<P: Port> Volume<P> {
             return Ok(());
         }
         self.checkpoint(Why::Sync)?;
-        for _ in 0..4 * self.geometry.sections + 64 {
+        for _ in 0..4 * self.segments.end + 64 {
             if !self.is_crowded() {
                 return Ok(());
             }
-            let Some(section) = self.segments.victim() else { break };
+            let Some(section) = self.segments.victim(u32::MAX) else { break };
             self.clean(section)?;
             self.checkpoint(Why::Sync)?;
         }

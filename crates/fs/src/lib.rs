@@ -36,6 +36,7 @@ mod port;
 mod recovery;
 mod seal;
 mod segments;
+mod shrink;
 mod volume;
 
 pub use attributes::{ATTRIBUTE_NAME_MAX, ATTRIBUTES_MAX, SetAttribute};
@@ -48,4 +49,5 @@ pub use inode::{Attr, FileKind, Ino, Moment, ROOT};
 pub use mount::{MountConfig, block_bytes, format};
 pub use names::{LINKS_MAX, NewFile, Rename, SetAttr, TARGET_MAX};
 pub use port::{Addr, Barrier, Direct, Fault, Port, Use};
+pub use shrink::{Plan, Progress, Refusal, Target, Way};
 pub use volume::{Counted, Mode, Space, Trims, Volume};

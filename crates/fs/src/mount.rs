@@ -106,6 +106,8 @@ impl<P: Port> Volume<P> {
             mode: Mode::ReadWrite,
             has_changed: true,
             trims: config.trims,
+            target: None,
+            notes: Vec::new(),
             counted: Counted::default(),
         }
     }
@@ -131,18 +133,31 @@ impl<P: Port> Volume<P> {
     /// # Errors
     /// There is none, it is a newer one, or what is needed of it is lost.
     pub fn mount(mut port: P, config: &MountConfig) -> Result<Self, FormatError> {
-        let geometry = read_superblock(&mut port)?;
-        if u64::from(geometry.end()) > port.blocks() {
-            let (needs, has) = (geometry.end(), port.blocks());
+        let (geometry, is_second) = read_superblock(&mut port)?;
+        let (number, pack, is_older) = Pack::newest(&geometry, &mut port)?;
+        let needs = u64::from(geometry.main()) + u64::from(pack.space.end) * u64::from(geometry.section());
+        if needs > port.blocks() {
+            let has = port.blocks();
             return Err(FormatError::Size(format!("the file system has {needs} blocks, and the device only {has}")));
         }
-        let (number, pack) = Pack::newest(&geometry, &mut port)?;
-        let mut volume = Self::empty(port, geometry, config);
+        let mut config = *config;
+        let mut volume = Self::empty(port, geometry, &config);
+        if is_second {
+            volume.notes.push("the first superblock is damaged; the second is used".to_owned());
+        }
+        if is_older {
+            // What the newer one freed may hold something else by now.
+            volume
+                .notes
+                .push("the newest checkpoint is damaged; the one before is used, and nothing is changed".to_owned());
+            config.mode = Mode::ReadOnly;
+        }
         volume.nat.live.clone_from(&pack.nat_live);
         volume.nat.journal.clone_from(&pack.nat_journal);
         volume.nat.next = pack.next_nid;
         volume.segments.live.clone_from(&pack.sit_live);
         volume.segments.heads.clone_from(&pack.heads);
+        volume.take_given(&pack.space);
         let read = volume.segments.read(&volume.geometry, &mut volume.port, &pack.sit_journal);
         read.map_err(|_| FormatError::Lost("the table of segments"))?;
         volume.version = pack.version + 1;
@@ -167,6 +182,9 @@ impl<P: Port> Volume<P> {
             }
             volume.has_changed = true;
             volume.checkpoint(Why::Sync).map_err(|_| FormatError::Device)?;
+            // A discard before the power failed may not have been durable.
+            let free = volume.segments.all_free();
+            volume.discard(&free).map_err(|_| FormatError::Device)?;
         }
         volume.mode = config.mode;
         Ok(volume)
@@ -182,12 +200,12 @@ impl<P: Port> Volume<P> {
     }
 }
 
-/// Reads the first superblock that is whole.
-fn read_superblock(port: &mut impl Port) -> Result<Geometry, FormatError> {
+/// Reads the first superblock that is whole, and tells whether it is the second one.
+fn read_superblock(port: &mut impl Port) -> Result<(Geometry, bool), FormatError> {
     let mut block = vec![0; port.block_bytes()];
     let first = port.read(0, &mut block).map_err(|_| FormatError::Device).and_then(|()| Geometry::read(&block, 0));
     let why = match first {
-        Ok(geometry) => return Ok(geometry),
+        Ok(geometry) => return Ok((geometry, false)),
         Err(why) => why,
     };
     // The other one lies a segment later, of which the damaged one may not tell.
@@ -196,7 +214,7 @@ fn read_superblock(port: &mut impl Port) -> Result<Geometry, FormatError> {
         let is_there = port.read(at, &mut block).is_ok();
         if is_there && block.starts_with(&crate::geometry::MAGIC) {
             match Geometry::read(&block, at) {
-                Ok(geometry) if geometry.segment == at => return Ok(geometry),
+                Ok(geometry) if geometry.segment == at => return Ok((geometry, true)),
                 _ => {}
             }
         }

@@ -46,6 +46,8 @@ pub enum Fault {
     ReadOnly,
     /// The device is gone.
     Gone,
+    /// The device cannot do that.
+    Unsupported,
 }
 
 impl From<Fault> for FsError {
@@ -54,6 +56,7 @@ impl From<Fault> for FsError {
             Fault::Medium | Fault::Gone => Self::Io,
             Fault::NoSpace => Self::NoSpace,
             Fault::ReadOnly => Self::ReadOnly,
+            Fault::Unsupported => Self::NotSupported,
         }
     }
 }
@@ -89,6 +92,35 @@ pub trait Port {
     /// # Errors
     /// The device is gone.
     fn trim(&mut self, at: Addr, count: u32) -> Result<(), Fault>;
+
+    /// Most blocks that may hold something at once, as the device says.
+    ///
+    /// Default: all of them.
+    fn limit(&self) -> u64 {
+        self.blocks()
+    }
+
+    /// Lets at most so many blocks hold something at once.
+    ///
+    /// Default: unsupported.
+    ///
+    /// # Errors
+    /// The device cannot limit that, or holds more.
+    fn set_limit(&mut self, blocks: u64) -> Result<(), Fault> {
+        let _ = blocks;
+        Err(Fault::Unsupported)
+    }
+
+    /// Gives back the blocks from this one on, or takes them back.
+    ///
+    /// Default: unsupported.
+    ///
+    /// # Errors
+    /// The device keeps its size, or cannot be so large.
+    fn set_blocks(&mut self, blocks: u64) -> Result<(), Fault> {
+        let _ = blocks;
+        Err(Fault::Unsupported)
+    }
 }
 
 /// Most bytes that are written at once.
@@ -206,5 +238,15 @@ impl<D: BlockDevice> Port for Direct<D> {
         self.settle()?;
         let request = Request { origin: Origin::FileSystem, ..Request::trim(self.range(at, u64::from(count))) };
         self.device.perform(request).map(drop).map_err(|error| fault(&error))
+    }
+
+    fn set_blocks(&mut self, blocks: u64) -> Result<(), Fault> {
+        self.settle()?;
+        let (now, capacity) = (self.device.now(), Sectors(blocks * self.block.0));
+        match self.device.device_mut().set_capacity(now, capacity) {
+            Status::Done => Ok(()),
+            Status::Gone(_) => Err(Fault::Gone),
+            _ => Err(Fault::Unsupported),
+        }
     }
 }

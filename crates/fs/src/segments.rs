@@ -73,8 +73,12 @@ pub(crate) struct Segments {
     pub(crate) live: Vec<u8>,
     pub(crate) journal: BTreeSet<u32>,
     pub(crate) heads: Vec<Head>,
-    /// New sections are taken below this one alone.
+    /// Sections of the main area that are there: those from here on were given back with their addresses.
+    pub(crate) end: u32,
+    /// New sections are taken below this one as long as there are some. Those from here on are to become free.
     pub(crate) bound: u32,
+    /// Most sections that may hold something.
+    pub(crate) cap: u32,
     /// Sections that cannot be cleaned, since the device lost who owns their blocks.
     stuck: BTreeSet<u32>,
 }
@@ -99,7 +103,9 @@ impl Segments {
             live: vec![0; geometry.sit_blocks as usize],
             journal: BTreeSet::new(),
             heads: Vec::new(),
+            end: geometry.sections,
             bound: geometry.sections,
+            cap: geometry.sections,
             stuck: BTreeSet::new(),
         }
     }
@@ -144,12 +150,45 @@ impl Segments {
         self.of_section.iter().map(|used| u64::from(*used)).sum()
     }
 
-    /// Sections that can be taken at once.
-    pub(crate) fn free_sections(&self) -> u32 {
-        self.free.range(..self.bound).count() as u32
+    /// The sections that are free.
+    pub(crate) fn all_free(&self) -> Vec<u32> {
+        self.free.iter().copied().collect()
     }
 
-    fn is_open(&self, section: u32) -> bool {
+    /// Sections that can be taken at once.
+    pub(crate) fn free_sections(&self) -> u32 {
+        (self.free.len() as u32).min(self.cap.saturating_sub(self.taken_sections()))
+    }
+
+    /// Of these, sections that are not to become free.
+    pub(crate) fn free_below(&self, bound: u32) -> u32 {
+        (self.free.range(..bound).count() as u32).min(self.free_sections())
+    }
+
+    /// Sections that hold something, or did at the last checkpoint, or are open.
+    pub(crate) fn taken_sections(&self) -> u32 {
+        self.end - self.free.len() as u32
+    }
+
+    /// Blocks in use of a section.
+    pub(crate) fn used_of(&self, section: u32) -> u32 {
+        self.of_section[section as usize]
+    }
+
+    /// Sections from one on that are not free.
+    pub(crate) fn taken_from(&self, bound: u32) -> Vec<u32> {
+        (bound..self.end).filter(|section| !self.free.contains(section)).collect()
+    }
+
+    /// The main area ends after so many sections. Those beyond are free.
+    pub(crate) fn set_end(&mut self, end: u32) {
+        self.free.split_off(&end);
+        self.free.extend(self.end..end);
+        self.end = end;
+        self.bound = end;
+    }
+
+    pub(crate) fn is_open(&self, section: u32) -> bool {
         self.heads.iter().any(|head| head.segment / self.per_section == section)
     }
 
@@ -158,11 +197,10 @@ impl Segments {
         Log::ALL[usize::from(self.log[segment as usize]).min(5)]
     }
 
-    /// The section that costs least to clean: it has most blocks that are not in use.
-    pub(crate) fn victim(&self) -> Option<u32> {
+    /// The section below `bound` that costs least to clean: it has most blocks that are not in use.
+    pub(crate) fn victim(&self, bound: u32) -> Option<u32> {
         let all = self.section();
-        let sections = 0..self.of_section.len() as u32;
-        let candidates = sections.filter(|section| {
+        let candidates = (0..bound.min(self.end)).filter(|section| {
             let used = self.of_section[*section as usize];
             used > 0 && used < all && !self.is_open(*section) && !self.stuck.contains(section)
         });
@@ -172,6 +210,11 @@ impl Segments {
     /// A section cannot be cleaned.
     pub(crate) fn note_stuck(&mut self, section: u32) {
         self.stuck.insert(section);
+    }
+
+    /// Whether it cannot be cleaned.
+    pub(crate) fn is_stuck(&self, section: u32) -> bool {
+        self.stuck.contains(&section)
     }
 
     const fn section(&self) -> u32 {
@@ -245,7 +288,10 @@ impl Segments {
 
     /// Takes a free section, the first one. Returns its first segment.
     fn take_section(&mut self) -> Result<u32, Fault> {
-        let section = self.free.range(..self.bound).next().copied().ok_or(Fault::NoSpace)?;
+        if self.free_sections() == 0 {
+            return Err(Fault::NoSpace);
+        }
+        let section = *self.free.first().ok_or(Fault::NoSpace)?;
         self.free.remove(&section);
         Ok(section * self.per_section)
     }
@@ -275,6 +321,33 @@ impl Segments {
             self.log[segment as usize] = log as u8;
             self.changed.insert(segment);
             self.heads.push(Head { segment, next: 0, owners: Vec::new() });
+        }
+        Ok(())
+    }
+
+    /// Moves the logs out of the sections from `bound` on.
+    ///
+    /// # Errors
+    /// There is no free section, or a summary cannot be written.
+    pub(crate) fn leave(
+        &mut self,
+        geometry: &Geometry,
+        port: &mut impl Port,
+        bound: u32,
+        version: u64,
+    ) -> Result<(), Fault> {
+        for log in Log::ALL {
+            let head = &self.heads[log as usize];
+            let section = head.segment / self.per_section;
+            if section < bound {
+                continue;
+            }
+            write_summary(geometry, port, head, version)?;
+            let segment = self.take_section()?;
+            self.heads[log as usize] = Head { segment, next: 0, owners: Vec::new() };
+            self.log[segment as usize] = log as u8;
+            self.changed.insert(segment);
+            self.touched.insert(section);
         }
         Ok(())
     }
@@ -387,7 +460,7 @@ impl Segments {
 
     /// Finds the sections that are free.
     pub(crate) fn find_free(&mut self) {
-        let all = 0..self.of_section.len() as u32;
+        let all = 0..self.end;
         self.free = all.filter(|section| self.of_section[*section as usize] == 0 && !self.is_open(*section)).collect();
     }
 
@@ -399,7 +472,8 @@ impl Segments {
         }
         let mut freed = Vec::new();
         for section in std::mem::take(&mut self.touched) {
-            if self.of_section[section as usize] == 0 && !self.is_open(section) && self.free.insert(section) {
+            let is_free = section < self.end && self.of_section[section as usize] == 0 && !self.is_open(section);
+            if is_free && self.free.insert(section) {
                 freed.push(section);
             }
         }

@@ -10,6 +10,7 @@ use crate::pages::Pages;
 use crate::port::{Addr, Fault, Port, Use};
 use crate::seal::{BlockKind, Seal};
 use crate::segments::{Log, Owner, Segments};
+use crate::shrink::Target;
 
 /// A node in memory.
 pub(crate) struct Node {
@@ -83,6 +84,9 @@ pub struct Volume<P> {
     pub(crate) mode: Mode,
     pub(crate) has_changed: bool,
     pub(crate) trims: Trims,
+    /// What is to be given back.
+    pub(crate) target: Option<Target>,
+    pub(crate) notes: Vec<String>,
     pub(crate) counted: Counted,
 }
 
@@ -118,6 +122,11 @@ impl<P: Port> Volume<P> {
         self.mode
     }
 
+    /// What a user should know of its mount, in sentences: a damaged structure of which there was another copy.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
     /// What it did since it was mounted.
     pub const fn counted(&self) -> Counted {
         self.counted
@@ -138,9 +147,19 @@ impl<P: Port> Volume<P> {
         self.port
     }
 
+    /// Blocks for users, if so many sections hold something at most.
+    pub(crate) fn user_blocks_of(&self, sections: u32) -> u64 {
+        let (section, all) = (u64::from(self.geometry.section()), u64::from(self.geometry.sections));
+        let cleaning = u64::from(self.geometry.logs_and_cleaning()) * section;
+        // What is reserved beside is a share of what there is.
+        let share = (u64::from(self.geometry.reserved) - cleaning) * u64::from(sections) / all.max(1);
+        (u64::from(sections) * section).saturating_sub(cleaning + share)
+    }
+
     /// Blocks for users.
-    pub(crate) const fn user_blocks(&self) -> u64 {
-        (self.geometry.main_blocks() - self.geometry.reserved) as u64
+    pub(crate) fn user_blocks(&self) -> u64 {
+        let target = self.target.map_or(u32::MAX, |target| target.sections);
+        self.user_blocks_of(self.segments.cap.min(self.segments.end).min(target))
     }
 
     /// Blocks that users can still have.

@@ -63,7 +63,7 @@ fn look(
     tally: &mut Tally,
 ) -> Result<(), String> {
     let mut port = Cuts::new(image.clone(), packs.clone(), streams.stream("recovery"));
-    port.cutting = Some(Cutting { each_of: 3, some: 2, every: 1, without: None });
+    port.cutting = Some(Cutting { each_of: 3, some: 2, every: 1, shrinks: false, without: None });
     let mut volume = Volume::mount(port, &MountConfig::new(77)).map_err(|error| error.to_string())?;
     tally.recovered += volume.counted().recovered;
     let findings = volume.check().map_err(|error| error.to_string())?;
@@ -94,6 +94,19 @@ fn look(
     Ok(())
 }
 
+/// The states between the calls of a write for which room was made in the midst: up to a block, it is there.
+fn in_part(before: &Tree, step: &Step) -> Vec<Tree> {
+    let Step::Write(file, offset, bytes) = step else { return Vec::new() };
+    let first = (4096 - offset % 4096) as usize;
+    let ends = (first..bytes.len()).step_by(4096);
+    ends.map(|end| {
+        let mut tree = before.clone();
+        bed::put(&mut tree.files.get_mut(file).unwrap().data, *offset as usize, &bytes[..end]);
+        tree
+    })
+    .collect()
+}
+
 /// Explores a run. Returns what does not hold, with the seed and the step.
 fn explore(seed: u64, (blocks, taste): (usize, Taste), steps: u64, cutting: Cutting) -> Result<Tally, String> {
     let streams = Streams::new(seed);
@@ -116,6 +129,12 @@ fn explore(seed: u64, (blocks, taste): (usize, Taste), steps: u64, cutting: Cutt
             let all: Vec<usize> = bed.tree.files.keys().copied().collect();
             next = Step::Fsync(bed::pick(&all, &mut stream));
         }
+        if cutting.shrinks && stream.below(4) == 0 {
+            next = match stream.below(3) {
+                0 => Step::Target(stream.below(256), bed::pick(&wane_fs::Way::ALL, &mut stream)),
+                _ => Step::Evacuate(1 + stream.below(30)),
+            };
+        }
         told.push(format!("{number} {}", format!("{next:?}").chars().take(100).collect::<String>()));
         let last = || told.iter().rev().take(10).rev().cloned().collect::<Vec<_>>().join("\n");
         let (before, checkpoints) = (bed.tree.clone(), bed.volume.counted().checkpoints);
@@ -125,6 +144,8 @@ fn explore(seed: u64, (blocks, taste): (usize, Taste), steps: u64, cutting: Cutt
         let trees = |durable: &[Durable]| durable.iter().map(Durable::tree).collect::<Vec<_>>();
         let mut wanted = trees(&durable);
         wanted.extend([before.clone(), bed.tree.clone()]);
+        let parts = if has_checkpoint { in_part(&before, &next) } else { Vec::new() };
+        wanted.extend(parts.iter().cloned());
         if let Step::Fsync(id) = next
             && !has_checkpoint
             && bed.tree.files[&id].kind == Some(wane_fs::FileKind::File)
@@ -134,9 +155,8 @@ fn explore(seed: u64, (blocks, taste): (usize, Taste), steps: u64, cutting: Cutt
         }
         if has_checkpoint {
             durable = match next {
-                Step::Fsync(_) | Step::Sync => vec![of(bed.tree.clone())],
-                // A write that found too little room was made in two calls.
-                Step::Write(..) => vec![of(before), of(bed.tree.clone())],
+                Step::Fsync(_) | Step::Sync | Step::Target(..) | Step::Evacuate(_) => vec![of(bed.tree.clone())],
+                Step::Write(..) => parts.iter().cloned().chain([before, bed.tree.clone()]).map(of).collect(),
                 _ => vec![of(before)],
             };
         }
@@ -174,7 +194,7 @@ fn seeds(few: u64) -> u64 {
     std::env::var("WANE_FS_SEEDS").ok().and_then(|given| given.parse().ok()).unwrap_or(few)
 }
 
-const ALL: Cutting = Cutting { each_of: 6, some: 12, every: 1, without: None };
+const ALL: Cutting = Cutting { each_of: 6, some: 12, every: 1, shrinks: false, without: None };
 
 #[test]
 fn what_was_synced_is_there_after_any_cut() {
@@ -191,10 +211,22 @@ fn what_was_synced_is_there_where_sections_are_cleaned() {
     let mut all = Tally::default();
     let taste = Taste { write_max: 60_000, size_max: 600_000, names: 200 };
     for seed in 0..seeds(2) {
-        let few = Cutting { each_of: 2, some: 2, every: 6, without: None };
+        let few = Cutting { each_of: 2, some: 2, every: 6, shrinks: false, without: None };
         all += explore(seed, (700, taste), 400, few).unwrap_or_else(|why| panic!("{why}"));
     }
     assert!(all.cleaned > 5 && all.cuts > 400, "{all:?}");
+}
+
+/// Space is given back meanwhile. Nothing is written beyond what the device was told, and no more holds something.
+#[test]
+fn what_was_synced_is_there_while_the_device_shrinks() {
+    let mut all = Tally::default();
+    let taste = Taste { write_max: 60_000, size_max: 500_000, names: 150 };
+    for seed in 100..100 + seeds(3) {
+        let shrinking = Cutting { shrinks: true, every: 4, ..ALL };
+        all += explore(seed, (900, taste), 400, shrinking).unwrap_or_else(|why| panic!("{why}"));
+    }
+    assert!(all.cleaned > 15 && all.cuts > 1_000, "{all:?}");
 }
 
 /// Each flush has its use: a file system that leaves one out is found out.

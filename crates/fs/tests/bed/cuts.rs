@@ -11,11 +11,15 @@ use wane_sim::Stream;
 pub(crate) struct Image {
     pub(crate) size: usize,
     pub(crate) blocks: Vec<Option<Arc<[u8]>>>,
+    /// Most blocks that hold something.
+    limit: u64,
+    /// Blocks that are there.
+    end: u64,
 }
 
 impl Image {
     pub(crate) fn new(size: usize, blocks: usize) -> Self {
-        Self { size, blocks: vec![None; blocks] }
+        Self { size, blocks: vec![None; blocks], limit: blocks as u64, end: blocks as u64 }
     }
 }
 
@@ -28,6 +32,8 @@ pub(crate) struct Cutting {
     pub(crate) some: usize,
     /// One of so many steps is looked at.
     pub(crate) every: u64,
+    /// Whether space is given back.
+    pub(crate) shrinks: bool,
     /// A flush that is left out, as a fault would.
     pub(crate) without: Option<Barrier>,
 }
@@ -44,6 +50,8 @@ pub(crate) struct Cuts {
     pub(crate) left: Vec<Image>,
     stream: Stream,
     packs: std::ops::Range<Addr>,
+    /// Blocks that last held structures of the file system.
+    pub(crate) structures: BTreeSet<Addr>,
     /// Whether needed blocks are looked for.
     pub(crate) guards: bool,
 }
@@ -59,6 +67,7 @@ impl Cuts {
             left: Vec::new(),
             stream,
             packs,
+            structures: BTreeSet::new(),
             guards: false,
         }
     }
@@ -97,7 +106,12 @@ impl Cuts {
         if self.guards {
             assert!(!self.needed.contains(&at), "block {at} is changed, which the last durable state needs");
         }
+        assert!(u64::from(at) < self.now.end, "block {at} was given back");
         self.now.blocks[at as usize].clone_from(&bytes);
+        if self.now.limit < self.now.end {
+            let held = self.now.blocks.iter().flatten().count() as u64;
+            assert!(held <= self.now.limit, "{held} blocks hold something, {} may", self.now.limit);
+        }
         self.pending.push((at, bytes));
     }
 
@@ -116,7 +130,7 @@ impl Port for Cuts {
     }
 
     fn blocks(&self) -> u64 {
-        self.now.blocks.len() as u64
+        self.now.end
     }
 
     fn read(&mut self, at: Addr, bytes: &mut [u8]) -> Result<(), Fault> {
@@ -127,7 +141,12 @@ impl Port for Cuts {
         Ok(())
     }
 
-    fn write(&mut self, at: Addr, bytes: &[u8], _purpose: Use) -> Result<(), Fault> {
+    fn write(&mut self, at: Addr, bytes: &[u8], purpose: Use) -> Result<(), Fault> {
+        if purpose == Use::Meta {
+            self.structures.insert(at);
+        } else {
+            self.structures.remove(&at);
+        }
         self.change(at, Some(bytes.into()));
         Ok(())
     }
@@ -150,6 +169,31 @@ impl Port for Cuts {
 
     fn trim(&mut self, at: Addr, count: u32) -> Result<(), Fault> {
         (at..at + count).for_each(|at| self.change(at, None));
+        Ok(())
+    }
+
+    fn limit(&self) -> u64 {
+        self.now.limit
+    }
+
+    fn set_limit(&mut self, blocks: u64) -> Result<(), Fault> {
+        self.cut();
+        let held = self.now.blocks.iter().flatten().count() as u64;
+        assert!(held <= blocks, "{held} blocks hold something as the limit becomes {blocks}");
+        (self.now.limit, self.durable.limit) = (blocks, blocks);
+        self.cut();
+        Ok(())
+    }
+
+    fn set_blocks(&mut self, blocks: u64) -> Result<(), Fault> {
+        self.cut();
+        (self.now.end, self.durable.end) = (blocks, blocks);
+        // What lay there is lost at once, and comes back as zeros.
+        for image in [&mut self.now, &mut self.durable] {
+            image.blocks[blocks as usize..].fill(None);
+        }
+        self.pending.retain(|(at, _)| u64::from(*at) < blocks);
+        self.cut();
         Ok(())
     }
 }

@@ -7,7 +7,7 @@ pub(crate) mod cuts;
 use std::collections::BTreeMap;
 
 use wane_fs::{
-    Allocate, FileKind, FsError, Ino, Moment, NewFile, Port, ROOT, Rename, Seek, SetAttr, SetAttribute, Volume,
+    Allocate, FileKind, FsError, Ino, Moment, NewFile, Port, ROOT, Rename, Seek, SetAttr, SetAttribute, Volume, Way,
 };
 use wane_sim::Stream;
 
@@ -82,6 +82,9 @@ pub(crate) enum Step {
     Chmod(usize, u16),
     Fsync(usize),
     Sync,
+    /// A size between the least (0) and the greatest (255).
+    Target(u64, Way),
+    Evacuate(u64),
 }
 
 /// What the random calls are like.
@@ -272,6 +275,14 @@ impl<P: Port> Bed<P> {
             }
             Step::Fsync(file) => volume.fsync(inos[file]).map(|()| None),
             Step::Sync => volume.sync().map(|()| None),
+            Step::Target(share, way) => {
+                let (least, most) = (volume.least(), volume.size());
+                // One that is too large for a device that gave addresses back is refused.
+                let asked = least + most.saturating_sub(least) * share / 200;
+                let _refused = volume.set_target(asked, *way);
+                Ok(None)
+            }
+            Step::Evacuate(blocks) => volume.evacuate(*blocks).map(|_| None),
         }
     }
 
@@ -369,7 +380,7 @@ impl<P: Port> Bed<P> {
     }
 }
 
-fn put(data: &mut Vec<u8>, offset: usize, bytes: &[u8]) {
+pub(crate) fn put(data: &mut Vec<u8>, offset: usize, bytes: &[u8]) {
     if data.len() < offset + bytes.len() {
         data.resize(offset + bytes.len(), 0);
     }

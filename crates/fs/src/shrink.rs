@@ -1,0 +1,390 @@
+//! Giving space back, while programs run.
+//!
+//! A target is an intent that lies in the checkpoint. From the moment at which it is set, users have no more room than it leaves; what must move
+//! for it moves in steps, which may be small, paused, resumed after a crash, and aimed at another size. Only when nothing is in the way any more
+//! is the device told.
+
+use crate::checkpoint::Why;
+use crate::clean::MARGIN;
+use crate::error::{Answer, FsError};
+use crate::le::{Reader, Writer};
+use crate::port::{Barrier, Fault, Port};
+use crate::segments::Log;
+use crate::volume::Volume;
+
+/// How space is given back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Sections that are free, wherever they lie: the file system then holds less at once, at any address. Little moves.
+    Surrender,
+    /// The addresses from the new end on: whatever lies there moves below it.
+    Relocate,
+}
+
+impl Way {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Surrender, Self::Relocate];
+
+    /// Its name in commands.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Surrender => "surrender",
+            Self::Relocate => "relocate",
+        }
+    }
+}
+
+/// A size that the file system is to have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Sections of the main area that may hold something, or that are there.
+    pub sections: u32,
+    /// How it gives back the others.
+    pub way: Way,
+}
+
+/// Why a target is refused. Nothing changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// It would not hold what there is.
+    #[error("{asked} bytes hold not what is there; the least size is {least} bytes")]
+    TooSmall {
+        /// What was asked for, in bytes of the device.
+        asked: u64,
+        /// The least size, in bytes of the device.
+        least: u64,
+    },
+    /// The device or the file system is not so large.
+    #[error("{asked} bytes are more than the {most} bytes that there can be")]
+    TooLarge {
+        /// What was asked for.
+        asked: u64,
+        /// The largest size.
+        most: u64,
+    },
+    /// The volume is read-only, or the device failed.
+    #[error("{0}")]
+    Volume(FsError),
+}
+
+/// What giving space back would take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// The size afterwards, in bytes of the device: whole sections, no more than was asked for.
+    pub bytes: u64,
+    /// The size now.
+    pub bytes_now: u64,
+    /// Bytes that move, as far as that can be said: calls that come meanwhile change it.
+    pub moved: u64,
+    /// Bytes that users can still write afterwards.
+    pub room: u64,
+    /// The least size by this way.
+    pub least: u64,
+}
+
+/// How far a target is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// There is none, or it is reached.
+    Done,
+    /// Sections that still have to become free.
+    More(u32),
+    /// What is left cannot be moved: the device lost what says whose it is.
+    Stuck(u32),
+}
+
+/// What of the main area may be used, as a checkpoint says.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Given {
+    pub(crate) end: u32,
+    pub(crate) cap: u32,
+    pub(crate) target: Option<Target>,
+}
+
+impl Given {
+    /// Four numbers of 4 bytes: end, cap, target (0: none) and its way.
+    pub(crate) fn put(&self, out: &mut Writer) {
+        out.u32(self.end);
+        out.u32(self.cap);
+        out.u32(self.target.map_or(0, |target| target.sections));
+        out.u32(self.target.map_or(0, |target| target.way as u32));
+    }
+
+    pub(crate) fn get(input: &mut Reader<'_>) -> Option<Self> {
+        let (end, cap, sections, way) = (input.u32()?, input.u32()?, input.u32()?, input.u32()?);
+        let way = *Way::ALL.get(way as usize)?;
+        let target = (sections > 0).then_some(Target { sections, way });
+        Some(Self { end, cap, target })
+    }
+}
+
+impl<P: Port> Volume<P> {
+    /// Bytes of the device that a file system with so many sections has.
+    fn bytes_of(&self, sections: u32) -> u64 {
+        let blocks = u64::from(self.geometry.main()) + u64::from(sections) * u64::from(self.geometry.section());
+        blocks * self.geometry.block as u64
+    }
+
+    fn sections_in(&self, bytes: u64) -> u32 {
+        let blocks = bytes / self.geometry.block as u64;
+        let main = blocks.saturating_sub(u64::from(self.geometry.main()));
+        (main / u64::from(self.geometry.section())).min(u64::from(u32::MAX)) as u32
+    }
+
+    /// Sections that may hold something now.
+    fn sections_now(&self) -> u32 {
+        self.segments.cap.min(self.segments.end)
+    }
+
+    /// Bytes of the device that it may use now, its own structures included.
+    pub fn size(&self) -> u64 {
+        self.bytes_of(self.sections_now())
+    }
+
+    /// The target, if there is one: bytes of the device, and the way.
+    pub fn target(&self) -> Option<(u64, Way)> {
+        self.target.map(|target| (self.bytes_of(target.sections), target.way))
+    }
+
+    /// The least size to which it can shrink now, in bytes of the device: at it a shrink succeeds, a section below it is refused.
+    pub fn least(&self) -> u64 {
+        let fewest = 2 * self.geometry.logs_and_cleaning();
+        let fits = |sections: &u32| self.user_blocks_of(*sections) >= self.charged;
+        let (mut low, mut high) = (fewest, self.geometry.sections);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            (low, high) = if fits(&middle) { (low, middle) } else { (middle + 1, high) };
+        }
+        self.bytes_of(low)
+    }
+
+    /// The sections of a size, or why it cannot be.
+    fn check_size(&self, bytes: u64) -> Result<u32, Refusal> {
+        let sections = self.sections_in(bytes);
+        let least = self.least();
+        if self.bytes_of(sections) < least || sections == 0 {
+            return Err(Refusal::TooSmall { asked: bytes, least });
+        }
+        let most = self.geometry.sections;
+        if sections > most {
+            // A little more than whole sections is no reason.
+            let is_little = bytes < self.bytes_of(most + 1);
+            return if is_little {
+                Ok(most)
+            } else {
+                Err(Refusal::TooLarge { asked: bytes, most: self.bytes_of(most) })
+            };
+        }
+        Ok(sections)
+    }
+
+    /// What it would take to have a size. Nothing changes.
+    ///
+    /// # Errors
+    /// It cannot have it.
+    pub fn plan(&self, bytes: u64, way: Way) -> Result<Plan, Refusal> {
+        let sections = self.check_size(bytes)?;
+        let moved = match way {
+            _ if sections >= self.sections_now() => 0,
+            Way::Surrender => self.moved_to_hold(sections),
+            Way::Relocate => {
+                let leaving = sections..self.segments.end;
+                let there: u64 = leaving.map(|section| u64::from(self.segments.used_of(section))).sum();
+                // What lies below may have to be brought together first.
+                there + self.moved_to_hold(sections)
+            }
+        };
+        let block = self.geometry.block as u64;
+        let room = self.user_blocks_of(sections).saturating_sub(self.charged) * block;
+        Ok(Plan {
+            bytes: self.bytes_of(sections),
+            bytes_now: self.size(),
+            moved: moved * block,
+            room,
+            least: self.least(),
+        })
+    }
+
+    /// Blocks that cleaning moves until so many sections hold all.
+    fn moved_to_hold(&self, sections: u32) -> u64 {
+        let section = self.geometry.section();
+        let mut used: Vec<u32> = (0..self.segments.end)
+            .filter(|place| !self.segments.is_open(*place))
+            .map(|place| self.segments.used_of(place))
+            .filter(|used| *used > 0)
+            .collect();
+        used.sort_unstable();
+        let mut taken = used.len() as u32 + Log::ALL.len() as u32;
+        let wanted = sections.saturating_sub(Log::ALL.len() as u32 + MARGIN);
+        let (mut moved, mut filling) = (0, 0);
+        for blocks in used {
+            if taken <= wanted || blocks == section {
+                break;
+            }
+            moved += u64::from(blocks);
+            filling += blocks;
+            taken = taken - 1 + filling / section;
+            filling %= section;
+        }
+        moved
+    }
+
+    /// Sets the size that it is to have, in bytes of the device; rounded down to whole sections. Larger than now, it has it at once. Smaller, its
+    /// users have no more room from now on, and [`Volume::evacuate`] does the rest.
+    ///
+    /// # Errors
+    /// It cannot have it. Nothing changed.
+    pub fn set_target(&mut self, bytes: u64, way: Way) -> Result<(), Refusal> {
+        self.writable().map_err(Refusal::Volume)?;
+        let sections = self.check_size(bytes)?;
+        let failed = Refusal::Volume;
+        if sections >= self.sections_now() {
+            self.grow(sections).map_err(|fault| match fault {
+                Fault::Unsupported => Refusal::TooLarge { asked: bytes, most: self.size() },
+                fault => failed(fault.into()),
+            })?;
+            self.target = None;
+        } else {
+            self.target = Some(Target { sections, way });
+        }
+        self.segments.bound = match self.target {
+            Some(Target { sections, way: Way::Relocate }) => sections,
+            _ => self.segments.end,
+        };
+        self.has_changed = true;
+        self.checkpoint(Why::Sync).map_err(failed)
+    }
+
+    /// Takes the target back. What was not given back yet stays.
+    ///
+    /// # Errors
+    /// The device failed.
+    pub fn cancel_target(&mut self) -> Answer<()> {
+        self.writable()?;
+        if self.target.take().is_some() {
+            self.segments.bound = self.segments.end;
+            self.has_changed = true;
+            self.checkpoint(Why::Sync)?;
+        }
+        Ok(())
+    }
+
+    /// Takes space back that was given up.
+    fn grow(&mut self, sections: u32) -> Result<(), Fault> {
+        let blocks = self.bytes_of(sections) / self.geometry.block as u64;
+        if self.port.blocks() < blocks {
+            self.port.set_blocks(blocks)?;
+        }
+        if self.port.limit() < blocks {
+            self.port.set_limit(blocks)?;
+        }
+        if sections > self.segments.end {
+            self.segments.set_end(sections);
+        }
+        self.segments.cap = sections.max(self.segments.cap);
+        Ok(())
+    }
+
+    /// What a checkpoint says of the space, and the device of how much of it may hold something.
+    pub(crate) fn take_given(&mut self, given: &Given) {
+        self.segments.set_end(given.end);
+        let limit = self.port.limit() * self.geometry.block as u64;
+        self.segments.cap = given.cap.min(self.sections_in(limit));
+        self.target = given.target;
+        if let Some(Target { sections, way: Way::Relocate }) = given.target {
+            self.segments.bound = sections;
+        }
+    }
+
+    /// Makes a step towards the target, in which about so many blocks move. When nothing is in the way any more, the device is told.
+    ///
+    /// # Errors
+    /// The device failed.
+    pub fn evacuate(&mut self, blocks: u64) -> Answer<Progress> {
+        let Some(target) = self.target else { return Ok(Progress::Done) };
+        self.writable()?;
+        let until = self.counted.moved + blocks;
+        let mut rounds = 4 * self.segments.end + 64;
+        loop {
+            if self.is_reached(target) {
+                self.hand_over(target)?;
+                return Ok(Progress::Done);
+            }
+            if self.counted.moved >= until {
+                return Ok(Progress::More(self.in_the_way(target)));
+            }
+            let moved = self.counted.moved;
+            let Some(section) = self.next_to_clean(target)? else {
+                return Ok(Progress::Stuck(self.in_the_way(target)));
+            };
+            self.clean(section)?;
+            self.checkpoint(Why::Sync)?;
+            rounds -= 1;
+            if rounds == 0 || (self.counted.moved == moved && self.segments.is_stuck(section)) {
+                return Ok(Progress::Stuck(self.in_the_way(target)));
+            }
+        }
+    }
+
+    /// Sections that have to become free.
+    fn in_the_way(&self, target: Target) -> u32 {
+        match target.way {
+            Way::Surrender => (self.segments.taken_sections() + self.needed()).saturating_sub(target.sections),
+            Way::Relocate => self.segments.taken_from(target.sections).len() as u32,
+        }
+    }
+
+    /// Free sections that must be left.
+    fn needed(&self) -> u32 {
+        self.sections_to_write() + MARGIN
+    }
+
+    fn is_reached(&self, target: Target) -> bool {
+        self.in_the_way(target) == 0 && self.segments.free_below(target.sections) >= self.needed()
+    }
+
+    /// The section that is cleaned next. The logs leave what is to go.
+    fn next_to_clean(&mut self, target: Target) -> Answer<Option<u32>> {
+        if target.way == Way::Surrender {
+            return Ok(self.segments.victim(u32::MAX));
+        }
+        let has_room = self.segments.free_below(target.sections) >= self.needed();
+        if !has_room {
+            // What lies below is brought together, at first wherever there is room.
+            if let Some(section) = self.segments.victim(target.sections) {
+                return Ok(Some(section));
+            }
+        }
+        let version = self.seal_version;
+        let left = self.segments.leave(&self.geometry, &mut self.port, target.sections, version);
+        left.map_err(|fault| self.fail(fault))?;
+        self.has_changed = true;
+        let leaving = self.segments.taken_from(target.sections);
+        Ok(leaving.into_iter().find(|section| !self.segments.is_open(*section) && !self.segments.is_stuck(*section)))
+    }
+
+    /// Nothing is in the way: the device is told, after the checkpoint in which all of it is free, and trimmed.
+    fn hand_over(&mut self, target: Target) -> Answer<()> {
+        self.segments.cap = target.sections;
+        if target.way == Way::Relocate {
+            self.segments.set_end(target.sections);
+        }
+        self.target = None;
+        self.has_changed = true;
+        self.checkpoint(Why::Sync)?;
+        // A discard that is not durable could come back above the limit.
+        let flushed = self.port.flush(Barrier::Footer);
+        flushed.map_err(|fault| self.fail(fault))?;
+        let blocks = self.bytes_of(target.sections) / self.geometry.block as u64;
+        let told = match target.way {
+            Way::Surrender => self.port.set_limit(blocks),
+            Way::Relocate => self.port.set_blocks(blocks),
+        };
+        match told {
+            // A device that keeps its size has been trimmed, which is all that it can use.
+            Ok(()) | Err(Fault::Unsupported) => Ok(()),
+            Err(fault) => Err(self.fail(fault)),
+        }
+    }
+}

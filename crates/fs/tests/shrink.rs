@@ -1,0 +1,132 @@
+//! Space is given back while the volume is used.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
+
+mod bed;
+
+use bed::{Bed, Taste, step};
+use wane_blockdev::{Blocking, Ram};
+use wane_fs::{Direct, FormatConfig, Moment, MountConfig, Progress, Refusal, Volume, Way, format};
+use wane_sim::{Stream, Streams};
+use wane_units::Sectors;
+
+const SMALL: FormatConfig = FormatConfig { segment_bytes: 64 << 10, ..FormatConfig::new([7; 16], [1, 2]) };
+const TASTE: Taste = Taste { write_max: 30_000, size_max: 200_000, names: 80 };
+const SECTION: u64 = 64 << 10;
+
+type Ports = Direct<Ram>;
+
+/// An aged volume.
+fn aged(seed: u64, config: &FormatConfig, bytes: u64, steps: u64) -> (Bed<Ports>, Stream) {
+    let mut stream = Streams::new(seed).stream("fs.shrink");
+    let port = Direct::new(Blocking::new(Ram::new(Sectors(bytes / 512))), config.block_bytes as usize);
+    let port = format(port, config, Moment::default(), (0, 0)).unwrap();
+    let mut bed = Bed::new(Volume::mount(port, &MountConfig::new(1)).unwrap());
+    for _ in 0..steps {
+        let next = step(&bed.tree, TASTE, &mut stream);
+        bed.call(&next);
+    }
+    (bed, stream)
+}
+
+fn remounted(bed: Bed<Ports>, nonce: u32) -> Bed<Ports> {
+    let Bed { volume, tree, inos, now, full } = bed;
+    let port = volume.unmount().map_err(|(_, error)| error).unwrap();
+    Bed { volume: Volume::mount(port, &MountConfig::new(nonce)).unwrap(), tree, inos, now, full }
+}
+
+/// Evacuates to the end.
+fn all(bed: &mut Bed<Ports>) {
+    assert_eq!(bed.volume.evacuate(u64::MAX >> 1).unwrap(), Progress::Done);
+}
+
+#[test]
+fn the_least_size_is_exact() {
+    for (seed, way) in (0..12).flat_map(|seed| Way::ALL.map(|way| (seed, way))) {
+        let (mut bed, mut stream) = aged(seed, &SMALL, 8 << 20, 100 + 60 * seed);
+        let least = bed.volume.least();
+        assert_eq!(bed.volume.plan(least - SECTION, way), Err(Refusal::TooSmall { asked: least - SECTION, least }));
+        assert!(bed.volume.set_target(least - 1, way).is_err());
+        let plan = bed.volume.plan(least, way).unwrap();
+        bed.volume.set_target(least, way).unwrap();
+        all(&mut bed);
+        assert_eq!((bed.volume.size(), bed.volume.target(), plan.bytes), (least, None, least));
+        bed.compare();
+        // It goes on at that size, and takes what is given up.
+        for _ in 0..200 {
+            let next = step(&bed.tree, TASTE, &mut stream);
+            bed.call(&next);
+        }
+        bed.compare();
+        let mut bed = remounted(bed, 9);
+        assert_eq!(bed.volume.size(), least, "{way:?}");
+        bed.compare();
+    }
+}
+
+#[test]
+fn sizes_go_both_ways_while_the_volume_is_used() {
+    for seed in 0..4 {
+        let (mut bed, mut stream) = aged(seed, &SMALL, 8 << 20, 200);
+        let whole = bed.volume.size();
+        let mut reached = 0;
+        for number in 0..60 {
+            let least = bed.volume.least();
+            let bytes = least + stream.below(whole - least + 1);
+            let way = bed::pick(&Way::ALL, &mut stream);
+            match bed.volume.set_target(bytes, way) {
+                Ok(()) => {}
+                // A device that gave addresses back may not have them again.
+                Err(Refusal::TooLarge { .. }) => continue,
+                Err(other) => panic!("{other}"),
+            }
+            for _ in 0..40 {
+                let next = step(&bed.tree, TASTE, &mut stream);
+                bed.call(&next);
+                if bed.volume.evacuate(8).unwrap() == Progress::Done {
+                    reached += 1;
+                    break;
+                }
+            }
+            if number % 8 == 0 {
+                bed.compare();
+                bed = remounted(bed, number as u32 + 2);
+            }
+        }
+        bed.compare();
+        assert!(reached > 30, "{reached}");
+    }
+}
+
+#[test]
+fn what_leaves_the_tail_is_not_written_there_any_more() {
+    let (mut bed, _) = aged(3, &SMALL, 16 << 20, 900);
+    let half = bed.volume.least() + 20 * SECTION;
+    let before = bed.volume.counted();
+    let plan = bed.volume.plan(half, Way::Relocate).unwrap();
+    bed.volume.set_target(half, Way::Relocate).unwrap();
+    // A target survives a mount, and is reached after it.
+    let mut bed = remounted(bed, 5);
+    assert_eq!(bed.volume.target(), Some((half, Way::Relocate)));
+    all(&mut bed);
+    assert_eq!(bed.volume.size(), half);
+    let capacity = bed.volume.port().device().device();
+    use wane_blockdev::BlockDevice;
+    assert_eq!(capacity.capacity().0 * 512, half, "the device is as large as the file system");
+    bed.compare();
+    let moved = (bed.volume.counted().moved - before.moved.min(bed.volume.counted().moved)) * 4096;
+    assert!(moved <= plan.moved + 40 * SECTION, "{moved} {}", plan.moved);
+}
+
+#[test]
+fn users_have_no_more_room_than_the_target_leaves() {
+    let (mut bed, _) = aged(1, &SMALL, 8 << 20, 100);
+    let (room, least) = (bed.volume.space().free, bed.volume.least());
+    let plan = bed.volume.plan(least + 4 * SECTION, Way::Surrender).unwrap();
+    bed.volume.set_target(least + 4 * SECTION, Way::Surrender).unwrap();
+    let left = bed.volume.space().free;
+    assert!(left < room && left * 4096 == plan.room, "{left} of {room}");
+    bed.volume.cancel_target().unwrap();
+    assert_eq!(bed.volume.space().free, room);
+    assert_eq!(bed.volume.evacuate(1).unwrap(), Progress::Done);
+}
