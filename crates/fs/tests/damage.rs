@@ -124,9 +124,9 @@ fn damaged_structures_are_told_and_never_show_other_bytes() {
             let wrong = read_all(&mut volume, &known);
             assert_eq!(wrong, Vec::<String>::new(), "image {seed}/{number}");
             if findings.is_empty() {
-                fine += 1
+                fine += 1;
             } else {
-                found += 1
+                found += 1;
             }
             if let Ok(mut volume) = Volume::mount(port(), &MountConfig::new(6)) {
                 use_it(&mut volume, &known);

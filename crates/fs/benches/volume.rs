@@ -1,0 +1,142 @@
+//! `cargo bench -p wane-fs --bench volume` prints one JSON object a line: operations a second of a file system in memory, each beside the same bytes
+//! copied in the same run, so that machines can be compared.
+
+#![allow(clippy::disallowed_methods, reason = "a bench reads the clock")]
+#![allow(missing_docs, reason = "a program")]
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use wane_fs::{
+    Addr, Barrier, Fault, FileKind, FormatConfig, Mode, Moment, MountConfig, NewFile, Port, ROOT, Trims, Use, Volume,
+    format,
+};
+use wane_sim::Streams;
+
+const BLOCK: usize = 4096;
+
+/// A device that is memory; it allocates what is written.
+struct Memory {
+    blocks: Vec<Option<Box<[u8]>>>,
+}
+
+impl Port for Memory {
+    fn block_bytes(&self) -> usize {
+        BLOCK
+    }
+
+    fn blocks(&self) -> u64 {
+        self.blocks.len() as u64
+    }
+
+    fn read(&mut self, at: Addr, bytes: &mut [u8]) -> Result<(), Fault> {
+        match &self.blocks[at as usize] {
+            Some(held) => bytes.copy_from_slice(held),
+            None => bytes.fill(0),
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, at: Addr, bytes: &[u8], _purpose: Use) -> Result<(), Fault> {
+        match &mut self.blocks[at as usize] {
+            Some(held) => held.copy_from_slice(bytes),
+            empty => *empty = Some(bytes.into()),
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self, _barrier: Barrier) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn trim(&mut self, _at: Addr, _count: u32) -> Result<(), Fault> {
+        Ok(())
+    }
+}
+
+fn volume(bytes: u64) -> Volume<Memory> {
+    let mut blocks = Vec::new();
+    blocks.resize_with((bytes / BLOCK as u64) as usize, || None);
+    let config = FormatConfig::new([1; 16], [2, 3]);
+    let port = format(Memory { blocks }, &config, Moment::default(), (0, 0)).expect("it fits");
+    let config = MountConfig { trims: Trims::Never, ..MountConfig::new(1) };
+    Volume::mount(port, &config).expect("it was just made")
+}
+
+fn tell(name: &str, count: u64, unit: &str, seconds: f64) {
+    let rate = count as f64 / seconds;
+    println!("{{\"bench\": \"{name}\", \"{unit}_per_second\": {rate:.0}, \"seconds\": {seconds:.2}}}");
+}
+
+const FILE: NewFile = NewFile { kind: FileKind::File, permissions: 0o644, uid: 0, gid: 0, rdev: 0 };
+
+fn main() {
+    let now = Moment { seconds: 1, nanos: 0 };
+    let page = [7; BLOCK];
+    let mut stream = Streams::new(1).stream("bench");
+
+    let mut all = vec![0; 256 << 20];
+    let begin = Instant::now();
+    for _ in 0..4 {
+        all.chunks_mut(BLOCK).for_each(|chunk| chunk.copy_from_slice(black_box(&page)));
+    }
+    tell("copy of pages", 4 * (256 << 20) / BLOCK as u64, "pages", begin.elapsed().as_secs_f64());
+
+    let mut fs = volume(1 << 30);
+    let pages = (600 << 20) / BLOCK as u64;
+    let ino = fs.make(ROOT, b"file", &FILE, now).expect("room").ino;
+    let begin = Instant::now();
+    for index in 0..pages {
+        fs.write(ino, index * BLOCK as u64, &page, now).expect("room");
+    }
+    fs.sync().expect("memory");
+    tell("pages in order", pages, "pages", begin.elapsed().as_secs_f64());
+    let begin = Instant::now();
+    let count = 3 * pages;
+    for _ in 0..count {
+        fs.write(ino, stream.below(pages) * BLOCK as u64, &page, now).expect("room");
+    }
+    fs.sync().expect("memory");
+    tell("pages at random, with cleaning", count, "pages", begin.elapsed().as_secs_f64());
+    let moved = fs.counted().moved as f64 / count as f64;
+    println!("{{\"bench\": \"pages at random, with cleaning\", \"moved_per_page\": {moved:.3}}}");
+    let begin = Instant::now();
+    for _ in 0..pages {
+        let at = stream.below(pages) * BLOCK as u64;
+        black_box(fs.read(ino, at, BLOCK).expect("memory"));
+    }
+    tell("pages read at random", pages, "pages", begin.elapsed().as_secs_f64());
+
+    let mut fs = volume(1 << 30);
+    let files = 50_000;
+    let name = |number: u64| format!("file-{number}").into_bytes();
+    let begin = Instant::now();
+    for number in 0..files {
+        fs.make(ROOT, &name(number), &FILE, now).expect("room");
+    }
+    tell("files made in one directory", files, "operations", begin.elapsed().as_secs_f64());
+    let begin = Instant::now();
+    for _ in 0..files {
+        let found = fs.lookup(ROOT, &name(stream.below(files))).expect("it is there");
+        black_box(fs.attr(found).expect("it is there"));
+    }
+    tell("files looked up", files, "operations", begin.elapsed().as_secs_f64());
+    let begin = Instant::now();
+    for number in 0..files {
+        fs.unlink(ROOT, &name(number), now).expect("it is there");
+    }
+    tell("files removed", files, "operations", begin.elapsed().as_secs_f64());
+    let begin = Instant::now();
+    for number in 0..2_000 {
+        let made = fs.make(ROOT, &name(number), &FILE, now).expect("room");
+        fs.write(made.ino, 0, &page, now).expect("room");
+        fs.fsync(made.ino).expect("memory");
+    }
+    tell("files of a page with an fsync", 2_000, "operations", begin.elapsed().as_secs_f64());
+
+    let port = volume(100 << 30).unmount().map_err(|(_, error)| error).expect("memory");
+    let begin = Instant::now();
+    let fs = Volume::mount(port, &MountConfig { mode: Mode::ReadOnly, ..MountConfig::new(2) }).expect("it is whole");
+    tell("mounts of 100 GiB", 1, "mounts", begin.elapsed().as_secs_f64());
+    black_box(fs.space());
+}
