@@ -23,6 +23,11 @@ impl<P: Port> Volume<P> {
         self.segments.free_sections() < self.sections_to_write() + MARGIN
     }
 
+    /// Whether another section that is cleaned could leave too little to write what is in memory.
+    fn is_tight(&self) -> bool {
+        self.segments.free_sections() < self.sections_to_write() + 2
+    }
+
     /// Most blocks that may wait to be written.
     fn dirty_max(&self) -> usize {
         (self.geometry.main_blocks() / 50).clamp(64, 1 << 14) as usize
@@ -40,12 +45,19 @@ impl<P: Port> Volume<P> {
             return Ok(());
         }
         self.checkpoint(Why::Sync)?;
-        for _ in 0..4 * self.segments.end + 64 {
-            if !self.is_crowded() {
-                return Ok(());
+        // A checkpoint frees what several sections were cleaned for.
+        let ahead = (self.segments.end / 64).min(16);
+        let mut rounds = 4 * self.segments.end + 64;
+        while self.segments.free_sections() < self.sections_to_write() + MARGIN + ahead && rounds > 0 {
+            let mut cleaned = 0;
+            while cleaned <= ahead && (cleaned == 0 || !self.is_tight()) {
+                let Some(section) = self.segments.victim(u32::MAX) else { break };
+                self.clean(section)?;
+                (cleaned, rounds) = (cleaned + 1, rounds.saturating_sub(1));
             }
-            let Some(section) = self.segments.victim(u32::MAX) else { break };
-            self.clean(section)?;
+            if cleaned == 0 {
+                break;
+            }
             self.checkpoint(Why::Sync)?;
         }
         if self.segments.free_sections() < self.sections_to_write() { Err(FsError::NoSpace) } else { Ok(()) }

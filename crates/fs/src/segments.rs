@@ -392,22 +392,20 @@ impl Segments {
         let mut entry = vec![0; 8 + self.segment.div_ceil(8) as usize];
         put_u16(&mut entry, 0, self.used[segment as usize]);
         entry[2] = self.log[segment as usize];
-        for place in 0..self.segment {
-            let (word, bit) = self.bit(segment, place);
-            if self.now[word] & bit != 0 {
-                entry[8 + place as usize / 8] |= 1 << (place % 8);
-            }
-        }
+        let words = &self.now[segment as usize * self.words..(segment as usize + 1) * self.words];
+        let bytes = words.iter().flat_map(|word| word.to_le_bytes());
+        entry[8..].iter_mut().zip(bytes).for_each(|(byte, bits)| *byte = bits);
         entry
     }
 
     /// Sets a segment by its entry.
     pub(crate) fn set_entry(&mut self, segment: u32, entry: &[u8]) {
         self.log[segment as usize] = entry[2];
-        for place in 0..self.segment {
-            let (word, bit) = self.bit(segment, place);
-            let is_used = entry[8 + place as usize / 8] & (1 << (place % 8)) != 0;
-            if is_used { self.now[word] |= bit } else { self.now[word] &= !bit }
+        let words = &mut self.now[segment as usize * self.words..(segment as usize + 1) * self.words];
+        for (word, bytes) in words.iter_mut().zip(entry[8..].chunks(8)) {
+            let mut raw = [0; 8];
+            raw[..bytes.len()].copy_from_slice(bytes);
+            *word = u64::from_le_bytes(raw);
         }
     }
 
