@@ -114,6 +114,7 @@ impl<P: Port> Volume<P> {
             };
             match self.dir_page(dir, next as u32) {
                 Ok(Some(block)) => {
+                    let block = block.to_vec();
                     for (_, hash, ino, kind, name) in slots.entries(&block) {
                         let told = String::from_utf8_lossy(name).into_owned();
                         if self.hash(name) != hash {

@@ -113,7 +113,11 @@ impl<P: Port> Volume<P> {
         let is_directory = self.inode(ino)?.kind() == Some(FileKind::Directory);
         if is_directory || self.pages.is_dirty(ino, index) {
             if !self.pages.is_dirty(ino, index) {
-                let page = self.dir_page(ino, index)?.ok_or(FsError::Io)?;
+                let page: Box<[u8]> = if is_directory {
+                    self.dir_page(ino, index)?.ok_or(FsError::Io)?.into()
+                } else {
+                    self.page(ino, index)?.into()
+                };
                 self.pages.change(ino, index, || page);
             }
             return self.write_out(ino, index);

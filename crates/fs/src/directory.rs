@@ -96,6 +96,16 @@ impl Slots {
         all
     }
 
+    /// The slot of a name.
+    fn find(self, block: &[u8], hash: u32, name: &[u8]) -> Option<usize> {
+        (0..self.count).find(|slot| {
+            let at = self.entry(*slot);
+            let is_it = u32_at(block, at) == hash && usize::from(u16_at(block, at + 8)) == name.len();
+            let from = self.name(*slot);
+            is_it && Self::is_taken(block, *slot) && block.get(from..from + name.len()) == Some(name)
+        })
+    }
+
     /// The first slots in a row that a name of this length fits.
     fn gap(self, block: &[u8], length: usize) -> Option<usize> {
         let needed = length.div_ceil(SLOT);
@@ -124,9 +134,9 @@ impl<P: Port> Volume<P> {
     }
 
     /// A block of a directory; `None` if it has none there.
-    pub(crate) fn dir_page(&mut self, dir: Ino, index: Index) -> Answer<Option<Box<[u8]>>> {
-        if let Some(page) = self.pages.get(dir, index) {
-            return Ok(Some(page.into()));
+    pub(crate) fn dir_page(&mut self, dir: Ino, index: Index) -> Answer<Option<&[u8]>> {
+        if self.pages.get(dir, index).is_some() {
+            return Ok(self.pages.get(dir, index));
         }
         let at = self.lies_at(dir, index)?;
         if at == 0 || at == NOT_WRITTEN {
@@ -139,8 +149,15 @@ impl<P: Port> Volume<P> {
         self.port.read(at, &mut bytes)?;
         let is_it = |seal: &Seal| seal.kind == BlockKind::Directory && seal.owner == dir && seal.first == index;
         Seal::open(&bytes, at).filter(is_it).ok_or(FsError::Io)?;
-        self.pages.put_clean(dir, index, bytes.clone());
-        Ok(Some(bytes))
+        self.pages.put_clean(dir, index, bytes);
+        Ok(self.pages.get(dir, index))
+    }
+
+    /// The same, to be changed.
+    fn dir_page_mut(&mut self, dir: Ino, index: Index) -> Answer<&mut [u8]> {
+        let size = self.geometry.block;
+        self.dir_page(dir, index)?;
+        Ok(self.pages.change(dir, index, || vec![0; size].into_boxed_slice()))
     }
 
     /// The blocks of the bucket of a hash on a level.
@@ -158,10 +175,10 @@ impl<P: Port> Volume<P> {
         for level in 0..self.inode(dir)?.depth() {
             for index in Self::bucket(level, hash) {
                 let Some(block) = self.dir_page(dir, index)? else { continue };
-                let found = slots.entries(&block).into_iter().find(|entry| entry.1 == hash && entry.4 == name);
-                if let Some((slot, _, ino, kind, _)) = found {
-                    let kind = FileKind::of_number(kind).ok_or(FsError::Io)?;
-                    return Ok(Some((Place { index, slot }, ino, kind)));
+                if let Some(slot) = slots.find(block, hash, name) {
+                    let at = slots.entry(slot);
+                    let kind = FileKind::of_number(block[at + 10]).ok_or(FsError::Io)?;
+                    return Ok(Some((Place { index, slot }, u32_at(block, at + 4), kind)));
                 }
             }
         }
@@ -175,7 +192,7 @@ impl<P: Port> Volume<P> {
         for level in 0..depth.min(DEPTH_MAX) {
             for index in Self::bucket(level, hash) {
                 let slot = match self.dir_page(dir, index)? {
-                    Some(block) => slots.gap(&block, name.len()),
+                    Some(block) => slots.gap(block, name.len()),
                     None => Some(0),
                 };
                 if let Some(slot) = slot {
@@ -196,9 +213,9 @@ impl<P: Port> Volume<P> {
     pub(crate) fn add_name(&mut self, dir: Ino, name: &[u8], ino: Ino, kind: FileKind) -> Answer<()> {
         let (depth, place) = self.gap_for(dir, name)?;
         let (hash, slots, size) = (self.hash(name), Slots::new(self.geometry.block), self.geometry.block);
-        let before = self.dir_page(dir, place.index)?;
+        self.dir_page(dir, place.index)?;
         self.promise(dir, place.index)?;
-        let block = self.pages.change(dir, place.index, || before.unwrap_or_else(|| vec![0; size].into_boxed_slice()));
+        let block = self.dir_page_mut(dir, place.index)?;
         for slot in place.slot..place.slot + name.len().div_ceil(SLOT) {
             Slots::mark(block, slot, true);
         }
@@ -221,9 +238,9 @@ impl<P: Port> Volume<P> {
 
     /// Points a name at another file.
     pub(crate) fn change_name(&mut self, dir: Ino, place: Place, ino: Ino, kind: FileKind) -> Answer<()> {
-        let before = self.dir_page(dir, place.index)?.ok_or(FsError::Io)?;
         let at = Slots::new(self.geometry.block).entry(place.slot);
-        let block = self.pages.change(dir, place.index, || before);
+        self.dir_page(dir, place.index)?.ok_or(FsError::Io)?;
+        let block = self.dir_page_mut(dir, place.index)?;
         put_u32(block, at + 4, ino);
         block[at + 10] = kind as u8;
         self.has_changed = true;
@@ -234,10 +251,11 @@ impl<P: Port> Volume<P> {
     pub(crate) fn remove_name(&mut self, dir: Ino, place: Place) -> Answer<()> {
         let slots = Slots::new(self.geometry.block);
         let before = self.dir_page(dir, place.index)?.ok_or(FsError::Io)?;
-        let length = usize::from(u16_at(&before, slots.entry(place.slot) + 8));
+        let length = usize::from(u16_at(before, slots.entry(place.slot) + 8));
         let from = slots.name(place.slot);
-        self.gone_names.insert((dir, before[from..from + length].to_vec()));
-        let block = self.pages.change(dir, place.index, || before);
+        let name = before[from..from + length].to_vec();
+        self.gone_names.insert((dir, name));
+        let block = self.dir_page_mut(dir, place.index)?;
         for slot in place.slot..place.slot + length.div_ceil(SLOT) {
             Slots::mark(block, slot, false);
         }
@@ -288,7 +306,7 @@ impl<P: Port> Volume<P> {
         while all.len() < most && index < end {
             let Some(next) = self.next_mapped(dir, index)?.filter(|next| *next < end) else { break };
             let block = self.dir_page(dir, next as Index)?;
-            for (slot, _, ino, kind, name) in block.iter().flat_map(|block| slots.entries(block)) {
+            for (slot, _, ino, kind, name) in block.into_iter().flat_map(|block| slots.entries(block)) {
                 let cookie = next * per_block + slot as u64 + FIRST_COOKIE;
                 if cookie > after && all.len() < most {
                     let kind = FileKind::of_number(kind).ok_or(FsError::Io)?;

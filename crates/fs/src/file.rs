@@ -59,20 +59,19 @@ impl<P: Port> Volume<P> {
     ///
     /// # Errors
     /// The device lost it.
-    pub(crate) fn page(&mut self, ino: Ino, index: Index) -> Answer<Box<[u8]>> {
-        if let Some(page) = self.pages.get(ino, index) {
-            return Ok(page.into());
+    pub(crate) fn page(&mut self, ino: Ino, index: Index) -> Answer<&[u8]> {
+        if self.pages.get(ino, index).is_none() {
+            let at = self.lies_at(ino, index)?;
+            let mut bytes = vec![0; self.geometry.block].into_boxed_slice();
+            match at {
+                0 | NOT_WRITTEN => {}
+                LOST => return Err(FsError::Io),
+                at if !self.geometry.is_main(at) => return Err(FsError::Io),
+                at => self.port.read(at, &mut bytes)?,
+            }
+            self.pages.put_clean(ino, index, bytes);
         }
-        let at = self.lies_at(ino, index)?;
-        let mut bytes = vec![0; self.geometry.block].into_boxed_slice();
-        match at {
-            0 | NOT_WRITTEN => return Ok(bytes),
-            LOST => return Err(FsError::Io),
-            at if !self.geometry.is_main(at) => return Err(FsError::Io),
-            at => self.port.read(at, &mut bytes)?,
-        }
-        self.pages.put_clean(ino, index, bytes.clone());
-        Ok(bytes)
+        self.pages.get(ino, index).ok_or(FsError::Io)
     }
 
     /// Reads bytes of a file, as many as there are.
@@ -162,7 +161,8 @@ impl<P: Port> Volume<P> {
     fn write_page(&mut self, ino: Ino, index: Index, within: usize, bytes: &[u8]) -> Answer<()> {
         let size = self.geometry.block;
         let is_whole = bytes.len() == size;
-        let before = if is_whole || self.pages.get(ino, index).is_some() { None } else { Some(self.page(ino, index)?) };
+        let before =
+            if is_whole || self.pages.get(ino, index).is_some() { None } else { Some(self.page(ino, index)?.into()) };
         self.promise(ino, index)?;
         let page = self.pages.change(ino, index, || before.unwrap_or_else(|| vec![0; size].into_boxed_slice()));
         page[within..within + bytes.len()].copy_from_slice(bytes);
@@ -225,7 +225,7 @@ impl<P: Port> Volume<P> {
     fn zero_within(&mut self, ino: Ino, from: u64, to: u64) -> Answer<()> {
         let block = self.block_u64();
         let index = (from / block) as Index;
-        if from == to || (self.lies_at(ino, index)? == 0 && self.pages.get(ino, index).is_none()) {
+        if from == to || self.lies_at(ino, index)? == 0 {
             return Ok(());
         }
         let zeros = vec![0; (to - from) as usize];

@@ -21,7 +21,8 @@ pub(crate) struct Pages {
 impl Pages {
     pub(crate) fn new(most: usize) -> Self {
         let (files, dirty, clean) = (BTreeMap::new(), BTreeSet::new(), VecDeque::new());
-        Self { files, count: 0, dirty, clean, most }
+        // What was just read must stay for its reader.
+        Self { files, count: 0, dirty, clean, most: most.max(16) }
     }
 
     pub(crate) fn get(&self, ino: Ino, index: Index) -> Option<&[u8]> {
