@@ -296,7 +296,7 @@ impl<P: Port> Volume<P> {
             next_nid: self.nat.next,
             generation: self.generation,
             first_chained,
-            space: Given { end: self.segments.end, cap: self.segments.cap, target: self.target },
+            space: Given { end: self.segments.end, cap: self.segments.cap, target: self.target, intent: self.intent },
             heads: self.segments.heads.clone(),
             sit_live: self.segments.live.clone(),
             nat_live: self.nat.live.clone(),

@@ -34,6 +34,7 @@ mod nat;
 mod pages;
 mod port;
 mod recovery;
+mod remap;
 mod seal;
 mod segments;
 mod shrink;

@@ -108,6 +108,8 @@ impl<P: Port> Volume<P> {
             trims: config.trims,
             target: None,
             notes: Vec::new(),
+            intent: None,
+            remaps: crate::remap::Remaps::Yes,
             counted: Counted::default(),
         }
     }
@@ -168,6 +170,9 @@ impl<P: Port> Volume<P> {
         volume.node(ROOT).map_err(|_| FormatError::Lost("the root directory"))?;
         let lost = |_| FormatError::Lost("what was written after the last checkpoint");
         volume.orphans = volume.orphans_of(&pack).map_err(|_| FormatError::Lost("the list of orphans"))?;
+        if let Some((from, to)) = pack.space.intent {
+            volume.finish_remap(from, to, config.mode).map_err(|_| FormatError::Lost("what was being remapped"))?;
+        }
         // Fsyncs follow a clean checkpoint too.
         let has_more = volume.roll_forward(pack.seal_version, config.mode).map_err(lost)?;
         // Later nodes begin with this mount's own number.

@@ -3,7 +3,7 @@
 //! A volume neither waits nor looks at a clock. It calls its port, which does what it is told at once ([`Direct`]), or notes it down as a plan
 //! whose requests are made in time later.
 
-use wane_blockdev::{BlockDevice, Blocking, IoError, Origin, Request, SectorRange, Status};
+use wane_blockdev::{BlockDevice, Blocking, ExtentState, IoError, Origin, Request, SectorRange, Status, all_extents};
 use wane_units::{Lba, Sectors};
 
 use crate::error::FsError;
@@ -92,6 +92,26 @@ pub trait Port {
     /// # Errors
     /// The device is gone.
     fn trim(&mut self, at: Addr, count: u32) -> Result<(), Fault>;
+
+    /// Moves what blocks hold to others by a change of the device's map alone; the former hold nothing then. After a cut of the power each block
+    /// was moved or not.
+    ///
+    /// Default: unsupported.
+    ///
+    /// # Errors
+    /// The device cannot do that, or not any more; or it is gone.
+    fn remap(&mut self, from: Addr, to: Addr, count: u32) -> Result<(), Fault> {
+        let _ = (from, to, count);
+        Err(Fault::Unsupported)
+    }
+
+    /// Whether a block may hold something.
+    ///
+    /// Default: it may.
+    fn holds(&self, at: Addr) -> bool {
+        let _ = at;
+        true
+    }
 
     /// Most blocks that may hold something at once, as the device says.
     ///
@@ -238,6 +258,23 @@ impl<D: BlockDevice> Port for Direct<D> {
         self.settle()?;
         let request = Request { origin: Origin::FileSystem, ..Request::trim(self.range(at, u64::from(count))) };
         self.device.perform(request).map(drop).map_err(|error| fault(&error))
+    }
+
+    fn remap(&mut self, from: Addr, to: Addr, count: u32) -> Result<(), Fault> {
+        self.settle()?;
+        let (source, destination) = (self.range(from, u64::from(count)), self.range(to, u64::from(count)));
+        let request = Request { origin: Origin::FileSystemMove, ..Request::remap(source, destination) };
+        match self.device.perform(request) {
+            Ok(_) => Ok(()),
+            Err(error) if matches!(error.status, Status::Unsupported(_)) => Err(Fault::Unsupported),
+            Err(error) => Err(fault(&error)),
+        }
+    }
+
+    fn holds(&self, at: Addr) -> bool {
+        let mut told = Vec::new();
+        all_extents(self.device.device(), self.range(at, 1), &mut told);
+        told.iter().any(|extent| extent.state != ExtentState::Hole)
     }
 
     fn set_blocks(&mut self, blocks: u64) -> Result<(), Fault> {

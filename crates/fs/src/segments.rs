@@ -325,6 +325,19 @@ impl Segments {
         Ok(())
     }
 
+    /// Takes a free section below `bound` that no log fills.
+    pub(crate) fn reserve_below(&mut self, bound: u32) -> Option<u32> {
+        let section = self.free.range(..bound).next().copied().filter(|_| self.free_sections() > 0)?;
+        self.reserve(section);
+        Some(section)
+    }
+
+    /// A section is not free from now on. If nothing gets into it, it is again after a checkpoint.
+    pub(crate) fn reserve(&mut self, section: u32) {
+        self.free.remove(&section);
+        self.touched.insert(section);
+    }
+
     /// Moves the logs out of the sections from `bound` on.
     ///
     /// # Errors

@@ -19,17 +19,25 @@ pub enum Way {
     Surrender,
     /// The addresses from the new end on: whatever lies there moves below it.
     Relocate,
+    /// The same; the device moves data by its map alone (REMAP), and only structures are written.
+    Remap,
 }
 
 impl Way {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::Surrender, Self::Relocate];
+    pub const ALL: [Self; 3] = [Self::Surrender, Self::Relocate, Self::Remap];
+
+    /// Whether addresses are given back, from the end.
+    pub const fn is_of_the_tail(self) -> bool {
+        matches!(self, Self::Relocate | Self::Remap)
+    }
 
     /// Its name in commands.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Surrender => "surrender",
             Self::Relocate => "relocate",
+            Self::Remap => "remap",
         }
     }
 }
@@ -100,22 +108,29 @@ pub(crate) struct Given {
     pub(crate) end: u32,
     pub(crate) cap: u32,
     pub(crate) target: Option<Target>,
+    /// A section whose data are being remapped, and the one to which.
+    pub(crate) intent: Option<(u32, u32)>,
 }
 
 impl Given {
-    /// Four numbers of 4 bytes: end, cap, target (0: none) and its way.
+    /// Six numbers of 4 bytes: end, cap, target (0: none) and its way, and of an intent the source and the destination (equal: none).
     pub(crate) fn put(&self, out: &mut Writer) {
         out.u32(self.end);
         out.u32(self.cap);
         out.u32(self.target.map_or(0, |target| target.sections));
         out.u32(self.target.map_or(0, |target| target.way as u32));
+        let (from, to) = self.intent.unwrap_or_default();
+        out.u32(from);
+        out.u32(to);
     }
 
     pub(crate) fn get(input: &mut Reader<'_>) -> Option<Self> {
         let (end, cap, sections, way) = (input.u32()?, input.u32()?, input.u32()?, input.u32()?);
         let way = *Way::ALL.get(way as usize)?;
         let target = (sections > 0).then_some(Target { sections, way });
-        Some(Self { end, cap, target })
+        let (from, to) = (input.u32()?, input.u32()?);
+        let intent = (from != to).then_some((from, to));
+        (from < end.max(1) && to < end.max(1)).then_some(Self { end, cap, target, intent })
     }
 }
 
@@ -188,7 +203,7 @@ impl<P: Port> Volume<P> {
         let moved = match way {
             _ if sections >= self.sections_now() => 0,
             Way::Surrender => self.moved_to_hold(sections),
-            Way::Relocate => {
+            Way::Relocate | Way::Remap => {
                 let leaving = sections..self.segments.end;
                 let there: u64 = leaving.map(|section| u64::from(self.segments.used_of(section))).sum();
                 // What lies below may have to be brought together first.
@@ -249,7 +264,7 @@ impl<P: Port> Volume<P> {
             self.target = Some(Target { sections, way });
         }
         self.segments.bound = match self.target {
-            Some(Target { sections, way: Way::Relocate }) => sections,
+            Some(Target { sections, way }) if way.is_of_the_tail() => sections,
             _ => self.segments.end,
         };
         self.has_changed = true;
@@ -292,7 +307,9 @@ impl<P: Port> Volume<P> {
         let limit = self.port.limit() * self.geometry.block as u64;
         self.segments.cap = given.cap.min(self.sections_in(limit));
         self.target = given.target;
-        if let Some(Target { sections, way: Way::Relocate }) = given.target {
+        if let Some(Target { sections, way }) = given.target
+            && way.is_of_the_tail()
+        {
             self.segments.bound = sections;
         }
     }
@@ -304,22 +321,24 @@ impl<P: Port> Volume<P> {
     pub fn evacuate(&mut self, blocks: u64) -> Answer<Progress> {
         let Some(target) = self.target else { return Ok(Progress::Done) };
         self.writable()?;
-        let until = self.counted.moved + blocks;
+        let until = self.counted.moved + self.counted.remapped + blocks;
         let mut rounds = 4 * self.segments.end + 64;
         loop {
             if self.is_reached(target) {
                 self.hand_over(target)?;
                 return Ok(Progress::Done);
             }
-            if self.counted.moved >= until {
+            if self.counted.moved + self.counted.remapped >= until {
                 return Ok(Progress::More(self.in_the_way(target)));
             }
             let moved = self.counted.moved;
             let Some(section) = self.next_to_clean(target)? else {
                 return Ok(Progress::Stuck(self.in_the_way(target)));
             };
-            self.clean(section)?;
-            self.checkpoint(Why::Sync)?;
+            if target.way != Way::Remap || section < target.sections || !self.remap_section(section)? {
+                self.clean(section)?;
+                self.checkpoint(Why::Sync)?;
+            }
             rounds -= 1;
             if rounds == 0 || (self.counted.moved == moved && self.segments.is_stuck(section)) {
                 return Ok(Progress::Stuck(self.in_the_way(target)));
@@ -331,7 +350,7 @@ impl<P: Port> Volume<P> {
     fn in_the_way(&self, target: Target) -> u32 {
         match target.way {
             Way::Surrender => (self.segments.taken_sections() + self.needed()).saturating_sub(target.sections),
-            Way::Relocate => self.segments.taken_from(target.sections).len() as u32,
+            Way::Relocate | Way::Remap => self.segments.taken_from(target.sections).len() as u32,
         }
     }
 
@@ -367,7 +386,7 @@ impl<P: Port> Volume<P> {
     /// Nothing is in the way: the device is told, after the checkpoint in which all of it is free, and trimmed.
     fn hand_over(&mut self, target: Target) -> Answer<()> {
         self.segments.cap = target.sections;
-        if target.way == Way::Relocate {
+        if target.way.is_of_the_tail() {
             self.segments.set_end(target.sections);
         }
         self.target = None;
@@ -379,7 +398,7 @@ impl<P: Port> Volume<P> {
         let blocks = self.bytes_of(target.sections) / self.geometry.block as u64;
         let told = match target.way {
             Way::Surrender => self.port.set_limit(blocks),
-            Way::Relocate => self.port.set_blocks(blocks),
+            Way::Relocate | Way::Remap => self.port.set_blocks(blocks),
         };
         match told {
             // A device that keeps its size has been trimmed, which is all that it can use.

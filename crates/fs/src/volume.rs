@@ -8,6 +8,7 @@ use crate::inode::{Attr, Ino, Inode, InodeMut};
 use crate::nat::{NOT_WRITTEN, Nat, NatEntry};
 use crate::pages::Pages;
 use crate::port::{Addr, Fault, Port, Use};
+use crate::remap::Remaps;
 use crate::seal::{BlockKind, Seal};
 use crate::segments::{Log, Owner, Segments};
 use crate::shrink::Target;
@@ -86,6 +87,9 @@ pub struct Volume<P> {
     pub(crate) trims: Trims,
     /// What is to be given back.
     pub(crate) target: Option<Target>,
+    /// A section whose data are being remapped, and the one to which.
+    pub(crate) intent: Option<(u32, u32)>,
+    pub(crate) remaps: Remaps,
     pub(crate) notes: Vec<String>,
     pub(crate) counted: Counted,
 }
@@ -108,6 +112,8 @@ pub struct Counted {
     pub cleaned: u64,
     /// Blocks that cleaning moved.
     pub moved: u64,
+    /// Blocks that the device remapped.
+    pub remapped: u64,
     /// Blocks of data that were written.
     pub data: u64,
     /// Blocks of nodes that were written.

@@ -118,6 +118,27 @@ fn what_leaves_the_tail_is_not_written_there_any_more() {
     assert!(moved <= plan.moved + 40 * SECTION, "{moved} {}", plan.moved);
 }
 
+/// The device moves data by its map: what the file system writes is structures.
+#[test]
+fn a_device_that_remaps_is_written_less() {
+    let (mut bed, _) = aged(3, &SMALL, 16 << 20, 0);
+    for (name, id) in [(b"one", 1), (b"two", 2)] {
+        bed.call(&bed::Step::Make(0, name.to_vec(), wane_fs::FileKind::File));
+        bed.call(&bed::Step::Write(id, 0, vec![id as u8; 5 << 20]));
+    }
+    bed.call(&bed::Step::Sync);
+    bed.call(&bed::Step::Unlink(0, b"one".to_vec()));
+    bed.call(&bed::Step::Sync);
+    let bytes = bed.volume.least() + 20 * SECTION;
+    let before = bed.volume.counted();
+    bed.volume.set_target(bytes, Way::Remap).unwrap();
+    all(&mut bed);
+    bed.compare();
+    let after = bed.volume.counted();
+    assert!(after.remapped > 4 * (after.moved - before.moved), "{before:?} {after:?}");
+    remounted(bed, 8).compare();
+}
+
 #[test]
 fn users_have_no_more_room_than_the_target_leaves() {
     let (mut bed, _) = aged(1, &SMALL, 8 << 20, 100);

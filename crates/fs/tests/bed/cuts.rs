@@ -41,8 +41,8 @@ pub(crate) struct Cutting {
 pub(crate) struct Cuts {
     now: Image,
     durable: Image,
-    /// What was written and is not durable: the block, and what it holds. `None`: it was trimmed.
-    pending: Vec<(Addr, Option<Arc<[u8]>>)>,
+    /// What changed and is not durable: blocks that change together, and what they hold. `None`: nothing.
+    pending: Vec<Vec<(Addr, Option<Arc<[u8]>>)>>,
     /// Blocks that the last durable state needs.
     needed: BTreeSet<Addr>,
     pub(crate) cutting: Option<Cutting>,
@@ -95,8 +95,10 @@ impl Cuts {
         };
         for subset in subsets {
             let mut image = self.durable.clone();
-            for ((at, bytes), _) in self.pending.iter().zip(subset).filter(|(_, survives)| *survives) {
-                image.blocks[*at as usize].clone_from(bytes);
+            for (changes, _) in self.pending.iter().zip(subset).filter(|(_, survives)| *survives) {
+                for (at, bytes) in changes {
+                    image.blocks[*at as usize].clone_from(bytes);
+                }
             }
             self.left.push(image);
         }
@@ -112,7 +114,7 @@ impl Cuts {
             let held = self.now.blocks.iter().flatten().count() as u64;
             assert!(held <= self.now.limit, "{held} blocks hold something, {} may", self.now.limit);
         }
-        self.pending.push((at, bytes));
+        self.pending.push(vec![(at, bytes)]);
     }
 
     /// Finds what the durable state needs.
@@ -157,7 +159,7 @@ impl Port for Cuts {
             return Ok(());
         }
         let mut has_pack = false;
-        for (at, bytes) in std::mem::take(&mut self.pending) {
+        for (at, bytes) in std::mem::take(&mut self.pending).into_iter().flatten() {
             has_pack |= self.packs.contains(&at);
             self.durable.blocks[at as usize] = bytes;
         }
@@ -170,6 +172,21 @@ impl Port for Cuts {
     fn trim(&mut self, at: Addr, count: u32) -> Result<(), Fault> {
         (at..at + count).for_each(|at| self.change(at, None));
         Ok(())
+    }
+
+    fn remap(&mut self, from: Addr, to: Addr, count: u32) -> Result<(), Fault> {
+        for place in 0..count {
+            let (from, to) = (from + place, to + place);
+            assert!(!self.needed.contains(&to), "block {to} gets other contents, and the last durable state needs it");
+            let bytes = self.now.blocks[from as usize].take();
+            self.now.blocks[to as usize].clone_from(&bytes);
+            self.pending.push(vec![(to, bytes), (from, None)]);
+        }
+        Ok(())
+    }
+
+    fn holds(&self, at: Addr) -> bool {
+        self.now.blocks[at as usize].is_some()
     }
 
     fn limit(&self) -> u64 {
@@ -192,7 +209,7 @@ impl Port for Cuts {
         for image in [&mut self.now, &mut self.durable] {
             image.blocks[blocks as usize..].fill(None);
         }
-        self.pending.retain(|(at, _)| u64::from(*at) < blocks);
+        self.pending.retain(|changes| changes.iter().all(|(at, _)| u64::from(*at) < blocks));
         self.cut();
         Ok(())
     }
