@@ -108,6 +108,24 @@ fn in_part(before: &Tree, step: &Step) -> Vec<Tree> {
     .collect()
 }
 
+/// Data lie at the end, and there is room before them.
+fn fill_the_tail(bed: &mut Bed<Cuts>) {
+    for (name, id, bytes) in [(b"one", 1, 1_600_000), (b"two", 2, 700_000)] {
+        bed.call(&Step::Make(0, name.to_vec(), wane_fs::FileKind::File));
+        bed.call(&Step::Write(id, 0, vec![id as u8; bytes]));
+    }
+    bed.call(&Step::Unlink(0, b"one".to_vec()));
+    bed.call(&Step::Sync);
+}
+
+/// A call that is about space.
+fn about_space(stream: &mut wane_sim::Stream) -> Step {
+    match stream.below(3) {
+        0 => Step::Target(stream.below(60), bed::pick(&wane_fs::Way::ALL, stream)),
+        _ => Step::Evacuate(1 + stream.below(30)),
+    }
+}
+
 /// Explores a run. Returns what does not hold, with the seed and the step.
 fn explore(seed: u64, (blocks, taste): (usize, Taste), steps: u64, cutting: Cutting) -> Result<Tally, String> {
     let streams = Streams::new(seed);
@@ -121,13 +139,7 @@ fn explore(seed: u64, (blocks, taste): (usize, Taste), steps: u64, cutting: Cutt
     port.guards = cutting.without.is_none();
     let mut bed = Bed::new(Volume::mount(port, &MountConfig::new(1)).unwrap());
     if cutting.shrinks {
-        // Data lie at the end, and there is room before them.
-        for (name, id, bytes) in [(b"one", 1, 1_600_000), (b"two", 2, 700_000)] {
-            bed.call(&Step::Make(0, name.to_vec(), wane_fs::FileKind::File));
-            bed.call(&Step::Write(id, 0, vec![id as u8; bytes]));
-        }
-        bed.call(&Step::Unlink(0, b"one".to_vec()));
-        bed.call(&Step::Sync);
+        fill_the_tail(&mut bed);
     }
     bed.volume.port_mut().cutting = Some(cutting);
     let of = |base: Tree| Durable { base, synced: Vec::new() };
@@ -140,10 +152,7 @@ fn explore(seed: u64, (blocks, taste): (usize, Taste), steps: u64, cutting: Cutt
             next = Step::Fsync(bed::pick(&all, &mut stream));
         }
         if cutting.shrinks && stream.below(4) == 0 {
-            next = match stream.below(3) {
-                0 => Step::Target(stream.below(60), bed::pick(&wane_fs::Way::ALL, &mut stream)),
-                _ => Step::Evacuate(1 + stream.below(30)),
-            };
+            next = about_space(&mut stream);
         }
         told.push(format!("{number} {}", format!("{next:?}").chars().take(100).collect::<String>()));
         let last = || told.iter().rev().take(10).rev().cloned().collect::<Vec<_>>().join("\n");

@@ -23,6 +23,9 @@ impl Image {
     }
 }
 
+/// A block, and what it holds then.
+type Change = (Addr, Option<Arc<[u8]>>);
+
 /// How many of the states are looked at that a cut may leave.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cutting {
@@ -42,7 +45,7 @@ pub(crate) struct Cuts {
     now: Image,
     durable: Image,
     /// What changed and is not durable: blocks that change together, and what they hold. `None`: nothing.
-    pending: Vec<Vec<(Addr, Option<Arc<[u8]>>)>>,
+    pending: Vec<Vec<Change>>,
     /// Blocks that the last durable state needs.
     needed: BTreeSet<Addr>,
     pub(crate) cutting: Option<Cutting>,
