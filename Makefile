@@ -49,7 +49,7 @@ guest-test: build python ## Run drives as the NVMe disks of a QEMU guest: F2FS, 
 
 torture: toolchain ## Cut the power of random drives twelve million times, some minutes
 	WANE_CUTS=10000000 $(CARGO) test --locked -p wane-testkit --test crash -- --nocapture
-	WANE_FS_SEEDS=200 $(CARGO) test --locked -p wane-fs --test crash -- --nocapture
+	WANE_FS_SEEDS=200 WANE_FS_IMAGES=10000 $(CARGO) test --locked -p wane-fs --test crash --test damage -- --nocapture
 
 docs-check: toolchain ## Run every command of the README and the book, slow ones too, and hold their figures to what comes out
 	WANE_DOCS=all $(CARGO) test --locked -p wane-cli --test docs

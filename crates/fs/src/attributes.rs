@@ -121,6 +121,7 @@ impl<P: Port> Volume<P> {
             put_u32(&mut self.node_mut(ino)?.bytes, ATTRIBUTES, nid);
         }
         if fits && nid != 0 {
+            self.check_node(nid, ino, BlockKind::Attributes)?;
             self.drop_node(nid)?;
             put_u32(&mut self.node_mut(ino)?.bytes, ATTRIBUTES, 0);
         }

@@ -117,7 +117,9 @@ impl Pack {
         let mut nat_journal = BTreeMap::new();
         for _ in 0..input.u16()? {
             let (nid, at, ino) = (input.u32()?, input.u32()?, input.u32()?);
-            nat_journal.insert(nid, NatEntry { at, ino });
+            if nid < geometry.nodes() {
+                nat_journal.insert(nid, NatEntry { at, ino });
+            }
         }
         let mut sit_journal = BTreeMap::new();
         for _ in 0..input.u16()? {
@@ -209,7 +211,8 @@ impl Pack {
             }
             bytes.truncate(u32_at(&block, 4) as usize);
             let pack = Self::of(geometry, &bytes).filter(|_| crc32c::crc32c(&bytes) == u32_at(&block, 0))?;
-            return (pack.version == version).then_some(pack);
+            // Versions share a number with the mount's.
+            return (pack.version == version && version < u64::from(u32::MAX)).then_some(pack);
         }
         None
     }

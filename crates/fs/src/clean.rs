@@ -109,7 +109,7 @@ impl<P: Port> Volume<P> {
             return Err(FsError::Io);
         }
         let node = self.node(owner.nid)?;
-        let (ino, index) = (node.ino, node.first + slot.slot);
+        let (ino, index) = (node.ino, node.first.checked_add(slot.slot).ok_or(FsError::Io)?);
         let is_directory = self.inode(ino)?.kind() == Some(FileKind::Directory);
         if is_directory || self.pages.is_dirty(ino, index) {
             if !self.pages.is_dirty(ino, index) {
@@ -126,7 +126,7 @@ impl<P: Port> Volume<P> {
         if self.port.read(at, &mut bytes).is_err() {
             // What is lost stays lost, and takes no place.
             self.segments.note_unused(&self.geometry, at);
-            self.charged -= 1;
+            self.charged = self.charged.saturating_sub(1);
             self.add_blocks(ino, -1)?;
             return self.set_pointer(slot, LOST);
         }

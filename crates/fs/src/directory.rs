@@ -172,7 +172,7 @@ impl<P: Port> Volume<P> {
             return Err(FsError::NameTooLong);
         }
         let (hash, slots) = (self.hash(name), Slots::new(self.geometry.block));
-        for level in 0..self.inode(dir)?.depth() {
+        for level in 0..self.inode(dir)?.depth().min(DEPTH_MAX) {
             for index in Self::bucket(level, hash) {
                 let Some(block) = self.dir_page(dir, index)? else { continue };
                 if let Some(slot) = slots.find(block, hash, name) {
@@ -230,7 +230,7 @@ impl<P: Port> Volume<P> {
         let mut inode = self.inode_mut(dir)?;
         let entries = crate::inode::Inode(inode.0).entries();
         let before = crate::inode::Inode(inode.0).size();
-        inode.set_u32(ENTRIES, entries + 1);
+        inode.set_u32(ENTRIES, entries.saturating_add(1));
         inode.set_u32(DEPTH, depth);
         inode.set_size(before.max(size));
         Ok(())

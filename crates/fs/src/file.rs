@@ -88,10 +88,11 @@ impl<P: Port> Volume<P> {
         let size = inode.size();
         let length = (length as u64).min(size.saturating_sub(offset)) as usize;
         if inode.has(FLAG_INLINE) {
-            let from = BODY + offset.min(size) as usize;
-            return Ok(inode.0[from..from + length].to_vec());
+            let data = &inode.0[BODY..BODY + inode.inline_size()];
+            let from = (offset.min(size) as usize).min(data.len());
+            return Ok(data[from..data.len().min(from.saturating_add(length))].to_vec());
         }
-        let (block, mut out) = (self.block_u64(), Vec::with_capacity(length));
+        let (block, mut out) = (self.block_u64(), Vec::with_capacity(length.min(1 << 20)));
         while out.len() < length {
             let at = offset + out.len() as u64;
             let (index, within) = ((at / block) as Index, (at % block) as usize);
@@ -176,7 +177,7 @@ impl<P: Port> Volume<P> {
     /// There is no room.
     fn leave_inode(&mut self, ino: Ino) -> Answer<()> {
         let inode = self.inode(ino)?;
-        let (size, end) = (inode.size() as usize, inode.0.len() - crate::seal::SEAL);
+        let (size, end) = (inode.inline_size(), inode.0.len() - crate::seal::SEAL);
         let data = inode.0[BODY..BODY + size].to_vec();
         if !data.is_empty() && self.room() == 0 {
             return Err(FsError::NoSpace);
@@ -211,7 +212,8 @@ impl<P: Port> Volume<P> {
             if size > inline_max(self.geometry.block) as u64 {
                 self.leave_inode(ino)?;
             } else if size < before {
-                self.node_mut(ino)?.bytes[BODY + size as usize..BODY + before as usize].fill(0);
+                let end = inline_max(self.geometry.block);
+                self.node_mut(ino)?.bytes[BODY + size as usize..BODY + end].fill(0);
             }
         } else if size < before {
             self.cut_off(ino, size.div_ceil(block))?;
@@ -253,7 +255,8 @@ impl<P: Port> Volume<P> {
         if self.inode(ino)?.has(FLAG_INLINE) {
             let fits = end.max(size) <= inline_max(self.geometry.block) as u64;
             if fits || how == Allocate::PunchHole {
-                let (from, to) = (offset.min(size), end.min(size));
+                let most = inline_max(self.geometry.block) as u64;
+                let (from, to) = (offset.min(size).min(most), end.min(size).min(most));
                 if !matches!(how, Allocate::Grow | Allocate::KeepSize) {
                     self.node_mut(ino)?.bytes[BODY + from as usize..BODY + to as usize].fill(0);
                 }

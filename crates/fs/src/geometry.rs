@@ -323,7 +323,7 @@ impl Geometry {
         }
         let mut uuid = [0; 16];
         uuid.copy_from_slice(&block[24..40]);
-        Ok(Self {
+        let geometry = Self {
             block: numbers[0] as usize,
             segment: numbers[1],
             section_segments: numbers[2],
@@ -337,7 +337,35 @@ impl Geometry {
             reserved: numbers[10],
             uuid,
             hash_key: [u64_at(block, 40), u64_at(block, 48)],
-        })
+        };
+        if geometry.is_sound() { Ok(geometry) } else { Err(FormatError::Superblock) }
+    }
+
+    /// Whether the areas hold what they are to hold.
+    fn is_sound(&self) -> bool {
+        let most = ((self.block - SEAL) / SUMMARY_ENTRY) as u64;
+        let (segment, sections) = (u64::from(self.segment), u64::from(self.sections));
+        let parts = [
+            2 * self.pack_segments as u64,
+            self.sit_segments.into(),
+            self.nat_segments.into(),
+            self.summary_segments.into(),
+        ];
+        let before: u64 = u64::from(SUPER_SEGMENTS) + parts.iter().sum::<u64>();
+        let main = sections.saturating_mul(self.section_segments.into());
+        let fits = before.saturating_add(main).saturating_mul(segment) <= u64::from(u32::MAX - 16);
+        let section = segment * u64::from(self.section_segments);
+        let cleaning = u64::from(self.logs_and_cleaning()) * section;
+        (16..=most).contains(&segment)
+            && self.section_segments > 0
+            && self.pack_segments > 0
+            && self.nat_blocks > 0
+            && fits
+            && 2 * u64::from(self.sit_blocks) <= u64::from(self.sit_segments) * segment
+            && 2 * u64::from(self.nat_blocks) <= u64::from(self.nat_segments) * segment
+            && main <= u64::from(self.summary_segments) * segment
+            && main <= u64::from(self.sit_blocks) * u64::from(self.sit_entries())
+            && (cleaning..main * segment).contains(&self.reserved.into())
     }
 
     /// Bytes of a block, of what may be a superblock.

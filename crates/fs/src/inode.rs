@@ -169,6 +169,11 @@ impl Inode<'_> {
         u64_at(self.0, SIZE)
     }
 
+    /// Bytes of data that lie in the inode. A damaged one may say more than fit.
+    pub(crate) fn inline_size(&self) -> usize {
+        (self.size() as usize).min(inline_max(self.0.len()))
+    }
+
     pub(crate) fn depth(&self) -> u32 {
         u32_at(self.0, DEPTH)
     }
@@ -196,7 +201,7 @@ impl Inode<'_> {
             gid: u32_at(self.0, GID),
             rdev: u32_at(self.0, RDEV),
             size: self.size(),
-            sectors: u64_at(self.0, BLOCKS) * (self.0.len() as u64 / 512),
+            sectors: u64_at(self.0, BLOCKS).saturating_mul(self.0.len() as u64 / 512),
             accessed: moment_at(self.0, ACCESSED),
             modified: moment_at(self.0, MODIFIED),
             changed: moment_at(self.0, CHANGED),

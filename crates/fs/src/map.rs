@@ -15,7 +15,7 @@ use crate::volume::Volume;
 /// The pointer of a block that is lost.
 pub(crate) const LOST: Addr = u32::MAX;
 /// Levels of nodes below each of the five numbers in an inode.
-const LEVELS: [u32; NIDS] = [0, 0, 1, 1, 2];
+pub(crate) const LEVELS: [u32; NIDS] = [0, 0, 1, 1, 2];
 /// Most blocks of a file.
 pub(crate) const INDEX_MAX: u64 = u32::MAX as u64 - 1;
 
@@ -93,26 +93,31 @@ impl<P: Port> Volume<P> {
     }
 
     /// Refuses a node that is not what is expected: the device lost what was.
-    fn check_node(&mut self, nid: u32, ino: Ino, kind: BlockKind) -> Answer<()> {
+    pub(crate) fn check_node(&mut self, nid: u32, ino: Ino, kind: BlockKind) -> Answer<()> {
         let node = self.node(nid).map_err(|error| if error == FsError::NotFound { FsError::Io } else { error })?;
         if node.kind == kind && node.ino == ino { Ok(()) } else { Err(FsError::Io) }
     }
 
-    fn pointer_at(&self, slot: Slot, is_inode: bool) -> usize {
-        4 * slot.slot as usize + if is_inode { BODY } else { 0 }
+    /// Where a pointer lies in its node.
+    fn pointer_at(&mut self, slot: Slot) -> Answer<usize> {
+        let block = self.geometry.block;
+        let (from, count) = match self.node(slot.nid)?.kind {
+            BlockKind::Inode => (BODY, inode_pointers(block)),
+            _ => (0, node_pointers(block)),
+        };
+        // A damaged summary may say anything.
+        if slot.slot < count { Ok(from + 4 * slot.slot as usize) } else { Err(FsError::Io) }
     }
 
     /// A pointer.
     pub(crate) fn pointer(&mut self, slot: Slot) -> Answer<Addr> {
-        let is_inode = self.node(slot.nid)?.kind == BlockKind::Inode;
-        let at = self.pointer_at(slot, is_inode);
+        let at = self.pointer_at(slot)?;
         Ok(u32_at(&self.node(slot.nid)?.bytes, at))
     }
 
     /// Changes a pointer.
     pub(crate) fn set_pointer(&mut self, slot: Slot, to: Addr) -> Answer<()> {
-        let is_inode = self.node(slot.nid)?.kind == BlockKind::Inode;
-        let at = self.pointer_at(slot, is_inode);
+        let at = self.pointer_at(slot)?;
         put_u32(&mut self.node_mut(slot.nid)?.bytes, at, to);
         Ok(())
     }
@@ -152,7 +157,7 @@ impl<P: Port> Volume<P> {
         if at != NOT_WRITTEN {
             self.segments.note_unused(&self.geometry, at);
         }
-        self.charged -= 1;
+        self.charged = self.charged.saturating_sub(1);
         self.has_changed = true;
         self.add_blocks(ino, -1)
     }

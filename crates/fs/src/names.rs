@@ -174,6 +174,9 @@ impl<P: Port> Volume<P> {
         if attr.kind != FileKind::Symlink {
             return Err(FsError::Invalid);
         }
+        if attr.size > TARGET_MAX as u64 {
+            return Err(FsError::Io);
+        }
         self.read_any(ino, 0, attr.size as usize)
     }
 
@@ -255,6 +258,7 @@ impl<P: Port> Volume<P> {
         }
         let attributes = crate::le::u32_at(&self.node(ino)?.bytes, ATTRIBUTES);
         if attributes != 0 {
+            self.check_node(attributes, ino, BlockKind::Attributes)?;
             self.drop_node(attributes)?;
         }
         self.drop_node(ino)
@@ -319,7 +323,7 @@ impl<P: Port> Volume<P> {
     fn is_below(&mut self, ino: Ino, above: Ino) -> Answer<bool> {
         let mut at = ino;
         // A damaged parent must not lead around for ever.
-        for _ in 0..=self.node_count {
+        for _ in 0..=self.geometry.nodes() {
             if at == above {
                 return Ok(true);
             }

@@ -100,7 +100,7 @@ impl Nat {
     pub(crate) fn take(&mut self, geometry: &Geometry, port: &mut impl Port) -> Result<Option<u32>, Fault> {
         let all = geometry.nodes();
         for _ in 0..all {
-            let nid = self.next.max(1);
+            let nid = if self.next < all { self.next.max(1) } else { 1 };
             self.next = if nid + 1 >= all { 1 } else { nid + 1 };
             if self.get(geometry, port, nid)?.at == 0 && !self.freed.contains(&nid) {
                 return Ok(Some(nid));

@@ -6,7 +6,7 @@ use crate::checkpoint::Why;
 use crate::error::{Answer, FsError};
 use crate::inode::{BLOCKS, BODY, FLAG_INLINE, FileKind, Ino, Inode, InodeMut, LINKS, NIDS, inode_pointers, nid_at};
 use crate::le::{put_u32, put_u64, u32_at};
-use crate::map::{LOST, Missing, Slot, node_pointers};
+use crate::map::{LEVELS, LOST, Missing, Slot, node_pointers};
 use crate::nat::{NOT_WRITTEN, NatEntry};
 use crate::port::{Addr, Barrier, Port};
 use crate::seal::{BlockKind, MARK_FSYNC, MARK_LAST, MARK_NAME, Seal};
@@ -75,7 +75,7 @@ impl<P: Port> Volume<P> {
         let mut whole: Vec<(Ino, Vec<Found>)> = Vec::new();
         for found in chain {
             let Seal { marks, ino, .. } = found.seal;
-            if marks & MARK_FSYNC == 0 {
+            if marks & MARK_FSYNC == 0 || ino == 0 || ino >= self.geometry.nodes() {
                 continue;
             }
             groups.entry(ino).or_default().push(found);
@@ -196,7 +196,7 @@ impl<P: Port> Volume<P> {
             return Ok(());
         }
         if before != 0 && before != LOST {
-            self.charged -= 1;
+            self.charged = self.charged.saturating_sub(1);
             if before != NOT_WRITTEN {
                 self.segments.note_unused(&self.geometry, before);
                 owners.remove(&before);
@@ -227,24 +227,27 @@ impl<P: Port> Volume<P> {
             let at = self.pointer(Slot { nid: ino, slot })?;
             count += u64::from(at != 0 && at != LOST);
         }
-        for place in 0..NIDS {
+        for (place, level) in LEVELS.into_iter().enumerate() {
             let nid = u32_at(&self.node(ino)?.bytes, nid_at(block, place));
             if nid != 0 {
-                count += self.blocks_below(nid)?;
+                count += self.blocks_below(nid, level)?;
             }
         }
         Ok(count)
     }
 
-    fn blocks_below(&mut self, nid: u32) -> Answer<u64> {
-        let is_direct = self.node(nid)?.kind == BlockKind::Direct;
+    fn blocks_below(&mut self, nid: u32, level: u32) -> Answer<u64> {
+        let is_direct = level == 0;
+        if (self.node(nid)?.kind == BlockKind::Direct) != is_direct {
+            return Err(FsError::Io);
+        }
         let mut count = 1;
         for place in 0..node_pointers(self.geometry.block) {
             let child = u32_at(&self.node(nid)?.bytes, 4 * place as usize);
             count += match (child, is_direct) {
                 (0 | LOST, true) | (0, false) => 0,
                 (_, true) => 1,
-                (child, false) => self.blocks_below(child)?,
+                (child, false) => self.blocks_below(child, level - 1)?,
             };
         }
         Ok(count)

@@ -116,6 +116,9 @@ impl Segments {
 
     /// Whether a block is in use.
     pub(crate) fn is_used(&self, geometry: &Geometry, at: Addr) -> bool {
+        if !geometry.is_main(at) {
+            return false;
+        }
         let (segment, place) = geometry.place(at);
         let (word, bit) = self.bit(segment, place);
         self.now[word] & bit != 0
@@ -124,7 +127,10 @@ impl Segments {
     pub(crate) fn note_used(&mut self, geometry: &Geometry, at: Addr) {
         let (segment, place) = geometry.place(at);
         let (word, bit) = self.bit(segment, place);
-        debug_assert!(self.now[word] & bit == 0, "a block is taken once");
+        // A damaged structure may say so twice. The check tells.
+        if self.now[word] & bit != 0 {
+            return;
+        }
         self.now[word] |= bit;
         self.used[segment as usize] += 1;
         let section = segment / self.per_section;
@@ -134,9 +140,14 @@ impl Segments {
     }
 
     pub(crate) fn note_unused(&mut self, geometry: &Geometry, at: Addr) {
+        if !geometry.is_main(at) {
+            return;
+        }
         let (segment, place) = geometry.place(at);
         let (word, bit) = self.bit(segment, place);
-        debug_assert!(self.now[word] & bit != 0, "a block is given up once");
+        if self.now[word] & bit == 0 {
+            return;
+        }
         self.now[word] &= !bit;
         self.used[segment as usize] -= 1;
         let section = segment / self.per_section;
@@ -167,7 +178,7 @@ impl Segments {
 
     /// Sections that hold something, or did at the last checkpoint, or are open.
     pub(crate) fn taken_sections(&self) -> u32 {
-        self.end - self.free.len() as u32
+        self.end.saturating_sub(self.free.len() as u32)
     }
 
     /// Blocks in use of a section.

@@ -176,7 +176,7 @@ impl<P: Port> Volume<P> {
     /// What `statfs` tells.
     pub fn space(&self) -> Space {
         let nodes = u64::from(self.geometry.nodes() - 1);
-        let left = (nodes - u64::from(self.node_count)).min(self.room());
+        let left = nodes.saturating_sub(u64::from(self.node_count)).min(self.room());
         Space {
             block_bytes: self.geometry.block as u32,
             blocks: self.user_blocks(),
@@ -254,8 +254,8 @@ impl<P: Port> Volume<P> {
         self.nodes.insert(nid, Node { bytes, kind, ino, first });
         self.dirty.insert(nid);
         self.has_changed = true;
-        self.charged += 1;
-        self.node_count += 1;
+        self.charged = self.charged.saturating_add(1);
+        self.node_count = self.node_count.saturating_add(1);
         self.add_blocks(ino, 1)?;
         Ok(nid)
     }
@@ -272,8 +272,8 @@ impl<P: Port> Volume<P> {
         self.nodes.remove(&nid);
         self.dirty.remove(&nid);
         self.has_changed = true;
-        self.charged -= 1;
-        self.node_count -= 1;
+        self.charged = self.charged.saturating_sub(1);
+        self.node_count = self.node_count.saturating_sub(1);
         if entry.ino != nid {
             self.add_blocks(entry.ino, -1)?;
         }

@@ -135,3 +135,65 @@ fn damaged_structures_are_told_and_never_show_other_bytes() {
     }
     assert!(refused > 0 && found > images / 10 && fine > 0, "{refused} {found} {fine}");
 }
+
+/// Changes numbers in a structure, and seals it again.
+fn forge(image: &mut Image, structures: &[u32], stream: &mut Stream) {
+    for _ in 0..=stream.below(4) {
+        let at = bed::pick(structures, stream);
+        let Some(held) = &image.blocks[at as usize] else { continue };
+        let mut bytes = held.to_vec();
+        let odd = [
+            0,
+            1,
+            2,
+            0xFF,
+            0xFFFF,
+            u32::MAX,
+            u32::MAX - 1,
+            at,
+            stream.below(2000) as u32,
+            stream.below(1 << 32) as u32,
+        ];
+        for _ in 0..=stream.below(3) {
+            // Most numbers stand at the beginning of a block, or in its seal.
+            let place = match stream.below(3) {
+                0 => stream.below(128) as usize * 4,
+                1 => 4096 - 32 + stream.below(8) as usize * 4,
+                _ => stream.below(1024) as usize * 4,
+            };
+            bytes[place..place + 4].copy_from_slice(&bed::pick(&odd, stream).to_le_bytes());
+        }
+        let from = 4096 - 32;
+        bytes[from..from + 4].fill(0);
+        let crc = crc32c::crc32c_append(crc32c::crc32c(&bytes), &u64::from(at).to_le_bytes());
+        bytes[from..from + 4].copy_from_slice(&crc.to_le_bytes());
+        image.blocks[at as usize] = Some(bytes.into());
+    }
+}
+
+/// What somebody made on purpose is refused, told, or used: it never makes the program panic, or go round for ever.
+#[test]
+fn forged_structures_do_no_harm_to_the_program() {
+    let images: u64 = std::env::var("WANE_FS_IMAGES").ok().and_then(|given| given.parse().ok()).unwrap_or(400);
+    for seed in 0..4 {
+        let (image, known, structures) = aged(seed);
+        let structures: Vec<u32> = structures.into_iter().collect();
+        let mut stream = Streams::new(seed).stream("fs.forged");
+        for number in 0..images / 4 {
+            let mut forged = image.clone();
+            forge(&mut forged, &structures, &mut stream);
+            let port = || Cuts::new(forged.clone(), 0..0, Streams::new(seed).stream("cuts"));
+            let config = MountConfig { mode: Mode::ReadOnly, ..MountConfig::new(5) };
+            let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                if let Ok(mut volume) = Volume::mount(port(), &config) {
+                    let _findings = volume.check();
+                    read_all(&mut volume, &known);
+                }
+                if let Ok(mut volume) = Volume::mount(port(), &MountConfig::new(6)) {
+                    use_it(&mut volume, &known);
+                }
+            }));
+            assert!(ended.is_ok(), "image {seed}/{number}");
+        }
+    }
+}
