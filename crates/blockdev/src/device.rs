@@ -136,6 +136,33 @@ pub trait BlockDevice: Send {
             out.push(Extent { range, state: ExtentState::Data });
         }
     }
+
+    /// Copies to `bytes` the contents that a read of `range` would return if it were submitted now. This is no request: it takes no
+    /// time, nothing wears, and nothing is counted. Returns the sectors that are known to be lost, in rising order; their bytes are
+    /// zeros. What only an attempt to read would find, such as errors of worn flash, is not known. The range need not be a multiple
+    /// of the logical sector.
+    ///
+    /// `None` if the device cannot tell, keeps no bytes or has no power, or if the range ends beyond the capacity. What `bytes` holds
+    /// has no meaning then.
+    ///
+    /// Default: the device cannot tell.
+    ///
+    /// # Panics
+    /// `bytes` is not as long as `range`, on a device that can tell.
+    fn peek(&self, range: SectorRange, bytes: &mut [u8]) -> Option<Vec<SectorRange>> {
+        let _ = (range, bytes);
+        None
+    }
+}
+
+/// Checks that [`BlockDevice::peek`] of `range` has an answer on a device with these features and this capacity.
+///
+/// # Panics
+/// `bytes` is not as long as `range`.
+pub fn check_peek(features: &Features, capacity: Sectors, range: SectorRange, bytes: &[u8]) -> Option<()> {
+    let is_fine = features.keeps_bytes && range.lies_within(capacity);
+    assert!(!is_fine || bytes.len() == range.len_bytes(), "the bytes to which {range} is copied are as long as it");
+    is_fine.then_some(())
 }
 
 /// Appends the states of all sectors of `range` below the capacity: see [`BlockDevice::extents`].
@@ -183,7 +210,7 @@ pub fn check_capacity(features: &Features, current: Sectors, most: Sectors, want
 /// }
 ///
 /// impl<D: BlockDevice> BlockDevice for Counted<D> {
-///     pass_on!(device: features capacity next_event_at complete set_capacity notices extents);
+///     pass_on!(device: features capacity next_event_at complete set_capacity notices extents peek);
 ///
 ///     fn submit(&mut self, at: SimTime, request: Request) -> RequestId {
 ///         self.requests += 1;
@@ -238,6 +265,11 @@ macro_rules! pass_on {
             self.$field.extents(range, out);
         }
     };
+    (@ $field:ident peek) => {
+        fn peek(&self, range: $crate::SectorRange, bytes: &mut [u8]) -> Option<Vec<$crate::SectorRange>> {
+            self.$field.peek(range, bytes)
+        }
+    };
 }
 
 /// Implements the trait for a reference or a box by the device behind it.
@@ -274,6 +306,10 @@ macro_rules! is_the_device_behind {
 
             fn extents(&self, range: SectorRange, out: &mut Vec<Extent>) {
                 (**self).extents(range, out);
+            }
+
+            fn peek(&self, range: SectorRange, bytes: &mut [u8]) -> Option<Vec<SectorRange>> {
+                (**self).peek(range, bytes)
             }
         }
     )+ };

@@ -55,6 +55,9 @@
 //! **Long requests** take their host's real time: a host that must answer meanwhile cuts them into parts ([`Request::parts`]),
 //! and joins the statuses ([`Status::join`]). A device may answer for fewer [`extents`](BlockDevice::extents) than it was asked for.
 //!
+//! **A look at contents** ([`BlockDevice::peek`]) is no request. It returns what a read would that is submitted now, and changes
+//! nothing: neither the device's time nor its wear nor a counter. Where the device knows that sectors are lost it says so.
+//!
 //! **Remap** moves contents by a change of the map. The destination then has the contents of the source, the source is trimmed,
 //! and so is the part of the destination beyond the length of the source. Both are multiples of the atomic unit and do not
 //! overlap.
@@ -109,7 +112,9 @@ pub use wane_units as units;
 pub use align::UnitSplit;
 pub use blocking::{Blocking, IoError, drain};
 pub use completion::{Completion, CompletionQueue, RequestId, Status, Unsupported};
-pub use device::{BlockDevice, Extent, ExtentState, Features, Notice, NoticeKind, Resize, all_extents, check_capacity};
+pub use device::{
+    BlockDevice, Extent, ExtentState, Features, Notice, NoticeKind, Resize, all_extents, check_capacity, check_peek,
+};
 pub use layers::{Delay, Delays, Effect, Entry, Fault, Keep, KindStats, Persistence, Record, Stats, replay};
 pub use living::{
     Batch, Health, Living, Passing, PowerError, Recovered, Stop, Tally, Took, Wanted, Work, all_of, carry_out, each_of,

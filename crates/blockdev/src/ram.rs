@@ -9,7 +9,7 @@ use crate::store::Store;
 use crate::{
     Batch, BlockDevice, Completion, Extent, ExtentState, Features, Kind, Living, Notice, NoticeKind, Passing,
     PowerError, RangeSet, Recovered, Request, RequestId, Resize, SectorRange, Status, Stop, Took, UnitSplit, Work,
-    check_capacity,
+    check_capacity, check_peek,
 };
 
 /// Configuration of a [`Ram`].
@@ -283,6 +283,12 @@ impl BlockDevice for Ram {
 
     fn notices(&mut self, out: &mut Vec<Notice>) {
         out.append(&mut self.notices);
+    }
+
+    fn peek(&self, range: SectorRange, bytes: &mut [u8]) -> Option<Vec<SectorRange>> {
+        check_peek(&self.features(), self.capacity, range, bytes).filter(|()| !self.is_off)?;
+        self.store.copy(range, bytes);
+        Some(Vec::new())
     }
 
     fn extents(&self, range: SectorRange, out: &mut Vec<Extent>) {

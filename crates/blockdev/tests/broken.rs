@@ -44,6 +44,10 @@ enum How {
     ShortReads,
     ForgetsFua,
     AnswersAnother,
+    LooksAtThePast,
+    LooksTooFar,
+    LooksFromMemory,
+    LosesWhatItReads,
 }
 
 struct Broken {
@@ -169,6 +173,23 @@ impl BlockDevice for Broken {
         }
     }
 
+    fn peek(&self, range: SectorRange, bytes: &mut [u8]) -> Option<Vec<SectorRange>> {
+        match self.how {
+            How::LooksTooFar if !range.lies_within(self.capacity()) => Some(Vec::new()),
+            _ if !range.lies_within(self.capacity()) => None,
+            How::LooksAtThePast => {
+                bytes.fill(0);
+                Some(Vec::new())
+            }
+            How::LooksFromMemory => Some(Vec::new()),
+            How::LosesWhatItReads if !range.is_empty() => {
+                bytes.fill(0);
+                Some(vec![range])
+            }
+            _ => self.device.peek(range, bytes),
+        }
+    }
+
     fn extents(&self, range: SectorRange, out: &mut Vec<Extent>) {
         self.device.extents(range, out);
         match self.how {
@@ -213,6 +234,10 @@ fn every_broken_rule_is_found() {
         (How::ShortReads, "brings"),
         (How::ForgetsFua, "must be refused as Fua"),
         (How::AnswersAnother, "completes as"),
+        (How::LooksAtThePast, "a look at sector"),
+        (How::LooksTooFar, "goes beyond the capacity"),
+        (How::LooksFromMemory, "two looks"),
+        (How::LosesWhatItReads, "a look says"),
     ];
     for (how, say) in table {
         found(&format!("{how:?}"), say, &|| Box::new(Broken::new(how)));

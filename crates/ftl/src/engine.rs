@@ -359,7 +359,8 @@ impl<M: Media> Ftl<M> {
 
     /// Whether a logical unit's data were lost when it was relocated and it was neither written nor trimmed since.
     pub fn is_lost(&self, logical: Lpn) -> bool {
-        self.lost.contains(&logical.0)
+        let in_buffer = || self.rescued.iter().any(|rescued| rescued.is_lost && rescued.logical == logical);
+        self.lost.contains(&logical.0) || in_buffer()
     }
 
     /// The physical unit that holds a logical one.

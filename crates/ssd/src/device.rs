@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use wane_blockdev::{
     BlockDevice, Completion, Extent, ExtentState, Features, Kind, Notice, NoticeKind, Origin as Asked, Request,
-    RequestId, Resize, SectorRange, Served, Status, UnitSplit, Unsupported, check_capacity,
+    RequestId, Resize, SectorRange, Served, Status, UnitSplit, Unsupported, check_capacity, check_peek,
 };
 use wane_ftl::{EndOfLife, Origin, Outcome, ZEROS};
 use wane_units::{Lba, Lpn, Nanos, Sectors, SimTime};
@@ -612,6 +612,23 @@ impl BlockDevice for Drive {
 
     fn notices(&mut self, out: &mut Vec<Notice>) {
         out.append(&mut self.front.notices);
+    }
+
+    fn peek(&self, range: SectorRange, bytes: &mut [u8]) -> Option<Vec<SectorRange>> {
+        check_peek(&self.features(), self.front.capacity, range, bytes).filter(|()| !self.is_off())?;
+        let (mut lost, mut from) = (Vec::new(), 0);
+        for lpn in self.units(range).map(Lpn) {
+            let (part, within) = self.part(lpn, range);
+            let out = &mut bytes[from..from + within.len()];
+            if self.is_lost(lpn) {
+                out.fill(0);
+                part.push_to(&mut lost);
+            } else {
+                self.copy_known(lpn, within, out);
+            }
+            from += part.len_bytes();
+        }
+        Some(lost)
     }
 
     fn extents(&self, range: SectorRange, out: &mut Vec<Extent>) {

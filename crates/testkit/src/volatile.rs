@@ -187,6 +187,10 @@ impl<D: Living> BlockDevice for Volatile<D> {
     fn extents(&self, range: SectorRange, out: &mut Vec<Extent>) {
         self.device.extents(range, out);
     }
+
+    fn peek(&self, range: SectorRange, bytes: &mut [u8]) -> Option<Vec<SectorRange>> {
+        self.device.peek(range, bytes)
+    }
 }
 
 impl<D: Living + Clone> Living for Volatile<D> {

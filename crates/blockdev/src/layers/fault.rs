@@ -370,6 +370,21 @@ impl<D: BlockDevice> BlockDevice for Fault<D> {
         status
     }
 
+    fn peek(&self, range: SectorRange, bytes: &mut [u8]) -> Option<Vec<SectorRange>> {
+        if self.condition == Condition::Gone {
+            return None;
+        }
+        let below = self.device.peek(range, bytes)?;
+        let bad = self.forever.within(range).chain(self.until_written.within(range));
+        let lost: RangeSet = below.into_iter().chain(bad).collect();
+        let lost: Vec<SectorRange> = lost.within(range).collect();
+        for part in &lost {
+            let from = SectorRange::between(range.start, part.start).len_bytes();
+            bytes[from..from + part.len_bytes()].fill(0);
+        }
+        Some(lost)
+    }
+
     fn notices(&mut self, out: &mut Vec<Notice>) {
         let first = out.len();
         self.device.notices(out);

@@ -133,7 +133,7 @@ impl<D: BlockDevice> Record<D> {
 }
 
 impl<D: BlockDevice> BlockDevice for Record<D> {
-    pass_on!(device: features capacity next_event_at complete notices extents);
+    pass_on!(device: features capacity next_event_at complete notices extents peek);
 
     fn submit(&mut self, at: SimTime, request: Request) -> RequestId {
         self.note(|keep| {

@@ -239,7 +239,7 @@ impl Drive {
     fn zero_part(&mut self, from: Origin, part: SectorRange) -> (usize, Outcome) {
         let unit = Lpn((part.start.0 / self.front.unit.0) as u32);
         let mut whole = vec![0; self.unit_bytes() as usize];
-        self.peek(unit, &mut whole);
+        self.peek_unit(unit, &mut whole);
         let first = (part.start.0 % self.front.unit.0 * Sectors::SIZE.0) as usize;
         whole[first..first + part.len_bytes()].fill(0);
         let handle = self.keep(&whole);

@@ -33,6 +33,9 @@ enum Event {
     Capacity(Sectors),
 }
 
+/// The bytes that a look at contents shows, and the sectors that it says are lost.
+type Seen = (Vec<u8>, Vec<SectorRange>);
+
 /// A device, and everything observed of it.
 pub(super) struct Session {
     device: Box<dyn BlockDevice>,
@@ -46,6 +49,8 @@ pub(super) struct Session {
     /// Instants at which the capacity changed, with the capacity.
     capacities: Vec<(SimTime, Sectors)>,
     outstanding: usize,
+    /// What a look showed just before each read.
+    seen: BTreeMap<RequestId, Seen>,
 }
 
 impl Session {
@@ -62,12 +67,13 @@ impl Session {
             notices: Vec::new(),
             capacities: Vec::new(),
             outstanding: 0,
+            seen: BTreeMap::new(),
         };
         let start = session.device.capacity();
         for (number, step) in steps.iter().enumerate() {
             session.step(step, start, number as u64 + 1, cut)?;
         }
-        session.read_back(start)?;
+        session.read_back(start, cut)?;
         session.come_to_rest()?;
         session.ask_notices()?;
         session.check_notices()?;
@@ -81,7 +87,7 @@ impl Session {
         match step {
             Step::Submit { ask, .. } => {
                 let request = ask.request(&self.features, start, tag);
-                self.submit(request, tag)?;
+                self.submit(request, tag, cut)?;
             }
             Step::Complete { .. } if cut == Cut::AsGiven => {
                 self.complete(self.now)?;
@@ -117,9 +123,12 @@ impl Session {
         Ok(())
     }
 
-    fn submit(&mut self, request: Request, tag: u64) -> Result<(), String> {
+    fn submit(&mut self, request: Request, tag: u64, cut: Cut) -> Result<(), String> {
         let refusal = expected_refusal(&request, &self.features, self.device.capacity());
         let at = self.now;
+        // Runs that look and runs that do not must end alike.
+        let looks = request.kind == Kind::Read && refusal.is_none() && cut != Cut::Never;
+        let seen = if looks { self.peek(request.range)? } else { None };
         let id = self.device.submit(at, request.clone());
         let last = self.events.iter().rev().find_map(|event| match event {
             Event::Submitted { id, .. } => Some(*id),
@@ -129,8 +138,24 @@ impl Session {
             return Err(format!("request {id} follows request {last:?}: ids must rise"));
         }
         self.outstanding += 1;
+        self.seen.extend(seen.map(|seen| (id, seen)));
         self.events.push(Event::Submitted { id, at, request, tag, refusal });
         self.ask_bound().map(|_| ())
+    }
+
+    /// Looks at a range twice, to check that the call changes nothing.
+    fn peek(&self, range: SectorRange) -> Result<Option<Seen>, String> {
+        let look = |before: u8| {
+            let mut bytes = vec![before; range.len_bytes()];
+            self.device.peek(range, &mut bytes).map(|lost| (bytes, lost))
+        };
+        let (seen, again) = (look(0xaa), look(0x55));
+        if seen != again {
+            return Err(format!("two looks at {range} differ: {:?}", seen.zip(again).map(|(one, two)| (one.1, two.1))));
+        }
+        let beyond = SectorRange::new(range.start, self.device.capacity());
+        let is_blind = range.start == Lba(0) || self.device.peek(beyond, &mut []).is_none();
+        if is_blind { Ok(seen) } else { Err(format!("a look at {beyond} goes beyond the capacity")) }
     }
 
     fn set_capacity(&mut self, wanted: Sectors, start: Sectors) -> Result<(), String> {
@@ -212,7 +237,7 @@ impl Session {
     }
 
     /// Reads everything that the steps may have touched, and checks its extents.
-    fn read_back(&mut self, start: Sectors) -> Result<(), String> {
+    fn read_back(&mut self, start: Sectors, cut: Cut) -> Result<(), String> {
         let capacity = self.device.capacity();
         let sector = self.features.sector.0;
         let end = capacity.0.min((WINDOW + 48).next_multiple_of(sector));
@@ -220,9 +245,9 @@ impl Session {
         let pieces = [(0, end), (last - last % sector, capacity.0)];
         for (from, to) in pieces {
             let range = SectorRange::between(Lba(from), Lba(to));
-            self.submit(Request::read(range), 0)?;
+            self.submit(Request::read(range), 0, cut)?;
         }
-        self.submit(Request::flush(), 0)
+        self.submit(Request::flush(), 0, cut)
     }
 
     fn come_to_rest(&mut self) -> Result<(), String> {
@@ -289,6 +314,9 @@ impl Session {
                 changes_done_at = changes_done_at.max(done.at);
             }
             model.apply(request, *tag, done)?;
+            if let Some((bytes, lost)) = self.seen.get(id) {
+                check_seen(bytes, lost, done)?;
+            }
         }
         self.check_extents(&model)
     }
@@ -331,6 +359,28 @@ impl Session {
         }
         Ok(())
     }
+}
+
+/// Checks that what was seen before a read is what the read brings, and that it fails where sectors were known to be lost.
+fn check_seen(seen: &[u8], lost: &[SectorRange], read: &Completion) -> Result<(), String> {
+    let of =
+        |ranges: &[SectorRange], lba| ranges.iter().any(|range| range.overlaps(SectorRange::new(Lba(lba), Sectors(1))));
+    let Some(bytes) = &read.bytes else {
+        return if read.status.is_failure() { Ok(()) } else { Err(format!("{read:?} has no bytes, and a look had")) };
+    };
+    let both = seen.chunks_exact(512).zip(bytes.chunks_exact(512));
+    for (lba, (seen, bytes)) in super::model::sectors(read.range).zip(both) {
+        let (is_lost, has_failed) = (of(lost, lba), of(read.status.failed(), lba));
+        if is_lost && (!has_failed || seen.iter().any(|byte| *byte != 0)) {
+            return Err(format!(
+                "a look says that sector {lba} is lost, and a read brings it, or the look has bytes of it"
+            ));
+        }
+        if !has_failed && seen != bytes {
+            return Err(format!("a look at sector {lba} shows {:?}.., a read {:?}..", &seen[..16], &bytes[..16]));
+        }
+    }
+    Ok(())
 }
 
 /// The refusal of a request by the rules. It is written a second time, so that a mistake in `Request::check` shows.
