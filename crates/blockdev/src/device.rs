@@ -23,6 +23,8 @@ pub struct Features {
     pub remap: bool,
     /// What [`BlockDevice::set_capacity`] can do.
     pub resize: Resize,
+    /// Whether [`BlockDevice::set_mapped_limit`] is supported.
+    pub mapped_limit: bool,
 }
 
 /// Which changes of capacity the host may ask for.
@@ -59,6 +61,8 @@ pub enum NoticeKind {
     Degraded,
     /// All data of an array have all their copies again.
     Rebuilt,
+    /// So many sectors may hold data at once from now on.
+    MappedLimitChanged(Sectors),
 }
 
 /// Sectors in one state.
@@ -115,6 +119,29 @@ pub trait BlockDevice: Send {
     /// `at` lies before an instant that the device was given earlier, in any call.
     fn set_capacity(&mut self, at: SimTime, capacity: Sectors) -> Status {
         let _ = (at, capacity);
+        Status::Unsupported(Unsupported::Kind)
+    }
+
+    /// Most sectors that may hold data at once, wherever they lie; never above the capacity. Sectors hold data that
+    /// [`BlockDevice::extents`] does not report as a hole.
+    ///
+    /// Default: the capacity.
+    fn mapped_limit(&self) -> Sectors {
+        self.capacity()
+    }
+
+    /// Asks for another [`BlockDevice::mapped_limit`], a multiple of the atomic unit or the capacity, at the instant `at`. It may fall
+    /// and rise again, up to what the device's medium can hold now. Answers at once. The crate's page says what the limit does.
+    ///
+    /// Returns *no space*, without sectors, if more than the limit holds data now, and *out of range* if the device could not hold
+    /// that much. Then nothing has changed.
+    ///
+    /// Default: unsupported.
+    ///
+    /// # Panics
+    /// `at` lies before an instant that the device was given earlier, in any call.
+    fn set_mapped_limit(&mut self, at: SimTime, limit: Sectors) -> Status {
+        let _ = (at, limit);
         Status::Unsupported(Unsupported::Kind)
     }
 
@@ -197,6 +224,30 @@ pub fn check_capacity(features: &Features, current: Sectors, most: Sectors, want
     if wanted > allowed { Err(Status::OutOfRange) } else { Ok(()) }
 }
 
+/// Checks that a device of these features and this capacity accepts a mapped limit. `most`: sectors that its medium can hold.
+/// `mapped`: sectors that hold data now; asked last, since to count them may take long.
+///
+/// # Errors
+/// The status that [`BlockDevice::set_mapped_limit`] returns.
+pub fn check_mapped_limit(
+    features: &Features,
+    capacity: Sectors,
+    most: Sectors,
+    wanted: Sectors,
+    mapped: impl FnOnce() -> Sectors,
+) -> Result<(), Status> {
+    if !features.mapped_limit {
+        return Err(Status::Unsupported(Unsupported::Kind));
+    }
+    if wanted != capacity && !wanted.0.is_multiple_of(features.atomic_unit.0) {
+        return Err(Status::Unsupported(Unsupported::Alignment));
+    }
+    if wanted > capacity.min(most) {
+        return Err(Status::OutOfRange);
+    }
+    if mapped() > wanted { Err(Status::NoSpace(Vec::new())) } else { Ok(()) }
+}
+
 /// Writes those methods of [`BlockDevice`] that a wrapper forwards to the device in the named field.
 ///
 /// ```
@@ -210,7 +261,7 @@ pub fn check_capacity(features: &Features, current: Sectors, most: Sectors, want
 /// }
 ///
 /// impl<D: BlockDevice> BlockDevice for Counted<D> {
-///     pass_on!(device: features capacity next_event_at complete set_capacity notices extents peek);
+///     pass_on!(device: features capacity next_event_at complete set_capacity mapped_limit set_mapped_limit notices extents peek);
 ///
 ///     fn submit(&mut self, at: SimTime, request: Request) -> RequestId {
 ///         self.requests += 1;
@@ -253,6 +304,16 @@ macro_rules! pass_on {
     (@ $field:ident set_capacity) => {
         fn set_capacity(&mut self, at: $crate::units::SimTime, capacity: $crate::units::Sectors) -> $crate::Status {
             self.$field.set_capacity(at, capacity)
+        }
+    };
+    (@ $field:ident mapped_limit) => {
+        fn mapped_limit(&self) -> $crate::units::Sectors {
+            self.$field.mapped_limit()
+        }
+    };
+    (@ $field:ident set_mapped_limit) => {
+        fn set_mapped_limit(&mut self, at: $crate::units::SimTime, limit: $crate::units::Sectors) -> $crate::Status {
+            self.$field.set_mapped_limit(at, limit)
         }
     };
     (@ $field:ident notices) => {
@@ -298,6 +359,14 @@ macro_rules! is_the_device_behind {
 
             fn set_capacity(&mut self, at: SimTime, capacity: Sectors) -> Status {
                 (**self).set_capacity(at, capacity)
+            }
+
+            fn mapped_limit(&self) -> Sectors {
+                (**self).mapped_limit()
+            }
+
+            fn set_mapped_limit(&mut self, at: SimTime, limit: Sectors) -> Status {
+                (**self).set_mapped_limit(at, limit)
             }
 
             fn notices(&mut self, out: &mut Vec<Notice>) {

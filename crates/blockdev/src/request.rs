@@ -252,6 +252,7 @@ mod tests {
             fua: false,
             remap: true,
             resize: Resize::Fixed,
+            mapped_limit: false,
         };
         let range = |start, count| SectorRange::new(Lba(start), Sectors(count));
         let refused = |why| Err(Status::Unsupported(why));

@@ -456,7 +456,7 @@ struct Hesitant {
 }
 
 impl BlockDevice for Hesitant {
-    pass_on!(device: features capacity submit next_event_at complete set_capacity notices peek);
+    pass_on!(device: features capacity submit next_event_at complete set_capacity mapped_limit set_mapped_limit notices peek);
 
     fn extents(&self, range: SectorRange, out: &mut Vec<Extent>) {
         self.device.extents(range.first(Sectors(1)), out);

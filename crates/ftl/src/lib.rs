@@ -11,6 +11,7 @@ mod domain;
 mod engine;
 mod failures;
 mod free;
+mod giving;
 mod host;
 pub mod index;
 mod leveling;

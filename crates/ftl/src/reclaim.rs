@@ -84,7 +84,7 @@ impl<M: Media> Ftl<M> {
     pub fn look_for_space(&mut self) -> Outcome {
         if matches!(self.dead, Some(EndOfLife::NoFreeBlock | EndOfLife::NoVictim)) {
             self.dead = None;
-            self.pressed = false;
+            self.giving.pressed = false;
         }
         match self.reclaim() {
             Outcome::Done if !self.rescued.is_empty() => self.rewrite_rescued(),
@@ -143,7 +143,7 @@ impl<M: Media> Ftl<M> {
                     valid < self.units_per_block
                 }
             };
-            self.pressed &= !gained;
+            self.giving.pressed &= !gained;
             let stop = match recycled {
                 Recycled::Free if self.leveling => self.level(domain, Some(victim)),
                 recycled => recycled.stop(),
@@ -209,7 +209,7 @@ impl<M: Media> Ftl<M> {
         if self.domains.len() > 1 {
             return Outcome::Done;
         }
-        if !std::mem::replace(&mut self.pressed, true) {
+        if !std::mem::replace(&mut self.giving.pressed, true) {
             let view = self.capacity_view(0);
             match self.capacity.demand(&view) {
                 Demand::Keep | Demand::EndOfLife => {}

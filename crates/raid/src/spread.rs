@@ -71,7 +71,7 @@ pub(crate) fn common(members: &[Box<dyn Living>]) -> Result<(Features, Sectors),
 pub(crate) fn common_of<'a>(members: impl Iterator<Item = &'a dyn Living>) -> Result<(Features, Sectors), LayoutError> {
     let mut all = members.map(|member| member.features());
     let first = all.next().ok_or(LayoutError::NoMember)?;
-    let mut features = Features { remap: false, resize: Resize::Fixed, ..first };
+    let mut features = Features { remap: false, resize: Resize::Fixed, mapped_limit: false, ..first };
     let mut largest = first.atomic_unit;
     for next in all {
         let (low, high) = (features.atomic_unit.min(next.atomic_unit), largest.max(next.atomic_unit));

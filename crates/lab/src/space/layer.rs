@@ -246,9 +246,13 @@ impl Space {
         let mut told = Vec::new();
         self.drive.notices(&mut told);
         for notice in told {
-            if let NoticeKind::CapacityWanted(sectors) = notice.kind {
-                self.notices.push(notice);
-                self.give_back(Wanted::AtMost(sectors));
+            match notice.kind {
+                NoticeKind::CapacityWanted(sectors) => {
+                    self.notices.push(notice);
+                    self.give_back(Wanted::AtMost(sectors));
+                }
+                NoticeKind::MappedLimitChanged(_) => self.notices.push(notice),
+                _ => {}
             }
         }
     }
@@ -522,6 +526,18 @@ impl BlockDevice for Space {
         self.notices.push(Notice { at, kind: NoticeKind::CapacityChanged(capacity) });
         self.give_back(Wanted::AtMost(capacity));
         Status::Done
+    }
+
+    /// No more than the drive offers, since its map puts a page where there is room.
+    fn mapped_limit(&self) -> Sectors {
+        self.drive.mapped_limit().min(self.capacity)
+    }
+
+    fn set_mapped_limit(&mut self, at: SimTime, limit: Sectors) -> Status {
+        self.run_to(at);
+        let status = if limit > self.capacity { Status::OutOfRange } else { self.drive.set_mapped_limit(at, limit) };
+        self.answer();
+        status
     }
 
     fn notices(&mut self, out: &mut Vec<Notice>) {

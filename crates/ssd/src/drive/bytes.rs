@@ -278,6 +278,7 @@ impl Drive {
 
     /// Writes without time, as [`Drive::write_batch`] does, and frees the handles of units that were not written.
     pub(super) fn write_once(&mut self, origin: Origin, units: &[Lpn], handles: &[u32]) -> (usize, Outcome) {
+        self.front.mapped = None;
         let write = |drive: &mut Self| drive.write_handles(origin, None, units, handles);
         let is_resting = self.keeps_detail || !self.is_awake() || self.rest();
         let (done, outcome) = if is_resting { write(self) } else { self.without_time(write) };

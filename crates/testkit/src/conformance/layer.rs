@@ -36,7 +36,7 @@ impl Spy {
 }
 
 impl BlockDevice for Spy {
-    pass_on!(device: features capacity next_event_at complete set_capacity notices);
+    pass_on!(device: features capacity next_event_at complete set_capacity mapped_limit set_mapped_limit notices);
 
     fn submit(&mut self, at: SimTime, request: Request) -> RequestId {
         self.note(Call::Submit(request.origin, request.stream));

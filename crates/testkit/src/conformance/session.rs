@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use wane_blockdev::{
-    BlockDevice, Completion, Extent, Features, Kind, Notice, NoticeKind, Request, RequestId, Resize, SectorRange,
-    Status, Unsupported,
+    BlockDevice, Completion, Extent, ExtentState, Features, Kind, Notice, NoticeKind, Request, RequestId, Resize,
+    SectorRange, Status, Unsupported, all_extents,
 };
 use wane_units::{Lba, Sectors, SimTime};
 
@@ -81,7 +81,10 @@ impl Session {
     }
 
     fn step(&mut self, step: &Step, start: Sectors, tag: u64, cut: Cut) -> Result<(), String> {
-        let (Step::Submit { wait, .. } | Step::Complete { wait } | Step::SetCapacity { wait, .. }) = step;
+        let (Step::Submit { wait, .. }
+        | Step::Complete { wait }
+        | Step::SetCapacity { wait, .. }
+        | Step::SetLimit { wait, .. }) = step;
         let then = self.now + wait.nanos();
         self.pass_time(then, cut)?;
         match step {
@@ -95,6 +98,7 @@ impl Session {
             }
             Step::Complete { .. } => {}
             Step::SetCapacity { parts, .. } => self.set_capacity(Sectors(start.0 / 16 * parts), start)?,
+            Step::SetLimit { limit, .. } => self.set_limit(limit.sectors(&*self.device))?,
         }
         Ok(())
     }
@@ -136,6 +140,9 @@ impl Session {
         });
         if last.is_some_and(|last| last >= id) {
             return Err(format!("request {id} follows request {last:?}: ids must rise"));
+        }
+        if mapped(&*self.device) > self.device.mapped_limit() {
+            return Err(format!("request {id} maps more than {}", self.device.mapped_limit()));
         }
         self.outstanding += 1;
         self.seen.extend(seen.map(|seen| (id, seen)));
@@ -180,6 +187,28 @@ impl Session {
         if status.is_done() && after != before {
             self.capacities.push((self.now, after));
             self.events.push(Event::Capacity(after));
+        }
+        Ok(())
+    }
+
+    fn set_limit(&mut self, wanted: Sectors) -> Result<(), String> {
+        let (before, mapped) = (self.device.mapped_limit(), mapped(&*self.device));
+        let (capacity, unit) = (self.device.capacity(), self.features.atomic_unit.0);
+        let status = self.device.set_mapped_limit(self.now, wanted);
+        let after = self.device.mapped_limit();
+        let is_whole = wanted.0.is_multiple_of(unit) || wanted == capacity;
+        let fine = match &status {
+            Status::Done => self.features.mapped_limit && is_whole && after == wanted,
+            Status::NoSpace(named) => named.is_empty() && wanted < mapped,
+            // A worn device may hold less than its capacity.
+            Status::OutOfRange => wanted > capacity || wanted > before,
+            Status::Unsupported(Unsupported::Alignment) => !is_whole,
+            Status::Unsupported(Unsupported::Kind) => !self.features.mapped_limit,
+            Status::Gone(_) => true,
+            _ => false,
+        };
+        if !fine || (!status.is_done() && after != before) || after > capacity {
+            return Err(format!("mapped limit {before}, {wanted} wanted, {mapped} in use: {status:?}, then {after}"));
         }
         Ok(())
     }
@@ -381,6 +410,17 @@ fn check_seen(seen: &[u8], lost: &[SectorRange], read: &Completion) -> Result<()
         }
     }
     Ok(())
+}
+
+/// Sectors that hold data, on a device that can limit them.
+pub(super) fn mapped(device: &dyn BlockDevice) -> Sectors {
+    if !device.features().mapped_limit {
+        return Sectors::ZERO;
+    }
+    let mut all = Vec::new();
+    all_extents(device, SectorRange::new(Lba(0), device.capacity()), &mut all);
+    let is_mapped = |extent: &&Extent| extent.state != ExtentState::Hole;
+    all.iter().filter(is_mapped).fold(Sectors::ZERO, |sum, extent| sum + extent.range.count)
 }
 
 /// The refusal of a request by the rules. It is written a second time, so that a mistake in `Request::check` shows.
