@@ -49,10 +49,21 @@ pub struct Notice {
 
 /// Contents of a notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Written", into = "Written")]
 #[non_exhaustive]
 pub enum NoticeKind {
-    /// The device wants the host to lower the capacity to this.
-    CapacityWanted(Sectors),
+    /// The device wants space back from its host.
+    CapacityWanted {
+        /// What the host is to lower the capacity or the mapped limit to.
+        to: Sectors,
+        /// Why.
+        cause: WantedCause,
+        /// Sectors, those that the host moves included, that the device still takes before it has no space: a lower bound as long as nothing more
+        /// of it leaves service. 0 if it cannot tell.
+        writes_left: Sectors,
+        /// What answers it.
+        by: AnsweredBy,
+    },
     /// The capacity is now this.
     CapacityChanged(Sectors),
     /// A member of an array cannot be reached, or takes no more writes. Members are numbered from 0.
@@ -63,6 +74,103 @@ pub enum NoticeKind {
     Rebuilt,
     /// So many sectors may hold data at once from now on.
     MappedLimitChanged(Sectors),
+}
+
+/// Why a device wants space back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum WantedCause {
+    /// A part of it wore out.
+    Wear,
+    /// A part of it failed, or was taken out of service.
+    BadBlocks,
+    /// A part of it no longer reads as fast as its host requires.
+    ReadRequirement,
+    /// Nothing left service. It holds so much that it finds no space for more.
+    Full,
+}
+
+impl WantedCause {
+    /// Its name in answers of programs.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Wear => "wear",
+            Self::BadBlocks => "bad-blocks",
+            Self::ReadRequirement => "read-requirement",
+            Self::Full => "full",
+        }
+    }
+}
+
+/// Which call of a host answers a device that wants space back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum AnsweredBy {
+    /// [`BlockDevice::set_capacity`].
+    Capacity,
+    /// [`BlockDevice::set_mapped_limit`].
+    MappedLimit,
+    /// Either of them.
+    Either,
+}
+
+impl AnsweredBy {
+    /// Its name in answers of programs.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Capacity => "capacity",
+            Self::MappedLimit => "mapped-limit",
+            Self::Either => "either",
+        }
+    }
+}
+
+/// How notices are written. States of older versions have capacities that were wanted without more.
+#[derive(Serialize, Deserialize)]
+enum Written {
+    CapacityWanted(Sectors),
+    CapacityChanged(Sectors),
+    MemberLost(u32),
+    Degraded,
+    Rebuilt,
+    MappedLimitChanged(Sectors),
+    SpaceWanted { to: Sectors, cause: WantedCause, writes_left: Sectors, by: AnsweredBy },
+}
+
+impl From<Written> for NoticeKind {
+    fn from(written: Written) -> Self {
+        match written {
+            Written::CapacityWanted(to) => Self::wanted(to),
+            Written::CapacityChanged(sectors) => Self::CapacityChanged(sectors),
+            Written::MemberLost(member) => Self::MemberLost(member),
+            Written::Degraded => Self::Degraded,
+            Written::Rebuilt => Self::Rebuilt,
+            Written::MappedLimitChanged(sectors) => Self::MappedLimitChanged(sectors),
+            Written::SpaceWanted { to, cause, writes_left, by } => Self::CapacityWanted { to, cause, writes_left, by },
+        }
+    }
+}
+
+impl From<NoticeKind> for Written {
+    fn from(kind: NoticeKind) -> Self {
+        match kind {
+            NoticeKind::CapacityWanted { to, cause, writes_left, by } => {
+                Self::SpaceWanted { to, cause, writes_left, by }
+            }
+            NoticeKind::CapacityChanged(sectors) => Self::CapacityChanged(sectors),
+            NoticeKind::MemberLost(member) => Self::MemberLost(member),
+            NoticeKind::Degraded => Self::Degraded,
+            NoticeKind::Rebuilt => Self::Rebuilt,
+            NoticeKind::MappedLimitChanged(sectors) => Self::MappedLimitChanged(sectors),
+        }
+    }
+}
+
+impl NoticeKind {
+    /// A device that wants space back and says no more than how much.
+    pub const fn wanted(to: Sectors) -> Self {
+        let (cause, by) = (WantedCause::Wear, AnsweredBy::Either);
+        Self::CapacityWanted { to, cause, writes_left: Sectors::ZERO, by }
+    }
 }
 
 /// Sectors in one state.
@@ -385,3 +493,20 @@ macro_rules! is_the_device_behind {
 }
 
 is_the_device_behind!(Box<D>, &mut D);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notices_of_older_versions_are_read() {
+        // As the enum was before space was wanted for a reason: the number of the kind, and its sectors.
+        let old: NoticeKind = postcard::from_bytes(&[0, 100]).unwrap();
+        assert_eq!(old, NoticeKind::wanted(Sectors(100)));
+        for kind in [NoticeKind::wanted(Sectors(7)), NoticeKind::CapacityChanged(Sectors(8)), NoticeKind::Rebuilt] {
+            let bytes = postcard::to_allocvec(&kind).unwrap();
+            assert_eq!(postcard::from_bytes::<NoticeKind>(&bytes), Ok(kind));
+        }
+        assert_eq!(postcard::to_allocvec(&NoticeKind::CapacityChanged(Sectors(8))), Ok(vec![1, 8]));
+    }
+}

@@ -119,8 +119,8 @@ pub use align::UnitSplit;
 pub use blocking::{Blocking, IoError, drain};
 pub use completion::{Completion, CompletionQueue, RequestId, Status, Unsupported};
 pub use device::{
-    BlockDevice, Extent, ExtentState, Features, Notice, NoticeKind, Resize, all_extents, check_capacity,
-    check_mapped_limit, check_peek,
+    AnsweredBy, BlockDevice, Extent, ExtentState, Features, Notice, NoticeKind, Resize, WantedCause, all_extents,
+    check_capacity, check_mapped_limit, check_peek,
 };
 pub use layers::{Delay, Delays, Effect, Entry, Fault, Keep, KindStats, Persistence, Record, Stats, replay};
 pub use living::{

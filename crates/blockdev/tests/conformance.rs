@@ -406,13 +406,13 @@ fn notices_of_layers_and_devices_come_in_order_of_time() {
     let mut device = Delay::new(Fault::new(ram()), delays());
     device.set_capacity(SimTime(10), Sectors(100));
     let mut device = device.into_inner();
-    device.announce(SimTime(5), NoticeKind::CapacityWanted(Sectors(100)));
+    device.announce(SimTime(5), NoticeKind::wanted(Sectors(100)));
     let mut out = Vec::new();
     device.notices(&mut out);
     device.notices(&mut out);
     let told: Vec<_> = out.iter().map(|notice| (notice.at.0, notice.kind)).collect();
     let capacity = Sectors(100);
-    assert_eq!(told, [(5, NoticeKind::CapacityWanted(capacity)), (10, NoticeKind::CapacityChanged(capacity))]);
+    assert_eq!(told, [(5, NoticeKind::wanted(capacity)), (10, NoticeKind::CapacityChanged(capacity))]);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use wane_units::{SuperblockId, prefetch};
 
 use crate::domain::{Domain, Mover};
 use crate::engine::{ENTRIES_PER_LINE, EndOfLife, FAR_ENTRIES, Ftl, Outcome};
+use crate::giving::DemandCause;
 use crate::persist::Event;
 use crate::policies::capacity::Demand;
 use crate::policies::retirement::{RetireView, RetirementThreshold, Verdict};
@@ -210,6 +211,7 @@ impl<M: Media> Ftl<M> {
             return Outcome::Done;
         }
         if !std::mem::replace(&mut self.giving.pressed, true) {
+            self.giving.cause = DemandCause::Full;
             let view = self.capacity_view(0);
             match self.capacity.demand(&view) {
                 Demand::Keep | Demand::EndOfLife => {}
@@ -346,6 +348,7 @@ impl<M: Media> Ftl<M> {
         assert!(state.retired <= state.blocks, "a domain loses no more blocks than it has");
         state.tell(BlockEvent::Retired, block, self.erase_count[block.index()]);
         let free = state.free.len() as u32;
+        self.giving.cause = self.cause_of_retirement(block);
         self.judge_mode();
         let view = self.capacity_view(free);
         let death = match self.capacity.demand(&view) {

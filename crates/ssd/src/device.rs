@@ -455,7 +455,7 @@ impl Drive {
                     let wanted = self.sectors_wanted(demand);
                     if let Some(wanted) = wanted.filter(|wanted| self.front.wanted != Some(*wanted)) {
                         self.front.wanted = Some(wanted);
-                        let (at, kind) = (self.front.now, NoticeKind::CapacityWanted(wanted));
+                        let (at, kind) = (self.front.now, self.wish_for(wanted));
                         self.front.notices.push(Notice { at, kind });
                     }
                     if self.is_starved() {

@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 
 use wane_archive::{Archive, Reader, Writer};
 use wane_blockdev::{
-    Batch, BlockDevice, Living, Notice, NoticeKind, Request, SectorRange, Status, Stop, Work, carry_out, drain,
+    AnsweredBy, Batch, BlockDevice, Living, Notice, NoticeKind, Request, SectorRange, Status, Stop, WantedCause, Work,
+    carry_out, drain,
 };
 use wane_ftl::FtlConfig;
 use wane_ftl::policies::Builtin;
@@ -45,7 +46,7 @@ fn ask(drive: &mut Drive, request: Request) -> Status {
 fn wanted(drive: &mut Drive) -> Option<NoticeKind> {
     let mut notices: Vec<Notice> = Vec::new();
     drive.notices(&mut notices);
-    notices.into_iter().map(|notice| notice.kind).rfind(|kind| matches!(kind, NoticeKind::CapacityWanted(_)))
+    notices.into_iter().map(|notice| notice.kind).rfind(|kind| matches!(kind, NoticeKind::CapacityWanted { .. }))
 }
 
 /// A drive that was asked for space `times` times, all of whose units that are in use lie anywhere.
@@ -61,7 +62,7 @@ fn worn(times: usize) -> (Drive, BTreeSet<u64>) {
     while answered < times {
         let number = *used.iter().nth(stream.below(used.len() as u64) as usize).unwrap();
         assert_eq!(ask(&mut drive, Request::write_without_bytes(unit(number))), Status::Done, "after {answered}");
-        let Some(NoticeKind::CapacityWanted(to)) = wanted(&mut drive) else { continue };
+        let Some(NoticeKind::CapacityWanted { to, .. }) = wanted(&mut drive) else { continue };
         while used.len() as u64 > to.0 / 8 {
             let gone = *used.iter().nth(stream.below(used.len() as u64) as usize).unwrap();
             used.remove(&gone);
@@ -132,4 +133,39 @@ fn a_batch_leaves_out_what_does_not_fit() {
     assert_eq!((took.stop, took.done), (Stop::Done, all));
     let held: Vec<u64> = (0..40).filter(|number| drive.lookup(wane_units::Lpn(*number as u32)).is_some()).collect();
     assert_eq!((held, drive.mapped_units(), drive.check()), (vec![1, 2, 3, 9, 30], 5, Ok(())));
+}
+
+/// A host that ignores what its drive wants, and writes where nothing was, still finds the space that it was told of.
+#[test]
+fn a_drive_takes_what_it_says_that_it_takes() {
+    let mut checked = 0;
+    for times in [0, 1, 5, 12, 20, 26] {
+        let (mut drive, _) = worn(times);
+        let mut stream = Streams::new(times as u64).stream("more");
+        let told = loop {
+            let number = stream.below(drive.capacity().0 / 8);
+            // Beyond the limit nothing is written.
+            ask(&mut drive, Request::write_without_bytes(unit(number)));
+            if let Some(NoticeKind::CapacityWanted { cause, writes_left, by, .. }) = wanted(&mut drive) {
+                assert_eq!((cause, by), (WantedCause::Wear, AnsweredBy::Either));
+                break writes_left.0;
+            }
+        };
+        let (at, retired) = (drive.now(), drive.retired_blocks());
+        let room = Sectors((drive.service_units() * 8).min(drive.capacity().0));
+        // A drive that is pressed may hold more than that.
+        let _ = drive.set_mapped_limit(at, room);
+        let mut written = 0;
+        while written < told && drive.retired_blocks() == retired {
+            let number = stream.below(drive.capacity().0 / 8);
+            let is_full = drive.mapped_units() * 8 >= drive.mapped_limit().0;
+            match ask(&mut drive, Request::write_without_bytes(unit(number))) {
+                Status::NoSpace(_) if is_full => {}
+                status => assert_eq!(status, Status::Done, "{written} of {told} after {times} answers"),
+            }
+            written += 8;
+        }
+        checked += written;
+    }
+    assert!(checked > 100, "{checked} sectors were told of and written");
 }

@@ -247,7 +247,7 @@ impl Space {
         self.drive.notices(&mut told);
         for notice in told {
             match notice.kind {
-                NoticeKind::CapacityWanted(sectors) => {
+                NoticeKind::CapacityWanted { to: sectors, .. } => {
                     self.notices.push(notice);
                     self.give_back(Wanted::AtMost(sectors));
                 }

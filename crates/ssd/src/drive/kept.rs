@@ -57,7 +57,7 @@ impl Rest {
 enum InFront {
     /// What every drive has. Its notices are changes of capacity.
     Usual,
-    /// A mapped limit and any notices besides, which older versions do not know.
+    /// A mapped limit and any notices, which older versions do not know.
     More,
 }
 
@@ -231,8 +231,7 @@ impl Drive {
 
     /// What older versions cannot read is only in the files of drives that have it.
     fn in_front(&self) -> InFront {
-        let is_usual =
-            |notice: &Notice| matches!(notice.kind, NoticeKind::CapacityChanged(_) | NoticeKind::CapacityWanted(_));
+        let is_usual = |notice: &Notice| matches!(notice.kind, NoticeKind::CapacityChanged(_));
         let is_usual = self.front.limit.is_none() && self.front.notices.iter().all(is_usual);
         if is_usual { InFront::Usual } else { InFront::More }
     }
@@ -256,7 +255,6 @@ impl Drive {
         if has == InFront::Usual {
             let usual = |notice: &Notice| match notice.kind {
                 NoticeKind::CapacityChanged(sectors) => Some((notice.at.0, true, sectors.0)),
-                NoticeKind::CapacityWanted(sectors) => Some((notice.at.0, false, sectors.0)),
                 _ => None,
             };
             notices = front.notices.iter().filter_map(usual).collect();
@@ -273,8 +271,10 @@ impl Drive {
         }
         front.limit = None;
         let notice = |(at, is_changed, sectors)| {
-            let kind = if is_changed { NoticeKind::CapacityChanged } else { NoticeKind::CapacityWanted };
-            Notice { at: SimTime(at), kind: kind(Sectors(sectors)) }
+            let sectors = Sectors(sectors);
+            // Of what they want, older versions wrote no more.
+            let kind = if is_changed { NoticeKind::CapacityChanged(sectors) } else { NoticeKind::wanted(sectors) };
+            Notice { at: SimTime(at), kind }
         };
         front.notices = notices.into_iter().map(notice).collect();
         Ok(())

@@ -3,7 +3,8 @@
 //! The limit is the drive's, as its capacity is: it stays when the power goes. The firmware knows it as far as it asks for space back. The drive counts
 //! the units that hold data only while there is a limit below the capacity, so that other drives pay nothing.
 
-use wane_blockdev::{Notice, NoticeKind, Status, check_mapped_limit};
+use wane_blockdev::{AnsweredBy, Notice, NoticeKind, Status, WantedCause, check_mapped_limit};
+use wane_ftl::DemandCause;
 use wane_units::{Lpn, Sectors, SimTime};
 
 use super::{Drive, Firmware, MOVING};
@@ -49,6 +50,19 @@ impl Drive {
         let outcome = self.look_for_space();
         self.settle_alone(outcome);
         Status::Done
+    }
+
+    /// The notice that the drive wants its host to use no more than this.
+    pub(crate) fn wish_for(&self, to: Sectors) -> NoticeKind {
+        let (cause, left) = over_either!(&self.firmware, ftl => (ftl.demand_cause(), ftl.units_left()));
+        let cause = match cause {
+            DemandCause::Wear => WantedCause::Wear,
+            DemandCause::BadBlock => WantedCause::BadBlocks,
+            DemandCause::ReadRequirement => WantedCause::ReadRequirement,
+            DemandCause::Full => WantedCause::Full,
+        };
+        let writes_left = Sectors(left.saturating_mul(self.front.unit.0));
+        NoticeKind::CapacityWanted { to, cause, writes_left, by: AnsweredBy::Either }
     }
 
     /// Tells the firmware what the limit is. One that the capacity does not exceed is none.
