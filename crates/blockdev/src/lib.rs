@@ -66,7 +66,8 @@
 //!
 //! **Remap** moves contents by a change of the map. The destination then has the contents of the source, the source is trimmed,
 //! and so is the part of the destination beyond the length of the source. Both are multiples of the atomic unit and do not
-//! overlap.
+//! overlap. After a power cut each unit of a remap that was not durable is wholly before or wholly after it. No cut shows an old
+//! destination together with a trimmed source.
 //!
 //! # Living devices
 //!
