@@ -23,6 +23,8 @@ pub struct Features {
     pub remap: bool,
     /// What [`BlockDevice::set_capacity`] can do.
     pub resize: Resize,
+    /// Whether [`BlockDevice::set_mapped_limit`] is supported.
+    pub mapped_limit: bool,
 }
 
 /// Which changes of capacity the host may ask for.
@@ -47,10 +49,21 @@ pub struct Notice {
 
 /// Contents of a notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Written", into = "Written")]
 #[non_exhaustive]
 pub enum NoticeKind {
-    /// The device wants the host to lower the capacity to this.
-    CapacityWanted(Sectors),
+    /// The device wants space back from its host.
+    CapacityWanted {
+        /// What the host is to lower the capacity or the mapped limit to.
+        to: Sectors,
+        /// Why.
+        cause: WantedCause,
+        /// Sectors, those that the host moves included, that the device still takes before it has no space: a lower bound as long as nothing more
+        /// of it leaves service. 0 if it cannot tell.
+        writes_left: Sectors,
+        /// What answers it.
+        by: AnsweredBy,
+    },
     /// The capacity is now this.
     CapacityChanged(Sectors),
     /// A member of an array cannot be reached, or takes no more writes. Members are numbered from 0.
@@ -59,6 +72,105 @@ pub enum NoticeKind {
     Degraded,
     /// All data of an array have all their copies again.
     Rebuilt,
+    /// So many sectors may hold data at once from now on.
+    MappedLimitChanged(Sectors),
+}
+
+/// Why a device wants space back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum WantedCause {
+    /// A part of it wore out.
+    Wear,
+    /// A part of it failed, or was taken out of service.
+    BadBlocks,
+    /// A part of it no longer reads as fast as its host requires.
+    ReadRequirement,
+    /// Nothing left service. It holds so much that it finds no space for more.
+    Full,
+}
+
+impl WantedCause {
+    /// Its name in answers of programs.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Wear => "wear",
+            Self::BadBlocks => "bad-blocks",
+            Self::ReadRequirement => "read-requirement",
+            Self::Full => "full",
+        }
+    }
+}
+
+/// Which call of a host answers a device that wants space back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum AnsweredBy {
+    /// [`BlockDevice::set_capacity`].
+    Capacity,
+    /// [`BlockDevice::set_mapped_limit`].
+    MappedLimit,
+    /// Either of them.
+    Either,
+}
+
+impl AnsweredBy {
+    /// Its name in answers of programs.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Capacity => "capacity",
+            Self::MappedLimit => "mapped-limit",
+            Self::Either => "either",
+        }
+    }
+}
+
+/// How notices are written. States of older versions have capacities that were wanted without more.
+#[derive(Serialize, Deserialize)]
+enum Written {
+    CapacityWanted(Sectors),
+    CapacityChanged(Sectors),
+    MemberLost(u32),
+    Degraded,
+    Rebuilt,
+    MappedLimitChanged(Sectors),
+    SpaceWanted { to: Sectors, cause: WantedCause, writes_left: Sectors, by: AnsweredBy },
+}
+
+impl From<Written> for NoticeKind {
+    fn from(written: Written) -> Self {
+        match written {
+            Written::CapacityWanted(to) => Self::wanted(to),
+            Written::CapacityChanged(sectors) => Self::CapacityChanged(sectors),
+            Written::MemberLost(member) => Self::MemberLost(member),
+            Written::Degraded => Self::Degraded,
+            Written::Rebuilt => Self::Rebuilt,
+            Written::MappedLimitChanged(sectors) => Self::MappedLimitChanged(sectors),
+            Written::SpaceWanted { to, cause, writes_left, by } => Self::CapacityWanted { to, cause, writes_left, by },
+        }
+    }
+}
+
+impl From<NoticeKind> for Written {
+    fn from(kind: NoticeKind) -> Self {
+        match kind {
+            NoticeKind::CapacityWanted { to, cause, writes_left, by } => {
+                Self::SpaceWanted { to, cause, writes_left, by }
+            }
+            NoticeKind::CapacityChanged(sectors) => Self::CapacityChanged(sectors),
+            NoticeKind::MemberLost(member) => Self::MemberLost(member),
+            NoticeKind::Degraded => Self::Degraded,
+            NoticeKind::Rebuilt => Self::Rebuilt,
+            NoticeKind::MappedLimitChanged(sectors) => Self::MappedLimitChanged(sectors),
+        }
+    }
+}
+
+impl NoticeKind {
+    /// A device that wants space back and says no more than how much.
+    pub const fn wanted(to: Sectors) -> Self {
+        let (cause, by) = (WantedCause::Wear, AnsweredBy::Either);
+        Self::CapacityWanted { to, cause, writes_left: Sectors::ZERO, by }
+    }
 }
 
 /// Sectors in one state.
@@ -118,6 +230,29 @@ pub trait BlockDevice: Send {
         Status::Unsupported(Unsupported::Kind)
     }
 
+    /// Most sectors that may hold data at once, wherever they lie; never above the capacity. Sectors hold data that
+    /// [`BlockDevice::extents`] does not report as a hole.
+    ///
+    /// Default: the capacity.
+    fn mapped_limit(&self) -> Sectors {
+        self.capacity()
+    }
+
+    /// Asks for another [`BlockDevice::mapped_limit`], a multiple of the atomic unit or the capacity, at the instant `at`. It may fall
+    /// and rise again, up to what the device's medium can hold now. Answers at once. The crate's page says what the limit does.
+    ///
+    /// Returns *no space*, without sectors, if more than the limit holds data now, and *out of range* if the device could not hold
+    /// that much. Then nothing has changed.
+    ///
+    /// Default: unsupported.
+    ///
+    /// # Panics
+    /// `at` lies before an instant that the device was given earlier, in any call.
+    fn set_mapped_limit(&mut self, at: SimTime, limit: Sectors) -> Status {
+        let _ = (at, limit);
+        Status::Unsupported(Unsupported::Kind)
+    }
+
     /// Moves new notices to `out`, oldest first. Each is handed out once.
     ///
     /// Default: there are none.
@@ -136,6 +271,33 @@ pub trait BlockDevice: Send {
             out.push(Extent { range, state: ExtentState::Data });
         }
     }
+
+    /// Copies to `bytes` the contents that a read of `range` would return if it were submitted now. This is no request: it takes no
+    /// time, nothing wears, and nothing is counted. Returns the sectors that are known to be lost, in rising order; their bytes are
+    /// zeros. What only an attempt to read would find, such as errors of worn flash, is not known. The range need not be a multiple
+    /// of the logical sector.
+    ///
+    /// `None` if the device cannot tell, keeps no bytes or has no power, or if the range ends beyond the capacity. What `bytes` holds
+    /// has no meaning then.
+    ///
+    /// Default: the device cannot tell.
+    ///
+    /// # Panics
+    /// `bytes` is not as long as `range`, on a device that can tell.
+    fn peek(&self, range: SectorRange, bytes: &mut [u8]) -> Option<Vec<SectorRange>> {
+        let _ = (range, bytes);
+        None
+    }
+}
+
+/// Checks that [`BlockDevice::peek`] of `range` has an answer on a device with these features and this capacity.
+///
+/// # Panics
+/// `bytes` is not as long as `range`.
+pub fn check_peek(features: &Features, capacity: Sectors, range: SectorRange, bytes: &[u8]) -> Option<()> {
+    let is_fine = features.keeps_bytes && range.lies_within(capacity);
+    assert!(!is_fine || bytes.len() == range.len_bytes(), "the bytes to which {range} is copied are as long as it");
+    is_fine.then_some(())
 }
 
 /// Appends the states of all sectors of `range` below the capacity: see [`BlockDevice::extents`].
@@ -170,6 +332,30 @@ pub fn check_capacity(features: &Features, current: Sectors, most: Sectors, want
     if wanted > allowed { Err(Status::OutOfRange) } else { Ok(()) }
 }
 
+/// Checks that a device of these features and this capacity accepts a mapped limit. `most`: sectors that its medium can hold.
+/// `mapped`: sectors that hold data now; asked last, since to count them may take long.
+///
+/// # Errors
+/// The status that [`BlockDevice::set_mapped_limit`] returns.
+pub fn check_mapped_limit(
+    features: &Features,
+    capacity: Sectors,
+    most: Sectors,
+    wanted: Sectors,
+    mapped: impl FnOnce() -> Sectors,
+) -> Result<(), Status> {
+    if !features.mapped_limit {
+        return Err(Status::Unsupported(Unsupported::Kind));
+    }
+    if wanted != capacity && !wanted.0.is_multiple_of(features.atomic_unit.0) {
+        return Err(Status::Unsupported(Unsupported::Alignment));
+    }
+    if wanted > capacity.min(most) {
+        return Err(Status::OutOfRange);
+    }
+    if mapped() > wanted { Err(Status::NoSpace(Vec::new())) } else { Ok(()) }
+}
+
 /// Writes those methods of [`BlockDevice`] that a wrapper forwards to the device in the named field.
 ///
 /// ```
@@ -183,7 +369,7 @@ pub fn check_capacity(features: &Features, current: Sectors, most: Sectors, want
 /// }
 ///
 /// impl<D: BlockDevice> BlockDevice for Counted<D> {
-///     pass_on!(device: features capacity next_event_at complete set_capacity notices extents);
+///     pass_on!(device: features capacity next_event_at complete set_capacity mapped_limit set_mapped_limit notices extents peek);
 ///
 ///     fn submit(&mut self, at: SimTime, request: Request) -> RequestId {
 ///         self.requests += 1;
@@ -228,6 +414,16 @@ macro_rules! pass_on {
             self.$field.set_capacity(at, capacity)
         }
     };
+    (@ $field:ident mapped_limit) => {
+        fn mapped_limit(&self) -> $crate::units::Sectors {
+            self.$field.mapped_limit()
+        }
+    };
+    (@ $field:ident set_mapped_limit) => {
+        fn set_mapped_limit(&mut self, at: $crate::units::SimTime, limit: $crate::units::Sectors) -> $crate::Status {
+            self.$field.set_mapped_limit(at, limit)
+        }
+    };
     (@ $field:ident notices) => {
         fn notices(&mut self, out: &mut Vec<$crate::Notice>) {
             self.$field.notices(out);
@@ -236,6 +432,11 @@ macro_rules! pass_on {
     (@ $field:ident extents) => {
         fn extents(&self, range: $crate::SectorRange, out: &mut Vec<$crate::Extent>) {
             self.$field.extents(range, out);
+        }
+    };
+    (@ $field:ident peek) => {
+        fn peek(&self, range: $crate::SectorRange, bytes: &mut [u8]) -> Option<Vec<$crate::SectorRange>> {
+            self.$field.peek(range, bytes)
         }
     };
 }
@@ -268,6 +469,14 @@ macro_rules! is_the_device_behind {
                 (**self).set_capacity(at, capacity)
             }
 
+            fn mapped_limit(&self) -> Sectors {
+                (**self).mapped_limit()
+            }
+
+            fn set_mapped_limit(&mut self, at: SimTime, limit: Sectors) -> Status {
+                (**self).set_mapped_limit(at, limit)
+            }
+
             fn notices(&mut self, out: &mut Vec<Notice>) {
                 (**self).notices(out);
             }
@@ -275,8 +484,29 @@ macro_rules! is_the_device_behind {
             fn extents(&self, range: SectorRange, out: &mut Vec<Extent>) {
                 (**self).extents(range, out);
             }
+
+            fn peek(&self, range: SectorRange, bytes: &mut [u8]) -> Option<Vec<SectorRange>> {
+                (**self).peek(range, bytes)
+            }
         }
     )+ };
 }
 
 is_the_device_behind!(Box<D>, &mut D);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notices_of_older_versions_are_read() {
+        // As the enum was before space was wanted for a reason: the number of the kind, and its sectors.
+        let old: NoticeKind = postcard::from_bytes(&[0, 100]).unwrap();
+        assert_eq!(old, NoticeKind::wanted(Sectors(100)));
+        for kind in [NoticeKind::wanted(Sectors(7)), NoticeKind::CapacityChanged(Sectors(8)), NoticeKind::Rebuilt] {
+            let bytes = postcard::to_allocvec(&kind).unwrap();
+            assert_eq!(postcard::from_bytes::<NoticeKind>(&bytes), Ok(kind));
+        }
+        assert_eq!(postcard::to_allocvec(&NoticeKind::CapacityChanged(Sectors(8))), Ok(vec![1, 8]));
+    }
+}

@@ -9,7 +9,7 @@
 //! **Sectors.** Every range counts sectors of 512 bytes, as in Linux, whatever the device's own sector is. Ranges are multiples
 //! of [`Features::sector`]. [`Request::check`] is the one rule by which requests are refused. A refused request has no effect.
 //!
-//! **Time.** The times given to `submit`, `complete` and `set_capacity` never fall; equal ones are fine. A device panics when
+//! **Time.** The times given to `submit`, `complete`, `set_capacity` and `set_mapped_limit` never fall; equal ones are fine. A device panics when
 //! time goes back, because only a faulty caller can do that.
 //!
 //! **State now, time later.** Contents, map and capacity change as if each request were carried out whole at its submission, one
@@ -55,9 +55,19 @@
 //! **Long requests** take their host's real time: a host that must answer meanwhile cuts them into parts ([`Request::parts`]),
 //! and joins the statuses ([`Status::join`]). A device may answer for fewer [`extents`](BlockDevice::extents) than it was asked for.
 //!
+//! **The mapped limit** ([`BlockDevice::set_mapped_limit`]) bounds how many sectors hold data at once, wherever they lie, while
+//! the capacity bounds where they lie. It goes both ways. A write, or write-zeroes that allocates, maps units in rising order as
+//! long as they fit; the sectors of those that do not end as no space, and of a batch they are left out. Units that hold data
+//! already are written as ever, and nothing else needs the limit. A limit below what holds data is refused. It survives power
+//! cuts. Without one, or with one that the capacity has fallen below, the capacity is the limit.
+//!
+//! **A look at contents** ([`BlockDevice::peek`]) is no request. It returns what a read would that is submitted now, and changes
+//! nothing: neither the device's time nor its wear nor a counter. Where the device knows that sectors are lost it says so.
+//!
 //! **Remap** moves contents by a change of the map. The destination then has the contents of the source, the source is trimmed,
 //! and so is the part of the destination beyond the length of the source. Both are multiples of the atomic unit and do not
-//! overlap.
+//! overlap. After a power cut each unit of a remap that was not durable is wholly before or wholly after it. No cut shows an old
+//! destination together with a trimmed source.
 //!
 //! # Living devices
 //!
@@ -109,7 +119,10 @@ pub use wane_units as units;
 pub use align::UnitSplit;
 pub use blocking::{Blocking, IoError, drain};
 pub use completion::{Completion, CompletionQueue, RequestId, Status, Unsupported};
-pub use device::{BlockDevice, Extent, ExtentState, Features, Notice, NoticeKind, Resize, all_extents, check_capacity};
+pub use device::{
+    AnsweredBy, BlockDevice, Extent, ExtentState, Features, Notice, NoticeKind, Resize, WantedCause, all_extents,
+    check_capacity, check_mapped_limit, check_peek,
+};
 pub use layers::{Delay, Delays, Effect, Entry, Fault, Keep, KindStats, Persistence, Record, Stats, replay};
 pub use living::{
     Batch, Health, Living, Passing, PowerError, Recovered, Stop, Tally, Took, Wanted, Work, all_of, carry_out, each_of,

@@ -480,7 +480,7 @@ impl Living for Box<dyn Living> {
 /// }
 ///
 /// impl<D: BlockDevice> BlockDevice for Counted<D> {
-///     pass_on!(device: features capacity submit next_event_at complete set_capacity notices extents);
+///     pass_on!(device: features capacity submit next_event_at complete set_capacity mapped_limit set_mapped_limit notices extents peek);
 /// }
 ///
 /// impl<D: Living> Living for Counted<D> {

@@ -9,7 +9,7 @@ use crate::store::Store;
 use crate::{
     Batch, BlockDevice, Completion, Extent, ExtentState, Features, Kind, Living, Notice, NoticeKind, Passing,
     PowerError, RangeSet, Recovered, Request, RequestId, Resize, SectorRange, Status, Stop, Took, UnitSplit, Work,
-    check_capacity,
+    check_capacity, check_mapped_limit, check_peek,
 };
 
 /// Configuration of a [`Ram`].
@@ -31,6 +31,8 @@ pub struct RamConfig {
     pub remap: bool,
     /// Which changes of capacity it accepts.
     pub resize: Resize,
+    /// Whether it accepts a mapped limit.
+    pub mapped_limit: bool,
 }
 
 impl RamConfig {
@@ -45,6 +47,7 @@ impl RamConfig {
             fua: true,
             remap: true,
             resize: Resize::Both,
+            mapped_limit: true,
         }
     }
 }
@@ -82,6 +85,8 @@ pub enum RamError {
 pub struct Ram {
     config: RamConfig,
     capacity: Sectors,
+    /// `None`: the capacity.
+    limit: Option<Sectors>,
     now: SimTime,
     next_id: u64,
     /// In order of time: the latency is constant and time never falls.
@@ -121,6 +126,7 @@ impl Ram {
         Ok(Self {
             config,
             capacity,
+            limit: None,
             now: SimTime::ZERO,
             next_id: 0,
             outstanding: VecDeque::new(),
@@ -149,23 +155,65 @@ impl Ram {
     }
 
     /// Carries out a request that passed the check.
-    fn execute(&mut self, request: &mut Request) -> Option<Vec<u8>> {
+    fn execute(&mut self, request: &mut Request) -> (Status, Option<Vec<u8>>) {
         let range = request.range;
+        let mut beyond = Vec::new();
         match request.kind {
             Kind::Read if self.config.keeps_bytes => {
                 let mut bytes = request.bytes.take().unwrap_or_default();
                 bytes.clear();
                 self.store.read(range, &mut bytes);
-                return Some(bytes);
+                return (Status::Done, Some(bytes));
             }
             Kind::Read | Kind::Flush => {}
-            Kind::Write => self.write(range, request.bytes.as_deref()),
             Kind::WriteZeroes if request.flags.may_unmap => self.trim(range),
-            Kind::WriteZeroes => self.write(range, None),
+            Kind::Write | Kind::WriteZeroes => {
+                let bytes = request.bytes.as_deref().filter(|_| request.kind == Kind::Write);
+                beyond = self.write_what_fits(range, |ram, part| {
+                    let from = SectorRange::between(range.start, part.start).len_bytes();
+                    ram.write(part, bytes.map(|bytes| &bytes[from..from + part.len_bytes()]));
+                });
+            }
             Kind::Trim => self.trim(range),
             Kind::Remap => self.remap(request.source, range),
         }
-        None
+        (if beyond.is_empty() { Status::Done } else { Status::NoSpace(beyond) }, None)
+    }
+
+    /// Writes the parts of a range whose units are mapped or fit the limit. Returns the others.
+    fn write_what_fits(
+        &mut self,
+        range: SectorRange,
+        mut write: impl FnMut(&mut Self, SectorRange),
+    ) -> Vec<SectorRange> {
+        let beyond = self.beyond_limit(range);
+        let mut reached = range.start;
+        for gap in &beyond {
+            write(self, SectorRange::between(reached, gap.start));
+            reached = Lba(gap.start.0 + gap.count.0);
+        }
+        let rest = Sectors(range.count.0 - (reached.0 - range.start.0));
+        write(self, SectorRange::new(reached, rest));
+        beyond
+    }
+
+    /// The sectors of a range whose units would be mapped beyond the limit.
+    fn beyond_limit(&self, range: SectorRange) -> Vec<SectorRange> {
+        let mut beyond = Vec::new();
+        let Some(limit) = self.limit.filter(|_| !range.is_empty()) else { return beyond };
+        let mut room = Sectors(limit.0.saturating_sub(self.mapped.sectors().0));
+        let unit = self.config.atomic_unit.0;
+        let end = (range.start.0 + range.count.0).next_multiple_of(unit).min(self.capacity.0);
+        let units = SectorRange::between(Lba(range.start.0 / unit * unit), Lba(end));
+        let mut holes = RangeSet::new();
+        holes.insert(units);
+        self.mapped.within(units).for_each(|mapped| holes.remove(mapped));
+        for hole in holes.within(units) {
+            let fits = if hole.count <= room { hole.count } else { Sectors(room.0 / unit * unit) };
+            room = room - fits;
+            hole.without_first(fits).intersection(range).push_to(&mut beyond);
+        }
+        beyond
     }
 
     /// Marks the units of a range as allocated.
@@ -219,6 +267,7 @@ impl BlockDevice for Ram {
             fua: self.config.fua,
             remap: self.config.remap,
             resize: self.config.resize,
+            mapped_limit: self.config.mapped_limit,
         }
     }
 
@@ -232,7 +281,7 @@ impl BlockDevice for Ram {
         self.next_id += 1;
         let (status, bytes) = match request.check(&self.features(), self.capacity) {
             _ if self.is_off => (Status::all_gone(request.range), None),
-            Ok(()) => (Status::Done, self.execute(&mut request)),
+            Ok(()) => self.execute(&mut request),
             Err(status) => (status, None),
         };
         let done_at = at.saturating_add(self.config.latency);
@@ -281,8 +330,34 @@ impl BlockDevice for Ram {
         Status::Done
     }
 
+    fn mapped_limit(&self) -> Sectors {
+        self.limit.map_or(self.capacity, |limit| limit.min(self.capacity))
+    }
+
+    fn set_mapped_limit(&mut self, at: SimTime, limit: Sectors) -> Status {
+        self.advance(at);
+        if self.is_off {
+            return Status::Gone(Vec::new());
+        }
+        let (features, capacity) = (self.features(), self.capacity);
+        if let Err(status) = check_mapped_limit(&features, capacity, capacity, limit, || self.mapped.sectors()) {
+            return status;
+        }
+        if limit != self.mapped_limit() {
+            self.limit = (limit < capacity).then_some(limit);
+            self.notices.push(Notice { at, kind: NoticeKind::MappedLimitChanged(limit) });
+        }
+        Status::Done
+    }
+
     fn notices(&mut self, out: &mut Vec<Notice>) {
         out.append(&mut self.notices);
+    }
+
+    fn peek(&self, range: SectorRange, bytes: &mut [u8]) -> Option<Vec<SectorRange>> {
+        check_peek(&self.features(), self.capacity, range, bytes).filter(|()| !self.is_off)?;
+        self.store.copy(range, bytes);
+        Some(Vec::new())
     }
 
     fn extents(&self, range: SectorRange, out: &mut Vec<Extent>) {
@@ -317,8 +392,9 @@ impl Living for Ram {
         for extent in batch.extents {
             match batch.work {
                 Work::Read | Work::ReadToModify | Work::Flush => {}
-                Work::Write => self.write(*extent, None),
-                Work::Rewrite => self.allocate(*extent),
+                // What does not fit is left out.
+                Work::Write => drop(self.write_what_fits(*extent, |ram, part| ram.write(part, None))),
+                Work::Rewrite => drop(self.write_what_fits(*extent, |ram, part| ram.allocate(part))),
                 Work::Trim => self.trim(*extent),
             }
         }
@@ -365,7 +441,9 @@ impl Living for Ram {
     }
 
     fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
-        archive.field("ram.capacity", &mut self.capacity)?;
+        let mut sizes = (self.capacity, self.limit.map_or(0, |limit| limit.0 + 1));
+        archive.grown_by(1, "ram.capacity", &mut sizes)?;
+        (self.capacity, self.limit) = (sizes.0, sizes.1.checked_sub(1).map(Sectors));
         archive.field("ram.now", &mut self.now)?;
         archive.field("ram.next-id", &mut self.next_id)?;
         archive.field("ram.outstanding", &mut self.outstanding)?;

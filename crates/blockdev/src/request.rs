@@ -21,7 +21,8 @@ pub enum Kind {
     /// Makes everything durable that was submitted before. The range has no meaning.
     Flush,
     /// Moves the contents of [`Request::source`] to the range by a change of the map alone. The part of the range beyond the
-    /// length of the source, and the source itself, are trimmed. Done whole or not at all.
+    /// length of the source, and the source itself, are trimmed. Done whole or not at all. After a power cut each unit of one that
+    /// was not durable is wholly before or wholly after it: a source is trimmed only if its destination has the data.
     Remap,
 }
 
@@ -252,6 +253,7 @@ mod tests {
             fua: false,
             remap: true,
             resize: Resize::Fixed,
+            mapped_limit: false,
         };
         let range = |start, count| SectorRange::new(Lba(start), Sectors(count));
         let refused = |why| Err(Status::Unsupported(why));

@@ -53,6 +53,16 @@ impl Store {
         }
     }
 
+    /// Copies the bytes of `range` to `out`, which is as long.
+    pub(crate) fn copy(&self, range: SectorRange, out: &mut [u8]) {
+        for part in parts(range) {
+            match self.pages.get(&part.page) {
+                Some(page) => out[part.of_range].copy_from_slice(&page[part.within]),
+                None => out[part.of_range].fill(0),
+            }
+        }
+    }
+
     /// Stores `bytes`, which are as long as `range`.
     pub(crate) fn write(&mut self, range: SectorRange, bytes: &[u8]) {
         assert_eq!(bytes.len(), range.len_bytes(), "bytes fill their range, or the rest of one of them would be lost");

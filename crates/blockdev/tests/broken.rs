@@ -44,6 +44,14 @@ enum How {
     ShortReads,
     ForgetsFua,
     AnswersAnother,
+    LooksAtThePast,
+    LooksTooFar,
+    LooksFromMemory,
+    LosesWhatItReads,
+    KeepsItsLimit,
+    ForgetsItsLimit,
+    LimitNamesNothing,
+    LimitBelowData,
 }
 
 struct Broken {
@@ -93,6 +101,7 @@ impl Broken {
                 done.status = Status::Gone(vec![done.range]);
             }
             How::BytesForWrites if done.kind == Kind::Write => done.bytes = Some(Vec::new()),
+            How::LimitNamesNothing if matches!(done.status, Status::NoSpace(_)) => done.status = Status::Done,
             How::ShortReads => done.bytes = done.bytes.take().map(|bytes| bytes.get(512..).unwrap_or(&[]).to_vec()),
             How::AnswersAnother => done.range.count.0 ^= 1,
             _ => {}
@@ -102,6 +111,18 @@ impl Broken {
 
 impl BlockDevice for Broken {
     pass_on!(device: capacity);
+
+    fn mapped_limit(&self) -> Sectors {
+        if self.how == How::ForgetsItsLimit { self.device.capacity() } else { self.device.mapped_limit() }
+    }
+
+    fn set_mapped_limit(&mut self, at: SimTime, limit: Sectors) -> Status {
+        match (self.how, self.device.set_mapped_limit(at, limit)) {
+            (How::KeepsItsLimit, Status::Done) => self.device.set_mapped_limit(at, self.device.capacity()),
+            (How::LimitBelowData, Status::NoSpace(_)) => Status::Done,
+            (_, status) => status,
+        }
+    }
 
     fn features(&self) -> Features {
         let features = self.device.features();
@@ -169,6 +190,23 @@ impl BlockDevice for Broken {
         }
     }
 
+    fn peek(&self, range: SectorRange, bytes: &mut [u8]) -> Option<Vec<SectorRange>> {
+        match self.how {
+            How::LooksTooFar if !range.lies_within(self.capacity()) => Some(Vec::new()),
+            _ if !range.lies_within(self.capacity()) => None,
+            How::LooksAtThePast => {
+                bytes.fill(0);
+                Some(Vec::new())
+            }
+            How::LooksFromMemory => Some(Vec::new()),
+            How::LosesWhatItReads if !range.is_empty() => {
+                bytes.fill(0);
+                Some(vec![range])
+            }
+            _ => self.device.peek(range, bytes),
+        }
+    }
+
     fn extents(&self, range: SectorRange, out: &mut Vec<Extent>) {
         self.device.extents(range, out);
         match self.how {
@@ -185,7 +223,7 @@ fn every_broken_rule_is_found() {
     let table = [
         (How::RunsTooFar, "hands out request"),
         (How::LosesACompletion, "is answered by|never completes|outstanding"),
-        (How::CompletesTwice, "out of order|twice|were outstanding"),
+        (How::CompletesTwice, "out of order|twice|were outstanding|is answered by"),
         (How::BoundTooLate, "before the bound"),
         (How::BoundStays, "the bound"),
         (How::NoBound, "is answered by|with 1 requests outstanding"),
@@ -197,9 +235,9 @@ fn every_broken_rule_is_found() {
         (How::TakesTimeBack, "is taken after"),
         (How::NoticesTwice, "given twice"),
         (How::NoticesNothing, "notices give"),
-        (How::ExtentsWithGaps, "follows at"),
-        (How::ExtentsEnd, "no extent is given"),
-        (How::ExtentsLie, "is reported as"),
+        (How::ExtentsWithGaps, "follows at|gives the state"),
+        (How::ExtentsEnd, "no extent is given|gives the state"),
+        (How::ExtentsLie, "is reported as|maps more|in use"),
         (How::KeepsItsCapacity, "capacity"),
         (How::RefusesWhatIsOutstanding, "around a fall of capacity"),
         (How::RefusesEmptyRanges, "ends as OutOfRange"),
@@ -213,6 +251,14 @@ fn every_broken_rule_is_found() {
         (How::ShortReads, "brings"),
         (How::ForgetsFua, "must be refused as Fua"),
         (How::AnswersAnother, "completes as"),
+        (How::LooksAtThePast, "a look at sector"),
+        (How::LooksTooFar, "goes beyond the capacity"),
+        (How::LooksFromMemory, "two looks"),
+        (How::LosesWhatItReads, "a look says"),
+        (How::KeepsItsLimit, "a mapped limit of 16"),
+        (How::ForgetsItsLimit, "a mapped limit of 16"),
+        (How::LimitNamesNothing, "within a mapped limit"),
+        (How::LimitBelowData, "a mapped limit of 8"),
     ];
     for (how, say) in table {
         found(&format!("{how:?}"), say, &|| Box::new(Broken::new(how)));
@@ -224,9 +270,9 @@ fn every_broken_rule_is_found() {
 fn every_lie_is_found() {
     let torn = Effect::Torn { first: Sectors(1) };
     let table = [
-        (Kind::Write, torn, "may hold"),
-        (Kind::Write, Effect::DROPPED, "may hold"),
-        (Kind::WriteZeroes, torn, "may hold|is reported as"),
+        (Kind::Write, torn, "may hold|within a mapped limit"),
+        (Kind::Write, Effect::DROPPED, "may hold|within a mapped limit"),
+        (Kind::WriteZeroes, torn, "may hold|is reported as|within a mapped limit"),
         (Kind::Trim, torn, "may hold"),
         (Kind::Remap, Effect::DROPPED, "may hold|is reported as"),
         (Kind::Read, torn, "may hold"),

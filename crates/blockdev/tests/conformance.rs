@@ -8,7 +8,7 @@ use wane_blockdev::{
     replay,
 };
 use wane_testkit::conformance;
-use wane_units::{Lba, Nanos, Sectors, SimTime};
+use wane_units::{Fate, Lba, Nanos, Sectors, SimTime};
 
 type Dyn = Box<dyn Living>;
 
@@ -406,13 +406,13 @@ fn notices_of_layers_and_devices_come_in_order_of_time() {
     let mut device = Delay::new(Fault::new(ram()), delays());
     device.set_capacity(SimTime(10), Sectors(100));
     let mut device = device.into_inner();
-    device.announce(SimTime(5), NoticeKind::CapacityWanted(Sectors(100)));
+    device.announce(SimTime(5), NoticeKind::wanted(Sectors(100)));
     let mut out = Vec::new();
     device.notices(&mut out);
     device.notices(&mut out);
     let told: Vec<_> = out.iter().map(|notice| (notice.at.0, notice.kind)).collect();
     let capacity = Sectors(100);
-    assert_eq!(told, [(5, NoticeKind::CapacityWanted(capacity)), (10, NoticeKind::CapacityChanged(capacity))]);
+    assert_eq!(told, [(5, NoticeKind::wanted(capacity)), (10, NoticeKind::CapacityChanged(capacity))]);
 }
 
 #[test]
@@ -456,7 +456,7 @@ struct Hesitant {
 }
 
 impl BlockDevice for Hesitant {
-    pass_on!(device: features capacity submit next_event_at complete set_capacity notices);
+    pass_on!(device: features capacity submit next_event_at complete set_capacity mapped_limit set_mapped_limit notices peek);
 
     fn extents(&self, range: SectorRange, out: &mut Vec<Extent>) {
         self.device.extents(range.first(Sectors(1)), out);
@@ -502,4 +502,21 @@ fn blocking_transfers_of_any_length_are_cut() {
     let mut device = Blocking::new(Stats::new(plain()));
     device.write_durably(Lba(0), vec![3; 512]).unwrap();
     assert_eq!(device.device().of(Kind::Flush).done, 1, "without it, a flush follows");
+}
+
+#[test]
+fn a_look_shows_what_is_held_and_names_what_is_lost() {
+    let faulty = Fault::new(ram()).with_bad(range(12, 2), Persistence::UntilWritten);
+    let mut device = Blocking::new(Stats::new(Record::new(faulty, Keep::Requests, 8)));
+    device.write(Lba(3), vec![7; 512 * 3]).unwrap();
+    let mut bytes = vec![1; 512 * 20];
+    assert_eq!(device.device().peek(range(0, 20), &mut bytes), Some(vec![range(12, 2)]));
+    assert!(bytes[..3 * 512].iter().chain(&bytes[6 * 512..]).all(|byte| *byte == 0));
+    assert!(bytes[3 * 512..6 * 512].iter().all(|byte| *byte == 7));
+    assert_eq!((device.device().of(Kind::Read).submitted, device.device().device().entries().len()), (0, 1));
+    let blind = Ram::with(RamConfig { keeps_bytes: false, ..config() }).unwrap();
+    assert_eq!(blind.peek(range(0, 1), &mut [0; 512]), None, "what keeps no bytes cannot tell");
+    let mut off = ram();
+    off.power_off(SimTime::ZERO, &mut || Fate::Done);
+    assert_eq!(off.peek(range(0, 1), &mut [0; 512]), None, "nor what has no power");
 }

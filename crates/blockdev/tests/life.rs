@@ -53,7 +53,7 @@ impl Broken {
 }
 
 impl BlockDevice for Broken {
-    pass_on!(device: features capacity next_event_at set_capacity notices extents);
+    pass_on!(device: features capacity next_event_at set_capacity mapped_limit set_mapped_limit notices extents peek);
 
     fn submit(&mut self, at: SimTime, request: Request) -> RequestId {
         self.device.submit(at, request)

@@ -9,6 +9,7 @@ use wane_units::{BlockState, Counters, Lpn, SuperblockId, UnitId};
 use crate::config::{BuildError, FtlConfig, Layout, RefusedSetting as Refused, UnitLocator};
 use crate::domain::{Domain, Parked};
 use crate::free::FreeList;
+use crate::giving::Giving;
 use crate::host::Turn;
 use crate::index::VictimIndex;
 use crate::mode::ModeState;
@@ -97,8 +98,7 @@ pub struct Ftl<M: Media> {
     pub(crate) touched: Vec<SuperblockId>,
     pub(crate) retired_blocks: u32,
     pub(crate) dead: Option<EndOfLife>,
-    /// Whether the capacity policy was already asked for space. Cleared when a reclaimed block gains units.
-    pub(crate) pressed: bool,
+    pub(crate) giving: Giving,
     /// Reverse-map entries of the valid units of the block being relocated.
     pub(crate) scratch: Vec<u32>,
     /// The number of each of these units within the block; kept for a detailed medium only.
@@ -228,7 +228,7 @@ impl<M: Media> Ftl<M> {
             touched: Vec::new(),
             retired_blocks,
             dead: None,
-            pressed: false,
+            giving: Giving::default(),
             // One entry more than a block has units: the gathering loop writes an entry before it knows whether the unit is valid.
             scratch: vec![0; units_per_block as usize + 1],
             tags: vec![M::Tag::default(); if size_of::<M::Tag>() > 0 { physical_units as usize } else { 0 }],
@@ -359,7 +359,8 @@ impl<M: Media> Ftl<M> {
 
     /// Whether a logical unit's data were lost when it was relocated and it was neither written nor trimmed since.
     pub fn is_lost(&self, logical: Lpn) -> bool {
-        self.lost.contains(&logical.0)
+        let in_buffer = || self.rescued.iter().any(|rescued| rescued.is_lost && rescued.logical == logical);
+        self.lost.contains(&logical.0) || in_buffer()
     }
 
     /// The physical unit that holds a logical one.
@@ -419,7 +420,7 @@ impl<M: Media> Ftl<M> {
             free,
             units_per_block: self.units_per_block,
             logical_initial: u64::from(self.logical_initial),
-            exported: u64::from(self.exported),
+            exported: u64::from(self.in_use_max()),
         }
     }
 }

@@ -11,6 +11,7 @@ mod domain;
 mod engine;
 mod failures;
 mod free;
+mod giving;
 mod host;
 pub mod index;
 mod leveling;
@@ -36,6 +37,7 @@ pub use config::{BuildError, EraseGroup, Frontiers, FtlConfig, Layout, Pooling, 
 pub use counters::Cause;
 pub use engine::{EndOfLife, Ftl, Origin, OutOfRange, Outcome};
 pub use failures::UnretiredError;
+pub use giving::DemandCause;
 pub use payload::ZEROS;
 pub use persist::{Event, Fate, PowerCut, Protection, REMAP_ENTRY_BYTES, Recovery, metadata_blocks};
 pub use projection::{ProjectionError, Worn};

@@ -59,7 +59,7 @@ impl<M: Media> Ftl<M> {
             touched: self.touched,
             retired_blocks: self.retired_blocks,
             dead: self.dead,
-            pressed: self.pressed,
+            giving: self.giving,
             scratch: self.scratch,
             payload: self.payload,
             tags: self.tags,

@@ -6,6 +6,7 @@ use wane_units::{SuperblockId, prefetch};
 
 use crate::domain::{Domain, Mover};
 use crate::engine::{ENTRIES_PER_LINE, EndOfLife, FAR_ENTRIES, Ftl, Outcome};
+use crate::giving::DemandCause;
 use crate::persist::Event;
 use crate::policies::capacity::Demand;
 use crate::policies::retirement::{RetireView, RetirementThreshold, Verdict};
@@ -84,7 +85,7 @@ impl<M: Media> Ftl<M> {
     pub fn look_for_space(&mut self) -> Outcome {
         if matches!(self.dead, Some(EndOfLife::NoFreeBlock | EndOfLife::NoVictim)) {
             self.dead = None;
-            self.pressed = false;
+            self.giving.pressed = false;
         }
         match self.reclaim() {
             Outcome::Done if !self.rescued.is_empty() => self.rewrite_rescued(),
@@ -143,7 +144,7 @@ impl<M: Media> Ftl<M> {
                     valid < self.units_per_block
                 }
             };
-            self.pressed &= !gained;
+            self.giving.pressed &= !gained;
             let stop = match recycled {
                 Recycled::Free if self.leveling => self.level(domain, Some(victim)),
                 recycled => recycled.stop(),
@@ -209,7 +210,8 @@ impl<M: Media> Ftl<M> {
         if self.domains.len() > 1 {
             return Outcome::Done;
         }
-        if !std::mem::replace(&mut self.pressed, true) {
+        if !std::mem::replace(&mut self.giving.pressed, true) {
+            self.giving.cause = DemandCause::Full;
             let view = self.capacity_view(0);
             match self.capacity.demand(&view) {
                 Demand::Keep | Demand::EndOfLife => {}
@@ -346,6 +348,7 @@ impl<M: Media> Ftl<M> {
         assert!(state.retired <= state.blocks, "a domain loses no more blocks than it has");
         state.tell(BlockEvent::Retired, block, self.erase_count[block.index()]);
         let free = state.free.len() as u32;
+        self.giving.cause = self.cause_of_retirement(block);
         self.judge_mode();
         let view = self.capacity_view(free);
         let death = match self.capacity.demand(&view) {

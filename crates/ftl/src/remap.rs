@@ -57,6 +57,9 @@ impl<M: Media> Ftl<M> {
     /// units of the destination are unmapped. A destination unit whose source holds nothing, or that lies beyond the source's length, stays
     /// without data. Returns the number of units with data that moved.
     ///
+    /// After a power cut each unit is wholly before the command or wholly after it: where the destination does not have the data, the source has
+    /// what it had, an earlier durable version at least.
+    ///
     /// Source: REMAP of the capacity-variant SSD (001, section 3.1.3). Its artifact leaks what the destination held.
     ///
     /// # Errors
@@ -66,7 +69,7 @@ impl<M: Media> Ftl<M> {
         self.log_room(from, from_units)?;
         self.harden_units(from, from_units);
         self.event(Event::Nvram);
-        let mut moved = 0;
+        let (mut moved, mut pairs) = (0, Vec::new());
         let sequence = self.persist.as_mut().map_or(0, |persist| persist.oob.take());
         for offset in 0..from_units {
             let (source, target) = (from.0 + offset, to.0 + offset);
@@ -89,9 +92,13 @@ impl<M: Media> Ftl<M> {
                 self.lost.insert(target);
             }
             moved += 1;
+            if self.flight.is_some() {
+                pairs.push((source, target));
+            }
         }
         if moved > 0 {
             self.note_trimmed(from.0..from.0 + from_units, true);
+            self.note_remapped(&pairs, sequence);
         }
         let beyond = to.0 + from_units..to.0 + to_units;
         for unit in beyond.clone() {

@@ -133,7 +133,7 @@ impl<M: Media<Tag = ()>> Ftl<M> {
         archive.grown_by(4, "counters", &mut self.counters)?;
         archive.field("leveling", &mut self.leveling)?;
         archive.field("work", &mut self.work)?;
-        archive.field("pressed", &mut self.pressed)?;
+        archive.field("pressed", &mut self.giving.pressed)?;
         archive.field("dead", &mut self.dead)
     }
 }
@@ -323,7 +323,7 @@ mod tests {
         let geometry = Geometry::flat(32, 8, Bytes(4096)).unwrap();
         let built = || Ftl::new(Array::new(geometry), FtlConfig::new(&geometry, Ratio::new(0.3).unwrap())).unwrap();
         let mut ftl = built();
-        (ftl.work.is_paused, ftl.work.pages_fail, ftl.pressed) = (true, true, true);
+        (ftl.work.is_paused, ftl.work.pages_fail, ftl.giving.pressed) = (true, true, true);
         ftl.lost = [3, 7].into();
         ftl.touched = vec![SuperblockId(4), SuperblockId(2)];
         let fruitless = crate::reclaim::Fruitless { victims: 5, lost: 3 };
@@ -336,7 +336,7 @@ mod tests {
         let mut reader = Reader::new(bytes.as_slice()).unwrap();
         again.archive(&mut reader, Array::archive).unwrap();
         reader.finish().unwrap();
-        assert!(again.work.is_paused && again.work.pages_fail && again.pressed);
+        assert!(again.work.is_paused && again.work.pages_fail && again.giving.pressed);
         assert_eq!((&again.lost, &again.touched), (&ftl.lost, &ftl.touched));
         assert_eq!((again.domains[0].fruitless, again.domains[0].leveling_due), (fruitless, true));
         assert_eq!(again.read_recovery, Some(2));

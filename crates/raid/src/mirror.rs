@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use wane_blockdev::{
     Archive, ArchiveError, Batch, BlockDevice, Completion, CompletionQueue, Extent, ExtentState, Features, Kind,
     Living, Notice, NoticeKind, Passing, PowerError, RangeSet, Recovered, Request, RequestId, SectorRange, Status,
-    Stop, Took, all_extents,
+    Stop, Took, all_extents, check_peek,
 };
 use wane_units::{Counters, EndOfLife, Fate, Lba, Nanos, Sectors, SimTime};
 
@@ -519,6 +519,11 @@ impl BlockDevice for Mirror {
         let mut unheard = Vec::new();
         self.members.iter_mut().for_each(|member| member.device.notices(&mut unheard));
         out.append(&mut self.notices);
+    }
+
+    fn peek(&self, range: SectorRange, bytes: &mut [u8]) -> Option<Vec<SectorRange>> {
+        check_peek(&self.features, self.capacity, range, bytes).filter(|()| !self.is_off)?;
+        self.look(range, bytes)
     }
 
     fn extents(&self, range: SectorRange, out: &mut Vec<Extent>) {

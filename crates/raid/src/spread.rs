@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use wane_blockdev::{
     Archive, ArchiveError, Batch, BlockDevice, Completion, CompletionQueue, Extent, Features, Kind, Living, Notice,
     Passing, PowerError, RangeSet, Recovered, Request, RequestId, Resize, SectorRange, Status, Stop, Took, Work,
-    all_extents,
+    all_extents, check_peek,
 };
 use wane_units::{Counters, Fate, Lba, Nanos, Sectors, SimTime};
 
@@ -71,7 +71,7 @@ pub(crate) fn common(members: &[Box<dyn Living>]) -> Result<(Features, Sectors),
 pub(crate) fn common_of<'a>(members: impl Iterator<Item = &'a dyn Living>) -> Result<(Features, Sectors), LayoutError> {
     let mut all = members.map(|member| member.features());
     let first = all.next().ok_or(LayoutError::NoMember)?;
-    let mut features = Features { remap: false, resize: Resize::Fixed, ..first };
+    let mut features = Features { remap: false, resize: Resize::Fixed, mapped_limit: false, ..first };
     let mut largest = first.atomic_unit;
     for next in all {
         let (low, high) = (features.atomic_unit.min(next.atomic_unit), largest.max(next.atomic_unit));
@@ -333,6 +333,21 @@ impl<L: Layout> BlockDevice for Spread<L> {
     fn notices(&mut self, _out: &mut Vec<Notice>) {
         let mut unheard = Vec::new();
         self.members.iter_mut().for_each(|member| member.notices(&mut unheard));
+    }
+
+    fn peek(&self, range: SectorRange, bytes: &mut [u8]) -> Option<Vec<SectorRange>> {
+        check_peek(&self.features, self.capacity, range, bytes).filter(|()| !self.is_off)?;
+        let (mut rest, mut lost) = (range, Vec::new());
+        while !rest.is_empty() {
+            let piece = self.layout.find(rest.start);
+            let part = Part { host: rest.first(piece.count.min(rest.count)), start: piece.start };
+            let to = bytes_before(range, part.host);
+            let there = &mut bytes[to..to + part.host.len_bytes()];
+            let told = self.members[piece.member].peek(part.range(), there)?;
+            told.into_iter().for_each(|gone| part.host_of(gone).push_to(&mut lost));
+            rest = rest.without_first(part.host.count);
+        }
+        Some(lost)
     }
 
     fn extents(&self, range: SectorRange, out: &mut Vec<Extent>) {

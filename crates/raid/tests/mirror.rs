@@ -498,3 +498,24 @@ fn what_is_written_again_is_no_copy_on_a_member_that_lacks_it() {
     }
     assert_eq!(read_all(&mut mirror, 40, 8), Ok(bytes(7, 8)));
 }
+
+/// Where the only good copy of a sector lies on the other member, or the first one lost it, a look takes the other.
+#[test]
+fn a_look_takes_the_first_copy_that_has_it() {
+    let bad = |at: u64| -> Box<dyn Living> {
+        Box::new(Fault::new(Ram::new(Sectors(64))).with_bad(range(at, 2), Persistence::Forever))
+    };
+    for copies in [mirror(vec![bad(9), bad(10)]), mirror(vec![bad(10), bad(9)])] {
+        let mut array: Box<dyn Living> = Box::new(
+            Spread::new(Stripe::new(Sectors(8)), vec![Box::new(copies), Box::new(Ram::new(Sectors(64)))]).unwrap(),
+        );
+        let at = array.now();
+        array.submit(at, Request::write(range(0, 8), vec![5; 8 * 512]));
+        array.submit(at, Request::write(range(8, 8), vec![6; 8 * 512]));
+        drain(&mut array, at, &mut Vec::new());
+        let mut bytes = vec![1; 24 * 512];
+        // Sector 18 of the stripe is sector 10 of the mirror, which both lost.
+        assert_eq!(array.peek(range(0, 24), &mut bytes), Some(vec![range(18, 1)]));
+        assert_eq!([0, 8, 16, 18].map(|sector| bytes[sector * 512]), [5, 6, 0, 0]);
+    }
+}

@@ -65,7 +65,14 @@ impl Watcher {
         held.device_mut().notices(&mut notices);
         for notice in notices.drain(..) {
             let (event, facts) = match notice.kind {
-                NoticeKind::CapacityWanted(sectors) => ("capacity-wanted", json!({ "bytes": sectors.0 * 512 })),
+                NoticeKind::CapacityWanted { to, cause, writes_left, by } => {
+                    let left = writes_left.0 * 512;
+                    let facts = json!({
+                        "bytes": to.0 * 512, "cause": cause.name(), "writes_left_bytes": left, "by": by.name(),
+                    });
+                    ("capacity-wanted", facts)
+                }
+                NoticeKind::MappedLimitChanged(limit) => ("mapped-limit-changed", json!({ "bytes": limit.0 * 512 })),
                 NoticeKind::CapacityChanged(sectors) => ("capacity-changed", json!({ "bytes": sectors.0 * 512 })),
                 NoticeKind::MemberLost(member) => ("member-lost", json!({ "member": member })),
                 NoticeKind::Degraded => ("degraded", json!({})),

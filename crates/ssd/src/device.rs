@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use wane_blockdev::{
     BlockDevice, Completion, Extent, ExtentState, Features, Kind, Notice, NoticeKind, Origin as Asked, Request,
-    RequestId, Resize, SectorRange, Served, Status, UnitSplit, Unsupported, check_capacity,
+    RequestId, Resize, SectorRange, Served, Status, UnitSplit, Unsupported, check_capacity, check_peek,
 };
 use wane_ftl::{EndOfLife, Origin, Outcome, ZEROS};
 use wane_units::{Lba, Lpn, Nanos, Sectors, SimTime};
@@ -33,6 +33,8 @@ const UNITS_AT_ONCE: u32 = 1 << 16;
 struct Failed {
     /// Units that were not read or not rewritten.
     medium: Vec<Lpn>,
+    /// Units that would hold data beyond the limit.
+    beyond: Vec<Lpn>,
     /// The first unit that was not written for want of space or because the drive died; none after it was.
     unwritten: Option<Lpn>,
 }
@@ -233,8 +235,12 @@ impl Drive {
         let unit = self.front.unit.0;
         let units = |range: SectorRange| ((range.start.0 / unit) as u32, (range.count.0 / unit) as u32);
         let ((to_first, to_units), (from_first, from_units)) = (units(to), units(from));
+        let held = self.mapped_without(Lpn::all(to_first..to_first + to_units));
         match self.remap(Lpn(to_first), Lpn(from_first), to_units, from_units) {
-            Ok(_) => Status::Done,
+            Ok(_) => {
+                self.front.mapped = held;
+                Status::Done
+            }
             Err(_) if to.is_empty() => Status::Done,
             Err(_) => self.unwritten(vec![to]),
         }
@@ -355,7 +361,10 @@ impl Drive {
             if !failed.medium.is_empty() {
                 scratch.units.retain(|unit| !failed.medium.contains(unit));
             }
+            let fresh = self.keep_within_limit(&mut scratch.units, &mut failed.beyond);
+            let held = self.front.mapped.take();
             let done = self.write_units(&mut scratch, range, request);
+            self.note_mapped(held, fresh, done == scratch.units.len());
             if !matches!(request.origin, Asked::FileSystemMove) {
                 self.count_ends(&ends, &scratch.units[..done]);
             }
@@ -446,7 +455,7 @@ impl Drive {
                     let wanted = self.sectors_wanted(demand);
                     if let Some(wanted) = wanted.filter(|wanted| self.front.wanted != Some(*wanted)) {
                         self.front.wanted = Some(wanted);
-                        let (at, kind) = (self.front.now, NoticeKind::CapacityWanted(wanted));
+                        let (at, kind) = (self.front.now, self.wish_for(wanted));
                         self.front.notices.push(Notice { at, kind });
                     }
                     if self.is_starved() {
@@ -465,7 +474,9 @@ impl Drive {
         for piece in pieces(self.units(whole)) {
             units.clear();
             units.extend(piece.map(Lpn));
+            let held = self.mapped_without(units.iter().copied());
             self.trim_batch(&units).expect("a request in range asks for exported units");
+            self.front.mapped = held;
         }
         units.clear();
         self.front.scratch.units = units;
@@ -473,9 +484,11 @@ impl Drive {
 
     /// The status of a request of which some units failed.
     fn status(&self, range: SectorRange, mut failed: Failed) -> Status {
-        if failed.medium.is_empty() && failed.unwritten.is_none() {
+        if failed.medium.is_empty() && failed.beyond.is_empty() && failed.unwritten.is_none() {
             return Status::Done;
         }
+        let has_room = failed.beyond.is_empty();
+        failed.medium.append(&mut failed.beyond);
         let unit = self.front.unit.0;
         let sectors =
             |first: u64, end: u64| SectorRange::between(Lba(first * unit), Lba(end * unit)).intersection(range);
@@ -484,7 +497,9 @@ impl Drive {
         for lpn in failed.medium.iter().filter(|lpn| failed.unwritten.is_none_or(|first| **lpn < first)) {
             sectors(u64::from(lpn.0), u64::from(lpn.0) + 1).push_to(&mut ranges);
         }
-        let Some(first) = failed.unwritten else { return Status::MediumError(ranges) };
+        let Some(first) = failed.unwritten else {
+            return if has_room { Status::MediumError(ranges) } else { Status::NoSpace(ranges) };
+        };
         sectors(u64::from(first.0), u64::from(self.units(range).end)).push_to(&mut ranges);
         self.unwritten(ranges)
     }
@@ -527,6 +542,7 @@ impl BlockDevice for Drive {
             fua: true,
             remap: true,
             resize: Resize::Shrink,
+            mapped_limit: true,
         }
     }
 
@@ -602,6 +618,7 @@ impl BlockDevice for Drive {
         self.shrink_to(exported);
         assert!(capacity <= self.front.capacity, "no sector is offered whose unit the firmware does not export");
         self.front.capacity = capacity;
+        self.follow_limit();
         self.front.wanted = None;
         self.front.notices.push(Notice { at, kind: NoticeKind::CapacityChanged(capacity) });
         let outcome = self.look_for_space();
@@ -610,8 +627,33 @@ impl BlockDevice for Drive {
         Status::Done
     }
 
+    fn mapped_limit(&self) -> Sectors {
+        self.limit()
+    }
+
+    fn set_mapped_limit(&mut self, at: SimTime, limit: Sectors) -> Status {
+        self.limit_to(at, limit)
+    }
+
     fn notices(&mut self, out: &mut Vec<Notice>) {
         out.append(&mut self.front.notices);
+    }
+
+    fn peek(&self, range: SectorRange, bytes: &mut [u8]) -> Option<Vec<SectorRange>> {
+        check_peek(&self.features(), self.front.capacity, range, bytes).filter(|()| !self.is_off())?;
+        let (mut lost, mut from) = (Vec::new(), 0);
+        for lpn in self.units(range).map(Lpn) {
+            let (part, within) = self.part(lpn, range);
+            let out = &mut bytes[from..from + within.len()];
+            if self.is_lost(lpn) {
+                out.fill(0);
+                part.push_to(&mut lost);
+            } else {
+                self.copy_known(lpn, within, out);
+            }
+            from += part.len_bytes();
+        }
+        Some(lost)
     }
 
     fn extents(&self, range: SectorRange, out: &mut Vec<Extent>) {

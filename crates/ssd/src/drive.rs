@@ -147,6 +147,7 @@ mod control;
 mod facts;
 mod front;
 mod kept;
+mod limit;
 mod living;
 mod power;
 
@@ -448,6 +449,7 @@ impl Drive {
     #[inline]
     #[must_use = "a batch may end before all of it is written"]
     pub fn write_batch_from(&mut self, origin: Origin, units: &[Lpn]) -> (usize, Outcome) {
+        self.front.mapped = None;
         if self.payload.as_ref().is_some_and(|payload| payload.memory() > 0) {
             return self.rewrite(origin, units);
         }
@@ -522,6 +524,7 @@ impl Drive {
     /// # Errors
     /// One of them is not exported; nothing is forgotten.
     pub fn trim_batch(&mut self, units: &[Lpn]) -> Result<(), OutOfRange> {
+        self.front.mapped = None;
         over_either!(&mut self.firmware, ftl => ftl.trim(units))
     }
 
@@ -753,7 +756,12 @@ impl Drive {
     /// # Errors
     /// The first invariant that does not hold.
     pub fn check(&self) -> Result<(), String> {
-        over_either!(&self.firmware, ftl => ftl.check())
+        over_either!(&self.firmware, ftl => ftl.check())?;
+        let (counted, held) = (self.front.mapped, over_either!(&self.firmware, ftl => ftl.units_held()));
+        match counted.filter(|counted| *counted != held) {
+            Some(counted) => Err(format!("{counted} units are counted as mapped, and {held} are")),
+            None => Ok(()),
+        }
     }
 
     /// The capacity that a demand asks for, in sectors; never above the present one. [`Demand::DropUnused`] becomes the number of
@@ -762,11 +770,9 @@ impl Drive {
         let units = match demand {
             Demand::Keep | Demand::EndOfLife => return None,
             Demand::ExportAtMost(units) if units > 0 => units,
-            Demand::ExportAtMost(_) | Demand::DropUnused => {
-                (0..self.exported()).filter(|unit| self.lookup(Lpn(*unit)).is_some()).count() as u64
-            }
+            Demand::ExportAtMost(_) | Demand::DropUnused => self.mapped_units(),
         };
-        let most = self.front.wanted.unwrap_or(self.front.capacity);
+        let most = self.front.wanted.unwrap_or_else(|| self.limit());
         Some(Sectors(units.saturating_mul(self.front.unit.0)).min(most))
     }
 }

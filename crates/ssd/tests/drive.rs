@@ -468,7 +468,7 @@ fn a_request_never_waits_for_its_host() {
     let failed = failed.expect("without an answer the drive dies");
     assert!(matches!(failed.status, Status::NoSpace(_)), "{failed:?}");
     let wanted = notices.iter().map(|notice| match notice.kind {
-        NoticeKind::CapacityWanted(sectors) => sectors.0,
+        NoticeKind::CapacityWanted { to: sectors, .. } => sectors.0,
         other => panic!("{other:?}"),
     });
     let wanted: Vec<u64> = wanted.collect();
@@ -517,7 +517,7 @@ fn a_host_that_gives_capacity_up_keeps_the_drive_alive() {
         notices.clear();
         drive.notices(&mut notices);
         for notice in &notices {
-            if let NoticeKind::CapacityWanted(wanted) = notice.kind {
+            if let NoticeKind::CapacityWanted { to: wanted, .. } = notice.kind {
                 assert_eq!(drive.set_capacity(SimTime(requests), wanted), Status::Done);
             }
         }

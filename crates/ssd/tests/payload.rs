@@ -64,7 +64,7 @@ fn holds(drive: &Drive, oracle: &Oracle, name: &str) {
     drive.check().unwrap_or_else(|fault| panic!("{name}: {fault}"));
     let mut found = vec![0; UNIT];
     for unit in 0..drive.exported() {
-        drive.peek(Lpn(unit), &mut found);
+        drive.peek_unit(Lpn(unit), &mut found);
         let expected = bytes(oracle.get(&unit).copied().unwrap_or(0));
         assert!(found == expected, "{name}: unit {unit} holds {}, not {}", found[0], expected[0]);
     }
@@ -195,7 +195,7 @@ fn bytes_survive_a_power_cut_in_the_midst_of_time() {
             drive.check().unwrap();
             let mut found = vec![0; UNIT];
             for unit in 0..drive.exported() {
-                drive.peek(Lpn(unit), &mut found);
+                drive.peek_unit(Lpn(unit), &mut found);
                 assert!(found.chunks(8).all(|part| part == &found[..8]), "{seed}: unit {unit} is a mix");
                 let held = u64::from_le_bytes(found[..8].try_into().unwrap());
                 let least = durable.get(&unit).copied().unwrap_or(0);
@@ -307,7 +307,7 @@ fn wear_may_flip_bits_and_say_nothing() {
     let record = drive.health_record();
     assert!(drive.reads_misread() > 0 && record.media_errors == 0 && !record.is_unreliable);
     let mut pristine = vec![0; BIG];
-    drive.peek(Lpn(0), &mut pristine);
+    drive.peek_unit(Lpn(0), &mut pristine);
     assert_eq!(wrong(&pristine), 0);
     // A part that is written back with the rest of its unit stays wrong.
     let unit = counts.iter().position(|count| *count > 0).unwrap() as u32;
@@ -391,4 +391,21 @@ fn relocations_that_err_lose_data_while_a_drive_ages() {
     };
     assert_eq!(lost(Relocations::Trusted), 0);
     assert!(lost(Relocations::Checked) > 0);
+}
+
+/// What a look shows is what a read brings, and the drive's counters and time stay.
+#[test]
+fn a_look_names_units_that_are_lost_and_counts_nothing() {
+    let mut device = Blocking::new(Drive::new(config(&mut Streams::new(11).stream("look"))).unwrap());
+    device.write(Lba(0), vec![9; 4 * UNIT]).unwrap();
+    assert!(device.device_mut().inject_uncorrectable(Lpn(1)));
+    assert!(device.device_mut().flip_bits(Lpn(2), &[0]));
+    let (now, counters) = (device.device().now(), *device.device().counters());
+    let mut seen = vec![1; 4 * UNIT - 1024];
+    let lost = device.device().peek(SectorRange::new(Lba(1), Sectors(30)), &mut seen);
+    assert_eq!(lost, Some(vec![SectorRange::new(Lba(8), Sectors(8))]));
+    assert_eq!((device.device().now(), *device.device().counters()), (now, counters));
+    let read = device.read(SectorRange::new(Lba(16), Sectors(8))).unwrap();
+    assert_eq!((seen[0], seen[8 * 512 - 512], read[0]), (9, 0, 8));
+    assert!(seen[15 * 512..23 * 512] == read);
 }

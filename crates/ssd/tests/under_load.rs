@@ -226,7 +226,7 @@ impl Host {
         let before = told.notices.len();
         drive.notices(&mut told.notices);
         for notice in &told.notices[before..] {
-            if let NoticeKind::CapacityWanted(sectors) = notice.kind {
+            if let NoticeKind::CapacityWanted { to: sectors, .. } = notice.kind {
                 drive.set_capacity(SimTime(self.at), sectors);
             }
         }

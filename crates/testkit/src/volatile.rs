@@ -24,7 +24,7 @@ struct Change {
 ///
 /// When the power goes, `fate` is asked for each unit that was changed and not flushed, in the order of the changes: done, it is durable; undone, it is
 /// lost; torn, its first half is durable, if the layer [tears](Volatile::tearing). It stands on a device that keeps bytes, neither remaps nor changes its
-/// capacity, and on which everything is durable at once ([`Volatile::memory`]).
+/// capacity or limit, and on which everything is durable at once ([`Volatile::memory`]).
 #[derive(Clone)]
 pub struct Volatile<D> {
     device: D,
@@ -47,7 +47,7 @@ impl Volatile<Ram> {
     /// # Panics
     /// The sectors are no whole units of 4 KiB.
     pub fn memory(capacity: Sectors) -> Self {
-        let config = RamConfig { remap: false, resize: Resize::Fixed, ..RamConfig::new(capacity) };
+        let config = RamConfig { remap: false, resize: Resize::Fixed, mapped_limit: false, ..RamConfig::new(capacity) };
         Self::new(Ram::with(config).expect("whole units"))
     }
 }
@@ -56,10 +56,11 @@ impl<D: Living> Volatile<D> {
     /// A cache on a device that holds nothing yet.
     ///
     /// # Panics
-    /// The device remaps or changes its capacity.
+    /// The device remaps, changes its capacity or has a limit.
     pub fn new(device: D) -> Self {
-        let Features { remap, resize, .. } = device.features();
+        let Features { remap, resize, mapped_limit, .. } = device.features();
         assert!(!remap && resize == Resize::Fixed, "the cache knows neither remaps nor other capacities");
+        assert!(!mapped_limit, "the cache knows no limit");
         let (now, waiting, own) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
         let early = Vec::new();
         Self { device, tears: false, now, changes: Vec::new(), number: 0, waiting, own, early, is_off: false }
@@ -186,6 +187,10 @@ impl<D: Living> BlockDevice for Volatile<D> {
 
     fn extents(&self, range: SectorRange, out: &mut Vec<Extent>) {
         self.device.extents(range, out);
+    }
+
+    fn peek(&self, range: SectorRange, bytes: &mut [u8]) -> Option<Vec<SectorRange>> {
+        self.device.peek(range, bytes)
     }
 }
 

@@ -47,7 +47,7 @@ impl<D: BlockDevice> Stumble<D> {
 
 // ANCHOR: requests
 impl<D: BlockDevice> BlockDevice for Stumble<D> {
-    pass_on!(device: features capacity set_capacity notices extents);
+    pass_on!(device: features capacity set_capacity mapped_limit set_mapped_limit notices extents peek);
 
     fn submit(&mut self, at: SimTime, request: Request) -> RequestId {
         let is_read = request.kind == Kind::Read;

@@ -80,7 +80,7 @@ impl<D: BlockDevice> Delay<D> {
 }
 
 impl<D: BlockDevice> BlockDevice for Delay<D> {
-    pass_on!(device: features capacity submit set_capacity notices extents);
+    pass_on!(device: features capacity submit set_capacity mapped_limit set_mapped_limit notices extents peek);
 
     fn next_event_at(&self) -> Option<SimTime> {
         let below = self.device.next_event_at().map(|at| at.saturating_add(self.delays.least()));

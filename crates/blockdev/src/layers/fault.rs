@@ -315,7 +315,7 @@ impl Patch {
 }
 
 impl<D: BlockDevice> BlockDevice for Fault<D> {
-    pass_on!(device: features capacity next_event_at extents);
+    pass_on!(device: features capacity mapped_limit next_event_at extents);
 
     fn submit(&mut self, at: SimTime, mut request: Request) -> RequestId {
         let (effect, condition) = self.choose(request.kind);
@@ -368,6 +368,28 @@ impl<D: BlockDevice> BlockDevice for Fault<D> {
             self.until_written.remove(SectorRange::between(Lba(capacity.0), Lba(before.0)));
         }
         status
+    }
+
+    fn set_mapped_limit(&mut self, at: SimTime, limit: Sectors) -> Status {
+        if self.condition == Condition::Gone {
+            return Status::Gone(Vec::new());
+        }
+        self.device.set_mapped_limit(at, limit)
+    }
+
+    fn peek(&self, range: SectorRange, bytes: &mut [u8]) -> Option<Vec<SectorRange>> {
+        if self.condition == Condition::Gone {
+            return None;
+        }
+        let below = self.device.peek(range, bytes)?;
+        let bad = self.forever.within(range).chain(self.until_written.within(range));
+        let lost: RangeSet = below.into_iter().chain(bad).collect();
+        let lost: Vec<SectorRange> = lost.within(range).collect();
+        for part in &lost {
+            let from = SectorRange::between(range.start, part.start).len_bytes();
+            bytes[from..from + part.len_bytes()].fill(0);
+        }
+        Some(lost)
     }
 
     fn notices(&mut self, out: &mut Vec<Notice>) {

@@ -71,6 +71,13 @@ pub enum Entry {
         /// When.
         at: SimTime,
     },
+    /// A change of the mapped limit.
+    SetMappedLimit {
+        /// Time of the change.
+        at: SimTime,
+        /// The new limit.
+        limit: Sectors,
+    },
 }
 
 /// Whether the log keeps the bytes of writes.
@@ -133,7 +140,7 @@ impl<D: BlockDevice> Record<D> {
 }
 
 impl<D: BlockDevice> BlockDevice for Record<D> {
-    pass_on!(device: features capacity next_event_at complete notices extents);
+    pass_on!(device: features capacity mapped_limit next_event_at complete notices extents peek);
 
     fn submit(&mut self, at: SimTime, request: Request) -> RequestId {
         self.note(|keep| {
@@ -147,6 +154,11 @@ impl<D: BlockDevice> BlockDevice for Record<D> {
     fn set_capacity(&mut self, at: SimTime, capacity: Sectors) -> Status {
         self.note(|_| Entry::SetCapacity { at, capacity });
         self.device.set_capacity(at, capacity)
+    }
+
+    fn set_mapped_limit(&mut self, at: SimTime, limit: Sectors) -> Status {
+        self.note(|_| Entry::SetMappedLimit { at, limit });
+        self.device.set_mapped_limit(at, limit)
     }
 }
 
@@ -176,6 +188,10 @@ impl Entry {
             }
             Self::SetCapacity { at, capacity } => {
                 device.set_capacity(at, capacity);
+                at
+            }
+            Self::SetMappedLimit { at, limit } => {
+                device.set_mapped_limit(at, limit);
                 at
             }
             Self::Batch { at, work, extents, origin, tally } => {

@@ -137,7 +137,7 @@ impl<D: BlockDevice> Stats<D> {
 }
 
 impl<D: BlockDevice> BlockDevice for Stats<D> {
-    pass_on!(device: features capacity next_event_at set_capacity notices extents);
+    pass_on!(device: features capacity next_event_at set_capacity mapped_limit set_mapped_limit notices extents peek);
 
     fn submit(&mut self, at: SimTime, request: Request) -> RequestId {
         self.by_kind[request.kind as usize].submitted += 1;

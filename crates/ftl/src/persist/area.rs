@@ -33,6 +33,9 @@ pub(crate) enum Change {
     Trimmed,
     /// The data that they hold are lost.
     Lost,
+    /// A REMAP took the data of this one unit, and a power cut came while they were still being programmed. It holds nothing if unit `to` has
+    /// something since the sequence number `since`; otherwise the command never happened to it. Recovery decides that; no page ever has it.
+    Moved { to: u32, since: u64 },
 }
 
 /// What summaries record of a logical unit.

@@ -21,7 +21,7 @@ pub use wane_units::Fate;
 use wane_units::{SuperblockId, UnitId};
 
 use super::Pending;
-use super::area::{MetaBlock, MetaPage, Part};
+use super::area::{MetaBlock, MetaPage, Part, Record};
 use super::cut::{Buffered, PowerCut};
 use super::oob::OobPast;
 use super::write::JOURNAL_AHEAD;
@@ -42,6 +42,21 @@ pub(crate) struct Flight<M: Media> {
     /// Relocated units of programmed pages on wordlines that are not full, with their origins. A power cut may tear them together with
     /// a later page.
     unfilled: BTreeMap<PageId, Vec<(u32, u32)>>,
+    /// Units that were remapped while programs before that were in flight, the oldest first.
+    remapped: VecDeque<Remapped>,
+}
+
+/// A unit whose data got another address while they may still have been in flight.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Remapped {
+    /// Number of the first program or erase after the command.
+    until: u64,
+    from: u32,
+    to: u32,
+    /// Sequence number of the command.
+    since: u64,
+    /// Sequence number of the record that the source holds nothing.
+    trimmed: u64,
 }
 
 /// The program of a page or the erase of a flash block.
@@ -117,14 +132,18 @@ impl<M: Media> Ftl<M> {
     where
         M::Past: Serialize + DeserializeOwned,
     {
-        let mut is_kept = self.flight.is_some();
-        archive.field("flight.is-kept", &mut is_kept)?;
+        // A truth value in older files, which have no remaps.
+        let mut kept = self.flight.as_ref().map_or(0, |flight| if flight.remapped.is_empty() { 1 } else { 2u8 });
+        archive.field("flight.is-kept", &mut kept)?;
         if archive.is_reading() {
-            self.keep_flight(is_kept.then_some(0));
+            self.keep_flight((kept > 0).then_some(0));
         }
         match &mut self.flight {
-            Some(flight) => flight.archive(archive),
-            None if is_kept => {
+            Some(flight) => {
+                flight.archive(archive)?;
+                if kept == 2 { archive.field("flight.remapped", &mut flight.remapped) } else { Ok(()) }
+            }
+            None if kept > 0 => {
                 let (found, wanted) = ("kept".to_owned(), "without out-of-band data".to_owned());
                 Err(ArchiveError::AnotherDrive { name: "flight".to_owned(), found, wanted })
             }
@@ -135,6 +154,9 @@ impl<M: Media> Ftl<M> {
     /// Notes that the first `count` programs and erases are done.
     pub fn landed(&mut self, count: u64) {
         let (Some(flight), Some(persist)) = (&mut self.flight, &self.persist) else { return };
+        while flight.remapped.front().is_some_and(|remapped| remapped.until <= count) {
+            flight.remapped.pop_front();
+        }
         while flight.first < count
             && let Some(Entry { block, change }) = flight.entries.pop_front()
         {
@@ -218,6 +240,15 @@ impl<M: Media> Ftl<M> {
         }
     }
 
+    /// Notes a REMAP of these pairs of units, from where to where, that just took place. `since`: its sequence number. The source is trimmed only if
+    /// the destination has the data: a cut that undoes their program undoes both.
+    pub(crate) fn note_remapped(&mut self, pairs: &[(u32, u32)], since: u64) {
+        let (Some(flight), Some(persist)) = (&mut self.flight, &self.persist) else { return };
+        let Some(trim) = persist.journal.last().filter(|_| !flight.entries.is_empty()) else { return };
+        let (until, trimmed) = (flight.first + flight.entries.len() as u64, trim.record.sequence);
+        flight.remapped.extend(pairs.iter().map(|(from, to)| Remapped { until, from: *from, to: *to, since, trimmed }));
+    }
+
     /// Notes that a page of the metadata area is about to be programmed.
     pub(crate) fn note_meta(&mut self, block: SuperblockId, page: u32, meta: &MetaPage) {
         let (Some(flight), Some(persist)) = (&mut self.flight, &self.persist) else { return };
@@ -282,7 +313,7 @@ impl<M: Media> Ftl<M> {
 impl<M: Media> Flight<M> {
     fn new(first: u64) -> Self {
         let (moved, unfilled) = (BTreeMap::new(), BTreeMap::new());
-        Self { first, entries: VecDeque::new(), dropped: None, moved, unfilled }
+        Self { first, entries: VecDeque::new(), dropped: None, moved, unfilled, remapped: VecDeque::new() }
     }
 
     fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError>
@@ -309,7 +340,7 @@ impl<M: Media> Flight<M> {
 impl<M: Media> PowerCut<M> {
     /// Undoes the operations that were not done, from the newest on.
     fn undo_all(&mut self, flight: Flight<M>, fates: Vec<Fate>, all_records_survive: bool) {
-        let Flight { entries, mut unfilled, .. } = flight;
+        let Flight { entries, mut unfilled, remapped, .. } = flight;
         let (mut members, mut seen) = (Vec::new(), [false; 2]);
         // Blocks whose erase had begun. One member may be erased before earlier programs of other members have begun. The data of these pages
         // were moved away before, so the block holds nothing, whatever happened to the programs.
@@ -357,6 +388,22 @@ impl<M: Media> PowerCut<M> {
             }
         }
         self.close_unbegun();
+        remapped.into_iter().for_each(|remapped| self.leave_open(remapped));
+    }
+
+    /// Leaves it to the recovery whether the source of a REMAP holds nothing: it finds whether the destination has the data. A record on a page
+    /// of the metadata area was written after them, so there is nothing to decide.
+    fn leave_open(&mut self, Remapped { from, to, since, trimmed, .. }: Remapped) {
+        let is_its = |record: &Record| {
+            let units = record.first..record.first + record.units;
+            record.change == super::area::Change::Trimmed && record.sequence == trimmed && units.contains(&from)
+        };
+        let Some(place) = self.journal.iter().position(is_its) else { return };
+        let whole = self.journal[place];
+        let before = Record { units: from - whole.first, ..whole };
+        let own = Record { first: from, units: 1, change: super::area::Change::Moved { to, since }, ..whole };
+        let after = Record { first: from + 1, units: whole.first + whole.units - from - 1, ..whole };
+        self.journal.splice(place..=place, [before, own, after].into_iter().filter(|record| record.units > 0));
     }
 
     fn undo_program(&mut self, block: SuperblockId, page: u32, buffer_survives: bool) {

@@ -1,5 +1,6 @@
 //! Recovery: rebuilds the firmware from what a power cut left.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use wane_nand::{Media, PageRead, Purpose, ReadOutcome, Task};
@@ -129,6 +130,7 @@ impl<M: Media> Ftl<M> {
         let unreadable = ftl.scan(&mut report);
         ftl.rebuild_torn(&unreadable, &held, &mut report);
         ftl.drop_torn_remaps();
+        ftl.decide_moves(&mut records);
         ftl.apply_trims(&records);
         ftl.take_summaries_up();
         report.units_mapped = ftl.take_units_up();
@@ -338,6 +340,42 @@ impl<M: Media> Ftl<M> {
         if found == UNMAPPED || self.owner(UnitId(found)).1 < since {
             self.map[logical as usize] = unit.0;
         }
+    }
+
+    /// Decides of each unit that a REMAP took in the midst of the cut whether it holds nothing, which is so if its destination has something newer
+    /// than before the command. Both are wholly before it or wholly after it.
+    fn decide_moves(&mut self, records: &mut Vec<Record>) {
+        let is_open = |record: &mut Record| matches!(record.change, Change::Moved { .. });
+        let mut open: Vec<Record> = records.extract_if(.., is_open).collect();
+        // The newest first: a source may be the destination of an earlier command.
+        open.sort_unstable_by_key(|record| Reverse(record.sequence));
+        for record in open {
+            let Change::Moved { to, since } = record.change else { continue };
+            if self.is_newer(to, since, records) {
+                records.push(Record { change: Change::Trimmed, ..record });
+            }
+        }
+        self.persisted_mut().journal.retain_mut(|Pending { record, .. }| {
+            let is_decided = !matches!(record.change, Change::Moved { .. });
+            is_decided || {
+                record.change = Change::Trimmed;
+                records.contains(record)
+            }
+        });
+    }
+
+    /// Whether a unit was written, remapped or trimmed with this sequence number or later.
+    fn is_newer(&self, logical: u32, since: u64, records: &[Record]) -> bool {
+        let is_trimmed = |record: &Record| {
+            let units = record.first..record.first + record.units;
+            record.change == Change::Trimmed && record.sequence >= since && units.contains(&logical)
+        };
+        let is_written = match self.map[logical as usize] {
+            GONE => true,
+            UNMAPPED => false,
+            unit => self.owner(UnitId(unit)).1 >= since,
+        };
+        is_written || self.persisted().area.summed_up(logical) >= since || records.iter().any(is_trimmed)
     }
 
     /// Unmaps units that were trimmed after they were written.

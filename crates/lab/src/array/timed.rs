@@ -148,7 +148,7 @@ impl Queued {
 }
 
 impl BlockDevice for Queued {
-    pass_on!(array: features capacity submit next_event_at complete set_capacity notices extents);
+    pass_on!(array: features capacity submit next_event_at complete set_capacity mapped_limit set_mapped_limit notices extents peek);
 }
 
 impl Living for Queued {

@@ -233,7 +233,7 @@ fn check_units(drive: &mut Drive, units: Range<u32>, found: &mut DataCheck) {
             continue;
         };
         let read = &read[position * unit_bytes..][..unit_bytes];
-        drive.peek(Lpn(unit), &mut pristine);
+        drive.peek_unit(Lpn(unit), &mut pristine);
         if read == pristine {
             found.whole += 1;
         } else if drive.misread(Lpn(unit)) {

@@ -247,7 +247,7 @@ fn trims_of_an_aging_workload_leave_written_bytes_alone_unless_they_may_remove_t
         assert!(kept.written_trimmed() > 100, "{name}: the workload trims some of them");
         let mut read = vec![0; unit_bytes];
         let changed = units.iter().filter(|unit| {
-            kept.drive().peek(**unit, &mut read);
+            kept.drive().peek_unit(**unit, &mut read);
             read.iter().any(|byte| *byte != 7)
         });
         assert_eq!(changed.count() == 0, fate == WrittenBytes::Stay, "{name}");

@@ -7,7 +7,7 @@ use wane_archive::{Archive, ArchiveError};
 use wane_blockdev::{
     Batch, BlockDevice, Completion, CompletionQueue, Extent, ExtentState, Features, Kind, Living, Notice, NoticeKind,
     Passing, PowerError, RangeSet, Recovered, Request, RequestId, Resize, SectorRange, Status, Stop, Timed, Took,
-    Wanted, Work, all_extents,
+    Wanted, Work, all_extents, check_peek,
 };
 use wane_results::{Counters, EndCause};
 use wane_ssd::Drive;
@@ -246,9 +246,13 @@ impl Space {
         let mut told = Vec::new();
         self.drive.notices(&mut told);
         for notice in told {
-            if let NoticeKind::CapacityWanted(sectors) = notice.kind {
-                self.notices.push(notice);
-                self.give_back(Wanted::AtMost(sectors));
+            match notice.kind {
+                NoticeKind::CapacityWanted { to: sectors, .. } => {
+                    self.notices.push(notice);
+                    self.give_back(Wanted::AtMost(sectors));
+                }
+                NoticeKind::MappedLimitChanged(_) => self.notices.push(notice),
+                _ => {}
             }
         }
     }
@@ -524,8 +528,40 @@ impl BlockDevice for Space {
         Status::Done
     }
 
+    /// No more than the drive offers, since its map puts a page where there is room.
+    fn mapped_limit(&self) -> Sectors {
+        self.drive.mapped_limit().min(self.capacity)
+    }
+
+    fn set_mapped_limit(&mut self, at: SimTime, limit: Sectors) -> Status {
+        self.run_to(at);
+        let status = if limit > self.capacity { Status::OutOfRange } else { self.drive.set_mapped_limit(at, limit) };
+        self.answer();
+        status
+    }
+
     fn notices(&mut self, out: &mut Vec<Notice>) {
         out.append(&mut self.notices);
+    }
+
+    fn peek(&self, range: SectorRange, bytes: &mut [u8]) -> Option<Vec<SectorRange>> {
+        check_peek(&self.features(), self.capacity, range, bytes).filter(|()| !self.drive.is_off())?;
+        let (mut lost, mut from) = (Vec::new(), 0);
+        for page in if range.is_empty() { 0..0 } else { self.pages(range) } {
+            let host = self.within(range, page);
+            let out = &mut bytes[from..from + host.len_bytes()];
+            from += host.len_bytes();
+            let Some(slot) = self.slot(page).filter(|slot| *slot < self.drive.exported()) else {
+                out.fill(0);
+                continue;
+            };
+            let offset = host.start.0 - u64::from(page) * self.unit.0;
+            let there = SectorRange::new(Lba(u64::from(slot) * self.unit.0 + offset), host.count);
+            let piece = Piece { host, start: Some(there.start) };
+            let told = self.drive.peek(there, out)?;
+            told.into_iter().filter_map(|gone| piece.host_of(gone)).for_each(|gone| gone.push_to(&mut lost));
+        }
+        Some(lost)
     }
 
     fn extents(&self, range: SectorRange, out: &mut Vec<Extent>) {

@@ -41,6 +41,18 @@ fn bytes(number: u64, version: u64) -> Vec<u8> {
 }
 
 #[test]
+fn a_look_finds_pages_where_the_map_put_them() {
+    for way in WAYS {
+        let mut device = Blocking::new(space(way, false, 1000));
+        device.write(Lba(8), bytes(1, 3)).unwrap();
+        device.device_mut().give_back(Wanted::AtMost(Sectors(64)));
+        let mut seen = vec![1; 3 * 4096];
+        assert_eq!(device.device().peek(SectorRange::new(Lba(0), Sectors(24)), &mut seen), Some(Vec::new()), "{way}");
+        assert!(seen[4096..8192] == bytes(1, 3) && seen[..4096].iter().all(|byte| *byte == 0), "{way}");
+    }
+}
+
+#[test]
 fn a_drive_with_its_map_is_a_living_device() {
     for is_timed in [false, true] {
         let make = || -> Box<dyn Living> { Box::new(space("shrink = \"graceful\"", is_timed, 1000)) };

@@ -268,6 +268,67 @@ impl Mirror {
         }
     }
 
+    /// Copies contents without a read: see [`wane_blockdev::BlockDevice::peek`]. The first good copy answers, and the next one for what that has
+    /// lost. While a change is under way, nobody knows on which copies it will have failed: then all must agree.
+    pub(super) fn look(&self, range: SectorRange, bytes: &mut [u8]) -> Option<Vec<SectorRange>> {
+        let mut lost = RangeSet::new();
+        lost.insert(range);
+        let is_changing = |open: &&Open| matches!(open.doing, Doing::Change(_)) && open.range.overlaps(range);
+        let changing: Vec<SectorRange> =
+            self.open.values().filter(is_changing).map(|open| open.range.intersection(range)).collect();
+        let mut other = Vec::new();
+        for (number, piece) in self.layout.pieces(range) {
+            let run = &self.layout.runs()[number];
+            for (place, (member, _)) in run.places.iter().enumerate() {
+                if !self.members[*member].is_present() {
+                    continue;
+                }
+                for host in self.good_on(*member, piece) {
+                    other.resize(host.len_bytes(), 0);
+                    let part = Part { host, start: run.at(place, host.start) };
+                    let told = self.members[*member].device.peek(part.range(), &mut other)?;
+                    let mut found = RangeSet::new();
+                    found.insert(host);
+                    told.into_iter().for_each(|gone| found.remove(part.host_of(gone)));
+                    for known in found.within(host) {
+                        for fresh in lost.within(known) {
+                            let (from, to) = (before(host, fresh), before(range, fresh));
+                            bytes[to..to + fresh.len_bytes()].copy_from_slice(&other[from..from + fresh.len_bytes()]);
+                        }
+                        lost.remove(known);
+                    }
+                    let differs = |part: SectorRange| {
+                        let (from, to) = (before(host, part), before(range, part));
+                        other[from..from + part.len_bytes()] != bytes[to..to + part.len_bytes()]
+                    };
+                    let mut unsure = changing.iter().flat_map(|changing| found.within(changing.intersection(host)));
+                    if unsure.any(differs) {
+                        return None;
+                    }
+                }
+            }
+        }
+        for gone in lost.within(range) {
+            let to = before(range, gone);
+            bytes[to..to + gone.len_bytes()].fill(0);
+        }
+        Some(lost.within(range).collect())
+    }
+
+    /// The parts of a piece of which a member has the present contents.
+    fn good_on(&self, member: usize, piece: SectorRange) -> Vec<SectorRange> {
+        let (mut good, mut rest) = (Vec::new(), piece);
+        while !rest.is_empty() {
+            let length = self.readable(member, &[], rest);
+            if length > Sectors::ZERO {
+                rest.first(length).push_to(&mut good);
+            }
+            let bad = Sectors(self.unit.0 - (rest.start.0 + length.0) % self.unit.0);
+            rest = rest.without_first(if length == rest.count { length } else { length + bad });
+        }
+        good
+    }
+
     /// A change ended; on these members it failed for some sectors.
     pub(super) fn change_ended(&mut self, change: RequestId, failed: &[(usize, Vec<SectorRange>)]) {
         let waits = |open: &Open| matches!(&open.doing, Doing::Read(reading) if reading.before.contains(&change));

@@ -83,7 +83,7 @@ impl Pausing {
 }
 
 impl BlockDevice for Pausing {
-    pass_on!(device: features capacity submit next_event_at complete set_capacity notices extents);
+    pass_on!(device: features capacity submit next_event_at complete set_capacity mapped_limit set_mapped_limit notices extents peek);
 }
 
 impl Living for Pausing {

@@ -14,6 +14,7 @@ pub(super) fn words(event: &Value) -> String {
             format!("{more} {blocks} retired; {all} are out of service")
         }
         "capacity-wanted" => format!("the drive asks for its capacity to fall to {}", bytes()),
+        "mapped-limit-changed" => format!("at most {} may hold data now", bytes()),
         "capacity-changed" => format!("the capacity is {} now", bytes()),
         "read-only" => {
             format!("the drive takes no more writes ({})", event["cause"].as_str().unwrap_or("it does not say why"))

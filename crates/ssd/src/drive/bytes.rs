@@ -63,7 +63,7 @@ impl Drive {
     ///
     /// # Panics
     /// `out` does not have the length of a unit.
-    pub fn peek(&self, unit: Lpn, out: &mut [u8]) {
+    pub fn peek_unit(&self, unit: Lpn, out: &mut [u8]) {
         assert_eq!(out.len(), self.unit_bytes() as usize, "a unit is seen whole");
         let handle = over_either!(&self.firmware, ftl => ftl.payload(unit));
         match self.payload.as_ref().and_then(|payload| payload.get(handle)) {
@@ -85,6 +85,21 @@ impl Drive {
             let byte = bit as usize / 8;
             if within.contains(&byte) {
                 out[first + byte - within.start] ^= 1 << (bit % 8);
+            }
+        }
+    }
+
+    /// Copies a part of a unit as a read would bring it if nothing erred: with the bits flipped that were flipped on purpose.
+    pub(crate) fn copy_known(&self, unit: Lpn, within: Range<usize>, out: &mut [u8]) {
+        let handle = over_either!(&self.firmware, ftl => ftl.payload(unit));
+        match self.payload.as_ref().and_then(|payload| payload.get(handle)) {
+            Some(bytes) => out.copy_from_slice(&bytes[within.clone()]),
+            None => out.fill(0),
+        }
+        for bit in self.injected(unit).map_or(&[][..], |injected| &injected.flipped) {
+            let byte = *bit as usize / 8;
+            if within.contains(&byte) {
+                out[byte - within.start] ^= 1 << (bit % 8);
             }
         }
     }
@@ -144,7 +159,7 @@ impl Drive {
         let mut injected = self.injected(unit).cloned().unwrap_or_default();
         change(&mut injected);
         let mut bytes = vec![0; self.unit_bytes() as usize];
-        self.peek(unit, &mut bytes);
+        self.peek_unit(unit, &mut bytes);
         let handle = self.keep(&bytes);
         let is_there = over_either!(&mut self.firmware, ftl => ftl.replace_payload(unit, handle));
         if !is_there {
@@ -169,7 +184,7 @@ impl Drive {
             None => unit[within.clone()].fill(0),
         };
         pristine.resize(self.unit_bytes() as usize, 0);
-        self.peek(unit, pristine);
+        self.peek_unit(unit, pristine);
         replace(pristine);
         if self.wrong_bits(unit).next().is_none() {
             return self.keep(pristine);
@@ -254,7 +269,7 @@ impl Drive {
                 return self.shared(*unit);
             }
             whole.resize(self.unit_bytes() as usize, 0);
-            self.peek(*unit, &mut whole);
+            self.peek_unit(*unit, &mut whole);
             self.keep(&whole)
         };
         let handles: Vec<u32> = units.iter().map(handle).collect();
@@ -263,6 +278,7 @@ impl Drive {
 
     /// Writes without time, as [`Drive::write_batch`] does, and frees the handles of units that were not written.
     pub(super) fn write_once(&mut self, origin: Origin, units: &[Lpn], handles: &[u32]) -> (usize, Outcome) {
+        self.front.mapped = None;
         let write = |drive: &mut Self| drive.write_handles(origin, None, units, handles);
         let is_resting = self.keeps_detail || !self.is_awake() || self.rest();
         let (done, outcome) = if is_resting { write(self) } else { self.without_time(write) };

@@ -49,6 +49,7 @@ impl Drive {
     pub fn shrink_to(&mut self, exported: u32) {
         over_either!(&mut self.firmware, ftl => ftl.shrink_to(exported));
         self.front.capacity = self.front.capacity.min(Sectors(self.front.unit.0 * u64::from(exported)));
+        self.follow_limit();
     }
 
     /// Switches wear leveling on or off. It is off in a new drive.
@@ -69,6 +70,7 @@ impl Drive {
     /// # Errors
     /// A range is not exported, the two overlap, or the destination is the shorter one.
     pub fn remap(&mut self, to: Lpn, from: Lpn, to_units: u32, from_units: u32) -> Result<u32, RemapError> {
+        self.front.mapped = None;
         over_either!(&mut self.firmware, ftl => ftl.remap(to, from, to_units, from_units))
     }
 

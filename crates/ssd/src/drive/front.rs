@@ -18,6 +18,10 @@ pub(crate) struct Front {
     pub(crate) unit: Sectors,
     pub(crate) sector: Sectors,
     pub(crate) capacity: Sectors,
+    /// The mapped limit, below the capacity; `None` if that is the limit.
+    pub(crate) limit: Option<Sectors>,
+    /// Units that hold data, where they were counted and all changes since are known.
+    pub(crate) mapped: Option<u64>,
     pub(crate) pending: Pending,
     pub(crate) done: Done,
     pub(crate) notices: Vec<Notice>,
@@ -57,6 +61,8 @@ impl Front {
             unit,
             sector: if unit.0.is_multiple_of(8) { Sectors(8) } else { Sectors(1) },
             capacity: Sectors(unit.0 * u64::from(logical_units)),
+            limit: None,
+            mapped: None,
             pending: Pending::default(),
             done: Done::default(),
             notices: Vec::new(),

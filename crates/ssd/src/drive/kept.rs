@@ -25,14 +25,15 @@ impl Over {
     const ALL: [Self; 3] = [Self::Counting, Self::Resting, Self::Detailed];
 
     /// The number of a medium in the file, with what else there is.
-    fn code(self, rest: Rest) -> u8 {
-        self as u8 + rest as u8 * Self::ALL.len() as u8
+    fn code(self, rest: Rest, front: InFront) -> u8 {
+        self as u8 + Self::ALL.len() as u8 * (rest as u8 + Rest::ALL.len() as u8 * front as u8)
     }
 
     /// The medium of a number, and what else there is.
-    fn of_code(code: u8) -> Option<(Self, Rest)> {
+    fn of_code(code: u8) -> Option<(Self, Rest, InFront)> {
         let (kinds, code) = (Self::ALL.len(), usize::from(code));
-        Some((Self::ALL[code % kinds], *Rest::ALL.get(code / kinds)?))
+        let (rest, front) = (code / kinds % Rest::ALL.len(), code / kinds / Rest::ALL.len());
+        Some((Self::ALL[code % kinds], Rest::ALL[rest], *InFront::ALL.get(front)?))
     }
 }
 
@@ -49,6 +50,19 @@ enum Rest {
 
 impl Rest {
     const ALL: [Self; 3] = [Self::Nothing, Self::UnderWay, Self::Off];
+}
+
+/// What a file has of the block device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum InFront {
+    /// What every drive has. Its notices are changes of capacity.
+    Usual,
+    /// A mapped limit and any notices, which older versions do not know.
+    More,
+}
+
+impl InFront {
+    const ALL: [Self; 2] = [Self::Usual, Self::More];
 }
 
 impl Drive {
@@ -73,9 +87,9 @@ impl Drive {
             () if self.is_under_way() => Rest::UnderWay,
             () => Rest::Nothing,
         };
-        let mut code = self.over().code(rest);
+        let mut code = self.over().code(rest, self.in_front());
         archive.field("drive.medium", &mut code)?;
-        let (over, rest) = Over::of_code(code).ok_or_else(|| self.is_not_over(&code))?;
+        let (over, rest, in_front) = Over::of_code(code).ok_or_else(|| self.is_not_over(&code))?;
         if archive.is_reading() {
             self.come_over(over)?;
             if rest == Rest::Off && !self.is_off() {
@@ -95,7 +109,7 @@ impl Drive {
             resting.archive(archive)?;
         }
         self.archive_bytes(archive)?;
-        self.archive_front(archive)?;
+        self.archive_front(archive, in_front)?;
         match rest {
             Rest::Nothing => Ok(()),
             Rest::UnderWay => self.archive_under_way(archive),
@@ -215,7 +229,14 @@ impl Drive {
         archive.field("front.breakdowns", &mut self.front.breakdowns)
     }
 
-    fn archive_front(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+    /// What older versions cannot read is only in the files of drives that have it.
+    fn in_front(&self) -> InFront {
+        let is_usual = |notice: &Notice| matches!(notice.kind, NoticeKind::CapacityChanged(_));
+        let is_usual = self.front.limit.is_none() && self.front.notices.iter().all(is_usual);
+        if is_usual { InFront::Usual } else { InFront::More }
+    }
+
+    fn archive_front(&mut self, archive: &mut dyn Archive, has: InFront) -> Result<(), ArchiveError> {
         // The firmware counts them, if it has power.
         let mut read_modify_writes = if self.is_off() { 0 } else { self.read_modify_writes() };
         let predicted = &mut self.predicted;
@@ -230,19 +251,30 @@ impl Drive {
         let mut wanted = front.wanted.map(|sectors| sectors.0);
         archive.field("front.wanted", &mut wanted)?;
         front.wanted = wanted.map(Sectors);
-        let mut notices: Vec<(u64, bool, u64)> = front
-            .notices
-            .iter()
-            .map(|notice| match notice.kind {
-                NoticeKind::CapacityChanged(sectors) => (notice.at.0, true, sectors.0),
-                NoticeKind::CapacityWanted(sectors) => (notice.at.0, false, sectors.0),
-                _ => unreachable!("the drive posts no other notice"),
-            })
-            .collect();
+        let mut notices: Vec<(u64, bool, u64)> = Vec::new();
+        if has == InFront::Usual {
+            let usual = |notice: &Notice| match notice.kind {
+                NoticeKind::CapacityChanged(sectors) => Some((notice.at.0, true, sectors.0)),
+                _ => None,
+            };
+            notices = front.notices.iter().filter_map(usual).collect();
+        }
         archive.field("front.notices", &mut notices)?;
+        front.mapped = front.mapped.filter(|_| !archive.is_reading());
+        if has == InFront::More {
+            archive.field("front.limit", &mut front.limit)?;
+            archive.field("front.all-notices", &mut front.notices)?;
+            if !self.is_off() {
+                self.follow_limit();
+            }
+            return Ok(());
+        }
+        front.limit = None;
         let notice = |(at, is_changed, sectors)| {
-            let kind = if is_changed { NoticeKind::CapacityChanged } else { NoticeKind::CapacityWanted };
-            Notice { at: SimTime(at), kind: kind(Sectors(sectors)) }
+            let sectors = Sectors(sectors);
+            // Of what they want, older versions wrote no more.
+            let kind = if is_changed { NoticeKind::CapacityChanged(sectors) } else { NoticeKind::wanted(sectors) };
+            Notice { at: SimTime(at), kind }
         };
         front.notices = notices.into_iter().map(notice).collect();
         Ok(())

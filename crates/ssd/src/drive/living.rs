@@ -102,7 +102,14 @@ impl Drive {
         let unit = self.front.unit;
         let is_unit = unit.0.is_power_of_two() && extent.count == unit && extent.start.0 & (unit.0 - 1) == 0;
         let is_there = extent.start.0 < self.front.capacity.0 && self.front.capacity.0 - extent.start.0 >= unit.0;
-        if !is_unit || !is_there || self.is_off() || batch.tally != Tally::default() || batch.work == Work::Flush {
+        let is_limited = self.front.limit.is_some() && matches!(batch.work, Work::Write | Work::Rewrite);
+        if is_limited
+            || !is_unit
+            || !is_there
+            || self.is_off()
+            || batch.tally != Tally::default()
+            || batch.work == Work::Flush
+        {
             return None;
         }
         let mut took = Took::new(Sectors::ZERO, Stop::Done);
@@ -133,7 +140,9 @@ impl Drive {
             return took;
         }
         let mut units = std::mem::take(&mut self.batch);
-        let is_listed = list_units(batch.extents, self.front.unit, &mut units);
+        // Ranges that overlap map a unit once: with a limit, one range comes after the other.
+        let is_limited = self.front.limit.is_some() && matches!(batch.work, Work::Write | Work::Rewrite);
+        let is_listed = !is_limited && list_units(batch.extents, self.front.unit, &mut units);
         if is_listed {
             self.work_on_all(batch, &units, &mut took);
         }
@@ -181,13 +190,30 @@ impl Drive {
         let mut units = std::mem::take(&mut self.batch);
         for first in whole.clone().step_by(UNITS_AT_ONCE) {
             units.clear();
-            units.extend(Lpn::all(first as u32..whole.end.min(first + UNITS_AT_ONCE as u64) as u32));
-            self.work_on_all(batch, &units, took);
+            let end = whole.end.min(first + UNITS_AT_ONCE as u64);
+            units.extend(Lpn::all(first as u32..end as u32));
+            if matches!(batch.work, Work::Write | Work::Rewrite) && self.front.limit.is_some() {
+                self.write_what_fits(batch, first..end, &mut units, took);
+            } else {
+                self.work_on_all(batch, &units, took);
+            }
             if took.stop != Stop::Done {
                 break;
             }
         }
         self.batch = units;
+    }
+
+    /// Writes those of consecutive units, which `units` lists, that hold data or fit the limit. The others are left out.
+    fn write_what_fits(&mut self, batch: &Batch<'_>, all: Range<u64>, units: &mut Vec<Lpn>, took: &mut Took) {
+        let mut beyond = Vec::new();
+        let fresh = self.keep_within_limit(units, &mut beyond);
+        let (held, before, unit) = (self.front.mapped, took.done, self.front.unit.0);
+        self.work_on_all(batch, units, took);
+        let done = ((took.done - before).0 / unit) as usize;
+        self.note_mapped(held, fresh, done == units.len());
+        let reached = units.get(done).map_or(all.end, |next| u64::from(next.0));
+        took.done = before + Sectors((reached - all.start) * unit);
     }
 
     fn read_range(&mut self, batch: &Batch<'_>, range: SectorRange, took: &mut Took) {
@@ -218,6 +244,13 @@ impl Drive {
             took.stop = Stop::Dead(cause);
             return;
         }
+        let (mut kept, mut beyond) = (vec![unit], Vec::new());
+        let fresh = self.keep_within_limit(&mut kept, &mut beyond);
+        if !beyond.is_empty() {
+            took.done += part.count;
+            return;
+        }
+        let held = self.front.mapped;
         let from = origin(batch.origin);
         self.work_on(Work::ReadToModify, from, &[unit], &mut Vec::new());
         let (done, outcome) = if batch.work != Work::Rewrite && self.keeps_bytes() {
@@ -226,6 +259,7 @@ impl Drive {
             self.write_batch_from(from, &[unit])
         };
         took.stop = self.stop_of(outcome);
+        self.note_mapped(held, fresh, done == 1);
         if done == 1 {
             took.done += part.count;
             if from == Origin::Host {
@@ -239,7 +273,7 @@ impl Drive {
     fn zero_part(&mut self, from: Origin, part: SectorRange) -> (usize, Outcome) {
         let unit = Lpn((part.start.0 / self.front.unit.0) as u32);
         let mut whole = vec![0; self.unit_bytes() as usize];
-        self.peek(unit, &mut whole);
+        self.peek_unit(unit, &mut whole);
         let first = (part.start.0 % self.front.unit.0 * Sectors::SIZE.0) as usize;
         whole[first..first + part.len_bytes()].fill(0);
         let handle = self.keep(&whole);

@@ -181,6 +181,8 @@ impl Drive {
         let exported = Sectors(self.front.unit.0 * u64::from(self.exported()));
         self.front.capacity = self.front.capacity.min(exported);
         self.front.wanted = None;
+        self.front.mapped = None;
+        self.follow_limit();
         Ok((report, took))
     }
 

@@ -7,12 +7,14 @@ use wane_blockdev::{BlockDevice, Completion, Kind, Request, SectorRange, Status,
 use wane_units::{Lba, Sectors, SimTime};
 
 use super::Make;
+use super::session::mapped;
 
 /// Checks all edge cases, each on a fresh device.
 pub(super) fn check(make: Make<'_>) -> Result<(), String> {
     features_fit(make().as_ref())?;
     ranges(make)?;
     falling_capacity(make)?;
+    mapped_limit(make)?;
     time_goes_on(make)
 }
 
@@ -134,6 +136,86 @@ fn falling_capacity(make: Make<'_>) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Checks that units are mapped up to the limit and no further, that mapped ones are written on, and that it goes both ways.
+fn mapped_limit(make: Make<'_>) -> Result<(), String> {
+    let mut device = make();
+    let (features, capacity) = (device.features(), device.capacity());
+    if !features.mapped_limit {
+        let is_capacity = device.mapped_limit() == capacity;
+        return if is_capacity { Ok(()) } else { Err("a limit that cannot be set is not the capacity".to_owned()) };
+    }
+    let unit = features.atomic_unit;
+    let is_fresh = device.mapped_limit() == capacity && mapped(&*device) == Sectors::ZERO;
+    if !is_fresh || capacity.0 < 16 * unit.0 {
+        return Ok(());
+    }
+    let first = capacity.0 / 2 / unit.0;
+    let units = |from: u64, count: u64| SectorRange::new(Lba((first + from) * unit.0), Sectors(count * unit.0));
+    let (none, write, zero) = (Vec::new(), Request::write_without_bytes, Request::write_zeroes);
+    let steps: Vec<Limited> = vec![
+        Limited::To(2 * unit.0, Status::Done),
+        Limited::Ask(write(units(0, 4)), vec![units(2, 2)]),
+        Limited::Ask(write(units(1, 1)), none.clone()),
+        Limited::Ask(zero(units(1, 2)), vec![units(2, 1)]),
+        Limited::Ask(zero(units(7, 1)).with_may_unmap(), none.clone()),
+        Limited::Ask(Request::flush(), none.clone()),
+        Limited::To(unit.0, Status::NoSpace(Vec::new())),
+        Limited::To((capacity.0 / unit.0 + 1) * unit.0, Status::OutOfRange),
+        Limited::Ask(Request::trim(units(0, 1)), none.clone()),
+        Limited::Ask(write(units(5, 2)), vec![units(6, 1)]),
+        Limited::Ask(Request::read(units(0, 8)), none.clone()),
+        Limited::To(3 * unit.0, Status::Done),
+        Limited::Ask(write(units(5, 2)), none.clone()),
+        Limited::To(capacity.0, Status::Done),
+        Limited::Ask(write(units(0, 8)), none),
+    ];
+    let mut now = SimTime::ZERO;
+    for step in steps {
+        if !step.check(device.as_mut(), &mut now)? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// A step of the check of mapped limits.
+enum Limited {
+    /// A limit, and how it is answered.
+    To(u64, Status),
+    /// A request, and what it finds no room for.
+    Ask(Request, Vec<SectorRange>),
+}
+
+impl Limited {
+    /// Whether the next step makes sense: what failed for reasons of its own says nothing of the limit.
+    fn check(self, device: &mut dyn BlockDevice, now: &mut SimTime) -> Result<bool, String> {
+        match self {
+            Self::To(limit, want) => {
+                let before = device.mapped_limit();
+                let status = device.set_mapped_limit(*now, Sectors(limit));
+                let after = if want == Status::Done { Sectors(limit) } else { before };
+                match status {
+                    Status::Gone(_) => Ok(false),
+                    status if status == want && device.mapped_limit() == after => Ok(true),
+                    status => Err(format!("a mapped limit of {limit} ends as {status:?}, not {want:?}")),
+                }
+            }
+            Self::Ask(request, beyond) => {
+                let (done, reached) = one(device, *now, &request)?;
+                *now = reached;
+                let want = if beyond.is_empty() { Status::Done } else { Status::NoSpace(beyond.clone()) };
+                let holds =
+                    |range: &SectorRange| done.status.failed().iter().any(|all| all.intersection(*range) == *range);
+                match done.status {
+                    ref status if *status == want => Ok(true),
+                    ref status if status.is_failure() && beyond.iter().all(holds) => Ok(false),
+                    status => Err(format!("within a mapped limit {request:?} ends as {status:?}, not {want:?}")),
+                }
+            }
+        }
+    }
 }
 
 /// Checks that a device panics when time goes back, in every call.

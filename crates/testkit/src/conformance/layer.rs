@@ -18,6 +18,7 @@ enum Call {
     Pass(Passing),
     Prefetch,
     Extents,
+    Peek,
     PowerOff(Vec<Fate>),
 }
 
@@ -35,7 +36,7 @@ impl Spy {
 }
 
 impl BlockDevice for Spy {
-    pass_on!(device: features capacity next_event_at complete set_capacity notices);
+    pass_on!(device: features capacity next_event_at complete set_capacity mapped_limit set_mapped_limit notices);
 
     fn submit(&mut self, at: SimTime, request: Request) -> RequestId {
         self.note(Call::Submit(request.origin, request.stream));
@@ -45,6 +46,11 @@ impl BlockDevice for Spy {
     fn extents(&self, range: SectorRange, out: &mut Vec<Extent>) {
         self.note(Call::Extents);
         self.device.extents(range, out);
+    }
+
+    fn peek(&self, range: SectorRange, bytes: &mut [u8]) -> Option<Vec<SectorRange>> {
+        self.note(Call::Peek);
+        self.device.peek(range, bytes)
     }
 }
 
@@ -148,6 +154,8 @@ pub(super) fn check(wrap: &dyn Fn(Box<dyn Living>) -> Box<dyn Living>) -> Result
     expect("prefetch", &Call::Prefetch)?;
     layer.extents(range, &mut Vec::new());
     expect("a question for extents", &Call::Extents)?;
+    layer.peek(range, &mut vec![0; range.len_bytes()]);
+    expect("a look at contents", &Call::Peek)?;
     let mut fates = [Fate::Torn, Fate::Undone, Fate::Done].into_iter().cycle();
     let at = layer.now();
     layer.power_off(at, &mut || fates.next().unwrap_or(Fate::Done));

@@ -71,6 +71,7 @@ struct Life {
 #[derive(Debug, PartialEq)]
 struct Seen {
     capacity: Sectors,
+    limit: Sectors,
     extents: Vec<Extent>,
     /// The status of a read of everything, and a hash of its bytes.
     contents: Vec<(Status, Option<String>)>,
@@ -96,7 +97,10 @@ impl Life {
 
     fn live(&mut self, steps: &[Step]) {
         for step in steps {
-            let (Step::Submit { wait, .. } | Step::Complete { wait } | Step::SetCapacity { wait, .. }) = step;
+            let (Step::Submit { wait, .. }
+            | Step::Complete { wait }
+            | Step::SetCapacity { wait, .. }
+            | Step::SetLimit { wait, .. }) = step;
             self.now = self.now.saturating_add(wait.nanos());
             match step {
                 Step::Submit { ask, .. } => {
@@ -107,6 +111,10 @@ impl Life {
                 Step::Complete { .. } => self.complete(),
                 Step::SetCapacity { parts, .. } => {
                     self.device.set_capacity(self.now, Sectors(self.start.0 / 16 * parts));
+                }
+                Step::SetLimit { limit, .. } => {
+                    let limit = limit.sectors(&*self.device);
+                    self.device.set_mapped_limit(self.now, limit);
                 }
             }
         }
@@ -144,7 +152,14 @@ impl Life {
         self.read = self.completions.split_off(first);
         let hash = |bytes: &Vec<u8>| Fnv::of(bytes).hex();
         let contents = self.read.iter().map(|read| (read.status.clone(), read.bytes.as_ref().map(hash))).collect();
-        Seen { capacity, extents, contents, counters: *self.device.counters(), health }
+        Seen {
+            capacity,
+            limit: self.device.mapped_limit(),
+            extents,
+            contents,
+            counters: *self.device.counters(),
+            health,
+        }
     }
 }
 
@@ -324,6 +339,7 @@ fn power(make: MakeLiving<'_>, before: &[Step], after: &[Step], seed: u64) -> Re
         [Fate::Done, Fate::Torn, Fate::Undone][(random >> 33) as usize % 3]
     };
     let at = life.now.saturating_add(Nanos(seed % 2_000_000));
+    let limit = life.device.mapped_limit();
     life.now = at;
     life.device.power_off(at, &mut fate);
     life.device.power_off(at, &mut fate);
@@ -344,6 +360,9 @@ fn power(make: MakeLiving<'_>, before: &[Step], after: &[Step], seed: u64) -> Re
     if life.device.power_on(life.now).is_err() {
         // It keeps nothing, and stays without power.
         return off_is_off(&mut life);
+    }
+    if life.device.mapped_limit() != limit.min(life.device.capacity()) {
+        return Err(format!("a mapped limit of {limit} is {} after a power cut", life.device.mapped_limit()));
     }
     if life.device.power_on(life.device.now()).is_ok() {
         return Err("its power is switched on twice".to_owned());
@@ -385,6 +404,11 @@ fn off_is_off(life: &mut Life) -> Result<(), String> {
     let is_fixed = life.device.features().resize == Resize::Fixed && matches!(status, Status::Unsupported(_));
     if took.stop != Stop::Gone || took.done != Sectors::ZERO || !(is_fixed || matches!(status, Status::Gone(_))) {
         return Err(format!("without power a batch ends as {took:?}, a new capacity as {status:?}"));
+    }
+    let status = life.device.set_mapped_limit(life.now, Sectors::ZERO);
+    let is_unlimited = !life.device.features().mapped_limit && matches!(status, Status::Unsupported(_));
+    if !is_unlimited && !matches!(status, Status::Gone(_)) {
+        return Err(format!("without power another mapped limit ends as {status:?}"));
     }
     Ok(())
 }

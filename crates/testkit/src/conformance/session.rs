@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use wane_blockdev::{
-    BlockDevice, Completion, Extent, Features, Kind, Notice, NoticeKind, Request, RequestId, Resize, SectorRange,
-    Status, Unsupported,
+    BlockDevice, Completion, Extent, ExtentState, Features, Kind, Notice, NoticeKind, Request, RequestId, Resize,
+    SectorRange, Status, Unsupported, all_extents,
 };
 use wane_units::{Lba, Sectors, SimTime};
 
@@ -33,6 +33,9 @@ enum Event {
     Capacity(Sectors),
 }
 
+/// The bytes that a look at contents shows, and the sectors that it says are lost.
+type Seen = (Vec<u8>, Vec<SectorRange>);
+
 /// A device, and everything observed of it.
 pub(super) struct Session {
     device: Box<dyn BlockDevice>,
@@ -46,6 +49,8 @@ pub(super) struct Session {
     /// Instants at which the capacity changed, with the capacity.
     capacities: Vec<(SimTime, Sectors)>,
     outstanding: usize,
+    /// What a look showed just before each read.
+    seen: BTreeMap<RequestId, Seen>,
 }
 
 impl Session {
@@ -62,12 +67,13 @@ impl Session {
             notices: Vec::new(),
             capacities: Vec::new(),
             outstanding: 0,
+            seen: BTreeMap::new(),
         };
         let start = session.device.capacity();
         for (number, step) in steps.iter().enumerate() {
             session.step(step, start, number as u64 + 1, cut)?;
         }
-        session.read_back(start)?;
+        session.read_back(start, cut)?;
         session.come_to_rest()?;
         session.ask_notices()?;
         session.check_notices()?;
@@ -75,13 +81,16 @@ impl Session {
     }
 
     fn step(&mut self, step: &Step, start: Sectors, tag: u64, cut: Cut) -> Result<(), String> {
-        let (Step::Submit { wait, .. } | Step::Complete { wait } | Step::SetCapacity { wait, .. }) = step;
+        let (Step::Submit { wait, .. }
+        | Step::Complete { wait }
+        | Step::SetCapacity { wait, .. }
+        | Step::SetLimit { wait, .. }) = step;
         let then = self.now + wait.nanos();
         self.pass_time(then, cut)?;
         match step {
             Step::Submit { ask, .. } => {
                 let request = ask.request(&self.features, start, tag);
-                self.submit(request, tag)?;
+                self.submit(request, tag, cut)?;
             }
             Step::Complete { .. } if cut == Cut::AsGiven => {
                 self.complete(self.now)?;
@@ -89,6 +98,7 @@ impl Session {
             }
             Step::Complete { .. } => {}
             Step::SetCapacity { parts, .. } => self.set_capacity(Sectors(start.0 / 16 * parts), start)?,
+            Step::SetLimit { limit, .. } => self.set_limit(limit.sectors(&*self.device))?,
         }
         Ok(())
     }
@@ -117,9 +127,12 @@ impl Session {
         Ok(())
     }
 
-    fn submit(&mut self, request: Request, tag: u64) -> Result<(), String> {
+    fn submit(&mut self, request: Request, tag: u64, cut: Cut) -> Result<(), String> {
         let refusal = expected_refusal(&request, &self.features, self.device.capacity());
         let at = self.now;
+        // Runs that look and runs that do not must end alike.
+        let looks = request.kind == Kind::Read && refusal.is_none() && cut != Cut::Never;
+        let seen = if looks { self.peek(request.range)? } else { None };
         let id = self.device.submit(at, request.clone());
         let last = self.events.iter().rev().find_map(|event| match event {
             Event::Submitted { id, .. } => Some(*id),
@@ -128,9 +141,28 @@ impl Session {
         if last.is_some_and(|last| last >= id) {
             return Err(format!("request {id} follows request {last:?}: ids must rise"));
         }
+        if mapped(&*self.device) > self.device.mapped_limit() {
+            return Err(format!("request {id} maps more than {}", self.device.mapped_limit()));
+        }
         self.outstanding += 1;
+        self.seen.extend(seen.map(|seen| (id, seen)));
         self.events.push(Event::Submitted { id, at, request, tag, refusal });
         self.ask_bound().map(|_| ())
+    }
+
+    /// Looks at a range twice, to check that the call changes nothing.
+    fn peek(&self, range: SectorRange) -> Result<Option<Seen>, String> {
+        let look = |before: u8| {
+            let mut bytes = vec![before; range.len_bytes()];
+            self.device.peek(range, &mut bytes).map(|lost| (bytes, lost))
+        };
+        let (seen, again) = (look(0xaa), look(0x55));
+        if seen != again {
+            return Err(format!("two looks at {range} differ: {:?}", seen.zip(again).map(|(one, two)| (one.1, two.1))));
+        }
+        let beyond = SectorRange::new(range.start, self.device.capacity());
+        let is_blind = range.start == Lba(0) || self.device.peek(beyond, &mut []).is_none();
+        if is_blind { Ok(seen) } else { Err(format!("a look at {beyond} goes beyond the capacity")) }
     }
 
     fn set_capacity(&mut self, wanted: Sectors, start: Sectors) -> Result<(), String> {
@@ -155,6 +187,28 @@ impl Session {
         if status.is_done() && after != before {
             self.capacities.push((self.now, after));
             self.events.push(Event::Capacity(after));
+        }
+        Ok(())
+    }
+
+    fn set_limit(&mut self, wanted: Sectors) -> Result<(), String> {
+        let (before, mapped) = (self.device.mapped_limit(), mapped(&*self.device));
+        let (capacity, unit) = (self.device.capacity(), self.features.atomic_unit.0);
+        let status = self.device.set_mapped_limit(self.now, wanted);
+        let after = self.device.mapped_limit();
+        let is_whole = wanted.0.is_multiple_of(unit) || wanted == capacity;
+        let fine = match &status {
+            Status::Done => self.features.mapped_limit && is_whole && after == wanted,
+            Status::NoSpace(named) => named.is_empty() && wanted < mapped,
+            // A worn device may hold less than its capacity.
+            Status::OutOfRange => wanted > capacity || wanted > before,
+            Status::Unsupported(Unsupported::Alignment) => !is_whole,
+            Status::Unsupported(Unsupported::Kind) => !self.features.mapped_limit,
+            Status::Gone(_) => true,
+            _ => false,
+        };
+        if !fine || (!status.is_done() && after != before) || after > capacity {
+            return Err(format!("mapped limit {before}, {wanted} wanted, {mapped} in use: {status:?}, then {after}"));
         }
         Ok(())
     }
@@ -212,7 +266,7 @@ impl Session {
     }
 
     /// Reads everything that the steps may have touched, and checks its extents.
-    fn read_back(&mut self, start: Sectors) -> Result<(), String> {
+    fn read_back(&mut self, start: Sectors, cut: Cut) -> Result<(), String> {
         let capacity = self.device.capacity();
         let sector = self.features.sector.0;
         let end = capacity.0.min((WINDOW + 48).next_multiple_of(sector));
@@ -220,9 +274,9 @@ impl Session {
         let pieces = [(0, end), (last - last % sector, capacity.0)];
         for (from, to) in pieces {
             let range = SectorRange::between(Lba(from), Lba(to));
-            self.submit(Request::read(range), 0)?;
+            self.submit(Request::read(range), 0, cut)?;
         }
-        self.submit(Request::flush(), 0)
+        self.submit(Request::flush(), 0, cut)
     }
 
     fn come_to_rest(&mut self) -> Result<(), String> {
@@ -289,6 +343,9 @@ impl Session {
                 changes_done_at = changes_done_at.max(done.at);
             }
             model.apply(request, *tag, done)?;
+            if let Some((bytes, lost)) = self.seen.get(id) {
+                check_seen(bytes, lost, done)?;
+            }
         }
         self.check_extents(&model)
     }
@@ -331,6 +388,39 @@ impl Session {
         }
         Ok(())
     }
+}
+
+/// Checks that what was seen before a read is what the read brings, and that it fails where sectors were known to be lost.
+fn check_seen(seen: &[u8], lost: &[SectorRange], read: &Completion) -> Result<(), String> {
+    let of =
+        |ranges: &[SectorRange], lba| ranges.iter().any(|range| range.overlaps(SectorRange::new(Lba(lba), Sectors(1))));
+    let Some(bytes) = &read.bytes else {
+        return if read.status.is_failure() { Ok(()) } else { Err(format!("{read:?} has no bytes, and a look had")) };
+    };
+    let both = seen.chunks_exact(512).zip(bytes.chunks_exact(512));
+    for (lba, (seen, bytes)) in super::model::sectors(read.range).zip(both) {
+        let (is_lost, has_failed) = (of(lost, lba), of(read.status.failed(), lba));
+        if is_lost && (!has_failed || seen.iter().any(|byte| *byte != 0)) {
+            return Err(format!(
+                "a look says that sector {lba} is lost, and a read brings it, or the look has bytes of it"
+            ));
+        }
+        if !has_failed && seen != bytes {
+            return Err(format!("a look at sector {lba} shows {:?}.., a read {:?}..", &seen[..16], &bytes[..16]));
+        }
+    }
+    Ok(())
+}
+
+/// Sectors that hold data, on a device that can limit them.
+pub(super) fn mapped(device: &dyn BlockDevice) -> Sectors {
+    if !device.features().mapped_limit {
+        return Sectors::ZERO;
+    }
+    let mut all = Vec::new();
+    all_extents(device, SectorRange::new(Lba(0), device.capacity()), &mut all);
+    let is_mapped = |extent: &&Extent| extent.state != ExtentState::Hole;
+    all.iter().filter(is_mapped).fold(Sectors::ZERO, |sum, extent| sum + extent.range.count)
 }
 
 /// The refusal of a request by the rules. It is written a second time, so that a mistake in `Request::check` shows.

@@ -1,7 +1,7 @@
 //! Random steps, independent of the device, and how they become requests for it.
 
 use proptest::prelude::*;
-use wane_blockdev::{Features, Kind, Origin, Request, SectorRange, StreamHint};
+use wane_blockdev::{BlockDevice, Features, Kind, Origin, Request, SectorRange, StreamHint};
 use wane_units::{Lba, Nanos, Sectors};
 
 use super::model::pattern;
@@ -18,6 +18,33 @@ pub(super) enum Step {
     Complete { wait: Wait },
     /// Asks for another capacity: `parts` sixteenths of the capacity at the start.
     SetCapacity { wait: Wait, parts: u64 },
+    /// Asks for another mapped limit.
+    SetLimit { wait: Wait, limit: Limit },
+}
+
+/// A mapped limit in terms that suit any device.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Limit {
+    /// So many atomic units. Most requests lie in fewer than [`WINDOW`] sectors, so that small limits are reached.
+    Units(u64),
+    /// The capacity.
+    Capacity,
+    /// A sector more than so many units.
+    Ragged(u64),
+    /// More than the capacity, by a unit.
+    Beyond,
+}
+
+impl Limit {
+    pub(super) fn sectors(self, device: &(impl BlockDevice + ?Sized)) -> Sectors {
+        let (unit, capacity) = (device.features().atomic_unit, device.capacity());
+        match self {
+            Self::Units(units) => Sectors(units * unit.0).min(capacity),
+            Self::Capacity => capacity,
+            Self::Ragged(units) => Sectors(units * unit.0 + 1),
+            Self::Beyond => Sectors((capacity.0 / unit.0 + 1) * unit.0),
+        }
+    }
 }
 
 /// Time that passes: 0, or a power of two in nanoseconds, for devices of any speed.
@@ -53,10 +80,17 @@ enum Place {
 /// Random sequences of steps.
 pub(super) fn sequences() -> impl Strategy<Value = Vec<Step>> {
     let wait = prop_oneof![3 => Just(Wait(0)), 4 => (1u32..26).prop_map(Wait)];
+    let limit = prop_oneof![
+        6 => (0u64..16).prop_map(Limit::Units),
+        2 => Just(Limit::Capacity),
+        1 => (0u64..16).prop_map(Limit::Ragged),
+        1 => Just(Limit::Beyond),
+    ];
     let step = prop_oneof![
         12 => (wait.clone(), ask()).prop_map(|(wait, ask)| Step::Submit { wait, ask }),
         4 => wait.clone().prop_map(|wait| Step::Complete { wait }),
-        1 => (wait, 0u64..=17).prop_map(|(wait, parts)| Step::SetCapacity { wait, parts }),
+        1 => (wait.clone(), 0u64..=17).prop_map(|(wait, parts)| Step::SetCapacity { wait, parts }),
+        2 => (wait, limit).prop_map(|(wait, limit)| Step::SetLimit { wait, limit }),
     ];
     prop::collection::vec(step, 0..32)
 }

@@ -383,10 +383,11 @@ impl Run {
         let held: Vec<Held> = (from..from + from_units).map(|unit| self.oracle.now(unit)).collect();
         self.remapped.clear();
         for (offset, version) in (0..).zip(&held) {
-            // If the source may hold something else, nothing can be said of the pair.
-            let is_durable = self.oracle.units.get((from + offset).into()).is_some_and(|history| history.len() == 1);
+            // If the source may be empty for another reason, nothing can be said of the pair.
+            let was_empty = |history: &Vec<(u64, Held)>| history.iter().any(|(_, held)| held.is_none());
+            let held_some = self.oracle.units.get((from + offset).into()).is_some_and(|history| !was_empty(history));
             if let Some(version) = version
-                && is_durable
+                && held_some
             {
                 self.remapped.push((from + offset, to + offset, *version));
             }

@@ -68,7 +68,7 @@ pub struct CapacityView {
     pub units_per_block: u32,
     /// Logical units when new.
     pub logical_initial: u64,
-    /// Logical units exported now.
+    /// Logical units that the host may have in use now: those exported, or fewer if it limits itself.
     pub exported: u64,
 }
 
