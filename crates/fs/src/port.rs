@@ -277,6 +277,22 @@ impl<D: BlockDevice> Port for Direct<D> {
         told.iter().any(|extent| extent.state != ExtentState::Hole)
     }
 
+    fn limit(&self) -> u64 {
+        let device = self.device.device();
+        device.mapped_limit().0.min(device.capacity().0) / self.block.0
+    }
+
+    fn set_limit(&mut self, blocks: u64) -> Result<(), Fault> {
+        self.settle()?;
+        let (now, limit) = (self.device.now(), Sectors(blocks * self.block.0));
+        match self.device.device_mut().set_mapped_limit(now, limit) {
+            Status::Done => Ok(()),
+            Status::Gone(_) => Err(Fault::Gone),
+            Status::NoSpace(_) => Err(Fault::NoSpace),
+            _ => Err(Fault::Unsupported),
+        }
+    }
+
     fn set_blocks(&mut self, blocks: u64) -> Result<(), Fault> {
         self.settle()?;
         let (now, capacity) = (self.device.now(), Sectors(blocks * self.block.0));

@@ -5,7 +5,7 @@
 mod bed;
 
 use bed::{Bed, Taste, step};
-use wane_blockdev::{Blocking, Ram};
+use wane_blockdev::{BlockDevice, Blocking, Ram};
 use wane_fs::{Direct, FormatConfig, Moment, MountConfig, Progress, Refusal, Volume, Way, format};
 use wane_sim::{Stream, Streams};
 use wane_units::Sectors;
@@ -51,6 +51,10 @@ fn the_least_size_is_exact() {
         bed.volume.set_target(least, way).unwrap();
         all(&mut bed);
         assert_eq!((bed.volume.size(), bed.volume.target(), plan.bytes), (least, None, least));
+        // The device was told: it holds no more, or has no more addresses.
+        let device = bed.volume.port().device().device();
+        let told = if way == Way::Surrender { device.mapped_limit() } else { device.capacity() };
+        assert_eq!(told.0 * 512, least, "{way:?}");
         bed.compare();
         // It goes on at that size, and takes what is given up.
         for _ in 0..200 {
@@ -111,7 +115,6 @@ fn what_leaves_the_tail_is_not_written_there_any_more() {
     all(&mut bed);
     assert_eq!(bed.volume.size(), half);
     let capacity = bed.volume.port().device().device();
-    use wane_blockdev::BlockDevice;
     assert_eq!(capacity.capacity().0 * 512, half, "the device is as large as the file system");
     bed.compare();
     let moved = (bed.volume.counted().moved - before.moved.min(bed.volume.counted().moved)) * 4096;
