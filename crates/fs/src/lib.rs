@@ -21,6 +21,7 @@ mod attributes;
 mod check;
 mod checkpoint;
 mod clean;
+mod demand;
 mod directory;
 mod error;
 mod file;
@@ -42,6 +43,7 @@ mod volume;
 
 pub use attributes::{ATTRIBUTE_NAME_MAX, ATTRIBUTES_MAX, SetAttribute};
 pub use check::Finding;
+pub use demand::{Attended, Wanted};
 pub use directory::{DirEntry, NAME_MAX};
 pub use error::{Answer, FsError};
 pub use file::{Allocate, Seek};

@@ -110,6 +110,7 @@ impl<P: Port> Volume<P> {
             notes: Vec::new(),
             intent: None,
             remaps: crate::remap::Remaps::Yes,
+            wanted: None,
             counted: Counted::default(),
         }
     }

@@ -3,9 +3,12 @@
 //! A volume neither waits nor looks at a clock. It calls its port, which does what it is told at once ([`Direct`]), or notes it down as a plan
 //! whose requests are made in time later.
 
-use wane_blockdev::{BlockDevice, Blocking, ExtentState, IoError, Origin, Request, SectorRange, Status, all_extents};
+use wane_blockdev::{
+    BlockDevice, Blocking, ExtentState, IoError, NoticeKind, Origin, Request, SectorRange, Status, all_extents,
+};
 use wane_units::{Lba, Sectors};
 
+use crate::demand::Wanted;
 use crate::error::FsError;
 
 /// The address of a block: its number from the start of the device.
@@ -111,6 +114,13 @@ pub trait Port {
     fn holds(&self, at: Addr) -> bool {
         let _ = at;
         true
+    }
+
+    /// What the device wants of its host since it was last asked.
+    ///
+    /// Default: nothing.
+    fn wanted(&mut self) -> Option<Wanted> {
+        None
     }
 
     /// Most blocks that may hold something at once, as the device says.
@@ -275,6 +285,18 @@ impl<D: BlockDevice> Port for Direct<D> {
         let mut told = Vec::new();
         all_extents(self.device.device(), self.range(at, 1), &mut told);
         told.iter().any(|extent| extent.state != ExtentState::Hole)
+    }
+
+    fn wanted(&mut self) -> Option<Wanted> {
+        let mut notices = Vec::new();
+        self.device.device_mut().notices(&mut notices);
+        let wanted = notices.into_iter().filter_map(|notice| match notice.kind {
+            NoticeKind::CapacityWanted { to, writes_left, .. } => {
+                Some(Wanted { blocks: to.0 / self.block.0, writes_left: writes_left.0 / self.block.0 })
+            }
+            _ => None,
+        });
+        wanted.last()
     }
 
     fn limit(&self) -> u64 {

@@ -90,6 +90,8 @@ pub struct Volume<P> {
     /// A section whose data are being remapped, and the one to which.
     pub(crate) intent: Option<(u32, u32)>,
     pub(crate) remaps: Remaps,
+    /// Blocks that the device wants the file system to have at most, and that it does not have yet.
+    pub(crate) wanted: Option<u64>,
     pub(crate) notes: Vec<String>,
     pub(crate) counted: Counted,
 }

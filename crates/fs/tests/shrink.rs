@@ -4,9 +4,12 @@
 
 mod bed;
 
+use bed::cuts::{Cuts, Image};
 use bed::{Bed, Taste, step};
 use wane_blockdev::{BlockDevice, Blocking, Ram};
-use wane_fs::{Direct, FormatConfig, Moment, MountConfig, Progress, Refusal, Volume, Way, format};
+use wane_fs::{
+    Attended, Direct, FormatConfig, Moment, MountConfig, Port, Progress, Refusal, Volume, Wanted, Way, format,
+};
 use wane_sim::{Stream, Streams};
 use wane_units::Sectors;
 
@@ -153,4 +156,25 @@ fn users_have_no_more_room_than_the_target_leaves() {
     bed.volume.cancel_target().unwrap();
     assert_eq!(bed.volume.space().free, room);
     assert_eq!(bed.volume.evacuate(1).unwrap(), Progress::Done);
+}
+
+/// A device that wants more than there is to give gets what there is, and the rest when files are removed.
+#[test]
+fn a_demand_that_cannot_be_met_is_told_and_remembered() {
+    let port = Cuts::new(Image::new(4096, 2000), 0..0, Streams::new(1).stream("cuts"));
+    let port = format(port, &SMALL, Moment::default(), (0, 0)).unwrap();
+    let mut bed = Bed::new(Volume::mount(port, &MountConfig::new(1)).unwrap());
+    bed.call(&bed::Step::Make(0, b"large".to_vec(), wane_fs::FileKind::File));
+    bed.call(&bed::Step::Write(1, 0, vec![1; 4_000_000]));
+    assert_eq!(bed.volume.attend(Way::Surrender, 64).unwrap(), Attended::Nothing);
+    let (least, wanted) = (bed.volume.least(), bed.volume.least() - 8 * SECTION);
+    bed.volume.port_mut().wants = Some(Wanted { blocks: wanted / 4096, writes_left: 0 });
+    for _ in 0..200 {
+        assert_eq!(bed.volume.attend(Way::Surrender, 64).unwrap(), Attended::Degraded { wanted, least });
+    }
+    assert_eq!((bed.volume.size(), bed.volume.port().limit() * 4096), (least, least));
+    bed.call(&bed::Step::Truncate(1, 2_000_000));
+    while bed.volume.attend(Way::Surrender, 64).unwrap() != Attended::Nothing {}
+    assert_eq!((bed.volume.size(), bed.volume.port().limit() * 4096), (wanted, wanted));
+    bed.compare();
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use wane_fs::{Addr, Barrier, Fault, Mode, MountConfig, Port, Use, Volume};
+use wane_fs::{Addr, Barrier, Fault, Mode, MountConfig, Port, Use, Volume, Wanted};
 use wane_sim::Stream;
 
 /// Blocks of a device. Those that were never written are zeros.
@@ -55,6 +55,8 @@ pub(crate) struct Cuts {
     packs: std::ops::Range<Addr>,
     /// Blocks that last held structures of the file system.
     pub(crate) structures: BTreeSet<Addr>,
+    /// What it wants of its host.
+    pub(crate) wants: Option<Wanted>,
     /// Whether needed blocks are looked for.
     pub(crate) guards: bool,
 }
@@ -71,6 +73,7 @@ impl Cuts {
             stream,
             packs,
             structures: BTreeSet::new(),
+            wants: None,
             guards: false,
         }
     }
@@ -190,6 +193,10 @@ impl Port for Cuts {
 
     fn holds(&self, at: Addr) -> bool {
         self.now.blocks[at as usize].is_some()
+    }
+
+    fn wanted(&mut self) -> Option<Wanted> {
+        self.wants.take()
     }
 
     fn limit(&self) -> u64 {

@@ -1,0 +1,75 @@
+//! What a device wants back, and how the file system answers it: steps 1 to 8 of Fig. 9 of the capacity-variant storage system (Jiao et al., FAST '24) as one
+//! loop.
+
+use crate::error::Answer;
+use crate::port::Port;
+use crate::shrink::{Progress, Refusal, Way};
+use crate::volume::Volume;
+
+/// What a device wants of its host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// Blocks that the host shall use at most.
+    pub blocks: u64,
+    /// Blocks that the device still takes, those that move included, before it has no space; 0 if it cannot tell.
+    pub writes_left: u64,
+}
+
+/// How a device's demand stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attended {
+    /// There is none, or it is met.
+    Nothing,
+    /// Sections still have to become free.
+    Moving(u32),
+    /// It wants the file system to have fewer bytes than it can have. The device goes on as well as it can.
+    Degraded {
+        /// Bytes of the device that are wanted.
+        wanted: u64,
+        /// The least that there can be.
+        least: u64,
+    },
+}
+
+impl<P: Port> Volume<P> {
+    /// Looks whether the device wants space back, and gives it back by `way` in a step in which about so many blocks move. Where the device says
+    /// how little it still takes and that is no more than twice the step, all is done at once: a write that it refuses would be lost.
+    ///
+    /// What is asked for and cannot be given is remembered, and is given as soon as users have removed enough.
+    ///
+    /// # Errors
+    /// The device failed.
+    pub fn attend(&mut self, way: Way, blocks: u64) -> Answer<Attended> {
+        let mut is_urgent = false;
+        while let Some(wanted) = self.port.wanted() {
+            is_urgent |= wanted.writes_left > 0 && wanted.writes_left < 2 * blocks;
+            self.wanted = Some(wanted.blocks);
+        }
+        if let Some(wanted) = self.wanted {
+            let bytes = wanted * self.geometry.block as u64;
+            let is_less = self.target.is_none_or(|_| self.target().is_some_and(|(target, _)| target > bytes));
+            if bytes >= self.size() {
+                self.wanted = None;
+            } else if is_less {
+                match self.set_target(bytes, way) {
+                    Ok(()) => self.wanted = None,
+                    Err(Refusal::TooSmall { least, .. }) => {
+                        // As far as it can.
+                        if self.target.is_none() && least < self.size() {
+                            self.set_target(least, way).map_err(|_| crate::error::FsError::Io)?;
+                        }
+                        self.evacuate(blocks)?;
+                        return Ok(Attended::Degraded { wanted: bytes, least });
+                    }
+                    Err(Refusal::Volume(error)) => return Err(error),
+                    Err(Refusal::TooLarge { .. }) => self.wanted = None,
+                }
+            }
+        }
+        let step = if is_urgent { u64::MAX >> 1 } else { blocks };
+        match self.evacuate(step)? {
+            Progress::Done => Ok(Attended::Nothing),
+            Progress::More(left) | Progress::Stuck(left) => Ok(Attended::Moving(left)),
+        }
+    }
+}
