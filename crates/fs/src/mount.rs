@@ -9,7 +9,7 @@ use crate::inode::{FileKind, Ino, LINKS, Moment, ROOT};
 use crate::le::u32_at;
 use crate::nat::Nat;
 use crate::pages::Pages;
-use crate::port::{Port, Use};
+use crate::port::{Addr, Port, Use};
 use crate::seal::BlockKind;
 use crate::segments::Segments;
 use crate::volume::{Counted, Mode, Trims, Volume};
@@ -82,6 +82,44 @@ pub fn block_bytes(first: &[u8]) -> Option<usize> {
     Geometry::block_bytes(first)
 }
 
+/// Most bytes before the second superblock that are looked through for it.
+const LOOKED_THROUGH: u64 = 8 << 20;
+
+/// Bytes of a block of the file system on a device of so many bytes, even if its first superblock is damaged. `read` reads 4096 bytes from an
+/// offset, and says whether they could be read.
+///
+/// # Errors
+/// There is none.
+pub fn find_block_bytes(bytes: u64, mut read: impl FnMut(u64, &mut [u8]) -> bool) -> Result<usize, FormatError> {
+    let mut first = vec![0; LEAST_BLOCK as usize];
+    if bytes < LEAST_BLOCK {
+        return Err(FormatError::Other(None));
+    }
+    let is_read = read(0, &mut first);
+    if let Some(found) = block_bytes(&first) {
+        return Ok(found);
+    }
+    let none = FormatError::Other(crate::geometry::other(&first));
+    if none != FormatError::Other(None) {
+        return Err(none);
+    }
+    // Segments have any size up to this, and powers of two of bytes beyond it.
+    let near = (1..=LOOKED_THROUGH / LEAST_BLOCK).map(|number| number * LEAST_BLOCK);
+    let far = (1..8).map(|shift| LOOKED_THROUGH << shift);
+    let mut block = vec![0; LEAST_BLOCK as usize];
+    for at in near.chain(far).take_while(|at| at + LEAST_BLOCK <= bytes) {
+        if read(at, &mut block)
+            && let Some(found) = block_bytes(&block)
+        {
+            return Ok(found);
+        }
+    }
+    Err(if is_read { none } else { FormatError::Device })
+}
+
+/// Bytes of the smallest block.
+const LEAST_BLOCK: u64 = 4096;
+
 impl<P: Port> Volume<P> {
     fn empty(port: P, geometry: Geometry, config: &MountConfig) -> Self {
         Self {
@@ -107,6 +145,8 @@ impl<P: Port> Volume<P> {
             has_changed: true,
             trims: config.trims,
             counted: Counted::default(),
+            lacks_first_superblock: false,
+            was_clean: false,
         }
     }
 
@@ -131,7 +171,7 @@ impl<P: Port> Volume<P> {
     /// # Errors
     /// There is none, it is a newer one, or what is needed of it is lost.
     pub fn mount(mut port: P, config: &MountConfig) -> Result<Self, FormatError> {
-        let geometry = read_superblock(&mut port)?;
+        let (geometry, superblock) = read_superblock(&mut port)?;
         if u64::from(geometry.end()) > port.blocks() {
             let (needs, has) = (geometry.end(), port.blocks());
             return Err(FormatError::Size(format!("the file system has {needs} blocks, and the device only {has}")));
@@ -145,6 +185,8 @@ impl<P: Port> Volume<P> {
         volume.segments.heads.clone_from(&pack.heads);
         let read = volume.segments.read(&volume.geometry, &mut volume.port, &pack.sit_journal);
         read.map_err(|_| FormatError::Lost("the table of segments"))?;
+        volume.lacks_first_superblock = superblock != 0;
+        volume.was_clean = pack.is_clean;
         volume.version = pack.version + 1;
         volume.pack = 1 - number;
         (volume.charged, volume.node_count) = (pack.charged, pack.node_count);
@@ -181,12 +223,12 @@ impl<P: Port> Volume<P> {
     }
 }
 
-/// Reads the first superblock that is whole.
-fn read_superblock(port: &mut impl Port) -> Result<Geometry, FormatError> {
+/// Reads the first superblock that is whole, and tells where it lies.
+fn read_superblock(port: &mut impl Port) -> Result<(Geometry, Addr), FormatError> {
     let mut block = vec![0; port.block_bytes()];
     let first = port.read(0, &mut block).map_err(|_| FormatError::Device).and_then(|()| Geometry::read(&block, 0));
     let why = match first {
-        Ok(geometry) => return Ok(geometry),
+        Ok(geometry) => return Ok((geometry, 0)),
         Err(why) => why,
     };
     // The other one lies a segment later, of which the damaged one may not tell.
@@ -195,7 +237,7 @@ fn read_superblock(port: &mut impl Port) -> Result<Geometry, FormatError> {
         let is_there = port.read(at, &mut block).is_ok();
         if is_there && block.starts_with(&crate::geometry::MAGIC) {
             match Geometry::read(&block, at) {
-                Ok(geometry) if geometry.segment == at => return Ok(geometry),
+                Ok(geometry) if geometry.segment == at => return Ok((geometry, at)),
                 _ => {}
             }
         }

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::geometry::{Geometry, JOURNAL_MAX, SUMMARY_ENTRY};
+use crate::layout::SegmentStates;
 use crate::le::{put_u16, put_u32, u16_at, u32_at};
 use crate::port::{Addr, Fault, Port, Use};
 use crate::seal::{BlockKind, Seal};
@@ -147,6 +148,22 @@ impl Segments {
     /// Sections that can be taken at once.
     pub(crate) fn free_sections(&self) -> u32 {
         self.free.range(..self.bound).count() as u32
+    }
+
+    /// Segments by state.
+    pub(crate) fn states(&self) -> SegmentStates {
+        let mut states = SegmentStates::default();
+        for (segment, used) in self.used.iter().enumerate() {
+            let section = segment as u32 / self.per_section;
+            let state = match () {
+                () if self.is_open(section) => &mut states.open,
+                () if self.free.contains(&section) => &mut states.free,
+                () if u32::from(*used) == self.segment => &mut states.full,
+                () => &mut states.partly,
+            };
+            *state += 1;
+        }
+        states
     }
 
     fn is_open(&self, section: u32) -> bool {
