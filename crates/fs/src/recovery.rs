@@ -32,7 +32,9 @@ impl<P: Port> Volume<P> {
         }
         let attr = self.attr(ino)?;
         let parent = self.parent_of(ino)?;
-        let is_entangled = self.entangled.contains(&ino) || self.newborn.contains(&parent);
+        // A mount follows no chain behind a checkpoint that says that nothing comes after it.
+        let is_after_unmount = self.was_clean && self.counted.checkpoints == 0;
+        let is_entangled = is_after_unmount || self.entangled.contains(&ino) || self.newborn.contains(&parent);
         if attr.kind != FileKind::File || attr.links > 1 || is_entangled {
             return if self.has_changed { self.checkpoint(Why::Sync) } else { self.flush() };
         }

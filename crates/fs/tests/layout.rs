@@ -78,3 +78,21 @@ fn reading_a_file_is_no_change_of_it() {
     let after = volume.attr(ROOT).unwrap();
     assert_eq!((after.accessed, after.changed, after.modified), (now, before.changed, before.modified));
 }
+
+#[test]
+fn what_is_synchronized_first_after_an_unmount_survives_a_cut() {
+    let mut port = Direct::new(made(4096, 64 << 10), 4096);
+    let new = NewFile { kind: FileKind::File, permissions: 0o600, uid: 0, gid: 0, rdev: 0 };
+    for round in 0..3_u8 {
+        let mut volume = Volume::mount(port, &MountConfig::new(2 * u32::from(round) + 1)).unwrap();
+        let name = [b'a' + round];
+        let file = volume.make(ROOT, &name, &new, Moment::default()).unwrap();
+        volume.write(file.ino, 0, &[round; 9000], Moment::default()).unwrap();
+        volume.fsync(file.ino).unwrap();
+        // The power is cut.
+        let mut volume = Volume::mount(volume.into_port(), &MountConfig::new(2 * u32::from(round) + 2)).unwrap();
+        let found = volume.lookup(ROOT, &name).unwrap();
+        assert_eq!(volume.read(found, 0, 9000).unwrap(), [round; 9000]);
+        port = volume.unmount().map_err(|(_, error)| error).unwrap();
+    }
+}
