@@ -394,3 +394,34 @@ fn a_mount_that_is_killed_keeps_what_was_synchronized() {
     assert_eq!(mount.unmount().1, 0);
     sound(at, "disk.img");
 }
+
+#[test]
+fn a_device_that_fails_makes_a_mount_read_only_and_is_told_once() {
+    if !can_mount() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    // Fewer bytes than the image claims.
+    let small = at.join("small");
+    fs::create_dir(&small).unwrap();
+    let made = Command::new("mount").args(["-t", "tmpfs", "-o", "size=8m", "tmpfs"]).arg(&small).status().unwrap();
+    assert!(made.success());
+    told(&["fs", "mkfs", "small/disk.img", "--size", "64 MiB", "--segment", "512 KiB"], at, 0);
+    let mount = Mount::of(at, "small/disk.img", &[]);
+    fs::write(mount.point.join("kept"), "kept").unwrap();
+    fs::File::open(mount.point.join("kept")).unwrap().sync_all().unwrap();
+    let mut large = fs::File::create(mount.point.join("large")).unwrap();
+    let failed = (0..32).try_for_each(|_| large.write_all(&[7; 1 << 20]).and_then(|()| large.sync_all()));
+    assert!(failed.is_err());
+    drop(large);
+    let refused = fs::write(mount.point.join("new"), "new").unwrap_err();
+    assert_eq!(refused.kind(), std::io::ErrorKind::ReadOnlyFilesystem);
+    assert_eq!(fs::read_to_string(mount.point.join("kept")).unwrap(), "kept");
+    let (text, code) = mount.unmount();
+    assert!(text.contains("the device failed") && text.lines().count() == 1 && code == 1, "{code}: {text}");
+    sound(at, "small/disk.img");
+    told(&["fs", "cp", "small/disk.img:/kept", "back"], at, 0);
+    assert_eq!(fs::read_to_string(at.join("back")).unwrap(), "kept");
+    assert!(Command::new("umount").arg(&small).status().unwrap().success());
+}

@@ -13,7 +13,7 @@ use super::backing::{Closing, mounted, unmounted};
 use crate::args::fs::MountArguments;
 use crate::output::{Failure, print, tell};
 use crate::progress::stop_flag;
-use crate::{DONE, INTERRUPTED};
+use crate::{DIFFERS, DONE, INTERRUPTED};
 
 /// Time between two commits.
 const COMMIT: Duration = Duration::from_secs(5);
@@ -58,14 +58,19 @@ pub(super) fn mount(arguments: &MountArguments) -> Result<i32, Failure> {
     let (volume, served) = begun.serve();
     is_over.store(true, Ordering::Relaxed);
     let was_asked = watching.is_ok_and(|watching| watching.join().unwrap_or(false));
-    let counted = volume.counted();
+    let (counted, has_failed) = (volume.counted(), volume.mode() == Mode::Failed);
     let note = format!(
         "mounted as a file system: {} blocks of data and {} of nodes were written",
         counted.data, counted.nodes
     );
     unmounted(what, volume, if mode == Mode::ReadOnly { Closing::Looked } else { Closing::Changed(note) })?;
     served.map_err(|error| Failure::wrong(format!("{}: the kernel's /dev/fuse failed: {error}", excerpt_path(dir))))?;
-    Ok(if was_asked { INTERRUPTED } else { DONE })
+    Ok(match (has_failed, was_asked) {
+        // That was told when it happened.
+        (true, _) => DIFFERS,
+        (false, true) => INTERRUPTED,
+        (false, false) => DONE,
+    })
 }
 
 /// Unmounts it when the user asks. Whether it was asked comes back in the end.
