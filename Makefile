@@ -12,7 +12,7 @@ WANE_DEVELOPMENT := $(TARGET)/debug/wane
 MDBOOK_ROOT := target/tools
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-python live-test guest-test torture docs-check lint fuzz bench claims validate doc book api install dist toolchain python
+.PHONY: help build demo test test-python live-test guest-test fs-test torture docs-check lint fuzz bench claims validate doc book api install dist toolchain python
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1@/' | awk -F@ '{ printf "%-20s%s\n", $$1, $$2 }'
@@ -46,6 +46,9 @@ live-test: toolchain ## Run served drives under file systems, SQLite and Postgre
 
 guest-test: build python ## Run drives as the NVMe disks of a QEMU guest: F2FS, XFS, a RAID-5 that repairs what wear destroyed; minutes, says what is missing
 	@WANE=$(WANE_DEVELOPMENT) $(PYTHON) tools/guest-test
+
+fs-test: build python ## Run pjdfstest and fsx on a mount of wane's file system where they are installed; needs root, and says what is missing
+	@WANE=$(WANE_DEVELOPMENT) $(PYTHON) tools/fs-test
 
 torture: toolchain ## Cut the power of random drives twelve million times, some minutes
 	WANE_CUTS=10000000 $(CARGO) test --locked -p wane-testkit --test crash -- --nocapture

@@ -16,6 +16,8 @@ pub(crate) mod actor;
 pub(crate) mod doctor;
 pub(crate) mod drive;
 pub(crate) mod fleet;
+#[cfg(target_os = "linux")]
+pub(crate) mod fs;
 pub(crate) mod serve;
 pub(crate) mod theory;
 
@@ -59,6 +61,9 @@ pub(crate) enum Command {
     Serve(serve::ServeArguments),
     /// Control a served drive: ask it, age it, break it, cut its power
     Ctl(serve::CtlArguments),
+    /// Make, mount, check and copy from file systems, in files and on drives that age
+    #[cfg(target_os = "linux")]
+    Fs(fs::FsArguments),
     /// Judge a real drive from the output of smartctl or nvme: wear, errors, end of life
     Doctor(doctor::DoctorArguments),
     /// Read, query, judge and simulate the records of a data center's drives

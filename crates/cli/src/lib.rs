@@ -98,6 +98,8 @@ fn dispatch(command: Command) -> Result<i32, Failure> {
         Command::Drive(arguments) => commands::drive::drive(&arguments),
         Command::Serve(arguments) => commands::serve::serve(&arguments),
         Command::Ctl(arguments) => commands::ctl::ctl(&arguments),
+        #[cfg(target_os = "linux")]
+        Command::Fs(arguments) => commands::fs::fs(&arguments),
         Command::Doctor(arguments) => commands::doctor::doctor(&arguments),
         Command::Fleet(arguments) => commands::fleet::fleet(&arguments),
         Command::Actor(arguments) => commands::actor::actor(&arguments),

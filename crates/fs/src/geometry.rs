@@ -376,7 +376,7 @@ impl Geometry {
 }
 
 /// The name of another file system whose first block this is.
-fn other(block: &[u8]) -> Option<String> {
+pub(crate) fn other(block: &[u8]) -> Option<String> {
     let is = |at: usize, bytes: &[u8]| block.get(at..at + bytes.len()) == Some(bytes);
     let name = match () {
         () if is(0x400, &0xF2F5_2010_u32.to_le_bytes()) => "F2FS",

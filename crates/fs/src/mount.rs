@@ -82,6 +82,44 @@ pub fn block_bytes(first: &[u8]) -> Option<usize> {
     Geometry::block_bytes(first)
 }
 
+/// Most bytes before the second superblock that are looked through for it.
+const LOOKED_THROUGH: u64 = 8 << 20;
+
+/// Bytes of a block of the file system on a device of so many bytes, even if its first superblock is damaged. `read` reads 4096 bytes from an
+/// offset, and says whether they could be read.
+///
+/// # Errors
+/// There is none.
+pub fn find_block_bytes(bytes: u64, mut read: impl FnMut(u64, &mut [u8]) -> bool) -> Result<usize, FormatError> {
+    let mut first = vec![0; LEAST_BLOCK as usize];
+    if bytes < LEAST_BLOCK {
+        return Err(FormatError::Other(None));
+    }
+    let is_read = read(0, &mut first);
+    if let Some(found) = block_bytes(&first) {
+        return Ok(found);
+    }
+    let none = FormatError::Other(crate::geometry::other(&first));
+    if none != FormatError::Other(None) {
+        return Err(none);
+    }
+    // Segments have any size up to this, and powers of two of bytes beyond it.
+    let near = (1..=LOOKED_THROUGH / LEAST_BLOCK).map(|number| number * LEAST_BLOCK);
+    let far = (1..8).map(|shift| LOOKED_THROUGH << shift);
+    let mut block = vec![0; LEAST_BLOCK as usize];
+    for at in near.chain(far).take_while(|at| at + LEAST_BLOCK <= bytes) {
+        if read(at, &mut block)
+            && let Some(found) = block_bytes(&block)
+        {
+            return Ok(found);
+        }
+    }
+    Err(if is_read { none } else { FormatError::Device })
+}
+
+/// Bytes of the smallest block.
+const LEAST_BLOCK: u64 = 4096;
+
 impl<P: Port> Volume<P> {
     fn empty(port: P, geometry: Geometry, config: &MountConfig) -> Self {
         Self {
@@ -112,6 +150,8 @@ impl<P: Port> Volume<P> {
             remaps: crate::remap::Remaps::Yes,
             wanted: None,
             counted: Counted::default(),
+            lacks_first_superblock: false,
+            was_clean: false,
         }
     }
 
@@ -146,7 +186,7 @@ impl<P: Port> Volume<P> {
         let mut config = *config;
         let mut volume = Self::empty(port, geometry, &config);
         if is_second {
-            volume.notes.push("the first superblock is damaged; the second is used".to_owned());
+            volume.notes.push("the first superblock is damaged; the second one is used".to_owned());
         }
         if is_older {
             // What the newer one freed may hold something else by now.
@@ -163,6 +203,8 @@ impl<P: Port> Volume<P> {
         volume.take_given(&pack.space);
         let read = volume.segments.read(&volume.geometry, &mut volume.port, &pack.sit_journal);
         read.map_err(|_| FormatError::Lost("the table of segments"))?;
+        volume.lacks_first_superblock = is_second;
+        volume.was_clean = pack.is_clean;
         volume.version = pack.version + 1;
         volume.pack = 1 - number;
         (volume.charged, volume.node_count) = (pack.charged, pack.node_count);

@@ -468,6 +468,17 @@ impl<P: Port> Volume<P> {
         self.attr(ino)
     }
 
+    /// Notes when a file was last read. Unlike [`Volume::set_attr`] that is no change of the file.
+    ///
+    /// # Errors
+    /// There is no such file.
+    pub fn set_accessed(&mut self, ino: Ino, now: Moment) -> Answer<()> {
+        self.writable()?;
+        self.balance()?;
+        self.inode_mut(ino)?.set_accessed(now);
+        Ok(())
+    }
+
     /// The directory in which a file had its last name.
     pub(crate) fn parent_of(&mut self, ino: Ino) -> Answer<Ino> {
         Ok(crate::le::u32_at(&self.node(ino)?.bytes, PARENT))

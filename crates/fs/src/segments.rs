@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::geometry::{Geometry, JOURNAL_MAX, SUMMARY_ENTRY};
+use crate::layout::SegmentStates;
 use crate::le::{put_u16, put_u32, u16_at, u32_at};
 use crate::port::{Addr, Fault, Port, Use};
 use crate::seal::{BlockKind, Seal};
@@ -197,6 +198,23 @@ impl Segments {
         self.free.extend(self.end..end);
         self.end = end;
         self.bound = end;
+    }
+
+    /// Segments by state.
+    pub(crate) fn states(&self) -> SegmentStates {
+        let mut states = SegmentStates::default();
+        let there = self.end * self.per_section;
+        for (segment, used) in self.used.iter().enumerate().take(there as usize) {
+            let section = segment as u32 / self.per_section;
+            let state = match () {
+                () if self.is_open(section) => &mut states.open,
+                () if self.free.contains(&section) => &mut states.free,
+                () if u32::from(*used) == self.segment => &mut states.full,
+                () => &mut states.partly,
+            };
+            *state += 1;
+        }
+        states
     }
 
     pub(crate) fn is_open(&self, section: u32) -> bool {

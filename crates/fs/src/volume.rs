@@ -94,6 +94,10 @@ pub struct Volume<P> {
     pub(crate) wanted: Option<u64>,
     pub(crate) notes: Vec<String>,
     pub(crate) counted: Counted,
+    /// The first superblock is damaged.
+    pub(crate) lacks_first_superblock: bool,
+    /// The last checkpoint was made as it was unmounted.
+    pub(crate) was_clean: bool,
 }
 
 /// Whether sections that become free are discarded.

@@ -11,6 +11,8 @@ mod estimate;
 mod film;
 mod fit;
 pub(crate) mod fleet;
+#[cfg(target_os = "linux")]
+pub(crate) mod fs;
 pub(crate) mod grid;
 mod life;
 pub(crate) mod lists;

@@ -19,7 +19,7 @@ use crate::output::{Failure, Others, check_writable, line, print, print_json, te
 use crate::{DIFFERS, DONE};
 
 /// Formats a size or place in a unit of which it is a whole number, so that the text can be given as an option.
-pub(super) fn exact(bytes: u64) -> String {
+pub(crate) fn exact(bytes: u64) -> String {
     let units = [(1u64 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     match units.into_iter().find(|(unit, _)| bytes > 0 && bytes.is_multiple_of(*unit)) {
         Some((unit, name)) => format!("{} {name}", bytes / unit),

@@ -36,6 +36,8 @@ use crate::args::drive::{
 use crate::output::{Failure, line, print, print_json, read_text, tell, unknown};
 use crate::progress::{Progress, stop_flag};
 use crate::{DIFFERS, DONE, INTERRUPTED};
+#[cfg(target_os = "linux")]
+pub(crate) use data::exact;
 
 pub(crate) fn drive(arguments: &DriveArguments) -> Result<i32, Failure> {
     match &arguments.command {

@@ -1,0 +1,229 @@
+//! What a file system lies on, as the commands of `wane fs` open it.
+
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+
+use wane_blockdev::{
+    BlockDevice, Blocking, Completion, Extent, Features, Notice, Request, RequestId, Resize, SectorRange, Status,
+    Unsupported,
+};
+use wane_fs::{Direct, FormatError, Mode, Moment, MountConfig, Trims, Volume, find_block_bytes};
+use wane_image::{Access, Image};
+use wane_lab::held::Act;
+use wane_lab::kept::{Kept, check_whole};
+use wane_shelf::MANIFEST;
+use wane_units::{Lba, Sectors, SimTime, excerpt_path};
+
+use crate::output::{Failure, tell};
+
+/// A device, which knows how it is closed.
+pub(super) enum Backing {
+    /// A file or a block device.
+    Image(Image),
+    /// A kept drive.
+    Drive(Box<Drive>),
+}
+
+/// A kept drive, each of whose requests is done at once: the drive has its own clock, which no host waits for.
+pub(super) struct Drive {
+    kept: Kept,
+    next: u64,
+    done: Vec<Completion>,
+}
+
+/// What becomes of a kept drive in the end.
+pub(super) enum Closing {
+    /// It was only looked at, and stays as it was.
+    Looked,
+    /// It is kept, with this note of what was done.
+    Changed(String),
+}
+
+/// Where the path of a thing that is no file system leads: one sentence about it.
+fn refused(path: &Path, sentence: impl std::fmt::Display) -> Failure {
+    Failure::wrong(format!("{}: {sentence}", excerpt_path(path)))
+}
+
+impl Backing {
+    /// Opens what is there.
+    pub(super) fn open(path: &Path, access: Access) -> Result<Self, Failure> {
+        let found = std::fs::metadata(path).map_err(|error| refused(path, format!("cannot be opened: {error}")))?;
+        let kind = found.file_type();
+        if kind.is_socket() {
+            let advice = "is a socket: a served drive is mounted through the kernel, as `wane serve --help` shows, or \
+                          here by its folder once its server has ended";
+            return Err(refused(path, advice));
+        }
+        if !kind.is_dir() {
+            return Image::open(path, access).map(Self::Image).map_err(|error| refused(path, error));
+        }
+        if !path.join(MANIFEST).is_file() {
+            return Err(refused(path, format!("is a folder, but no drive: it has no {MANIFEST}")));
+        }
+        check_whole(path, "used by a file system")?;
+        let mut kept = Kept::open_late(path)?;
+        kept.act(&Act::KeepBytes)?;
+        Ok(Self::Drive(Box::new(Drive { kept, next: 0, done: Vec::new() })))
+    }
+
+    /// Makes a new file.
+    pub(super) fn create(path: &Path, bytes: u64) -> Result<Self, Failure> {
+        Image::create(path, bytes).map(Self::Image).map_err(|error| match error {
+            wane_image::ImageError::Io(error) => crate::output::unwritable(path, &error),
+            other => refused(path, other),
+        })
+    }
+
+    /// What is said at the end of a command.
+    pub(super) fn close(self, how: Closing) -> Result<(), Failure> {
+        match (self, how) {
+            (Self::Drive(drive), Closing::Changed(note)) => {
+                let mut kept = drive.kept;
+                kept.keep(note)?;
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Drive {
+    fn submit(&mut self, at: SimTime, request: Request) -> RequestId {
+        let id = RequestId(self.next);
+        self.next += 1;
+        let (kind, range) = (request.kind, request.range);
+        let (status, bytes) = match self.kept.perform(request) {
+            Ok(done) => (done.status, done.bytes),
+            Err(error) => (error.status, error.bytes),
+        };
+        self.done.push(Completion { id, submitted_at: at, at, kind, range, status, bytes });
+        id
+    }
+}
+
+impl BlockDevice for Backing {
+    fn features(&self) -> Features {
+        match self {
+            Self::Image(image) => image.features(),
+            // What a drive was told of its capacity is no request, and would not be kept.
+            Self::Drive(drive) => Features {
+                keeps_bytes: true,
+                resize: Resize::Fixed,
+                mapped_limit: false,
+                ..drive.kept.device().features()
+            },
+        }
+    }
+
+    fn capacity(&self) -> Sectors {
+        match self {
+            Self::Image(image) => image.capacity(),
+            Self::Drive(drive) => drive.kept.device().capacity(),
+        }
+    }
+
+    fn submit(&mut self, at: SimTime, request: Request) -> RequestId {
+        match self {
+            Self::Image(image) => image.submit(at, request),
+            Self::Drive(drive) => drive.submit(at, request),
+        }
+    }
+
+    fn next_event_at(&self) -> Option<SimTime> {
+        match self {
+            Self::Image(image) => image.next_event_at(),
+            Self::Drive(drive) => drive.done.first().map(|first| first.at),
+        }
+    }
+
+    fn complete(&mut self, until: SimTime, out: &mut Vec<Completion>) {
+        match self {
+            Self::Image(image) => image.complete(until, out),
+            Self::Drive(drive) => out.append(&mut drive.done),
+        }
+    }
+
+    fn set_capacity(&mut self, at: SimTime, capacity: Sectors) -> Status {
+        match self {
+            Self::Image(image) => image.set_capacity(at, capacity),
+            Self::Drive(_) => Status::Unsupported(Unsupported::Kind),
+        }
+    }
+
+    fn extents(&self, range: SectorRange, out: &mut Vec<Extent>) {
+        match self {
+            Self::Image(image) => image.extents(range, out),
+            Self::Drive(drive) => drive.kept.device().extents(range, out),
+        }
+    }
+
+    fn notices(&mut self, out: &mut Vec<Notice>) {
+        if let Self::Image(image) = self {
+            image.notices(out);
+        }
+    }
+}
+
+/// The file system of a backing, mounted.
+pub(super) type Mounted = Volume<Direct<Backing>>;
+
+/// A number that no earlier mount had, as good as surely.
+pub(super) fn nonce() -> Result<u32, Failure> {
+    getrandom::u32().map_err(|error| Failure::wrong(format!("the system gives no random numbers: {error}")))
+}
+
+/// Reads bytes of a device, and says whether that worked.
+pub(super) fn read_at(device: &mut Blocking<Backing>, at: u64, bytes: &mut [u8]) -> bool {
+    let range = SectorRange::new(Lba(at / Sectors::SIZE.0), Sectors(bytes.len() as u64 / Sectors::SIZE.0));
+    let read = device.read(range);
+    if let Ok(read) = &read {
+        bytes.copy_from_slice(read);
+    }
+    read.is_ok()
+}
+
+/// Bytes of a block of the file system on a device.
+pub(super) fn block_bytes_of(device: &mut Blocking<Backing>) -> Result<usize, FormatError> {
+    let capacity = device.device().capacity().0 * Sectors::SIZE.0;
+    find_block_bytes(capacity, |at, bytes| read_at(device, at, bytes))
+}
+
+/// Opens and mounts the file system of a path.
+pub(super) fn mounted(path: &Path, mode: Mode, trims: Trims) -> Result<Mounted, Failure> {
+    let access = if mode == Mode::ReadWrite { Access::Write } else { Access::Read };
+    let mut device = Blocking::new(Backing::open(path, access)?);
+    let block = block_bytes_of(&mut device).map_err(|error| refused(path, error))?;
+    let config = MountConfig { mode, trims, ..MountConfig::new(nonce()?) };
+    let volume = Volume::mount(Direct::new(device, block), &config).map_err(|error| refused(path, error))?;
+    for note in volume.notes() {
+        tell(&format!("wane: {}: {note}", excerpt_path(path)));
+    }
+    Ok(volume)
+}
+
+/// Unmounts a file system, and closes what it lies on.
+pub(super) fn unmounted(path: &Path, volume: Mounted, how: Closing) -> Result<(), Failure> {
+    match volume.unmount() {
+        Ok(port) => port.into_inner().into_inner().close(how),
+        Err((port, error)) => {
+            // What a drive that failed went through is kept, too.
+            port.into_inner().into_inner().close(how)?;
+            let sentence = format!("could not be unmounted: {error}; what was not synchronized may be lost");
+            Err(refused(path, sentence))
+        }
+    }
+}
+
+/// The time of the system.
+#[expect(clippy::disallowed_methods, reason = "files have the times of the system on which they are made")]
+pub(super) fn now() -> Moment {
+    of_system(std::time::SystemTime::now())
+}
+
+/// A time of the system's own files.
+pub(super) fn of_system(time: std::time::SystemTime) -> Moment {
+    match time.duration_since(std::time::UNIX_EPOCH) {
+        Ok(since) => Moment { seconds: since.as_secs().cast_signed(), nanos: since.subsec_nanos() },
+        Err(before) => Moment { seconds: -before.duration().as_secs().cast_signed(), nanos: 0 },
+    }
+}

@@ -1,0 +1,379 @@
+//! `wane fs cp`: copies files and directories out of a file system and into it, without a mount.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read, Write};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use wane_fs::{Attr, FileKind, FsError, Ino, Mode, NewFile, ROOT, SetAttr, Trims};
+use wane_units::excerpt_path;
+
+use super::backing::{Closing, Mounted, mounted, now, of_system, unmounted};
+use crate::DONE;
+use crate::args::fs::CpArguments;
+use crate::output::{Failure, print, print_json, tell, unwritable};
+
+/// Bytes that are copied together.
+const PART: usize = 1 << 20;
+/// Entries of a directory that are read together.
+const ENTRIES: usize = 256;
+/// Deepest directory that is copied.
+const DEPTH: usize = 1000;
+
+/// What was copied.
+#[derive(Default)]
+struct Copied {
+    files: u64,
+    directories: u64,
+    bytes: u64,
+    /// Pipes, sockets and devices, which are left out.
+    left_out: u64,
+}
+
+pub(super) fn cp(arguments: &CpArguments) -> Result<i32, Failure> {
+    let CpArguments { from, to, .. } = arguments;
+    let mut copied = Copied::default();
+    match (inside(from), inside(to)) {
+        (Some((what, path)), None) => {
+            let mut volume = mounted(&what, Mode::ReadOnly, Trims::Never)?;
+            let done =
+                Out { volume: &mut volume, what: &what, force: arguments.force, copied: &mut copied }.copy(&path, to);
+            volume.into_port().into_inner().into_inner().close(Closing::Looked)?;
+            done?;
+        }
+        (None, Some((what, path))) => {
+            let mut volume = mounted(&what, Mode::ReadWrite, Trims::AtOnce)?;
+            let done = Into { volume: &mut volume, what: &what, force: arguments.force, copied: &mut copied }
+                .copy(from, &path);
+            let note = format!("copied {} files with {} bytes to it", copied.files, copied.bytes);
+            unmounted(&what, volume, Closing::Changed(note))?;
+            done?;
+        }
+        (None, None) => {
+            return Err(Failure::wrong(
+                "neither path is in a file system; one of them is WHAT:/PATH, such as disk.img:/etc",
+            ));
+        }
+        (Some(_), Some(_)) => {
+            return Err(Failure::wrong("both paths are in a file system; copy to a place outside first"));
+        }
+    }
+    let Copied { files, directories, bytes, left_out } = copied;
+    if left_out > 0 {
+        tell(&format!("warning: {left_out} pipes, sockets or devices were left out"));
+    }
+    if arguments.json {
+        print_json(&json!({ "files": files, "directories": directories, "bytes": bytes, "left_out": left_out }))?;
+    } else {
+        let s = |count| if count == 1 { "" } else { "s" };
+        print(&format!(
+            "copied {files} file{} with {bytes} bytes in {directories} director{}\n",
+            s(files),
+            if directories == 1 { "y" } else { "ies" }
+        ))?;
+    }
+    Ok(DONE)
+}
+
+/// The parts of WHAT:/PATH; `None` for a plain path.
+fn inside(path: &Path) -> Option<(PathBuf, Vec<u8>)> {
+    let bytes = path.as_os_str().as_bytes();
+    let at = bytes.windows(2).position(|pair| pair == b":/")?;
+    // A plain path may have a colon.
+    let what = PathBuf::from(OsStr::from_bytes(&bytes[..at]));
+    what.exists().then(|| (what, bytes[at + 1..].to_vec()))
+}
+
+/// The names of a path.
+fn names(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    path.split(|byte| *byte == b'/').filter(|name| !name.is_empty() && *name != b".")
+}
+
+/// Names a path in a file system.
+fn shown(what: &Path, path: &[u8]) -> String {
+    format!("{}:{}", excerpt_path(what), excerpt_path(Path::new(OsStr::from_bytes(path))))
+}
+
+/// Leads from the root to a path.
+fn find(volume: &mut Mounted, what: &Path, path: &[u8]) -> Result<Ino, Failure> {
+    let mut at = ROOT;
+    for name in names(path) {
+        at = volume.lookup(at, name).map_err(|error| Failure::wrong(format!("{}: {error}", shown(what, path))))?;
+    }
+    Ok(at)
+}
+
+fn joined(path: &[u8], name: &[u8]) -> Vec<u8> {
+    let slash: &[u8] = if path.ends_with(b"/") { b"" } else { b"/" };
+    [path, slash, name].concat()
+}
+
+/// Copies out.
+struct Out<'a> {
+    volume: &'a mut Mounted,
+    what: &'a Path,
+    force: bool,
+    copied: &'a mut Copied,
+}
+
+impl Out<'_> {
+    fn copy(&mut self, path: &[u8], to: &Path) -> Result<(), Failure> {
+        let ino = find(self.volume, self.what, path)?;
+        let last = names(path).last().map(|name| OsString::from_vec(name.to_vec()));
+        let to = match last {
+            Some(last) if to.is_dir() => to.join(last),
+            _ => to.to_owned(),
+        };
+        self.entry(ino, path, &to, 0)
+    }
+
+    fn failed(&self, path: &[u8], error: FsError) -> Failure {
+        Failure::wrong(format!("{}: {error}", shown(self.what, path)))
+    }
+
+    fn entry(&mut self, ino: Ino, path: &[u8], to: &Path, depth: usize) -> Result<(), Failure> {
+        let attr = self.volume.attr(ino).map_err(|error| self.failed(path, error))?;
+        match attr.kind {
+            FileKind::Directory => self.directory(&attr, path, to, depth)?,
+            FileKind::File => self.file(&attr, path, to)?,
+            FileKind::Symlink => {
+                let target = self.volume.read_link(ino).map_err(|error| self.failed(path, error))?;
+                self.make_way(to)?;
+                let target = OsString::from_vec(target);
+                std::os::unix::fs::symlink(target, to).map_err(|error| unwritable(to, &error))?;
+                self.copied.files += 1;
+            }
+            _ => {
+                self.copied.left_out += 1;
+                return Ok(());
+            }
+        }
+        keep(&attr, to);
+        Ok(())
+    }
+
+    /// Removes what is in the way, if that may be.
+    fn make_way(&self, to: &Path) -> Result<(), Failure> {
+        match fs::symlink_metadata(to) {
+            Ok(_) if !self.force => Err(Failure::wrong(format!(
+                "{}: exists: give another name, or --force to overwrite it",
+                excerpt_path(to)
+            ))),
+            Ok(found) if !found.is_dir() => fs::remove_file(to).map_err(|error| unwritable(to, &error)),
+            _ => Ok(()),
+        }
+    }
+
+    fn directory(&mut self, attr: &Attr, path: &[u8], to: &Path, depth: usize) -> Result<(), Failure> {
+        if depth > DEPTH {
+            return Err(Failure::wrong(format!("{}: is more than {DEPTH} directories deep", shown(self.what, path))));
+        }
+        if !fs::symlink_metadata(to).is_ok_and(|found| found.is_dir()) {
+            fs::create_dir(to).map_err(|error| unwritable(to, &error))?;
+        }
+        let mut after = 0;
+        loop {
+            let entries = self.volume.read_dir(attr.ino, after, ENTRIES).map_err(|error| self.failed(path, error))?;
+            let Some(last) = entries.last() else { break };
+            after = last.cookie;
+            for entry in entries.iter().filter(|entry| !matches!(entry.name.as_slice(), b"." | b"..")) {
+                if entry.name.contains(&b'/') {
+                    return Err(Failure::wrong(format!("{}: has an entry that is no name", shown(self.what, path))));
+                }
+                let to = to.join(OsStr::from_bytes(&entry.name));
+                self.entry(entry.ino, &joined(path, &entry.name), &to, depth + 1)?;
+            }
+        }
+        self.copied.directories += 1;
+        Ok(())
+    }
+
+    fn file(&mut self, attr: &Attr, path: &[u8], to: &Path) -> Result<(), Failure> {
+        self.make_way(to)?;
+        let wrong = |error: io::Error| unwritable(to, &error);
+        // Readable by others once it has its permissions.
+        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(to).map_err(wrong)?;
+        let mut at = 0;
+        while at < attr.size {
+            let part = self.volume.read(attr.ino, at, PART).map_err(|error| self.failed(path, error))?;
+            if part.is_empty() {
+                break;
+            }
+            file.write_all(&part).map_err(wrong)?;
+            at += part.len() as u64;
+        }
+        self.copied.files += 1;
+        self.copied.bytes += at;
+        Ok(())
+    }
+}
+
+/// Gives a copy the owner, permissions and times of what it is a copy of, as far as the user may.
+fn keep(attr: &Attr, to: &Path) {
+    if rustix::process::geteuid().is_root() {
+        let _ = std::os::unix::fs::lchown(to, Some(attr.uid), Some(attr.gid));
+    }
+    if attr.kind == FileKind::Symlink {
+        return;
+    }
+    let _ = fs::set_permissions(to, fs::Permissions::from_mode(u32::from(attr.permissions)));
+    let system = |moment: wane_fs::Moment| {
+        let since = std::time::Duration::new(moment.seconds.max(0).unsigned_abs(), moment.nanos);
+        std::time::UNIX_EPOCH.checked_add(since).unwrap_or(std::time::UNIX_EPOCH)
+    };
+    let times = fs::FileTimes::new().set_accessed(system(attr.accessed)).set_modified(system(attr.modified));
+    if let Ok(file) = File::open(to) {
+        let _ = file.set_times(times);
+    }
+}
+
+/// Copies into a file system.
+struct Into<'a> {
+    volume: &'a mut Mounted,
+    what: &'a Path,
+    force: bool,
+    copied: &'a mut Copied,
+}
+
+impl Into<'_> {
+    fn copy(&mut self, from: &Path, path: &[u8]) -> Result<(), Failure> {
+        let found = metadata(from)?;
+        let (parents, last): (Vec<&[u8]>, Option<&[u8]>) = {
+            let mut all: Vec<&[u8]> = names(path).collect();
+            let last = all.pop();
+            (all, last)
+        };
+        let of_source = from.file_name().map(|name| name.as_bytes().to_vec());
+        let at_end = match last {
+            None => Some(ROOT),
+            Some(_) => find(self.volume, self.what, path).ok(),
+        };
+        let is_dir = |volume: &mut Mounted, ino| volume.attr(ino).is_ok_and(|attr| attr.kind == FileKind::Directory);
+        if let Some(dir) = at_end.filter(|ino| is_dir(self.volume, *ino)) {
+            let name = of_source.ok_or_else(|| Failure::wrong(format!("{}: has no name", excerpt_path(from))))?;
+            return self.entry(from, &found, dir, &name, &joined(path, &name), 0);
+        }
+        let dir = find(self.volume, self.what, &parents.join(&b'/'))?;
+        self.entry(from, &found, dir, last.unwrap_or_default(), path, 0)
+    }
+
+    fn failed(&self, path: &[u8], error: FsError) -> Failure {
+        Failure::wrong(format!("{}: {error}", shown(self.what, path)))
+    }
+
+    fn entry(
+        &mut self,
+        from: &Path,
+        found: &Metadata,
+        dir: Ino,
+        name: &[u8],
+        path: &[u8],
+        depth: usize,
+    ) -> Result<(), Failure> {
+        let kind = found.file_type();
+        let new = NewFile {
+            kind: if kind.is_dir() { FileKind::Directory } else { FileKind::File },
+            permissions: (found.mode() & 0o7777) as u16,
+            uid: found.uid(),
+            gid: found.gid(),
+            rdev: 0,
+        };
+        let ino = if kind.is_dir() {
+            self.directory(from, dir, name, &new, path, depth)?
+        } else if kind.is_file() {
+            self.file(from, dir, name, &new, path)?
+        } else if kind.is_symlink() {
+            let target = fs::read_link(from).map_err(|error| unreadable(from, &error))?;
+            self.make_way(dir, name, path)?;
+            let made = self.volume.make_symlink(dir, name, target.as_os_str().as_bytes(), &new, now());
+            self.copied.files += 1;
+            made.map_err(|error| self.failed(path, error))?.ino
+        } else {
+            self.copied.left_out += 1;
+            return Ok(());
+        };
+        let times = SetAttr {
+            permissions: (!kind.is_symlink()).then_some(new.permissions),
+            accessed: found.accessed().ok().map(of_system),
+            modified: found.modified().ok().map(of_system),
+            ..SetAttr::default()
+        };
+        self.volume.set_attr(ino, &times, now()).map_err(|error| self.failed(path, error))?;
+        Ok(())
+    }
+
+    fn make_way(&mut self, dir: Ino, name: &[u8], path: &[u8]) -> Result<(), Failure> {
+        match self.volume.lookup(dir, name) {
+            Err(FsError::NotFound) => Ok(()),
+            Err(error) => Err(self.failed(path, error)),
+            Ok(_) if self.force => self.volume.unlink(dir, name, now()).map_err(|error| self.failed(path, error)),
+            Ok(_) => {
+                let path = shown(self.what, path);
+                Err(Failure::wrong(format!("{path}: exists: give another name, or --force to overwrite it")))
+            }
+        }
+    }
+
+    fn directory(
+        &mut self,
+        from: &Path,
+        dir: Ino,
+        name: &[u8],
+        new: &NewFile,
+        path: &[u8],
+        depth: usize,
+    ) -> Result<Ino, Failure> {
+        if depth > DEPTH {
+            return Err(Failure::wrong(format!("{}: is more than {DEPTH} directories deep", excerpt_path(from))));
+        }
+        let own = match self.volume.lookup(dir, name) {
+            Ok(own) => own,
+            Err(_) => self.volume.make(dir, name, new, now()).map_err(|error| self.failed(path, error))?.ino,
+        };
+        let entries = fs::read_dir(from).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+        let mut entries = entries.map_err(|error| unreadable(from, &error))?;
+        // The order in which a directory lists them is nobody's choice.
+        entries.sort_by_key(fs::DirEntry::file_name);
+        for entry in entries {
+            let name = entry.file_name();
+            let below = entry.path();
+            let found = metadata(&below)?;
+            self.entry(&below, &found, own, name.as_bytes(), &joined(path, name.as_bytes()), depth + 1)?;
+        }
+        self.copied.directories += 1;
+        Ok(own)
+    }
+
+    fn file(&mut self, from: &Path, dir: Ino, name: &[u8], new: &NewFile, path: &[u8]) -> Result<Ino, Failure> {
+        self.make_way(dir, name, path)?;
+        let mut file = File::open(from).map_err(|error| unreadable(from, &error))?;
+        let made = self.volume.make(dir, name, new, now()).map_err(|error| self.failed(path, error))?;
+        let (mut part, mut at) = (vec![0; PART], 0);
+        loop {
+            let count = file.read(&mut part).map_err(|error| unreadable(from, &error))?;
+            if count == 0 {
+                break;
+            }
+            let mut rest = &part[..count];
+            while !rest.is_empty() {
+                let written = self.volume.write(made.ino, at, rest, now()).map_err(|error| self.failed(path, error))?;
+                at += written as u64;
+                rest = &rest[written..];
+            }
+        }
+        self.copied.files += 1;
+        self.copied.bytes += at;
+        Ok(made.ino)
+    }
+}
+
+fn metadata(path: &Path) -> Result<Metadata, Failure> {
+    fs::symlink_metadata(path).map_err(|error| unreadable(path, &error))
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Failure {
+    Failure::wrong(format!("{}: cannot be read: {error}", excerpt_path(path)))
+}

@@ -1,0 +1,113 @@
+//! `wane fs mkfs`: makes an empty file system.
+
+use std::path::Path;
+
+use serde_json::json;
+use wane_blockdev::{BlockDevice, Blocking};
+use wane_fs::{Direct, FormatConfig, FormatError, Mode, MountConfig, Trims, Volume, format};
+use wane_image::Access;
+use wane_units::{Bytes, Sectors, excerpt_path};
+
+use super::backing::{Backing, Closing, block_bytes_of, nonce, now, read_at};
+use super::look::uuid;
+use crate::DONE;
+use crate::args::fs::MkfsArguments;
+use crate::commands::drive::exact;
+use crate::output::{Failure, print, print_json};
+
+/// Bytes at the beginning that tell whether there is something.
+const LOOKED_AT: u64 = 64 << 10;
+
+pub(super) fn mkfs(arguments: &MkfsArguments) -> Result<i32, Failure> {
+    let path = &arguments.what;
+    let is_new = !path.exists();
+    let wrong = |sentence: String| Failure::wrong(format!("{}: {sentence}", excerpt_path(path)));
+    let backing = match (is_new, arguments.size) {
+        (true, Some(size)) => Backing::create(path, size.0)?,
+        (true, None) => return Err(wrong("is not there; --size makes a new file, such as --size '1 GiB'".to_owned())),
+        (false, Some(_)) => return Err(wrong("is there, and --size is for a new file".to_owned())),
+        (false, None) => Backing::open(path, Access::Write)?,
+    };
+    let made = make(arguments, path, backing);
+    if made.is_err() && is_new {
+        // A file that was made for it is not left.
+        let _ = std::fs::remove_file(path);
+    }
+    made
+}
+
+fn make(arguments: &MkfsArguments, path: &Path, backing: Backing) -> Result<i32, Failure> {
+    let wrong = |sentence: String| Failure::wrong(format!("{}: {sentence}", excerpt_path(path)));
+    let mut device = Blocking::new(backing);
+    if !arguments.force {
+        check_empty(&mut device).map_err(wrong)?;
+    }
+    let unit = device.device().features().atomic_unit.0 * Sectors::SIZE.0;
+    let block = arguments.block_size.unwrap_or(Bytes(unit.max(4096))).0;
+    if block < unit {
+        return Err(wrong(format!(
+            "--block-size {}: is less than the drive's mapping unit of {}",
+            exact(block),
+            exact(unit)
+        )));
+    }
+    let config = config(arguments, block)?;
+    if config.block_bytes == 0 || !u64::from(config.block_bytes).is_multiple_of(4096) {
+        let sentence = format!("--block-size {}: a power of 2 from 4 KiB to 64 KiB is allowed", exact(block));
+        return Err(wrong(sentence));
+    }
+    let owner = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    let port = Direct::new(device, config.block_bytes as usize);
+    let port = format(port, &config, now(), owner).map_err(|error| wrong(error.to_string()))?;
+    let mount = MountConfig { mode: Mode::ReadOnly, trims: Trims::Never, ..MountConfig::new(nonce()?) };
+    let volume = Volume::mount(port, &mount).map_err(|error| wrong(error.to_string()))?;
+    let space = volume.space();
+    let bytes = space.blocks * u64::from(space.block_bytes);
+    volume.into_port().into_inner().into_inner().close(Closing::Changed("a file system was made on it".to_owned()))?;
+    if arguments.json {
+        let facts = json!({
+            "what": path.display().to_string(), "uuid": uuid(config.uuid), "block_bytes": config.block_bytes,
+            "segment_bytes": config.segment_bytes, "section_segments": config.section_segments, "bytes": bytes,
+        });
+        print_json(&facts)?;
+    } else {
+        print(&format!("{}: a file system with {} for files\n", excerpt_path(path), exact(bytes)))?;
+    }
+    Ok(DONE)
+}
+
+fn config(arguments: &MkfsArguments, block: u64) -> Result<FormatConfig, Failure> {
+    let random = |bytes: &mut [u8]| {
+        getrandom::fill(bytes).map_err(|error| Failure::wrong(format!("the system gives no random numbers: {error}")))
+    };
+    let (mut id, mut keys) = ([0; 16], [0; 16]);
+    random(&mut id)?;
+    random(&mut keys)?;
+    // Version 4 of an UUID: random.
+    id[6] = id[6] & 0x0F | 0x40;
+    id[8] = id[8] & 0x3F | 0x80;
+    let whole = u128::from_le_bytes(keys);
+    let of_u64 = |bytes: u64| u32::try_from(bytes).unwrap_or(0);
+    Ok(FormatConfig {
+        block_bytes: of_u64(block),
+        segment_bytes: of_u64(arguments.segment.0),
+        section_segments: arguments.section,
+        reserve: arguments.reserve.get(),
+        ..FormatConfig::new(id, [whole as u64, (whole >> 64) as u64])
+    })
+}
+
+/// Refuses what holds something.
+fn check_empty(device: &mut Blocking<Backing>) -> Result<(), String> {
+    match block_bytes_of(device) {
+        Ok(_) => return Err("has a file system of wane already; --force loses it".to_owned()),
+        Err(FormatError::Other(Some(name))) => return Err(format!("holds {name}; --force loses it")),
+        Err(_) => {}
+    }
+    let capacity = device.device().capacity().0 * Sectors::SIZE.0;
+    let mut bytes = vec![0; LOOKED_AT.min(capacity) as usize];
+    if !bytes.is_empty() && read_at(device, 0, &mut bytes) && bytes.iter().any(|byte| *byte != 0) {
+        return Err("holds data; --force loses them".to_owned());
+    }
+    Ok(())
+}

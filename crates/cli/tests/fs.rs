@@ -1,0 +1,427 @@
+//! The file system's commands, and its mount.
+//!
+//! What needs root and /dev/fuse is skipped where they are missing, and says so.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+use wane_testkit::skipped;
+
+fn wane(arguments: &[&str], folder: &Path) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_wane")).args(arguments).current_dir(folder).output().unwrap()
+}
+
+/// What a command prints, which ends with this exit code.
+fn told(arguments: &[&str], folder: &Path, code: i32) -> String {
+    let output = wane(arguments, folder);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {text}");
+    text
+}
+
+fn json(arguments: &[&str], folder: &Path) -> Value {
+    serde_json::from_str(&told(arguments, folder, 0)).unwrap()
+}
+
+/// A folder with an image of 64 MiB.
+fn image() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    told(&["fs", "mkfs", "disk.img", "--size", "64 MiB", "--segment", "512 KiB"], folder.path(), 0);
+    folder
+}
+
+/// Whether something can be mounted here; if not, the test is skipped.
+fn can_mount() -> bool {
+    let is_root = fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
+    let has_fuse = fs::OpenOptions::new().read(true).write(true).open("/dev/fuse").is_ok();
+    if !is_root || !has_fuse {
+        skipped("mounts need root and /dev/fuse");
+    }
+    is_root && has_fuse
+}
+
+/// A mount, which ends with the test.
+struct Mount {
+    process: Child,
+    point: PathBuf,
+}
+
+impl Mount {
+    fn of(folder: &Path, what: &str, options: &[&str]) -> Self {
+        let point = folder.join("mnt");
+        let _ = fs::create_dir(&point);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wane"));
+        command.args(["fs", "mount", what, "mnt"]).args(options).current_dir(folder);
+        let mut process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(process.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        if !line.contains("mounted on") {
+            let mut told = String::new();
+            process.stderr.as_mut().unwrap().read_to_string(&mut told).unwrap();
+            panic!("it is not mounted: {line}{told}");
+        }
+        Self { process, point }
+    }
+
+    /// Unmounts it. Returns what the process said, and its exit code.
+    fn unmount(mut self) -> (String, i32) {
+        let done = Command::new("umount").arg(&self.point).output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        self.ended()
+    }
+
+    fn ended(&mut self) -> (String, i32) {
+        let code = self.process.wait().unwrap().code().unwrap_or(-1);
+        let mut told = String::new();
+        self.process.stderr.as_mut().unwrap().read_to_string(&mut told).unwrap();
+        (told, code)
+    }
+
+    fn signal(&self, name: &str) {
+        Command::new("kill").args([name, &self.process.id().to_string()]).status().unwrap();
+    }
+
+    /// Kills it, as a power cut would. What it served stays mounted until it is removed.
+    fn kill(mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+        let removed = Command::new("umount").arg("-l").arg(&self.point).status().unwrap();
+        assert!(removed.success());
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        if self.process.try_wait().is_ok_and(|ended| ended.is_none()) {
+            let _ = self.process.kill();
+            let _ = self.process.wait();
+            let _ = Command::new("umount").arg("-l").arg(&self.point).status();
+        }
+    }
+}
+
+fn sound(folder: &Path, what: &str) {
+    let text = told(&["fs", "fsck", what], folder, 0);
+    assert!(text.contains("sound"), "{text}");
+}
+
+#[test]
+fn files_come_out_as_they_went_in_without_a_mount() {
+    let folder = image();
+    let at = folder.path();
+    let source = at.join("source");
+    fs::create_dir_all(source.join("deep/er")).unwrap();
+    let long: Vec<u8> = (0..3_000_000_u32).map(|byte| (byte % 251) as u8).collect();
+    fs::write(source.join("long"), &long).unwrap();
+    fs::write(source.join("deep/er/short"), "short\n").unwrap();
+    fs::set_permissions(source.join("deep/er/short"), fs::Permissions::from_mode(0o640)).unwrap();
+    symlink("../long", source.join("deep/link")).unwrap();
+    assert!(
+        told(&["fs", "cp", "source", "disk.img:/"], at, 0)
+            .starts_with("copied 3 files with 3000006 bytes in 3 directories")
+    );
+    told(&["fs", "cp", "disk.img:/source", "back"], at, 0);
+    assert_eq!(fs::read(at.join("back/long")).unwrap(), long);
+    assert_eq!(fs::read_to_string(at.join("back/deep/er/short")).unwrap(), "short\n");
+    assert_eq!(fs::read_link(at.join("back/deep/link")).unwrap().as_os_str().as_bytes(), b"../long");
+    for name in ["long", "deep/er/short"] {
+        let (before, after) =
+            (fs::metadata(source.join(name)).unwrap(), fs::metadata(at.join("back").join(name)).unwrap());
+        assert_eq!(
+            (before.mode(), before.mtime(), before.mtime_nsec()),
+            (after.mode(), after.mtime(), after.mtime_nsec()),
+            "{name}"
+        );
+    }
+    // What is there is not overwritten unasked.
+    assert!(told(&["fs", "cp", "disk.img:/source/long", "back/long"], at, 2).contains("exists"));
+    assert!(told(&["fs", "cp", "source/long", "disk.img:/source/long"], at, 2).contains("exists"));
+    told(&["fs", "cp", "--force", "source/deep/er/short", "disk.img:/source/long"], at, 0);
+    told(&["fs", "cp", "disk.img:/source/long", "changed"], at, 0);
+    assert_eq!(fs::read_to_string(at.join("changed")).unwrap(), "short\n");
+    sound(at, "disk.img");
+    let df = json(&["fs", "df", "disk.img", "--json"], at);
+    assert!(df["used_bytes"].as_u64().unwrap() < 1 << 20 && df["free_bytes"].as_u64().unwrap() > 40 << 20, "{df}");
+    let dump = json(&["fs", "dump", "disk.img", "--json"], at);
+    let segments = &dump["segments"];
+    let all: u64 = ["free", "open", "full", "partly"].iter().map(|state| segments[state].as_u64().unwrap()).sum();
+    assert_eq!(all, dump["sections"].as_u64().unwrap());
+    assert_eq!((&dump["was_unmounted"], &dump["block_bytes"]), (&Value::Bool(true), &Value::from(4096)));
+}
+
+#[test]
+fn what_is_wrong_is_said_in_a_sentence_and_nothing_changes() {
+    let folder = image();
+    let at = folder.path();
+    fs::write(at.join("data"), vec![7; 64 << 20]).unwrap();
+    fs::write(at.join("small"), vec![0; 1 << 20]).unwrap();
+    fs::write(at.join("empty"), "").unwrap();
+    let mut f2fs = vec![0; 64 << 20];
+    f2fs[0x400..0x404].copy_from_slice(&0xF2F5_2010_u32.to_le_bytes());
+    fs::write(at.join("f2fs"), &f2fs).unwrap();
+    fs::create_dir(at.join("folder")).unwrap();
+    let before = fs::read(at.join("disk.img")).unwrap();
+    let table: [(&[&str], &str); 17] = [
+        (&["fs", "mkfs", "disk.img"], "has a file system of wane already"),
+        (&["fs", "mkfs", "data"], "holds data; --force"),
+        (&["fs", "mkfs", "f2fs"], "holds F2FS; --force"),
+        (&["fs", "mkfs", "new"], "--size makes a new file"),
+        (&["fs", "mkfs", "data", "--size", "1 GiB"], "--size is for a new file"),
+        (&["fs", "mkfs", "small"], "are needed at least"),
+        (&["fs", "mkfs", "new", "--size", "1 MiB"], "are needed at least"),
+        (&["fs", "mkfs", "small", "--block-size", "3 KiB"], "is less than the drive's mapping unit"),
+        (&["fs", "mkfs", "small", "--block-size", "12 KiB"], "power of 2"),
+        (&["fs", "mkfs", "folder"], "is a folder, but no drive"),
+        (&["fs", "fsck", "f2fs"], "holds no file system of wane, but F2FS"),
+        (&["fs", "fsck", "data"], "holds no file system of wane"),
+        (&["fs", "df", "empty"], "holds no file system of wane"),
+        (&["fs", "dump", "nowhere"], "cannot be opened"),
+        (&["fs", "cp", "data", "small"], "neither path is in a file system"),
+        (&["fs", "cp", "disk.img:/none", "out"], "no such file or directory"),
+        (&["fs", "mount", "data", "folder"], "holds no file system of wane"),
+    ];
+    for (arguments, want) in table {
+        let text = told(arguments, at, 2);
+        assert!(
+            text.starts_with("wane: ") && text.contains(want) && text.lines().count() == 1,
+            "{arguments:?}: {text}"
+        );
+    }
+    assert!(!at.join("new").exists() && !at.join("out").exists());
+    assert_eq!(fs::read(at.join("disk.img")).unwrap(), before);
+    assert_eq!(fs::read(at.join("f2fs")).unwrap(), f2fs);
+}
+
+#[test]
+fn a_damaged_superblock_is_told_and_the_other_one_used() {
+    let folder = image();
+    let at = folder.path();
+    fs::write(at.join("note"), "kept").unwrap();
+    told(&["fs", "cp", "note", "disk.img:/"], at, 0);
+    let image = fs::OpenOptions::new().write(true).open(at.join("disk.img")).unwrap();
+    image.write_all_at(&[0; 4096], 0).unwrap();
+    assert!(told(&["fs", "df", "disk.img"], at, 0).contains("the first superblock is damaged"));
+    assert!(told(&["fs", "fsck", "disk.img"], at, 1).contains("the first superblock is damaged"));
+    told(&["fs", "cp", "disk.img:/note", "back"], at, 0);
+    assert_eq!(fs::read_to_string(at.join("back")).unwrap(), "kept");
+    image.write_all_at(&[0; 4096], 512 << 10).unwrap();
+    assert!(told(&["fs", "df", "disk.img"], at, 2).contains("holds no file system of wane"));
+}
+
+#[test]
+fn a_kept_drive_ages_by_what_its_file_system_writes() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    told(&["drive", "create", "old.wane", "--preset", "tiny", "--empty"], at, 0);
+    told(&["fs", "mkfs", "old.wane", "--segment", "256 KiB"], at, 0);
+    assert!(told(&["fs", "mkfs", "old.wane"], at, 2).contains("already"));
+    let writes = |at: &Path| json(&["drive", "show", "old.wane", "--json"], at)["drive_writes"].as_f64().unwrap();
+    let before = writes(at);
+    let long: Vec<u8> = (0..2_000_000_u32).map(|byte| (byte % 241) as u8).collect();
+    fs::write(at.join("long"), &long).unwrap();
+    told(&["fs", "cp", "long", "old.wane:/"], at, 0);
+    assert!(writes(at) > before);
+    let looked = writes(at);
+    told(&["fs", "cp", "old.wane:/long", "back"], at, 0);
+    sound(at, "old.wane");
+    assert_eq!(fs::read(at.join("back")).unwrap(), long);
+    assert_eq!(writes(at).to_bits(), looked.to_bits());
+    if !can_mount() {
+        return;
+    }
+    let mount = Mount::of(at, "old.wane", &[]);
+    assert_eq!(fs::read(mount.point.join("long")).unwrap(), long);
+    fs::write(mount.point.join("more"), "more").unwrap();
+    assert_eq!(mount.unmount(), (String::new(), 0));
+    told(&["fs", "cp", "old.wane:/more", "more"], at, 0);
+    assert_eq!(fs::read_to_string(at.join("more")).unwrap(), "more");
+    assert!(told(&["drive", "show", "old.wane"], at, 0).contains("mounted as a file system"));
+}
+
+/// Makes some of everything.
+fn populate(point: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut files = Vec::new();
+    fs::create_dir_all(point.join("dir/sub")).unwrap();
+    for number in 0..300_usize {
+        let name = format!("dir/file-{number}");
+        let bytes: Vec<u8> = (0..number * 37).map(|byte| (byte % 253) as u8).collect();
+        fs::write(point.join(&name), &bytes).unwrap();
+        files.push((name, bytes));
+    }
+    fs::hard_link(point.join("dir/file-7"), point.join("linked")).unwrap();
+    files.push(("linked".to_owned(), files[7].1.clone()));
+    symlink("dir/file-9", point.join("soft")).unwrap();
+    files.push(("soft".to_owned(), files[9].1.clone()));
+    fs::rename(point.join("dir/file-11"), point.join("dir/sub/renamed")).unwrap();
+    let moved = files.remove(11).1;
+    files.push(("dir/sub/renamed".to_owned(), moved));
+    fs::remove_file(point.join("dir/file-13")).unwrap();
+    files.retain(|(name, _)| name != "dir/file-13");
+    files
+}
+
+fn compare(point: &Path, files: &[(String, Vec<u8>)]) {
+    for (name, bytes) in files {
+        assert!(fs::read(point.join(name)).unwrap() == *bytes, "{name}");
+    }
+    assert_eq!(fs::read_dir(point.join("dir")).unwrap().count(), 299);
+    assert!(!point.join("dir/file-13").exists());
+    assert_eq!(fs::metadata(point.join("linked")).unwrap().nlink(), 2);
+}
+
+#[test]
+fn a_mount_does_what_programs_expect_of_a_disk() {
+    if !can_mount() {
+        return;
+    }
+    let folder = image();
+    let at = folder.path();
+    let mount = Mount::of(at, "disk.img", &[]);
+    let point = mount.point.clone();
+    let files = populate(&point);
+    // Holes.
+    let mut sparse = fs::File::options().read(true).write(true).create_new(true).open(point.join("sparse")).unwrap();
+    sparse.seek(SeekFrom::Start(8 << 20)).unwrap();
+    sparse.write_all(b"end").unwrap();
+    assert_eq!(sparse.metadata().unwrap().len(), (8 << 20) + 3);
+    assert!(sparse.metadata().unwrap().blocks() < 100);
+    // A file without a name lives as long as it is open.
+    let mut open = fs::File::options().read(true).write(true).create_new(true).open(point.join("gone")).unwrap();
+    fs::remove_file(point.join("gone")).unwrap();
+    open.write_all(&[3; 100_000]).unwrap();
+    open.seek(SeekFrom::Start(0)).unwrap();
+    let mut back = Vec::new();
+    open.read_to_end(&mut back).unwrap();
+    assert_eq!(back, [3; 100_000]);
+    // Attributes.
+    let set = Command::new("setfattr").args(["-n", "user.color", "-v", "blue"]).arg(point.join("linked")).status();
+    let has_attributes = set.is_ok_and(|done| done.success());
+    // It is in use.
+    assert!(told(&["fs", "fsck", "disk.img"], at, 2).contains("is in use"));
+    assert!(told(&["fs", "mkfs", "disk.img", "--force"], at, 2).contains("is in use"));
+    told(&["fs", "mkfs", "other.img", "--size", "128 MiB"], at, 0);
+    assert!(told(&["fs", "mount", "other.img", "mnt"], at, 2).contains("mounted on it already"));
+    drop((sparse, open));
+    compare(&point, &files);
+    assert_eq!(mount.unmount(), (String::new(), 0));
+    sound(at, "disk.img");
+    let dump = json(&["fs", "dump", "disk.img", "--json"], at);
+    assert_eq!(dump["orphans"], Value::Array(Vec::new()));
+    let mount = Mount::of(at, "disk.img", &["--read-only"]);
+    compare(&point, &files);
+    assert_eq!(fs::read(point.join("sparse")).unwrap().len(), (8 << 20) + 3);
+    let refused = fs::write(point.join("new"), "new").unwrap_err();
+    assert_eq!(refused.kind(), std::io::ErrorKind::ReadOnlyFilesystem);
+    if has_attributes {
+        let got =
+            Command::new("getfattr").args(["--only-values", "-n", "user.color"]).arg(point.join("linked")).output();
+        assert_eq!(got.unwrap().stdout, b"blue");
+    }
+    assert_eq!(mount.unmount(), (String::new(), 0));
+}
+
+#[test]
+fn a_signal_unmounts_and_a_second_one_cuts_off_who_uses_it() {
+    if !can_mount() {
+        return;
+    }
+    let folder = image();
+    let at = folder.path();
+    let mut mount = Mount::of(at, "disk.img", &[]);
+    mount.signal("-INT");
+    assert_eq!(mount.ended(), (String::new(), 130));
+    let mut mount = Mount::of(at, "disk.img", &[]);
+    let mut open = fs::File::create(mount.point.join("open")).unwrap();
+    open.write_all(b"kept").unwrap();
+    mount.signal("-TERM");
+    let mut line = String::new();
+    BufReader::new(mount.process.stderr.as_mut().unwrap()).read_line(&mut line).unwrap();
+    assert!(line.contains("is in use and stays mounted"), "{line}");
+    assert_eq!(fs::read_to_string(mount.point.join("open")).unwrap(), "kept");
+    mount.signal("-TERM");
+    assert_eq!(mount.ended().1, 130);
+    drop(open);
+    sound(at, "disk.img");
+    told(&["fs", "cp", "disk.img:/open", "back"], at, 0);
+    assert_eq!(fs::read_to_string(at.join("back")).unwrap(), "kept");
+}
+
+#[test]
+fn a_mount_that_is_killed_keeps_what_was_synchronized() {
+    if !can_mount() {
+        return;
+    }
+    let folder = image();
+    let at = folder.path();
+    let mut kept = 0;
+    for round in 0..4_usize {
+        let mount = Mount::of(at, "disk.img", &[]);
+        for number in 0..kept {
+            assert_eq!(
+                fs::read(mount.point.join(format!("file-{number}"))).unwrap(),
+                vec![number as u8; 20_000],
+                "{round}"
+            );
+        }
+        for number in kept..kept + 20 {
+            let mut file = fs::File::create(mount.point.join(format!("file-{number}"))).unwrap();
+            file.write_all(&vec![number as u8; 20_000]).unwrap();
+            file.sync_all().unwrap();
+            fs::write(mount.point.join(format!("lost-{round}-{number}")), vec![1; number * 100]).unwrap();
+        }
+        kept += 20;
+        mount.kill();
+        let checked = json(&["fs", "fsck", "disk.img", "--json"], at);
+        assert_eq!(
+            (&checked["sound"], &checked["was_unmounted"]),
+            (&Value::Bool(true), &Value::Bool(false)),
+            "{checked}"
+        );
+    }
+    let mount = Mount::of(at, "disk.img", &[]);
+    for number in 0..kept {
+        assert_eq!(fs::read(mount.point.join(format!("file-{number}"))).unwrap(), vec![number as u8; 20_000]);
+    }
+    assert_eq!(mount.unmount().1, 0);
+    sound(at, "disk.img");
+}
+
+#[test]
+fn a_device_that_fails_makes_a_mount_read_only_and_is_told_once() {
+    if !can_mount() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    // Fewer bytes than the image claims.
+    let small = at.join("small");
+    fs::create_dir(&small).unwrap();
+    let made = Command::new("mount").args(["-t", "tmpfs", "-o", "size=8m", "tmpfs"]).arg(&small).status().unwrap();
+    assert!(made.success());
+    told(&["fs", "mkfs", "small/disk.img", "--size", "64 MiB", "--segment", "512 KiB"], at, 0);
+    let mount = Mount::of(at, "small/disk.img", &[]);
+    fs::write(mount.point.join("kept"), "kept").unwrap();
+    fs::File::open(mount.point.join("kept")).unwrap().sync_all().unwrap();
+    let mut large = fs::File::create(mount.point.join("large")).unwrap();
+    let failed = (0..32).try_for_each(|_| large.write_all(&[7; 1 << 20]).and_then(|()| large.sync_all()));
+    assert!(failed.is_err());
+    drop(large);
+    let refused = fs::write(mount.point.join("new"), "new").unwrap_err();
+    assert_eq!(refused.kind(), std::io::ErrorKind::ReadOnlyFilesystem);
+    assert_eq!(fs::read_to_string(mount.point.join("kept")).unwrap(), "kept");
+    let (text, code) = mount.unmount();
+    assert!(text.contains("the device failed") && text.lines().count() == 1 && code == 1, "{code}: {text}");
+    sound(at, "small/disk.img");
+    told(&["fs", "cp", "small/disk.img:/kept", "back"], at, 0);
+    assert_eq!(fs::read_to_string(at.join("back")).unwrap(), "kept");
+    assert!(Command::new("umount").arg(&small).status().unwrap().success());
+}
