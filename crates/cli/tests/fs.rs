@@ -425,3 +425,29 @@ fn a_device_that_fails_makes_a_mount_read_only_and_is_told_once() {
     assert_eq!(fs::read_to_string(at.join("back")).unwrap(), "kept");
     assert!(Command::new("umount").arg(&small).status().unwrap().success());
 }
+
+/// A file system in a file gets smaller, and the file with it; what is in it stays.
+#[test]
+fn a_file_system_is_made_as_small_as_it_can_be() {
+    let folder = image();
+    let path = folder.path();
+    fs::write(path.join("data"), vec![7; 6 << 20]).unwrap();
+    told(&["fs", "cp", "data", "disk.img:/one"], path, 0);
+    told(&["fs", "cp", "data", "disk.img:/two"], path, 0);
+    let plan = json(&["fs", "plan", "disk.img", "--minimum", "--json"], path);
+    let least = plan["least_bytes"].as_u64().unwrap();
+    assert_eq!((plan["bytes_now"].as_u64().unwrap() > least, plan["bytes"].as_u64()), (true, Some(least)));
+    let refused = told(&["fs", "plan", "disk.img", &format!("{} B", least - 1)], path, 2);
+    assert!(refused.starts_with("wane: disk.img: what is there does not fit in"), "{refused}");
+    assert_eq!(told(&["fs", "resize", "disk.img", "1 MiB"], path, 2).lines().count(), 1);
+    told(&["fs", "resize", "disk.img", "--minimum"], path, 0);
+    assert_eq!(fs::metadata(path.join("disk.img")).unwrap().len(), least);
+    assert!(told(&["fs", "fsck", "disk.img"], path, 0).contains("sound"));
+    told(&["fs", "cp", "disk.img:/two", "back"], path, 0);
+    assert_eq!(fs::read(path.join("back")).unwrap(), vec![7; 6 << 20]);
+    // What the drive was told of its capacity is no request: its file system surrenders, and discards.
+    told(&["drive", "create", "d.wane", "--preset", "tiny", "--empty"], path, 0);
+    told(&["fs", "mkfs", "d.wane", "--segment", "128 KiB"], path, 0);
+    told(&["fs", "resize", "d.wane", "--minimum", "--way", "surrender"], path, 0);
+    assert!(told(&["fs", "fsck", "d.wane"], path, 0).contains("sound"));
+}

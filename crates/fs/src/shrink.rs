@@ -56,7 +56,7 @@ pub struct Target {
 #[non_exhaustive]
 pub enum Refusal {
     /// It would not hold what there is.
-    #[error("{asked} bytes hold not what is there; the least size is {least} bytes")]
+    #[error("what is there does not fit in {asked} bytes; the least size is {least} bytes")]
     TooSmall {
         /// What was asked for, in bytes of the device.
         asked: u64,
@@ -64,7 +64,7 @@ pub enum Refusal {
         least: u64,
     },
     /// The device or the file system is not so large.
-    #[error("{asked} bytes are more than the {most} bytes that there can be")]
+    #[error("cannot have {asked} bytes; {most} bytes are the most")]
     TooLarge {
         /// What was asked for.
         asked: u64,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use wane_units::{Bytes, Ratio};
 
 #[derive(Args, Debug)]
@@ -40,6 +40,10 @@ pub(crate) enum FsCommand {
     Df(LookArguments),
     /// Show a file system's structures: areas, checkpoint, logs, segments by state
     Dump(LookArguments),
+    /// Tell what it would take to make a file system smaller, and how small it can be; nothing changes
+    Plan(PlanArguments),
+    /// Make a file system smaller, or as large as it was; what lies in the way is moved
+    Resize(ResizeArguments),
     /// Copy files and directories out of a file system, or into it, without a mount
     Cp(CpArguments),
 }
@@ -107,6 +111,56 @@ pub(crate) struct LookArguments {
     /// Print as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// How a file system gives space back.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Way {
+    /// Free sections, wherever they lie: it holds less at once, at any address
+    Surrender,
+    /// Addresses from the end: what lies there is moved, and a file gets shorter
+    Relocate,
+    /// The same on a device that can move data by its map alone; others copy
+    Remap,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  What would it take, and how small can it be?
+    wane fs plan disk.img '100 MiB'
+    wane fs plan disk.img --minimum
+  Do it:
+    wane fs resize disk.img '100 MiB'")]
+pub(crate) struct PlanArguments {
+    /// A file, a block device, or a kept drive's folder
+    pub(crate) what: PathBuf,
+    /// The size that it is to have, its own structures included, such as `100 MiB`
+    #[arg(required_unless_present = "minimum")]
+    pub(crate) size: Option<Bytes>,
+    /// The least size that it can have now
+    #[arg(long, conflicts_with = "size")]
+    pub(crate) minimum: bool,
+    /// How it gives space back
+    #[arg(long, value_enum, default_value = "relocate")]
+    pub(crate) way: Way,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  Make it smaller; the file gets as short:
+    wane fs resize disk.img '100 MiB'
+  As small as it can be:
+    wane fs resize disk.img --minimum
+
+If it is stopped or killed, what is on it stays as it is, and the next resize goes on.")]
+pub(crate) struct ResizeArguments {
+    #[command(flatten)]
+    pub(crate) plan: PlanArguments,
 }
 
 #[derive(Args, Debug)]

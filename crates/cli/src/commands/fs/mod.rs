@@ -5,6 +5,7 @@ mod copy;
 mod look;
 mod mkfs;
 mod mount;
+mod resize;
 
 use crate::args::fs::{FsArguments, FsCommand};
 use crate::output::Failure;
@@ -16,6 +17,8 @@ pub(crate) fn fs(arguments: &FsArguments) -> Result<i32, Failure> {
         FsCommand::Fsck(arguments) => look::fsck(arguments),
         FsCommand::Df(arguments) => look::df(arguments),
         FsCommand::Dump(arguments) => look::dump(arguments),
+        FsCommand::Plan(arguments) => resize::plan(arguments),
+        FsCommand::Resize(arguments) => resize::resize(&arguments.plan),
         FsCommand::Cp(arguments) => copy::cp(arguments),
     }
 }
