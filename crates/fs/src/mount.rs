@@ -128,6 +128,7 @@ impl<P: Port> Volume<P> {
             port,
             geometry,
             nodes: BTreeMap::new(),
+            nodes_max: config.cache_blocks.max(16),
             dirty: BTreeSet::new(),
             pages: Pages::new(config.cache_blocks),
             version: 1,
@@ -204,7 +205,6 @@ impl<P: Port> Volume<P> {
         let read = volume.segments.read(&volume.geometry, &mut volume.port, &pack.sit_journal);
         read.map_err(|_| FormatError::Lost("the table of segments"))?;
         volume.lacks_first_superblock = is_second;
-        volume.was_clean = pack.is_clean;
         volume.version = pack.version + 1;
         volume.pack = 1 - number;
         (volume.charged, volume.node_count) = (pack.charged, pack.node_count);
@@ -218,6 +218,7 @@ impl<P: Port> Volume<P> {
         }
         // Fsyncs follow a clean checkpoint too.
         let has_more = volume.roll_forward(pack.seal_version, config.mode).map_err(lost)?;
+        volume.was_clean = pack.is_clean && !has_more;
         // Later nodes begin with this mount's own number.
         volume.seal_version = pack.seal_version;
         if config.mode == Mode::ReadWrite && (!pack.is_clean || has_more) {

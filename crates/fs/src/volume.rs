@@ -59,6 +59,8 @@ pub struct Volume<P> {
     pub(crate) nat: Nat,
     pub(crate) segments: Segments,
     pub(crate) nodes: BTreeMap<u32, Node>,
+    /// Nodes from which on those that did not change leave memory.
+    pub(crate) nodes_max: usize,
     /// Nodes that changed since they were written.
     pub(crate) dirty: BTreeSet<u32>,
     pub(crate) pages: Pages,
@@ -230,6 +232,11 @@ impl<P: Port> Volume<P> {
             return Err(FsError::NotFound);
         }
         let node = self.read_node(entry.at, nid)?;
+        if self.nodes.len() > self.nodes_max && 2 * self.dirty.len() < self.nodes.len() {
+            // What was not changed can be read again.
+            let dirty = &self.dirty;
+            self.nodes.retain(|nid, _| dirty.contains(nid));
+        }
         self.nodes.insert(nid, node);
         Ok(())
     }

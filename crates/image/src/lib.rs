@@ -14,7 +14,8 @@ use std::path::Path;
 
 use rustix::fs::FallocateFlags;
 use wane_blockdev::{
-    BlockDevice, Completion, Features, Kind, Request, RequestId, Resize, SectorRange, Status, check_capacity,
+    BlockDevice, Completion, Features, Kind, Notice, NoticeKind, Request, RequestId, Resize, SectorRange, Status,
+    check_capacity,
 };
 use wane_units::{Sectors, SimTime};
 
@@ -55,6 +56,7 @@ pub struct Image {
     is_file: bool,
     most: Sectors,
     capacity: Sectors,
+    notices: Vec<Notice>,
     now: SimTime,
     next: u64,
     done: VecDeque<Completion>,
@@ -105,8 +107,8 @@ impl Image {
         let bytes = io::Seek::seek(&mut file, io::SeekFrom::End(0))?;
         let capacity = Sectors(bytes / SECTOR / UNIT.0 * UNIT.0);
         let is_file = file.metadata()?.is_file();
-        let (now, done) = (SimTime::ZERO, VecDeque::new());
-        Ok(Self { file, is_file, most: capacity, capacity, now, next: 0, done, discards: true })
+        let (now, done, notices) = (SimTime::ZERO, VecDeque::new(), Vec::new());
+        Ok(Self { file, is_file, most: capacity, capacity, notices, now, next: 0, done, discards: true })
     }
 
     /// Carries out a request that passed the check.
@@ -224,11 +226,18 @@ impl BlockDevice for Image {
         }
         match self.file.set_len(capacity.0 * SECTOR) {
             Ok(()) => {
+                if capacity != self.capacity {
+                    self.notices.push(Notice { at, kind: NoticeKind::CapacityChanged(capacity) });
+                }
                 self.capacity = capacity;
                 Status::Done
             }
             Err(error) => refused(&error, None),
         }
+    }
+
+    fn notices(&mut self, out: &mut Vec<Notice>) {
+        out.append(&mut self.notices);
     }
 
     fn next_event_at(&self) -> Option<SimTime> {
