@@ -72,7 +72,7 @@ pub enum NoticeKind {
     Degraded,
     /// All data of an array have all their copies again.
     Rebuilt,
-    /// So many sectors may hold data at once from now on.
+    /// From now on at most N sectors may hold data at once.
     MappedLimitChanged(Sectors),
 }
 

@@ -32,7 +32,7 @@ pub enum Attended {
 }
 
 impl<P: Port> Volume<P> {
-    /// Looks whether the device wants space back, and gives it back by `way` in a step in which about so many blocks move. Where the device says
+    /// Answers the device's demand for space, if there is one: a step gives space back by `way` and moves about `blocks` blocks. Where the device says
     /// how little it still takes and that is no more than twice the step, all is done at once: a write that it refuses would be lost.
     ///
     /// What is asked for and cannot be given is remembered, and is given as soon as users have removed enough.

@@ -103,7 +103,7 @@ pub(crate) struct Geometry {
 }
 
 impl Geometry {
-    /// The layout on a device of so many blocks.
+    /// The layout on a device of `blocks` blocks.
     ///
     /// # Errors
     /// The sizes do not fit, or the device is too small.
@@ -162,7 +162,7 @@ impl Geometry {
         Ok(geometry)
     }
 
-    /// Sizes the areas before the main one for a device of so many segments.
+    /// Sizes the areas before the main one for a device of `segments` segments.
     fn size_areas(&mut self, segments: u32) {
         let per_segment = |blocks: u32| blocks.div_ceil(self.segment);
         let sit_blocks = segments.div_ceil(self.sit_entries());

@@ -85,7 +85,7 @@ pub fn block_bytes(first: &[u8]) -> Option<usize> {
 /// Most bytes before the second superblock that are looked through for it.
 const LOOKED_THROUGH: u64 = 8 << 20;
 
-/// Bytes of a block of the file system on a device of so many bytes, even if its first superblock is damaged. `read` reads 4096 bytes from an
+/// Bytes of a block of the file system on a device of this capacity in bytes, even if its first superblock is damaged. `read` reads 4096 bytes from an
 /// offset, and says whether they could be read.
 ///
 /// # Errors

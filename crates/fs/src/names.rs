@@ -269,7 +269,7 @@ impl<P: Port> Volume<P> {
         *self.held.entry(ino).or_insert(0) += 1;
     }
 
-    /// So many uses of a file are over.
+    /// Ends `count` uses of a file.
     ///
     /// # Errors
     /// It had no name any more, and the device failed as it was given up.

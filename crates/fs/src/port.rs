@@ -130,7 +130,7 @@ pub trait Port {
         self.blocks()
     }
 
-    /// Lets at most so many blocks hold something at once.
+    /// Lets at most `blocks` blocks hold something at once.
     ///
     /// Default: unsupported.
     ///
@@ -165,7 +165,7 @@ pub struct Direct<D> {
 }
 
 impl<D: BlockDevice> Direct<D> {
-    /// A port of a device, with blocks of so many bytes.
+    /// A port of a device, with blocks of `block_bytes` bytes.
     ///
     /// # Panics
     /// They are no whole sectors of the device.

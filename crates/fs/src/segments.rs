@@ -192,7 +192,7 @@ impl Segments {
         (bound..self.end).filter(|section| !self.free.contains(section)).collect()
     }
 
-    /// The main area ends after so many sections. Those beyond are free.
+    /// Ends the main area after `end` sections. Sections that it gains are free.
     pub(crate) fn set_end(&mut self, end: u32) {
         self.free.split_off(&end);
         self.free.extend(self.end..end);

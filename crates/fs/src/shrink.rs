@@ -135,7 +135,7 @@ impl Given {
 }
 
 impl<P: Port> Volume<P> {
-    /// Bytes of the device that a file system with so many sections has.
+    /// Bytes of the device that a file system of N sections has.
     fn bytes_of(&self, sections: u32) -> u64 {
         let blocks = u64::from(self.geometry.main()) + u64::from(sections) * u64::from(self.geometry.section());
         blocks * self.geometry.block as u64
@@ -221,7 +221,7 @@ impl<P: Port> Volume<P> {
         })
     }
 
-    /// Blocks that cleaning moves until so many sections hold all.
+    /// Blocks that cleaning moves until N sections hold all.
     fn moved_to_hold(&self, sections: u32) -> u64 {
         let section = self.geometry.section();
         let mut used: Vec<u32> = (0..self.segments.end)
@@ -314,7 +314,7 @@ impl<P: Port> Volume<P> {
         }
     }
 
-    /// Makes a step towards the target, in which about so many blocks move. When nothing is in the way any more, the device is told.
+    /// Makes a step towards the target, which moves about `blocks` blocks. When nothing is in the way any more, the device is told.
     ///
     /// # Errors
     /// The device failed.

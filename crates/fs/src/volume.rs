@@ -161,7 +161,7 @@ impl<P: Port> Volume<P> {
         self.port
     }
 
-    /// Blocks for users, if so many sections hold something at most.
+    /// Blocks for users, if N sections may hold something.
     pub(crate) fn user_blocks_of(&self, sections: u32) -> u64 {
         let (section, all) = (u64::from(self.geometry.section()), u64::from(self.geometry.sections));
         let cleaning = u64::from(self.geometry.logs_and_cleaning()) * section;

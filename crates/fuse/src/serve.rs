@@ -53,6 +53,14 @@ pub(crate) struct Served<P> {
     opens_alone: bool,
 }
 
+/// Answers a read.
+fn give(read: Result<Vec<u8>, FsError>, reply: ReplyData) {
+    match read {
+        Ok(bytes) => reply.data(&bytes),
+        Err(error) => reply.error(errno(error)),
+    }
+}
+
 impl<P: Port> Served<P> {
     pub(crate) fn new(shared: &Arc<Shared<P>>) -> Self {
         Self { shared: Arc::clone(shared), opens_alone: false }
@@ -299,10 +307,7 @@ impl<P: Port + Send + 'static> Filesystem for Served<P> {
                 Ok(target)
             })
         });
-        match read {
-            Ok(target) => reply.data(&target),
-            Err(error) => reply.error(errno(error)),
-        }
+        give(read, reply);
     }
 
     fn mknod(
@@ -449,10 +454,7 @@ impl<P: Port + Send + 'static> Filesystem for Served<P> {
                 Ok(read)
             })
         });
-        match read {
-            Ok(bytes) => reply.data(&bytes),
-            Err(error) => reply.error(errno(error)),
-        }
+        give(read, reply);
     }
 
     fn write(

@@ -87,7 +87,7 @@ impl Image {
         Self::of(file, access)
     }
 
-    /// Makes a new file of so many bytes, none of which takes room on the disk yet.
+    /// Makes a new file of `bytes` bytes. It takes no room on the disk yet.
     ///
     /// # Errors
     /// There is a file of that name, or it cannot be made.

@@ -33,7 +33,7 @@ pub(crate) struct Cutting {
     pub(crate) each_of: usize,
     /// Subsets that are taken of more.
     pub(crate) some: usize,
-    /// One of so many steps is looked at.
+    /// Looks at one step of N.
     pub(crate) every: u64,
     /// Whether space is given back.
     pub(crate) shrinks: bool,

@@ -107,7 +107,7 @@ impl Observed {
         }
     }
 
-    /// Makes the probes that are due, of an array that has written so many units of so many sectors.
+    /// Makes the probes that are due. `written` counts the units, of `unit` sectors each, that the array has written.
     ///
     /// # Errors
     /// The trace of a probe is damaged.
