@@ -67,7 +67,7 @@ impl<P: Port> Volume<P> {
                 0 | NOT_WRITTEN => {}
                 LOST => return Err(FsError::Io),
                 at if !self.geometry.is_main(at) => return Err(FsError::Io),
-                at => self.port.read(at, &mut bytes)?,
+                at => self.port.read_data(at, &mut bytes)?,
             }
             self.pages.put_clean(ino, index, bytes);
         }
@@ -157,6 +157,58 @@ impl<P: Port> Volume<P> {
             }
         }
         Ok(done)
+    }
+
+    /// Writes whole blocks whose contents nobody will ask for, on a port without contents ([`crate::Direct::hollow`]). Returns how many it took.
+    ///
+    /// # Errors
+    /// As [`Volume::write`].
+    pub fn overwrite(&mut self, ino: Ino, blocks: std::ops::Range<u32>, now: Moment) -> Answer<u32> {
+        self.writable()?;
+        self.regular(ino)?;
+        if self.inode(ino)?.has(FLAG_INLINE) {
+            self.leave_inode(ino)?;
+        }
+        let mut done = 0;
+        for index in blocks.clone() {
+            if u64::from(done).is_multiple_of(PAGES_BETWEEN) {
+                self.balance()?;
+            }
+            match self.promise(ino, index) {
+                Ok(_) => drop(self.pages.change(ino, index, Box::default)),
+                Err(error) if done == 0 => return Err(error),
+                Err(_) => break,
+            }
+            self.has_changed = true;
+            done += 1;
+        }
+        let end = u64::from(blocks.start + done) * self.block_u64();
+        let size = self.inode(ino)?.size().max(end);
+        let mut inode = self.inode_mut(ino)?;
+        inode.set_size(size);
+        inode.set_modified(now);
+        inode.set_changed(now);
+        Ok(done)
+    }
+
+    /// Reads blocks whose contents nobody asks for. Returns those that are lost.
+    ///
+    /// # Errors
+    /// The device lost a structure that says where they lie.
+    pub fn read_blocks(&mut self, ino: Ino, blocks: std::ops::Range<u32>) -> Answer<Vec<u32>> {
+        let (mut lost, mut bytes) = (Vec::new(), vec![0; self.geometry.block]);
+        for index in blocks {
+            let at = self.lies_at(ino, index)?;
+            let is_read = match at {
+                0 | NOT_WRITTEN => continue,
+                LOST => false,
+                at => self.port.read_data(at, &mut bytes).is_ok(),
+            };
+            if !is_read {
+                lost.push(index);
+            }
+        }
+        Ok(lost)
     }
 
     fn write_page(&mut self, ino: Ino, index: Index, within: usize, bytes: &[u8]) -> Answer<()> {

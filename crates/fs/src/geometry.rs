@@ -102,7 +102,33 @@ pub(crate) struct Geometry {
     pub(crate) hash_key: [u64; 2],
 }
 
+impl FormatConfig {
+    /// Blocks of data that `files` files of equal size can have in a new file system on a device of `blocks` blocks, if they have no other names than
+    /// in its root.
+    ///
+    /// # Errors
+    /// The sizes do not fit, or the device is too small.
+    pub fn data_blocks(&self, blocks: u64, files: u32) -> Result<u64, FormatError> {
+        let geometry = Geometry::new(self, blocks)?;
+        let users = geometry.user_blocks_of(geometry.sections);
+        // Each file has its inode, and may begin one more of each of the five nodes below it than it fills; a block of the root names 32.
+        let files = u64::from(files);
+        let beside = 8 + files * (1 + crate::inode::NIDS as u64) + files / 32;
+        let pointers = u64::from(crate::map::node_pointers(geometry.block));
+        Ok(users.saturating_sub(beside) * (pointers - 1) / pointers)
+    }
+}
+
 impl Geometry {
+    /// Blocks for users, if N sections may hold something.
+    pub(crate) fn user_blocks_of(&self, sections: u32) -> u64 {
+        let (section, all) = (u64::from(self.section()), u64::from(self.sections));
+        let cleaning = u64::from(self.logs_and_cleaning()) * section;
+        // What is reserved beside is a share of what there is.
+        let share = (u64::from(self.reserved) - cleaning) * u64::from(sections) / all.max(1);
+        (u64::from(sections) * section).saturating_sub(cleaning + share)
+    }
+
     /// The layout on a device of `blocks` blocks.
     ///
     /// # Errors

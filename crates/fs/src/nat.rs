@@ -18,6 +18,7 @@ pub(crate) struct NatEntry {
 pub(crate) const NOT_WRITTEN: Addr = u32::MAX - 1;
 
 /// See the head of this file. Blocks are read when they are needed.
+#[derive(Clone)]
 pub(crate) struct Nat {
     blocks: Vec<Option<Box<[NatEntry]>>>,
     /// Which copy of each block holds.

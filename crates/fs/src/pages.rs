@@ -8,6 +8,7 @@ use crate::inode::Ino;
 pub(crate) type Index = u32;
 
 /// See the head of this file.
+#[derive(Clone)]
 pub(crate) struct Pages {
     files: BTreeMap<Ino, BTreeMap<Index, Box<[u8]>>>,
     count: usize,

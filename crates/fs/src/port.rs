@@ -3,6 +3,8 @@
 //! A volume neither waits nor looks at a clock. It calls its port, which does what it is told at once ([`Direct`]), or notes it down as a plan
 //! whose requests are made in time later.
 
+use std::collections::BTreeMap;
+
 use wane_blockdev::{
     BlockDevice, Blocking, ExtentState, IoError, NoticeKind, Origin, Request, SectorRange, Status, all_extents,
 };
@@ -23,6 +25,17 @@ pub enum Use {
     Meta,
     /// Data or structures that are moved, to make room.
     Move,
+}
+
+impl Use {
+    /// Who asks, as requests say it.
+    pub(crate) const fn origin(self) -> Origin {
+        match self {
+            Self::Data => Origin::Host,
+            Self::Meta => Origin::FileSystem,
+            Self::Move => Origin::FileSystemMove,
+        }
+    }
 }
 
 /// What a flush makes durable.
@@ -72,11 +85,21 @@ pub trait Port {
     /// Blocks that the device has now.
     fn blocks(&self) -> u64;
 
-    /// Reads a block. It holds what was last written.
+    /// Reads a block of structures. It holds what was last written.
     ///
     /// # Errors
     /// It is lost, or the device is gone.
     fn read(&mut self, at: Addr, bytes: &mut [u8]) -> Result<(), Fault>;
+
+    /// Reads a block of a program's data. What is read next does not depend on it, so that a port may do both at once.
+    ///
+    /// Default: as any block.
+    ///
+    /// # Errors
+    /// As [`Port::read`].
+    fn read_data(&mut self, at: Addr, bytes: &mut [u8]) -> Result<(), Fault> {
+        self.read(at, bytes)
+    }
 
     /// Writes a block.
     ///
@@ -156,12 +179,29 @@ pub trait Port {
 /// Most bytes that are written at once.
 const AT_ONCE: usize = 512 << 10;
 
+/// Blocks that are not written yet: they follow each other from an address on.
+#[derive(Clone)]
+struct Pending {
+    first: Addr,
+    count: u32,
+    bytes: Vec<u8>,
+    purpose: Use,
+}
+
+impl Pending {
+    const fn new(first: Addr, purpose: Use) -> Self {
+        Self { first, count: 0, bytes: Vec::new(), purpose }
+    }
+}
+
 /// A port that does at once what it is told. Writes that follow each other are written together, before anything else is done.
+#[derive(Clone)]
 pub struct Direct<D> {
     device: Blocking<D>,
     block: Sectors,
-    /// Blocks that are not written yet, from this address on.
-    pending: (Addr, Vec<u8>, Use),
+    pending: Pending,
+    /// The structures, if the device gets no bytes.
+    structures: Option<BTreeMap<Addr, Box<[u8]>>>,
 }
 
 impl<D: BlockDevice> Direct<D> {
@@ -173,7 +213,25 @@ impl<D: BlockDevice> Direct<D> {
         let block = Sectors(block_bytes as u64 / Sectors::SIZE.0);
         let sector = device.device().features().sector;
         assert!(block.0 > 0 && block.0.is_multiple_of(sector.0), "a block is of whole sectors");
-        Self { device, block, pending: (0, Vec::new(), Use::Data) }
+        Self { device, block, pending: Pending::new(0, Use::Data), structures: None }
+    }
+
+    /// The same for a file system without contents: the device is told what is read and written, and gets no bytes. The port has the structures in
+    /// memory; data are zeros.
+    ///
+    /// # Panics
+    /// As [`Direct::new`].
+    pub fn hollow(device: Blocking<D>, block_bytes: usize) -> Self {
+        Self { structures: Some(BTreeMap::new()), ..Self::new(device, block_bytes) }
+    }
+
+    /// The device, and the structures of a port without contents.
+    ///
+    /// # Errors
+    /// What is pending cannot be written.
+    pub(crate) fn into_parts(mut self) -> Result<(D, BTreeMap<Addr, Box<[u8]>>), Fault> {
+        self.settle()?;
+        Ok((self.device.into_inner(), self.structures.unwrap_or_default()))
     }
 
     /// The device. What was written may not have reached it.
@@ -195,24 +253,22 @@ impl<D: BlockDevice> Direct<D> {
         SectorRange::new(Lba(u64::from(at) * self.block.0), Sectors(count * self.block.0))
     }
 
-    fn pending_blocks(&self) -> usize {
-        self.pending.1.len() / self.block_bytes()
-    }
-
     /// Writes what is pending.
     fn settle(&mut self) -> Result<(), Fault> {
-        if self.pending.1.is_empty() {
+        if self.pending.count == 0 {
             return Ok(());
         }
-        let (at, bytes, purpose) = std::mem::replace(&mut self.pending, (0, Vec::new(), Use::Data));
-        let range = self.range(at, bytes.len() as u64 / (self.block.0 * Sectors::SIZE.0));
-        let origin = match purpose {
-            Use::Data => Origin::Host,
-            Use::Meta => Origin::FileSystem,
-            Use::Move => Origin::FileSystemMove,
-        };
-        let request = Request { origin, ..Request::write(range, bytes) };
+        let Pending { first, count, bytes, purpose } = std::mem::replace(&mut self.pending, Pending::new(0, Use::Data));
+        let range = self.range(first, u64::from(count));
+        let origin = purpose.origin();
+        let bytes = self.structures.is_none().then_some(bytes);
+        let request = Request { origin, bytes, ..Request::write(range, Vec::new()) };
         self.device.perform(request).map(drop).map_err(|error| fault(&error))
+    }
+
+    /// The place of a block among those that are not written yet.
+    fn pending_at(&self, at: Addr) -> Option<usize> {
+        at.checked_sub(self.pending.first).filter(|place| *place < self.pending.count).map(|place| place as usize)
     }
 }
 
@@ -236,26 +292,35 @@ impl<D: BlockDevice> Port for Direct<D> {
     }
 
     fn read(&mut self, at: Addr, bytes: &mut [u8]) -> Result<(), Fault> {
-        let size = self.block_bytes();
-        let (first, count) = (self.pending.0, self.pending_blocks() as u32);
-        if (first..first + count).contains(&at) {
-            let from = (at - first) as usize * size;
-            bytes.copy_from_slice(&self.pending.1[from..from + size]);
-            return Ok(());
+        let (size, pending) = (self.block_bytes(), self.pending_at(at));
+        let read = match pending {
+            Some(_) => Vec::new(),
+            None => self.device.read(self.range(at, 1)).map_err(|error| fault(&error))?,
+        };
+        match (&self.structures, pending) {
+            (None, None) => bytes.copy_from_slice(&read),
+            (None, Some(place)) => bytes.copy_from_slice(&self.pending.bytes[place * size..(place + 1) * size]),
+            (Some(structures), _) => match structures.get(&at) {
+                Some(known) => bytes.copy_from_slice(known),
+                None => bytes.fill(0),
+            },
         }
-        let read = self.device.read(self.range(at, 1)).map_err(|error| fault(&error))?;
-        bytes.copy_from_slice(&read);
         Ok(())
     }
 
     fn write(&mut self, at: Addr, bytes: &[u8], purpose: Use) -> Result<(), Fault> {
-        let next = self.pending.0 + self.pending_blocks() as u32;
-        let joins = !self.pending.1.is_empty() && at == next && purpose == self.pending.2;
-        if !joins || self.pending.1.len() >= AT_ONCE {
+        let Pending { first, count, purpose: before, .. } = self.pending;
+        let joins = count > 0 && at == first + count && purpose == before;
+        if !joins || count as usize * self.block_bytes() >= AT_ONCE {
             self.settle()?;
-            self.pending = (at, Vec::new(), purpose);
+            self.pending = Pending::new(at, purpose);
         }
-        self.pending.1.extend_from_slice(bytes);
+        self.pending.count += 1;
+        match &mut self.structures {
+            None => self.pending.bytes.extend_from_slice(bytes),
+            Some(structures) if purpose == Use::Meta => drop(structures.insert(at, bytes.into())),
+            Some(structures) => drop(structures.remove(&at)),
+        }
         Ok(())
     }
 
@@ -266,6 +331,10 @@ impl<D: BlockDevice> Port for Direct<D> {
 
     fn trim(&mut self, at: Addr, count: u32) -> Result<(), Fault> {
         self.settle()?;
+        if let Some(structures) = &mut self.structures {
+            let gone: Vec<Addr> = structures.range(at..at + count).map(|(at, _)| *at).collect();
+            gone.iter().for_each(|at| drop(structures.remove(at)));
+        }
         let request = Request { origin: Origin::FileSystem, ..Request::trim(self.range(at, u64::from(count))) };
         self.device.perform(request).map(drop).map_err(|error| fault(&error))
     }

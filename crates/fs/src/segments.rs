@@ -51,6 +51,7 @@ pub(crate) struct Head {
 }
 
 /// See the head of this file.
+#[derive(Clone)]
 pub(crate) struct Segments {
     segment: u32,
     per_section: u32,

@@ -13,7 +13,8 @@ use crate::segments::Log;
 use crate::volume::Volume;
 
 /// How space is given back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Way {
     /// Sections that are free, wherever they lie: the file system then holds less at once, at any address. Little moves.
     Surrender,

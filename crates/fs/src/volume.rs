@@ -14,6 +14,7 @@ use crate::segments::{Log, Owner, Segments};
 use crate::shrink::Target;
 
 /// A node in memory.
+#[derive(Clone)]
 pub(crate) struct Node {
     pub(crate) bytes: Box<[u8]>,
     pub(crate) kind: BlockKind,
@@ -53,6 +54,7 @@ pub struct Space {
 /// A mounted file system on a port.
 ///
 /// It has neither a clock nor a thread: each call changes its state at once, and tells its port which blocks are read and written.
+#[derive(Clone)]
 pub struct Volume<P> {
     pub(crate) port: P,
     pub(crate) geometry: Geometry,
@@ -156,6 +158,79 @@ impl<P: Port> Volume<P> {
         &mut self.port
     }
 
+    /// The same on another port of the same device, with the same contents.
+    pub fn on<Q: Port>(self, change: impl FnOnce(P) -> Q) -> Volume<Q> {
+        let Self {
+            port,
+            geometry,
+            nat,
+            segments,
+            nodes,
+            nodes_max,
+            dirty,
+            pages,
+            version,
+            seal_version,
+            pack,
+            charged,
+            node_count,
+            held,
+            orphans,
+            entangled,
+            gone_names,
+            newborn,
+            generation,
+            mode,
+            has_changed,
+            trims,
+            target,
+            intent,
+            remaps,
+            wanted,
+            notes,
+            counted,
+            lacks_first_superblock,
+            was_clean,
+        } = self;
+        Volume {
+            port: change(port),
+            geometry,
+            nat,
+            segments,
+            nodes,
+            nodes_max,
+            dirty,
+            pages,
+            version,
+            seal_version,
+            pack,
+            charged,
+            node_count,
+            held,
+            orphans,
+            entangled,
+            gone_names,
+            newborn,
+            generation,
+            mode,
+            has_changed,
+            trims,
+            target,
+            intent,
+            remaps,
+            wanted,
+            notes,
+            counted,
+            lacks_first_superblock,
+            was_clean,
+        }
+    }
+
+    /// What was to be done later failed: nothing is changed any more.
+    pub fn note_failure(&mut self, fault: Fault) {
+        self.fail(fault);
+    }
+
     /// Ends it as a cut of the power would. Nothing is written.
     pub fn into_port(self) -> P {
         self.port
@@ -163,11 +238,7 @@ impl<P: Port> Volume<P> {
 
     /// Blocks for users, if N sections may hold something.
     pub(crate) fn user_blocks_of(&self, sections: u32) -> u64 {
-        let (section, all) = (u64::from(self.geometry.section()), u64::from(self.geometry.sections));
-        let cleaning = u64::from(self.geometry.logs_and_cleaning()) * section;
-        // What is reserved beside is a share of what there is.
-        let share = (u64::from(self.geometry.reserved) - cleaning) * u64::from(sections) / all.max(1);
-        (u64::from(sections) * section).saturating_sub(cleaning + share)
+        self.geometry.user_blocks_of(sections)
     }
 
     /// Blocks for users.

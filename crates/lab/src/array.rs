@@ -283,6 +283,7 @@ impl ArrayRun<'_> {
                 pace: None,
                 measured: is_observed.then(|| Observed::measured(drive, errors)),
                 predicted_units: 0,
+                file_system: None,
                 timeline: record.into_rows(),
             };
             (finished, used)

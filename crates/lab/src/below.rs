@@ -9,6 +9,7 @@ use wane_results::Counters;
 use wane_ssd::Drive;
 use wane_units::{Lba, SimTime};
 
+use crate::files::Files;
 use crate::space::Space;
 
 const NO_TIME: &str = "requests come to a device that keeps time";
@@ -22,19 +23,30 @@ pub(crate) enum Below {
     Drive(Box<Drive>),
     /// A drive that may shrink, and the map of its host.
     Space(Box<Space>),
+    /// A file system on a drive, whose files the workload writes.
+    Files(Box<Files>),
     /// A stack with drives at its bottom.
     Stack(Box<dyn Living>),
 }
 
-/// Does the same with a drive and with a stack.
+/// Does the same with a drive and with a stack. A file system does `files`.
 macro_rules! either {
-    ($self:expr, $device:ident => $body:expr) => {
+    ($self:expr, $files:ident => $of_files:expr, $device:ident => $body:expr) => {
         match $self {
             Below::Drive($device) => $body,
             Below::Space($device) => $body,
+            Below::Files($files) => $of_files,
             Below::Stack($device) => $body,
         }
     };
+}
+
+fn go_on<D: Living + ?Sized>(device: &mut D, after: Stop) -> Stop {
+    device.go_on(Living::now(device), after)
+}
+
+fn work<D: Living + ?Sized>(device: &mut D) -> Option<Stop> {
+    device.work(Living::now(device))
 }
 
 impl Below {
@@ -44,6 +56,7 @@ impl Below {
         match self {
             Self::Drive(drive) => drive,
             Self::Space(space) => space.drive(),
+            Self::Files(files) => files.drive(),
             Self::Stack(stack) => {
                 let drives = all_of::<Drive>(stack.as_ref());
                 drives.iter().find(|drive| !drive.is_off()).or(drives.first()).expect(NO_DRIVE)
@@ -57,6 +70,7 @@ impl Below {
         match self {
             Self::Drive(drive) => drive,
             Self::Space(space) => space.drive_mut(),
+            Self::Files(files) => files.drive_mut(),
             Self::Stack(stack) => {
                 let stack: &mut dyn Any = stack.as_mut();
                 stack.downcast_mut().expect(NO_DRIVE)
@@ -69,6 +83,7 @@ impl Below {
         match self {
             Self::Drive(drive) => *drive,
             Self::Space(space) => space.into_drive(),
+            Self::Files(files) => files.into_drive(),
             Self::Stack(stack) => {
                 let stack: Box<dyn Any> = stack;
                 *stack.downcast().expect(NO_DRIVE)
@@ -78,38 +93,41 @@ impl Below {
 
     #[inline]
     pub(crate) fn counters(&self) -> &Counters {
-        either!(self, device => Living::counters(device.as_ref()))
+        either!(self, files => Living::counters(files.drive()), device => Living::counters(device.as_ref()))
     }
 
     #[inline]
     pub(crate) fn prefetch(&self, sector: Lba) {
-        either!(self, device => Living::prefetch(device.as_ref(), sector));
+        either!(self, files => {
+            // Where the workload's sectors lie is known to the file system alone.
+            let _ = files;
+        }, device => Living::prefetch(device.as_ref(), sector));
     }
 
     /// Hands it a batch now.
     #[inline]
     pub(crate) fn batch(&mut self, batch: &Batch<'_>) -> Took {
-        either!(self, device => device.batch(Living::now(device.as_ref()), batch))
+        either!(self, files => files.batch(batch), device => device.batch(Living::now(device.as_ref()), batch))
     }
 
     /// Lets it go on now.
     pub(crate) fn go_on(&mut self, after: Stop) -> Stop {
-        either!(self, device => device.go_on(Living::now(device.as_ref()), after))
+        either!(self, files => go_on(files.drive_mut(), after), device => go_on(device.as_mut(), after))
     }
 
     /// Lets it make a step of its own work now.
     #[inline]
     pub(crate) fn work(&mut self) -> Option<Stop> {
-        either!(self, device => device.work(Living::now(device.as_ref())))
+        either!(self, files => work(files.drive_mut()), device => work(device.as_mut()))
     }
 
     pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
-        either!(self, device => Living::archive(device.as_mut(), archive))
+        either!(self, files => Living::archive(files.drive_mut(), archive), device => Living::archive(device.as_mut(), archive))
     }
 
     /// Its time, if it keeps time.
     fn timed(&mut self) -> Option<&mut dyn Timed> {
-        either!(self, device => device.timed())
+        either!(self, files => files.drive_mut().timed(), device => device.timed())
     }
 
     /// The time of a device to which requests come.
@@ -126,6 +144,7 @@ impl Below {
         match self {
             Self::Drive(drive) => drive.run_until(until, stop, each),
             Self::Space(space) => space.drive_mut().run_until(until, stop, each),
+            Self::Files(files) => files.drive_mut().run_until(until, stop, each),
             Self::Stack(_) => self.time().run(until, stop, each),
         }
     }
@@ -136,6 +155,7 @@ impl Below {
         match self {
             Self::Drive(drive) => drive.close(op, bytes),
             Self::Space(space) => space.drive_mut().close(op, bytes),
+            Self::Files(files) => files.drive_mut().close(op, bytes),
             Self::Stack(_) => self.time().close(op, bytes),
         }
     }
@@ -146,6 +166,7 @@ impl Below {
         match self {
             Self::Drive(drive) => drive.at(),
             Self::Space(space) => space.drive().at(),
+            Self::Files(files) => files.drive().at(),
             Self::Stack(_) => self.time().at(),
         }
     }
@@ -156,6 +177,7 @@ impl Below {
         match self {
             Self::Drive(drive) => drive.is_over(),
             Self::Space(space) => space.drive().is_over(),
+            Self::Files(files) => files.drive().is_over(),
             Self::Stack(_) => self.timed().is_some_and(|time| time.is_over()),
         }
     }
@@ -210,7 +232,8 @@ mod tests {
     #[test]
     fn a_stack_lives_as_its_drive_does() {
         let scenario = Scenario::resolve(&Sources { file: Some(("below.toml", TIMED)), ..Sources::default() }).unwrap();
-        let crate::run::Plan { mut drive, observer, .. } = crate::build::plan(&scenario).unwrap();
+        let crate::run::Plan { device, observer, .. } = crate::build::plan(&scenario).unwrap();
+        let mut drive = device.into_drive();
         let spec = observer.and_then(|observer| observer.clock).expect("its requests take time");
         drive.start_clock(&spec.clock).unwrap();
         drive.keep_detail(true);

@@ -15,10 +15,11 @@ use wane_workload::trace::{Reader, TraceError};
 use wane_workload::{Arrival, Op, SHARE_MIN};
 
 use crate::calendar;
+use crate::files::Files;
 use crate::observer::ObserverSpec;
 pub use crate::overrides::{Override, PolicyOverrides};
 use crate::overrides::{OverrideError, Policies};
-use crate::run::{Phase, Plan, Precondition, Stretch};
+use crate::run::{Phase, Plan, Planned, Precondition, Stretch};
 use crate::sources::Opener;
 pub use crate::sources::trace_options;
 use wane_scenario::{Scenario, Workload};
@@ -61,6 +62,14 @@ pub enum PlanError {
     /// An array is asked for where one drive is needed.
     #[error("[array]: this is for one drive; `wane run` runs an array, a scenario at a time")]
     Array,
+    /// A file system is asked for where a drive is needed whose addresses the workload uses.
+    #[error(
+        "[file-system]: this is for a drive alone; `wane run` and `wane sweep` run one under a file system, and `wane fs mkfs` puts one on a kept drive"
+    )]
+    UnderFiles,
+    /// The drive does not take a file system.
+    #[error("[file-system]: {0}")]
+    FileSystem(String),
     /// Policies from outside are given for an array.
     #[error("policies from outside serve one drive; an array's drives have those of [ftl]")]
     ArrayPolicies,
@@ -112,13 +121,17 @@ pub fn plan(scenario: &Scenario) -> Result<Plan, PlanError> {
 /// As [`plan`].
 pub fn plan_with(scenario: &Scenario, overrides: &PolicyOverrides, stop: &Arc<AtomicBool>) -> Result<Plan, PlanError> {
     refuse_array(scenario)?;
-    let mut opener = Opener::new(scenario.device, Streams::new(scenario.seed), Arc::clone(stop));
+    let mut opener = Opener::new(*scenario.workload_device(), Streams::new(scenario.seed), Arc::clone(stop));
     let policies = overrides.policies(scenario)?;
     let calendar = calendar::calendar(scenario, &mut opener)?;
     let (drive, observer) = drive(scenario, policies, calendar, &mut opener)?;
     let phases = phases(scenario, &mut opener, calendar)?;
+    let device = match &scenario.file_system {
+        None => Planned::Drive(Box::new(drive)),
+        Some(spec) => Planned::Files(Box::new(Files::new(drive, spec).map_err(PlanError::FileSystem)?)),
+    };
     Ok(Plan {
-        drive,
+        device,
         observer,
         calendar,
         young_below: detailed::young_below(scenario),
@@ -168,7 +181,7 @@ pub(crate) fn phases(
 
 /// How a scenario's drive is aged before counting starts.
 pub(crate) fn precondition(scenario: &Scenario) -> Precondition {
-    let (device, precondition) = (scenario.host_device(), &scenario.precondition);
+    let (device, precondition) = (scenario.workload_device(), &scenario.precondition);
     let filled = precondition.sequential_drive_writes > 0;
     Precondition {
         fill_units: if filled { 0 } else { precondition.fill.floor_of(u64::from(device.logical_units)) as u32 },
@@ -276,7 +289,7 @@ pub(crate) fn look(scenario: &Scenario, drive: Drive, stop: &Arc<AtomicBool>) ->
     // The drive has its own past.
     observer.past = crate::observer::Past::default();
     Ok(Plan {
-        drive,
+        device: Planned::Drive(Box::new(drive)),
         observer: Some(Box::new(observer)),
         calendar: None,
         young_below: detailed::young_below(scenario),
@@ -326,6 +339,11 @@ pub(crate) fn look_at_array(scenario: &Scenario, stop: &Arc<AtomicBool>) -> Resu
     })
 }
 
+/// The clock of a scenario's drive, for a host that keeps time.
+pub fn clock(scenario: &Scenario) -> ClockSpec {
+    detailed::clock(scenario, errors(scenario).as_ref()).clock
+}
+
 /// The clock of each drive of an array, which serves the requests of a probe.
 pub(crate) fn clocks(scenario: &Scenario) -> Vec<ClockSpec> {
     let of = |member: &Scenario| {
@@ -354,6 +372,9 @@ pub fn errors(scenario: &Scenario) -> Option<ErrorConfig> {
 /// As [`bare_drive`]; a policy does not fit the scenario.
 pub(crate) fn bare_drive_with(scenario: &Scenario, overrides: &PolicyOverrides) -> Result<Drive, PlanError> {
     refuse_array(scenario)?;
+    if scenario.file_system.is_some() {
+        return Err(PlanError::UnderFiles);
+    }
     let policies = overrides.policies(scenario)?;
     let errors = detailed::errors(scenario, &policies);
     drive_of(scenario, policies, errors, Streams::new(scenario.seed))

@@ -13,6 +13,7 @@ use wane_units::{Lba, Lpn, Sectors};
 use wane_workload::{Batch, Op};
 
 use crate::below::Below;
+use crate::files::Files;
 use crate::record::Recorded;
 use crate::space::{HostSpace, Space};
 
@@ -87,6 +88,28 @@ impl Host {
         Self { device: Below::Drive(Box::new(drive)), addresses, unit, extents: Vec::new(), unread: Vec::new() }
     }
 
+    /// Makes the host whose workload writes the files of a file system.
+    pub(crate) fn of_files(files: Files) -> Self {
+        let unit = Sectors(u64::from(files.drive().unit_bytes()) / Sectors::SIZE.0);
+        let (device, addresses) = (Below::Files(Box::new(files)), Addresses::Direct);
+        Self { device, addresses, unit, extents: Vec::new(), unread: Vec::new() }
+    }
+
+    /// The file system, if it stands on one.
+    pub(crate) fn files(&self) -> Option<&Files> {
+        match &self.device {
+            Below::Files(files) => Some(files),
+            _ => None,
+        }
+    }
+
+    /// Lets the file system, if it stands on one, count from now on.
+    pub(crate) fn start_files(&mut self) {
+        if let Below::Files(files) = &mut self.device {
+            files.start();
+        }
+    }
+
     /// Makes the host of an array, which keeps its capacity.
     pub(crate) fn of_array(array: Box<dyn Living>, unit: Sectors) -> Self {
         let (device, addresses) = (Below::Stack(array), Addresses::Direct);
@@ -100,7 +123,7 @@ impl Host {
     pub(crate) fn array(&mut self) -> &mut dyn Living {
         match &mut self.device {
             Below::Stack(array) => array.as_mut(),
-            Below::Drive(_) | Below::Space(_) => unreachable!("the host of one drive"),
+            Below::Drive(_) | Below::Space(_) | Below::Files(_) => unreachable!("the host of one drive"),
         }
     }
 
@@ -114,6 +137,7 @@ impl Host {
         match &self.device {
             Below::Drive(drive) => drive.as_ref(),
             Below::Space(space) => space.as_ref(),
+            Below::Files(files) => files.drive(),
             Below::Stack(array) => array.as_ref(),
         }
     }
@@ -123,6 +147,7 @@ impl Host {
         match &mut self.device {
             Below::Drive(drive) => drive.as_mut(),
             Below::Space(space) => space.as_mut(),
+            Below::Files(files) => files.drive_mut(),
             Below::Stack(array) => array.as_mut(),
         }
     }
@@ -132,6 +157,7 @@ impl Host {
         match &self.device {
             Below::Drive(drive) => drive.end_of_life().map(end_cause),
             Below::Space(space) => space.drive().end_of_life().map(|cause| space.cause(cause)),
+            Below::Files(files) => files.cause(),
             Below::Stack(array) => array.end_of_life().map(end_cause),
         }
     }
@@ -146,8 +172,14 @@ impl Host {
         match &self.device {
             Below::Drive(drive) => drive.logical_initial(),
             Below::Space(space) => space.drive().logical_initial(),
+            Below::Files(files) => files.drive().logical_initial(),
             Below::Stack(array) => (array.capacity().0 / self.unit.0) as u32,
         }
+    }
+
+    /// Units that its workload addresses, when the device was new.
+    pub(crate) fn addresses(&self) -> u32 {
+        self.files().map_or_else(|| self.logical_units(), Files::blocks)
     }
 
     /// Share of its rated erases that is used, if it has a rating; of several drives, the largest.
@@ -155,6 +187,7 @@ impl Host {
         match &self.device {
             Below::Drive(drive) => drive.life_used(),
             Below::Space(space) => space.drive().life_used(),
+            Below::Files(files) => files.drive().life_used(),
             // Health also counts the erases of all blocks, which takes as long as a batch.
             Below::Stack(array) => {
                 let drives = all_of::<Drive>(array.as_ref()).into_iter().filter(|drive| !drive.is_off());
@@ -181,7 +214,7 @@ impl Host {
     fn space(&self) -> Option<&Space> {
         match &self.device {
             Below::Space(space) => Some(space),
-            Below::Drive(_) | Below::Stack(_) => None,
+            Below::Drive(_) | Below::Files(_) | Below::Stack(_) => None,
         }
     }
 
@@ -197,7 +230,8 @@ impl Host {
 
     /// Why a drive died, as results name it.
     pub(crate) fn cause(&self, cause: EndOfLife) -> EndCause {
-        self.space().map_or(end_cause(cause), |space| space.cause(cause))
+        let of_files = self.files().and_then(Files::cause);
+        self.space().map_or(of_files.unwrap_or(end_cause(cause)), |space| space.cause(cause))
     }
 
     /// The drive's unit of a page of the host; `None` if its space was given up.
@@ -402,6 +436,7 @@ impl Host {
         let holds_bytes = |page: u32| match &self.device {
             Below::Drive(drive) => drive.holds_bytes(Lpn(page)),
             Below::Space(space) => space.slot(page).is_some_and(|slot| drive.holds_bytes(Lpn(slot))),
+            Below::Files(_) => false,
             Below::Stack(array) => {
                 let mut told = Vec::new();
                 all_extents(array, SectorRange::new(Lba(u64::from(page) * self.unit.0), self.unit), &mut told);
@@ -463,7 +498,11 @@ impl Recorded for Host {
     }
 
     fn exported(&self) -> u32 {
-        self.space().map_or_else(|| self.drive().exported(), |space| space.map().exported())
+        match &self.device {
+            Below::Space(space) => space.map().exported(),
+            Below::Files(files) => files.exported(),
+            Below::Drive(_) | Below::Stack(_) => self.drive().exported(),
+        }
     }
 
     fn trimmed(&self) -> u64 {

@@ -19,10 +19,12 @@ pub mod progress;
 pub mod run;
 pub mod session;
 pub mod sources;
+pub mod stack;
 
 mod ahead;
 mod below;
 mod calendar;
+mod files;
 mod forward;
 mod host;
 mod operations;

@@ -126,6 +126,7 @@ impl Record {
             return;
         }
         self.begin(host);
+        host.start_files();
         host.drive_mut().set_leveling(true);
         if let Some(observer) = &mut self.observer {
             observer.start(host.drive_mut());

@@ -19,7 +19,7 @@ mod plan;
 pub use finish::Finished;
 pub use kept::WrittenBytes;
 pub(crate) use life::cannot_go_on;
-pub use plan::{Phase, Plan, Precondition, Stretch};
+pub use plan::{Phase, Plan, Planned, Precondition, Stretch};
 
 use crate::host::Host;
 use crate::observer::Observer;
@@ -111,15 +111,18 @@ pub struct Run {
 impl Run {
     /// Makes a run at its start.
     pub fn new(plan: Plan) -> Self {
-        Self::with(plan, Host::of)
+        Self::with(plan, |device| match device {
+            Planned::Drive(drive) => Host::of(*drive),
+            Planned::Files(files) => Host::of_files(*files),
+        })
     }
 
     /// Makes a run whose host is made so.
-    fn with(plan: Plan, host: impl FnOnce(Drive) -> Host) -> Self {
-        let Plan { drive, observer, calendar, young_below, precondition, phases } = plan;
+    fn with(plan: Plan, host: impl FnOnce(Planned) -> Host) -> Self {
+        let Plan { device, observer, calendar, young_below, precondition, phases } = plan;
         let observer = observer.map(|spec| Box::new(Observer::new(*spec)));
-        let record = Record::new(young_below, observer).with_course(drive.logical_initial());
-        Self { host: host(drive), record, life: Life::new(calendar, precondition, phases) }
+        let record = Record::new(young_below, observer).with_course(device.drive().logical_initial());
+        Self { host: host(device), record, life: Life::new(calendar, precondition, phases) }
     }
 
     /// The drive.

@@ -231,6 +231,7 @@ pub(crate) fn result(
         },
         end: End { reason: finished.reason, cause: finished.cause, at_drive_writes: drive_writes },
         scaled: scaled(scenario),
+        file_system: finished.file_system.clone(),
         fast_forward: None,
         life: Some(life),
         latency: observed.and_then(|observed| observed.latency.clone()),

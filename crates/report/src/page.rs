@@ -286,12 +286,29 @@ fn tiles(group: &Group<'_>) -> String {
     ];
     let tiles: String = timed::tiles(group)
         .iter()
+        .chain(&of_files(group))
         .chain(&tiles)
         .map(|(name, value, note)| {
             format!("<div><dt>{name}</dt><dd>{}<small>{}</small></dd></div>\n", escape(value), escape(note))
         })
         .collect();
     format!("<dl class=\"tiles\">\n{tiles}</dl>\n")
+}
+
+/// What programs wrote to the files of a file system, if there is one, and how large that is at the end.
+fn of_files(group: &Group<'_>) -> Vec<(&'static str, String, String)> {
+    if group.first().summary.file_system.is_none() {
+        return Vec::new();
+    }
+    let mean = |figure: fn(&wane_results::FileSystem) -> f64| {
+        group.mean(|summary| summary.file_system.as_ref().map(figure)).unwrap_or(0.0)
+    };
+    let written = wane_units::Bytes(mean(|files| files.bytes_written as f64) as u64).decimal();
+    let size = wane_units::Bytes(mean(|files| files.size_at_end as f64) as u64);
+    let amplification = short_or_dash(group.mean(|summary| summary.file_system.as_ref()?.write_amplification));
+    let note =
+        format!("the drive got {amplification} times as much; the file system has {} at the end", capacity(size.0));
+    vec![("written to files", written, note)]
 }
 
 /// What the host wrote, and how long that took where the calendar is known.

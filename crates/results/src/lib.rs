@@ -37,8 +37,8 @@ pub use statistics::{
     BandPoint, Estimate, Statistics, band, is_same, seeds_made_no_difference, student_t_975, whole_runs,
 };
 pub use summary::{
-    BlocksErased, Capacity, EXTRAPOLATED, End, EndCause, EndReason, FastForwarded, Flash, Gc, Host, OVERLOADED,
-    PagesProgrammed, Run, Scaled, Scenario, Summary, SummaryWriteAmplification, Wear,
+    BlocksErased, Capacity, EXTRAPOLATED, End, EndCause, EndReason, FastForwarded, FileSystem, Flash, Gc, Host,
+    OVERLOADED, PagesProgrammed, Run, Scaled, Scenario, Summary, SummaryWriteAmplification, Wear,
 };
 pub use tables::{Column, Values, block_columns, panic_is_caught, timeline_columns, window_columns};
 pub use timeline::{BlockAges, Row, TIMELINE_ROWS_MAX, Timeline, windows};

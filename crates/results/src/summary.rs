@@ -39,6 +39,9 @@ pub struct Summary {
     /// The larger drive that the run's scaled drive stands for; absent without scaling.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scaled: Option<Scaled>,
+    /// What the file system between workload and drive did; absent if the workload used the drive's addresses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_system: Option<FileSystem>,
     /// Which part of the life was predicted instead of simulated; absent if all of it was simulated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fast_forward: Option<FastForwarded>,
@@ -80,6 +83,33 @@ pub struct Scenario {
     /// `policy`, its name, and its parameters.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub overrides: BTreeMap<String, BTreeMap<String, serde_json::Value>>,
+}
+
+/// `file_system.*`, since counting began
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FileSystem {
+    /// How it gives space back.
+    pub way: String,
+    /// Bytes that programs wrote to files.
+    pub bytes_written: u64,
+    /// Bytes that programs read from files.
+    pub bytes_read: u64,
+    /// Bytes that the drive got per byte that programs wrote; null without writes.
+    pub write_amplification: Option<f64>,
+    /// Bytes that cleaning and giving space back moved.
+    pub bytes_moved: u64,
+    /// Bytes that the drive moved for it by its map alone.
+    pub bytes_remapped: u64,
+    /// Checkpoints.
+    pub checkpoints: u64,
+    /// Bytes of the drive that it used when counting began.
+    pub size_at_start: u64,
+    /// Bytes of the drive that it used at the end.
+    pub size_at_end: u64,
+    /// Blocks that programs read and that the drive had lost.
+    pub blocks_lost: u64,
+    /// The drive once wanted it to be smaller than its data let it be.
+    pub is_degraded: bool,
 }
 
 /// `scaled.*`

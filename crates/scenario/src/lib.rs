@@ -9,6 +9,7 @@ mod device;
 mod document;
 mod effect;
 mod error;
+mod file_system;
 mod forward;
 mod keys;
 mod layer;
@@ -40,6 +41,7 @@ pub use array::{ArrayLayout, ArraySettings, ArraySpec, LastWord, MemberSettings}
 pub use device::Device;
 pub use document::{Document, Given};
 pub use error::ScenarioError;
+pub use file_system::{FileSystemSettings, FileSystemSpec};
 pub use forward::FastForward;
 pub use keys::{Key, keys};
 pub use manual::manual;
@@ -88,6 +90,8 @@ pub struct Scenario {
     pub fast_forward: Option<FastForward>,
     /// The array that its workload writes; `None` if that is the one drive.
     pub array: Option<ArraySpec>,
+    /// The file system between workload and drive; `None` if the workload uses the drive's addresses.
+    pub file_system: Option<FileSystemSpec>,
 }
 
 /// `[precondition]`, resolved.
@@ -144,9 +148,14 @@ pub fn endless(
 }
 
 impl Scenario {
-    /// What its workload sees: the drive, or the array as a drive.
+    /// What its host sees: the drive, or the array as a drive.
     pub fn host_device(&self) -> &Device {
         self.array.as_ref().map_or(&self.device, |array| &array.device)
+    }
+
+    /// What its workload addresses: the same, or the files of a file system on it as a drive.
+    pub fn workload_device(&self) -> &Device {
+        self.file_system.as_ref().map_or_else(|| self.host_device(), |files| &files.device)
     }
 
     /// Reads and resolves a scenario.

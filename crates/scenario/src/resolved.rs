@@ -69,7 +69,7 @@ impl Scenario {
     }
 
     fn space(&self) -> Space {
-        let device = self.host_device();
+        let device = self.workload_device();
         Space { logical_units: device.logical_units, unit: device.unit }
     }
 
@@ -94,6 +94,9 @@ impl Scenario {
         };
         if let Some(array) = &self.array {
             put("array", Value::Table(array.table(paths)));
+        }
+        if let Some(files) = &self.file_system {
+            put("file-system", Value::Table(table_of(&files.settings)));
         }
         if let Some(probe) = &self.probe {
             put("probe", Value::Table(table_of(&probe.settings(self.space(), paths))));

@@ -91,14 +91,16 @@ impl Resolver<'_> {
         let device = device::device(&written, grouping).map_err(|(key, message)| self.error(key, message))?;
         self.check_reserve(&device, &ftl)?;
         let array = self.array(&preset, &ftl)?;
-        let seen = array.as_ref().map_or(&device, |array| &array.device);
-        let space = Space { logical_units: seen.logical_units, unit: seen.unit };
         let refuse = |(key, message): Refusal| self.error(&key, message);
         let medium = Medium::of(&drive).map_err(refuse)?;
         medium.check(set, device.unit).map_err(refuse)?;
         let mut time: Time = self.settings(Self::section(self.merged, "time").unwrap_or(&empty), "time")?;
         time.check(Self::section(self.set, "time").unwrap_or(&empty)).map_err(refuse)?;
         medium.thermal.check(&time).map_err(refuse)?;
+        let file_system = self.file_system(&device, &ftl, &time)?;
+        let seen = file_system.as_ref().map(|files| &files.device).or(array.as_ref().map(|array| &array.device));
+        let seen = seen.unwrap_or(&device);
+        let space = Space { logical_units: seen.logical_units, unit: seen.unit };
         self.check_needs(&device, &ftl, &medium, &time)?;
         let phases = self.phases(space, &device, &ftl, time.is_timed())?;
         let probe = self.probe(space, &time, &phases)?;
@@ -120,6 +122,7 @@ impl Resolver<'_> {
             probe,
             fast_forward,
             array,
+            file_system,
         })
     }
 

@@ -92,6 +92,9 @@ impl Scenario {
         if self.array.is_some() {
             return Err("is for one drive; give an array's members smaller drives".to_owned());
         }
+        if self.file_system.is_some() {
+            return Err("is for a drive alone; give a smaller drive.logical-capacity below a file system".to_owned());
+        }
         let from = &self.device;
         let shape = self.shape(scale)?;
         if shape.dies() == from.geometry.dies() && shape.blocks_per_plane == from.geometry.blocks_per_plane() {

@@ -21,6 +21,7 @@ use wane_nand::CellKind;
 use wane_units::{Bytes, Ratio};
 
 use super::array::ArraySettings;
+use super::file_system::FileSystemSettings;
 use super::forward::FastForward;
 use super::medium::{EccSpec, FaultSpec, Initial, TimingSpec, Variation};
 use super::phase::Until;
@@ -70,6 +71,8 @@ pub(super) struct Settings {
     pub(super) probe: Option<ProbeSettings>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) fast_forward: Option<FastForward>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) file_system: Option<FileSystemSettings>,
 }
 
 impl Default for Settings {
@@ -87,6 +90,7 @@ impl Default for Settings {
             time: Time::default(),
             probe: None,
             fast_forward: None,
+            file_system: None,
         }
     }
 }

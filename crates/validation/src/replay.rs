@@ -110,7 +110,7 @@ fn plain(setup: &Setup, [fill, random, hot]: [&[usize]; 3]) -> Life {
 fn engine(spec: &Spec, [fill, random, hot]: [&[usize]; 3]) -> Life {
     let plan = wane_lab::build::plan(&spec.scenario(1, "drive-writes = 1"))
         .unwrap_or_else(|error| unreachable!("a small drive is built: {error}"));
-    let mut drive = plan.drive;
+    let mut drive = plan.device.into_drive();
     let units = |pages: &[usize]| pages.iter().map(|page| Lpn(*page as u32)).collect::<Vec<Lpn>>();
     drive.set_leveling(false);
     let lives = drive.age(&units(fill)).and_then(|()| drive.age(&units(random))).is_ok();

@@ -131,7 +131,7 @@ const FIRST_NOTE: &str = "a version of a page is read once on average before it 
 fn relocated(scenario: &Scenario) -> (f64, f64) {
     let plan =
         wane_lab::build::plan(scenario).unwrap_or_else(|error| unreachable!("a claim's drive is built: {error}"));
-    let (mut drive, mut phases) = (plan.drive, plan.phases);
+    let (mut drive, mut phases) = (plan.device.into_drive(), plan.phases);
     let source = &mut phases.first_mut().expect("a scenario has a phase").source;
     let fill: Vec<Lpn> = (0..plan.precondition.fill_units).map(Lpn).collect();
     drive.age(&fill).expect("a new drive takes its data");

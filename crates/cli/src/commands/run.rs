@@ -331,6 +331,19 @@ fn words(summary: &Summary) -> String {
             summary.host.pages_written
         ),
     );
+    if let Some(files) = &summary.file_system {
+        let total = files.write_amplification.zip(amplification.total).map(|(files, drive)| files * drive);
+        line(
+            "written to files",
+            format!(
+                "{}; the drive got {} times as much, and its flash {}",
+                wane_units::Bytes(files.bytes_written).decimal(),
+                number(files.write_amplification),
+                number(total)
+            ),
+        );
+        line("file system", files_in_words(files));
+    }
     if let Some(forward) = &summary.fast_forward {
         line("fast-forward", report::forward_in_words(forward));
     }
@@ -377,6 +390,27 @@ fn words(summary: &Summary) -> String {
         format!("{:.1} s, {} million flash pages{timed} a second", summary.run.wall_seconds, millions(pages)),
     );
     text
+}
+
+/// What a file system did to fit its drive.
+fn files_in_words(files: &wane_results::FileSystem) -> String {
+    let bytes = |bytes: u64| wane_units::Bytes(bytes).decimal();
+    let remapped = match files.bytes_remapped {
+        0 => String::new(),
+        remapped => format!(", {} remapped", bytes(remapped)),
+    };
+    format!(
+        "has {} of {} at the end, by {}; {} moved{remapped}{}{}",
+        wane_units::Bytes(files.size_at_end),
+        wane_units::Bytes(files.size_at_start),
+        files.way,
+        bytes(files.bytes_moved),
+        if files.is_degraded { "; its data kept it from becoming as small as the drive wanted" } else { "" },
+        match files.blocks_lost {
+            0 => String::new(),
+            lost => format!("; {lost} blocks that programs read were lost"),
+        }
+    )
 }
 
 /// Says which part of the write amplification comes from pages that the host wrote only in part; empty if it wrote whole ones.

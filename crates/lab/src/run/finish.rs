@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use wane_results::{Calendar, Counters, EndCause, EndReason, Row, WearSnapshot};
+use wane_results::{Calendar, Counters, EndCause, EndReason, FileSystem, Row, WearSnapshot};
 use wane_workload::{Pace, SourceError};
 
 use super::{Run, Stage};
@@ -45,6 +45,8 @@ pub struct Finished {
     pub measured: Option<Measured>,
     /// Host units of the life that were predicted instead of simulated.
     pub predicted_units: u64,
+    /// What the file system between workload and drive did, if there is one.
+    pub file_system: Option<FileSystem>,
 }
 
 impl Run {
@@ -91,6 +93,7 @@ impl Run {
         };
         Ok(Finished {
             predicted_units: record.predicted(&host),
+            file_system: host.files().map(crate::files::Files::told),
             calendar: life.calendar,
             pace: if let [phase] = &life.phases[..] { phase.source.pace() } else { None },
             measured,

@@ -128,7 +128,7 @@ impl Run {
 
     /// Makes a run of this plan to look at a drive that is not kept afterwards. Its host gives nothing back.
     pub(crate) fn of_look(plan: Plan) -> Self {
-        Self::with(plan, |drive| Host::new(drive, Addresses::Wrapping))
+        Self::with(plan, |device| Host::new(device.into_drive(), Addresses::Wrapping))
     }
 
     /// The counters at which counting started.

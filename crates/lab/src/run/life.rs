@@ -212,7 +212,7 @@ impl Life {
         budget: &mut Budget,
         watch: &mut Watch<'_>,
     ) -> Result<(), Halt> {
-        let logical = u64::from(host.logical_units());
+        let logical = u64::from(host.addresses());
         let fill = u64::from(self.precondition.fill_units);
         let sequential = u64::from(self.precondition.sequential_drive_writes) * logical;
         let total = fill + sequential + self.precondition.random_units;

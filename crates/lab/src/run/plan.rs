@@ -5,12 +5,13 @@ use wane_sim::Stream;
 use wane_ssd::Drive;
 use wane_workload::Source;
 
+use crate::files::Files;
 use crate::observer::ObserverSpec;
 
 /// Everything a run needs.
 pub struct Plan {
-    /// The drive, new.
-    pub drive: Drive,
+    /// The drive, new, and what lies between it and the workload.
+    pub device: Planned,
     /// What is observed besides its aging; `None` for a drive that only ages.
     pub observer: Option<Box<ObserverSpec>>,
     /// The pace at which the drive is written, if the scenario has one.
@@ -21,6 +22,32 @@ pub struct Plan {
     pub precondition: Precondition,
     /// The phases that are counted, in order. There is at least one.
     pub phases: Vec<Phase>,
+}
+
+/// What a plan's workload writes.
+pub enum Planned {
+    /// A drive.
+    Drive(Box<Drive>),
+    /// Files on a drive.
+    Files(Box<Files>),
+}
+
+impl Planned {
+    /// The drive.
+    pub fn drive(&self) -> &Drive {
+        match self {
+            Self::Drive(drive) => drive,
+            Self::Files(files) => files.drive(),
+        }
+    }
+
+    /// Returns the drive and drops the rest.
+    pub fn into_drive(self) -> Drive {
+        match self {
+            Self::Drive(drive) => *drive,
+            Self::Files(files) => files.into_drive(),
+        }
+    }
 }
 
 /// What happens to a drive before counting starts. Wear leveling is off meanwhile.
