@@ -4,6 +4,8 @@
 //! device remaps; then a checkpoint has the new addresses. A mount that finds an intent goes on with it, block by block: what the source still
 //! holds is remapped, and the rest was. A structure says its address in its seal, and is written anew instead.
 
+use std::collections::BTreeSet;
+
 use crate::checkpoint::Why;
 use crate::error::{Answer, FsError};
 use crate::map::Slot;
@@ -49,7 +51,7 @@ impl<P: Port> Volume<P> {
                 known = Some((segment, self.segments.owners(&self.geometry, &mut self.port, segment)?));
             }
             let owner = known.as_ref().map(|(_, owners)| owners[place as usize]).unwrap_or_default();
-            if self.pointer(Slot { nid: owner.nid, slot: u32::from(owner.slot) })? != at {
+            if self.pointer(slot_of(owner))?.at != at {
                 return Err(FsError::Io);
             }
             all.push((at, owner));
@@ -63,8 +65,8 @@ impl<P: Port> Volume<P> {
         let section = self.geometry.section();
         let there = |at: Addr| at - from * section + to * section;
         let mut moved: Vec<(Addr, Owner)> = Vec::new();
-        let mut run: Option<(Addr, u32)> = None;
-        for (at, owner) in owners {
+        let (mut run, mut lost): (Option<(Addr, u32)>, _) = (None, BTreeSet::new());
+        for (at, owner) in owners.iter().copied() {
             // On a device that cannot tell, all of it is still where it was.
             let is_here = self.port.holds(at);
             if mode != Mode::ReadWrite {
@@ -77,14 +79,15 @@ impl<P: Port> Volume<P> {
                 run = match run {
                     Some((first, count)) if first + count == at => Some((first, count + 1)),
                     other => {
-                        self.move_run(other, there)?;
+                        self.move_run(other, there, &mut lost)?;
                         Some((at, 1))
                     }
                 };
             }
             moved.push((at, owner));
         }
-        self.move_run(run, there)?;
+        self.move_run(run, there, &mut lost)?;
+        moved.retain(|(at, _)| !lost.contains(at));
         if mode == Mode::ReadWrite {
             let flushed = self.port.flush(Barrier::Data);
             flushed.map_err(|fault| self.fail(fault))?;
@@ -93,14 +96,26 @@ impl<P: Port> Volume<P> {
         for (at, owner) in moved {
             self.segments.note_unused(&self.geometry, at);
             self.segments.note_used(&self.geometry, there(at));
-            self.set_pointer(Slot { nid: owner.nid, slot: u32::from(owner.slot) }, there(at))?;
+            let slot = slot_of(owner);
+            // Its checksum, if it has one, goes with it.
+            let pointer = self.pointer(slot)?.moved(there(at));
+            self.set_pointer(slot, pointer)?;
             self.counted.remapped += 1;
+        }
+        for (at, owner) in owners.into_iter().filter(|(at, _)| lost.contains(at)) {
+            let ino = self.node(owner.nid)?.ino;
+            self.lose(ino, slot_of(owner), at)?;
         }
         Ok(())
     }
 
-    /// Remaps blocks that follow each other, or copies them if the device cannot remap any more.
-    fn move_run(&mut self, run: Option<(Addr, u32)>, there: impl Fn(Addr) -> Addr) -> Answer<()> {
+    /// Remaps blocks that follow each other, or copies them if the device cannot remap any more. Adds those that are `lost`.
+    fn move_run(
+        &mut self,
+        run: Option<(Addr, u32)>,
+        there: impl Fn(Addr) -> Addr,
+        lost: &mut BTreeSet<Addr>,
+    ) -> Answer<()> {
         let Some((first, count)) = run else { return Ok(()) };
         match self.port.remap(first, there(first), count) {
             Ok(()) => return Ok(()),
@@ -109,7 +124,15 @@ impl<P: Port> Volume<P> {
         }
         let mut bytes = vec![0; self.geometry.block];
         for at in first..first + count {
-            self.port.read(at, &mut bytes)?;
+            match self.port.read(at, &mut bytes) {
+                // A copy that does not match its checksum is as wrong as what it is a copy of.
+                Ok(()) => {}
+                Err(Fault::Gone) => return Err(self.fail(Fault::Gone)),
+                Err(_) => {
+                    lost.insert(at);
+                    continue;
+                }
+            }
             let wrote = self.port.write(there(at), &bytes, Use::Move);
             wrote.map_err(|fault| self.fail(fault))?;
         }
@@ -134,6 +157,11 @@ impl<P: Port> Volume<P> {
         }
         Ok(())
     }
+}
+
+/// The pointer of which a summary tells.
+const fn slot_of(owner: Owner) -> Slot {
+    Slot { nid: owner.nid, slot: owner.slot as u32 }
 }
 
 /// Whether the device remaps.

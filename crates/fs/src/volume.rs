@@ -128,6 +128,10 @@ pub struct Counted {
     pub nodes: u64,
     /// Files that a roll-forward recovered at the mount.
     pub recovered: u64,
+    /// Blocks of data that were read and did not match their checksum.
+    pub mismatched: u64,
+    /// Blocks of data that were to be moved and were lost.
+    pub lost: u64,
 }
 
 impl<P: Port> Volume<P> {
