@@ -4,7 +4,7 @@ use crate::geometry::{DataChecksums, Geometry, SUPER_SEGMENTS};
 use crate::inode::Ino;
 use crate::port::{Addr, Port};
 use crate::segments::Log;
-use crate::volume::Volume;
+use crate::volume::{Copied, Volume};
 
 /// An area of the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,7 +118,7 @@ impl<P: Port> Volume<P> {
         let heads = Log::ALL.into_iter().zip(&self.segments.heads);
         Layout {
             uuid: geometry.uuid,
-            lacks_first_superblock: self.lacks_first_superblock,
+            lacks_first_superblock: self.damaged.contains(&Copied::Superblock),
             block_bytes: geometry.block as u32,
             segment_blocks: geometry.segment,
             section_segments: geometry.section_segments,

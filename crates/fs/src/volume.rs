@@ -94,12 +94,28 @@ pub struct Volume<P> {
     pub(crate) remaps: Remaps,
     /// Blocks that the device wants the file system to have at most, and that it does not have yet.
     pub(crate) wanted: Option<u64>,
-    pub(crate) notes: Vec<String>,
+    /// Structures that were damaged at the mount, and of which there was another copy.
+    pub(crate) damaged: BTreeSet<Copied>,
     pub(crate) counted: Counted,
-    /// The first superblock is damaged.
-    pub(crate) lacks_first_superblock: bool,
     /// The last checkpoint was made as it was unmounted.
     pub(crate) was_clean: bool,
+}
+
+/// A structure of which there are two copies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Copied {
+    Superblock,
+    Checkpoint,
+}
+
+impl Copied {
+    /// What a user should know where the first or newer copy is damaged.
+    const fn note(self) -> &'static str {
+        match self {
+            Self::Superblock => "the first superblock is damaged; the second one is used",
+            Self::Checkpoint => "the newest checkpoint is damaged; the one before is used, and nothing is changed",
+        }
+    }
 }
 
 /// Whether sections that become free are discarded.
@@ -141,8 +157,8 @@ impl<P: Port> Volume<P> {
     }
 
     /// What a user should know of its mount, in sentences: a damaged structure of which there was another copy.
-    pub fn notes(&self) -> &[String] {
-        &self.notes
+    pub fn notes(&self) -> impl Iterator<Item = &'static str> {
+        self.damaged.iter().map(|structure| structure.note())
     }
 
     /// What it did since it was mounted.
