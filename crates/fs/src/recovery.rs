@@ -6,7 +6,7 @@ use crate::checkpoint::Why;
 use crate::data::Pointer;
 use crate::error::{Answer, FsError};
 use crate::geometry::DataChecksums;
-use crate::inode::{BLOCKS, BODY, FLAG_INLINE, FileKind, Ino, Inode, InodeMut, LINKS, NIDS, nid_at};
+use crate::inode::{BLOCKS, BODY, FLAG_INLINE, FileKind, Ino, Inode, InodeMut, LINKS, NIDS, ROOT, nid_at};
 use crate::le::{put_u32, put_u64, u32_at};
 use crate::map::{LEVELS, Missing, Slot};
 use crate::nat::{NOT_WRITTEN, NatEntry};
@@ -14,6 +14,9 @@ use crate::port::{Addr, Barrier, Port};
 use crate::seal::{BlockKind, MARK_FSYNC, MARK_LAST, MARK_NAME, Seal};
 use crate::segments::{Head, Log, Owner, read_summary, write_summary};
 use crate::volume::{Mode, Node, Volume};
+
+/// Directories above a file that are looked at. A damaged one may lie in itself.
+const DEPTH_MAX: u32 = 1024;
 
 /// A node of the chain.
 struct Found {
@@ -33,8 +36,7 @@ impl<P: Port> Volume<P> {
             Mode::ReadWrite => {}
         }
         let attr = self.attr(ino)?;
-        let parent = self.parent_of(ino)?;
-        let is_entangled = self.entangled.contains(&ino) || self.newborn.contains(&parent);
+        let is_entangled = self.entangled.contains(&ino) || (attr.links > 0 && self.has_new_path(ino)?);
         if attr.kind != FileKind::File || attr.links > 1 || is_entangled {
             return if self.has_changed { self.checkpoint(Why::Sync) } else { self.flush(Barrier::Nodes) };
         }
@@ -57,6 +59,23 @@ impl<P: Port> Volume<P> {
             wrote.map_err(|fault| self.fail(fault))?;
         }
         self.flush(Barrier::Nodes)
+    }
+
+    /// Whether a directory above a file is new since the checkpoint, or was renamed. A roll-forward knows neither.
+    fn has_new_path(&mut self, ino: Ino) -> Answer<bool> {
+        let mut at = self.parent_of(ino)?;
+        for _ in 0..DEPTH_MAX {
+            if self.newborn.contains(&at) || self.entangled.contains(&at) {
+                return Ok(true);
+            }
+            if at == ROOT {
+                return Ok(false);
+            }
+            // Where the device lost one, all is written.
+            let Ok(above) = self.parent_of(at) else { return Ok(true) };
+            at = above;
+        }
+        Ok(true)
     }
 
     fn flush(&mut self, barrier: Barrier) -> Answer<()> {

@@ -8,7 +8,8 @@
 mod bed;
 
 use bed::cuts::{Cuts, Cutting, Image};
-use bed::{Bed, Leaf, Step, Taste, Tree, compare, step};
+use bed::durable::Durable;
+use bed::{Bed, Step, Taste, Tree, compare, step};
 use wane_fs::{Barrier, DataChecksums, FormatConfig, Moment, MountConfig, Volume, format};
 use wane_sim::Streams;
 
@@ -26,36 +27,6 @@ struct Tally {
     recovered: u64,
     cleaned: u64,
     remapped: u64,
-}
-
-/// The state of the last checkpoint, and files that were synced since.
-#[derive(Clone)]
-struct Durable {
-    base: Tree,
-    synced: Vec<(usize, Tree)>,
-}
-
-impl Durable {
-    /// What a mount finds.
-    fn tree(&self) -> Tree {
-        let mut tree = self.base.clone();
-        for (id, then) in &self.synced {
-            let leaf = &then.files[id];
-            if let Some(known) = tree.files.get_mut(id) {
-                known.data.clone_from(&leaf.data);
-                continue;
-            }
-            let named = then.files.iter().find_map(|(dir, of)| {
-                let name = of.entries.iter().find(|(_, file)| **file == *id)?.0.clone();
-                Some((*dir, name))
-            });
-            let (dir, name) = named.unwrap();
-            tree.files.insert(*id, Leaf { links: 1, ..leaf.clone() });
-            let before = tree.files.get_mut(&dir).unwrap().entries.insert(name, *id);
-            assert_eq!(before, None, "a new file does not take a name that is not gone yet");
-        }
-        tree
-    }
 }
 
 /// Mounts what a cut left, and compares it with the states that it may be. Returns whether fsyncs were recovered.
@@ -151,7 +122,7 @@ fn explore(
         fill_the_tail(&mut bed);
     }
     bed.volume.port_mut().cutting = Some(cutting);
-    let of = |base: Tree| Durable { base, synced: Vec::new() };
+    let of = Durable::of;
     let mut durable = vec![of(bed.tree.clone())];
     let mut told: Vec<String> = Vec::new();
     for number in 0..steps {
