@@ -201,6 +201,33 @@ fn what_is_wrong_is_said_in_a_sentence_and_nothing_changes() {
     assert_eq!(fs::read(at.join("f2fs")).unwrap(), f2fs);
 }
 
+/// A byte of a file's data is flipped behind the file system's back.
+#[test]
+fn data_checksums_make_an_error_of_damage() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let note: Vec<u8> = (0..40_000_u32).flat_map(|word| (word * word).to_le_bytes()).collect();
+    fs::write(at.join("note"), &note).unwrap();
+    for (options, checksums, code) in [(&["--data-checksums"][..], "CRC-32C", 1), (&[], "none", 0)] {
+        let make = ["fs", "mkfs", "disk.img", "--size", "64 MiB", "--segment", "512 KiB"];
+        told(&[&make, options].concat(), at, 0);
+        told(&["fs", "cp", "note", "disk.img:/"], at, 0);
+        assert!(told(&["fs", "df", "disk.img"], at, 0).contains(checksums));
+        assert!(told(&["fs", "dump", "disk.img"], at, 0).contains(checksums));
+        assert!(told(&["fs", "fsck", "disk.img", "--data"], at, 0).contains("40 blocks of data read"));
+        let mut bytes = fs::read(at.join("disk.img")).unwrap();
+        let place = bytes.windows(64).position(|part| part == &note[9000..9064]).unwrap();
+        bytes[place] ^= 1;
+        fs::write(at.join("disk.img"), &bytes).unwrap();
+        sound(at, "disk.img");
+        let text = told(&["fs", "fsck", "disk.img", "--data"], at, code);
+        assert_eq!(text.contains("/note: bytes 8192 to 12287 are not what was written"), code == 1, "{text}");
+        let text = told(&["fs", "cp", "disk.img:/note", "back", "--force"], at, 2 * code);
+        assert_eq!(text.contains("disk.img:/note: the device lost it"), code == 1, "{text}");
+        fs::remove_file(at.join("disk.img")).unwrap();
+    }
+}
+
 #[test]
 fn a_damaged_superblock_is_told_and_the_other_one_used() {
     let folder = image();

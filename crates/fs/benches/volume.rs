@@ -8,8 +8,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use wane_fs::{
-    Addr, Barrier, Fault, FileKind, FormatConfig, Mode, Moment, MountConfig, NewFile, Port, ROOT, Trims, Use, Volume,
-    format,
+    Addr, Barrier, DataChecksums, Fault, FileKind, FormatConfig, Mode, Moment, MountConfig, NewFile, Port, ROOT, Trims,
+    Use, Volume, format,
 };
 use wane_sim::Streams;
 
@@ -54,10 +54,10 @@ impl Port for Memory {
     }
 }
 
-fn volume(bytes: u64) -> Volume<Memory> {
+fn volume(bytes: u64, data_checksums: DataChecksums) -> Volume<Memory> {
     let mut blocks = Vec::new();
     blocks.resize_with((bytes / BLOCK as u64) as usize, || None);
-    let config = FormatConfig::new([1; 16], [2, 3]);
+    let config = FormatConfig { data_checksums, ..FormatConfig::new([1; 16], [2, 3]) };
     let port = format(Memory { blocks }, &config, Moment::default(), (0, 0)).expect("it fits");
     let config = MountConfig { trims: Trims::Never, ..MountConfig::new(1) };
     Volume::mount(port, &config).expect("it was just made")
@@ -69,6 +69,46 @@ fn tell(name: &str, count: u64, unit: &str, seconds: f64) {
 }
 
 const FILE: NewFile = NewFile { kind: FileKind::File, permissions: 0o644, uid: 0, gid: 0, rdev: 0 };
+
+/// Data are written and read, and files synchronized.
+fn data(checksums: DataChecksums, with: &str) {
+    let (now, page) = (Moment { seconds: 1, nanos: 0 }, [7; BLOCK]);
+    let mut stream = Streams::new(1).stream("bench");
+    let mut fs = volume(1 << 30, checksums);
+    let pages = (600 << 20) / BLOCK as u64;
+    let ino = fs.make(ROOT, b"file", &FILE, now).expect("room").ino;
+    let begin = Instant::now();
+    for index in 0..pages {
+        fs.write(ino, index * BLOCK as u64, &page, now).expect("room");
+    }
+    fs.sync().expect("memory");
+    tell(&format!("pages in order{with}"), pages, "pages", begin.elapsed().as_secs_f64());
+    let begin = Instant::now();
+    let count = 3 * pages;
+    for _ in 0..count {
+        fs.write(ino, stream.below(pages) * BLOCK as u64, &page, now).expect("room");
+    }
+    fs.sync().expect("memory");
+    tell(&format!("pages at random, with cleaning{with}"), count, "pages", begin.elapsed().as_secs_f64());
+    let moved = fs.counted().moved as f64 / count as f64;
+    println!("{{\"bench\": \"pages at random, with cleaning{with}\", \"moved_per_page\": {moved:.3}}}");
+    let begin = Instant::now();
+    for _ in 0..pages {
+        let at = stream.below(pages) * BLOCK as u64;
+        black_box(fs.read(ino, at, BLOCK).expect("memory"));
+    }
+    tell(&format!("pages read at random{with}"), pages, "pages", begin.elapsed().as_secs_f64());
+
+    let mut fs = volume(1 << 30, checksums);
+    let name = |number: u64| format!("file-{number}").into_bytes();
+    let begin = Instant::now();
+    for number in 0..2_000 {
+        let made = fs.make(ROOT, &name(number), &FILE, now).expect("room");
+        fs.write(made.ino, 0, &page, now).expect("room");
+        fs.fsync(made.ino).expect("memory");
+    }
+    tell(&format!("files of a page with an fsync{with}"), 2_000, "operations", begin.elapsed().as_secs_f64());
+}
 
 fn main() {
     let now = Moment { seconds: 1, nanos: 0 };
@@ -82,32 +122,10 @@ fn main() {
     }
     tell("copy of pages", 4 * (256 << 20) / BLOCK as u64, "pages", begin.elapsed().as_secs_f64());
 
-    let mut fs = volume(1 << 30);
-    let pages = (600 << 20) / BLOCK as u64;
-    let ino = fs.make(ROOT, b"file", &FILE, now).expect("room").ino;
-    let begin = Instant::now();
-    for index in 0..pages {
-        fs.write(ino, index * BLOCK as u64, &page, now).expect("room");
-    }
-    fs.sync().expect("memory");
-    tell("pages in order", pages, "pages", begin.elapsed().as_secs_f64());
-    let begin = Instant::now();
-    let count = 3 * pages;
-    for _ in 0..count {
-        fs.write(ino, stream.below(pages) * BLOCK as u64, &page, now).expect("room");
-    }
-    fs.sync().expect("memory");
-    tell("pages at random, with cleaning", count, "pages", begin.elapsed().as_secs_f64());
-    let moved = fs.counted().moved as f64 / count as f64;
-    println!("{{\"bench\": \"pages at random, with cleaning\", \"moved_per_page\": {moved:.3}}}");
-    let begin = Instant::now();
-    for _ in 0..pages {
-        let at = stream.below(pages) * BLOCK as u64;
-        black_box(fs.read(ino, at, BLOCK).expect("memory"));
-    }
-    tell("pages read at random", pages, "pages", begin.elapsed().as_secs_f64());
+    data(DataChecksums::None, "");
+    data(DataChecksums::Crc32c, ", checksums");
 
-    let mut fs = volume(1 << 30);
+    let mut fs = volume(1 << 30, DataChecksums::None);
     let files = 50_000;
     let name = |number: u64| format!("file-{number}").into_bytes();
     let begin = Instant::now();
@@ -126,15 +144,7 @@ fn main() {
         fs.unlink(ROOT, &name(number), now).expect("it is there");
     }
     tell("files removed", files, "operations", begin.elapsed().as_secs_f64());
-    let begin = Instant::now();
-    for number in 0..2_000 {
-        let made = fs.make(ROOT, &name(number), &FILE, now).expect("room");
-        fs.write(made.ino, 0, &page, now).expect("room");
-        fs.fsync(made.ino).expect("memory");
-    }
-    tell("files of a page with an fsync", 2_000, "operations", begin.elapsed().as_secs_f64());
-
-    let port = volume(100 << 30).unmount().map_err(|(_, error)| error).expect("memory");
+    let port = volume(100 << 30, DataChecksums::None).unmount().map_err(|(_, error)| error).expect("memory");
     let begin = Instant::now();
     let fs = Volume::mount(port, &MountConfig { mode: Mode::ReadOnly, ..MountConfig::new(2) }).expect("it is whole");
     tell("mounts of 100 GiB", 1, "mounts", begin.elapsed().as_secs_f64());

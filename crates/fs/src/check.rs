@@ -5,9 +5,9 @@ use std::fmt;
 
 use crate::directory::Slots;
 use crate::error::{Answer, FsError};
-use crate::inode::{ATTRIBUTES, FLAG_INLINE, FileKind, Ino, Inode, NIDS, ROOT, inode_pointers, nid_at};
+use crate::inode::{ATTRIBUTES, FLAG_INLINE, FileKind, Ino, Inode, NIDS, ROOT, nid_at};
 use crate::le::u32_at;
-use crate::map::{LOST, Slot, node_pointers};
+use crate::map::{LOST, Slot};
 use crate::nat::NOT_WRITTEN;
 use crate::port::{Addr, Port};
 use crate::seal::BlockKind;
@@ -168,8 +168,8 @@ impl<P: Port> Volume<P> {
         }
         let size = self.inode(ino)?.size();
         let is_directory = self.inode(ino)?.kind() == Some(FileKind::Directory);
-        for slot in 0..inode_pointers(block) {
-            let at = self.pointer(Slot { nid: ino, slot })?;
+        for slot in 0..self.geometry.inode_pointers() {
+            let at = self.pointer(Slot { nid: ino, slot })?.at;
             self.see_block(ino, at, walk);
         }
         for place in 0..NIDS {
@@ -187,12 +187,17 @@ impl<P: Port> Volume<P> {
     fn walk_node(&mut self, ino: Ino, nid: u32, walk: &mut Walk) -> Answer<()> {
         self.see_node(nid, ino, walk)?;
         let is_direct = self.node(nid)?.kind == BlockKind::Direct;
-        for place in 0..node_pointers(self.geometry.block) {
+        if is_direct {
+            for slot in 0..self.geometry.node_pointers() {
+                let at = self.pointer(Slot { nid, slot })?.at;
+                self.see_block(ino, at, walk);
+            }
+            return Ok(());
+        }
+        for place in 0..self.geometry.node_children() {
             let child = u32_at(&self.node(nid)?.bytes, 4 * place as usize);
-            match (child, is_direct) {
-                (0, _) => {}
-                (at, true) => self.see_block(ino, at, walk),
-                (nid, false) => self.walk_node(ino, nid, walk)?,
+            if child != 0 {
+                self.walk_node(ino, child, walk)?;
             }
         }
         Ok(())

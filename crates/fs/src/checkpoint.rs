@@ -299,7 +299,12 @@ impl<P: Port> Volume<P> {
             next_nid: self.nat.next,
             generation: self.generation,
             first_chained,
-            space: Given { end: self.segments.end, cap: self.segments.cap, target: self.target, intent: self.intent },
+            space: Given {
+                end: self.segments.end,
+                cap: self.segments.cap,
+                target: self.target,
+                intended: self.intended.clone(),
+            },
             heads: self.segments.heads.clone(),
             sit_live: self.segments.live.clone(),
             nat_live: self.nat.live.clone(),

@@ -3,7 +3,7 @@
 use crate::checkpoint::Why;
 use crate::error::{Answer, FsError};
 use crate::inode::FileKind;
-use crate::map::{LOST, Slot};
+use crate::map::Slot;
 use crate::port::{Addr, Port, Use};
 use crate::segments::{Log, Owner};
 use crate::volume::Volume;
@@ -24,7 +24,7 @@ impl<P: Port> Volume<P> {
     }
 
     /// Whether another section that is cleaned could leave too little to write what is in memory.
-    fn is_tight(&self) -> bool {
+    pub(crate) fn is_tight(&self) -> bool {
         self.segments.free_sections() < self.sections_to_write() + 2
     }
 
@@ -105,7 +105,8 @@ impl<P: Port> Volume<P> {
 
     fn move_data(&mut self, at: Addr, owner: Owner) -> Answer<()> {
         let slot = Slot { nid: owner.nid, slot: u32::from(owner.slot) };
-        if self.pointer(slot)? != at {
+        let pointer = self.pointer(slot)?;
+        if pointer.at != at {
             return Err(FsError::Io);
         }
         let node = self.node(owner.nid)?;
@@ -123,12 +124,8 @@ impl<P: Port> Volume<P> {
             return self.write_out(ino, index);
         }
         let mut bytes = vec![0; self.geometry.block];
-        if self.port.read(at, &mut bytes).is_err() {
-            // What is lost stays lost, and takes no place.
-            self.segments.note_unused(&self.geometry, at);
-            self.charged = self.charged.saturating_sub(1);
-            self.add_blocks(ino, -1)?;
-            return self.set_pointer(slot, LOST);
+        if self.read_data((ino, index), pointer, &mut bytes).is_err() {
+            return self.lose(ino, slot, at);
         }
         let version = self.seal_version;
         let taken = self.segments.take(&self.geometry, &mut self.port, Log::ColdData, owner, version);
@@ -136,6 +133,6 @@ impl<P: Port> Volume<P> {
         let wrote = self.port.write(to, &bytes, Use::Move);
         wrote.map_err(|fault| self.fail(fault))?;
         self.segments.note_unused(&self.geometry, at);
-        self.set_pointer(slot, to)
+        self.set_pointer(slot, pointer.moved(to))
     }
 }

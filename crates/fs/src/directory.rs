@@ -138,7 +138,7 @@ impl<P: Port> Volume<P> {
         if self.pages.get(dir, index).is_some() {
             return Ok(self.pages.get(dir, index));
         }
-        let at = self.lies_at(dir, index)?;
+        let at = self.lies_at(dir, index)?.at;
         if at == 0 || at == NOT_WRITTEN {
             return Ok(None);
         }

@@ -1,9 +1,10 @@
 //! Contents of files: reads and writes, sizes, holes.
 
+use crate::data::Pointer;
 use crate::error::{Answer, FsError};
 use crate::inode::BODY;
 use crate::inode::{FLAG_INLINE, FileKind, Ino, Moment, inline_max};
-use crate::map::{INDEX_MAX, LOST, Missing};
+use crate::map::{LOST, Missing, index_max};
 use crate::nat::NOT_WRITTEN;
 use crate::pages::Index;
 use crate::port::Port;
@@ -42,8 +43,8 @@ impl<P: Port> Volume<P> {
     }
 
     /// Most bytes of a file.
-    pub const fn size_max(&self) -> u64 {
-        INDEX_MAX * self.geometry.block as u64
+    pub fn size_max(&self) -> u64 {
+        index_max(&self.geometry) * self.geometry.block as u64
     }
 
     /// Refuses what is no regular file.
@@ -58,16 +59,15 @@ impl<P: Port> Volume<P> {
     /// A block of a file, as it is now. A hole is zeros.
     ///
     /// # Errors
-    /// The device lost it.
+    /// The device lost it, or returned something else.
     pub(crate) fn page(&mut self, ino: Ino, index: Index) -> Answer<&[u8]> {
         if self.pages.get(ino, index).is_none() {
-            let at = self.lies_at(ino, index)?;
+            let pointer = self.lies_at(ino, index)?;
             let mut bytes = vec![0; self.geometry.block].into_boxed_slice();
-            match at {
+            match pointer.at {
                 0 | NOT_WRITTEN => {}
                 LOST => return Err(FsError::Io),
-                at if !self.geometry.is_main(at) => return Err(FsError::Io),
-                at => self.port.read_data(at, &mut bytes)?,
+                _ => self.read_data((ino, index), pointer, &mut bytes)?,
             }
             self.pages.put_clean(ino, index, bytes);
         }
@@ -198,13 +198,13 @@ impl<P: Port> Volume<P> {
     pub fn read_blocks(&mut self, ino: Ino, blocks: std::ops::Range<u32>) -> Answer<Vec<u32>> {
         let (mut lost, mut bytes) = (Vec::new(), vec![0; self.geometry.block]);
         for index in blocks {
-            let at = self.lies_at(ino, index)?;
-            let is_read = match at {
-                0 | NOT_WRITTEN => continue,
-                LOST => false,
-                at => self.port.read_data(at, &mut bytes).is_ok(),
+            let pointer = self.lies_at(ino, index)?;
+            let is_lost = match pointer.at {
+                0 | NOT_WRITTEN => false,
+                LOST => true,
+                at => self.port.read_data(at, &mut bytes).is_err(),
             };
-            if !is_read {
+            if is_lost {
                 lost.push(index);
             }
         }
@@ -279,7 +279,7 @@ impl<P: Port> Volume<P> {
     fn zero_within(&mut self, ino: Ino, from: u64, to: u64) -> Answer<()> {
         let block = self.block_u64();
         let index = (from / block) as Index;
-        if from == to || self.lies_at(ino, index)? == 0 {
+        if from == to || self.lies_at(ino, index)?.at == 0 {
             return Ok(());
         }
         let zeros = vec![0; (to - from) as usize];
@@ -350,8 +350,7 @@ impl<P: Port> Volume<P> {
             missing += next - at;
             at = next + 1;
         }
-        let nodes =
-            if missing == 0 { 0 } else { missing / u64::from(crate::map::node_pointers(self.geometry.block)) + 5 };
+        let nodes = if missing == 0 { 0 } else { missing / u64::from(self.geometry.node_pointers()) + 5 };
         if missing + nodes > self.room() { Err(FsError::NoSpace) } else { Ok(()) }
     }
 
@@ -432,13 +431,14 @@ impl<P: Port> Volume<P> {
             seal.close(self.pages.change(ino, index, || vec![0; size].into_boxed_slice()), at);
         }
         let Some(page) = self.pages.get(ino, index) else { return Err(FsError::Io) };
+        let crc = if is_directory { 0 } else { self.checksum_of(page, ino, index) };
         let purpose = if is_directory { Use::Meta } else { Use::Data };
         let wrote = self.port.write(at, page, purpose);
         wrote.map_err(|fault| self.fail(fault))?;
-        if before != NOT_WRITTEN && before != 0 && before != LOST {
-            self.segments.note_unused(&self.geometry, before);
+        if before.is_block() {
+            self.segments.note_unused(&self.geometry, before.at);
         }
-        self.set_pointer(slot, at)?;
+        self.set_pointer(slot, Pointer { at, crc })?;
         self.pages.written(ino, index);
         self.counted.data += 1;
         Ok(())

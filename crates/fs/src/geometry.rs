@@ -1,5 +1,6 @@
 //! Where things lie on the device: areas of whole segments, found from a few numbers of the superblock.
 
+use crate::inode::{BODY, NIDS};
 use crate::le::{put_u16, put_u32, put_u64, u16_at, u32_at, u64_at};
 use crate::port::Addr;
 use crate::seal::{BlockKind, SEAL, Seal};
@@ -8,7 +9,9 @@ use crate::seal::{BlockKind, SEAL, Seal};
 pub(crate) const MAGIC: [u8; 8] = *b"waneCVFS";
 /// Version of the format. Another major one cannot be read.
 pub(crate) const MAJOR: u16 = 1;
-pub(crate) const MINOR: u16 = 0;
+pub(crate) const MINOR: u16 = 1;
+/// The incompatible feature: pointers to data carry checksums of them.
+const FEATURE_DATA_CHECKSUMS: u32 = 1;
 
 /// Segments at the start, each with a superblock in its first block.
 pub(crate) const SUPER_SEGMENTS: u32 = 2;
@@ -53,6 +56,15 @@ pub enum FormatError {
     Device,
 }
 
+/// Whether data of programs have checksums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DataChecksums {
+    /// None: what the device returns is what a program gets.
+    None,
+    /// CRC-32C in each pointer, over the block, its inode and its place in the file. A block that is lost, damaged or another one is an error.
+    Crc32c,
+}
+
 /// How a file system is made.
 #[derive(Clone, Debug)]
 pub struct FormatConfig {
@@ -64,6 +76,8 @@ pub struct FormatConfig {
     pub section_segments: u32,
     /// Share of the main area that no user gets, beside what cleaning needs in any case.
     pub reserve: f64,
+    /// Whether data have checksums. Pointers then take 8 bytes instead of 4.
+    pub data_checksums: DataChecksums,
     /// Identity of the file system.
     pub uuid: [u8; 16],
     /// Key of the hash of names.
@@ -71,9 +85,17 @@ pub struct FormatConfig {
 }
 
 impl FormatConfig {
-    /// Blocks of 4 KiB, segments of 2 MiB, a section each, 3 % reserved.
+    /// Blocks of 4 KiB, segments of 2 MiB, a section each, 3 % reserved, no checksums of data.
     pub const fn new(uuid: [u8; 16], hash_key: [u64; 2]) -> Self {
-        Self { block_bytes: 4096, segment_bytes: 2 << 20, section_segments: 1, reserve: 0.03, uuid, hash_key }
+        Self {
+            block_bytes: 4096,
+            segment_bytes: 2 << 20,
+            section_segments: 1,
+            reserve: 0.03,
+            data_checksums: DataChecksums::None,
+            uuid,
+            hash_key,
+        }
     }
 }
 
@@ -98,6 +120,7 @@ pub(crate) struct Geometry {
     pub(crate) sections: u32,
     /// Blocks that no user gets.
     pub(crate) reserved: u32,
+    pub(crate) data_checksums: DataChecksums,
     pub(crate) uuid: [u8; 16],
     pub(crate) hash_key: [u64; 2],
 }
@@ -114,7 +137,7 @@ impl FormatConfig {
         // Each file has its inode, and may begin one more of each of the five nodes below it than it fills; a block of the root names 32.
         let files = u64::from(files);
         let beside = 8 + files * (1 + crate::inode::NIDS as u64) + files / 32;
-        let pointers = u64::from(crate::map::node_pointers(geometry.block));
+        let pointers = u64::from(geometry.node_pointers());
         Ok(users.saturating_sub(beside) * (pointers - 1) / pointers)
     }
 }
@@ -169,6 +192,7 @@ impl Geometry {
             summary_segments: 0,
             sections: 0,
             reserved: 0,
+            data_checksums: config.data_checksums,
             uuid: config.uuid,
             hash_key: config.hash_key,
         };
@@ -208,6 +232,29 @@ impl Geometry {
     /// Sections that cleaning needs: each log may hold one open and take one, and two are for what is moved.
     pub(crate) const fn logs_and_cleaning(&self) -> u32 {
         2 * 6 + 2
+    }
+
+    /// Bytes of a pointer to data: an address, and a checksum if data have them.
+    pub(crate) const fn pointer(&self) -> usize {
+        match self.data_checksums {
+            DataChecksums::None => 4,
+            DataChecksums::Crc32c => 8,
+        }
+    }
+
+    /// Pointers to data in an inode.
+    pub(crate) const fn inode_pointers(&self) -> u32 {
+        ((self.block - SEAL - 4 * NIDS - BODY) / self.pointer()) as u32
+    }
+
+    /// Pointers to data in a direct node.
+    pub(crate) const fn node_pointers(&self) -> u32 {
+        ((self.block - SEAL) / self.pointer()) as u32
+    }
+
+    /// Numbers of nodes in an indirect node.
+    pub(crate) const fn node_children(&self) -> u32 {
+        ((self.block - SEAL) / 4) as u32
     }
 
     /// Bytes of an entry of the SIT.
@@ -296,7 +343,7 @@ impl Geometry {
     /// |---|---|---|
     /// | 0 | 8 | `waneCVFS` |
     /// | 8 | 2, 2 | major and minor version |
-    /// | 12 | 4, 4, 4 | features: compatible, compatible if only read, incompatible |
+    /// | 12 | 4, 4, 4 | features: compatible, compatible if only read, incompatible (1: data have checksums) |
     /// | 24 | 16 | uuid |
     /// | 40 | 8, 8 | key of the hash of names |
     /// | 56 | 4 each | bytes of a block, blocks of a segment, segments of a section, sections |
@@ -307,6 +354,7 @@ impl Geometry {
         block[..8].copy_from_slice(&MAGIC);
         put_u16(&mut block, 8, MAJOR);
         put_u16(&mut block, 10, MINOR);
+        put_u32(&mut block, 20, self.features());
         block[24..40].copy_from_slice(&self.uuid);
         put_u64(&mut block, 40, self.hash_key[0]);
         put_u64(&mut block, 48, self.hash_key[1]);
@@ -344,9 +392,11 @@ impl Geometry {
         {
             return Err(FormatError::Superblock);
         }
-        if u32_at(block, 20) != 0 {
-            return Err(FormatError::Features(u32_at(block, 20)));
+        let features = u32_at(block, 20);
+        if features & !FEATURE_DATA_CHECKSUMS != 0 {
+            return Err(FormatError::Features(features & !FEATURE_DATA_CHECKSUMS));
         }
+        let has_checksums = features & FEATURE_DATA_CHECKSUMS != 0;
         let mut uuid = [0; 16];
         uuid.copy_from_slice(&block[24..40]);
         let geometry = Self {
@@ -361,10 +411,19 @@ impl Geometry {
             sit_blocks: numbers[8],
             nat_blocks: numbers[9],
             reserved: numbers[10],
+            data_checksums: if has_checksums { DataChecksums::Crc32c } else { DataChecksums::None },
             uuid,
             hash_key: [u64_at(block, 40), u64_at(block, 48)],
         };
         if geometry.is_sound() { Ok(geometry) } else { Err(FormatError::Superblock) }
+    }
+
+    /// Features without which it cannot be read.
+    const fn features(&self) -> u32 {
+        match self.data_checksums {
+            DataChecksums::None => 0,
+            DataChecksums::Crc32c => FEATURE_DATA_CHECKSUMS,
+        }
     }
 
     /// Whether the areas hold what they are to hold.

@@ -135,11 +135,6 @@ pub(crate) const fn inline_max(block: usize) -> usize {
     block - SEAL - BODY
 }
 
-/// Pointers to data in an inode.
-pub(crate) const fn inode_pointers(block: usize) -> u32 {
-    ((block - SEAL - 4 * NIDS - BODY) / 4) as u32
-}
-
 /// Where a number of a node lies in an inode.
 pub(crate) const fn nid_at(block: usize, place: usize) -> usize {
     block - SEAL - 4 * NIDS + 4 * place

@@ -1,10 +1,10 @@
 //! What a mounted file system tells of its own structures, for tools that look at them.
 
-use crate::geometry::{Geometry, SUPER_SEGMENTS};
+use crate::geometry::{DataChecksums, Geometry, SUPER_SEGMENTS};
 use crate::inode::Ino;
 use crate::port::{Addr, Port};
 use crate::segments::Log;
-use crate::volume::Volume;
+use crate::volume::{Copied, Volume};
 
 /// An area of the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +58,8 @@ pub struct Layout {
     pub sections: u32,
     /// Blocks of the main area that no user gets.
     pub reserved_blocks: u32,
+    /// Whether data have checksums.
+    pub data_checksums: DataChecksums,
     /// All areas, in order.
     pub areas: Vec<Area>,
     /// Version of the next checkpoint.
@@ -116,12 +118,13 @@ impl<P: Port> Volume<P> {
         let heads = Log::ALL.into_iter().zip(&self.segments.heads);
         Layout {
             uuid: geometry.uuid,
-            lacks_first_superblock: self.lacks_first_superblock,
+            lacks_first_superblock: self.damaged.contains(&Copied::Superblock),
             block_bytes: geometry.block as u32,
             segment_blocks: geometry.segment,
             section_segments: geometry.section_segments,
             sections: geometry.sections,
             reserved_blocks: geometry.reserved,
+            data_checksums: geometry.data_checksums,
             areas: geometry.areas(),
             next_version: self.version,
             was_clean: self.was_clean,

@@ -3,21 +3,23 @@
 //! An inode has pointers of its own, two direct nodes, two indirect ones and a double indirect one, in this order. Nodes refer to each other by
 //! number, so that a node that moves changes none above it.
 
+use crate::data::Pointer;
 use crate::error::{Answer, FsError};
-use crate::inode::{BODY, Ino, NIDS, inode_pointers, nid_at};
+use crate::geometry::Geometry;
+use crate::inode::{BODY, Ino, NIDS, nid_at};
 use crate::le::{put_u32, u32_at};
 use crate::nat::NOT_WRITTEN;
 use crate::pages::Index;
 use crate::port::{Addr, Port};
-use crate::seal::{BlockKind, SEAL};
+use crate::seal::BlockKind;
 use crate::volume::Volume;
 
 /// The pointer of a block that is lost.
 pub(crate) const LOST: Addr = u32::MAX;
 /// Levels of nodes below each of the five numbers in an inode.
 pub(crate) const LEVELS: [u32; NIDS] = [0, 0, 1, 1, 2];
-/// Most blocks of a file.
-pub(crate) const INDEX_MAX: u64 = u32::MAX as u64 - 1;
+/// Most blocks of a file that a number of a block tells.
+const INDEX_MAX: u64 = u32::MAX as u64 - 1;
 
 /// A pointer: the node in which it lies, and which one it is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,43 +35,43 @@ pub(crate) enum Missing {
     Leave,
 }
 
-/// Pointers in a node below an inode.
-pub(crate) const fn node_pointers(block: usize) -> u32 {
-    ((block - SEAL) / 4) as u32
-}
-
 /// Blocks of a file below a node of this level.
-fn span(block: usize, level: u32) -> u64 {
-    u64::from(node_pointers(block)).pow(level + 1)
+fn span(geometry: &Geometry, level: u32) -> u64 {
+    u64::from(geometry.node_pointers()) * u64::from(geometry.node_children()).pow(level)
 }
 
 /// The number in an inode below which a block lies, and its place below it.
-fn branch(block: usize, index: Index) -> Option<(usize, u64)> {
-    let mut rest = u64::from(index) - u64::from(inode_pointers(block));
+fn branch(geometry: &Geometry, index: Index) -> Option<(usize, u64)> {
+    let mut rest = u64::from(index) - u64::from(geometry.inode_pointers());
     for (place, level) in LEVELS.into_iter().enumerate() {
-        if rest < span(block, level) {
+        if rest < span(geometry, level) {
             return Some((place, rest));
         }
-        rest -= span(block, level);
+        rest -= span(geometry, level);
     }
     None
 }
 
 /// The first block of a file below a number in its inode.
-fn start_of(block: usize, place: usize) -> u64 {
-    let before: u64 = LEVELS[..place].iter().map(|level| span(block, *level)).sum();
-    u64::from(inode_pointers(block)) + before
+fn start_of(geometry: &Geometry, place: usize) -> u64 {
+    let before: u64 = LEVELS[..place].iter().map(|level| span(geometry, *level)).sum();
+    u64::from(geometry.inode_pointers()) + before
+}
+
+/// Most blocks of a file: those to which pointers lead, and a number of 32 bits tells.
+pub(crate) fn index_max(geometry: &Geometry) -> u64 {
+    start_of(geometry, NIDS).min(INDEX_MAX)
 }
 
 impl<P: Port> Volume<P> {
     /// Where the pointer of a block lies; `None` if nodes above it are missing and stay so.
     pub(crate) fn slot(&mut self, ino: Ino, index: Index, missing: Missing) -> Answer<Option<Slot>> {
         let block = self.geometry.block;
-        if index < inode_pointers(block) {
+        if index < self.geometry.inode_pointers() {
             self.inode(ino)?;
             return Ok(Some(Slot { nid: ino, slot: index }));
         }
-        let Some((place, mut rest)) = branch(block, index) else { return Err(FsError::TooLarge) };
+        let Some((place, mut rest)) = branch(&self.geometry, index) else { return Err(FsError::TooLarge) };
         let (mut level, mut above, mut at) = (LEVELS[place], ino, nid_at(block, place));
         loop {
             let first = (u64::from(index) - rest) as u32;
@@ -87,7 +89,7 @@ impl<P: Port> Volume<P> {
                 return Ok(Some(Slot { nid, slot: rest as u32 }));
             }
             level -= 1;
-            let below = span(block, level);
+            let below = span(&self.geometry, level);
             (above, at, rest) = (nid, 4 * (rest / below) as usize, rest % below);
         }
     }
@@ -98,55 +100,52 @@ impl<P: Port> Volume<P> {
         if node.kind == kind && node.ino == ino { Ok(()) } else { Err(FsError::Io) }
     }
 
-    /// Where a pointer lies in its node.
-    fn pointer_at(&mut self, slot: Slot) -> Answer<usize> {
-        let block = self.geometry.block;
+    /// Where the pointers of a node begin.
+    fn pointers_at(&mut self, slot: Slot) -> Answer<usize> {
         let (from, count) = match self.node(slot.nid)?.kind {
-            BlockKind::Inode => (BODY, inode_pointers(block)),
-            _ => (0, node_pointers(block)),
+            BlockKind::Inode => (BODY, self.geometry.inode_pointers()),
+            _ => (0, self.geometry.node_pointers()),
         };
         // A damaged summary may say anything.
-        if slot.slot < count { Ok(from + 4 * slot.slot as usize) } else { Err(FsError::Io) }
+        if slot.slot < count { Ok(from) } else { Err(FsError::Io) }
     }
 
     /// A pointer.
-    pub(crate) fn pointer(&mut self, slot: Slot) -> Answer<Addr> {
-        let at = self.pointer_at(slot)?;
-        Ok(u32_at(&self.node(slot.nid)?.bytes, at))
+    pub(crate) fn pointer(&mut self, slot: Slot) -> Answer<Pointer> {
+        let (from, each) = (self.pointers_at(slot)?, self.geometry.pointer());
+        Ok(Pointer::read(&self.node(slot.nid)?.bytes[from..], slot.slot, each))
     }
 
     /// Changes a pointer.
-    pub(crate) fn set_pointer(&mut self, slot: Slot, to: Addr) -> Answer<()> {
-        let at = self.pointer_at(slot)?;
-        put_u32(&mut self.node_mut(slot.nid)?.bytes, at, to);
+    pub(crate) fn set_pointer(&mut self, slot: Slot, to: Pointer) -> Answer<()> {
+        let (from, each) = (self.pointers_at(slot)?, self.geometry.pointer());
+        to.put(&mut self.node_mut(slot.nid)?.bytes[from..], slot.slot, each);
         Ok(())
     }
 
-    /// The pointer of a block of a file; 0 if it has none.
-    pub(crate) fn lies_at(&mut self, ino: Ino, index: Index) -> Answer<Addr> {
+    /// The pointer of a block of a file; address 0 if it has none.
+    pub(crate) fn lies_at(&mut self, ino: Ino, index: Index) -> Answer<Pointer> {
         match self.slot(ino, index, Missing::Leave)? {
             Some(slot) => self.pointer(slot),
-            None => Ok(0),
+            None => Ok(Pointer::HOLE),
         }
     }
 
-    /// Promises a block of a file a place, if it has none. Returns its pointer.
+    /// Promises a block of a file a place, if it has none.
     ///
     /// # Errors
     /// There is no room.
-    pub(crate) fn promise(&mut self, ino: Ino, index: Index) -> Answer<(Slot, Addr)> {
+    pub(crate) fn promise(&mut self, ino: Ino, index: Index) -> Answer<()> {
         let slot = self.slot(ino, index, Missing::Make)?.ok_or(FsError::TooLarge)?;
-        let at = self.pointer(slot)?;
-        if at != 0 && at != LOST {
-            return Ok((slot, at));
+        if self.pointer(slot)?.is_charged() {
+            return Ok(());
         }
         if self.room() == 0 {
             return Err(FsError::NoSpace);
         }
         self.charged += 1;
         self.add_blocks(ino, 1)?;
-        self.set_pointer(slot, NOT_WRITTEN)?;
-        Ok((slot, NOT_WRITTEN))
+        self.set_pointer(slot, Pointer::NOT_WRITTEN)
     }
 
     /// Gives up what a pointer points at.
@@ -166,9 +165,9 @@ impl<P: Port> Volume<P> {
     pub(crate) fn punch(&mut self, ino: Ino, index: Index) -> Answer<()> {
         self.pages.drop(ino, index);
         let Some(slot) = self.slot(ino, index, Missing::Leave)? else { return Ok(()) };
-        let at = self.pointer(slot)?;
+        let at = self.pointer(slot)?.at;
         if at != 0 {
-            self.set_pointer(slot, 0)?;
+            self.set_pointer(slot, Pointer::HOLE)?;
             self.give_up(ino, at)?;
         }
         Ok(())
@@ -177,15 +176,15 @@ impl<P: Port> Volume<P> {
     /// The first block from an index on that has a pointer; `None` if none has.
     pub(crate) fn next_mapped(&mut self, ino: Ino, from: u64) -> Answer<Option<u64>> {
         let block = self.geometry.block;
-        let own = u64::from(inode_pointers(block));
+        let own = u64::from(self.geometry.inode_pointers());
         for index in from..own {
-            if self.pointer(Slot { nid: ino, slot: index as u32 })? != 0 {
+            if self.pointer(Slot { nid: ino, slot: index as u32 })?.at != 0 {
                 return Ok(Some(index));
             }
         }
         for (place, level) in LEVELS.into_iter().enumerate() {
-            let start = start_of(block, place);
-            let end = start + span(block, level);
+            let start = start_of(&self.geometry, place);
+            let end = start + span(&self.geometry, level);
             let nid = u32_at(&self.node(ino)?.bytes, nid_at(block, place));
             if from >= end || nid == 0 {
                 continue;
@@ -197,11 +196,18 @@ impl<P: Port> Volume<P> {
         Ok(None)
     }
 
+    /// Of a node of a level: blocks of the file below each of its children, its children, and bytes of what leads to each.
+    fn fan(&self, level: u32) -> (u64, u32, usize) {
+        match level {
+            0 => (1, self.geometry.node_pointers(), self.geometry.pointer()),
+            level => (span(&self.geometry, level - 1), self.geometry.node_children(), 4),
+        }
+    }
+
     fn next_below(&mut self, nid: u32, level: u32, start: u64, from: u64) -> Answer<Option<u64>> {
-        let block = self.geometry.block;
-        let each = if level == 0 { 1 } else { span(block, level - 1) };
-        for place in ((from - start) / each) as u32..node_pointers(block) {
-            let child = u32_at(&self.node(nid)?.bytes, 4 * place as usize);
+        let (each, fan, bytes) = self.fan(level);
+        for place in ((from - start) / each) as u32..fan {
+            let child = u32_at(&self.node(nid)?.bytes, bytes * place as usize);
             let first = start + u64::from(place) * each;
             match (child, level) {
                 (0, _) => {}
@@ -220,18 +226,18 @@ impl<P: Port> Volume<P> {
     pub(crate) fn cut_off(&mut self, ino: Ino, from: u64) -> Answer<()> {
         self.pages.drop_from(ino, from.min(u64::from(Index::MAX)) as Index);
         let block = self.geometry.block;
-        for index in from..u64::from(inode_pointers(block)) {
+        for index in from..u64::from(self.geometry.inode_pointers()) {
             let slot = Slot { nid: ino, slot: index as u32 };
-            let at = self.pointer(slot)?;
+            let at = self.pointer(slot)?.at;
             if at != 0 {
-                self.set_pointer(slot, 0)?;
+                self.set_pointer(slot, Pointer::HOLE)?;
                 self.give_up(ino, at)?;
             }
         }
         for (place, level) in LEVELS.into_iter().enumerate() {
-            let start = start_of(block, place);
+            let start = start_of(&self.geometry, place);
             let nid = u32_at(&self.node(ino)?.bytes, nid_at(block, place));
-            if nid == 0 || from >= start + span(block, level) {
+            if nid == 0 || from >= start + span(&self.geometry, level) {
                 continue;
             }
             if self.cut_below(ino, nid, level, start, from)? {
@@ -243,12 +249,11 @@ impl<P: Port> Volume<P> {
 
     /// The same below a node. Returns whether it is gone.
     fn cut_below(&mut self, ino: Ino, nid: u32, level: u32, start: u64, from: u64) -> Answer<bool> {
-        let block = self.geometry.block;
-        let each = if level == 0 { 1 } else { span(block, level - 1) };
+        let (each, fan, bytes) = self.fan(level);
         let kind = if level == 0 { BlockKind::Direct } else { BlockKind::Indirect };
         self.check_node(nid, ino, kind)?;
-        for place in (from.saturating_sub(start) / each) as u32..node_pointers(block) {
-            let at = 4 * place as usize;
+        for place in (from.saturating_sub(start) / each) as u32..fan {
+            let at = bytes * place as usize;
             let child = u32_at(&self.node(nid)?.bytes, at);
             let first = start + u64::from(place) * each;
             if child == 0 {
@@ -261,7 +266,7 @@ impl<P: Port> Volume<P> {
                 self.cut_below(ino, child, level - 1, first, from)?
             };
             if is_gone {
-                put_u32(&mut self.node_mut(nid)?.bytes, at, 0);
+                self.node_mut(nid)?.bytes[at..at + bytes].fill(0);
             }
         }
         if from > start {

@@ -12,7 +12,7 @@ use crate::pages::Pages;
 use crate::port::{Barrier, Port, Use};
 use crate::seal::BlockKind;
 use crate::segments::Segments;
-use crate::volume::{Counted, Mode, Trims, Volume};
+use crate::volume::{Copied, Counted, Mode, Trims, Volume};
 
 /// How a file system is mounted.
 #[derive(Clone, Copy, Debug)]
@@ -146,12 +146,11 @@ impl<P: Port> Volume<P> {
             has_changed: true,
             trims: config.trims,
             target: None,
-            notes: Vec::new(),
-            intent: None,
+            damaged: BTreeSet::new(),
+            intended: Vec::new(),
             remaps: crate::remap::Remaps::Yes,
             wanted: None,
             counted: Counted::default(),
-            lacks_first_superblock: false,
             was_clean: false,
         }
     }
@@ -187,13 +186,11 @@ impl<P: Port> Volume<P> {
         let mut config = *config;
         let mut volume = Self::empty(port, geometry, &config);
         if is_second {
-            volume.notes.push("the first superblock is damaged; the second one is used".to_owned());
+            volume.damaged.insert(Copied::Superblock);
         }
         if is_older {
             // What the newer one freed may hold something else by now.
-            volume
-                .notes
-                .push("the newest checkpoint is damaged; the one before is used, and nothing is changed".to_owned());
+            volume.damaged.insert(Copied::Checkpoint);
             config.mode = Mode::ReadOnly;
         }
         volume.nat.live.clone_from(&pack.nat_live);
@@ -204,7 +201,6 @@ impl<P: Port> Volume<P> {
         volume.take_given(&pack.space);
         let read = volume.segments.read(&volume.geometry, &mut volume.port, &pack.sit_journal);
         read.map_err(|_| FormatError::Lost("the table of segments"))?;
-        volume.lacks_first_superblock = is_second;
         volume.version = pack.version + 1;
         volume.pack = 1 - number;
         (volume.charged, volume.node_count) = (pack.charged, pack.node_count);
@@ -213,8 +209,9 @@ impl<P: Port> Volume<P> {
         volume.node(ROOT).map_err(|_| FormatError::Lost("the root directory"))?;
         let lost = |_| FormatError::Lost("what was written after the last checkpoint");
         volume.orphans = volume.orphans_of(&pack).map_err(|_| FormatError::Lost("the list of orphans"))?;
-        if let Some((from, to)) = pack.space.intent {
-            volume.finish_remap(from, to, config.mode).map_err(|_| FormatError::Lost("what was being remapped"))?;
+        if !pack.space.intended.is_empty() {
+            let finished = volume.finish_remap(&pack.space.intended, config.mode);
+            finished.map_err(|_| FormatError::Lost("what was being remapped"))?;
         }
         // Fsyncs follow a clean checkpoint too.
         let has_more = volume.roll_forward(pack.seal_version, config.mode).map_err(lost)?;

@@ -3,15 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::checkpoint::Why;
+use crate::data::Pointer;
 use crate::error::{Answer, FsError};
-use crate::inode::{BLOCKS, BODY, FLAG_INLINE, FileKind, Ino, Inode, InodeMut, LINKS, NIDS, inode_pointers, nid_at};
+use crate::geometry::DataChecksums;
+use crate::inode::{BLOCKS, BODY, FLAG_INLINE, FileKind, Ino, Inode, InodeMut, LINKS, NIDS, ROOT, nid_at};
 use crate::le::{put_u32, put_u64, u32_at};
-use crate::map::{LEVELS, LOST, Missing, Slot, node_pointers};
+use crate::map::{LEVELS, Missing, Slot};
 use crate::nat::{NOT_WRITTEN, NatEntry};
 use crate::port::{Addr, Barrier, Port};
 use crate::seal::{BlockKind, MARK_FSYNC, MARK_LAST, MARK_NAME, Seal};
 use crate::segments::{Head, Log, Owner, read_summary, write_summary};
 use crate::volume::{Mode, Node, Volume};
+
+/// Directories above a file that are looked at. A damaged one may lie in itself.
+const DEPTH_MAX: u32 = 1024;
 
 /// A node of the chain.
 struct Found {
@@ -31,8 +36,7 @@ impl<P: Port> Volume<P> {
             Mode::ReadWrite => {}
         }
         let attr = self.attr(ino)?;
-        let parent = self.parent_of(ino)?;
-        let is_entangled = self.entangled.contains(&ino) || self.newborn.contains(&parent);
+        let is_entangled = self.entangled.contains(&ino) || (attr.links > 0 && self.has_new_path(ino)?);
         if attr.kind != FileKind::File || attr.links > 1 || is_entangled {
             return if self.has_changed { self.checkpoint(Why::Sync) } else { self.flush(Barrier::Nodes) };
         }
@@ -42,8 +46,10 @@ impl<P: Port> Volume<P> {
         if nodes.is_empty() {
             return self.flush(Barrier::Nodes);
         }
-        // No node may say where data lie that are not there.
-        self.flush(Barrier::Data)?;
+        if self.geometry.data_checksums == DataChecksums::None {
+            // No node may say where data lie that are not there. Where data have checksums, a mount finds that out.
+            self.flush(Barrier::Data)?;
+        }
         nodes.retain(|nid| *nid != ino);
         nodes.push(ino);
         let name = if self.newborn.contains(&ino) { MARK_NAME } else { 0 };
@@ -53,6 +59,23 @@ impl<P: Port> Volume<P> {
             wrote.map_err(|fault| self.fail(fault))?;
         }
         self.flush(Barrier::Nodes)
+    }
+
+    /// Whether a directory above a file is new since the checkpoint, or was renamed. A roll-forward knows neither.
+    fn has_new_path(&mut self, ino: Ino) -> Answer<bool> {
+        let mut at = self.parent_of(ino)?;
+        for _ in 0..DEPTH_MAX {
+            if self.newborn.contains(&at) || self.entangled.contains(&at) {
+                return Ok(true);
+            }
+            if at == ROOT {
+                return Ok(false);
+            }
+            // Where the device lost one, all is written.
+            let Ok(above) = self.parent_of(at) else { return Ok(true) };
+            at = above;
+        }
+        Ok(true)
     }
 
     fn flush(&mut self, barrier: Barrier) -> Answer<()> {
@@ -67,10 +90,11 @@ impl<P: Port> Volume<P> {
 
     /// Does again what was made durable after the checkpoint. Returns whether there was anything.
     pub(crate) fn roll_forward(&mut self, version: u64, mode: Mode) -> Answer<bool> {
-        let (chain, places) = self.chain(version);
+        let (mut chain, places) = self.chain(version);
         if places.is_empty() {
             return Ok(false);
         }
+        self.drop_torn(&mut chain);
         let mut groups: BTreeMap<Ino, Vec<Found>> = BTreeMap::new();
         let mut whole: Vec<(Ino, Vec<Found>)> = Vec::new();
         for found in chain {
@@ -115,6 +139,32 @@ impl<P: Port> Volume<P> {
         (chain, places)
     }
 
+    /// Where data have checksums, an fsync writes its nodes without waiting for its data: if it did not end, any of them may be missing. That can be
+    /// the last one of the chain alone, since each ends with a flush before another node is written. It is left out if data of its own are missing.
+    fn drop_torn(&mut self, chain: &mut Vec<Found>) {
+        if self.geometry.data_checksums == DataChecksums::None {
+            return;
+        }
+        let before = &chain[..chain.len().saturating_sub(1)];
+        let from = before.iter().rposition(|found| found.seal.marks & MARK_LAST != 0).map_or(0, |last| last + 1);
+        let ino = chain[from].seal.ino;
+        let is_of = |found: &&Found| found.seal.ino == ino && found.seal.marks & MARK_FSYNC != 0;
+        let pointers = |found: &Found| self.pointers_in(found);
+        let earlier: BTreeSet<Addr> =
+            chain[..from].iter().filter(is_of).flat_map(pointers).map(|(_, pointer)| pointer.at).collect();
+        let mut bytes = vec![0; self.geometry.block];
+        let torn = (from..chain.len()).find(|place| {
+            let found = &chain[*place];
+            found.seal.marks & MARK_FSYNC != 0
+                && self.pointers_in(found).into_iter().any(|(slot, pointer)| {
+                    let is_own = pointer.is_block() && self.is_new(pointer) && !earlier.contains(&pointer.at);
+                    let owner = (found.seal.ino, found.seal.first.saturating_add(slot));
+                    is_own && self.read_data(owner, pointer, &mut bytes).is_err()
+                })
+        });
+        chain.truncate(torn.unwrap_or(chain.len()));
+    }
+
     /// Recovers a file from the nodes of one fsync.
     fn recover(&mut self, ino: Ino, group: &[Found], owners: &mut BTreeMap<Addr, Owner>) -> Answer<()> {
         let Some(last) = group.last().filter(|last| last.seal.kind == BlockKind::Inode) else { return Ok(()) };
@@ -126,7 +176,7 @@ impl<P: Port> Volume<P> {
             self.adopt(ino, last)?;
         }
         let (is_inline, size) = (Inode(&last.bytes).has(FLAG_INLINE), Inode(&last.bytes).size());
-        self.take_inode(ino, &last.bytes, owners)?;
+        self.take_inode(ino, last, owners)?;
         if !is_inline {
             self.cut_off(ino, size.div_ceil(self.geometry.block as u64))?;
         }
@@ -134,8 +184,7 @@ impl<P: Port> Volume<P> {
             if found.seal.kind == BlockKind::Direct {
                 let first = found.seal.first;
                 let Some(slot) = self.slot(ino, first, Missing::Make)? else { continue };
-                for place in 0..node_pointers(self.geometry.block) {
-                    let to = u32_at(&found.bytes, 4 * place as usize);
+                for (place, to) in self.pointers_in(found) {
                     self.take_pointer(Slot { slot: place, ..slot }, to, owners)?;
                 }
             }
@@ -164,7 +213,8 @@ impl<P: Port> Volume<P> {
     }
 
     /// Takes attributes, pointers and inline data of an inode. The nodes below it stay those of the checkpoint.
-    fn take_inode(&mut self, ino: Ino, from: &[u8], owners: &mut BTreeMap<Addr, Owner>) -> Answer<()> {
+    fn take_inode(&mut self, ino: Ino, found: &Found, owners: &mut BTreeMap<Addr, Owner>) -> Answer<()> {
+        let from = found.bytes.as_slice();
         let (block, is_inline) = (self.geometry.block, Inode(from).has(FLAG_INLINE));
         let was_inline = self.inode(ino)?.has(FLAG_INLINE);
         let body_end = nid_at(block, NIDS);
@@ -182,37 +232,52 @@ impl<P: Port> Volume<P> {
         if was_inline {
             node.bytes[BODY..body_end].fill(0);
         }
-        for slot in 0..inode_pointers(block) {
-            let to = u32_at(from, BODY + 4 * slot as usize);
+        for (slot, to) in self.pointers_in(found) {
             self.take_pointer(Slot { nid: ino, slot }, to, owners)?;
         }
         Ok(())
     }
 
     /// Sets a pointer to where data lie that the checkpoint does not know.
-    fn take_pointer(&mut self, slot: Slot, to: Addr, owners: &mut BTreeMap<Addr, Owner>) -> Answer<()> {
+    fn take_pointer(&mut self, slot: Slot, to: Pointer, owners: &mut BTreeMap<Addr, Owner>) -> Answer<()> {
         let before = self.pointer(slot)?;
         if before == to {
             return Ok(());
         }
-        if before != 0 && before != LOST {
+        if before.is_charged() {
             self.charged = self.charged.saturating_sub(1);
-            if before != NOT_WRITTEN {
-                self.segments.note_unused(&self.geometry, before);
-                owners.remove(&before);
+            if before.is_block() {
+                self.segments.note_unused(&self.geometry, before.at);
+                owners.remove(&before.at);
             }
         }
-        let is_block = to != 0 && to != LOST && to != NOT_WRITTEN;
-        let is_sound = !is_block || (self.geometry.is_main(to) && !self.segments.is_used(&self.geometry, to));
-        let to = if is_sound { to } else { LOST };
-        if to != 0 && to != LOST {
+        let is_sound = !to.is_block() || self.is_new(to);
+        let to = if is_sound { to } else { Pointer::LOST };
+        if to.is_charged() {
             self.charged += 1;
-            if to != NOT_WRITTEN {
-                self.segments.note_used(&self.geometry, to);
-                owners.insert(to, Owner { nid: slot.nid, slot: slot.slot as u16 });
+            if to.is_block() {
+                self.segments.note_used(&self.geometry, to.at);
+                owners.insert(to.at, Owner { nid: slot.nid, slot: slot.slot as u16 });
             }
         }
         self.set_pointer(slot, to)
+    }
+
+    /// Whether a pointer leads to a block that was written after the checkpoint.
+    fn is_new(&self, to: Pointer) -> bool {
+        self.geometry.is_main(to.at) && !self.segments.is_used(&self.geometry, to.at)
+    }
+
+    /// The pointers to data in a node of the chain.
+    fn pointers_in(&self, found: &Found) -> Vec<(u32, Pointer)> {
+        let (from, count) = match found.seal.kind {
+            BlockKind::Inode if Inode(&found.bytes).has(FLAG_INLINE) => (BODY, 0),
+            BlockKind::Inode => (BODY, self.geometry.inode_pointers()),
+            BlockKind::Direct => (0, self.geometry.node_pointers()),
+            _ => (0, 0),
+        };
+        let each = self.geometry.pointer();
+        (0..count).map(|slot| (slot, Pointer::read(&found.bytes[from..], slot, each))).collect()
     }
 
     /// Blocks that a file has, its nodes included.
@@ -223,9 +288,8 @@ impl<P: Port> Volume<P> {
             return Ok(1 + attributes);
         }
         let mut count = 1 + attributes;
-        for slot in 0..inode_pointers(block) {
-            let at = self.pointer(Slot { nid: ino, slot })?;
-            count += u64::from(at != 0 && at != LOST);
+        for slot in 0..self.geometry.inode_pointers() {
+            count += u64::from(self.pointer(Slot { nid: ino, slot })?.is_charged());
         }
         for (place, level) in LEVELS.into_iter().enumerate() {
             let nid = u32_at(&self.node(ino)?.bytes, nid_at(block, place));
@@ -242,13 +306,15 @@ impl<P: Port> Volume<P> {
             return Err(FsError::Io);
         }
         let mut count = 1;
-        for place in 0..node_pointers(self.geometry.block) {
+        if is_direct {
+            for slot in 0..self.geometry.node_pointers() {
+                count += u64::from(self.pointer(Slot { nid, slot })?.is_charged());
+            }
+            return Ok(count);
+        }
+        for place in 0..self.geometry.node_children() {
             let child = u32_at(&self.node(nid)?.bytes, 4 * place as usize);
-            count += match (child, is_direct) {
-                (0 | LOST, true) | (0, false) => 0,
-                (_, true) => 1,
-                (child, false) => self.blocks_below(child, level - 1)?,
-            };
+            count += if child == 0 { 0 } else { self.blocks_below(child, level - 1)? };
         }
         Ok(count)
     }

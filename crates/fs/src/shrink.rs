@@ -4,11 +4,14 @@
 //! for it moves in steps, which may be small, paused, resumed after a crash, and aimed at another size. Only when nothing is in the way any more
 //! is the device told.
 
+use std::collections::BTreeSet;
+
 use crate::checkpoint::Why;
 use crate::clean::MARGIN;
 use crate::error::{Answer, FsError};
 use crate::le::{Reader, Writer};
 use crate::port::{Barrier, Fault, Port};
+use crate::remap::INTENDED_MAX;
 use crate::segments::Log;
 use crate::volume::Volume;
 
@@ -104,34 +107,35 @@ pub enum Progress {
 }
 
 /// What of the main area may be used, as a checkpoint says.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Given {
     pub(crate) end: u32,
     pub(crate) cap: u32,
     pub(crate) target: Option<Target>,
-    /// A section whose data are being remapped, and the one to which.
-    pub(crate) intent: Option<(u32, u32)>,
+    /// Sections into which data are being remapped.
+    pub(crate) intended: Vec<u32>,
 }
 
 impl Given {
-    /// Six numbers of 4 bytes: end, cap, target (0: none) and its way, and of an intent the source and the destination (equal: none).
+    /// Numbers of 4 bytes: end, cap, target (0: none) and its way, how many sections are intended, 0, and those.
     pub(crate) fn put(&self, out: &mut Writer) {
         out.u32(self.end);
         out.u32(self.cap);
         out.u32(self.target.map_or(0, |target| target.sections));
         out.u32(self.target.map_or(0, |target| target.way as u32));
-        let (from, to) = self.intent.unwrap_or_default();
-        out.u32(from);
-        out.u32(to);
+        out.u32(self.intended.len() as u32);
+        out.u32(0);
+        self.intended.iter().for_each(|section| out.u32(*section));
     }
 
     pub(crate) fn get(input: &mut Reader<'_>) -> Option<Self> {
         let (end, cap, sections, way) = (input.u32()?, input.u32()?, input.u32()?, input.u32()?);
         let way = *Way::ALL.get(way as usize)?;
         let target = (sections > 0).then_some(Target { sections, way });
-        let (from, to) = (input.u32()?, input.u32()?);
-        let intent = (from != to).then_some((from, to));
-        (from < end.max(1) && to < end.max(1)).then_some(Self { end, cap, target, intent })
+        let count = Some(input.u32()?).filter(|count| *count as usize <= INTENDED_MAX)?;
+        input.u32()?;
+        let intended = (0..count).map(|_| input.u32().filter(|section| *section < end)).collect::<Option<_>>()?;
+        Some(Self { end, cap, target, intended })
     }
 }
 
@@ -332,19 +336,37 @@ impl<P: Port> Volume<P> {
             if self.counted.moved + self.counted.remapped >= until {
                 return Ok(Progress::More(self.in_the_way(target)));
             }
-            let moved = self.counted.moved;
-            let Some(section) = self.next_to_clean(target)? else {
-                return Ok(Progress::Stuck(self.in_the_way(target)));
-            };
-            if target.way != Way::Remap || section < target.sections || !self.remap_section(section)? {
-                self.clean(section)?;
-                self.checkpoint(Why::Sync)?;
-            }
+            let left = until - self.counted.moved - self.counted.remapped;
+            let has_moved = self.step(target, left)?;
             rounds -= 1;
-            if rounds == 0 || (self.counted.moved == moved && self.segments.is_stuck(section)) {
+            if rounds == 0 || !has_moved {
                 return Ok(Progress::Stuck(self.in_the_way(target)));
             }
         }
+    }
+
+    /// Moves about `blocks` blocks, which a checkpoint ends. Returns whether anything got nearer to being free.
+    fn step(&mut self, target: Target, blocks: u64) -> Answer<bool> {
+        let moved = |volume: &Self| volume.counted.moved + volume.counted.remapped;
+        let (before, mut cleaned, mut seen) = (moved(self), 0, BTreeSet::new());
+        // A section of nodes is empty once they are written, and would come again.
+        while let Some(section) = self.next_to_clean(target)?.filter(|section| seen.insert(*section)) {
+            let left = blocks.saturating_sub(moved(self) - before);
+            if target.way == Way::Remap && section >= target.sections && cleaned == 0 {
+                if self.remap_from(target.sections, left)? > 0 {
+                    return Ok(true);
+                }
+            }
+            self.clean(section)?;
+            cleaned += u32::from(!self.segments.is_stuck(section));
+            // What it leaves is free after the checkpoint, and no sooner.
+            if self.is_tight() || moved(self) - before >= blocks {
+                break;
+            }
+        }
+        let has_changed = self.has_changed;
+        self.checkpoint(Why::Sync)?;
+        Ok(cleaned > 0 || has_changed)
     }
 
     /// Sections that have to become free.
@@ -356,7 +378,7 @@ impl<P: Port> Volume<P> {
     }
 
     /// Free sections that must be left.
-    fn needed(&self) -> u32 {
+    pub(crate) fn needed(&self) -> u32 {
         self.sections_to_write() + MARGIN
     }
 
@@ -381,7 +403,11 @@ impl<P: Port> Volume<P> {
         left.map_err(|fault| self.fail(fault))?;
         self.has_changed = true;
         let leaving = self.segments.taken_from(target.sections);
-        Ok(leaving.into_iter().find(|section| !self.segments.is_open(*section) && !self.segments.is_stuck(*section)))
+        let is_there = |section: &u32| {
+            let segments = &self.segments;
+            segments.used_of(*section) > 0 && !segments.is_open(*section) && !segments.is_stuck(*section)
+        };
+        Ok(leaving.into_iter().find(is_there))
     }
 
     /// Nothing is in the way: the device is told, after the checkpoint in which all of it is free, and trimmed.

@@ -91,17 +91,33 @@ pub struct Volume<P> {
     pub(crate) trims: Trims,
     /// What is to be given back.
     pub(crate) target: Option<Target>,
-    /// A section whose data are being remapped, and the one to which.
-    pub(crate) intent: Option<(u32, u32)>,
+    /// Sections into which data are being remapped.
+    pub(crate) intended: Vec<u32>,
     pub(crate) remaps: Remaps,
     /// Blocks that the device wants the file system to have at most, and that it does not have yet.
     pub(crate) wanted: Option<u64>,
-    pub(crate) notes: Vec<String>,
+    /// Structures that were damaged at the mount, and of which there was another copy.
+    pub(crate) damaged: BTreeSet<Copied>,
     pub(crate) counted: Counted,
-    /// The first superblock is damaged.
-    pub(crate) lacks_first_superblock: bool,
     /// The last checkpoint was made as it was unmounted.
     pub(crate) was_clean: bool,
+}
+
+/// A structure of which there are two copies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Copied {
+    Superblock,
+    Checkpoint,
+}
+
+impl Copied {
+    /// What a user should know where the first or newer copy is damaged.
+    const fn note(self) -> &'static str {
+        match self {
+            Self::Superblock => "the first superblock is damaged; the second one is used",
+            Self::Checkpoint => "the newest checkpoint is damaged; the one before is used, and nothing is changed",
+        }
+    }
 }
 
 /// Whether sections that become free are discarded.
@@ -130,6 +146,10 @@ pub struct Counted {
     pub nodes: u64,
     /// Files that a roll-forward recovered at the mount.
     pub recovered: u64,
+    /// Blocks of data that were read and did not match their checksum.
+    pub mismatched: u64,
+    /// Blocks of data that were to be moved and were lost.
+    pub lost: u64,
 }
 
 impl<P: Port> Volume<P> {
@@ -139,8 +159,8 @@ impl<P: Port> Volume<P> {
     }
 
     /// What a user should know of its mount, in sentences: a damaged structure of which there was another copy.
-    pub fn notes(&self) -> &[String] {
-        &self.notes
+    pub fn notes(&self) -> impl Iterator<Item = &'static str> {
+        self.damaged.iter().map(|structure| structure.note())
     }
 
     /// What it did since it was mounted.
@@ -184,12 +204,11 @@ impl<P: Port> Volume<P> {
             has_changed,
             trims,
             target,
-            intent,
+            intended,
             remaps,
             wanted,
-            notes,
+            damaged,
             counted,
-            lacks_first_superblock,
             was_clean,
         } = self;
         Volume {
@@ -216,12 +235,11 @@ impl<P: Port> Volume<P> {
             has_changed,
             trims,
             target,
-            intent,
+            intended,
             remaps,
             wanted,
-            notes,
+            damaged,
             counted,
-            lacks_first_superblock,
             was_clean,
         }
     }

@@ -8,11 +8,15 @@
 mod bed;
 
 use bed::cuts::{Cuts, Cutting, Image};
-use bed::{Bed, Leaf, Step, Taste, Tree, compare, step};
-use wane_fs::{Barrier, FormatConfig, Moment, MountConfig, Volume, format};
+use bed::durable::Durable;
+use bed::{Bed, Step, Taste, Tree, compare, step};
+use wane_fs::{Barrier, DataChecksums, FormatConfig, Moment, MountConfig, Volume, format};
 use wane_sim::Streams;
 
 const SMALL: FormatConfig = FormatConfig { segment_bytes: 64 << 10, ..FormatConfig::new([7; 16], [1, 2]) };
+
+/// The same, with checksums of data.
+const CHECKED: FormatConfig = FormatConfig { data_checksums: DataChecksums::Crc32c, ..SMALL };
 const TASTE: Taste = Taste { write_max: 9_000, size_max: 60_000, names: 24 };
 
 /// What was explored.
@@ -23,36 +27,6 @@ struct Tally {
     recovered: u64,
     cleaned: u64,
     remapped: u64,
-}
-
-/// The state of the last checkpoint, and files that were synced since.
-#[derive(Clone)]
-struct Durable {
-    base: Tree,
-    synced: Vec<(usize, Tree)>,
-}
-
-impl Durable {
-    /// What a mount finds.
-    fn tree(&self) -> Tree {
-        let mut tree = self.base.clone();
-        for (id, then) in &self.synced {
-            let leaf = &then.files[id];
-            if let Some(known) = tree.files.get_mut(id) {
-                known.data.clone_from(&leaf.data);
-                continue;
-            }
-            let named = then.files.iter().find_map(|(dir, of)| {
-                let name = of.entries.iter().find(|(_, file)| **file == *id)?.0.clone();
-                Some((*dir, name))
-            });
-            let (dir, name) = named.unwrap();
-            tree.files.insert(*id, Leaf { links: 1, ..leaf.clone() });
-            let before = tree.files.get_mut(&dir).unwrap().entries.insert(name, *id);
-            assert_eq!(before, None, "a new file does not take a name that is not gone yet");
-        }
-        tree
-    }
 }
 
 /// Mounts what a cut left, and compares it with the states that it may be. Returns whether fsyncs were recovered.
@@ -127,12 +101,18 @@ fn about_space(stream: &mut wane_sim::Stream) -> Step {
 }
 
 /// Explores a run. Returns what does not hold, with the seed and the step.
-fn explore(seed: u64, (blocks, taste): (usize, Taste), steps: u64, cutting: Cutting) -> Result<Tally, String> {
+fn explore(
+    seed: u64,
+    config: &FormatConfig,
+    (blocks, taste): (usize, Taste),
+    steps: u64,
+    cutting: Cutting,
+) -> Result<Tally, String> {
     let streams = Streams::new(seed);
     let mut stream = streams.stream("fs.crash");
     let mut tally = Tally::default();
     let fresh = Cuts::new(Image::new(4096, blocks), 0..0, streams.stream("cuts"));
-    let port = format(fresh, &SMALL, Moment::default(), (0, 0)).unwrap();
+    let port = format(fresh, config, Moment::default(), (0, 0)).unwrap();
     // The packs lie behind two segments.
     let packs = 32..32 + 2 * 16;
     let mut port = Cuts::new(port.durable().clone(), packs.clone(), streams.stream("cuts"));
@@ -142,7 +122,7 @@ fn explore(seed: u64, (blocks, taste): (usize, Taste), steps: u64, cutting: Cutt
         fill_the_tail(&mut bed);
     }
     bed.volume.port_mut().cutting = Some(cutting);
-    let of = |base: Tree| Durable { base, synced: Vec::new() };
+    let of = Durable::of;
     let mut durable = vec![of(bed.tree.clone())];
     let mut told: Vec<String> = Vec::new();
     for number in 0..steps {
@@ -215,13 +195,16 @@ fn seeds(few: u64) -> u64 {
     std::env::var("WANE_FS_SEEDS").ok().and_then(|given| given.parse().ok()).unwrap_or(few)
 }
 
+/// Without checksums of data and with them.
+const BOTH: [&FormatConfig; 2] = [&SMALL, &CHECKED];
+
 const ALL: Cutting = Cutting { each_of: 6, some: 12, every: 1, shrinks: false, without: None };
 
 #[test]
 fn what_was_synced_is_there_after_any_cut() {
     let mut all = Tally::default();
-    for seed in 0..seeds(8) {
-        all += explore(seed, (2048, TASTE), 150, ALL).unwrap_or_else(|why| panic!("{why}"));
+    for (seed, config) in (0..seeds(8)).flat_map(|seed| BOTH.map(|config| (seed, config))) {
+        all += explore(seed, config, (2048, TASTE), 150, ALL).unwrap_or_else(|why| panic!("{why}"));
     }
     assert!(all.cuts > 4_000 && all.twice > 1_000 && all.recovered > 1_000, "{all:?}");
 }
@@ -231,9 +214,9 @@ fn what_was_synced_is_there_after_any_cut() {
 fn what_was_synced_is_there_where_sections_are_cleaned() {
     let mut all = Tally::default();
     let taste = Taste { write_max: 60_000, size_max: 600_000, names: 200 };
-    for seed in 0..seeds(2) {
+    for (seed, config) in (0..seeds(2)).flat_map(|seed| BOTH.map(|config| (seed, config))) {
         let few = Cutting { each_of: 2, some: 2, every: 6, shrinks: false, without: None };
-        all += explore(seed, (700, taste), 400, few).unwrap_or_else(|why| panic!("{why}"));
+        all += explore(seed, config, (700, taste), 400, few).unwrap_or_else(|why| panic!("{why}"));
     }
     assert!(all.cleaned > 5 && all.cuts > 400, "{all:?}");
 }
@@ -243,9 +226,9 @@ fn what_was_synced_is_there_where_sections_are_cleaned() {
 fn what_was_synced_is_there_while_the_device_shrinks() {
     let mut all = Tally::default();
     let taste = Taste { write_max: 60_000, size_max: 500_000, names: 150 };
-    for seed in 100..100 + seeds(3) {
+    for (seed, config) in (100..100 + seeds(3)).flat_map(|seed| BOTH.map(|config| (seed, config))) {
         let shrinking = Cutting { shrinks: true, every: 2, ..ALL };
-        all += explore(seed, (1500, taste), 150, shrinking).unwrap_or_else(|why| panic!("{why}"));
+        all += explore(seed, config, (1500, taste), 150, shrinking).unwrap_or_else(|why| panic!("{why}"));
     }
     assert!(all.cleaned > 15 && all.cuts > 1_000 && all.remapped > 50, "{all:?}");
 }
@@ -253,11 +236,15 @@ fn what_was_synced_is_there_while_the_device_shrinks() {
 /// Each flush has its use: a file system that leaves one out is found out.
 #[test]
 fn each_flush_is_missed() {
-    for barrier in [Barrier::Data, Barrier::Nodes, Barrier::Pack, Barrier::Footer] {
+    let all = [Barrier::Data, Barrier::Nodes, Barrier::Pack, Barrier::Footer].map(|barrier| (barrier, &SMALL));
+    // With checksums there is none between data and nodes.
+    let checked = [Barrier::Nodes, Barrier::Pack, Barrier::Footer].map(|barrier| (barrier, &CHECKED));
+    for (barrier, config) in all.into_iter().chain(checked) {
         let cutting = Cutting { without: Some(barrier), ..ALL };
         let found = (0..10).any(|seed| {
-            std::panic::catch_unwind(|| explore(seed, (2048, TASTE), 150, cutting)).map_or(true, |ended| ended.is_err())
+            std::panic::catch_unwind(|| explore(seed, config, (2048, TASTE), 150, cutting))
+                .map_or(true, |ended| ended.is_err())
         });
-        assert!(found, "{barrier:?} may be left out");
+        assert!(found, "{barrier:?} may be left out with {:?}", config.data_checksums);
     }
 }

@@ -33,6 +33,7 @@ fn a_file_system_is_found_by_either_superblock() {
         assert_eq!(found(&mut device), Ok(block as usize), "{segment}");
         let volume = Volume::mount(Direct::new(device, block as usize), &MountConfig::new(1)).unwrap();
         assert!(volume.layout().lacks_first_superblock);
+        assert_eq!(volume.notes().collect::<Vec<_>>(), ["the first superblock is damaged; the second one is used"]);
     }
     let mut other = made(4096, 64 << 10);
     let mut f2fs = vec![0; 4096];

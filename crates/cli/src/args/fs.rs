@@ -35,7 +35,7 @@ pub(crate) enum FsCommand {
     /// Mount a file system on a directory, until it is unmounted or Ctrl-C is pressed
     Mount(MountArguments),
     /// Check all structures of a file system, without a change; exit code 1 if something does not hold
-    Fsck(LookArguments),
+    Fsck(FsckArguments),
     /// Show how much room a file system has
     Df(LookArguments),
     /// Show a file system's structures: areas, checkpoint, logs, segments by state
@@ -67,6 +67,9 @@ pub(crate) struct MkfsArguments {
     /// Share that no user gets, beside what cleaning needs in any case: more of it makes cleaning cheaper
     #[arg(long, value_name = "SHARE", default_value = "3 %")]
     pub(crate) reserve: Ratio,
+    /// Keep checksums of data: what a drive loses or mixes up is then an error, and never other bytes
+    #[arg(long)]
+    pub(crate) data_checksums: bool,
     /// Lose what it holds
     #[arg(long)]
     pub(crate) force: bool,
@@ -102,6 +105,15 @@ pub(crate) struct MountArguments {
     /// Print nothing but warnings
     #[arg(long)]
     pub(crate) quiet: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct FsckArguments {
+    #[command(flatten)]
+    pub(crate) look: LookArguments,
+    /// Read all data too, and name the files of which some are lost or, with checksums, wrong
+    #[arg(long)]
+    pub(crate) data: bool,
 }
 
 #[derive(Args, Debug)]

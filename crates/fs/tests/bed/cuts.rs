@@ -59,6 +59,10 @@ pub(crate) struct Cuts {
     pub(crate) wants: Option<Wanted>,
     /// Whether needed blocks are looked for.
     pub(crate) guards: bool,
+    /// Blocks that cannot be read.
+    pub(crate) lost: BTreeSet<Addr>,
+    /// Whether it refuses to remap.
+    pub(crate) refuses_remap: bool,
 }
 
 impl Cuts {
@@ -75,6 +79,8 @@ impl Cuts {
             structures: BTreeSet::new(),
             wants: None,
             guards: false,
+            lost: BTreeSet::new(),
+            refuses_remap: false,
         }
     }
 
@@ -142,6 +148,9 @@ impl Port for Cuts {
     }
 
     fn read(&mut self, at: Addr, bytes: &mut [u8]) -> Result<(), Fault> {
+        if self.lost.contains(&at) {
+            return Err(Fault::Medium);
+        }
         match &self.now.blocks[at as usize] {
             Some(held) => bytes.copy_from_slice(held),
             None => bytes.fill(0),
@@ -155,6 +164,7 @@ impl Port for Cuts {
         } else {
             self.structures.remove(&at);
         }
+        self.lost.remove(&at);
         self.change(at, Some(bytes.into()));
         Ok(())
     }
@@ -181,6 +191,9 @@ impl Port for Cuts {
     }
 
     fn remap(&mut self, from: Addr, to: Addr, count: u32) -> Result<(), Fault> {
+        if self.refuses_remap {
+            return Err(Fault::Unsupported);
+        }
         for place in 0..count {
             let (from, to) = (from + place, to + place);
             assert!(!self.needed.contains(&to), "block {to} gets other contents, and the last durable state needs it");

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test uses its part")]
 
 pub(crate) mod cuts;
+pub(crate) mod durable;
 
 use std::collections::BTreeMap;
 

@@ -3,11 +3,11 @@
 use std::fmt::Write;
 
 use serde_json::json;
-use wane_fs::{Layout, Mode, Trims};
+use wane_fs::{DataChecksums, Layout, Mode, Scrubbed, Trims};
 use wane_units::excerpt_path;
 
 use super::backing::{Closing, Mounted, mounted};
-use crate::args::fs::LookArguments;
+use crate::args::fs::{FsckArguments, LookArguments};
 use crate::commands::drive::exact;
 use crate::output::{Failure, columns, line, print, print_json};
 use crate::{DIFFERS, DONE};
@@ -26,7 +26,16 @@ fn counted(count: u64, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-pub(super) fn fsck(arguments: &LookArguments) -> Result<i32, Failure> {
+/// Whether data have checksums, in a word.
+const fn told(checksums: DataChecksums) -> &'static str {
+    match checksums {
+        DataChecksums::None => "none",
+        DataChecksums::Crc32c => "CRC-32C",
+    }
+}
+
+pub(super) fn fsck(arguments: &FsckArguments) -> Result<i32, Failure> {
+    let FsckArguments { look: arguments, data } = arguments;
     let mut volume = opened(arguments)?;
     let layout = volume.layout();
     let checked = volume.check();
@@ -38,12 +47,14 @@ pub(super) fn fsck(arguments: &LookArguments) -> Result<i32, Failure> {
     if layout.lacks_first_superblock {
         findings.insert(0, "the first superblock is damaged".to_owned());
     }
+    let scrubbed = if *data { volume.scrub().unwrap_or_default() } else { Scrubbed::default() };
+    findings.extend(scrubbed.findings.iter().map(ToString::to_string));
     let recovered = volume.counted().recovered;
     closed(volume)?;
     if arguments.json {
         let facts = json!({
             "what": arguments.what.display().to_string(), "sound": findings.is_empty(), "was_unmounted": layout.was_clean,
-            "recovered": recovered, "nodes": layout.nodes, "used_blocks": layout.used_blocks, "findings": findings,
+            "recovered": recovered, "nodes": layout.nodes, "used_blocks": layout.used_blocks, "data_blocks_read": scrubbed.blocks, "findings": findings,
         });
         print_json(&facts)?;
     } else {
@@ -55,6 +66,14 @@ pub(super) fn fsck(arguments: &LookArguments) -> Result<i32, Failure> {
             format!("{} and {} in use", counted(u64::from(layout.nodes), "node"), counted(layout.used_blocks, "block"));
         let verdict = if findings.is_empty() { "sound".to_owned() } else { counted(findings.len() as u64, "finding") };
         let _ = writeln!(text, "{path}: {verdict}; {blocks}");
+        if *data {
+            let read = counted(scrubbed.blocks, "block");
+            let held = match layout.data_checksums {
+                DataChecksums::None => "they have no checksums, so that only what the device reports is found",
+                DataChecksums::Crc32c => "each was held against its checksum",
+            };
+            let _ = writeln!(text, "{path}: {read} of data read; {held}");
+        }
         if !layout.was_clean {
             let _ = writeln!(
                 text,
@@ -69,7 +88,7 @@ pub(super) fn fsck(arguments: &LookArguments) -> Result<i32, Failure> {
 
 pub(super) fn df(arguments: &LookArguments) -> Result<i32, Failure> {
     let volume = opened(arguments)?;
-    let space = volume.space();
+    let (space, checksums) = (volume.space(), volume.layout().data_checksums);
     closed(volume)?;
     let block = u64::from(space.block_bytes);
     let (size, free) = (space.blocks * block, space.free * block);
@@ -77,6 +96,7 @@ pub(super) fn df(arguments: &LookArguments) -> Result<i32, Failure> {
         let facts = json!({
             "what": arguments.what.display().to_string(), "block_bytes": space.block_bytes, "bytes": size,
             "used_bytes": size - free, "free_bytes": free, "files": space.files, "free_files": space.files_free,
+            "data_checksums": checksums == DataChecksums::Crc32c,
         });
         print_json(&facts)?;
         return Ok(DONE);
@@ -87,6 +107,7 @@ pub(super) fn df(arguments: &LookArguments) -> Result<i32, Failure> {
     line(&mut text, "used", &format!("{} ({share:.1} %)", exact(size - free)));
     line(&mut text, "free", &exact(free));
     line(&mut text, "nodes", &format!("{} of {}", space.files - space.files_free, space.files));
+    line(&mut text, "data checksums", told(checksums));
     print(&text)?;
     Ok(DONE)
 }
@@ -120,7 +141,8 @@ fn facts(what: &str, layout: &Layout) -> serde_json::Value {
         "what": what, "uuid": uuid(layout.uuid), "lacks_first_superblock": layout.lacks_first_superblock,
         "block_bytes": block, "segment_bytes": block * u64::from(layout.segment_blocks),
         "section_segments": layout.section_segments, "sections": layout.sections,
-        "reserved_blocks": layout.reserved_blocks, "areas": areas, "next_checkpoint": layout.next_version,
+        "reserved_blocks": layout.reserved_blocks, "data_checksums": layout.data_checksums == DataChecksums::Crc32c,
+        "areas": areas, "next_checkpoint": layout.next_version,
         "was_unmounted": layout.was_clean, "used_blocks": layout.used_blocks, "nodes": layout.nodes,
         "orphans": layout.orphans, "logs": logs,
         "segments": { "free": states.free, "open": states.open, "full": states.full, "partly": states.partly },
@@ -146,6 +168,7 @@ pub(super) fn dump(arguments: &LookArguments) -> Result<i32, Failure> {
         &format!("{} of {} each", layout.sections, counted(u64::from(layout.section_segments), "segment")),
     );
     line(&mut text, "reserved", &exact(block * u64::from(layout.reserved_blocks)));
+    line(&mut text, "data checksums", told(layout.data_checksums));
     let how = if layout.was_clean { "unmounted" } else { "not unmounted" };
     line(&mut text, "checkpoint", &format!("{}, {how}", layout.next_version - 1));
     line(&mut text, "used", &exact(block * layout.used_blocks));

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 use wane_blockdev::{BlockDevice, Blocking};
-use wane_fs::{Direct, FormatConfig, FormatError, Mode, MountConfig, Trims, Volume, format};
+use wane_fs::{DataChecksums, Direct, FormatConfig, FormatError, Mode, MountConfig, Trims, Volume, format};
 use wane_image::Access;
 use wane_units::{Bytes, Sectors, excerpt_path};
 
@@ -68,6 +68,7 @@ fn make(arguments: &MkfsArguments, path: &Path, backing: Backing) -> Result<i32,
         let facts = json!({
             "what": path.display().to_string(), "uuid": uuid(config.uuid), "block_bytes": config.block_bytes,
             "segment_bytes": config.segment_bytes, "section_segments": config.section_segments, "bytes": bytes,
+            "data_checksums": arguments.data_checksums,
         });
         print_json(&facts)?;
     } else {
@@ -93,6 +94,7 @@ fn config(arguments: &MkfsArguments, block: u64) -> Result<FormatConfig, Failure
         segment_bytes: of_u64(arguments.segment.0),
         section_segments: arguments.section,
         reserve: arguments.reserve.get(),
+        data_checksums: if arguments.data_checksums { DataChecksums::Crc32c } else { DataChecksums::None },
         ..FormatConfig::new(id, [whole as u64, (whole >> 64) as u64])
     })
 }
