@@ -3,13 +3,11 @@
 //! A call of a volume changes all its state at once. What it read and wrote is then a plan of [`Stages`], each of which begins when the one before
 //! is done. The structures are in memory, so that no call waits for bytes, and data are zeros: the plan says what takes time, and in which order.
 
-use std::collections::BTreeMap;
-
 use wane_blockdev::{BlockDevice, NoticeKind, Origin, Request, SectorRange};
 use wane_units::{Lba, Sectors};
 
 use crate::demand::Wanted;
-use crate::port::{Addr, Barrier, Direct, Fault, Port, Use};
+use crate::port::{Addr, Barrier, Direct, Fault, Port, Structures, Use};
 
 /// Something that a device is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,7 +64,7 @@ pub struct Planned<D> {
     block: Sectors,
     /// Most blocks of a request.
     request_max: u32,
-    structures: BTreeMap<Addr, Box<[u8]>>,
+    structures: Structures,
     epoch: Epoch,
     plan: Stages,
     blocks: u64,
@@ -85,7 +83,7 @@ impl<D: BlockDevice> Planned<D> {
         let request_max = u32::try_from(request_bytes / block_bytes).unwrap_or(u32::MAX);
         assert!(request_max > 0, "a request has a block at least");
         let (blocks, limit) = (device.capacity().0 / block.0, device.mapped_limit().0 / block.0);
-        let (structures, epoch, plan) = (BTreeMap::new(), Epoch::default(), Stages::new());
+        let (structures, epoch, plan) = (Structures::new(), Epoch::default(), Stages::new());
         Self { device, block, request_max, structures, epoch, plan, blocks, limit }
     }
 
@@ -158,8 +156,18 @@ impl<D: BlockDevice> Planned<D> {
             let origin = run.what.origin();
             Step::Request(Request { origin, ..Request::write_without_bytes(range(run.first, run.count)) })
         };
-        put(writes.iter().map(write).collect(), is_of_checkpoint);
+        // What moved waits for nobody; what says where it is now must hold together.
+        let (structures, data): (Vec<_>, Vec<_>) = writes.iter().partition(|run| run.what == Use::Meta);
+        put(data.into_iter().map(write).collect(), false);
+        put(structures.into_iter().map(write).collect(), is_of_checkpoint);
         put(others, is_of_checkpoint);
+    }
+
+    /// What is written comes before what trims or remaps it.
+    fn end_writes(&mut self) {
+        if !self.epoch.writes.is_empty() {
+            self.end_epoch(false);
+        }
     }
 
     /// What is done alone, after all before.
@@ -194,6 +202,10 @@ impl<D: BlockDevice> Port for Planned<D> {
     }
 
     fn write(&mut self, at: Addr, bytes: &[u8], purpose: Use) -> Result<(), Fault> {
+        // A block that was just trimmed may be written again.
+        if !self.epoch.others.is_empty() {
+            self.end_epoch(false);
+        }
         Self::add(&mut self.epoch.writes, at, purpose, self.request_max);
         if purpose == Use::Meta {
             self.structures.insert(at, bytes.into());
@@ -211,6 +223,7 @@ impl<D: BlockDevice> Port for Planned<D> {
 
     fn trim(&mut self, at: Addr, count: u32) -> Result<(), Fault> {
         let request = Request { origin: Origin::FileSystem, ..Request::trim(self.range(at, count)) };
+        self.end_writes();
         self.epoch.others.push(Step::Request(request));
         let gone: Vec<Addr> = self.structures.range(at..at + count).map(|(at, _)| *at).collect();
         gone.iter().for_each(|at| drop(self.structures.remove(at)));
@@ -223,6 +236,7 @@ impl<D: BlockDevice> Port for Planned<D> {
         }
         let (source, destination) = (self.range(from, count), self.range(to, count));
         let request = Request { origin: Origin::FileSystemMove, ..Request::remap(source, destination) };
+        self.end_writes();
         self.epoch.others.push(Step::Request(request));
         Ok(())
     }
@@ -264,7 +278,7 @@ impl<D: BlockDevice> Port for Planned<D> {
 
 #[cfg(test)]
 mod tests {
-    use wane_blockdev::Ram;
+    use wane_blockdev::{Kind, Ram};
 
     use super::*;
 
@@ -289,6 +303,23 @@ mod tests {
     }
 
     #[test]
+    fn a_block_is_trimmed_and_written_in_the_order_of_the_calls() {
+        let mut port = port();
+        port.trim(3, 1).unwrap();
+        port.write(3, &[], Use::Data).unwrap();
+        port.trim(9, 1).unwrap();
+        let kinds: Vec<Kind> = port.take_plan().iter().flat_map(|stage| &stage.steps).map(kind).collect();
+        assert_eq!(kinds, [Kind::Trim, Kind::Write, Kind::Trim]);
+    }
+
+    fn kind(step: &Step) -> Kind {
+        match step {
+            Step::Request(request) => request.kind,
+            _ => unreachable!("only requests"),
+        }
+    }
+
+    #[test]
     fn what_a_flush_makes_durable_is_written_before_it() {
         let mut port = port();
         port.write(3, &[1; 4096], Use::Meta).unwrap();
@@ -298,7 +329,7 @@ mod tests {
         port.flush(Barrier::Footer).unwrap();
         port.trim(0, 2).unwrap();
         let plan = port.take_plan();
-        assert_eq!(shape(&plan), [(2, true), (1, true), (1, true), (1, true), (1, false)]);
+        assert_eq!(shape(&plan), [(1, false), (1, true), (1, true), (1, true), (1, true), (1, false)]);
         let mut bytes = [0; 4096];
         port.read(3, &mut bytes).unwrap();
         assert_eq!(bytes, [1; 4096]);

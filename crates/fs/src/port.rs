@@ -4,6 +4,7 @@
 //! whose requests are made in time later.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use wane_blockdev::{
     BlockDevice, Blocking, ExtentState, IoError, NoticeKind, Origin, Request, SectorRange, Status, all_extents,
@@ -50,6 +51,9 @@ pub enum Barrier {
     /// The footer, with which a checkpoint holds.
     Footer,
 }
+
+/// Structures by their address. Copies of a port share them.
+pub(crate) type Structures = BTreeMap<Addr, Arc<[u8]>>;
 
 /// Why a block cannot be had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -201,7 +205,7 @@ pub struct Direct<D> {
     block: Sectors,
     pending: Pending,
     /// The structures, if the device gets no bytes.
-    structures: Option<BTreeMap<Addr, Box<[u8]>>>,
+    structures: Option<Structures>,
 }
 
 impl<D: BlockDevice> Direct<D> {
@@ -229,7 +233,7 @@ impl<D: BlockDevice> Direct<D> {
     ///
     /// # Errors
     /// What is pending cannot be written.
-    pub(crate) fn into_parts(mut self) -> Result<(D, BTreeMap<Addr, Box<[u8]>>), Fault> {
+    pub(crate) fn into_parts(mut self) -> Result<(D, Structures), Fault> {
         self.settle()?;
         Ok((self.device.into_inner(), self.structures.unwrap_or_default()))
     }
