@@ -52,7 +52,7 @@ fs-test: build python ## Run pjdfstest and fsx on a mount of wane's file system 
 
 torture: toolchain ## Cut the power of random drives twelve million times, some minutes
 	WANE_CUTS=10000000 $(CARGO) test --locked -p wane-testkit --test crash -- --nocapture
-	WANE_FS_SEEDS=200 WANE_FS_IMAGES=10000 WANE_FS_ACE=all $(CARGO) test --locked -p wane-fs --test ace --test checksums --test crash --test damage -- --nocapture
+	WANE_FS_SEEDS=200 WANE_FS_IMAGES=10000 WANE_FS_ACE=all $(CARGO) test --locked -p wane-fs --test ace --test checksums --test crash --test damage --test edits --test lives --test space -- --nocapture
 
 docs-check: toolchain ## Run every command of the README and the book, slow ones too, and hold their figures to what comes out
 	WANE_DOCS=all $(CARGO) test --locked -p wane-cli --test docs

@@ -213,13 +213,12 @@ impl<P: Port> Volume<P> {
             let finished = volume.finish_remap(&pack.space.intended, config.mode);
             finished.map_err(|_| FormatError::Lost("what was being remapped"))?;
         }
-        // Fsyncs follow a clean checkpoint too.
+        // What fsynced after an unmount and was cut off follows a clean checkpoint.
         let has_more = volume.roll_forward(pack.seal_version, config.mode).map_err(lost)?;
         volume.was_clean = pack.is_clean && !has_more;
-        // Later nodes begin with this mount's own number.
-        volume.seal_version = pack.seal_version;
+        // Later nodes begin with this mount's own number: a mount before may have left nodes behind that no chain leads to yet.
+        volume.seal_version = pack.version << 32 | u64::from(config.nonce);
         if config.mode == Mode::ReadWrite && (!pack.is_clean || has_more) {
-            volume.seal_version = pack.version << 32 | u64::from(config.nonce);
             for orphan in volume.orphans.clone() {
                 // One that is lost takes its blocks with it.
                 if volume.free_file(orphan).is_err() {

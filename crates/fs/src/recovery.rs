@@ -36,7 +36,9 @@ impl<P: Port> Volume<P> {
             Mode::ReadWrite => {}
         }
         let attr = self.attr(ino)?;
-        let is_entangled = self.entangled.contains(&ino) || (attr.links > 0 && self.has_new_path(ino)?);
+        // The last checkpoint does not have this mount's number yet, by which a roll-forward knows its nodes.
+        let is_first = self.counted.checkpoints == 0;
+        let is_entangled = is_first || self.entangled.contains(&ino) || (attr.links > 0 && self.has_new_path(ino)?);
         if attr.kind != FileKind::File || attr.links > 1 || is_entangled {
             return if self.has_changed { self.checkpoint(Why::Sync) } else { self.flush(Barrier::Nodes) };
         }

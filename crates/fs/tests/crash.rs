@@ -8,7 +8,7 @@
 mod bed;
 
 use bed::cuts::{Cuts, Cutting, Image};
-use bed::durable::Durable;
+use bed::durable::Promises;
 use bed::{Bed, Step, Taste, Tree, compare, step};
 use wane_fs::{Barrier, DataChecksums, FormatConfig, Moment, MountConfig, Volume, format};
 use wane_sim::Streams;
@@ -69,19 +69,6 @@ fn look(
     Ok(())
 }
 
-/// The states between the calls of a write for which room was made in the midst: up to a block, it is there.
-fn in_part(before: &Tree, step: &Step) -> Vec<Tree> {
-    let Step::Write(file, offset, bytes) = step else { return Vec::new() };
-    let first = (4096 - offset % 4096) as usize;
-    let ends = (first..bytes.len()).step_by(4096);
-    ends.map(|end| {
-        let mut tree = before.clone();
-        bed::put(&mut tree.files.get_mut(file).unwrap().data, *offset as usize, &bytes[..end]);
-        tree
-    })
-    .collect()
-}
-
 /// Data lie at the end, and there is room before them.
 fn fill_the_tail(bed: &mut Bed<Cuts>) {
     for (name, id, bytes) in [(b"one", 1, 1_600_000), (b"two", 2, 700_000)] {
@@ -122,8 +109,7 @@ fn explore(
         fill_the_tail(&mut bed);
     }
     bed.volume.port_mut().cutting = Some(cutting);
-    let of = Durable::of;
-    let mut durable = vec![of(bed.tree.clone())];
+    let mut promises = Promises::new(bed.tree.clone());
     let mut told: Vec<String> = Vec::new();
     for number in 0..steps {
         let mut next = step(&bed.tree, taste, &mut stream);
@@ -140,25 +126,7 @@ fn explore(
         bed.call(&next);
         let has_checkpoint = bed.volume.counted().checkpoints > checkpoints;
         let left = std::mem::take(&mut bed.volume.port_mut().left);
-        let trees = |durable: &[Durable]| durable.iter().map(Durable::tree).collect::<Vec<_>>();
-        let mut wanted = trees(&durable);
-        wanted.extend([before.clone(), bed.tree.clone()]);
-        let parts = if has_checkpoint { in_part(&before, &next) } else { Vec::new() };
-        wanted.extend(parts.iter().cloned());
-        if let Step::Fsync(id) = next
-            && !has_checkpoint
-            && bed.tree.files[&id].kind == Some(wane_fs::FileKind::File)
-        {
-            durable.iter_mut().for_each(|durable| durable.synced.push((id, bed.tree.clone())));
-            wanted.extend(trees(&durable));
-        }
-        if has_checkpoint {
-            durable = match next {
-                Step::Fsync(_) | Step::Sync | Step::Target(..) | Step::Evacuate(_) => vec![of(bed.tree.clone())],
-                Step::Write(..) => parts.iter().cloned().chain([before, bed.tree.clone()]).map(of).collect(),
-                _ => vec![of(before)],
-            };
-        }
+        let wanted = promises.after(&next, &before, &bed.tree, has_checkpoint);
         if stream.below(cutting.every) > 0 {
             continue;
         }
@@ -168,7 +136,7 @@ fn explore(
         }
         // What is durable now is no less than what was promised.
         let now = bed.volume.port().durable().clone();
-        let mut promised = trees(&durable);
+        let mut promised = promises.trees();
         if has_checkpoint {
             promised.push(bed.tree.clone());
         }

@@ -18,6 +18,10 @@ pub(crate) struct Image {
 }
 
 impl Image {
+    pub(crate) const fn limit(&self) -> u64 {
+        self.limit
+    }
+
     pub(crate) fn new(size: usize, blocks: usize) -> Self {
         Self { size, blocks: vec![None; blocks], limit: blocks as u64, end: blocks as u64 }
     }
@@ -63,6 +67,8 @@ pub(crate) struct Cuts {
     pub(crate) lost: BTreeSet<Addr>,
     /// Whether it refuses to remap.
     pub(crate) refuses_remap: bool,
+    /// Whether it is cut at each unit of what is not durable: all before it survive, only it, or all but it.
+    pub(crate) cuts_each: bool,
 }
 
 impl Cuts {
@@ -81,6 +87,7 @@ impl Cuts {
             guards: false,
             lost: BTreeSet::new(),
             refuses_remap: false,
+            cuts_each: false,
         }
     }
 
@@ -105,7 +112,12 @@ impl Cuts {
             all.push(vec![true; count]);
             all
         };
-        for subset in subsets {
+        let each = if self.cuts_each { count } else { 0 };
+        let at_each = (0..each).flat_map(|odd| {
+            let subset = |survives: fn(usize, usize) -> bool| (0..count).map(|place| survives(place, odd)).collect();
+            [subset(|place, odd| place < odd), subset(|place, odd| place == odd), subset(|place, odd| place != odd)]
+        });
+        for subset in subsets.into_iter().chain(at_each) {
             let mut image = self.durable.clone();
             for (changes, _) in self.pending.iter().zip(subset).filter(|(_, survives)| *survives) {
                 for (at, bytes) in changes {
