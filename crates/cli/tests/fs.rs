@@ -247,6 +247,167 @@ fn a_kept_drive_ages_by_what_its_file_system_writes() {
     assert!(told(&["drive", "show", "old.wane"], at, 0).contains("mounted as a file system"));
 }
 
+#[test]
+fn what_was_synchronized_on_a_kept_drive_survives_a_kill() {
+    if !can_mount() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    told(&["drive", "create", "old.wane", "--preset", "tiny", "--empty"], at, 0);
+    told(&["fs", "mkfs", "old.wane", "--segment", "256 KiB"], at, 0);
+    let written = || json(&["drive", "show", "old.wane", "--json"], at)["bytes_written"].as_u64().unwrap();
+    for round in 0..3_u8 {
+        let before = written();
+        let mount = Mount::of(at, "old.wane", &[]);
+        for earlier in 0..round {
+            let bytes = fs::read(mount.point.join(format!("file-{earlier}"))).unwrap();
+            assert!(bytes == vec![earlier; 300_000], "round {round}: file-{earlier}");
+        }
+        let mut file = fs::File::create(mount.point.join(format!("file-{round}"))).unwrap();
+        file.write_all(&vec![round; 300_000]).unwrap();
+        file.sync_all().unwrap();
+        fs::write(mount.point.join("not synchronized"), vec![9; 100_000]).unwrap();
+        mount.kill();
+        sound(at, "old.wane");
+        assert!(written() >= before + 300_000, "the drive ages by what was written before the kill");
+    }
+}
+
+/// What a mount tells of its space.
+fn space(folder: &Path) -> Value {
+    json(&["fs", "df", "mnt", "--json"], folder)
+}
+
+/// Files of a MiB each, of which each byte says the number.
+fn filled(point: &Path, numbers: std::ops::Range<u8>) {
+    for number in numbers {
+        fs::write(point.join(format!("file-{number}")), vec![number; 1 << 20]).unwrap();
+    }
+}
+
+fn holds(point: &Path, numbers: impl Iterator<Item = u8>) {
+    for number in numbers {
+        assert!(fs::read(point.join(format!("file-{number}"))).unwrap() == vec![number; 1 << 20], "file-{number}");
+    }
+}
+
+#[test]
+fn a_mount_gets_smaller_while_a_program_writes() {
+    if !can_mount() {
+        return;
+    }
+    let folder = image();
+    let at = folder.path();
+    let mount = Mount::of(at, "disk.img", &[]);
+    filled(&mount.point, 0..40);
+    for number in (0..40).filter(|number| number % 2 == 0) {
+        fs::remove_file(mount.point.join(format!("file-{number}"))).unwrap();
+    }
+    let mut log = fs::File::create(mount.point.join("log")).unwrap();
+    log.write_all(b"before").unwrap();
+    // What cannot be is said before anything moves.
+    let before = space(at);
+    let least = before["least_bytes"].as_u64().unwrap();
+    for size in [least - (1 << 20), 1 << 20] {
+        let text = told(&["fs", "resize", "mnt", &format!("{size} B")], at, 2);
+        assert!(text.contains(&format!("the least size is {least} bytes")) && text.lines().count() == 1, "{text}");
+    }
+    assert!(told(&["fs", "resize", "mnt", "1 GiB"], at, 2).contains("are the most"));
+    assert!(told(&["fs", "resize", "mnt"], at, 2).contains("required"));
+    assert_eq!((&space(at)["size_bytes"], &space(at)["target"]), (&before["size_bytes"], &Value::Null));
+    let planned = json(&["fs", "plan", "mnt", "44 MiB", "--json"], at);
+    let resized = json(&["fs", "resize", "mnt", "44 MiB", "--json"], at);
+    assert_eq!((&resized["bytes"], &resized["least_bytes"]), (&planned["bytes"], &planned["least_bytes"]));
+    assert!(resized["moved_bytes"].as_u64().unwrap() > 0, "{resized}");
+    let after = space(at);
+    assert_eq!((&after["size_bytes"], &after["target"]), (&planned["bytes"], &Value::Null));
+    assert_eq!(fs::metadata(at.join("disk.img")).unwrap().len(), planned["bytes"].as_u64().unwrap());
+    assert!(after["bytes"].as_u64() < before["bytes"].as_u64());
+    log.write_all(b" and after").unwrap();
+    holds(&mount.point, (0..40).filter(|number| number % 2 == 1));
+    assert_eq!(fs::read(mount.point.join("log")).unwrap(), b"before and after");
+    drop(log);
+    assert_eq!(mount.unmount(), (String::new(), 0));
+    sound(at, "disk.img");
+}
+
+#[test]
+fn a_target_is_paused_changed_cancelled_and_goes_on_after_a_kill() {
+    if !can_mount() {
+        return;
+    }
+    let folder = image();
+    let at = folder.path();
+    let mount = Mount::of(at, "disk.img", &[]);
+    filled(&mount.point, 0..44);
+    for number in (0..44).filter(|number| number % 4 != 3) {
+        fs::remove_file(mount.point.join(format!("file-{number}"))).unwrap();
+    }
+    fs::File::open(&mount.point).unwrap().sync_all().unwrap();
+    told(&["fs", "resize", "mnt", "--pause"], at, 0);
+    let size = space(at)["size_bytes"].clone();
+    let planned = json(&["fs", "resize", "mnt", "40 MiB", "--background", "--json"], at);
+    let paused = space(at);
+    assert_eq!((&paused["target"]["bytes"], &paused["evacuation"]["state"]), (&planned["bytes"], &"paused".into()));
+    // Users have no more room than it leaves, from now on.
+    assert_eq!((&paused["size_bytes"], paused["free_bytes"].as_u64() <= planned["room_bytes"].as_u64()), (&size, true));
+    assert!(told(&["fs", "df", "mnt"], at, 0).contains("paused"));
+    told(&["fs", "resize", "mnt", "--cancel"], at, 0);
+    assert_eq!((&space(at)["target"], &space(at)["size_bytes"]), (&Value::Null, &size));
+    // Another target replaces the first, and outlives the process. Its pause does not.
+    told(&["fs", "resize", "mnt", "40 MiB", "--background"], at, 0);
+    let planned = json(&["fs", "resize", "mnt", "48 MiB", "--background", "--json"], at);
+    assert_eq!(space(at)["target"]["bytes"], planned["bytes"]);
+    mount.kill();
+    assert_eq!(json(&["fs", "df", "disk.img", "--json"], at)["target"]["bytes"], planned["bytes"]);
+    let mount = Mount::of(at, "disk.img", &[]);
+    // It waits for the mount, which goes on by itself.
+    let resized = json(&["fs", "resize", "mnt", "48 MiB", "--json"], at);
+    assert_eq!(resized["bytes"], planned["bytes"]);
+    assert_eq!(fs::metadata(at.join("disk.img")).unwrap().len(), planned["bytes"].as_u64().unwrap());
+    holds(&mount.point, (0..44).filter(|number| number % 4 == 3));
+    assert_eq!(mount.unmount(), (String::new(), 0));
+    sound(at, "disk.img");
+    // What is for a mount is refused elsewhere, and a read-only mount stays as it is.
+    for option in ["--pause", "--resume"] {
+        assert!(told(&["fs", "resize", "disk.img", option], at, 2).contains("is for a mount"), "{option}");
+    }
+    assert!(told(&["fs", "resize", "disk.img", "--cancel"], at, 0).contains("had no target"));
+    let mount = Mount::of(at, "disk.img", &["--read-only"]);
+    assert!(told(&["fs", "resize", "mnt", "40 MiB"], at, 2).contains("read-only"));
+    assert_eq!(mount.unmount(), (String::new(), 0));
+}
+
+#[test]
+fn a_kept_drive_gets_its_space_back_from_a_mount() {
+    if !can_mount() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    told(&["drive", "create", "old.wane", "--preset", "tiny", "--empty"], at, 0);
+    told(&["fs", "mkfs", "old.wane", "--segment", "256 KiB"], at, 0);
+    let capacity = || json(&["drive", "show", "old.wane", "--json"], at)["capacity"].clone();
+    let before = capacity();
+    let mount = Mount::of(at, "old.wane", &[]);
+    filled(&mount.point, 0..4);
+    let limited = json(&["fs", "resize", "mnt", "40 MiB", "--way", "surrender", "--json"], at);
+    // Another mount of it knows that, although this one is killed.
+    mount.kill();
+    assert_eq!(capacity()["bytes_limit"], limited["bytes"]);
+    assert_eq!(capacity()["bytes_exported"], before["bytes_exported"]);
+    let mount = Mount::of(at, "old.wane", &[]);
+    assert_eq!(space(at)["size_bytes"], limited["bytes"]);
+    // It rises again.
+    told(&["fs", "resize", "mnt", "48 MiB", "--way", "surrender"], at, 0);
+    holds(&mount.point, 0..4);
+    assert_eq!(mount.unmount(), (String::new(), 0));
+    assert!(capacity()["bytes_limit"].as_u64() > limited["bytes"].as_u64());
+    assert!(told(&["drive", "show", "old.wane"], at, 0).contains("may hold data at once"));
+    sound(at, "old.wane");
+}
+
 /// Makes some of everything.
 fn populate(point: &Path) -> Vec<(String, Vec<u8>)> {
     let mut files = Vec::new();

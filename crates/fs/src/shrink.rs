@@ -162,6 +162,11 @@ impl<P: Port> Volume<P> {
         self.target.map(|target| (self.bytes_of(target.sections), target.way))
     }
 
+    /// Sections that still have to become free for the target; 0 without one.
+    pub fn in_the_way_now(&self) -> u32 {
+        self.target.map_or(0, |target| self.in_the_way(target))
+    }
+
     /// The least size to which it can shrink now, in bytes of the device: at it a shrink succeeds, a section below it is refused.
     pub fn least(&self) -> u64 {
         let fewest = 2 * self.geometry.logs_and_cleaning();
