@@ -268,6 +268,7 @@ impl<P: Port> Volume<P> {
         } else {
             self.target = Some(Target { sections, way });
         }
+        self.segments.ceiling = u32::MAX;
         self.segments.bound = match self.target {
             Some(Target { sections, way }) if way.is_of_the_tail() => sections,
             _ => self.segments.end,
@@ -283,7 +284,7 @@ impl<P: Port> Volume<P> {
     pub fn cancel_target(&mut self) -> Answer<()> {
         self.writable()?;
         if self.target.take().is_some() {
-            self.segments.bound = self.segments.end;
+            (self.segments.bound, self.segments.ceiling) = (self.segments.end, u32::MAX);
             self.has_changed = true;
             self.checkpoint(Why::Sync)?;
         }
@@ -336,6 +337,7 @@ impl<P: Port> Volume<P> {
             if self.counted.moved + self.counted.remapped >= until {
                 return Ok(Progress::More(self.in_the_way(target)));
             }
+            self.hold_down(target)?;
             let moved = self.counted.moved;
             let Some(section) = self.next_to_clean(target)? else {
                 return Ok(Progress::Stuck(self.in_the_way(target)));
@@ -348,6 +350,21 @@ impl<P: Port> Volume<P> {
             if rounds == 0 || (self.counted.moved == moved && self.segments.is_stuck(section)) {
                 return Ok(Progress::Stuck(self.in_the_way(target)));
             }
+        }
+    }
+
+    /// Keeps what was gained: from now on users' calls clean for what they write, instead of taking sections that a step before made free. Otherwise a
+    /// writer that is as fast as the steps would keep the target out of reach for ever.
+    fn hold_down(&mut self, target: Target) -> Answer<()> {
+        let ceiling = (self.segments.taken_sections() + self.needed()).max(target.sections);
+        self.segments.ceiling = self.segments.ceiling.min(ceiling);
+        match self.balance() {
+            // It was too low for what is in memory.
+            Err(FsError::NoSpace) => {
+                self.segments.ceiling = u32::MAX;
+                Ok(())
+            }
+            other => other,
         }
     }
 
@@ -390,7 +407,7 @@ impl<P: Port> Volume<P> {
 
     /// Nothing is in the way: the device is told, after the checkpoint in which all of it is free, and trimmed.
     fn hand_over(&mut self, target: Target) -> Answer<()> {
-        self.segments.cap = target.sections;
+        (self.segments.cap, self.segments.ceiling) = (target.sections, u32::MAX);
         if target.way.is_of_the_tail() {
             self.segments.set_end(target.sections);
         }

@@ -142,7 +142,8 @@ pub(super) fn resize(online: &Online<'_>, arguments: &ResizeArguments) -> Result
     let planned = online.planned(arguments.size, way)?;
     online.order("wane.target", &format!("{} {}", planned.bytes, way.name()))?;
     if arguments.background {
-        return show(&arguments.what, arguments.json, way, &planned, "its mount makes it smaller");
+        let done = if planned.bytes < planned.bytes_now { "its mount makes it smaller" } else { "resized" };
+        return show(&arguments.what, arguments.json, way, &planned, done);
     }
     let waited = wait(online, &stop)?;
     let told = online.json("wane.space")?;
