@@ -170,7 +170,16 @@ fn what_is_wrong_is_said_in_a_sentence_and_nothing_changes() {
     fs::write(at.join("f2fs"), &f2fs).unwrap();
     fs::create_dir(at.join("folder")).unwrap();
     let before = fs::read(at.join("disk.img")).unwrap();
-    let table: [(&[&str], &str); 17] = [
+    let mut btrfs = vec![0; 64 << 20];
+    btrfs[0x1_0040..0x1_0048].copy_from_slice(b"_BHRfS_M");
+    fs::write(at.join("btrfs"), &btrfs).unwrap();
+    fs::write(at.join("short"), &before[..40 << 20]).unwrap();
+    let table: [(&[&str], &str); 22] = [
+        (&["fs", "mkfs", "btrfs"], "holds btrfs; --force"),
+        (&["fs", "mount", "btrfs", "folder"], "holds no file system of wane, but btrfs"),
+        (&["fs", "mount", "short", "folder"], "has 16384 blocks, and the device only 10240"),
+        (&["fs", "mount", "small", "folder"], "holds no file system of wane"),
+        (&["fs", "resize", "short", "32 MiB"], "has 16384 blocks, and the device only 10240"),
         (&["fs", "mkfs", "disk.img"], "has a file system of wane already"),
         (&["fs", "mkfs", "data"], "holds data; --force"),
         (&["fs", "mkfs", "f2fs"], "holds F2FS; --force"),
@@ -199,6 +208,8 @@ fn what_is_wrong_is_said_in_a_sentence_and_nothing_changes() {
     assert!(!at.join("new").exists() && !at.join("out").exists());
     assert_eq!(fs::read(at.join("disk.img")).unwrap(), before);
     assert_eq!(fs::read(at.join("f2fs")).unwrap(), f2fs);
+    assert_eq!(fs::read(at.join("btrfs")).unwrap(), btrfs);
+    assert_eq!(fs::read(at.join("short")).unwrap(), before[..40 << 20]);
 }
 
 #[test]
@@ -408,6 +419,110 @@ fn a_kept_drive_gets_its_space_back_from_a_mount() {
     sound(at, "old.wane");
 }
 
+#[test]
+fn a_mount_gives_a_drive_that_wears_what_it_wants() {
+    if !can_mount() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let shrinks = "ftl.capacity={ policy = \"variant\", shrink = \"graceful\" }";
+    let create = ["drive", "create", "old.wane", "--preset", "tiny", "--empty", "--set", "drive.endurance=6", "--set"];
+    told(&[&create[..], &[shrinks]].concat(), at, 0);
+    told(&["fs", "mkfs", "old.wane", "--segment", "256 KiB"], at, 0);
+    let mount = Mount::of(at, "old.wane", &[]);
+    filled(&mount.point, 0..4);
+    let size = || space(at)["size_bytes"].as_u64().unwrap();
+    let before = size();
+    let mut rounds = 0;
+    while size() == before {
+        filled(&mount.point, 10..30);
+        fs::File::open(&mount.point).unwrap().sync_all().unwrap();
+        rounds += 1;
+        assert!(rounds < 100, "the drive wants nothing back");
+    }
+    holds(&mount.point, 0..4);
+    let free = space(at)["free_bytes"].as_u64().unwrap();
+    assert!(free > 1 << 20, "{free} B are left for users");
+    let (text, code) = mount.unmount();
+    assert_eq!((text.as_str(), code), ("", 0));
+    sound(at, "old.wane");
+}
+
+/// A server, which ends with the test.
+struct Server(Child);
+
+impl Server {
+    fn of(folder: &Path, options: &[&str]) -> Self {
+        fs::create_dir(folder.join("live")).unwrap();
+        fs::set_permissions(folder.join("live"), fs::Permissions::from_mode(0o700)).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wane"));
+        let process = command.args(["serve", "--speed", "max", "--dir", "live"]).args(options).current_dir(folder);
+        let server = Self(process.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+        let mut looks = 0;
+        while !folder.join("live/nbd.sock").exists() || !wane(&["ctl", "live", "status"], folder).status.success() {
+            looks += 1;
+            assert!(looks < 2000, "the server does not begin");
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        server
+    }
+
+    fn end(mut self, folder: &Path) {
+        told(&["ctl", "live", "stop"], folder, 0);
+        assert!(self.0.wait().unwrap().success());
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_served_drive_has_a_file_system_by_its_socket_and_by_its_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    told(&["drive", "create", "old.wane", "--preset", "tiny", "--empty"], at, 0);
+    let server = Server::of(at, &["old.wane"]);
+    told(&["fs", "mkfs", "live/nbd.sock", "--segment", "256 KiB"], at, 0);
+    assert!(told(&["fs", "mkfs", "old.wane"], at, 2).contains("has a file system of wane already"));
+    let long: Vec<u8> = (0..3_000_000_u32).map(|byte| (byte % 239) as u8).collect();
+    fs::write(at.join("long"), &long).unwrap();
+    told(&["fs", "cp", "long", "old.wane:/"], at, 0);
+    told(&["fs", "cp", "live/nbd.sock:/long", "back"], at, 0);
+    assert_eq!(fs::read(at.join("back")).unwrap(), long);
+    // What the protocol lacks goes by the control socket.
+    let resized = json(&["fs", "resize", "old.wane", "40 MiB", "--way", "surrender", "--json"], at);
+    assert_eq!(json(&["ctl", "live", "status"], at)["mapped_limit_bytes"], resized["bytes"]);
+    let resized = json(&["fs", "resize", "live/nbd.sock", "32 MiB", "--json"], at);
+    assert_eq!(json(&["ctl", "live", "status"], at)["capacity_bytes"], resized["bytes"]);
+    sound(at, "live/nbd.sock");
+    if can_mount() {
+        let mount = Mount::of(at, "old.wane", &[]);
+        assert_eq!(fs::read(mount.point.join("long")).unwrap(), long);
+        assert!(told(&["fs", "df", "live/nbd.sock"], at, 2).contains("is in use"));
+        let mut file = fs::File::create(mount.point.join("more")).unwrap();
+        file.write_all(b"more").unwrap();
+        file.sync_all().unwrap();
+        drop(file);
+        mount.kill();
+        let mount = Mount::of(at, "live/nbd.sock", &[]);
+        assert_eq!(fs::read(mount.point.join("more")).unwrap(), b"more");
+        let (text, code) = mount.unmount();
+        assert!(text.contains("recovered 1 file") && code == 0, "{text}");
+    }
+    server.end(at);
+    // Its server has ended: it is a kept drive, with all of that.
+    told(&["fs", "cp", "old.wane:/long", "again"], at, 0);
+    assert_eq!(fs::read(at.join("again")).unwrap(), long);
+    // A socket of something else.
+    drop(std::os::unix::net::UnixListener::bind(at.join("deaf.sock")).unwrap());
+    assert!(told(&["fs", "df", "deaf.sock"], at, 2).contains("cannot be used"));
+}
+
 /// Makes some of everything.
 fn populate(point: &Path) -> Vec<(String, Vec<u8>)> {
     let mut files = Vec::new();
@@ -471,6 +586,9 @@ fn a_mount_does_what_programs_expect_of_a_disk() {
     assert!(told(&["fs", "mkfs", "disk.img", "--force"], at, 2).contains("is in use"));
     told(&["fs", "mkfs", "other.img", "--size", "128 MiB"], at, 0);
     assert!(told(&["fs", "mount", "other.img", "mnt"], at, 2).contains("mounted on it already"));
+    for command in ["mkfs", "fsck", "dump"] {
+        assert!(told(&["fs", command, "mnt"], at, 2).contains("takes what that lies on"), "{command}");
+    }
     drop((sparse, open));
     compare(&point, &files);
     assert_eq!(mount.unmount(), (String::new(), 0));

@@ -22,7 +22,7 @@ Examples:
     wane fs cp disk.img:/etc/hosts hosts
     wane fs df disk.img
 
-A file system is in a plain file, on a block device or on a kept drive, the folder that `wane drive create` makes.")]
+A file system is in a plain file, on a block device, or on a kept drive, the folder that `wane drive create` makes. It is also on a drive that `wane serve` serves, named by the server's nbd.sock or by the kept drive's folder: requests go by the protocol of network block devices, and sizes and what the drive wants back by the server's ctl.sock beside it. What that protocol lacks does not work there: `--way remap` copies, and without ctl.sock the drive keeps its size, and space that is given back is discarded.")]
 pub(crate) struct FsArguments {
     #[command(subcommand)]
     pub(crate) command: FsCommand,
@@ -50,7 +50,7 @@ pub(crate) enum FsCommand {
 
 #[derive(Args, Debug)]
 pub(crate) struct MkfsArguments {
-    /// A file, a block device, or a kept drive's folder
+    /// A file, a block device, a kept drive's folder, or a server's nbd.sock
     pub(crate) what: PathBuf,
     /// Make a new file of this size, such as `1 GiB`. It takes room on the disk as it fills
     #[arg(long, value_name = "SIZE")]
@@ -86,7 +86,7 @@ Examples:
 
 It ends with `umount` (`fusermount3 -u` where you are not root), Ctrl-C or SIGTERM. What still uses it then keeps it mounted; a second Ctrl-C cuts that off. fsync makes a file durable; what is not synchronized is committed every five seconds. sync(2) promises nothing, since FUSE does not hand it on. The same holds on a kept drive: its journal has what the mount did to it, and is on the disk with each fsync.")]
 pub(crate) struct MountArguments {
-    /// A file, a block device, or a kept drive's folder
+    /// A file, a block device, a kept drive's folder, or a server's nbd.sock
     pub(crate) what: PathBuf,
     /// The directory on which it is mounted
     pub(crate) dir: PathBuf,
@@ -115,7 +115,7 @@ pub(crate) struct MountArguments {
 
 #[derive(Args, Debug)]
 pub(crate) struct LookArguments {
-    /// A file, a block device, a kept drive's folder, or where one is mounted (`df` alone)
+    /// A file, a block device, a kept drive's folder, or a server's nbd.sock; of `df` also where one is mounted
     pub(crate) what: PathBuf,
     /// Print as JSON
     #[arg(long)]
@@ -157,7 +157,7 @@ Examples:
   Do it:
     wane fs resize disk.img '100 MiB'")]
 pub(crate) struct PlanArguments {
-    /// A file, a block device, a kept drive's folder, or where one is mounted
+    /// A file, a block device, a kept drive's folder, a server's nbd.sock, or where one is mounted
     pub(crate) what: PathBuf,
     /// The size that it is to have, its own structures included, such as `100 MiB`
     #[arg(required_unless_present = "minimum")]
@@ -189,11 +189,12 @@ Examples:
     wane fs resize mnt --cancel
 
 The size is an intent that lies on the disk. If the command is stopped, a mount goes on by itself, also after it was killed and mounted again; one that is not mounted goes on with the next resize or mount. From the moment at which it is set, users have no more room than it leaves. A mount's pause and its limits last as long as the mount. Only root and the user who mounted it may resize a mount.")]
+#[command(override_usage = "wane fs resize [OPTIONS] <WHAT> [SIZE]")]
 #[command(group = clap::ArgGroup::new("does").multiple(true).required(true).args([
     "size", "minimum", "cancel", "pause", "resume", "evacuate_rate", "evacuate_share",
 ]))]
 pub(crate) struct ResizeArguments {
-    /// A file, a block device, a kept drive's folder, or where one is mounted
+    /// A file, a block device, a kept drive's folder, a server's nbd.sock, or where one is mounted
     pub(crate) what: PathBuf,
     /// The size that it is to have, its own structures included, such as `100 MiB`
     pub(crate) size: Option<Bytes>,

@@ -54,6 +54,8 @@ pub struct Attached {
     saves: u32,
     next: u64,
     done: Vec<Completion>,
+    /// What the drive asked whoever used it before for, and did not get.
+    notices: Vec<Notice>,
 }
 
 impl Attached {
@@ -77,7 +79,12 @@ impl Attached {
             saves: 0,
             next: 0,
             done: Vec::new(),
+            notices: Vec::new(),
         };
+        if !attached.held().is_array() {
+            let (at, wish) = (attached.held().device().now(), attached.held().drive().wish());
+            attached.notices.extend(wish.map(|kind| Notice { at, kind }));
+        }
         attached.act(&Act::Begin { command: false })?;
         attached.begin()?;
         Ok(attached)
@@ -339,6 +346,7 @@ impl BlockDevice for Attached {
     }
 
     fn notices(&mut self, out: &mut Vec<Notice>) {
+        out.append(&mut self.notices);
         self.kept.held.device_mut().notices(out);
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use serde_json::{Value, json};
-use wane_blockdev::{BlockDevice, Passing, SectorRange, Status};
+use wane_blockdev::{BlockDevice, NoticeKind, Passing, SectorRange, Status};
 use wane_ftl::Fate;
 use wane_ftl::policies::Mode;
 use wane_lab::estimate::aging_seconds;
@@ -152,6 +152,7 @@ fn status(desk: &mut Desk<'_>) -> Value {
         facts["dead"] = json!(shelf.cause().map(|cause| cause.name()));
         facts["degraded"] = json!(degraded);
         facts["read_recovery"] = json!(shelf.required().into_iter().flatten().min());
+        facts["wanted"] = if shelf.is_array() { Value::Null } else { wanted(shelf.drive()) };
         if let Some(repairs) = shelf.repairs() {
             facts["repairs"] = repaired(&repairs);
             let is_whole = shelf.members().iter().all(|member| member.state == MemberState::Online);
@@ -166,6 +167,14 @@ fn status(desk: &mut Desk<'_>) -> Value {
         }
     }
     facts
+}
+
+/// What the drive asked its host for and did not get.
+fn wanted(drive: &Drive) -> Value {
+    let Some(NoticeKind::CapacityWanted { to, cause, writes_left, by }) = drive.wish() else { return Value::Null };
+    json!({
+        "bytes": to.0 * SECTOR, "cause": cause.name(), "writes_left_bytes": writes_left.0 * SECTOR, "by": by.name(),
+    })
 }
 
 /// What a mirror did for itself, in bytes.

@@ -12,6 +12,8 @@ use wane_lab::kept::{Attached, Keeps, Kept, check_whole};
 use wane_shelf::MANIFEST;
 use wane_units::{Lba, Sectors, SimTime, excerpt_path};
 
+use super::online::Online;
+use super::served::{self, ServedDrive};
 use crate::output::{Failure, tell};
 
 /// A device, which knows how it is closed.
@@ -20,6 +22,8 @@ pub(super) enum Backing {
     Image(Image),
     /// A kept drive.
     Drive(Box<Attached>),
+    /// A drive that is served.
+    Served(Box<ServedDrive>),
 }
 
 /// What becomes of a kept drive in the end.
@@ -40,13 +44,17 @@ impl Backing {
     pub(super) fn open(path: &Path, access: Access) -> Result<Self, Failure> {
         let found = std::fs::metadata(path).map_err(|error| refused(path, format!("cannot be opened: {error}")))?;
         let kind = found.file_type();
-        if kind.is_socket() {
-            let advice = "is a socket: a served drive is mounted through the kernel, as `wane serve --help` shows, or \
-                          here by its folder once its server has ended";
-            return Err(refused(path, advice));
+        let served = if kind.is_socket() { Some(ServedDrive::at_socket(path)) } else { ServedDrive::of_folder(path) };
+        if let Some(served) = served {
+            let served = served.map_err(|error| refused(path, served::sentence(&error)))?;
+            return Ok(Self::Served(Box::new(served)));
         }
         if !kind.is_dir() {
             return Image::open(path, access).map(Self::Image).map_err(|error| refused(path, error));
+        }
+        if Online::at(path).is_some() {
+            let sentence = "a file system of wane is mounted there; this command takes what that lies on";
+            return Err(refused(path, sentence));
         }
         if !path.join(MANIFEST).is_file() {
             return Err(refused(path, format!("is a folder, but no drive: it has no {MANIFEST}")));
@@ -72,6 +80,7 @@ impl Backing {
         match self {
             Self::Image(image) => image,
             Self::Drive(drive) => drive.as_ref(),
+            Self::Served(drive) => drive.as_ref(),
         }
     }
 
@@ -79,6 +88,7 @@ impl Backing {
         match self {
             Self::Image(image) => image,
             Self::Drive(drive) => drive.as_mut(),
+            Self::Served(drive) => drive.as_mut(),
         }
     }
 

@@ -7,6 +7,7 @@ mod mkfs;
 mod mount;
 mod online;
 mod resize;
+mod served;
 
 use crate::args::fs::{FsArguments, FsCommand};
 use crate::output::Failure;
