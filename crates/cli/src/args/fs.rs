@@ -180,7 +180,7 @@ Examples:
     wane fs resize disk.img '100 MiB'
   As small as it can be:
     wane fs resize disk.img --minimum
-  While it is mounted and programs write, without waiting for the end:
+  While it is mounted, without waiting for the end:
     wane fs resize mnt '100 MiB' --background
     wane fs df mnt
   Slower; later on; not at all:
