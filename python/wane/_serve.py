@@ -128,6 +128,7 @@ class Control:
         degraded: bool | None = None,
         read_recovery: int | str | None = None,
         capacity: str | None = None,
+        mapped_limit: str | None = None,
     ) -> dict[str, Any]:
         """Changes settings.
 
@@ -137,6 +138,7 @@ class Control:
             degraded: Whether worn blocks are spared.
             read_recovery: Most re-reads of a read, or ``"none"``.
             capacity: Capacity, which only falls.
+            mapped_limit: Most bytes that may hold data at once, wherever they lie; it may rise again.
         """
         return self.ask(
             "set",
@@ -146,6 +148,7 @@ class Control:
                 "degraded": degraded,
                 "read-recovery": read_recovery,
                 "capacity": capacity,
+                "mapped-limit": mapped_limit,
             },
         )
 

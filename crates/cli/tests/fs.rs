@@ -170,7 +170,16 @@ fn what_is_wrong_is_said_in_a_sentence_and_nothing_changes() {
     fs::write(at.join("f2fs"), &f2fs).unwrap();
     fs::create_dir(at.join("folder")).unwrap();
     let before = fs::read(at.join("disk.img")).unwrap();
-    let table: [(&[&str], &str); 17] = [
+    let mut btrfs = vec![0; 64 << 20];
+    btrfs[0x1_0040..0x1_0048].copy_from_slice(b"_BHRfS_M");
+    fs::write(at.join("btrfs"), &btrfs).unwrap();
+    fs::write(at.join("short"), &before[..40 << 20]).unwrap();
+    let table: [(&[&str], &str); 22] = [
+        (&["fs", "mkfs", "btrfs"], "holds btrfs; --force"),
+        (&["fs", "mount", "btrfs", "folder"], "holds no file system of wane, but btrfs"),
+        (&["fs", "mount", "short", "folder"], "has 16384 blocks, and the device only 10240"),
+        (&["fs", "mount", "small", "folder"], "holds no file system of wane"),
+        (&["fs", "resize", "short", "32 MiB"], "has 16384 blocks, and the device only 10240"),
         (&["fs", "mkfs", "disk.img"], "has a file system of wane already"),
         (&["fs", "mkfs", "data"], "holds data; --force"),
         (&["fs", "mkfs", "f2fs"], "holds F2FS; --force"),
@@ -199,6 +208,8 @@ fn what_is_wrong_is_said_in_a_sentence_and_nothing_changes() {
     assert!(!at.join("new").exists() && !at.join("out").exists());
     assert_eq!(fs::read(at.join("disk.img")).unwrap(), before);
     assert_eq!(fs::read(at.join("f2fs")).unwrap(), f2fs);
+    assert_eq!(fs::read(at.join("btrfs")).unwrap(), btrfs);
+    assert_eq!(fs::read(at.join("short")).unwrap(), before[..40 << 20]);
 }
 
 /// A byte of a file's data is flipped behind the file system's back.
@@ -274,6 +285,271 @@ fn a_kept_drive_ages_by_what_its_file_system_writes() {
     assert!(told(&["drive", "show", "old.wane"], at, 0).contains("mounted as a file system"));
 }
 
+#[test]
+fn what_was_synchronized_on_a_kept_drive_survives_a_kill() {
+    if !can_mount() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    told(&["drive", "create", "old.wane", "--preset", "tiny", "--empty"], at, 0);
+    told(&["fs", "mkfs", "old.wane", "--segment", "256 KiB"], at, 0);
+    let written = || json(&["drive", "show", "old.wane", "--json"], at)["bytes_written"].as_u64().unwrap();
+    for round in 0..3_u8 {
+        let before = written();
+        let mount = Mount::of(at, "old.wane", &[]);
+        for earlier in 0..round {
+            let bytes = fs::read(mount.point.join(format!("file-{earlier}"))).unwrap();
+            assert!(bytes == vec![earlier; 300_000], "round {round}: file-{earlier}");
+        }
+        let mut file = fs::File::create(mount.point.join(format!("file-{round}"))).unwrap();
+        file.write_all(&vec![round; 300_000]).unwrap();
+        file.sync_all().unwrap();
+        fs::write(mount.point.join("not synchronized"), vec![9; 100_000]).unwrap();
+        mount.kill();
+        sound(at, "old.wane");
+        assert!(written() >= before + 300_000, "the drive ages by what was written before the kill");
+    }
+}
+
+/// What a mount tells of its space.
+fn space(folder: &Path) -> Value {
+    json(&["fs", "df", "mnt", "--json"], folder)
+}
+
+/// Files of a MiB each, of which each byte says the number.
+fn filled(point: &Path, numbers: std::ops::Range<u8>) {
+    for number in numbers {
+        fs::write(point.join(format!("file-{number}")), vec![number; 1 << 20]).unwrap();
+    }
+}
+
+fn holds(point: &Path, numbers: impl Iterator<Item = u8>) {
+    for number in numbers {
+        assert!(fs::read(point.join(format!("file-{number}"))).unwrap() == vec![number; 1 << 20], "file-{number}");
+    }
+}
+
+#[test]
+fn a_mount_gets_smaller_while_a_program_writes() {
+    if !can_mount() {
+        return;
+    }
+    let folder = image();
+    let at = folder.path();
+    let mount = Mount::of(at, "disk.img", &[]);
+    filled(&mount.point, 0..40);
+    for number in (0..40).filter(|number| number % 2 == 0) {
+        fs::remove_file(mount.point.join(format!("file-{number}"))).unwrap();
+    }
+    let mut log = fs::File::create(mount.point.join("log")).unwrap();
+    log.write_all(b"before").unwrap();
+    // What cannot be is said before anything moves.
+    let before = space(at);
+    let least = before["least_bytes"].as_u64().unwrap();
+    for size in [least - (1 << 20), 1 << 20] {
+        let text = told(&["fs", "resize", "mnt", &format!("{size} B")], at, 2);
+        assert!(text.contains(&format!("the least size is {least} bytes")) && text.lines().count() == 1, "{text}");
+    }
+    assert!(told(&["fs", "resize", "mnt", "1 GiB"], at, 2).contains("are the most"));
+    assert!(told(&["fs", "resize", "mnt"], at, 2).contains("required"));
+    assert_eq!((&space(at)["size_bytes"], &space(at)["target"]), (&before["size_bytes"], &Value::Null));
+    let planned = json(&["fs", "plan", "mnt", "44 MiB", "--json"], at);
+    let resized = json(&["fs", "resize", "mnt", "44 MiB", "--json"], at);
+    assert_eq!((&resized["bytes"], &resized["least_bytes"]), (&planned["bytes"], &planned["least_bytes"]));
+    assert!(resized["moved_bytes"].as_u64().unwrap() > 0, "{resized}");
+    let after = space(at);
+    assert_eq!((&after["size_bytes"], &after["target"]), (&planned["bytes"], &Value::Null));
+    assert_eq!(fs::metadata(at.join("disk.img")).unwrap().len(), planned["bytes"].as_u64().unwrap());
+    assert!(after["bytes"].as_u64() < before["bytes"].as_u64());
+    log.write_all(b" and after").unwrap();
+    holds(&mount.point, (0..40).filter(|number| number % 2 == 1));
+    assert_eq!(fs::read(mount.point.join("log")).unwrap(), b"before and after");
+    drop(log);
+    assert_eq!(mount.unmount(), (String::new(), 0));
+    sound(at, "disk.img");
+}
+
+#[test]
+fn a_target_is_paused_changed_cancelled_and_goes_on_after_a_kill() {
+    if !can_mount() {
+        return;
+    }
+    let folder = image();
+    let at = folder.path();
+    let mount = Mount::of(at, "disk.img", &[]);
+    filled(&mount.point, 0..44);
+    for number in (0..44).filter(|number| number % 4 != 3) {
+        fs::remove_file(mount.point.join(format!("file-{number}"))).unwrap();
+    }
+    fs::File::open(&mount.point).unwrap().sync_all().unwrap();
+    told(&["fs", "resize", "mnt", "--pause"], at, 0);
+    let size = space(at)["size_bytes"].clone();
+    let planned = json(&["fs", "resize", "mnt", "40 MiB", "--background", "--json"], at);
+    let paused = space(at);
+    assert_eq!((&paused["target"]["bytes"], &paused["evacuation"]["state"]), (&planned["bytes"], &"paused".into()));
+    // Users have no more room than it leaves, from now on.
+    assert_eq!((&paused["size_bytes"], paused["free_bytes"].as_u64() <= planned["room_bytes"].as_u64()), (&size, true));
+    assert!(told(&["fs", "df", "mnt"], at, 0).contains("paused"));
+    told(&["fs", "resize", "mnt", "--cancel"], at, 0);
+    assert_eq!((&space(at)["target"], &space(at)["size_bytes"]), (&Value::Null, &size));
+    // Another target replaces the first, and outlives the process. Its pause does not.
+    told(&["fs", "resize", "mnt", "40 MiB", "--background"], at, 0);
+    let planned = json(&["fs", "resize", "mnt", "48 MiB", "--background", "--json"], at);
+    assert_eq!(space(at)["target"]["bytes"], planned["bytes"]);
+    mount.kill();
+    assert_eq!(json(&["fs", "df", "disk.img", "--json"], at)["target"]["bytes"], planned["bytes"]);
+    let mount = Mount::of(at, "disk.img", &[]);
+    // It waits for the mount, which goes on by itself.
+    let resized = json(&["fs", "resize", "mnt", "48 MiB", "--json"], at);
+    assert_eq!(resized["bytes"], planned["bytes"]);
+    assert_eq!(fs::metadata(at.join("disk.img")).unwrap().len(), planned["bytes"].as_u64().unwrap());
+    holds(&mount.point, (0..44).filter(|number| number % 4 == 3));
+    assert_eq!(mount.unmount(), (String::new(), 0));
+    sound(at, "disk.img");
+    // What is for a mount is refused elsewhere, and a read-only mount stays as it is.
+    for option in ["--pause", "--resume"] {
+        assert!(told(&["fs", "resize", "disk.img", option], at, 2).contains("is for a mount"), "{option}");
+    }
+    assert!(told(&["fs", "resize", "disk.img", "--cancel"], at, 0).contains("had no target"));
+    let mount = Mount::of(at, "disk.img", &["--read-only"]);
+    assert!(told(&["fs", "resize", "mnt", "40 MiB"], at, 2).contains("read-only"));
+    assert_eq!(mount.unmount(), (String::new(), 0));
+}
+
+#[test]
+fn a_kept_drive_gets_its_space_back_from_a_mount() {
+    if !can_mount() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    told(&["drive", "create", "old.wane", "--preset", "tiny", "--empty"], at, 0);
+    told(&["fs", "mkfs", "old.wane", "--segment", "256 KiB"], at, 0);
+    let capacity = || json(&["drive", "show", "old.wane", "--json"], at)["capacity"].clone();
+    let before = capacity();
+    let mount = Mount::of(at, "old.wane", &[]);
+    filled(&mount.point, 0..4);
+    let limited = json(&["fs", "resize", "mnt", "40 MiB", "--way", "surrender", "--json"], at);
+    // Another mount of it knows that, although this one is killed.
+    mount.kill();
+    assert_eq!(capacity()["bytes_limit"], limited["bytes"]);
+    assert_eq!(capacity()["bytes_exported"], before["bytes_exported"]);
+    let mount = Mount::of(at, "old.wane", &[]);
+    assert_eq!(space(at)["size_bytes"], limited["bytes"]);
+    // It rises again.
+    told(&["fs", "resize", "mnt", "48 MiB", "--way", "surrender"], at, 0);
+    holds(&mount.point, 0..4);
+    assert_eq!(mount.unmount(), (String::new(), 0));
+    assert!(capacity()["bytes_limit"].as_u64() > limited["bytes"].as_u64());
+    assert!(told(&["drive", "show", "old.wane"], at, 0).contains("may hold data at once"));
+    sound(at, "old.wane");
+}
+
+#[test]
+fn a_mount_gives_a_drive_that_wears_what_it_wants() {
+    if !can_mount() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let shrinks = "ftl.capacity={ policy = \"variant\", shrink = \"graceful\" }";
+    let create = ["drive", "create", "old.wane", "--preset", "tiny", "--empty", "--set", "drive.endurance=6", "--set"];
+    told(&[&create[..], &[shrinks]].concat(), at, 0);
+    told(&["fs", "mkfs", "old.wane", "--segment", "256 KiB"], at, 0);
+    let mount = Mount::of(at, "old.wane", &[]);
+    filled(&mount.point, 0..4);
+    let size = || space(at)["size_bytes"].as_u64().unwrap();
+    let before = size();
+    let mut rounds = 0;
+    while size() == before {
+        filled(&mount.point, 10..30);
+        fs::File::open(&mount.point).unwrap().sync_all().unwrap();
+        rounds += 1;
+        assert!(rounds < 100, "the drive wants nothing back");
+    }
+    holds(&mount.point, 0..4);
+    let free = space(at)["free_bytes"].as_u64().unwrap();
+    assert!(free > 1 << 20, "{free} B are left for users");
+    let (text, code) = mount.unmount();
+    assert_eq!((text.as_str(), code), ("", 0));
+    sound(at, "old.wane");
+}
+
+/// A server, which ends with the test.
+struct Server(Child);
+
+impl Server {
+    fn of(folder: &Path, options: &[&str]) -> Self {
+        fs::create_dir(folder.join("live")).unwrap();
+        fs::set_permissions(folder.join("live"), fs::Permissions::from_mode(0o700)).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wane"));
+        let process = command.args(["serve", "--speed", "max", "--dir", "live"]).args(options).current_dir(folder);
+        let server = Self(process.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+        let mut looks = 0;
+        while !folder.join("live/nbd.sock").exists() || !wane(&["ctl", "live", "status"], folder).status.success() {
+            looks += 1;
+            assert!(looks < 2000, "the server does not begin");
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        server
+    }
+
+    fn end(mut self, folder: &Path) {
+        told(&["ctl", "live", "stop"], folder, 0);
+        assert!(self.0.wait().unwrap().success());
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_served_drive_has_a_file_system_by_its_socket_and_by_its_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    told(&["drive", "create", "old.wane", "--preset", "tiny", "--empty"], at, 0);
+    let server = Server::of(at, &["old.wane"]);
+    told(&["fs", "mkfs", "live/nbd.sock", "--segment", "256 KiB"], at, 0);
+    assert!(told(&["fs", "mkfs", "old.wane"], at, 2).contains("has a file system of wane already"));
+    let long: Vec<u8> = (0..3_000_000_u32).map(|byte| (byte % 239) as u8).collect();
+    fs::write(at.join("long"), &long).unwrap();
+    told(&["fs", "cp", "long", "old.wane:/"], at, 0);
+    told(&["fs", "cp", "live/nbd.sock:/long", "back"], at, 0);
+    assert_eq!(fs::read(at.join("back")).unwrap(), long);
+    // What the protocol lacks goes by the control socket.
+    let resized = json(&["fs", "resize", "old.wane", "40 MiB", "--way", "surrender", "--json"], at);
+    assert_eq!(json(&["ctl", "live", "status"], at)["mapped_limit_bytes"], resized["bytes"]);
+    let resized = json(&["fs", "resize", "live/nbd.sock", "32 MiB", "--json"], at);
+    assert_eq!(json(&["ctl", "live", "status"], at)["capacity_bytes"], resized["bytes"]);
+    sound(at, "live/nbd.sock");
+    if can_mount() {
+        let mount = Mount::of(at, "old.wane", &[]);
+        assert_eq!(fs::read(mount.point.join("long")).unwrap(), long);
+        assert!(told(&["fs", "df", "live/nbd.sock"], at, 2).contains("is in use"));
+        let mut file = fs::File::create(mount.point.join("more")).unwrap();
+        file.write_all(b"more").unwrap();
+        file.sync_all().unwrap();
+        drop(file);
+        mount.kill();
+        let mount = Mount::of(at, "live/nbd.sock", &[]);
+        assert_eq!(fs::read(mount.point.join("more")).unwrap(), b"more");
+        let (text, code) = mount.unmount();
+        assert!(text.contains("recovered 1 file") && code == 0, "{text}");
+    }
+    server.end(at);
+    // Its server has ended: it is a kept drive, with all of that.
+    told(&["fs", "cp", "old.wane:/long", "again"], at, 0);
+    assert_eq!(fs::read(at.join("again")).unwrap(), long);
+    // A socket of something else.
+    drop(std::os::unix::net::UnixListener::bind(at.join("deaf.sock")).unwrap());
+    assert!(told(&["fs", "df", "deaf.sock"], at, 2).contains("cannot be used"));
+}
+
 /// Makes some of everything.
 fn populate(point: &Path) -> Vec<(String, Vec<u8>)> {
     let mut files = Vec::new();
@@ -337,6 +613,9 @@ fn a_mount_does_what_programs_expect_of_a_disk() {
     assert!(told(&["fs", "mkfs", "disk.img", "--force"], at, 2).contains("is in use"));
     told(&["fs", "mkfs", "other.img", "--size", "128 MiB"], at, 0);
     assert!(told(&["fs", "mount", "other.img", "mnt"], at, 2).contains("mounted on it already"));
+    for command in ["mkfs", "fsck", "dump"] {
+        assert!(told(&["fs", command, "mnt"], at, 2).contains("takes what that lies on"), "{command}");
+    }
     drop((sparse, open));
     compare(&point, &files);
     assert_eq!(mount.unmount(), (String::new(), 0));

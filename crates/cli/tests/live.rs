@@ -312,6 +312,15 @@ fn control_breaks_and_mends_the_drive() {
     assert_eq!(server.client().size, 32 << 20);
     assert_eq!(client.ask(READ, 48 << 20, 512, &[]).0, 22, "EINVAL beyond the end");
     server.ctl(&["set", "--speed", "max"]);
+    // How much of it may hold data falls and rises, and what it holds stays.
+    let limit = server.ctl(&["set", "--mapped-limit", "8 MiB"]);
+    assert_eq!(limit["mapped_limit_bytes"].as_u64(), Some(8 << 20));
+    assert_eq!(server.ctl(&["status"])["mapped_limit_bytes"].as_u64(), Some(8 << 20));
+    assert_eq!(client.ask(WRITE, 0, 65536, &[2; 65536]).0, 0);
+    assert!(server.refused(&["set", "--mapped-limit", "4 KiB"]).contains("more than that holds data now"));
+    assert!(server.refused(&["set", "--mapped-limit", "1 GiB"]).contains("up to 32 MiB is allowed"));
+    server.ctl(&["set", "--mapped-limit", "32 MiB"]);
+    assert_eq!(server.ctl(&["status"])["mapped_limit_bytes"].as_u64(), Some(32 << 20));
     // Its health is that of a real drive.
     assert!(server.ctl(&["smart"])["nvme_smart_health_information_log"].is_object());
     server.ctl(&["stop"]);

@@ -33,7 +33,7 @@ pub enum Attended {
 
 impl<P: Port> Volume<P> {
     /// Answers the device's demand for space, if there is one: a step gives space back by `way` and moves about `blocks` blocks. Where the device says
-    /// how little it still takes and that is no more than twice the step, all is done at once: a write that it refuses would be lost.
+    /// how little it still takes, and half of that is less than what moves and a step more, all is done at once: a write that it refuses would be lost.
     ///
     /// What is asked for and cannot be given is remembered, and is given as soon as users have removed enough.
     ///
@@ -42,7 +42,9 @@ impl<P: Port> Volume<P> {
     pub fn attend(&mut self, way: Way, blocks: u64) -> Answer<Attended> {
         let mut is_urgent = false;
         while let Some(wanted) = self.port.wanted() {
-            is_urgent |= wanted.writes_left > 0 && wanted.writes_left < 2 * blocks;
+            let block = self.geometry.block as u64;
+            let cost = self.plan(wanted.blocks * block, way).map_or(0, |plan| plan.moved / block);
+            is_urgent |= wanted.writes_left > 0 && wanted.writes_left / 2 < cost + blocks;
             self.wanted = Some(wanted.blocks);
         }
         if let Some(wanted) = self.wanted {

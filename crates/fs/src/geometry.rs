@@ -460,6 +460,14 @@ impl Geometry {
     }
 }
 
+/// Where btrfs has its superblock.
+pub(crate) const BTRFS_AT: u64 = 64 << 10;
+
+/// Whether a block at [`BTRFS_AT`] is the superblock of btrfs.
+pub(crate) fn is_btrfs(block: &[u8]) -> bool {
+    block.get(0x40..0x48) == Some(b"_BHRfS_M")
+}
+
 /// The name of another file system whose first block this is.
 pub(crate) fn other(block: &[u8]) -> Option<String> {
     let is = |at: usize, bytes: &[u8]| block.get(at..at + bytes.len()) == Some(bytes);
@@ -470,7 +478,9 @@ pub(crate) fn other(block: &[u8]) -> Option<String> {
         () if is(3, b"NTFS    ") => "NTFS",
         () if is(0x52, b"FAT32") || is(0x36, b"FAT1") => "FAT",
         () if is(0, b"LUKS\xba\xbe") => "a LUKS volume",
-        () if is(0x400, &0x3434_u16.to_le_bytes()) && is(0x406, &[]) && is(0x43E, &[]) => return None,
+        () if is(0xFF6, b"SWAPSPACE2") => "a swap area",
+        () if is(0x200, b"LABELONE") => "an LVM volume",
+        () if is(0x200, b"EFI PART") => "a partition table",
         () => return None,
     };
     Some(name.to_owned())

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::checkpoint::{NEXT_ORPHAN, Pack, Why};
 use crate::error::Answer;
-use crate::geometry::{FormatConfig, FormatError, Geometry};
+use crate::geometry::{self, FormatConfig, FormatError, Geometry};
 use crate::inode::{FileKind, Ino, LINKS, Moment, ROOT};
 use crate::le::u32_at;
 use crate::nat::Nat;
@@ -107,6 +107,10 @@ pub fn find_block_bytes(bytes: u64, mut read: impl FnMut(u64, &mut [u8]) -> bool
     let near = (1..=LOOKED_THROUGH / LEAST_BLOCK).map(|number| number * LEAST_BLOCK);
     let far = (1..8).map(|shift| LOOKED_THROUGH << shift);
     let mut block = vec![0; LEAST_BLOCK as usize];
+    let reaches = bytes >= geometry::BTRFS_AT + LEAST_BLOCK;
+    if reaches && read(geometry::BTRFS_AT, &mut block) && geometry::is_btrfs(&block) {
+        return Err(FormatError::Other(Some("btrfs".to_owned())));
+    }
     for at in near.chain(far).take_while(|at| at + LEAST_BLOCK <= bytes) {
         if read(at, &mut block)
             && let Some(found) = block_bytes(&block)

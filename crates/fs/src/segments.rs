@@ -81,6 +81,8 @@ pub(crate) struct Segments {
     pub(crate) bound: u32,
     /// Most sections that may hold something.
     pub(crate) cap: u32,
+    /// While space is given back: sections beyond which the volume does not grow any more, so that writers do not take what was cleaned for it.
+    pub(crate) ceiling: u32,
     /// Sections that cannot be cleaned, since the device lost who owns their blocks.
     stuck: BTreeSet<u32>,
 }
@@ -108,6 +110,7 @@ impl Segments {
             end: geometry.sections,
             bound: geometry.sections,
             cap: geometry.sections,
+            ceiling: u32::MAX,
             stuck: BTreeSet::new(),
         }
     }
@@ -170,7 +173,7 @@ impl Segments {
 
     /// Sections that can be taken at once.
     pub(crate) fn free_sections(&self) -> u32 {
-        (self.free.len() as u32).min(self.cap.saturating_sub(self.taken_sections()))
+        (self.free.len() as u32).min(self.cap.min(self.ceiling).saturating_sub(self.taken_sections()))
     }
 
     /// Of these, sections that are not to become free.

@@ -167,6 +167,11 @@ impl<P: Port> Volume<P> {
         self.target.map(|target| (self.bytes_of(target.sections), target.way))
     }
 
+    /// Sections that still have to become free for the target; 0 without one.
+    pub fn in_the_way_now(&self) -> u32 {
+        self.target.map_or(0, |target| self.in_the_way(target))
+    }
+
     /// The least size to which it can shrink now, in bytes of the device: at it a shrink succeeds, a section below it is refused.
     pub fn least(&self) -> u64 {
         let fewest = 2 * self.geometry.logs_and_cleaning();
@@ -268,6 +273,7 @@ impl<P: Port> Volume<P> {
         } else {
             self.target = Some(Target { sections, way });
         }
+        self.segments.ceiling = u32::MAX;
         self.segments.bound = match self.target {
             Some(Target { sections, way }) if way.is_of_the_tail() => sections,
             _ => self.segments.end,
@@ -283,7 +289,7 @@ impl<P: Port> Volume<P> {
     pub fn cancel_target(&mut self) -> Answer<()> {
         self.writable()?;
         if self.target.take().is_some() {
-            self.segments.bound = self.segments.end;
+            (self.segments.bound, self.segments.ceiling) = (self.segments.end, u32::MAX);
             self.has_changed = true;
             self.checkpoint(Why::Sync)?;
         }
@@ -336,7 +342,8 @@ impl<P: Port> Volume<P> {
             if self.counted.moved + self.counted.remapped >= until {
                 return Ok(Progress::More(self.in_the_way(target)));
             }
-            let left = until - self.counted.moved - self.counted.remapped;
+            self.hold_down(target)?;
+            let left = until.saturating_sub(self.counted.moved + self.counted.remapped);
             let has_moved = self.step(target, left)?;
             rounds -= 1;
             if rounds == 0 || !has_moved {
@@ -367,6 +374,21 @@ impl<P: Port> Volume<P> {
         let has_changed = self.has_changed;
         self.checkpoint(Why::Sync)?;
         Ok(cleaned > 0 || has_changed)
+    }
+
+    /// Keeps what was gained: from now on users' calls clean for what they write, instead of taking sections that a step before made free. Otherwise a
+    /// writer that is as fast as the steps would keep the target out of reach for ever.
+    fn hold_down(&mut self, target: Target) -> Answer<()> {
+        let ceiling = (self.segments.taken_sections() + self.needed()).max(target.sections);
+        self.segments.ceiling = self.segments.ceiling.min(ceiling);
+        match self.balance() {
+            // It was too low for what is in memory.
+            Err(FsError::NoSpace) => {
+                self.segments.ceiling = u32::MAX;
+                Ok(())
+            }
+            other => other,
+        }
     }
 
     /// Sections that have to become free.
@@ -412,7 +434,7 @@ impl<P: Port> Volume<P> {
 
     /// Nothing is in the way: the device is told, after the checkpoint in which all of it is free, and trimmed.
     fn hand_over(&mut self, target: Target) -> Answer<()> {
-        self.segments.cap = target.sections;
+        (self.segments.cap, self.segments.ceiling) = (target.sections, u32::MAX);
         if target.way.is_of_the_tail() {
             self.segments.set_end(target.sections);
         }

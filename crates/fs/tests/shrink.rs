@@ -8,7 +8,8 @@ use bed::cuts::{Cuts, Image};
 use bed::{Bed, Taste, step};
 use wane_blockdev::{BlockDevice, Blocking, Ram};
 use wane_fs::{
-    Attended, Direct, FormatConfig, Moment, MountConfig, Port, Progress, Refusal, Volume, Wanted, Way, format,
+    Attended, Direct, FileKind, FormatConfig, Moment, MountConfig, NewFile, Port, Progress, ROOT, Refusal, Volume,
+    Wanted, Way, format,
 };
 use wane_sim::{Stream, Streams};
 use wane_units::Sectors;
@@ -102,6 +103,40 @@ fn sizes_go_both_ways_while_the_volume_is_used() {
         }
         bed.compare();
         assert!(reached > 30, "{reached}");
+    }
+}
+
+#[test]
+fn a_writer_that_is_faster_than_the_steps_does_not_keep_a_target_out_of_reach() {
+    for way in Way::ALL {
+        let (mut bed, mut stream) = aged(5, &SMALL, 12 << 20, 0);
+        let volume = &mut bed.volume;
+        let file = NewFile { kind: FileKind::File, permissions: 0o600, uid: 0, gid: 0, rdev: 0 };
+        let made = volume.make(ROOT, b"written all the time", &file, Moment::default()).unwrap();
+        let pages = 1200;
+        for page in 0..pages {
+            volume.write(made.ino, page << 12, &[1; 4096], Moment::default()).unwrap();
+        }
+        for number in 0..4000 {
+            volume.write(made.ino, stream.below(pages) << 12, &[2; 4096], Moment::default()).unwrap();
+            if number % 32 == 0 {
+                volume.fsync(made.ino).unwrap();
+            }
+        }
+        volume.sync().unwrap();
+        volume.set_target(volume.least() + 14 * SECTION, way).unwrap();
+        let mut steps = 0;
+        while volume.evacuate(1).unwrap() != Progress::Done {
+            steps += 1;
+            assert!(steps < 300, "{way:?}: {} sections are in the way", volume.in_the_way_now());
+            // Two sections between two steps of one.
+            for _ in 0..32 {
+                let page = stream.below(pages);
+                volume.write(made.ino, page << 12, &[steps as u8; 4096], Moment::default()).unwrap();
+            }
+            volume.fsync(made.ino).unwrap();
+        }
+        assert!(steps > 3, "{way:?}: {steps}");
     }
 }
 

@@ -14,6 +14,20 @@ pub fn now() -> Moment {
     moment(SystemTime::now())
 }
 
+/// Measures how long something takes.
+pub(crate) struct Stopwatch(std::time::Instant);
+
+impl Stopwatch {
+    #[expect(clippy::disallowed_methods, reason = "a mount's own work is limited to a share of real time")]
+    pub(crate) fn start() -> Self {
+        Self(std::time::Instant::now())
+    }
+
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.0.elapsed()
+    }
+}
+
 pub(crate) fn moment(time: SystemTime) -> Moment {
     match time.duration_since(UNIX_EPOCH) {
         Ok(since) => Moment { seconds: since.as_secs().cast_signed(), nanos: since.subsec_nanos() },

@@ -9,6 +9,10 @@
 //! The kernel checks permissions (`default_permissions`), the sticky bit, `umask` and who may use which attribute, by what `stat` told it. It
 //! is told to keep that for a second, since nobody else changes the file system. The rules of set-id bits are in `rights`. Locks are the kernel's own.
 //!
+//! # Space
+//!
+//! The mount gives space back while programs run (`evacuate`), and is asked for that through itself (`control`).
+//!
 //! # What is durable
 //!
 //! fsync makes a file durable, and fsync of a directory all that was done. Otherwise all is committed every five seconds. FUSE does not hand
@@ -16,8 +20,10 @@
 
 #![cfg(target_os = "linux")]
 
+mod control;
 mod convert;
 mod error;
+mod evacuate;
 mod rights;
 mod serve;
 mod shared;
@@ -31,10 +37,11 @@ use std::time::Duration;
 
 use fuser::{Config, MountOption, Session, SessionACL};
 use rustix::mount::UnmountFlags;
-use wane_fs::{Mode, Port, Volume};
+use wane_fs::{Mode, Port, Volume, Way};
 
 pub use convert::now;
 pub use error::MountError;
+pub use evacuate::Pace;
 use serve::Served;
 use shared::Shared;
 
@@ -61,13 +68,18 @@ pub struct Options {
     pub commit_every: Duration,
     /// Is told what happens to it.
     pub tell: Tell,
+    /// How fast space is given back.
+    pub pace: Pace,
+    /// How it gives back what its device wants; `None`: it does not.
+    pub answer: Option<Way>,
 }
 
 /// A volume that is mounted.
 pub struct Mounted<P: Port + Send + 'static> {
     shared: Arc<Shared<P>>,
     session: Session<Served<P>>,
-    timer: JoinHandle<()>,
+    /// They commit it, and give space back.
+    threads: Vec<JoinHandle<()>>,
     point: PathBuf,
 }
 
@@ -97,16 +109,29 @@ pub fn mount<P: Port + Send + 'static>(
         Ok(session) => session,
         Err(error) => return Err(Box::new((MountError::Refused(error), take_back(&shared)))),
     };
-    let of_timer = Arc::clone(&shared);
-    #[expect(clippy::disallowed_methods, reason = "it waits for the time of the next commit")]
-    let timer = std::thread::Builder::new().name("commit".to_owned()).spawn(move || of_timer.commit_in_time());
-    match timer {
-        Ok(timer) => Ok(Mounted { shared, session, timer, point }),
+    let works: [(&str, Work<P>); 2] = [("commit", Shared::commit_in_time), ("evacuate", evacuate::give_back::<P>)];
+    let begun: std::io::Result<Vec<_>> = works.into_iter().map(|(name, work)| begin(name, &shared, work)).collect();
+    match begun {
+        Ok(threads) => Ok(Mounted { shared, session, threads, point }),
         Err(error) => {
             drop(session);
             Err(Box::new((MountError::Refused(error), take_back(&shared))))
         }
     }
+}
+
+/// What a thread of a mount does until that ends.
+type Work<P> = fn(&Shared<P>);
+
+/// Begins a thread that has its time, beside the one that answers the kernel.
+fn begin<P: Port + Send + 'static>(
+    name: &str,
+    shared: &Arc<Shared<P>>,
+    work: Work<P>,
+) -> std::io::Result<JoinHandle<()>> {
+    let shared = Arc::clone(shared);
+    #[expect(clippy::disallowed_methods, reason = "it waits for the time of the next commit, or of the next step")]
+    std::thread::Builder::new().name(name.to_owned()).spawn(move || work(&shared))
 }
 
 /// The volume of a mount that is not served.
@@ -165,11 +190,11 @@ impl<P: Port + Send + 'static> Mounted<P> {
     /// # Errors
     /// The kernel's device failed.
     pub fn serve(self) -> (Volume<P>, std::io::Result<()>) {
-        let Self { shared, session, timer, .. } = self;
+        let Self { shared, session, threads, .. } = self;
         let served = session.run();
         let volume = take_back(&shared);
-        // It only sleeps, and has been woken.
-        let _ = timer.join();
+        // They only sleep, and have been woken.
+        threads.into_iter().for_each(|thread| drop(thread.join()));
         (volume, served)
     }
 }

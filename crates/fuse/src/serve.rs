@@ -12,11 +12,12 @@ use fuser::{
     ReplyEmpty, ReplyEntry, ReplyLseek, ReplyOpen, ReplyStatfs, ReplyWrite, ReplyXattr, Request, TimeOrNow, WriteFlags,
 };
 use wane_fs::{
-    Allocate, Answer, Attr, DirEntry, FileKind, FsError, Ino, Moment, NewFile, Port, Rename, Seek, SetAttr,
+    Allocate, Answer, Attr, DirEntry, FileKind, FsError, Ino, Moment, NewFile, Port, ROOT, Rename, Seek, SetAttr,
     SetAttribute, Volume,
 };
 
 use crate::AccessTimes;
+use crate::control;
 use crate::convert::{asked, attributes, errno, file_type, ino, none, now};
 use crate::rights::{inherited, without_set_ids};
 use crate::shared::Shared;
@@ -83,6 +84,17 @@ impl<P: Port> Served<P> {
             Ok(attr) => reply.attr(&TTL, &self.shown(&attr)),
             Err(error) => reply.error(errno(error)),
         }
+    }
+
+    /// The question or order to the mount that an attribute is, which only its root directory has.
+    fn of_mount<'n>(&self, number: INodeNo, name: &'n OsStr) -> Option<&'n str> {
+        control::ours(name.as_bytes()).filter(|_| ino(number) == Ok(ROOT))
+    }
+
+    /// Refuses orders of others than root and the user who mounted it.
+    fn may_order(&self, req: &Request) -> Answer<()> {
+        let is_allowed = req.uid() == 0 || req.uid() == rustix::process::geteuid().as_raw();
+        if is_allowed { Ok(()) } else { Err(FsError::NotPermitted) }
     }
 
     /// Makes a file in a directory for a caller.
@@ -486,7 +498,10 @@ impl<P: Port + Send + 'static> Filesystem for Served<P> {
             })
         });
         match written {
-            Ok(count) => reply.written(count as u32),
+            Ok(count) => {
+                self.shared.note_written(count as u64);
+                reply.written(count as u32);
+            }
             Err(error) => reply.error(errno(error)),
         }
     }
@@ -567,7 +582,7 @@ impl<P: Port + Send + 'static> Filesystem for Served<P> {
 
     fn setxattr(
         &self,
-        _req: &Request,
+        req: &Request,
         number: INodeNo,
         name: &OsStr,
         value: &[u8],
@@ -580,6 +595,9 @@ impl<P: Port + Send + 'static> Filesystem for Served<P> {
             linux::XATTR_REPLACE => SetAttribute::Replace,
             _ => SetAttribute::Any,
         };
+        if let Some(order) = self.of_mount(number, name) {
+            return done(self.may_order(req).and_then(|()| self.shared.ordered(order, value)), reply);
+        }
         let set = check_attribute_name(name).and_then(|name| {
             let number = ino(number)?;
             self.shared.change(|volume| volume.set_attribute(number, name, value, how, now()))
@@ -588,6 +606,9 @@ impl<P: Port + Send + 'static> Filesystem for Served<P> {
     }
 
     fn getxattr(&self, _req: &Request, number: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
+        if let Some(question) = self.of_mount(number, name) {
+            return fill(self.shared.told(question), size, reply);
+        }
         let found = check_attribute_name(name).and_then(|name| {
             let number = ino(number)?;
             self.shared.ask(|volume| volume.attribute(number, name))

@@ -1,12 +1,16 @@
 //! The volume of a mount, which the session and the timer share.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use wane_fs::{Answer, FsError, Mode, Port, Volume};
 
+use crate::evacuate::Evacuation;
 use crate::{AccessTimes, Options, Tell};
+
+/// After so many bytes that users wrote it is looked whether the device wants space back.
+const LOOK_AFTER: u64 = 4 << 20;
 
 /// See the head of this file. One call at a time has the volume.
 pub(crate) struct Shared<P> {
@@ -21,6 +25,9 @@ pub(crate) struct Shared<P> {
     commit_every: Duration,
     pub(crate) access_times: AccessTimes,
     pub(crate) block_bytes: u32,
+    pub(crate) evacuation: Evacuation,
+    /// Bytes that users wrote since the last look at what the device wants.
+    written: AtomicU64,
 }
 
 impl<P: Port> Shared<P> {
@@ -34,6 +41,8 @@ impl<P: Port> Shared<P> {
             tell: options.tell.clone(),
             commit_every: options.commit_every,
             access_times: options.access_times,
+            evacuation: Evacuation::new(options.pace, options.answer),
+            written: AtomicU64::new(0),
         }
     }
 
@@ -64,6 +73,18 @@ impl<P: Port> Shared<P> {
         self.has_changed.store(true, Ordering::Relaxed);
     }
 
+    /// Users wrote so many bytes.
+    pub(crate) fn note_written(&self, bytes: u64) {
+        if self.written.fetch_add(bytes, Ordering::Relaxed) + bytes >= LOOK_AFTER {
+            self.written.store(0, Ordering::Relaxed);
+            self.evacuation.wake();
+        }
+    }
+
+    pub(crate) fn tell(&self, sentence: &str) {
+        (self.tell)(sentence);
+    }
+
     /// Commits what was changed, until the mount ends.
     pub(crate) fn commit_in_time(&self) {
         let mut volume = self.lock();
@@ -89,6 +110,7 @@ impl<P: Port> Shared<P> {
     pub(crate) fn end(&self) -> Option<Volume<P>> {
         let volume = self.lock().take();
         self.ended.notify_all();
+        self.evacuation.end();
         volume
     }
 }

@@ -2,9 +2,15 @@
 //!
 //! [`Image`] is what a command opens when a user names a file or a device. It takes no modelled time: the real device takes its own, and each
 //! request is done when its call returns. Nobody else writes it meanwhile: it is locked, so that two commands that open one image do not
-//! destroy it.
+//! destroy it. [`Remote`] is a device that a server has.
 
 #![cfg(unix)]
+
+#[cfg(target_os = "linux")]
+mod remote;
+
+#[cfg(target_os = "linux")]
+pub use remote::{Remote, RemoteError};
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions, TryLockError};

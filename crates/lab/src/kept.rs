@@ -27,10 +27,12 @@ pub use wane_aging::FACTOR_MOST;
 pub use crate::held::{Aged, DataCheck, Injection, KeptError, Reached, Retire, Target, WrittenBytes};
 use crate::progress::Stopwatch;
 use crate::run::Watch;
+pub use attached::{Attached, Keeps};
 use recent::Recent;
 pub use repeat::Seen;
 use repeat::{Repeat, Repeated};
 
+mod attached;
 mod recent;
 mod repeat;
 

@@ -9,7 +9,7 @@ pub const FRAME_BYTES: usize = 28;
 /// Most bytes that a read asks for, and that a write brings: what clients may send without asking, by the protocol's section on block sizes.
 pub const TRANSFER_MAX: u32 = 32 << 20;
 
-const MAGIC: u32 = 0x2560_9513;
+pub(crate) const MAGIC: u32 = 0x2560_9513;
 
 const FLAG_FUA: u16 = 1;
 const FLAG_NO_HOLE: u16 = 1 << 1;

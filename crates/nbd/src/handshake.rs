@@ -15,41 +15,41 @@ const OPTIONS_MAX: u32 = 256;
 /// Most bytes of a name, by the protocol.
 const NAME_MAX: usize = 4096;
 
-const GREETING: u64 = 0x4e42_444d_4147_4943;
-const OPTION: u64 = 0x4948_4156_454f_5054;
-const OPTION_REPLY: u64 = 0x0003_e889_0455_65a9;
+pub(crate) const GREETING: u64 = 0x4e42_444d_4147_4943;
+pub(crate) const OPTION: u64 = 0x4948_4156_454f_5054;
+pub(crate) const OPTION_REPLY: u64 = 0x0003_e889_0455_65a9;
 
-const FIXED_NEWSTYLE: u16 = 1;
-const NO_ZEROES: u16 = 1 << 1;
+pub(crate) const FIXED_NEWSTYLE: u16 = 1;
+pub(crate) const NO_ZEROES: u16 = 1 << 1;
 
 const EXPORT_NAME: u32 = 1;
 const ABORT: u32 = 2;
 const LIST: u32 = 3;
 const INFO: u32 = 6;
-const GO: u32 = 7;
+pub(crate) const GO: u32 = 7;
 const STRUCTURED_REPLY: u32 = 8;
 const LIST_META_CONTEXT: u32 = 9;
 const SET_META_CONTEXT: u32 = 10;
 
-const REP_ACK: u32 = 1;
+pub(crate) const REP_ACK: u32 = 1;
 const REP_SERVER: u32 = 2;
-const REP_INFO: u32 = 3;
+pub(crate) const REP_INFO: u32 = 3;
 const REP_META_CONTEXT: u32 = 4;
 const REP_ERR_UNSUP: u32 = (1 << 31) + 1;
 const REP_ERR_INVALID: u32 = (1 << 31) + 3;
 const REP_ERR_UNKNOWN: u32 = (1 << 31) + 6;
 
-const INFO_EXPORT: u16 = 0;
-const INFO_NAME: u16 = 1;
+pub(crate) const INFO_EXPORT: u16 = 0;
+pub(crate) const INFO_NAME: u16 = 1;
 const INFO_DESCRIPTION: u16 = 2;
-const INFO_BLOCK_SIZE: u16 = 3;
+pub(crate) const INFO_BLOCK_SIZE: u16 = 3;
 
 const HAS_FLAGS: u16 = 1;
-const READ_ONLY: u16 = 1 << 1;
-const SEND_FLUSH: u16 = 1 << 2;
-const SEND_FUA: u16 = 1 << 3;
-const SEND_TRIM: u16 = 1 << 5;
-const SEND_WRITE_ZEROES: u16 = 1 << 6;
+pub(crate) const READ_ONLY: u16 = 1 << 1;
+pub(crate) const SEND_FLUSH: u16 = 1 << 2;
+pub(crate) const SEND_FUA: u16 = 1 << 3;
+pub(crate) const SEND_TRIM: u16 = 1 << 5;
+pub(crate) const SEND_WRITE_ZEROES: u16 = 1 << 6;
 const SEND_DF: u16 = 1 << 7;
 const CAN_MULTI_CONN: u16 = 1 << 8;
 const SEND_CACHE: u16 = 1 << 10;
@@ -373,7 +373,7 @@ fn next_option<'a>(rest: &mut Take<'a>) -> Result<Option<(u32, &'a [u8])>, Viola
     Ok(Some((option, data)))
 }
 
-fn length(bytes: &[u8]) -> [u8; 4] {
+pub(crate) fn length(bytes: &[u8]) -> [u8; 4] {
     u32::try_from(bytes.len()).expect("a name is short").to_be_bytes()
 }
 

@@ -1,4 +1,4 @@
-//! The network block device protocol, as a server speaks it: bytes in, bytes out. There is no socket here, no thread and no device.
+//! The network block device protocol, as a server speaks it, and as much as a plain client needs ([`client`]): bytes in, bytes out. There is no socket here, no thread and no device.
 //!
 //! [`Handshake`] takes what a client sends until it has chosen an export, and returns what is sent back. From then on [`Frame::parse`] reads
 //! requests, and [`Reply`] writes answers, simple or structured, as the [`Session`] has it.
@@ -8,6 +8,7 @@
 //!
 //! Source: "The NBD protocol", doc/proto.md of NetworkBlockDevice/nbd. Numbers are big-endian.
 
+pub mod client;
 mod frame;
 mod handshake;
 mod reply;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io::IoSlice;
 use std::ops::Range;
 
-const SIMPLE_MAGIC: u32 = 0x6744_6698;
+pub(crate) const SIMPLE_MAGIC: u32 = 0x6744_6698;
 const CHUNK_MAGIC: u32 = 0x668e_33ef;
 
 const CHUNK_DONE: u16 = 1;
@@ -39,6 +39,17 @@ pub enum Errno {
 }
 
 impl Errno {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::NotPermitted,
+        Self::Io,
+        Self::Invalid,
+        Self::NoSpace,
+        Self::Overflow,
+        Self::NotSupported,
+        Self::Shutdown,
+    ];
+
     /// The name of the system's error.
     pub const fn name(self) -> &'static str {
         match self {

@@ -251,6 +251,7 @@ fn summarize(like: MadeUp, timeline: &[Row], snapshot: &WearSnapshot, last_windo
             ..Host::default()
         },
         scaled: None,
+        file_system: None,
         fast_forward: None,
         life: Some(life(counters.host_units_written, logical)),
         flash: flash(&counters),

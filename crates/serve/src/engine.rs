@@ -491,6 +491,13 @@ impl Engine {
         self.shelf.device_mut().set_capacity(at, capacity)
     }
 
+    /// Changes how many sectors of the drive may hold data at once.
+    pub(crate) fn set_mapped_limit(&mut self, at: SimTime, limit: Sectors) -> Status {
+        self.at = self.at.max(at);
+        self.note_call(Entry::SetMappedLimit { at, limit });
+        self.shelf.device_mut().set_mapped_limit(at, limit)
+    }
+
     /// Saves the drive, which comes to rest for it.
     ///
     /// # Errors

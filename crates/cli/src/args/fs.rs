@@ -22,7 +22,7 @@ Examples:
     wane fs cp disk.img:/etc/hosts hosts
     wane fs df disk.img
 
-A file system is in a plain file, on a block device or on a kept drive, the folder that `wane drive create` makes.")]
+A file system is in a plain file, on a block device, or on a kept drive, the folder that `wane drive create` makes. It is also on a drive that `wane serve` serves, named by the server's nbd.sock or by the kept drive's folder: requests go by the protocol of network block devices, and sizes and what the drive wants back by the server's ctl.sock beside it. What that protocol lacks does not work there: `--way remap` copies, and without ctl.sock the drive keeps its size, and space that is given back is discarded.")]
 pub(crate) struct FsArguments {
     #[command(subcommand)]
     pub(crate) command: FsCommand,
@@ -50,7 +50,7 @@ pub(crate) enum FsCommand {
 
 #[derive(Args, Debug)]
 pub(crate) struct MkfsArguments {
-    /// A file, a block device, or a kept drive's folder
+    /// A file, a block device, a kept drive's folder, or a server's nbd.sock
     pub(crate) what: PathBuf,
     /// Make a new file of this size, such as `1 GiB`. It takes room on the disk as it fills
     #[arg(long, value_name = "SIZE")]
@@ -87,9 +87,9 @@ Examples:
   Only look:
     wane fs mount disk.img mnt --read-only
 
-It ends with `umount` (`fusermount3 -u` where you are not root), Ctrl-C or SIGTERM. What still uses it then keeps it mounted; a second Ctrl-C cuts that off. fsync makes a file durable; what is not synchronized is committed every five seconds. sync(2) promises nothing, since FUSE does not hand it on. A kept drive is saved when the mount ends: if it is killed, nothing of it happened.")]
+It ends with `umount` (`fusermount3 -u` where you are not root), Ctrl-C or SIGTERM. What still uses it then keeps it mounted; a second Ctrl-C cuts that off. fsync makes a file durable; what is not synchronized is committed every five seconds. sync(2) promises nothing, since FUSE does not hand it on. The same holds on a kept drive: its journal has what the mount did to it, and is on the disk with each fsync.")]
 pub(crate) struct MountArguments {
-    /// A file, a block device, or a kept drive's folder
+    /// A file, a block device, a kept drive's folder, or a server's nbd.sock
     pub(crate) what: PathBuf,
     /// The directory on which it is mounted
     pub(crate) dir: PathBuf,
@@ -102,6 +102,15 @@ pub(crate) struct MountArguments {
     /// Do not discard what becomes free
     #[arg(long)]
     pub(crate) no_discard: bool,
+    /// How it gives back what its drive wants
+    #[arg(long, value_enum, default_value = "surrender")]
+    pub(crate) answer: Answer,
+    /// Bytes that a resize moves in a second, at most
+    #[arg(long, value_name = "SIZE", default_value = "100 MiB")]
+    pub(crate) evacuate_rate: Bytes,
+    /// Share of time in which a resize lets users wait
+    #[arg(long, value_name = "SHARE", default_value = "50 %")]
+    pub(crate) evacuate_share: Ratio,
     /// Print nothing but warnings
     #[arg(long)]
     pub(crate) quiet: bool,
@@ -118,7 +127,7 @@ pub(crate) struct FsckArguments {
 
 #[derive(Args, Debug)]
 pub(crate) struct LookArguments {
-    /// A file, a block device, or a kept drive's folder
+    /// A file, a block device, a kept drive's folder, or a server's nbd.sock; of `df` also where one is mounted
     pub(crate) what: PathBuf,
     /// Print as JSON
     #[arg(long)]
@@ -136,16 +145,31 @@ pub(crate) enum Way {
     Remap,
 }
 
+/// How a mount gives back what its drive wants.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Answer {
+    /// Free sections, wherever they lie
+    Surrender,
+    /// Addresses from the end
+    Relocate,
+    /// The same, by the drive's map alone
+    Remap,
+    /// It does not: the drive goes on as well as it can
+    No,
+}
+
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   What would it take, and how small can it be?
     wane fs plan disk.img '100 MiB'
     wane fs plan disk.img --minimum
+  The same of one that is mounted:
+    wane fs plan mnt --minimum
   Do it:
     wane fs resize disk.img '100 MiB'")]
 pub(crate) struct PlanArguments {
-    /// A file, a block device, or a kept drive's folder
+    /// A file, a block device, a kept drive's folder, a server's nbd.sock, or where one is mounted
     pub(crate) what: PathBuf,
     /// The size that it is to have, its own structures included, such as `100 MiB`
     #[arg(required_unless_present = "minimum")]
@@ -168,11 +192,51 @@ Examples:
     wane fs resize disk.img '100 MiB'
   As small as it can be:
     wane fs resize disk.img --minimum
+  While it is mounted, without waiting for the end:
+    wane fs resize mnt '100 MiB' --background
+    wane fs df mnt
+  Slower; later on; not at all:
+    wane fs resize mnt --evacuate-rate '10 MiB'
+    wane fs resize mnt --pause
+    wane fs resize mnt --cancel
 
-If it is stopped or killed, what is on it stays as it is, and the next resize goes on.")]
+The size is an intent that lies on the disk. If the command is stopped, a mount goes on by itself, also after it was killed and mounted again; one that is not mounted goes on with the next resize or mount. From the moment at which it is set, users have no more room than it leaves. A mount's pause and its limits last as long as the mount. Only root and the user who mounted it may resize a mount.")]
+#[command(override_usage = "wane fs resize [OPTIONS] <WHAT> [SIZE]")]
+#[command(group = clap::ArgGroup::new("does").multiple(true).required(true).args([
+    "size", "minimum", "cancel", "pause", "resume", "evacuate_rate", "evacuate_share",
+]))]
 pub(crate) struct ResizeArguments {
-    #[command(flatten)]
-    pub(crate) plan: PlanArguments,
+    /// A file, a block device, a kept drive's folder, a server's nbd.sock, or where one is mounted
+    pub(crate) what: PathBuf,
+    /// The size that it is to have, its own structures included, such as `100 MiB`
+    pub(crate) size: Option<Bytes>,
+    /// The least size that it can have now
+    #[arg(long, conflicts_with = "size")]
+    pub(crate) minimum: bool,
+    /// How it gives space back
+    #[arg(long, value_enum, default_value = "relocate")]
+    pub(crate) way: Way,
+    /// Of a mount: do not wait until it is done
+    #[arg(long)]
+    pub(crate) background: bool,
+    /// Take the size back; what was given back stays so
+    #[arg(long, conflicts_with_all = ["size", "minimum", "background"])]
+    pub(crate) cancel: bool,
+    /// Of a mount: move nothing for now
+    #[arg(long, conflicts_with_all = ["cancel", "resume"])]
+    pub(crate) pause: bool,
+    /// Of a mount: end the pause
+    #[arg(long, conflicts_with = "cancel")]
+    pub(crate) resume: bool,
+    /// Of a mount: bytes that it moves in a second, at most
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) evacuate_rate: Option<Bytes>,
+    /// Of a mount: share of time in which users wait for it
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) evacuate_share: Option<Ratio>,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args, Debug)]

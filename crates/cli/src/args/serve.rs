@@ -198,6 +198,9 @@ pub(crate) enum CtlCommand {
         /// Capacity, which only falls; what lies above it is lost
         #[arg(long, value_name = "SIZE")]
         capacity: Option<String>,
+        /// Most bytes that may hold data at once; may rise again
+        #[arg(long, value_name = "SIZE")]
+        mapped_limit: Option<String>,
     },
     /// Let something break
     Inject {

@@ -46,7 +46,7 @@ pub(crate) fn ctl(arguments: &CtlArguments) -> Result<i32, Failure> {
         }
         CtlCommand::Cancel => ("cancel", Some(json!({}))),
         CtlCommand::Rest { time } => ("rest", Some(json!({ "for": time }))),
-        CtlCommand::Set { speed, retirement_threshold, degraded, read_recovery, capacity } => {
+        CtlCommand::Set { speed, retirement_threshold, degraded, read_recovery, capacity, mapped_limit } => {
             // A number is sent as one.
             let recovery =
                 read_recovery.as_ref().map(|most| most.parse::<u32>().map_or_else(|_| json!(most), |most| json!(most)));
@@ -56,6 +56,7 @@ pub(crate) fn ctl(arguments: &CtlArguments) -> Result<i32, Failure> {
                 ("degraded", json!(degraded)),
                 ("read-recovery", json!(recovery)),
                 ("capacity", json!(capacity)),
+                ("mapped-limit", json!(mapped_limit)),
             ];
             ("set", Some(object(given)))
         }

@@ -12,6 +12,7 @@ use crate::build::PolicyOverrides;
 use crate::held::{Aging, STEP_UNITS_MAX, next_step};
 use crate::session;
 
+mod attached;
 mod journals;
 
 fn scenario(text: &str) -> Scenario {

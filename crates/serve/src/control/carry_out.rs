@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use serde_json::{Value, json};
-use wane_blockdev::{BlockDevice, Passing, SectorRange, Status};
+use wane_blockdev::{BlockDevice, NoticeKind, Passing, SectorRange, Status};
 use wane_ftl::Fate;
 use wane_ftl::policies::Mode;
 use wane_lab::estimate::aging_seconds;
@@ -87,6 +87,7 @@ pub(crate) fn carry_out(asks: Asks, desk: &mut Desk<'_>) -> Answer {
             degraded: None,
             read_recovery: None,
             capacity: None,
+            mapped_limit: None,
         }) => {
             desk.engine.set_speed(speed.0, desk.real);
             Ok(json!({ "speed": speed.0.to_string() }))
@@ -133,6 +134,7 @@ fn status(desk: &mut Desk<'_>) -> Value {
     facts["now_s"] = json!(now.0 as f64 / 1e9);
     facts["power"] = json!(if is_off { "off" } else { "on" });
     facts["capacity_bytes"] = json!(shelf.device().capacity().0 * SECTOR);
+    facts["mapped_limit_bytes"] = json!(shelf.device().mapped_limit().0 * SECTOR);
     facts["requests"] = json!({
         "under_way": under_way, "stuck": stuck, "refused_for_memory": desk.engine.refused_for_memory,
     });
@@ -150,6 +152,7 @@ fn status(desk: &mut Desk<'_>) -> Value {
         facts["dead"] = json!(shelf.cause().map(|cause| cause.name()));
         facts["degraded"] = json!(degraded);
         facts["read_recovery"] = json!(shelf.required().into_iter().flatten().min());
+        facts["wanted"] = if shelf.is_array() { Value::Null } else { wanted(shelf.drive()) };
         if let Some(repairs) = shelf.repairs() {
             facts["repairs"] = repaired(&repairs);
             let is_whole = shelf.members().iter().all(|member| member.state == MemberState::Online);
@@ -164,6 +167,14 @@ fn status(desk: &mut Desk<'_>) -> Value {
         }
     }
     facts
+}
+
+/// What the drive asked its host for and did not get.
+fn wanted(drive: &Drive) -> Value {
+    let Some(NoticeKind::CapacityWanted { to, cause, writes_left, by }) = drive.wish() else { return Value::Null };
+    json!({
+        "bytes": to.0 * SECTOR, "cause": cause.name(), "writes_left_bytes": writes_left.0 * SECTOR, "by": by.name(),
+    })
 }
 
 /// What a mirror did for itself, in bytes.
@@ -302,27 +313,20 @@ fn changed(desk: &mut Desk<'_>, set: Set) -> Answer {
     if rereads.is_some() && desk.engine.shelf.scenario().medium.chip.is_none() {
         return Err("read-recovery: no read of the drive ever needs a re-read (drive.chip)".to_owned());
     }
-    if let Some(capacity) = set.capacity {
-        let sectors = Sectors(capacity.0.0 / SECTOR);
-        if desk.engine.shelf.is_array() {
-            return Err("capacity: an array's capacity stays as it is".to_owned());
-        }
-        let capacity_now = Bytes(desk.engine.shelf.device().capacity().0 * SECTOR);
-        let status = if capacity.0.0 > 0 && capacity.0.0.is_multiple_of(SECTOR) {
-            desk.engine.set_capacity(at, sectors)
-        } else {
-            Status::OutOfRange
-        };
-        let device = desk.engine.shelf.device();
+    let capacity = set.capacity.map(|capacity| sized(desk, "capacity", capacity.0)).transpose()?;
+    let limit = set.mapped_limit.map(|limit| sized(desk, "mapped-limit", limit.0)).transpose()?;
+    if let Some(limit) = limit {
+        limited(desk, at, limit)?;
+        told["mapped_limit_bytes"] = json!(desk.engine.shelf.device().mapped_limit().0 * SECTOR);
+        desk.engine.note(format!("at most {} of it may hold data", Bytes(limit.0 * SECTOR)));
+    }
+    if let Some(capacity) = capacity {
+        let status = desk.engine.set_capacity(at, capacity);
         if !status.is_done() {
-            let unit = Bytes(u64::from(desk.engine.shelf.unit_bytes()));
-            return Err(format!(
-                "capacity: found {}, and a multiple of {unit} up to {capacity_now} is allowed",
-                capacity.0
-            ));
+            return Err(format!("capacity: found {}, which the drive refuses: {status}", Bytes(capacity.0 * SECTOR)));
         }
-        told["capacity_bytes"] = json!(device.capacity().0 * SECTOR);
-        desk.engine.note(format!("its capacity fell to {}", capacity.0));
+        told["capacity_bytes"] = json!(desk.engine.shelf.device().capacity().0 * SECTOR);
+        desk.engine.note(format!("its capacity fell to {}", Bytes(capacity.0 * SECTOR)));
     }
     let act =
         |desk: &mut Desk<'_>, key: &str, act: Act| desk.engine.act(&act).map_err(|error| format!("{key}: {error}"));
@@ -344,10 +348,39 @@ fn changed(desk: &mut Desk<'_>, set: Set) -> Answer {
         told["speed"] = json!(speed.0.to_string());
     }
     if told.as_object().is_some_and(serde_json::Map::is_empty) {
-        let names = "speed, retirement-threshold, degraded, read-recovery and capacity";
+        let names = "speed, retirement-threshold, degraded, read-recovery, capacity and mapped-limit";
         return Err(format!("set: nothing is given; {names} are allowed"));
     }
     Ok(told)
+}
+
+/// A size to which a limit of the drive is to be set: whole units, no more than the drive has.
+fn sized(desk: &Desk<'_>, key: &str, size: Bytes) -> Result<Sectors, String> {
+    let shelf = &desk.engine.shelf;
+    if shelf.is_array() {
+        return Err(format!("{key}: an array's capacity stays as it is"));
+    }
+    let (capacity, unit) = (shelf.device().capacity().0 * SECTOR, u64::from(shelf.unit_bytes()));
+    // A capacity may end within a unit.
+    let step = if key == "capacity" { SECTOR } else { unit };
+    let is_fine = size.0 > 0 && size.0 <= capacity && (size.0.is_multiple_of(step) || size.0 == capacity);
+    if is_fine {
+        return Ok(Sectors(size.0 / SECTOR));
+    }
+    Err(format!("{key}: found {size}, and a multiple of {} up to {} is allowed", Bytes(unit), Bytes(capacity)))
+}
+
+/// Sets how much of the drive may hold data.
+fn limited(desk: &mut Desk<'_>, at: wane_units::SimTime, limit: Sectors) -> Result<(), String> {
+    let found = Bytes(limit.0 * SECTOR);
+    match desk.engine.set_mapped_limit(at, limit) {
+        Status::Done => Ok(()),
+        Status::NoSpace(_) => Err(format!("mapped-limit: found {found}, and more than that holds data now")),
+        Status::OutOfRange => {
+            Err(format!("mapped-limit: found {found}, and the blocks that are left hold less than that"))
+        }
+        status => Err(format!("mapped-limit: found {found}, which the drive refuses: {status}")),
+    }
 }
 
 fn rereads(most: &Value) -> Result<Option<u32>, String> {

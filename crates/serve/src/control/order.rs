@@ -109,6 +109,8 @@ pub(crate) struct Set {
     /// Most re-reads of a read, or "none".
     pub(crate) read_recovery: Option<Value>,
     pub(crate) capacity: Option<Text<Bytes>>,
+    /// Most bytes that may hold data at once.
+    pub(crate) mapped_limit: Option<Text<Bytes>>,
 }
 
 /// A fault.

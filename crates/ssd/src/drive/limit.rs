@@ -52,6 +52,11 @@ impl Drive {
         Status::Done
     }
 
+    /// What the drive asked its host for, as it stands now, if it did not get it.
+    pub fn wish(&self) -> Option<NoticeKind> {
+        self.front.wanted.map(|to| self.wish_for(to))
+    }
+
     /// The notice that the drive wants its host to use no more than this.
     pub(crate) fn wish_for(&self, to: Sectors) -> NoticeKind {
         let (cause, left) = over_either!(&self.firmware, ftl => (ftl.demand_cause(), ftl.units_left()));

@@ -4,13 +4,14 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use serde::Serialize;
+use wane_blockdev::BlockDevice;
 use wane_ftl::policies::Mode;
 use wane_lab::kept::Kept;
 use wane_nand::{Relocations, Uncorrectable};
 use wane_report::{plain, traffic};
 use wane_results::write_amplification;
 use wane_scenario::{Pattern, Scenario, Workload};
-use wane_units::{BlockState, Bytes, Lpn};
+use wane_units::{BlockState, Bytes, Lpn, Sectors};
 
 use crate::output::line;
 
@@ -79,6 +80,8 @@ struct Erases {
 struct Capacity {
     bytes_initial: u64,
     bytes_exported: u64,
+    /// Most bytes that may hold data at once.
+    bytes_limit: u64,
     bytes_mapped: u64,
     bytes_lost: u64,
     over_provisioning_initial: f64,
@@ -173,6 +176,7 @@ fn of_drive(kept: &Kept, path: &Path) -> DriveFacts {
         capacity: Capacity {
             bytes_initial: u64::from(drive.logical_initial()) * unit,
             bytes_exported: u64::from(drive.exported()) * unit,
+            bytes_limit: drive.mapped_limit().0 * Sectors::SIZE.0,
             bytes_mapped: units().filter(|unit| drive.lookup(*unit).is_some()).count() as u64 * unit,
             bytes_lost: units().filter(|unit| drive.is_lost(*unit)).count() as u64 * unit,
             over_provisioning_initial: scenario.device.over_provisioning(),
@@ -284,11 +288,14 @@ pub(super) fn words(kept: &Kept, facts: &Facts) -> String {
     let mut say = |name: &str, value: String| line(&mut text, name, &value);
     let cell = facts.cell.as_ref().map_or_else(String::new, |cell| format!(", {}", cell.to_uppercase()));
     say("drive", format!("{} ({}{cell}), day {:.1}", facts.scenario, facts.preset, facts.day));
-    let Capacity { bytes_initial, bytes_exported, bytes_mapped, bytes_lost, over_provisioning_initial } =
+    let Capacity { bytes_initial, bytes_exported, bytes_limit, bytes_mapped, bytes_lost, over_provisioning_initial } =
         facts.capacity;
     let lost = if bytes_lost > 0 { format!("; {} of it lost", Bytes(bytes_lost)) } else { String::new() };
     let held = 100.0 * bytes_mapped as f64 / bytes_exported.max(1) as f64;
     say("capacity", format!("{}; {held:.1} % of it holds data{lost}", exported(bytes_exported, bytes_initial)));
+    if bytes_limit < bytes_exported {
+        say("mapped limit", format!("at most {} may hold data at once", Bytes(bytes_limit)));
+    }
     say("over-provisioning", format!("{:.1} % when new", 100.0 * over_provisioning_initial));
     say(
         "written",

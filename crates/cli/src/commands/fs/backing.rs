@@ -4,16 +4,16 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use wane_blockdev::{
-    BlockDevice, Blocking, Completion, Extent, Features, Notice, Request, RequestId, Resize, SectorRange, Status,
-    Unsupported,
+    BlockDevice, Blocking, Completion, Extent, Features, Notice, Request, RequestId, SectorRange, Status,
 };
 use wane_fs::{Direct, FormatError, Mode, Moment, MountConfig, Trims, Volume, find_block_bytes};
 use wane_image::{Access, Image};
-use wane_lab::held::Act;
-use wane_lab::kept::{Kept, check_whole};
+use wane_lab::kept::{Attached, Keeps, Kept, check_whole};
 use wane_shelf::MANIFEST;
 use wane_units::{Lba, Sectors, SimTime, excerpt_path};
 
+use super::online::Online;
+use super::served::{self, ServedDrive};
 use crate::output::{Failure, tell};
 
 /// A device, which knows how it is closed.
@@ -21,14 +21,9 @@ pub(super) enum Backing {
     /// A file or a block device.
     Image(Image),
     /// A kept drive.
-    Drive(Box<Drive>),
-}
-
-/// A kept drive, each of whose requests is done at once: the drive has its own clock, which no host waits for.
-pub(super) struct Drive {
-    kept: Kept,
-    next: u64,
-    done: Vec<Completion>,
+    Drive(Box<Attached>),
+    /// A drive that is served.
+    Served(Box<ServedDrive>),
 }
 
 /// What becomes of a kept drive in the end.
@@ -49,21 +44,28 @@ impl Backing {
     pub(super) fn open(path: &Path, access: Access) -> Result<Self, Failure> {
         let found = std::fs::metadata(path).map_err(|error| refused(path, format!("cannot be opened: {error}")))?;
         let kind = found.file_type();
-        if kind.is_socket() {
-            let advice = "is a socket: a served drive is mounted through the kernel, as `wane serve --help` shows, or \
-                          here by its folder once its server has ended";
-            return Err(refused(path, advice));
+        let served = if kind.is_socket() { Some(ServedDrive::at_socket(path)) } else { ServedDrive::of_folder(path) };
+        if let Some(served) = served {
+            let served = served.map_err(|error| refused(path, served::sentence(&error)))?;
+            return Ok(Self::Served(Box::new(served)));
         }
         if !kind.is_dir() {
             return Image::open(path, access).map(Self::Image).map_err(|error| refused(path, error));
+        }
+        if Online::at(path).is_some() {
+            let sentence = "a file system of wane is mounted there; this command takes what that lies on";
+            return Err(refused(path, sentence));
         }
         if !path.join(MANIFEST).is_file() {
             return Err(refused(path, format!("is a folder, but no drive: it has no {MANIFEST}")));
         }
         check_whole(path, "used by a file system")?;
-        let mut kept = Kept::open_late(path)?;
-        kept.act(&Act::KeepBytes)?;
-        Ok(Self::Drive(Box::new(Drive { kept, next: 0, done: Vec::new() })))
+        let kept = Kept::open_late(path)?;
+        if let Some(dropped) = kept.dropped() {
+            tell(&format!("wane: {dropped}"));
+        }
+        let keeps = if access == Access::Write { Keeps::All } else { Keeps::Nothing };
+        Ok(Self::Drive(Box::new(Attached::new(kept, keeps)?)))
     }
 
     /// Makes a new file.
@@ -74,93 +76,70 @@ impl Backing {
         })
     }
 
+    fn device(&self) -> &dyn BlockDevice {
+        match self {
+            Self::Image(image) => image,
+            Self::Drive(drive) => drive.as_ref(),
+            Self::Served(drive) => drive.as_ref(),
+        }
+    }
+
+    fn device_mut(&mut self) -> &mut dyn BlockDevice {
+        match self {
+            Self::Image(image) => image,
+            Self::Drive(drive) => drive.as_mut(),
+            Self::Served(drive) => drive.as_mut(),
+        }
+    }
+
     /// What is said at the end of a command.
     pub(super) fn close(self, how: Closing) -> Result<(), Failure> {
         match (self, how) {
-            (Self::Drive(drive), Closing::Changed(note)) => {
-                let mut kept = drive.kept;
-                kept.keep(note)?;
-                Ok(())
-            }
+            (Self::Drive(drive), Closing::Changed(note)) => Ok(drive.close(note)?),
             _ => Ok(()),
         }
     }
 }
 
-impl Drive {
-    fn submit(&mut self, at: SimTime, request: Request) -> RequestId {
-        let id = RequestId(self.next);
-        self.next += 1;
-        let (kind, range) = (request.kind, request.range);
-        let (status, bytes) = match self.kept.perform(request) {
-            Ok(done) => (done.status, done.bytes),
-            Err(error) => (error.status, error.bytes),
-        };
-        self.done.push(Completion { id, submitted_at: at, at, kind, range, status, bytes });
-        id
-    }
-}
-
 impl BlockDevice for Backing {
     fn features(&self) -> Features {
-        match self {
-            Self::Image(image) => image.features(),
-            // What a drive was told of its capacity is no request, and would not be kept.
-            Self::Drive(drive) => Features {
-                keeps_bytes: true,
-                resize: Resize::Fixed,
-                mapped_limit: false,
-                ..drive.kept.device().features()
-            },
-        }
+        self.device().features()
     }
 
     fn capacity(&self) -> Sectors {
-        match self {
-            Self::Image(image) => image.capacity(),
-            Self::Drive(drive) => drive.kept.device().capacity(),
-        }
+        self.device().capacity()
     }
 
     fn submit(&mut self, at: SimTime, request: Request) -> RequestId {
-        match self {
-            Self::Image(image) => image.submit(at, request),
-            Self::Drive(drive) => drive.submit(at, request),
-        }
+        self.device_mut().submit(at, request)
     }
 
     fn next_event_at(&self) -> Option<SimTime> {
-        match self {
-            Self::Image(image) => image.next_event_at(),
-            Self::Drive(drive) => drive.done.first().map(|first| first.at),
-        }
+        self.device().next_event_at()
     }
 
     fn complete(&mut self, until: SimTime, out: &mut Vec<Completion>) {
-        match self {
-            Self::Image(image) => image.complete(until, out),
-            Self::Drive(drive) => out.append(&mut drive.done),
-        }
+        self.device_mut().complete(until, out);
     }
 
     fn set_capacity(&mut self, at: SimTime, capacity: Sectors) -> Status {
-        match self {
-            Self::Image(image) => image.set_capacity(at, capacity),
-            Self::Drive(_) => Status::Unsupported(Unsupported::Kind),
-        }
+        self.device_mut().set_capacity(at, capacity)
+    }
+
+    fn mapped_limit(&self) -> Sectors {
+        self.device().mapped_limit()
+    }
+
+    fn set_mapped_limit(&mut self, at: SimTime, limit: Sectors) -> Status {
+        self.device_mut().set_mapped_limit(at, limit)
     }
 
     fn extents(&self, range: SectorRange, out: &mut Vec<Extent>) {
-        match self {
-            Self::Image(image) => image.extents(range, out),
-            Self::Drive(drive) => drive.kept.device().extents(range, out),
-        }
+        self.device().extents(range, out);
     }
 
     fn notices(&mut self, out: &mut Vec<Notice>) {
-        if let Self::Image(image) = self {
-            image.notices(out);
-        }
+        self.device_mut().notices(out);
     }
 }
 

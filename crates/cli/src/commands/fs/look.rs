@@ -7,6 +7,7 @@ use wane_fs::{DataChecksums, Layout, Mode, Scrubbed, Trims};
 use wane_units::excerpt_path;
 
 use super::backing::{Closing, Mounted, mounted};
+use super::online::{self, Online};
 use crate::args::fs::{FsckArguments, LookArguments};
 use crate::commands::drive::exact;
 use crate::output::{Failure, columns, line, print, print_json};
@@ -87,8 +88,12 @@ pub(super) fn fsck(arguments: &FsckArguments) -> Result<i32, Failure> {
 }
 
 pub(super) fn df(arguments: &LookArguments) -> Result<i32, Failure> {
+    if let Some(online) = Online::at(&arguments.what) {
+        return online::df(&online, arguments);
+    }
     let volume = opened(arguments)?;
-    let (space, checksums) = (volume.space(), volume.layout().data_checksums);
+    let (space, target, on_device) = (volume.space(), volume.target(), volume.size());
+    let checksums = volume.layout().data_checksums;
     closed(volume)?;
     let block = u64::from(space.block_bytes);
     let (size, free) = (space.blocks * block, space.free * block);
@@ -96,6 +101,7 @@ pub(super) fn df(arguments: &LookArguments) -> Result<i32, Failure> {
         let facts = json!({
             "what": arguments.what.display().to_string(), "block_bytes": space.block_bytes, "bytes": size,
             "used_bytes": size - free, "free_bytes": free, "files": space.files, "free_files": space.files_free,
+            "size_bytes": on_device, "target": target.map(|(bytes, way)| json!({ "bytes": bytes, "way": way.name() })),
             "data_checksums": checksums == DataChecksums::Crc32c,
         });
         print_json(&facts)?;
@@ -107,6 +113,10 @@ pub(super) fn df(arguments: &LookArguments) -> Result<i32, Failure> {
     line(&mut text, "used", &format!("{} ({share:.1} %)", exact(size - free)));
     line(&mut text, "free", &exact(free));
     line(&mut text, "nodes", &format!("{} of {}", space.files - space.files_free, space.files));
+    line(&mut text, "on the device", &exact(on_device));
+    if let Some((bytes, way)) = target {
+        line(&mut text, "target", &format!("{}, by the way \"{}\"", exact(bytes), way.name()));
+    }
     line(&mut text, "data checksums", told(checksums));
     print(&text)?;
     Ok(DONE)

@@ -5,7 +5,9 @@ mod copy;
 mod look;
 mod mkfs;
 mod mount;
+mod online;
 mod resize;
+mod served;
 
 use crate::args::fs::{FsArguments, FsCommand};
 use crate::output::Failure;
@@ -18,7 +20,7 @@ pub(crate) fn fs(arguments: &FsArguments) -> Result<i32, Failure> {
         FsCommand::Df(arguments) => look::df(arguments),
         FsCommand::Dump(arguments) => look::dump(arguments),
         FsCommand::Plan(arguments) => resize::plan(arguments),
-        FsCommand::Resize(arguments) => resize::resize(&arguments.plan),
+        FsCommand::Resize(arguments) => resize::resize(arguments),
         FsCommand::Cp(arguments) => copy::cp(arguments),
     }
 }

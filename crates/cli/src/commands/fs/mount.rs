@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use wane_fs::{Mode, Trims};
-use wane_fuse::{AccessTimes, MountError, Options, Unmounter};
+use wane_fs::{Mode, Trims, Way};
+use wane_fuse::{AccessTimes, MountError, Options, Pace, Unmounter};
 use wane_units::excerpt_path;
 
 use super::backing::{Closing, mounted, unmounted};
-use crate::args::fs::MountArguments;
+use crate::args::fs::{Answer, MountArguments};
 use crate::output::{Failure, print, tell};
 use crate::progress::stop_flag;
 use crate::{DIFFERS, DONE, INTERRUPTED};
@@ -22,6 +22,7 @@ const LOOK: Duration = Duration::from_millis(50);
 
 pub(super) fn mount(arguments: &MountArguments) -> Result<i32, Failure> {
     let MountArguments { what, dir, .. } = arguments;
+    let pace = pace(arguments)?;
     let stop = stop_flag();
     let mode = if arguments.read_only { Mode::ReadOnly } else { Mode::ReadWrite };
     let trims = if arguments.no_discard { Trims::Never } else { Trims::AtOnce };
@@ -40,6 +41,13 @@ pub(super) fn mount(arguments: &MountArguments) -> Result<i32, Failure> {
         access_times: if arguments.no_atime { AccessTimes::Never } else { AccessTimes::Relative },
         commit_every: COMMIT,
         tell: Arc::new(move |sentence| tell(&format!("wane: {named}: {sentence}"))),
+        pace,
+        answer: match arguments.answer {
+            Answer::Surrender => Some(Way::Surrender),
+            Answer::Relocate => Some(Way::Relocate),
+            Answer::Remap => Some(Way::Remap),
+            Answer::No => None,
+        },
     };
     let begun = match wane_fuse::mount(volume, dir, &options) {
         Ok(begun) => begun,
@@ -71,6 +79,18 @@ pub(super) fn mount(arguments: &MountArguments) -> Result<i32, Failure> {
         (false, true) => INTERRUPTED,
         (false, false) => DONE,
     })
+}
+
+/// How fast it gives space back.
+fn pace(arguments: &MountArguments) -> Result<Pace, Failure> {
+    let (rate, share) = (arguments.evacuate_rate.0, arguments.evacuate_share.get());
+    if rate == 0 {
+        return Err(Failure::wrong("--evacuate-rate 0 B: nothing would ever move; 1 B or more is allowed"));
+    }
+    if share == 0.0 {
+        return Err(Failure::wrong("--evacuate-share 0 %: nothing would ever move; above 0 % up to 100 % is allowed"));
+    }
+    Ok(Pace { bytes_per_second: rate, share })
 }
 
 /// Unmounts it when the user asks. Whether it was asked comes back in the end.

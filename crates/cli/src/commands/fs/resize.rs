@@ -1,11 +1,14 @@
 //! `wane fs plan` and `resize`: how small a file system can be, what that takes, and doing it.
 
+use std::path::Path;
+
 use serde_json::json;
 use wane_fs::{Mode, Plan, Progress, Trims, Way};
-use wane_units::excerpt_path;
+use wane_units::{Bytes, excerpt_path};
 
 use super::backing::{Closing, Mounted, mounted, unmounted};
-use crate::args::fs::{self, PlanArguments};
+use super::online::{self, Online};
+use crate::args::fs::{self, PlanArguments, ResizeArguments};
 use crate::commands::drive::exact;
 use crate::output::{Failure, line, print, print_json};
 use crate::progress::stop_flag;
@@ -14,8 +17,8 @@ use crate::{DONE, INTERRUPTED};
 /// Blocks that move between two looks at the stop flag.
 const STEP: u64 = 4096;
 
-const fn way(arguments: &PlanArguments) -> Way {
-    match arguments.way {
+pub(super) const fn way(way: fs::Way) -> Way {
+    match way {
         fs::Way::Surrender => Way::Surrender,
         fs::Way::Relocate => Way::Relocate,
         fs::Way::Remap => Way::Remap,
@@ -23,61 +26,86 @@ const fn way(arguments: &PlanArguments) -> Way {
 }
 
 /// What is asked for, in bytes.
-fn asked(arguments: &PlanArguments, volume: &Mounted) -> u64 {
-    arguments.size.map_or_else(|| volume.least(), |size| size.0)
+fn asked(size: Option<Bytes>, volume: &Mounted) -> u64 {
+    size.map_or_else(|| volume.least(), |size| size.0)
 }
 
-fn wrong(arguments: &PlanArguments, sentence: impl std::fmt::Display) -> Failure {
-    Failure::wrong(format!("{}: {sentence}", excerpt_path(&arguments.what)))
+fn wrong(what: &Path, sentence: impl std::fmt::Display) -> Failure {
+    Failure::wrong(format!("{}: {sentence}", excerpt_path(what)))
 }
 
 pub(super) fn plan(arguments: &PlanArguments) -> Result<i32, Failure> {
-    let volume = mounted(&arguments.what, Mode::ReadOnly, Trims::Never)?;
-    let plan = volume.plan(asked(arguments, &volume), way(arguments)).map_err(|why| wrong(arguments, why))?;
+    let what = &arguments.what;
+    if let Some(online) = Online::at(what) {
+        return online::plan(&online, arguments);
+    }
+    let volume = mounted(what, Mode::ReadOnly, Trims::Never)?;
+    let way = way(arguments.way);
+    let plan = volume.plan(asked(arguments.size, &volume), way).map_err(|why| wrong(what, why))?;
     volume.into_port().into_inner().into_inner().close(Closing::Looked)?;
-    tell(arguments, &plan, "plan")
+    show(what, arguments.json, way, &plan, "plan")
 }
 
-fn tell(arguments: &PlanArguments, plan: &Plan, done: &str) -> Result<i32, Failure> {
-    if arguments.json {
+/// Says what a size takes, or took.
+pub(super) fn show(what: &Path, as_json: bool, way: Way, plan: &Plan, done: &str) -> Result<i32, Failure> {
+    if as_json {
         let facts = json!({
-            "what": arguments.what.display().to_string(), "way": way(arguments).name(), "bytes_now": plan.bytes_now,
+            "what": what.display().to_string(), "way": way.name(), "bytes_now": plan.bytes_now,
             "bytes": plan.bytes, "moved_bytes": plan.moved, "room_bytes": plan.room, "least_bytes": plan.least,
         });
         print_json(&facts)?;
         return Ok(DONE);
     }
-    let mut text = format!("{}: {done}\n", excerpt_path(&arguments.what));
+    let mut text = format!("{}: {done}\n", excerpt_path(what));
     line(&mut text, "size", &format!("{}, now {}", exact(plan.bytes), exact(plan.bytes_now)));
-    line(&mut text, "moves", &format!("about {}, by the way \"{}\"", exact(plan.moved), way(arguments).name()));
+    line(&mut text, "moves", &format!("about {}, by the way \"{}\"", exact(plan.moved), way.name()));
     line(&mut text, "room left", &exact(plan.room));
     line(&mut text, "least size", &exact(plan.least));
     print(&text)?;
     Ok(DONE)
 }
 
-pub(super) fn resize(arguments: &PlanArguments) -> Result<i32, Failure> {
+pub(super) fn resize(arguments: &ResizeArguments) -> Result<i32, Failure> {
+    let what = &arguments.what;
+    if let Some(online) = Online::at(what) {
+        return online::resize(&online, arguments);
+    }
+    let of_a_mount = [
+        ("--background", arguments.background),
+        ("--pause", arguments.pause),
+        ("--resume", arguments.resume),
+        ("--evacuate-rate", arguments.evacuate_rate.is_some()),
+        ("--evacuate-share", arguments.evacuate_share.is_some()),
+    ];
+    if let Some((option, _)) = of_a_mount.iter().find(|(_, is_given)| *is_given) {
+        return Err(wrong(what, format!("{option}: is for a mount, and this is not where a file system is mounted")));
+    }
     let stop = stop_flag();
-    let mut volume = mounted(&arguments.what, Mode::ReadWrite, Trims::AtOnce)?;
-    let (bytes, way) = (asked(arguments, &volume), way(arguments));
-    let planned = volume.plan(bytes, way).map_err(|why| wrong(arguments, why))?;
-    volume.set_target(bytes, way).map_err(|why| wrong(arguments, why))?;
+    let mut volume = mounted(what, Mode::ReadWrite, Trims::AtOnce)?;
+    if arguments.cancel {
+        let target = volume.target();
+        volume.cancel_target().map_err(|error| wrong(what, error))?;
+        unmounted(what, volume, Closing::Changed("its file system keeps its size".to_owned()))?;
+        let told =
+            target.map_or_else(|| "had no target".to_owned(), |(bytes, _)| format!("{} no longer", exact(bytes)));
+        print(&format!("{}: {told}\n", excerpt_path(what)))?;
+        return Ok(DONE);
+    }
+    let (bytes, way) = (asked(arguments.size, &volume), way(arguments.way));
+    let planned = volume.plan(bytes, way).map_err(|why| wrong(what, why))?;
+    volume.set_target(bytes, way).map_err(|why| wrong(what, why))?;
     let mut progress = Progress::More(0);
     while matches!(progress, Progress::More(_)) && !stop.load(std::sync::atomic::Ordering::Relaxed) {
-        progress = volume.evacuate(STEP).map_err(|error| wrong(arguments, error))?;
+        progress = volume.evacuate(STEP).map_err(|error| wrong(what, error))?;
     }
     let counted = volume.counted();
     let moved = (counted.moved + counted.remapped) * u64::from(volume.space().block_bytes);
     let size = volume.size();
-    unmounted(
-        &arguments.what,
-        volume,
-        Closing::Changed(format!("its file system was resized to {} bytes", planned.bytes)),
-    )?;
+    unmounted(what, volume, Closing::Changed(format!("its file system was resized to {} bytes", planned.bytes)))?;
     match progress {
-        Progress::Done => tell(arguments, &Plan { bytes: size, moved, ..planned }, "resized"),
+        Progress::Done => show(what, arguments.json, way, &Plan { bytes: size, moved, ..planned }, "resized"),
         Progress::Stuck(left) => Err(wrong(
-            arguments,
+            what,
             format!(
                 "{left} sections cannot be moved, since the device lost what says whose they are; `wane fs fsck` tells more"
             ),

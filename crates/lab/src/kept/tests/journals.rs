@@ -3,7 +3,7 @@
 use super::*;
 
 /// Drives that are served: recovery with and without power-loss protection, both schedulers, one without a clock.
-const SERVED: [&str; 5] = [
+pub(super) const SERVED: [&str; 5] = [
     "[drive]\npreset = \"tiny\"\nendurance = 60\nchip = \"tlc-72l-2018\"\n[drive.ecc]\nstrength = 75\n[ftl]\nrecovery = \"checkpoint\"\n\
      [time]\nscheduler = \"event\"\n[until]\nend-of-life = true\n",
     "[drive]\npreset = \"tiny\"\npower-loss-protection = false\n[ftl]\nrecovery = \"full-scan\"\n[time]\nscheduler = \"timeline\"\n\
@@ -131,7 +131,7 @@ impl Server {
 }
 
 /// A drive at rest, without answers for nobody.
-fn at_rest(kept: &mut Kept) -> Vec<u8> {
+pub(super) fn at_rest(kept: &mut Kept) -> Vec<u8> {
     let sector = kept.device().features().sector;
     kept.come_to_rest();
     let now = kept.device().now();
