@@ -5,6 +5,8 @@
 //! finds an intended section goes on with it, block by block: where the owner's pointer leads to a block that still holds something, that is
 //! remapped, and the rest was. A structure says its address in its seal, and is written anew instead.
 
+use std::collections::BTreeSet;
+
 use crate::checkpoint::Why;
 use crate::error::{Answer, FsError};
 use crate::map::Slot;
@@ -136,6 +138,7 @@ impl<P: Port> Volume<P> {
         }
         // On a device that cannot tell, all of it is still where it was.
         let is_here: Vec<bool> = pairs.iter().map(|pair| self.port.holds(pair.from)).collect();
+        let mut lost = BTreeSet::new();
         if mode == Mode::ReadWrite {
             let mut run: Option<(Addr, Addr, u32)> = None;
             for (pair, _) in pairs.iter().zip(&is_here).filter(|(_, is_here)| **is_here) {
@@ -144,18 +147,23 @@ impl<P: Port> Volume<P> {
                         Some((from, to, count + 1))
                     }
                     other => {
-                        self.move_run(other)?;
+                        self.move_run(other, &mut lost)?;
                         Some((pair.from, pair.to, 1))
                     }
                 };
             }
-            self.move_run(run)?;
+            self.move_run(run, &mut lost)?;
             let flushed = self.port.flush(Barrier::Data);
             flushed.map_err(|fault| self.fail(fault))?;
         }
         for (pair, is_here) in pairs.into_iter().zip(is_here) {
             // A mount that changes nothing finds each block where it is.
             if mode != Mode::ReadWrite && is_here {
+                continue;
+            }
+            if lost.contains(&pair.from) {
+                let ino = self.node(pair.owner.nid)?.ino;
+                self.lose(ino, pair.slot(), pair.from)?;
                 continue;
             }
             self.segments.note_unused(&self.geometry, pair.from);
@@ -167,8 +175,8 @@ impl<P: Port> Volume<P> {
         Ok(())
     }
 
-    /// Remaps blocks that follow each other, or copies them if the device cannot remap any more.
-    fn move_run(&mut self, run: Option<(Addr, Addr, u32)>) -> Answer<()> {
+    /// Remaps blocks that follow each other, or copies them if the device cannot remap any more. Adds those that are `lost`.
+    fn move_run(&mut self, run: Option<(Addr, Addr, u32)>, lost: &mut BTreeSet<Addr>) -> Answer<()> {
         let Some((from, to, count)) = run else { return Ok(()) };
         match self.port.remap(from, to, count) {
             Ok(()) => return Ok(()),
@@ -177,7 +185,15 @@ impl<P: Port> Volume<P> {
         }
         let mut bytes = vec![0; self.geometry.block];
         for number in 0..count {
-            self.port.read_data(from + number, &mut bytes)?;
+            match self.port.read_data(from + number, &mut bytes) {
+                // A copy that does not match its checksum is as wrong as what it is a copy of.
+                Ok(()) => {}
+                Err(Fault::Gone) => return Err(self.fail(Fault::Gone)),
+                Err(_) => {
+                    lost.insert(from + number);
+                    continue;
+                }
+            }
             let wrote = self.port.write(to + number, &bytes, Use::Move);
             wrote.map_err(|fault| self.fail(fault))?;
         }
