@@ -201,6 +201,29 @@ fn what_is_wrong_is_said_in_a_sentence_and_nothing_changes() {
     assert_eq!(fs::read(at.join("f2fs")).unwrap(), f2fs);
 }
 
+#[test]
+fn hard_links_stay_hard_links_within_a_copy() {
+    let folder = image();
+    let at = folder.path();
+    fs::create_dir_all(at.join("tree/below")).unwrap();
+    fs::write(at.join("tree/one"), "shared").unwrap();
+    fs::hard_link(at.join("tree/one"), at.join("tree/below/two")).unwrap();
+    fs::hard_link(at.join("tree/one"), at.join("elsewhere")).unwrap();
+    fs::write(at.join("tree/own"), "shared").unwrap();
+    assert!(told(&["fs", "cp", "tree", "disk.img:/"], at, 0).starts_with("copied 3 files with 12 bytes in 2"));
+    sound(at, "disk.img");
+    assert!(told(&["fs", "cp", "disk.img:/tree", "out"], at, 0).starts_with("copied 3 files with 12 bytes in 2"));
+    let found = |path: &str| fs::metadata(at.join(path)).unwrap();
+    assert_eq!(found("out/one").ino(), found("out/below/two").ino());
+    assert_eq!((found("out/one").nlink(), found("out/own").nlink()), (2, 1));
+    assert_eq!(fs::read_to_string(at.join("out/below/two")).unwrap(), "shared");
+    // Over what is there, too.
+    told(&["fs", "cp", "tree", "disk.img:/", "--force"], at, 0);
+    told(&["fs", "cp", "disk.img:/tree", "again"], at, 0);
+    assert_eq!(found("again/one").ino(), found("again/below/two").ino());
+    sound(at, "disk.img");
+}
+
 /// A byte of a file's data is flipped behind the file system's back.
 #[test]
 fn data_checksums_make_an_error_of_damage() {
