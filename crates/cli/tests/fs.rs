@@ -202,6 +202,31 @@ fn what_is_wrong_is_said_in_a_sentence_and_nothing_changes() {
 }
 
 #[test]
+fn a_longer_file_takes_a_larger_file_system_if_it_was_made_for_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let make = ["fs", "mkfs", "disk.img", "--size", "32 MiB", "--segment", "256 KiB", "--greatest"];
+    assert!(told(&[&make[..], &["16 MiB"]].concat(), at, 2).contains("more than the 16777216 to which it may grow"));
+    told(&[&make[..], &["128 MiB"]].concat(), at, 0);
+    let long = vec![7; 60 << 20];
+    fs::write(at.join("long"), &long).unwrap();
+    let small = json(&["fs", "df", "disk.img", "--json"], at)["bytes"].as_u64().unwrap();
+    let length = || fs::metadata(at.join("disk.img")).unwrap().len();
+    assert!(told(&["fs", "resize", "disk.img", "200 MiB"], at, 2).contains("bytes are the most"));
+    assert_eq!(length(), 32 << 20);
+    told(&["fs", "resize", "disk.img", "96 MiB"], at, 0);
+    assert_eq!(length(), 96 << 20);
+    let large = json(&["fs", "df", "disk.img", "--json"], at)["bytes"].as_u64().unwrap();
+    assert!(large > small + (60 << 20), "{small} {large}");
+    told(&["fs", "cp", "long", "disk.img:/"], at, 0);
+    told(&["fs", "cp", "disk.img:/long", "back"], at, 0);
+    assert_eq!(fs::read(at.join("back")).unwrap(), long);
+    let dump = json(&["fs", "dump", "disk.img", "--json"], at);
+    assert!(dump["greatest_bytes"].as_u64().unwrap() > 127 << 20, "{dump}");
+    sound(at, "disk.img");
+}
+
+#[test]
 fn hard_links_stay_hard_links_within_a_copy() {
     let folder = image();
     let at = folder.path();

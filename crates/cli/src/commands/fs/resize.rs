@@ -7,7 +7,7 @@ use wane_units::excerpt_path;
 use super::backing::{Closing, Mounted, mounted, unmounted};
 use crate::args::fs::{self, PlanArguments};
 use crate::commands::drive::exact;
-use crate::output::{Failure, line, print, print_json};
+use crate::output::{Failure, line, print, print_json, unwritable};
 use crate::progress::stop_flag;
 use crate::{DONE, INTERRUPTED};
 
@@ -56,7 +56,27 @@ fn tell(arguments: &PlanArguments, plan: &Plan, done: &str) -> Result<i32, Failu
     Ok(DONE)
 }
 
+/// Makes a file longer that is shorter than what is asked for, if the file system can have that. If it then is not made larger, the rest is a hole.
+fn lengthen(arguments: &PlanArguments) -> Result<(), Failure> {
+    let path = &arguments.what;
+    let Some(length) = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file).map(|found| found.len()) else {
+        return Ok(());
+    };
+    if arguments.size.is_none_or(|size| size.0 <= length) {
+        return Ok(());
+    }
+    let volume = mounted(path, Mode::ReadOnly, Trims::Never)?;
+    let planned = volume.plan(asked(arguments, &volume), way(arguments)).map_err(|why| wrong(arguments, why))?;
+    volume.into_port().into_inner().into_inner().close(Closing::Looked)?;
+    if planned.bytes <= length {
+        return Ok(());
+    }
+    let file = std::fs::OpenOptions::new().write(true).open(path);
+    file.and_then(|file| file.set_len(planned.bytes)).map_err(|error| unwritable(path, &error))
+}
+
 pub(super) fn resize(arguments: &PlanArguments) -> Result<i32, Failure> {
+    lengthen(arguments)?;
     let stop = stop_flag();
     let mut volume = mounted(&arguments.what, Mode::ReadWrite, Trims::AtOnce)?;
     let (bytes, way) = (asked(arguments, &volume), way(arguments));
