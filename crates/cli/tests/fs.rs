@@ -212,6 +212,54 @@ fn what_is_wrong_is_said_in_a_sentence_and_nothing_changes() {
     assert_eq!(fs::read(at.join("short")).unwrap(), before[..40 << 20]);
 }
 
+#[test]
+fn a_longer_file_takes_a_larger_file_system_if_it_was_made_for_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let make = ["fs", "mkfs", "disk.img", "--size", "32 MiB", "--segment", "256 KiB", "--greatest"];
+    assert!(told(&[&make[..], &["16 MiB"]].concat(), at, 2).contains("more than the 16777216 to which it may grow"));
+    told(&[&make[..], &["128 MiB"]].concat(), at, 0);
+    let long = vec![7; 60 << 20];
+    fs::write(at.join("long"), &long).unwrap();
+    let small = json(&["fs", "df", "disk.img", "--json"], at)["bytes"].as_u64().unwrap();
+    let length = || fs::metadata(at.join("disk.img")).unwrap().len();
+    assert!(told(&["fs", "resize", "disk.img", "200 MiB"], at, 2).contains("bytes are the most"));
+    assert_eq!(length(), 32 << 20);
+    told(&["fs", "resize", "disk.img", "96 MiB"], at, 0);
+    assert_eq!(length(), 96 << 20);
+    let large = json(&["fs", "df", "disk.img", "--json"], at)["bytes"].as_u64().unwrap();
+    assert!(large > small + (60 << 20), "{small} {large}");
+    told(&["fs", "cp", "long", "disk.img:/"], at, 0);
+    told(&["fs", "cp", "disk.img:/long", "back"], at, 0);
+    assert_eq!(fs::read(at.join("back")).unwrap(), long);
+    let dump = json(&["fs", "dump", "disk.img", "--json"], at);
+    assert!(dump["greatest_bytes"].as_u64().unwrap() > 127 << 20, "{dump}");
+    sound(at, "disk.img");
+}
+
+#[test]
+fn hard_links_stay_hard_links_within_a_copy() {
+    let folder = image();
+    let at = folder.path();
+    fs::create_dir_all(at.join("tree/below")).unwrap();
+    fs::write(at.join("tree/one"), "shared").unwrap();
+    fs::hard_link(at.join("tree/one"), at.join("tree/below/two")).unwrap();
+    fs::hard_link(at.join("tree/one"), at.join("elsewhere")).unwrap();
+    fs::write(at.join("tree/own"), "shared").unwrap();
+    assert!(told(&["fs", "cp", "tree", "disk.img:/"], at, 0).starts_with("copied 3 files with 12 bytes in 2"));
+    sound(at, "disk.img");
+    assert!(told(&["fs", "cp", "disk.img:/tree", "out"], at, 0).starts_with("copied 3 files with 12 bytes in 2"));
+    let found = |path: &str| fs::metadata(at.join(path)).unwrap();
+    assert_eq!(found("out/one").ino(), found("out/below/two").ino());
+    assert_eq!((found("out/one").nlink(), found("out/own").nlink()), (2, 1));
+    assert_eq!(fs::read_to_string(at.join("out/below/two")).unwrap(), "shared");
+    // Over what is there, too.
+    told(&["fs", "cp", "tree", "disk.img:/", "--force"], at, 0);
+    told(&["fs", "cp", "disk.img:/tree", "again"], at, 0);
+    assert_eq!(found("again/one").ino(), found("again/below/two").ino());
+    sound(at, "disk.img");
+}
+
 /// A byte of a file's data is flipped behind the file system's back.
 #[test]
 fn data_checksums_make_an_error_of_damage() {

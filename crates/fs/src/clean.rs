@@ -30,7 +30,7 @@ impl<P: Port> Volume<P> {
 
     /// Most blocks that may wait to be written.
     fn dirty_max(&self) -> usize {
-        (self.geometry.main_blocks() / 50).clamp(64, 1 << 14) as usize
+        (self.segments.end * self.geometry.section() / 50).clamp(64, 1 << 14) as usize
     }
 
     /// Makes sure that all that is in memory can be written, and a call's worth more: writes it, and cleans, as far as needed.

@@ -76,6 +76,8 @@ pub struct FormatConfig {
     pub section_segments: u32,
     /// Share of the main area that no user gets, beside what cleaning needs in any case.
     pub reserve: f64,
+    /// Bytes up to which the device may grow later; `None`: it stays. Tables and summaries of 0.3 % of it are set aside.
+    pub greatest_bytes: Option<u64>,
     /// Whether data have checksums. Pointers then take 8 bytes instead of 4.
     pub data_checksums: DataChecksums,
     /// Identity of the file system.
@@ -92,6 +94,7 @@ impl FormatConfig {
             segment_bytes: 2 << 20,
             section_segments: 1,
             reserve: 0.03,
+            greatest_bytes: None,
             data_checksums: DataChecksums::None,
             uuid,
             hash_key,
@@ -132,8 +135,8 @@ impl FormatConfig {
     /// # Errors
     /// The sizes do not fit, or the device is too small.
     pub fn data_blocks(&self, blocks: u64, files: u32) -> Result<u64, FormatError> {
-        let geometry = Geometry::new(self, blocks)?;
-        let users = geometry.user_blocks_of(geometry.sections);
+        let (geometry, sections) = Geometry::new(self, blocks)?;
+        let users = geometry.user_blocks_of(sections);
         // Each file has its inode, and may begin one more of each of the five nodes below it than it fills; a block of the root names 32.
         let files = u64::from(files);
         let beside = 8 + files * (1 + crate::inode::NIDS as u64) + files / 32;
@@ -152,11 +155,11 @@ impl Geometry {
         (u64::from(sections) * section).saturating_sub(cleaning + share)
     }
 
-    /// The layout on a device of `blocks` blocks.
+    /// The layout on a device of `blocks` blocks, and how many of its sections there are at first.
     ///
     /// # Errors
     /// The sizes do not fit, or the device is too small.
-    pub(crate) fn new(config: &FormatConfig, blocks: u64) -> Result<Self, FormatError> {
+    pub(crate) fn new(config: &FormatConfig, blocks: u64) -> Result<(Self, u32), FormatError> {
         let size = |text: String| Err(FormatError::Size(text));
         let block = config.block_bytes;
         if !block.is_power_of_two() || !(4096..=65536).contains(&block) {
@@ -173,9 +176,15 @@ impl Geometry {
         if config.section_segments == 0 || !(0.0..0.9).contains(&config.reserve) {
             return size("a section has one segment at least, and less than 0.9 is reserved".to_owned());
         }
+        let device = blocks * u64::from(block);
+        let greatest = config.greatest_bytes.unwrap_or(device);
+        if greatest < device {
+            return size(format!("the device has {device} bytes, more than the {greatest} to which it may grow"));
+        }
+        let (there, blocks) = (blocks, greatest / u64::from(block));
         if blocks > u64::from(u32::MAX - 16) {
             return size(format!(
-                "the device has {blocks} blocks of {block} bytes; at most {} are used",
+                "the device has {blocks} blocks of {block} bytes at its greatest; at most {} are used",
                 u32::MAX - 16
             ));
         }
@@ -200,16 +209,15 @@ impl Geometry {
         let least = geometry.logs_and_cleaning() * 2;
         let before = geometry.main_segment();
         geometry.sections = segments.saturating_sub(before) / config.section_segments;
-        if geometry.sections < least {
+        let segments = (there / u64::from(segment)) as u32;
+        let sections = segments.saturating_sub(before) / config.section_segments;
+        if sections < least {
             let bytes = u64::from(before + least * config.section_segments) * u64::from(config.segment_bytes);
-            return size(format!(
-                "the device has {} bytes; with these segments {bytes} are needed at least",
-                blocks * u64::from(block)
-            ));
+            return size(format!("the device has {device} bytes; with these segments {bytes} are needed at least"));
         }
         let main = f64::from(geometry.main_blocks());
         geometry.reserved = geometry.logs_and_cleaning() * geometry.section() + (config.reserve * main) as u32;
-        Ok(geometry)
+        Ok((geometry, sections))
     }
 
     /// Sizes the areas before the main one for a device of `segments` segments.

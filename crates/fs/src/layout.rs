@@ -58,6 +58,8 @@ pub struct Layout {
     pub sections: u32,
     /// Blocks of the main area that no user gets.
     pub reserved_blocks: u32,
+    /// The size to which it can grow, in bytes of the device.
+    pub greatest_bytes: u64,
     /// Whether data have checksums.
     pub data_checksums: DataChecksums,
     /// All areas, in order.
@@ -124,6 +126,7 @@ impl<P: Port> Volume<P> {
             section_segments: geometry.section_segments,
             sections: geometry.sections,
             reserved_blocks: geometry.reserved,
+            greatest_bytes: self.greatest(),
             data_checksums: geometry.data_checksums,
             areas: geometry.areas(),
             next_version: self.version,

@@ -51,7 +51,7 @@ pub fn format<P: Port>(
             port.block_bytes()
         )));
     }
-    let geometry = Geometry::new(config, port.blocks())?;
+    let (geometry, sections) = Geometry::new(config, port.blocks())?;
     let zeros = vec![0; geometry.block];
     // Old checkpoints go first, then the tables' copies that the first checkpoint takes.
     let packs = (0..geometry.pack_blocks()).flat_map(|block| [geometry.pack(0) + block, geometry.pack(1) + block]);
@@ -64,6 +64,8 @@ pub fn format<P: Port>(
     port.flush(Barrier::Footer).map_err(device)?;
     let mount = MountConfig { trims: Trims::Never, ..MountConfig::new(0) };
     let mut volume = Volume::empty(port, geometry, &mount);
+    volume.segments.set_end(sections);
+    volume.segments.cap = sections;
     volume.segments.begin_logs(&volume.geometry, &mut volume.port, 0).map_err(device)?;
     let made = volume.make_root(now, (uid, gid)).and_then(|()| volume.checkpoint(Why::Unmount));
     made.map_err(|_| FormatError::Device)?;

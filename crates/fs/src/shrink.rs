@@ -162,6 +162,11 @@ impl<P: Port> Volume<P> {
         self.bytes_of(self.sections_now())
     }
 
+    /// The size to which it can grow, in bytes of the device, if that grows.
+    pub fn greatest(&self) -> u64 {
+        self.bytes_of(self.geometry.sections)
+    }
+
     /// The target, if there is one: bytes of the device, and the way.
     pub fn target(&self) -> Option<(u64, Way)> {
         self.target.map(|target| (self.bytes_of(target.sections), target.way))
@@ -266,7 +271,10 @@ impl<P: Port> Volume<P> {
         let failed = Refusal::Volume;
         if sections >= self.sections_now() {
             self.grow(sections).map_err(|fault| match fault {
-                Fault::Unsupported => Refusal::TooLarge { asked: bytes, most: self.size() },
+                Fault::Unsupported => {
+                    let device = self.port.blocks() * self.geometry.block as u64;
+                    Refusal::TooLarge { asked: bytes, most: self.bytes_of(self.sections_in(device)).max(self.size()) }
+                }
                 fault => failed(fault.into()),
             })?;
             self.target = None;

@@ -256,3 +256,46 @@ fn the_least_size_of_aged_volumes_is_exact() {
         bed.compare();
     }
 }
+
+/// A device that was made larger: the file system grows up to the size for which its tables were made, whenever the power is cut, and shrinks again.
+#[test]
+fn a_volume_grows_to_its_greatest_size() {
+    for config in [&SMALL, &CHECKED] {
+        let config = FormatConfig { greatest_bytes: Some(16 << 20), ..config.clone() };
+        let mut bed = fresh(&config, 1024);
+        assert!(bed.volume.size() <= 4 << 20 && bed.volume.greatest() > 15 << 20, "{}", bed.volume.greatest());
+        let (least, most) = (bed.volume.size(), bed.volume.greatest());
+        bed.call(&Step::Make(0, b"file".to_vec(), FileKind::File));
+        bed.call(&Step::Write(1, 0, vec![1; 3 << 20]));
+        assert_eq!(bed.full, 1, "it is full");
+        // The device is as it was.
+        assert_eq!(
+            bed.volume.set_target(8 << 20, Way::Relocate).map_err(|why| why.to_string()),
+            Err(format!("cannot have {} bytes; {least} bytes are the most", 8 << 20))
+        );
+        bed.volume.sync().unwrap();
+        let before = bed;
+        let device = before.volume.port().durable().grown(4096);
+        let mut bed = Bed { volume: mounted(&device, 2), ..before };
+        assert_eq!(bed.volume.size(), least);
+        let asked = most + (1 << 20);
+        assert_eq!(bed.volume.set_target(asked, Way::Relocate), Err(Refusal::TooLarge { asked, most }));
+        bed.volume.port_mut().cutting = Some(Cutting { each_of: 4, some: 8, every: 1, shrinks: true, without: None });
+        bed.volume.set_target(most, Way::Relocate).unwrap();
+        assert_eq!((bed.volume.size(), bed.volume.target()), (most, None));
+        for image in std::mem::take(&mut bed.volume.port_mut().left) {
+            let mut volume = mounted(&image, 3);
+            assert!([least, most].contains(&volume.size()));
+            looks_like(&mut volume, &bed.tree);
+        }
+        bed.volume.port_mut().cutting = None;
+        bed.call(&Step::Write(1, 3 << 20, vec![2; 8 << 20]));
+        assert_eq!(bed.full, 1, "it has room");
+        bed.compare();
+        bed.call(&Step::Truncate(1, 1_000));
+        bed.volume.set_target(least, Way::Relocate).unwrap();
+        assert_eq!(bed.volume.evacuate(u64::MAX >> 1).unwrap(), Progress::Done);
+        assert_eq!(bed.volume.size(), least);
+        bed.compare();
+    }
+}

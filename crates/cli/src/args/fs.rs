@@ -42,7 +42,7 @@ pub(crate) enum FsCommand {
     Dump(LookArguments),
     /// Tell what it would take to make a file system smaller, and how small it can be; nothing changes
     Plan(PlanArguments),
-    /// Make a file system smaller, or as large as it was; what lies in the way is moved
+    /// Make a file system smaller or larger; what lies in the way is moved
     Resize(ResizeArguments),
     /// Copy files and directories out of a file system, or into it, without a mount
     Cp(CpArguments),
@@ -67,6 +67,9 @@ pub(crate) struct MkfsArguments {
     /// Share that no user gets, beside what cleaning needs in any case: more of it makes cleaning cheaper
     #[arg(long, value_name = "SHARE", default_value = "3 %")]
     pub(crate) reserve: Ratio,
+    /// Let it grow to this size later: tables for 0.3 % of it are set aside
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) greatest: Option<Bytes>,
     /// Keep checksums of data: what a drive loses or mixes up is then an error, and never other bytes
     #[arg(long)]
     pub(crate) data_checksums: bool,

@@ -18,6 +18,13 @@ pub(crate) struct Image {
 }
 
 impl Image {
+    /// The same device, made larger.
+    pub(crate) fn grown(&self, blocks: usize) -> Self {
+        let mut grown = Self::new(self.size, blocks);
+        grown.blocks[..self.blocks.len()].clone_from_slice(&self.blocks);
+        grown
+    }
+
     pub(crate) const fn limit(&self) -> u64 {
         self.limit
     }
@@ -238,6 +245,9 @@ impl Port for Cuts {
     }
 
     fn set_blocks(&mut self, blocks: u64) -> Result<(), Fault> {
+        if blocks > self.now.blocks.len() as u64 {
+            return Err(Fault::Unsupported);
+        }
         self.cut();
         (self.now.end, self.durable.end) = (blocks, blocks);
         // What lay there is lost at once, and comes back as zeros.

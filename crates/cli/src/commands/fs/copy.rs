@@ -1,5 +1,6 @@
 //! `wane fs cp`: copies files and directories out of a file system and into it, without a mount.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Write};
@@ -39,15 +40,27 @@ pub(super) fn cp(arguments: &CpArguments) -> Result<i32, Failure> {
     match (inside(from), inside(to)) {
         (Some((what, path)), None) => {
             let mut volume = mounted(&what, Mode::ReadOnly, Trims::Never)?;
-            let done =
-                Out { volume: &mut volume, what: &what, force: arguments.force, copied: &mut copied }.copy(&path, to);
+            let done = Out {
+                volume: &mut volume,
+                what: &what,
+                force: arguments.force,
+                copied: &mut copied,
+                linked: BTreeMap::new(),
+            }
+            .copy(&path, to);
             volume.into_port().into_inner().into_inner().close(Closing::Looked)?;
             done?;
         }
         (None, Some((what, path))) => {
             let mut volume = mounted(&what, Mode::ReadWrite, Trims::AtOnce)?;
-            let done = Into { volume: &mut volume, what: &what, force: arguments.force, copied: &mut copied }
-                .copy(from, &path);
+            let done = Into {
+                volume: &mut volume,
+                what: &what,
+                force: arguments.force,
+                copied: &mut copied,
+                linked: BTreeMap::new(),
+            }
+            .copy(from, &path);
             let note = format!("copied {} files with {} bytes to it", copied.files, copied.bytes);
             unmounted(&what, volume, Closing::Changed(note))?;
             done?;
@@ -117,6 +130,8 @@ struct Out<'a> {
     what: &'a Path,
     force: bool,
     copied: &'a mut Copied,
+    /// Files of several names that were copied, and to where.
+    linked: BTreeMap<Ino, PathBuf>,
 }
 
 impl Out<'_> {
@@ -193,6 +208,14 @@ impl Out<'_> {
 
     fn file(&mut self, attr: &Attr, path: &[u8], to: &Path) -> Result<(), Failure> {
         self.make_way(to)?;
+        // Where the file system outside has no hard links, it is a file of its own.
+        if self.linked.get(&attr.ino).is_some_and(|first| fs::hard_link(first, to).is_ok()) {
+            self.copied.files += 1;
+            return Ok(());
+        }
+        if attr.links > 1 {
+            self.linked.insert(attr.ino, to.to_owned());
+        }
         let wrong = |error: io::Error| unwritable(to, &error);
         // Readable by others once it has its permissions.
         let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(to).map_err(wrong)?;
@@ -236,6 +259,8 @@ struct Into<'a> {
     what: &'a Path,
     force: bool,
     copied: &'a mut Copied,
+    /// Files of several names that were copied, by device and number, and their copies.
+    linked: BTreeMap<(u64, u64), Ino>,
 }
 
 impl Into<'_> {
@@ -283,8 +308,17 @@ impl Into<'_> {
         };
         let ino = if kind.is_dir() {
             self.directory(from, dir, name, &new, path, depth)?
+        } else if let Some(copy) = self.linked.get(&(found.dev(), found.ino())).copied() {
+            self.make_way(dir, name, path)?;
+            self.volume.link(copy, dir, name, now()).map_err(|error| self.failed(path, error))?;
+            self.copied.files += 1;
+            copy
         } else if kind.is_file() {
-            self.file(from, dir, name, &new, path)?
+            let copy = self.file(from, dir, name, &new, path)?;
+            if found.nlink() > 1 {
+                self.linked.insert((found.dev(), found.ino()), copy);
+            }
+            copy
         } else if kind.is_symlink() {
             let target = fs::read_link(from).map_err(|error| unreadable(from, &error))?;
             self.make_way(dir, name, path)?;

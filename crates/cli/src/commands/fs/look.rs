@@ -152,7 +152,7 @@ fn facts(what: &str, layout: &Layout) -> serde_json::Value {
         "block_bytes": block, "segment_bytes": block * u64::from(layout.segment_blocks),
         "section_segments": layout.section_segments, "sections": layout.sections,
         "reserved_blocks": layout.reserved_blocks, "data_checksums": layout.data_checksums == DataChecksums::Crc32c,
-        "areas": areas, "next_checkpoint": layout.next_version,
+        "greatest_bytes": layout.greatest_bytes, "areas": areas, "next_checkpoint": layout.next_version,
         "was_unmounted": layout.was_clean, "used_blocks": layout.used_blocks, "nodes": layout.nodes,
         "orphans": layout.orphans, "logs": logs,
         "segments": { "free": states.free, "open": states.open, "full": states.full, "partly": states.partly },
@@ -178,6 +178,7 @@ pub(super) fn dump(arguments: &LookArguments) -> Result<i32, Failure> {
         &format!("{} of {} each", layout.sections, counted(u64::from(layout.section_segments), "segment")),
     );
     line(&mut text, "reserved", &exact(block * u64::from(layout.reserved_blocks)));
+    line(&mut text, "greatest size", &exact(layout.greatest_bytes));
     line(&mut text, "data checksums", told(layout.data_checksums));
     let how = if layout.was_clean { "unmounted" } else { "not unmounted" };
     line(&mut text, "checkpoint", &format!("{}, {how}", layout.next_version - 1));

@@ -94,6 +94,7 @@ fn config(arguments: &MkfsArguments, block: u64) -> Result<FormatConfig, Failure
         segment_bytes: of_u64(arguments.segment.0),
         section_segments: arguments.section,
         reserve: arguments.reserve.get(),
+        greatest_bytes: arguments.greatest.map(|size| size.0),
         data_checksums: if arguments.data_checksums { DataChecksums::Crc32c } else { DataChecksums::None },
         ..FormatConfig::new(id, [whole as u64, (whole >> 64) as u64])
     })

@@ -10,7 +10,7 @@ use super::backing::{Closing, Mounted, mounted, unmounted};
 use super::online::{self, Online};
 use crate::args::fs::{self, PlanArguments, ResizeArguments};
 use crate::commands::drive::exact;
-use crate::output::{Failure, line, print, print_json};
+use crate::output::{Failure, line, print, print_json, unwritable};
 use crate::progress::stop_flag;
 use crate::{DONE, INTERRUPTED};
 
@@ -65,6 +65,25 @@ pub(super) fn show(what: &Path, as_json: bool, way: Way, plan: &Plan, done: &str
     Ok(DONE)
 }
 
+/// Makes a file longer that is shorter than what is asked for, if the file system can have that. If it then is not made larger, the rest is a hole.
+fn lengthen(arguments: &ResizeArguments) -> Result<(), Failure> {
+    let path = &arguments.what;
+    let Some(length) = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file).map(|found| found.len()) else {
+        return Ok(());
+    };
+    if arguments.size.is_none_or(|size| size.0 <= length) {
+        return Ok(());
+    }
+    let volume = mounted(path, Mode::ReadOnly, Trims::Never)?;
+    let planned = volume.plan(asked(arguments.size, &volume), way(arguments.way)).map_err(|why| wrong(path, why))?;
+    volume.into_port().into_inner().into_inner().close(Closing::Looked)?;
+    if planned.bytes <= length {
+        return Ok(());
+    }
+    let file = std::fs::OpenOptions::new().write(true).open(path);
+    file.and_then(|file| file.set_len(planned.bytes)).map_err(|error| unwritable(path, &error))
+}
+
 pub(super) fn resize(arguments: &ResizeArguments) -> Result<i32, Failure> {
     let what = &arguments.what;
     if let Some(online) = Online::at(what) {
@@ -80,6 +99,7 @@ pub(super) fn resize(arguments: &ResizeArguments) -> Result<i32, Failure> {
     if let Some((option, _)) = of_a_mount.iter().find(|(_, is_given)| *is_given) {
         return Err(wrong(what, format!("{option}: is for a mount, and this is not where a file system is mounted")));
     }
+    lengthen(arguments)?;
     let stop = stop_flag();
     let mut volume = mounted(what, Mode::ReadWrite, Trims::AtOnce)?;
     if arguments.cancel {
