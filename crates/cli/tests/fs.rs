@@ -805,3 +805,27 @@ fn a_file_system_is_made_as_small_as_it_can_be() {
     told(&["fs", "resize", "d.wane", "--minimum", "--way", "surrender"], path, 0);
     assert!(told(&["fs", "fsck", "d.wane"], path, 0).contains("sound"));
 }
+
+/// A plan on a kept drive says what that drive would go through, and changes nothing.
+#[test]
+fn a_plan_on_a_drive_tells_its_time_and_wear() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let create = ["drive", "create", "d.wane", "--preset", "tiny", "--empty", "--set", "time.scheduler=\"event\""];
+    told(&create, path, 0);
+    told(&["fs", "mkfs", "d.wane", "--segment", "64 KiB"], path, 0);
+    fs::write(path.join("data"), vec![7; 1 << 20]).unwrap();
+    // What lies at the end is in the way.
+    for name in ["one", "two"] {
+        told(&["fs", "cp", "data", &format!("d.wane:/{name}")], path, 0);
+    }
+    let before = told(&["drive", "show", "d.wane", "--json"], path, 0);
+    let plan = |way: &str| json(&["fs", "plan", "d.wane", "--minimum", "--way", way, "--json"], path);
+    let (relocate, remap) = (plan("relocate"), plan("remap"));
+    let of = |plan: &Value, key: &str| plan["on_the_drive"][key].as_f64().unwrap();
+    assert!(of(&relocate, "seconds") > 0.0 && of(&relocate, "programmed_bytes") > 0.0, "{relocate}");
+    assert!(of(&remap, "programmed_bytes") <= of(&relocate, "programmed_bytes"), "{remap} {relocate}");
+    assert_eq!(told(&["drive", "show", "d.wane", "--json"], path, 0), before);
+    let text = told(&["fs", "plan", "d.wane", "--minimum"], path, 0);
+    assert!(text.contains("s of the drive's time") && text.contains("programmed"), "{text}");
+}

@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use wane_blockdev::{
-    BlockDevice, Completion, Entry, Extent, Features, Kind, Notice, Request, RequestId, SectorRange, Status,
+    BlockDevice, Completion, Entry, Extent, Features, Kind, Living, Notice, Request, RequestId, SectorRange, Status,
 };
 use wane_journal::{Input, Journal, JournalError};
 use wane_shelf::JournalStart;
@@ -244,6 +244,11 @@ impl Attached {
         self.kept.save_with(Some(note), self.saves == 0, start)?;
         self.saves += 1;
         self.begin()
+    }
+
+    /// An independent copy of the drive, on which something can be tried.
+    pub fn rehearsal(&self) -> Box<dyn Living> {
+        self.kept.device().another()
     }
 
     /// Ends it. What was done is kept, with a sentence of what that was; of a drive that is only looked at, nothing.

@@ -4,7 +4,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use wane_blockdev::{
-    BlockDevice, Blocking, Completion, Extent, Features, Notice, Request, RequestId, SectorRange, Status,
+    BlockDevice, Blocking, Completion, Extent, Features, Living, Notice, Request, RequestId, SectorRange, Status,
 };
 use wane_fs::{Direct, FormatError, Mode, Moment, MountConfig, Trims, Volume, find_block_bytes};
 use wane_image::{Access, Image};
@@ -89,6 +89,14 @@ impl Backing {
             Self::Image(image) => image,
             Self::Drive(drive) => drive.as_mut(),
             Self::Served(drive) => drive.as_mut(),
+        }
+    }
+
+    /// A copy of a kept drive, on which something can be tried; `None` of what is no drive of this process.
+    pub(super) fn rehearsal(&self) -> Option<Box<dyn Living>> {
+        match self {
+            Self::Drive(drive) => Some(drive.rehearsal()),
+            Self::Image(_) | Self::Served(_) => None,
         }
     }
 

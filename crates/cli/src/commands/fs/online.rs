@@ -80,7 +80,7 @@ impl<'a> Online<'a> {
 pub(super) fn plan(online: &Online<'_>, arguments: &PlanArguments) -> Result<i32, Failure> {
     let way = way(arguments.way);
     let plan = online.planned(arguments.size, way)?;
-    show(&arguments.what, arguments.json, way, &plan, "plan")
+    show(&arguments.what, arguments.json, way, &plan, None, "plan")
 }
 
 pub(super) fn df(online: &Online<'_>, arguments: &LookArguments) -> Result<i32, Failure> {
@@ -143,7 +143,7 @@ pub(super) fn resize(online: &Online<'_>, arguments: &ResizeArguments) -> Result
     online.order("wane.target", &format!("{} {}", planned.bytes, way.name()))?;
     if arguments.background {
         let done = if planned.bytes < planned.bytes_now { "its mount makes it smaller" } else { "resized" };
-        return show(&arguments.what, arguments.json, way, &planned, done);
+        return show(&arguments.what, arguments.json, way, &planned, None, done);
     }
     let waited = wait(online, &stop)?;
     let told = online.json("wane.space")?;
@@ -159,7 +159,7 @@ pub(super) fn resize(online: &Online<'_>, arguments: &ResizeArguments) -> Result
         ..planned
     };
     match waited {
-        Waited::Done => show(&arguments.what, arguments.json, way, &done, "resized"),
+        Waited::Done => show(&arguments.what, arguments.json, way, &done, None, "resized"),
         Waited::Stopped => {
             tell(&format!(
                 "wane: {}: the target stands, and the mount goes on with it; --cancel takes it back",

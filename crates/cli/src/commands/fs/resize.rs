@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use serde_json::json;
-use wane_fs::{Mode, Plan, Progress, Trims, Way};
-use wane_units::{Bytes, excerpt_path};
+use wane_blockdev::{BlockDevice, Blocking, Living};
+use wane_fs::{Direct, Mode, MountConfig, Plan, Progress, Trims, Volume, Way};
+use wane_units::{Bytes, Sectors, excerpt_path};
 
 use super::backing::{Closing, Mounted, mounted, unmounted};
 use super::online::{self, Online};
@@ -42,16 +43,61 @@ pub(super) fn plan(arguments: &PlanArguments) -> Result<i32, Failure> {
     let volume = mounted(what, Mode::ReadOnly, Trims::Never)?;
     let way = way(arguments.way);
     let plan = volume.plan(asked(arguments.size, &volume), way).map_err(|why| wrong(what, why))?;
+    let block_bytes = volume.space().block_bytes as usize;
+    let tried = volume.port().device().device().rehearsal();
+    let tried = tried.map(|drive| rehearsed(drive, block_bytes, plan.bytes, way)).transpose();
+    let tried = tried.map_err(|why| wrong(what, why))?;
     volume.into_port().into_inner().into_inner().close(Closing::Looked)?;
-    show(what, arguments.json, way, &plan, "plan")
+    show(what, arguments.json, way, &plan, tried.as_ref(), "plan")
+}
+
+/// What giving space back took on a copy of a drive.
+pub(super) struct Rehearsed {
+    /// Bytes that moved or were remapped.
+    moved: u64,
+    /// Time of the drive, in seconds, one request after the other; `None` if it keeps none.
+    seconds: Option<f64>,
+    /// Bytes that its flash programmed, and blocks that it erased.
+    programmed: u64,
+    erases: u64,
+}
+
+/// Tries it on a copy of the drive.
+fn rehearsed(drive: Box<dyn Living>, block_bytes: usize, bytes: u64, way: Way) -> Result<Rehearsed, String> {
+    let (from, before, unit) = (drive.now(), *drive.counters(), drive.features().atomic_unit.0 * Sectors::SIZE.0);
+    let port = Direct::new(Blocking::starting_at(drive, from), block_bytes);
+    let nonce = super::backing::nonce().map_err(|_| "the system gives no random numbers".to_owned())?;
+    let mut volume = Volume::mount(port, &MountConfig::new(nonce)).map_err(|why| why.to_string())?;
+    volume.set_target(bytes, way).map_err(|why| why.to_string())?;
+    while let Progress::More(_) = volume.evacuate(STEP).map_err(|why| why.to_string())? {}
+    let counted = volume.counted();
+    let device = volume.into_port().into_inner();
+    let (did, took) = (*device.device().counters() - before, device.now().0 - from.0);
+    Ok(Rehearsed {
+        moved: (counted.moved + counted.remapped) * block_bytes as u64,
+        seconds: (took > 0).then(|| took as f64 / 1e9),
+        programmed: did.programmed_total() * unit,
+        erases: did.erases_total(),
+    })
 }
 
 /// Says what a size takes, or took.
-pub(super) fn show(what: &Path, as_json: bool, way: Way, plan: &Plan, done: &str) -> Result<i32, Failure> {
+pub(super) fn show(
+    what: &Path,
+    as_json: bool,
+    way: Way,
+    plan: &Plan,
+    tried: Option<&Rehearsed>,
+    done: &str,
+) -> Result<i32, Failure> {
     if as_json {
         let facts = json!({
             "what": what.display().to_string(), "way": way.name(), "bytes_now": plan.bytes_now,
             "bytes": plan.bytes, "moved_bytes": plan.moved, "room_bytes": plan.room, "least_bytes": plan.least,
+            "on_the_drive": tried.map(|tried| json!({
+                "moved_bytes": tried.moved, "seconds": tried.seconds, "programmed_bytes": tried.programmed,
+                "blocks_erased": tried.erases,
+            })),
         });
         print_json(&facts)?;
         return Ok(DONE);
@@ -59,6 +105,14 @@ pub(super) fn show(what: &Path, as_json: bool, way: Way, plan: &Plan, done: &str
     let mut text = format!("{}: {done}\n", excerpt_path(what));
     line(&mut text, "size", &format!("{}, now {}", exact(plan.bytes), exact(plan.bytes_now)));
     line(&mut text, "moves", &format!("about {}, by the way \"{}\"", exact(plan.moved), way.name()));
+    if let Some(tried) = tried {
+        let took = tried.seconds.map_or_else(
+            || "takes no time, since the drive has no clock ([time] in its scenario)".to_owned(),
+            |seconds| format!("takes {seconds:.3} s of the drive's time, one request after the other"),
+        );
+        line(&mut text, "on a copy", &format!("{took}; {} moved", exact(tried.moved)));
+        line(&mut text, "wear", &format!("{} programmed, blocks erased {}", exact(tried.programmed), tried.erases));
+    }
     line(&mut text, "room left", &exact(plan.room));
     line(&mut text, "least size", &exact(plan.least));
     print(&text)?;
@@ -123,7 +177,7 @@ pub(super) fn resize(arguments: &ResizeArguments) -> Result<i32, Failure> {
     let size = volume.size();
     unmounted(what, volume, Closing::Changed(format!("its file system was resized to {} bytes", planned.bytes)))?;
     match progress {
-        Progress::Done => show(what, arguments.json, way, &Plan { bytes: size, moved, ..planned }, "resized"),
+        Progress::Done => show(what, arguments.json, way, &Plan { bytes: size, moved, ..planned }, None, "resized"),
         Progress::Stuck(left) => Err(wrong(
             what,
             format!(

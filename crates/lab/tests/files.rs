@@ -1,0 +1,97 @@
+//! Lives whose workload writes the files of a file system.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
+
+use std::sync::Arc;
+
+use wane_lab::build::{self, PolicyOverrides};
+use wane_lab::run::{Budget, Progress, Run, Watch};
+use wane_lab::session;
+use wane_results::{EndCause, RunResult};
+use wane_scenario::{Scenario, Sources};
+
+/// A drive whose blocks begin with different wear, so that they do not wear out at once.
+const LIFE: &str = "[drive]\nlogical-capacity = \"32 MiB\"\nspare-factor = 0.12\npages-per-block = 32\nendurance = 60\n\
+                    initial = { erase-count = 25, erase-count-spread = 0.4 }\n[file-system]\nutilization = \"40 %\"\n\
+                    [workload]\npattern = \"uniform\"\n[until]\nend-of-life = true\n";
+const VARIANT: &str = "ftl.capacity={ policy = \"variant\", shrink = \"graceful\", keep = \"spare\" }";
+
+fn scenario(set: &[&str]) -> Scenario {
+    let set: Vec<String> = set.iter().map(|set| (*set).to_owned()).collect();
+    Scenario::resolve(&Sources { file: Some(("life.toml", LIFE)), set: &set, preset: None }).unwrap()
+}
+
+fn lived(set: &[&str]) -> RunResult {
+    let mut watch = Watch { step: &mut |_| {}, stop: &Arc::default() };
+    session::execute(&scenario(set), &PolicyOverrides::default(), &mut watch).unwrap()
+}
+
+#[test]
+fn programs_write_more_to_a_drive_that_may_shrink() {
+    let fixed = lived(&[]).summary;
+    let before = fixed.file_system.unwrap();
+    assert_eq!((before.size_at_start, fixed.end.cause), (before.size_at_end, Some(EndCause::SpareExhausted)));
+    for way in ["surrender", "relocate", "remap"] {
+        let variant = lived(&[VARIANT, &format!("file-system.way=\"{way}\"")]).summary;
+        let files = variant.file_system.unwrap();
+        assert!(files.bytes_written > before.bytes_written * 12 / 10, "{way}: {files:?} {before:?}");
+        assert!(files.size_at_end < files.size_at_start * 3 / 4, "{way}: {files:?}");
+        assert_eq!((files.way.as_str(), files.bytes_remapped > 0), (way, way == "remap"));
+        // What the drive got is what programs wrote, what moved, and structures.
+        let at_drive = variant.host.bytes_written as f64;
+        assert!((at_drive / files.bytes_written as f64 - files.write_amplification.unwrap()).abs() < 1e-9);
+        assert!(at_drive > (files.bytes_written + files.bytes_moved) as f64 * 0.98, "{way}: {files:?}");
+    }
+}
+
+#[test]
+fn the_same_life_gives_the_same_bytes_however_it_is_stepped() {
+    let whole = lived(&[VARIANT]);
+    let again = lived(&[VARIANT]);
+    assert_eq!((&whole.summary.file_system, &whole.timeline), (&again.summary.file_system, &again.timeline));
+    let mut run = Run::new(build::plan(&scenario(&[VARIANT])).unwrap());
+    let mut watch = Watch { step: &mut |_| {}, stop: &Arc::default() };
+    let mut copy = None;
+    while run.advance(Budget::units(7_000), &mut watch).unwrap() == Progress::Paused {
+        // A copy goes on as the run itself does.
+        if copy.is_none() && !run.is_preconditioning() {
+            copy = Some(run.try_clone().unwrap());
+        }
+    }
+    let mut copy = copy.unwrap();
+    assert_eq!(copy.advance(Budget::WHOLE, &mut watch).unwrap(), Progress::Over);
+    let ends = [run, copy].map(|run| run.finish(&Arc::default()).unwrap());
+    for end in ends {
+        assert_eq!(
+            (end.file_system.as_ref(), end.counters.host_units_written),
+            (whole.summary.file_system.as_ref(), whole.summary.host.pages_written)
+        );
+    }
+}
+
+#[test]
+fn what_a_file_system_cannot_stand_on_is_refused_in_a_sentence() {
+    let refused = |set: &[&str]| {
+        let set: Vec<String> = set.iter().map(|set| (*set).to_owned()).collect();
+        let sources = Sources { file: Some(("life.toml", LIFE)), set: &set, preset: None };
+        Scenario::resolve(&sources).unwrap_err().to_string()
+    };
+    let table = [
+        ("time.scheduler=\"event\"", "time.scheduler", "keeps time"),
+        ("probe.at-drive-writes=[1]", "probe", "leave out [file-system]"),
+        ("file-system.files=60000", "file-system", "60000"),
+        ("file-system.segment=\"3 KiB\"", "file-system", "a segment has 3072 bytes"),
+        ("drive.logical-capacity=\"1 MiB\"", "file-system", "are needed at least"),
+        ("file-system.way=\"melt\"", "file-system.way", "remap"),
+        (
+            "ftl.capacity={ policy = \"variant\", shrink = \"graceful\", relocation-bound = \"1 GiB\" }",
+            "ftl.capacity",
+            "bound",
+        ),
+    ];
+    for (set, key, why) in table {
+        let sentence = refused(&[set]);
+        assert!(sentence.contains(key) && sentence.contains(why), "{set}: {sentence}");
+        assert_eq!(sentence.lines().count(), 1, "{sentence}");
+    }
+}
