@@ -10,7 +10,7 @@ use wane_fs::{
 use wane_results::{EndCause, FileSystem};
 use wane_scenario::FileSystemSpec;
 use wane_ssd::Drive;
-use wane_units::{Bytes, EndOfLife, Sectors};
+use wane_units::{Bytes, EndOfLife, Lba, Sectors};
 
 /// Blocks that a step towards a target moves about.
 const STEP: u64 = 64;
@@ -142,15 +142,15 @@ impl Files {
         }
     }
 
-    /// Parts of files that sectors of the workload are, in order.
-    fn parts(&self, extent: SectorRange) -> Vec<(u32, std::ops::Range<u32>)> {
+    /// Parts of files that sectors of the workload are, in order, with the places of the files.
+    fn parts(&self, extent: SectorRange) -> Vec<(usize, std::ops::Range<u32>)> {
         let end = (extent.start.0 + extent.count.0).div_ceil(self.unit.0);
         let (mut at, end) = ((extent.start.0 / self.unit.0) as u32, end.min(u64::from(self.blocks)) as u32);
         let mut parts = Vec::new();
         while at < end {
             let (file, first) = (at / self.each, at % self.each);
             let count = (self.each - first).min(end - at);
-            parts.push((self.files[file as usize], first..first + count));
+            parts.push((file as usize, first..first + count));
             at += count;
         }
         parts
@@ -165,7 +165,7 @@ impl Files {
                 Work::Write | Work::Rewrite => self.write(*extent, &mut done),
                 Work::Read | Work::ReadToModify => {
                     done += extent.count;
-                    self.read(*extent, &mut unread)
+                    self.read(batch.work, *extent, &mut unread)
                 }
                 Work::Trim => {
                     done += extent.count;
@@ -191,7 +191,7 @@ impl Files {
             let mut at = blocks.start;
             while at < blocks.end {
                 let to = blocks.end.min(at + (BLOCKS_PER_LOOK - self.since_look));
-                let wrote = self.volume.overwrite(file, at..to, NOW)?;
+                let wrote = self.volume.overwrite(self.files[file], at..to, NOW)?;
                 self.used.written += u64::from(wrote);
                 *done += Sectors(u64::from(wrote) * self.unit.0);
                 self.since_look += wrote;
@@ -205,14 +205,16 @@ impl Files {
         Ok(())
     }
 
-    fn read(&mut self, extent: SectorRange, unread: &mut Vec<SectorRange>) -> Result<(), FsError> {
+    fn read(&mut self, work: Work, extent: SectorRange, unread: &mut Vec<SectorRange>) -> Result<(), FsError> {
         for (file, blocks) in self.parts(extent) {
-            self.used.read += u64::from(blocks.end - blocks.start);
-            let lost = self.volume.read_blocks(file, blocks)?;
-            if !lost.is_empty() {
-                self.used.lost += lost.len() as u64;
-                unread.push(extent);
+            if work == Work::Read {
+                self.used.read += u64::from(blocks.end - blocks.start);
             }
+            let lost = self.volume.read_blocks(self.files[file], blocks)?;
+            self.used.lost += lost.len() as u64;
+            let first = file as u64 * u64::from(self.each);
+            let sectors = |block: &u32| SectorRange::new(Lba((first + u64::from(*block)) * self.unit.0), self.unit);
+            unread.extend(lost.iter().map(sectors));
         }
         Ok(())
     }
@@ -221,10 +223,7 @@ impl Files {
         let unit = self.unit.0 * Sectors::SIZE.0;
         for (file, blocks) in self.parts(extent) {
             let (from, bytes) = (u64::from(blocks.start) * unit, u64::from(blocks.end - blocks.start) * unit);
-            match self.volume.allocate(file, from, bytes, Allocate::PunchHole, NOW) {
-                Ok(()) | Err(FsError::Invalid) => {}
-                Err(error) => return Err(error),
-            }
+            self.volume.allocate(self.files[file], from, bytes, Allocate::PunchHole, NOW)?;
         }
         Ok(())
     }

@@ -70,6 +70,23 @@ fn the_same_life_gives_the_same_bytes_however_it_is_stepped() {
 }
 
 #[test]
+fn programs_read_and_trim_files_too() {
+    let set = [
+        "workload.read-share=\"30 %\"",
+        "workload.trim-share=\"20 %\"",
+        "until.end-of-life=false",
+        "until.drive-writes=3",
+    ];
+    let lived = lived(&set).summary;
+    let files = lived.file_system.unwrap();
+    assert!(
+        files.bytes_read > 0 && files.bytes_written > files.bytes_read && lived.host.pages_trimmed > 0,
+        "{files:?}"
+    );
+    assert_eq!((files.blocks_lost, files.is_degraded), (0, false));
+}
+
+#[test]
 fn what_a_file_system_cannot_stand_on_is_refused_in_a_sentence() {
     let refused = |set: &[&str]| {
         let set: Vec<String> = set.iter().map(|set| (*set).to_owned()).collect();
@@ -82,6 +99,7 @@ fn what_a_file_system_cannot_stand_on_is_refused_in_a_sentence() {
         ("file-system.files=60000", "file-system", "60000"),
         ("file-system.segment=\"3 KiB\"", "file-system", "a segment has 3072 bytes"),
         ("drive.logical-capacity=\"1 MiB\"", "file-system", "are needed at least"),
+        ("ftl.capacity=\"variant\"", "ftl.capacity", "graceful"),
         ("file-system.way=\"melt\"", "file-system.way", "remap"),
         (
             "ftl.capacity={ policy = \"variant\", shrink = \"graceful\", relocation-bound = \"1 GiB\" }",

@@ -104,6 +104,12 @@ fn format(settings: &FileSystemSettings, segment: Bytes, device: &Device) -> For
     }
 }
 
+/// Whether a drive gives up space without saying how much.
+fn is_lazy(ftl: &FtlSettings) -> bool {
+    let of = |key: &str| ftl.capacity.get(key).and_then(toml::Value::as_str);
+    of("policy") == Some("variant") && of("shrink") != Some("graceful")
+}
+
 impl Resolver<'_> {
     /// Resolves the file system; `None` if the workload writes the drive.
     pub(super) fn file_system(
@@ -144,6 +150,11 @@ impl Resolver<'_> {
                     "ftl.capacity",
                     "bounds relocations, which [file-system] does not count; leave the bound out".to_owned(),
                 );
+            }
+            () if is_lazy(ftl) => {
+                let why = "gives up space lazily, which names no size that a file system could have; give { policy = \"variant\", shrink = \"graceful\" } \
+                           or \"fixed\"";
+                return refuse("ftl.capacity", why.to_owned());
             }
             () => {}
         }

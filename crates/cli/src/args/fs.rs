@@ -181,7 +181,7 @@ pub(crate) struct PlanArguments {
     #[arg(long, conflicts_with = "size")]
     pub(crate) minimum: bool,
     /// How it gives space back
-    #[arg(long, value_enum, default_value = "relocate")]
+    #[arg(long, value_enum, default_value = "remap")]
     pub(crate) way: Way,
     /// Print as JSON
     #[arg(long)]
@@ -217,7 +217,7 @@ pub(crate) struct ResizeArguments {
     #[arg(long, conflicts_with = "size")]
     pub(crate) minimum: bool,
     /// How it gives space back
-    #[arg(long, value_enum, default_value = "relocate")]
+    #[arg(long, value_enum, default_value = "remap")]
     pub(crate) way: Way,
     /// Of a mount: do not wait until it is done
     #[arg(long)]

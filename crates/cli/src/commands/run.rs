@@ -399,11 +399,11 @@ fn files_in_words(files: &wane_results::FileSystem) -> String {
         0 => String::new(),
         remapped => format!(", {} remapped", bytes(remapped)),
     };
+    let way = if files.size_at_end < files.size_at_start { format!(", by {}", files.way) } else { String::new() };
     format!(
-        "has {} of {} at the end, by {}; {} moved{remapped}{}{}",
+        "has {} of {} at the end{way}; {} moved{remapped}{}{}",
         wane_units::Bytes(files.size_at_end),
         wane_units::Bytes(files.size_at_start),
-        files.way,
         bytes(files.bytes_moved),
         if files.is_degraded { "; its data kept it from becoming as small as the drive wanted" } else { "" },
         match files.blocks_lost {
