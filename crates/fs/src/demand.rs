@@ -32,6 +32,12 @@ pub enum Attended {
 }
 
 impl<P: Port> Volume<P> {
+    /// The way to give space back where nobody says another. On a drive that is *surrender*: it is the fastest, and can be undone (claim CS2). What
+    /// has no limit, such as a file, gets shorter by *relocation*.
+    pub fn default_way(&self) -> Way {
+        if self.port.has_limit() { Way::Surrender } else { Way::Relocate }
+    }
+
     /// Answers the device's demand for space, if there is one: a step gives space back by `way` and moves about `blocks` blocks. Where the device says
     /// how little it still takes, and half of that is less than what moves and a step more, all is done at once: a write that it refuses would be lost.
     ///
@@ -41,6 +47,15 @@ impl<P: Port> Volume<P> {
     /// The device failed.
     pub fn attend(&mut self, way: Way, blocks: u64) -> Answer<Attended> {
         let mut is_urgent = false;
+        // Somebody else lowered what the device may hold: no more may be written than that, by whatever way.
+        let limit = self.port.limit();
+        let way = if limit * (self.geometry.block as u64) < self.size() {
+            is_urgent = true;
+            self.wanted = Some(self.wanted.map_or(limit, |wanted| wanted.min(limit)));
+            Way::Surrender
+        } else {
+            way
+        };
         while let Some(wanted) = self.port.wanted() {
             let block = self.geometry.block as u64;
             let cost = self.plan(wanted.blocks * block, way).map_or(0, |plan| plan.moved / block);

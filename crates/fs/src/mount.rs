@@ -185,12 +185,18 @@ impl<P: Port> Volume<P> {
         let (geometry, is_second) = read_superblock(&mut port)?;
         let (number, pack, is_older) = Pack::newest(&geometry, &mut port)?;
         let needs = u64::from(geometry.main()) + u64::from(pack.space.end) * u64::from(geometry.section());
-        if needs > port.blocks() {
+        let is_short = needs > port.blocks();
+        if is_short && config.mode == Mode::ReadWrite {
             let has = port.blocks();
-            return Err(FormatError::Size(format!("the file system has {needs} blocks, and the device only {has}")));
+            return Err(FormatError::Size(format!(
+                "the file system has {needs} blocks, and the device only {has}; mounted read-only, it shows what is left"
+            )));
         }
         let mut config = *config;
         let mut volume = Self::empty(port, geometry, &config);
+        if is_short {
+            volume.damaged.insert(Copied::Tail);
+        }
         if is_second {
             volume.damaged.insert(Copied::Superblock);
         }

@@ -157,6 +157,13 @@ pub trait Port {
         self.blocks()
     }
 
+    /// Whether the device takes such a limit, which may rise again.
+    ///
+    /// Default: it does not.
+    fn has_limit(&self) -> bool {
+        false
+    }
+
     /// Lets at most `blocks` blocks hold something at once.
     ///
     /// Default: unsupported.
@@ -375,6 +382,10 @@ impl<D: BlockDevice> Port for Direct<D> {
     fn limit(&self) -> u64 {
         let device = self.device.device();
         device.mapped_limit().0.min(device.capacity().0) / self.block.0
+    }
+
+    fn has_limit(&self) -> bool {
+        self.device.device().features().mapped_limit
     }
 
     fn set_limit(&mut self, blocks: u64) -> Result<(), Fault> {

@@ -96,18 +96,20 @@ pub struct Volume<P> {
     pub(crate) remaps: Remaps,
     /// Blocks that the device wants the file system to have at most, and that it does not have yet.
     pub(crate) wanted: Option<u64>,
-    /// Structures that were damaged at the mount, and of which there was another copy.
+    /// What was damaged at the mount.
     pub(crate) damaged: BTreeSet<Copied>,
     pub(crate) counted: Counted,
     /// The last checkpoint was made as it was unmounted.
     pub(crate) was_clean: bool,
 }
 
-/// A structure of which there are two copies.
+/// What was found damaged at a mount, and is no reason not to look at the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Copied {
     Superblock,
     Checkpoint,
+    /// The device is shorter than the file system.
+    Tail,
 }
 
 impl Copied {
@@ -116,6 +118,9 @@ impl Copied {
         match self {
             Self::Superblock => "the first superblock is damaged; the second one is used",
             Self::Checkpoint => "the newest checkpoint is damaged; the one before is used, and nothing is changed",
+            Self::Tail => {
+                "the device is shorter than the file system; what lay beyond its end is lost, and nothing is changed"
+            }
         }
     }
 }
@@ -158,7 +163,7 @@ impl<P: Port> Volume<P> {
         self.mode
     }
 
-    /// What a user should know of its mount, in sentences: a damaged structure of which there was another copy.
+    /// What a user should know of its mount, in sentences: what is damaged, and what is used instead.
     pub fn notes(&self) -> impl Iterator<Item = &'static str> {
         self.damaged.iter().map(|structure| structure.note())
     }

@@ -124,6 +124,11 @@ fn filled(told: &Value) -> String {
 
 fn plan<P: Port>(volume: &Volume<P>, bytes: Option<u64>, way: Way) -> Value {
     let asked = bytes.unwrap_or_else(|| volume.least());
+    let has = volume.port().blocks() * u64::from(volume.space().block_bytes);
+    if asked > has {
+        let why = format!("what it lies on has {has} bytes, and does not become larger while it is mounted");
+        return json!({ "way": way.name(), "bytes_now": volume.size(), "refused": why, "least_bytes": volume.least() });
+    }
     match volume.plan(asked, way) {
         Ok(plan) => json!({
             "way": way.name(), "bytes_now": plan.bytes_now, "bytes": plan.bytes, "moved_bytes": plan.moved,
@@ -156,7 +161,7 @@ fn space<P: Port>(volume: &Volume<P>, state: &State) -> Value {
     json!({
         "version": 1, "mode": mode, "block_bytes": block, "size_bytes": volume.size(), "least_bytes": volume.least(),
         "bytes": space.blocks * block, "used_bytes": (space.blocks - space.free) * block, "free_bytes": space.free * block,
-        "files": space.files, "free_files": space.files_free,
+        "default_way": volume.default_way().name(), "files": space.files, "free_files": space.files_free,
         "target": target.map(|(bytes, way)| json!({ "bytes": bytes, "way": way.name() })),
         "evacuation": {
             "state": doing, "sections_left": left, "sections_at_first": at_first.map(|most| most.max(left)),

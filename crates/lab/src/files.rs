@@ -113,7 +113,9 @@ impl Files {
     }
 
     fn used_now(&self) -> Used {
-        Used { at_drive: self.drive().counters().host_units_written, counted: self.volume.counted(), ..self.used }
+        let counters = self.drive().counters();
+        let at_drive = counters.host_units_written + counters.programmed_file_system;
+        Used { at_drive, counted: self.volume.counted(), ..self.used }
     }
 
     /// Counts from now on.

@@ -1,7 +1,8 @@
 //! A file system in virtual time: actors call it, and what a call leaves to be done takes time on a device.
 //!
 //! A call changes all state of the file system at its start, in the order of instants and, at one instant, of actors. Then the stages of its plan are
-//! carried out one after the other, beside those of other actors. While a checkpoint is on its way, calls that change something wait.
+//! carried out one after the other, beside those of other actors. A call that makes a checkpoint waits for all that change something, and until it is
+//! done no other begins: what the checkpoint frees could be written before it is trimmed. A mount does the same by its lock.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -93,7 +94,10 @@ struct Current {
     next_at: Option<SimTime>,
     /// Requests of the present stage that are not done.
     waits: usize,
-    is_in_checkpoint: bool,
+    /// Whether it changes something.
+    changes: bool,
+    /// It makes a checkpoint, which waits for other calls.
+    is_held: bool,
     requests: u64,
     has_failed: bool,
 }
@@ -158,18 +162,16 @@ impl<D: BlockDevice> Stack<D> {
             let mut done = Vec::new();
             self.volume.port_mut().device_mut().complete(at, &mut done);
             done.into_iter().for_each(|completion| self.settle(completion, &mut states));
-            for (number, actor) in actors.iter_mut().enumerate() {
-                if let State::Ready(since) = states[number]
-                    && since <= at
-                    && !ends
-                    && !(actor.changes() && self.is_frozen())
-                {
-                    states[number] = self.begin(*actor, since);
+            for (since, number) in ready(&states, at) {
+                let actor = &mut actors[number];
+                if !ends && !(actor.changes() && self.is_frozen()) {
+                    states[number] = self.begin(number, *actor, since);
                 }
             }
             for (number, actor) in actors.iter_mut().enumerate() {
                 self.advance(number, *actor, &mut states[number]);
             }
+            release_held(&mut states, self.now);
             ends = ends || (until == Until::FirstIsOver && matches!(states.first(), Some(State::Over)));
             self.submit_waiting();
         }
@@ -192,9 +194,14 @@ impl<D: BlockDevice> Stack<D> {
     }
 
     /// Makes a call.
-    fn begin(&mut self, actor: &mut dyn Actor<D>, asked_at: SimTime) -> State {
+    fn begin(&mut self, number: usize, actor: &mut dyn Actor<D>, asked_at: SimTime) -> State {
+        let changes = actor.changes();
         let Some(call) = actor.call(&mut self.volume, self.now) else { return State::Over };
         let stages: Stages = self.volume.port_mut().take_plan();
+        let freezes = stages.iter().any(|stage| stage.is_of_checkpoint);
+        if freezes {
+            self.frozen_by.insert(number);
+        }
         let copies = call.copied.div_ceil(4096);
         let work = Nanos(self.costs.call.0 + copies * self.costs.copy.0);
         State::Busy(Box::new(Current {
@@ -203,7 +210,8 @@ impl<D: BlockDevice> Stack<D> {
             stages: stages.into(),
             next_at: Some(self.now.saturating_add(work)),
             waits: 0,
-            is_in_checkpoint: false,
+            changes,
+            is_held: freezes,
             requests: 0,
             has_failed: false,
         }))
@@ -216,15 +224,12 @@ impl<D: BlockDevice> Stack<D> {
             if current.waits > 0 || current.next_at.is_none_or(|at| at > self.now) {
                 return;
             }
-            let is_of_checkpoint = current.stages.front().is_some_and(|stage| stage.is_of_checkpoint);
-            if is_of_checkpoint {
-                self.frozen_by.insert(number);
-                current.is_in_checkpoint = true;
-            } else if current.is_in_checkpoint {
-                self.frozen_by.remove(&number);
-                current.is_in_checkpoint = false;
+            if current.is_held {
+                current.next_at = None;
+                return;
             }
             let Some(stage) = current.stages.pop_front() else {
+                self.frozen_by.remove(&number);
                 let (asked_at, requests, has_failed) = (current.asked_at, current.requests, current.has_failed);
                 let pause = current.call.pause;
                 *state = State::Ready(self.now.saturating_add(pause));
@@ -282,6 +287,34 @@ impl<D: BlockDevice> Stack<D> {
         if current.waits == 0 {
             current.next_at = Some(self.now);
         }
+    }
+}
+
+/// Actors whose next call is due: the one that waits longest first.
+fn ready(states: &[State], at: SimTime) -> Vec<(SimTime, usize)> {
+    let due = states.iter().enumerate().filter_map(|(number, state)| match state {
+        State::Ready(since) if *since <= at => Some((*since, number)),
+        _ => None,
+    });
+    let mut due: Vec<(SimTime, usize)> = due.collect();
+    due.sort_unstable();
+    due
+}
+
+/// Lets a call go on whose checkpoint waited for others, once no other changes anything.
+fn release_held(states: &mut [State], now: SimTime) {
+    let busy = |state: &&mut State| matches!(state, State::Busy(current) if current.changes && !current.is_held);
+    if states.iter_mut().filter(busy).count() > 0 {
+        return;
+    }
+    // Calls that came at one instant may both make one: they take turns.
+    let held = states.iter_mut().find_map(|state| match state {
+        State::Busy(current) if current.is_held && current.next_at.is_none() => Some(current),
+        _ => None,
+    });
+    if let Some(current) = held {
+        current.is_held = false;
+        current.next_at = Some(now);
     }
 }
 

@@ -38,9 +38,9 @@ fn programs_write_more_to_a_drive_that_may_shrink() {
         assert!(files.size_at_end < files.size_at_start * 3 / 4, "{way}: {files:?}");
         assert_eq!((files.way.as_str(), files.bytes_remapped > 0), (way, way == "remap"));
         // What the drive got is what programs wrote, what moved, and structures.
-        let at_drive = variant.host.bytes_written as f64;
+        let at_drive = (variant.host.bytes_written + variant.flash.pages_programmed.file_system * 4096) as f64;
         assert!((at_drive / files.bytes_written as f64 - files.write_amplification.unwrap()).abs() < 1e-9);
-        assert!(at_drive > (files.bytes_written + files.bytes_moved) as f64 * 0.98, "{way}: {files:?}");
+        assert!(at_drive > (files.bytes_written + files.bytes_moved) as f64 * 0.9, "{way}: {files:?} {at_drive}");
     }
 }
 

@@ -10,12 +10,13 @@ use wane_units::{Bytes, Ratio};
 Examples:
   A file system in a file, used as root:
     wane fs mkfs disk.img --size '1 GiB'
-    mkdir mnt && wane fs mount disk.img mnt &
+    mkdir mnt
+    wane fs mount disk.img mnt & sleep 1
     cp -a /etc mnt/ && umount mnt
     wane fs fsck disk.img
   One on a drive that ages by what is written:
     wane drive create old.wane --preset tiny --empty
-    wane fs mkfs old.wane
+    wane fs mkfs old.wane --segment '256 KiB'
     wane fs cp notes.txt old.wane:/
     wane drive show old.wane
   Without a mount, and without root:
@@ -58,9 +59,9 @@ pub(crate) struct MkfsArguments {
     /// A block: a power of 2 from `4 KiB` to `64 KiB`. By default 4 KiB, or the drive's mapping unit if that is larger
     #[arg(long, value_name = "SIZE")]
     pub(crate) block_size: Option<Bytes>,
-    /// A segment, which a log fills block by block
-    #[arg(long, value_name = "SIZE", default_value = "2 MiB")]
-    pub(crate) segment: Bytes,
+    /// A segment, which a log fills block by block. By default 2 MiB, or less on what is too small for that
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) segment: Option<Bytes>,
     /// Segments of a section, which is cleaned and discarded as a whole
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     pub(crate) section: u32,
@@ -85,7 +86,7 @@ pub(crate) struct MkfsArguments {
 #[command(after_help = "\
 Examples:
   Mount it, and unmount it when done:
-    wane fs mount disk.img mnt &
+    wane fs mount disk.img mnt & sleep 1
     umount mnt
   Only look:
     wane fs mount disk.img mnt --read-only
@@ -180,9 +181,9 @@ pub(crate) struct PlanArguments {
     /// The least size that it can have now
     #[arg(long, conflicts_with = "size")]
     pub(crate) minimum: bool,
-    /// How it gives space back
-    #[arg(long, value_enum, default_value = "remap")]
-    pub(crate) way: Way,
+    /// How it gives space back; by default surrender on a drive, which can be undone, else relocate
+    #[arg(long, value_enum)]
+    pub(crate) way: Option<Way>,
     /// Print as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -216,13 +217,13 @@ pub(crate) struct ResizeArguments {
     /// The least size that it can have now
     #[arg(long, conflicts_with = "size")]
     pub(crate) minimum: bool,
-    /// How it gives space back
-    #[arg(long, value_enum, default_value = "remap")]
-    pub(crate) way: Way,
+    /// How it gives space back; by default surrender on a drive, which can be undone, else relocate
+    #[arg(long, value_enum)]
+    pub(crate) way: Option<Way>,
     /// Of a mount: do not wait until it is done
     #[arg(long)]
     pub(crate) background: bool,
-    /// Take the size back; what was given back stays so
+    /// Take the size back; what was given back by then stays so
     #[arg(long, conflicts_with_all = ["size", "minimum", "background"])]
     pub(crate) cancel: bool,
     /// Of a mount: move nothing for now
@@ -251,7 +252,7 @@ Examples:
   A directory with all that is in it:
     wane fs cp disk.img:/home backup
 
-Permissions and times are kept, and owners if you are root. Hard links become files of their own.")]
+Permissions and times are kept, and owners if you are root. Hard links among what is copied stay hard links.")]
 pub(crate) struct CpArguments {
     /// A path, or WHAT:/PATH of one in a file system
     pub(crate) from: PathBuf,

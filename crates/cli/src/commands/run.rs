@@ -332,7 +332,8 @@ fn words(summary: &Summary) -> String {
         ),
     );
     if let Some(files) = &summary.file_system {
-        let total = files.write_amplification.zip(amplification.total).map(|(files, drive)| files * drive);
+        let programmed = summary.flash.pages_programmed.total * summary.host.page_bytes;
+        let total = (files.bytes_written > 0).then(|| programmed as f64 / files.bytes_written as f64);
         line(
             "written to files",
             format!(

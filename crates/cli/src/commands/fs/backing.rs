@@ -92,6 +92,11 @@ impl Backing {
         }
     }
 
+    /// Whether it is a plain file or a block device.
+    pub(super) const fn is_file(&self) -> bool {
+        matches!(self, Self::Image(_))
+    }
+
     /// A copy of a kept drive, on which something can be tried; `None` of what is no drive of this process.
     pub(super) fn rehearsal(&self) -> Option<Box<dyn Living>> {
         match self {

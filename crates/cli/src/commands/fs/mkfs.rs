@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use serde_json::json;
-use wane_blockdev::{BlockDevice, Blocking};
+use wane_blockdev::{BlockDevice, Blocking, ExtentState, SectorRange, all_extents};
 use wane_fs::{DataChecksums, Direct, FormatConfig, FormatError, Mode, MountConfig, Trims, Volume, format};
 use wane_image::Access;
-use wane_units::{Bytes, Sectors, excerpt_path};
+use wane_units::{Bytes, Lba, Sectors, excerpt_path};
 
 use super::backing::{Backing, Closing, block_bytes_of, nonce, now, read_at};
 use super::look::uuid;
@@ -23,7 +23,10 @@ pub(super) fn mkfs(arguments: &MkfsArguments) -> Result<i32, Failure> {
     let is_new = !path.exists();
     let wrong = |sentence: String| Failure::wrong(format!("{}: {sentence}", excerpt_path(path)));
     let backing = match (is_new, arguments.size) {
-        (true, Some(size)) => Backing::create(path, size.0)?,
+        (true, Some(size)) => Backing::create(path, size.0).inspect_err(|_| {
+            // A file that could not become so large is not left.
+            let _ = std::fs::remove_file(path);
+        })?,
         (true, None) => return Err(wrong("is not there; --size makes a new file, such as --size '1 GiB'".to_owned())),
         (false, Some(_)) => return Err(wrong("is there, and --size is for a new file".to_owned())),
         (false, None) => Backing::open(path, Access::Write)?,
@@ -51,7 +54,8 @@ fn make(arguments: &MkfsArguments, path: &Path, backing: Backing) -> Result<i32,
             exact(unit)
         )));
     }
-    let config = config(arguments, block)?;
+    let blocks = device.device().capacity().0 * Sectors::SIZE.0 / block.max(1);
+    let config = config(arguments, block, blocks)?;
     if config.block_bytes == 0 || !u64::from(config.block_bytes).is_multiple_of(4096) {
         let sentence = format!("--block-size {}: a power of 2 from 4 KiB to 64 KiB is allowed", exact(block));
         return Err(wrong(sentence));
@@ -77,7 +81,12 @@ fn make(arguments: &MkfsArguments, path: &Path, backing: Backing) -> Result<i32,
     Ok(DONE)
 }
 
-fn config(arguments: &MkfsArguments, block: u64) -> Result<FormatConfig, Failure> {
+/// Bytes of a segment where nobody says so.
+const SEGMENT: u64 = 2 << 20;
+/// Fewest blocks of a segment.
+const SEGMENT_BLOCKS: u64 = 16;
+
+fn config(arguments: &MkfsArguments, block: u64, blocks: u64) -> Result<FormatConfig, Failure> {
     let random = |bytes: &mut [u8]| {
         getrandom::fill(bytes).map_err(|error| Failure::wrong(format!("the system gives no random numbers: {error}")))
     };
@@ -89,15 +98,22 @@ fn config(arguments: &MkfsArguments, block: u64) -> Result<FormatConfig, Failure
     id[8] = id[8] & 0x3F | 0x80;
     let whole = u128::from_le_bytes(keys);
     let of_u64 = |bytes: u64| u32::try_from(bytes).unwrap_or(0);
-    Ok(FormatConfig {
+    let config = FormatConfig {
         block_bytes: of_u64(block),
-        segment_bytes: of_u64(arguments.segment.0),
+        segment_bytes: of_u64(arguments.segment.map_or(SEGMENT.max(SEGMENT_BLOCKS * block), |segment| segment.0)),
         section_segments: arguments.section,
         reserve: arguments.reserve.get(),
         greatest_bytes: arguments.greatest.map(|size| size.0),
         data_checksums: if arguments.data_checksums { DataChecksums::Crc32c } else { DataChecksums::None },
         ..FormatConfig::new(id, [whole as u64, (whole >> 64) as u64])
-    })
+    };
+    let halves = |config: &FormatConfig| {
+        let half = config.segment_bytes / 2;
+        (u64::from(half) >= SEGMENT_BLOCKS * block).then(|| FormatConfig { segment_bytes: half, ..config.clone() })
+    };
+    let mut fitting = std::iter::successors(Some(config.clone()), halves).filter(|_| arguments.segment.is_none());
+    // If none fits, the sentence is about the first.
+    Ok(fitting.find(|config| config.data_blocks(blocks, 0).is_ok()).unwrap_or(config))
 }
 
 /// Refuses what holds something.
@@ -109,8 +125,29 @@ fn check_empty(device: &mut Blocking<Backing>) -> Result<(), String> {
     }
     let capacity = device.device().capacity().0 * Sectors::SIZE.0;
     let mut bytes = vec![0; LOOKED_AT.min(capacity) as usize];
-    if !bytes.is_empty() && read_at(device, 0, &mut bytes) && bytes.iter().any(|byte| *byte != 0) {
+    let holds = |device: &mut Blocking<Backing>, at: u64, bytes: &mut [u8]| {
+        !bytes.is_empty() && read_at(device, at, bytes) && bytes.iter().any(|byte| *byte != 0)
+    };
+    if holds(device, 0, &mut bytes) || (device.device().is_file() && has_data(device, capacity, holds)) {
         return Err("holds data; --force loses them".to_owned());
     }
     Ok(())
+}
+
+/// Whether a file has anything but zeros, wherever the system says that it is not a hole.
+fn has_data(
+    device: &mut Blocking<Backing>,
+    capacity: u64,
+    holds: impl Fn(&mut Blocking<Backing>, u64, &mut [u8]) -> bool,
+) -> bool {
+    let mut told = Vec::new();
+    all_extents(device.device(), SectorRange::new(Lba(0), Sectors(capacity / Sectors::SIZE.0)), &mut told);
+    let mut bytes = vec![0; 1 << 20];
+    told.iter().filter(|extent| extent.state != ExtentState::Hole).any(|extent| {
+        let (first, length) = (extent.range.start.0 * Sectors::SIZE.0, extent.range.count.0 * Sectors::SIZE.0);
+        (0..length).step_by(1 << 20).any(|at| {
+            let part = (length - at).min(1 << 20) as usize;
+            holds(device, first + at, &mut bytes[..part])
+        })
+    })
 }

@@ -60,6 +60,16 @@ impl<'a> Online<'a> {
     }
 
     /// What it would take, or why it cannot be.
+    /// How it gives space back if nobody says.
+    fn way(&self, asked: Option<crate::args::fs::Way>) -> Result<wane_fs::Way, Failure> {
+        if let Some(asked) = asked {
+            return Ok(way(asked));
+        }
+        let told = self.json("wane.space")?;
+        let named = |way: &&wane_fs::Way| told["default_way"].as_str() == Some(way.name());
+        Ok(wane_fs::Way::ALL.iter().find(named).copied().unwrap_or(wane_fs::Way::Relocate))
+    }
+
     fn planned(&self, size: Option<Bytes>, way: wane_fs::Way) -> Result<Plan, Failure> {
         let size = size.map_or_else(|| "minimum".to_owned(), |size| size.0.to_string());
         let told = self.json(&format!("wane.plan.{size}.{}", way.name()))?;
@@ -78,7 +88,7 @@ impl<'a> Online<'a> {
 }
 
 pub(super) fn plan(online: &Online<'_>, arguments: &PlanArguments) -> Result<i32, Failure> {
-    let way = way(arguments.way);
+    let way = online.way(arguments.way)?;
     let plan = online.planned(arguments.size, way)?;
     show(&arguments.what, arguments.json, way, &plan, None, "plan")
 }
@@ -137,7 +147,7 @@ pub(super) fn resize(online: &Online<'_>, arguments: &ResizeArguments) -> Result
         return df(online, &looked);
     }
     let stop = stop_flag();
-    let way = way(arguments.way);
+    let way = online.way(arguments.way)?;
     let before = online.json("wane.space")?;
     let planned = online.planned(arguments.size, way)?;
     online.order("wane.target", &format!("{} {}", planned.bytes, way.name()))?;

@@ -41,7 +41,7 @@ pub(super) fn plan(arguments: &PlanArguments) -> Result<i32, Failure> {
         return online::plan(&online, arguments);
     }
     let volume = mounted(what, Mode::ReadOnly, Trims::Never)?;
-    let way = way(arguments.way);
+    let way = arguments.way.map_or_else(|| volume.default_way(), way);
     let plan = volume.plan(asked(arguments.size, &volume), way).map_err(|why| wrong(what, why))?;
     let block_bytes = volume.space().block_bytes as usize;
     let tried = volume.port().device().device().rehearsal();
@@ -103,7 +103,8 @@ pub(super) fn show(
         return Ok(DONE);
     }
     let mut text = format!("{}: {done}\n", excerpt_path(what));
-    line(&mut text, "size", &format!("{}, now {}", exact(plan.bytes), exact(plan.bytes_now)));
+    let before = if done == "plan" { "now" } else { "before" };
+    line(&mut text, "size", &format!("{}, {before} {}", exact(plan.bytes), exact(plan.bytes_now)));
     line(&mut text, "moves", &format!("about {}, by the way \"{}\"", exact(plan.moved), way.name()));
     if let Some(tried) = tried {
         let took = tried.seconds.map_or_else(
@@ -129,7 +130,7 @@ fn lengthen(arguments: &ResizeArguments) -> Result<(), Failure> {
         return Ok(());
     }
     let volume = mounted(path, Mode::ReadOnly, Trims::Never)?;
-    let planned = volume.plan(asked(arguments.size, &volume), way(arguments.way)).map_err(|why| wrong(path, why))?;
+    let planned = volume.plan(asked(arguments.size, &volume), volume.default_way()).map_err(|why| wrong(path, why))?;
     volume.into_port().into_inner().into_inner().close(Closing::Looked)?;
     if planned.bytes <= length {
         return Ok(());
@@ -165,7 +166,8 @@ pub(super) fn resize(arguments: &ResizeArguments) -> Result<i32, Failure> {
         print(&format!("{}: {told}\n", excerpt_path(what)))?;
         return Ok(DONE);
     }
-    let (bytes, way) = (asked(arguments.size, &volume), way(arguments.way));
+    let way = arguments.way.map_or_else(|| volume.default_way(), way);
+    let bytes = asked(arguments.size, &volume);
     let planned = volume.plan(bytes, way).map_err(|why| wrong(what, why))?;
     volume.set_target(bytes, way).map_err(|why| wrong(what, why))?;
     let mut progress = Progress::More(0);
