@@ -250,7 +250,8 @@ impl Segments {
         self.stuck.contains(&section)
     }
 
-    const fn section(&self) -> u32 {
+    /// Blocks of a section.
+    pub(crate) const fn section(&self) -> u32 {
         self.segment * self.per_section
     }
 
