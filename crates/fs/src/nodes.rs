@@ -14,6 +14,8 @@ pub(crate) struct Node {
     pub(crate) ino: Ino,
     /// The first block of the file that it is about.
     pub(crate) first: u32,
+    /// Whether it is among the dirty ones, so that a change of one that is costs no look-up there.
+    pub(crate) is_dirty: bool,
 }
 
 /// Numbers of a part of the table.
@@ -96,7 +98,7 @@ mod tests {
     use super::*;
 
     fn node(first: u32) -> Node {
-        Node { bytes: Box::default(), kind: BlockKind::Direct, ino: 1, first }
+        Node { bytes: Box::default(), kind: BlockKind::Direct, ino: 1, first, is_dirty: false }
     }
 
     #[test]

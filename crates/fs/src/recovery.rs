@@ -207,7 +207,7 @@ impl<P: Port> Volume<P> {
         let mut bytes = vec![0; self.geometry.block].into_boxed_slice();
         // Its pointers are taken one by one.
         bytes[..BODY].copy_from_slice(&found.bytes[..BODY]);
-        self.nodes.insert(ino, Node { bytes, kind: BlockKind::Inode, ino, first: 0 });
+        self.nodes.insert(ino, Node { bytes, kind: BlockKind::Inode, ino, first: 0, is_dirty: true });
         self.dirty.insert(ino);
         self.charged += 1;
         self.node_count += 1;

@@ -297,9 +297,12 @@ impl<P: Port> Volume<P> {
     /// A node, to be changed.
     pub(crate) fn node_mut(&mut self, nid: u32) -> Answer<&mut Node> {
         self.load(nid)?;
-        self.dirty.insert(nid);
+        let node = self.nodes.get_mut(nid).ok_or(FsError::Io)?;
         self.has_changed = true;
-        self.nodes.get_mut(nid).ok_or(FsError::Io)
+        if !std::mem::replace(&mut node.is_dirty, true) {
+            self.dirty.insert(nid);
+        }
+        Ok(node)
     }
 
     /// Reads a node into memory.
@@ -329,7 +332,7 @@ impl<P: Port> Volume<P> {
         let mut bytes = vec![0; self.geometry.block].into_boxed_slice();
         self.port.read(at, &mut bytes)?;
         let seal = Seal::open(&bytes, at).filter(|seal| seal.kind.is_node() && seal.owner == nid).ok_or(FsError::Io)?;
-        Ok(Node { bytes, kind: seal.kind, ino: seal.ino, first: seal.first })
+        Ok(Node { bytes, kind: seal.kind, ino: seal.ino, first: seal.first, is_dirty: false })
     }
 
     /// Makes a node, for which a block is promised.
@@ -344,7 +347,7 @@ impl<P: Port> Volume<P> {
         let ino = ino.unwrap_or(nid);
         self.nat.set(&self.geometry, &mut self.port, nid, NatEntry { at: NOT_WRITTEN, ino })?;
         let bytes = vec![0; self.geometry.block].into_boxed_slice();
-        self.nodes.insert(nid, Node { bytes, kind, ino, first });
+        self.nodes.insert(nid, Node { bytes, kind, ino, first, is_dirty: true });
         self.dirty.insert(nid);
         self.has_changed = true;
         self.charged = self.charged.saturating_add(1);
@@ -399,6 +402,9 @@ impl<P: Port> Volume<P> {
         }
         self.nat.set(&self.geometry, &mut self.port, nid, NatEntry { at, ino })?;
         self.dirty.remove(&nid);
+        if let Some(node) = self.nodes.get_mut(nid) {
+            node.is_dirty = false;
+        }
         self.counted.nodes += 1;
         Ok(())
     }
