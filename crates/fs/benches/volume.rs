@@ -1,5 +1,5 @@
 //! `cargo bench -p wane-fs --bench volume` prints one JSON object a line: operations a second of a file system in memory, each beside the same bytes
-//! copied in the same run, so that machines can be compared.
+//! copied in the same run, so that machines can be compared. Words after `--` run a part: `-- hollow names`.
 
 #![allow(clippy::disallowed_methods, reason = "a bench reads the clock")]
 #![allow(missing_docs, reason = "a program")]
@@ -7,11 +7,13 @@
 use std::hint::black_box;
 use std::time::Instant;
 
+use wane_blockdev::{Blocking, Ram};
 use wane_fs::{
-    Addr, Barrier, DataChecksums, Fault, FileKind, FormatConfig, Mode, Moment, MountConfig, NewFile, Port, ROOT, Trims,
-    Use, Volume, format,
+    Addr, Barrier, DataChecksums, Direct, Fault, FileKind, FormatConfig, Mode, Moment, MountConfig, NewFile, Port,
+    ROOT, Trims, Use, Volume, format,
 };
 use wane_sim::Streams;
+use wane_units::Sectors;
 
 const BLOCK: usize = 4096;
 
@@ -110,21 +112,37 @@ fn data(checksums: DataChecksums, with: &str) {
     tell(&format!("files of a page with an fsync{with}"), 2_000, "operations", begin.elapsed().as_secs_f64());
 }
 
-fn main() {
-    let now = Moment { seconds: 1, nanos: 0 };
-    let page = [7; BLOCK];
-    let mut stream = Streams::new(1).stream("bench");
-
-    let mut all = vec![0; 256 << 20];
+/// Pages without contents, as lives in virtual time write them.
+fn hollow() {
+    const FILES: u64 = 16;
+    const BLOCKS: u64 = 9_600;
+    let (now, mut stream) = (Moment { seconds: 1, nanos: 0 }, Streams::new(1).stream("bench"));
+    let port = Direct::hollow(Blocking::new(Ram::new(Sectors((1 << 30) / 512))), BLOCK);
+    let port = format(port, &FormatConfig::new([1; 16], [2, 3]), now, (0, 0)).expect("it fits");
+    let mut fs = Volume::mount(port, &MountConfig::new(1)).expect("it was just made");
+    let make = |number: u64| fs.make(ROOT, number.to_string().as_bytes(), &FILE, now).expect("room").ino;
+    let files: Vec<_> = (0..FILES).map(make).collect();
     let begin = Instant::now();
-    for _ in 0..4 {
-        all.chunks_mut(BLOCK).for_each(|chunk| chunk.copy_from_slice(black_box(&page)));
+    for ino in &files {
+        fs.overwrite(*ino, 0..BLOCKS as u32, now).expect("room");
     }
-    tell("copy of pages", 4 * (256 << 20) / BLOCK as u64, "pages", begin.elapsed().as_secs_f64());
+    fs.sync().expect("memory");
+    tell("pages without contents in order", FILES * BLOCKS, "pages", begin.elapsed().as_secs_f64());
+    let (begin, count) = (Instant::now(), 4 * FILES * BLOCKS);
+    for _ in 0..count {
+        let (ino, at) = (files[stream.below(FILES) as usize], stream.below(BLOCKS) as u32);
+        fs.overwrite(ino, at..at + 1, now).expect("room");
+    }
+    fs.sync().expect("memory");
+    let name = "pages without contents at random, with cleaning";
+    tell(name, count, "pages", begin.elapsed().as_secs_f64());
+    println!("{{\"bench\": \"{name}\", \"moved_per_page\": {:.3}}}", fs.counted().moved as f64 / count as f64);
+}
 
-    data(DataChecksums::None, "");
-    data(DataChecksums::Crc32c, ", checksums");
-
+/// Files are made, looked up and removed.
+fn names() {
+    let now = Moment { seconds: 1, nanos: 0 };
+    let mut stream = Streams::new(1).stream("bench");
     let mut fs = volume(1 << 30, DataChecksums::None);
     let files = 50_000;
     let name = |number: u64| format!("file-{number}").into_bytes();
@@ -144,9 +162,40 @@ fn main() {
         fs.unlink(ROOT, &name(number), now).expect("it is there");
     }
     tell("files removed", files, "operations", begin.elapsed().as_secs_f64());
+}
+
+fn mounts() {
     let port = volume(100 << 30, DataChecksums::None).unmount().map_err(|(_, error)| error).expect("memory");
     let begin = Instant::now();
     let fs = Volume::mount(port, &MountConfig { mode: Mode::ReadOnly, ..MountConfig::new(2) }).expect("it is whole");
     tell("mounts of 100 GiB", 1, "mounts", begin.elapsed().as_secs_f64());
     black_box(fs.space());
+}
+
+fn copies() {
+    let page = [7; BLOCK];
+    let mut all = vec![0; 256 << 20];
+    let begin = Instant::now();
+    for _ in 0..4 {
+        all.chunks_mut(BLOCK).for_each(|chunk| chunk.copy_from_slice(black_box(&page)));
+    }
+    tell("copy of pages", 4 * (256 << 20) / BLOCK as u64, "pages", begin.elapsed().as_secs_f64());
+}
+
+fn main() {
+    // Words after `--` name those to run; without any, all run.
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let cases: [(&str, fn()); 6] = [
+        ("copies", copies),
+        ("data", || data(DataChecksums::None, "")),
+        ("checksums", || data(DataChecksums::Crc32c, ", checksums")),
+        ("hollow", hollow),
+        ("names", names),
+        ("mounts", mounts),
+    ];
+    for (name, case) in cases {
+        if words.is_empty() || words.iter().any(|word| word == name) {
+            case();
+        }
+    }
 }

@@ -98,22 +98,34 @@ impl Slots {
 
     /// The slot of a name.
     fn find(self, block: &[u8], hash: u32, name: &[u8]) -> Option<usize> {
-        (0..self.count).find(|slot| {
-            let at = self.entry(*slot);
-            let is_it = u32_at(block, at) == hash && usize::from(u16_at(block, at + 8)) == name.len();
-            let from = self.name(*slot);
-            is_it && Self::is_taken(block, *slot) && block.get(from..from + name.len()) == Some(name)
-        })
+        let mut entries = block[self.entry(0)..self.entry(self.count)].chunks_exact(ENTRY).enumerate();
+        let (hash, length) = (hash.to_le_bytes(), (name.len() as u16).to_le_bytes());
+        let is_it = |(slot, entry): (usize, &[u8])| {
+            let from = self.name(slot);
+            // Almost all others differ in the hash.
+            let is_it = entry[..4] == hash
+                && entry[8..10] == length
+                && Self::is_taken(block, slot)
+                && block.get(from..from + name.len()) == Some(name);
+            is_it.then_some(slot)
+        };
+        entries.find_map(is_it)
     }
 
     /// The first slots in a row that a name of this length fits.
     fn gap(self, block: &[u8], length: usize) -> Option<usize> {
         let needed = length.div_ceil(SLOT);
-        let mut run = 0;
-        for slot in 0..self.count {
+        let (mut run, mut slot) = (0, 0);
+        while slot < self.count {
+            // Most of a full block is passed over eight slots at once.
+            if slot.is_multiple_of(8) && block[slot / 8] == u8::MAX {
+                (run, slot) = (0, slot + 8);
+                continue;
+            }
             run = if Self::is_taken(block, slot) { 0 } else { run + 1 };
+            slot += 1;
             if run == needed {
-                return Some(slot + 1 - needed);
+                return Some(slot - needed);
             }
         }
         None
@@ -130,7 +142,8 @@ impl<P: Port> Volume<P> {
 
     /// Refuses what is no directory.
     pub(crate) fn directory(&mut self, ino: Ino) -> Answer<()> {
-        if self.attr(ino)?.kind == FileKind::Directory { Ok(()) } else { Err(FsError::NotDirectory) }
+        let kind = self.inode(ino)?.kind().ok_or(FsError::Io)?;
+        if kind == FileKind::Directory { Ok(()) } else { Err(FsError::NotDirectory) }
     }
 
     /// A block of a directory; `None` if it has none there.

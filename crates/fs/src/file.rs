@@ -49,7 +49,7 @@ impl<P: Port> Volume<P> {
 
     /// Refuses what is no regular file.
     fn regular(&mut self, ino: Ino) -> Answer<()> {
-        match self.attr(ino)?.kind {
+        match self.inode(ino)?.kind().ok_or(FsError::Io)? {
             FileKind::File => Ok(()),
             FileKind::Directory => Err(FsError::IsDirectory),
             _ => Err(FsError::Invalid),

@@ -34,6 +34,7 @@ mod map;
 mod mount;
 mod names;
 mod nat;
+mod nodes;
 mod pages;
 mod planned;
 mod port;

@@ -100,25 +100,33 @@ impl<P: Port> Volume<P> {
         if node.kind == kind && node.ino == ino { Ok(()) } else { Err(FsError::Io) }
     }
 
-    /// Where the pointers of a node begin.
-    fn pointers_at(&mut self, slot: Slot) -> Answer<usize> {
-        let (from, count) = match self.node(slot.nid)?.kind {
-            BlockKind::Inode => (BODY, self.geometry.inode_pointers()),
-            _ => (0, self.geometry.node_pointers()),
-        };
-        // A damaged summary may say anything.
-        if slot.slot < count { Ok(from) } else { Err(FsError::Io) }
+    /// Of nodes of a kind: where their pointers begin, how many there are, and bytes of each.
+    const fn pointers_of(geometry: &Geometry, kind: BlockKind) -> (usize, u32, usize) {
+        match kind {
+            BlockKind::Inode => (BODY, geometry.inode_pointers(), geometry.pointer()),
+            _ => (0, geometry.node_pointers(), geometry.pointer()),
+        }
     }
 
     /// A pointer.
     pub(crate) fn pointer(&mut self, slot: Slot) -> Answer<Pointer> {
-        let (from, each) = (self.pointers_at(slot)?, self.geometry.pointer());
-        Ok(Pointer::read(&self.node(slot.nid)?.bytes[from..], slot.slot, each))
+        let kind = self.node(slot.nid)?.kind;
+        let (from, count, each) = Self::pointers_of(&self.geometry, kind);
+        // A damaged summary may say anything.
+        if slot.slot >= count {
+            return Err(FsError::Io);
+        }
+        let node = self.nodes.get(slot.nid).ok_or(FsError::Io)?;
+        Ok(Pointer::read(&node.bytes[from..], slot.slot, each))
     }
 
     /// Changes a pointer.
     pub(crate) fn set_pointer(&mut self, slot: Slot, to: Pointer) -> Answer<()> {
-        let (from, each) = (self.pointers_at(slot)?, self.geometry.pointer());
+        let kind = self.node(slot.nid)?.kind;
+        let (from, count, each) = Self::pointers_of(&self.geometry, kind);
+        if slot.slot >= count {
+            return Err(FsError::Io);
+        }
         to.put(&mut self.node_mut(slot.nid)?.bytes[from..], slot.slot, each);
         Ok(())
     }

@@ -8,6 +8,7 @@ use crate::geometry::{self, FormatConfig, FormatError, Geometry};
 use crate::inode::{FileKind, Ino, LINKS, Moment, ROOT};
 use crate::le::u32_at;
 use crate::nat::Nat;
+use crate::nodes::Nodes;
 use crate::pages::Pages;
 use crate::port::{Barrier, Port, Use};
 use crate::seal::BlockKind;
@@ -133,7 +134,7 @@ impl<P: Port> Volume<P> {
             segments: Segments::new(&geometry),
             port,
             geometry,
-            nodes: BTreeMap::new(),
+            nodes: Nodes::default(),
             nodes_max: config.cache_blocks.max(16),
             dirty: BTreeSet::new(),
             pages: Pages::new(config.cache_blocks),

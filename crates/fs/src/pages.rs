@@ -1,28 +1,27 @@
 //! Blocks of files in memory: those that were written and have no place yet, and those that were read lately.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use crate::inode::Ino;
 
 /// A block of a file: which, from 0.
 pub(crate) type Index = u32;
 
-/// A block in memory.
+/// A block that can be read again.
 #[derive(Clone)]
 struct Page {
     bytes: Box<[u8]>,
-    /// When it last became clean. Its entries in the queue with another number do not count.
+    /// When it became clean. Its entries in the queue with another number do not count.
     since: u64,
 }
 
-/// See the head of this file.
+/// See the head of this file. A block is dirty or clean, never both.
 #[derive(Clone)]
 pub(crate) struct Pages {
-    files: BTreeMap<Ino, BTreeMap<Index, Page>>,
-    count: usize,
-    dirty: BTreeSet<(Ino, Index)>,
+    dirty: BTreeMap<(Ino, Index), Box<[u8]>>,
+    clean: BTreeMap<(Ino, Index), Page>,
     /// Clean ones, in the order in which they became so, each with its number. Those that are dirty, gone, or became clean again are passed over.
-    clean: VecDeque<(Ino, Index, u64)>,
+    queue: VecDeque<(Ino, Index, u64)>,
     /// The number of the next that becomes clean.
     next: u64,
     /// Most clean ones that are kept.
@@ -31,105 +30,78 @@ pub(crate) struct Pages {
 
 impl Pages {
     pub(crate) fn new(most: usize) -> Self {
-        let (files, dirty, clean) = (BTreeMap::new(), BTreeSet::new(), VecDeque::new());
+        let (dirty, clean, queue) = (BTreeMap::new(), BTreeMap::new(), VecDeque::new());
         // What was just read must stay for its reader.
-        Self { files, count: 0, dirty, clean, next: 0, most: most.max(16) }
+        Self { dirty, clean, queue, next: 0, most: most.max(16) }
     }
 
     pub(crate) fn get(&self, ino: Ino, index: Index) -> Option<&[u8]> {
-        self.files.get(&ino)?.get(&index).map(|page| page.bytes.as_ref())
+        let key = (ino, index);
+        self.dirty.get(&key).or_else(|| self.clean.get(&key).map(|page| &page.bytes)).map(AsRef::as_ref)
     }
 
     pub(crate) fn is_dirty(&self, ino: Ino, index: Index) -> bool {
-        self.dirty.contains(&(ino, index))
+        self.dirty.contains_key(&(ino, index))
     }
 
     /// Keeps what was read.
     pub(crate) fn put_clean(&mut self, ino: Ino, index: Index, bytes: Box<[u8]>) {
-        if self.files.entry(ino).or_default().insert(index, Page { bytes, since: 0 }).is_none() {
-            self.count += 1;
-        }
-        self.note_clean(ino, index);
-    }
-
-    fn note_clean(&mut self, ino: Ino, index: Index) {
-        let Some(page) = self.files.get_mut(&ino).and_then(|file| file.get_mut(&index)) else { return };
-        page.since = self.next;
-        self.clean.push_back((ino, index, self.next));
+        self.clean.insert((ino, index), Page { bytes, since: self.next });
+        self.queue.push_back((ino, index, self.next));
         self.next += 1;
-        while self.count - self.dirty.len() > self.most
-            && let Some((ino, index, since)) = self.clean.pop_front()
+        while self.clean.len() > self.most
+            && let Some((ino, index, since)) = self.queue.pop_front()
         {
             if self.is_clean_since(ino, index, since) {
-                self.remove(ino, index);
+                self.clean.remove(&(ino, index));
             }
         }
         // What is written again and again leaves entries that do not count.
-        if self.clean.len() > 2 * self.most + 64 {
-            let mut clean = std::mem::take(&mut self.clean);
-            clean.retain(|(ino, index, since)| self.is_clean_since(*ino, *index, *since));
-            self.clean = clean;
+        if self.queue.len() > 2 * self.most + 64 {
+            let mut queue = std::mem::take(&mut self.queue);
+            queue.retain(|(ino, index, since)| self.is_clean_since(*ino, *index, *since));
+            self.queue = queue;
         }
     }
 
     fn is_clean_since(&self, ino: Ino, index: Index, since: u64) -> bool {
-        let page = self.files.get(&ino).and_then(|file| file.get(&index));
-        page.is_some_and(|page| page.since == since) && !self.dirty.contains(&(ino, index))
-    }
-
-    fn remove(&mut self, ino: Ino, index: Index) {
-        if let Some(file) = self.files.get_mut(&ino)
-            && file.remove(&index).is_some()
-        {
-            self.count -= 1;
-            if file.is_empty() {
-                self.files.remove(&ino);
-            }
-        }
+        self.clean.get(&(ino, index)).is_some_and(|page| page.since == since)
     }
 
     /// A block that is about to change. What it holds if it is not there is `if_new`.
     pub(crate) fn change(&mut self, ino: Ino, index: Index, if_new: impl FnOnce() -> Box<[u8]>) -> &mut [u8] {
-        self.dirty.insert((ino, index));
-        let count = &mut self.count;
-        let page = self.files.entry(ino).or_default().entry(index).or_insert_with(|| {
-            *count += 1;
-            Page { bytes: if_new(), since: 0 }
-        });
-        &mut page.bytes
+        let clean = &mut self.clean;
+        self.dirty
+            .entry((ino, index))
+            .or_insert_with(|| clean.remove(&(ino, index)).map_or_else(if_new, |page| page.bytes))
     }
 
-    /// It was written.
+    /// It was written. One without contents is not worth keeping.
     pub(crate) fn written(&mut self, ino: Ino, index: Index) {
-        if self.dirty.remove(&(ino, index)) {
-            self.note_clean(ino, index);
+        if let Some(bytes) = self.dirty.remove(&(ino, index)).filter(|bytes| !bytes.is_empty()) {
+            self.put_clean(ino, index, bytes);
         }
     }
 
     /// Drops the blocks of a file from an index on.
     pub(crate) fn drop_from(&mut self, ino: Ino, index: Index) {
-        let Some(file) = self.files.get_mut(&ino) else { return };
-        let gone = file.split_off(&index);
-        self.count -= gone.len();
-        for index in gone.keys() {
-            self.dirty.remove(&(ino, *index));
-        }
-        if file.is_empty() {
-            self.files.remove(&ino);
-        }
+        let gone = (ino, index)..=(ino, Index::MAX);
+        let dirty = self.dirty.range(gone.clone()).map(|(key, _)| *key);
+        let gone: Vec<_> = dirty.chain(self.clean.range(gone).map(|(key, _)| *key)).collect();
+        gone.into_iter().for_each(|(ino, index)| self.drop(ino, index));
     }
 
     /// Drops a block.
     pub(crate) fn drop(&mut self, ino: Ino, index: Index) {
         self.dirty.remove(&(ino, index));
-        self.remove(ino, index);
+        self.clean.remove(&(ino, index));
     }
 
     /// Blocks that are not written, of a file or of all, in order.
     pub(crate) fn dirty_of(&self, ino: Option<Ino>) -> Vec<(Ino, Index)> {
         match ino {
-            Some(ino) => self.dirty.range((ino, 0)..=(ino, Index::MAX)).copied().collect(),
-            None => self.dirty.iter().copied().collect(),
+            Some(ino) => self.dirty.range((ino, 0)..=(ino, Index::MAX)).map(|(key, _)| *key).collect(),
+            None => self.dirty.keys().copied().collect(),
         }
     }
 
@@ -162,6 +134,6 @@ mod tests {
             pages.change(1, 0, || vec![1; 8].into_boxed_slice());
             pages.written(1, 0);
         }
-        assert!(pages.clean.len() < 200 && pages.count == 1, "{}", pages.clean.len());
+        assert!(pages.queue.len() < 200 && pages.clean.len() == 1, "{}", pages.queue.len());
     }
 }

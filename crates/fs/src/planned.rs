@@ -244,13 +244,13 @@ impl<D: BlockDevice> Port for Planned<D> {
     fn wanted(&mut self) -> Option<Wanted> {
         let mut notices = Vec::new();
         self.device.notices(&mut notices);
-        let wanted = notices.into_iter().filter_map(|notice| match notice.kind {
+        let mut wanted = notices.into_iter().filter_map(|notice| match notice.kind {
             NoticeKind::CapacityWanted { to, writes_left, .. } => {
                 Some(Wanted { blocks: to.0 / self.block.0, writes_left: writes_left.0 / self.block.0 })
             }
             _ => None,
         });
-        wanted.last()
+        wanted.next_back()
     }
 
     fn limit(&self) -> u64 {

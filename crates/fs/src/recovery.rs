@@ -10,10 +10,11 @@ use crate::inode::{BLOCKS, BODY, FLAG_INLINE, FileKind, Ino, Inode, InodeMut, LI
 use crate::le::{put_u32, put_u64, u32_at};
 use crate::map::{LEVELS, Missing, Slot};
 use crate::nat::{NOT_WRITTEN, NatEntry};
+use crate::nodes::Node;
 use crate::port::{Addr, Barrier, Port};
 use crate::seal::{BlockKind, MARK_FSYNC, MARK_LAST, MARK_NAME, Seal};
 use crate::segments::{Head, Log, Owner, read_summary, write_summary};
-use crate::volume::{Mode, Node, Volume};
+use crate::volume::{Mode, Volume};
 
 /// Directories above a file that are looked at. A damaged one may lie in itself.
 const DEPTH_MAX: u32 = 1024;
@@ -87,7 +88,7 @@ impl<P: Port> Volume<P> {
     /// Whether a node is the inode of a file or points at its data.
     fn is_of(&self, nid: u32, ino: Ino) -> bool {
         let is_pointing = |node: &Node| matches!(node.kind, BlockKind::Inode | BlockKind::Direct);
-        self.nodes.get(&nid).is_some_and(|node| node.ino == ino && is_pointing(node))
+        self.nodes.get(nid).is_some_and(|node| node.ino == ino && is_pointing(node))
     }
 
     /// Does again what was made durable after the checkpoint. Returns whether there was anything.
@@ -206,7 +207,7 @@ impl<P: Port> Volume<P> {
         let mut bytes = vec![0; self.geometry.block].into_boxed_slice();
         // Its pointers are taken one by one.
         bytes[..BODY].copy_from_slice(&found.bytes[..BODY]);
-        self.nodes.insert(ino, Node { bytes, kind: BlockKind::Inode, ino, first: 0 });
+        self.nodes.insert(ino, Node { bytes, kind: BlockKind::Inode, ino, first: 0, is_dirty: true });
         self.dirty.insert(ino);
         self.charged += 1;
         self.node_count += 1;

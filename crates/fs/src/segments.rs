@@ -232,12 +232,14 @@ impl Segments {
 
     /// The section below `bound` that costs least to clean: it has most blocks that are not in use.
     pub(crate) fn victim(&self, bound: u32) -> Option<u32> {
-        let all = self.section();
-        let candidates = (0..bound.min(self.end)).filter(|section| {
-            let used = self.of_section[*section as usize];
-            used > 0 && used < all && !self.is_open(*section) && !self.stuck.contains(section)
-        });
-        candidates.min_by_key(|section| self.of_section[*section as usize])
+        // What is not better than the best so far, which is almost all, costs a comparison.
+        let (mut least, mut best) = (self.section(), None);
+        for (section, used) in (0..bound.min(self.end)).zip(&self.of_section) {
+            if (1..least).contains(used) && !self.is_open(section) && !self.stuck.contains(&section) {
+                (least, best) = (*used, Some(section));
+            }
+        }
+        best
     }
 
     /// A section cannot be cleaned.
@@ -250,7 +252,8 @@ impl Segments {
         self.stuck.contains(&section)
     }
 
-    const fn section(&self) -> u32 {
+    /// Blocks of a section.
+    pub(crate) const fn section(&self) -> u32 {
         self.segment * self.per_section
     }
 

@@ -3,48 +3,27 @@
 //! A target is an intent that lies in the checkpoint. From the moment at which it is set, users have no more room than it leaves; what must move
 //! for it moves in steps, which may be small, paused, resumed after a crash, and aimed at another size. Only when nothing is in the way any more
 //! is the device told.
+//!
+//! This file is the mechanism. What is in the way, which section is emptied next and how, and what the device is told, a policy answers: each way of
+//! [`Way`] is one, in a file of its own in `shrink/`.
+
+mod relocate;
+mod remap;
+mod surrender;
+mod way;
+
+pub use way::Way;
 
 use std::collections::BTreeSet;
 
+use self::way::{Gives, How, Logs, Next, SpaceView};
 use crate::checkpoint::Why;
 use crate::clean::MARGIN;
 use crate::error::{Answer, FsError};
 use crate::le::{Reader, Writer};
 use crate::port::{Barrier, Fault, Port};
 use crate::remap::INTENDED_MAX;
-use crate::segments::Log;
 use crate::volume::Volume;
-
-/// How space is given back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Way {
-    /// Sections that are free, wherever they lie: the file system then holds less at once, at any address. Little moves.
-    Surrender,
-    /// The addresses from the new end on: whatever lies there moves below it.
-    Relocate,
-    /// The same; the device moves data by its map alone (REMAP), and only structures are written.
-    Remap,
-}
-
-impl Way {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Surrender, Self::Relocate, Self::Remap];
-
-    /// Whether addresses are given back, from the end.
-    pub const fn is_of_the_tail(self) -> bool {
-        matches!(self, Self::Relocate | Self::Remap)
-    }
-
-    /// Its name in commands.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Surrender => "surrender",
-            Self::Relocate => "relocate",
-            Self::Remap => "remap",
-        }
-    }
-}
 
 /// A size that the file system is to have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,7 +109,7 @@ impl Given {
 
     pub(crate) fn get(input: &mut Reader<'_>) -> Option<Self> {
         let (end, cap, sections, way) = (input.u32()?, input.u32()?, input.u32()?, input.u32()?);
-        let way = *Way::ALL.get(way as usize)?;
+        let way = Way::of_number(way)?;
         let target = (sections > 0).then_some(Target { sections, way });
         let count = Some(input.u32()?).filter(|count| *count as usize <= INTENDED_MAX)?;
         input.u32()?;
@@ -215,16 +194,8 @@ impl<P: Port> Volume<P> {
     /// It cannot have it.
     pub fn plan(&self, bytes: u64, way: Way) -> Result<Plan, Refusal> {
         let sections = self.check_size(bytes)?;
-        let moved = match way {
-            _ if sections >= self.sections_now() => 0,
-            Way::Surrender => self.moved_to_hold(sections),
-            Way::Relocate | Way::Remap => {
-                let leaving = sections..self.segments.end;
-                let there: u64 = leaving.map(|section| u64::from(self.segments.used_of(section))).sum();
-                // What lies below may have to be brought together first.
-                there + self.moved_to_hold(sections)
-            }
-        };
+        let is_smaller = sections < self.sections_now();
+        let moved = if is_smaller { way.policy().moves(&self.view_of(sections, Logs::Anywhere)) } else { 0 };
         let block = self.geometry.block as u64;
         let room = self.user_blocks_of(sections).saturating_sub(self.charged) * block;
         Ok(Plan {
@@ -234,30 +205,6 @@ impl<P: Port> Volume<P> {
             room,
             least: self.least(),
         })
-    }
-
-    /// Blocks that cleaning moves until N sections hold all.
-    fn moved_to_hold(&self, sections: u32) -> u64 {
-        let section = self.geometry.section();
-        let mut used: Vec<u32> = (0..self.segments.end)
-            .filter(|place| !self.segments.is_open(*place))
-            .map(|place| self.segments.used_of(place))
-            .filter(|used| *used > 0)
-            .collect();
-        used.sort_unstable();
-        let mut taken = used.len() as u32 + Log::ALL.len() as u32;
-        let wanted = sections.saturating_sub(Log::ALL.len() as u32 + MARGIN);
-        let (mut moved, mut filling) = (0, 0);
-        for blocks in used {
-            if taken <= wanted || blocks == section {
-                break;
-            }
-            moved += u64::from(blocks);
-            filling += blocks;
-            taken = taken - 1 + filling / section;
-            filling %= section;
-        }
-        moved
     }
 
     /// Sets the size that it is to have, in bytes of the device; rounded down to whole sections. Larger than now, it has it at once. Smaller, its
@@ -283,7 +230,7 @@ impl<P: Port> Volume<P> {
         }
         self.segments.ceiling = u32::MAX;
         self.segments.bound = match self.target {
-            Some(Target { sections, way }) if way.is_of_the_tail() => sections,
+            Some(Target { sections, way }) if way.policy().gives() == Gives::Tail => sections,
             _ => self.segments.end,
         };
         self.has_changed = true;
@@ -327,7 +274,7 @@ impl<P: Port> Volume<P> {
         self.segments.cap = given.cap.min(self.sections_in(limit));
         self.target = given.target;
         if let Some(Target { sections, way }) = given.target
-            && way.is_of_the_tail()
+            && way.policy().gives() == Gives::Tail
         {
             self.segments.bound = sections;
         }
@@ -365,12 +312,11 @@ impl<P: Port> Volume<P> {
         let moved = |volume: &Self| volume.counted.moved + volume.counted.remapped;
         let (before, mut cleaned, mut seen) = (moved(self), 0, BTreeSet::new());
         // A section of nodes is empty once they are written, and would come again.
-        while let Some(section) = self.next_to_clean(target)?.filter(|section| seen.insert(*section)) {
+        while let Some((section, how)) = self.next_section(target)?.filter(|(section, _)| seen.insert(*section)) {
             let left = blocks.saturating_sub(moved(self) - before);
-            if target.way == Way::Remap && section >= target.sections && cleaned == 0 {
-                if self.remap_from(target.sections, left)? > 0 {
-                    return Ok(true);
-                }
+            // A remap makes checkpoints of its own, so nothing was cleaned before it.
+            if how == How::Remap && cleaned == 0 && self.remap_from(target.sections, left)? > 0 {
+                return Ok(true);
             }
             self.clean(section)?;
             cleaned += u32::from(!self.segments.is_stuck(section));
@@ -399,12 +345,14 @@ impl<P: Port> Volume<P> {
         }
     }
 
+    /// What a way sees of the space.
+    fn view_of(&self, sections: u32, logs: Logs) -> SpaceView<'_> {
+        SpaceView { segments: &self.segments, sections, needed: self.needed(), logs }
+    }
+
     /// Sections that have to become free.
     fn in_the_way(&self, target: Target) -> u32 {
-        match target.way {
-            Way::Surrender => (self.segments.taken_sections() + self.needed()).saturating_sub(target.sections),
-            Way::Relocate | Way::Remap => self.segments.taken_from(target.sections).len() as u32,
-        }
+        target.way.policy().in_the_way(&self.view_of(target.sections, Logs::Anywhere))
     }
 
     /// Free sections that must be left.
@@ -416,34 +364,27 @@ impl<P: Port> Volume<P> {
         self.in_the_way(target) == 0 && self.segments.free_below(target.sections) >= self.needed()
     }
 
-    /// The section that is cleaned next. The logs leave what is to go.
-    fn next_to_clean(&mut self, target: Target) -> Answer<Option<u32>> {
-        if target.way == Way::Surrender {
-            return Ok(self.segments.victim(u32::MAX));
+    /// The section that is emptied next, and how, as the way says. An answer that cannot be is none.
+    fn next_section(&mut self, target: Target) -> Answer<Option<(u32, How)>> {
+        let policy = target.way.policy();
+        let mut next = policy.next(&self.view_of(target.sections, Logs::Anywhere));
+        if next == Next::MoveLogs {
+            let version = self.seal_version;
+            let left = self.segments.leave(&self.geometry, &mut self.port, target.sections, version);
+            left.map_err(|fault| self.fail(fault))?;
+            self.has_changed = true;
+            next = policy.next(&self.view_of(target.sections, Logs::Below));
         }
-        let has_room = self.segments.free_below(target.sections) >= self.needed();
-        if !has_room {
-            // What lies below is brought together, at first wherever there is room.
-            if let Some(section) = self.segments.victim(target.sections) {
-                return Ok(Some(section));
-            }
-        }
-        let version = self.seal_version;
-        let left = self.segments.leave(&self.geometry, &mut self.port, target.sections, version);
-        left.map_err(|fault| self.fail(fault))?;
-        self.has_changed = true;
-        let leaving = self.segments.taken_from(target.sections);
-        let is_there = |section: &u32| {
-            let segments = &self.segments;
-            segments.used_of(*section) > 0 && !segments.is_open(*section) && !segments.is_stuck(*section)
-        };
-        Ok(leaving.into_iter().find(is_there))
+        let Next::Empty(section, how) = next else { return Ok(None) };
+        let can_be = self.view_of(target.sections, Logs::Below).can_be_emptied(section);
+        Ok(can_be.then_some((section, how)))
     }
 
     /// Nothing is in the way: the device is told, after the checkpoint in which all of it is free, and trimmed.
     fn hand_over(&mut self, target: Target) -> Answer<()> {
         (self.segments.cap, self.segments.ceiling) = (target.sections, u32::MAX);
-        if target.way.is_of_the_tail() {
+        let gives = target.way.policy().gives();
+        if gives == Gives::Tail {
             self.segments.set_end(target.sections);
         }
         self.target = None;
@@ -453,9 +394,9 @@ impl<P: Port> Volume<P> {
         let flushed = self.port.flush(Barrier::Footer);
         flushed.map_err(|fault| self.fail(fault))?;
         let blocks = self.bytes_of(target.sections) / self.geometry.block as u64;
-        let told = match target.way {
-            Way::Surrender => self.port.set_limit(blocks),
-            Way::Relocate | Way::Remap => self.port.set_blocks(blocks),
+        let told = match gives {
+            Gives::Sections => self.port.set_limit(blocks),
+            Gives::Tail => self.port.set_blocks(blocks),
         };
         match told {
             // A device that keeps its size has been trimmed, which is all that it can use.

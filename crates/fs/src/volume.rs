@@ -6,22 +6,13 @@ use crate::error::{Answer, FsError};
 use crate::geometry::Geometry;
 use crate::inode::{Attr, Ino, Inode, InodeMut};
 use crate::nat::{NOT_WRITTEN, Nat, NatEntry};
+use crate::nodes::{Node, Nodes};
 use crate::pages::Pages;
 use crate::port::{Addr, Fault, Port, Use};
 use crate::remap::Remaps;
 use crate::seal::{BlockKind, Seal};
 use crate::segments::{Log, Owner, Segments};
 use crate::shrink::Target;
-
-/// A node in memory.
-#[derive(Clone)]
-pub(crate) struct Node {
-    pub(crate) bytes: Box<[u8]>,
-    pub(crate) kind: BlockKind,
-    pub(crate) ino: Ino,
-    /// The first block of the file that it is about.
-    pub(crate) first: u32,
-}
 
 /// How a volume is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +51,7 @@ pub struct Volume<P> {
     pub(crate) geometry: Geometry,
     pub(crate) nat: Nat,
     pub(crate) segments: Segments,
-    pub(crate) nodes: BTreeMap<u32, Node>,
+    pub(crate) nodes: Nodes,
     /// Nodes from which on those that did not change leave memory.
     pub(crate) nodes_max: usize,
     /// Nodes that changed since they were written.
@@ -305,20 +296,23 @@ impl<P: Port> Volume<P> {
     /// A node.
     pub(crate) fn node(&mut self, nid: u32) -> Answer<&Node> {
         self.load(nid)?;
-        Ok(&self.nodes[&nid])
+        self.nodes.get(nid).ok_or(FsError::Io)
     }
 
     /// A node, to be changed.
     pub(crate) fn node_mut(&mut self, nid: u32) -> Answer<&mut Node> {
         self.load(nid)?;
-        self.dirty.insert(nid);
+        let node = self.nodes.get_mut(nid).ok_or(FsError::Io)?;
         self.has_changed = true;
-        self.nodes.get_mut(&nid).ok_or(FsError::Io)
+        if !std::mem::replace(&mut node.is_dirty, true) {
+            self.dirty.insert(nid);
+        }
+        Ok(node)
     }
 
     /// Reads a node into memory.
     fn load(&mut self, nid: u32) -> Answer<()> {
-        if self.nodes.contains_key(&nid) {
+        if self.nodes.contains(nid) {
             return Ok(());
         }
         let entry = self.nat.get(&self.geometry, &mut self.port, nid)?;
@@ -329,7 +323,7 @@ impl<P: Port> Volume<P> {
         if self.nodes.len() > self.nodes_max && 2 * self.dirty.len() < self.nodes.len() {
             // What was not changed can be read again.
             let dirty = &self.dirty;
-            self.nodes.retain(|nid, _| dirty.contains(nid));
+            self.nodes.retain(|nid| dirty.contains(&nid));
         }
         self.nodes.insert(nid, node);
         Ok(())
@@ -343,7 +337,7 @@ impl<P: Port> Volume<P> {
         let mut bytes = vec![0; self.geometry.block].into_boxed_slice();
         self.port.read(at, &mut bytes)?;
         let seal = Seal::open(&bytes, at).filter(|seal| seal.kind.is_node() && seal.owner == nid).ok_or(FsError::Io)?;
-        Ok(Node { bytes, kind: seal.kind, ino: seal.ino, first: seal.first })
+        Ok(Node { bytes, kind: seal.kind, ino: seal.ino, first: seal.first, is_dirty: false })
     }
 
     /// Makes a node, for which a block is promised.
@@ -358,7 +352,7 @@ impl<P: Port> Volume<P> {
         let ino = ino.unwrap_or(nid);
         self.nat.set(&self.geometry, &mut self.port, nid, NatEntry { at: NOT_WRITTEN, ino })?;
         let bytes = vec![0; self.geometry.block].into_boxed_slice();
-        self.nodes.insert(nid, Node { bytes, kind, ino, first });
+        self.nodes.insert(nid, Node { bytes, kind, ino, first, is_dirty: true });
         self.dirty.insert(nid);
         self.has_changed = true;
         self.charged = self.charged.saturating_add(1);
@@ -376,7 +370,7 @@ impl<P: Port> Volume<P> {
             self.entangled.insert(entry.ino);
         }
         self.nat.set(&self.geometry, &mut self.port, nid, NatEntry::default())?;
-        self.nodes.remove(&nid);
+        self.nodes.remove(nid);
         self.dirty.remove(&nid);
         self.has_changed = true;
         self.charged = self.charged.saturating_sub(1);
@@ -396,7 +390,7 @@ impl<P: Port> Volume<P> {
 
     /// Writes a node to its log.
     pub(crate) fn write_node(&mut self, nid: u32, marks: u8) -> Result<(), Fault> {
-        let (Some(node), version) = (self.nodes.get(&nid), self.seal_version) else { return Ok(()) };
+        let (Some(node), version) = (self.nodes.get(nid), self.seal_version) else { return Ok(()) };
         let (kind, ino, first) = (node.kind, node.ino, node.first);
         let log = self.log_of(nid);
         let owner = Owner { nid, slot: 0 };
@@ -404,7 +398,7 @@ impl<P: Port> Volume<P> {
         // The chain of a log leads from each node to the next.
         let next = self.segments.next_of(&self.geometry, &mut self.port, log, version)?;
         let seal = Seal { marks, ino, first, next, ..Seal::new(kind, nid, version) };
-        let Some(node) = self.nodes.get_mut(&nid) else { return Ok(()) };
+        let Some(node) = self.nodes.get_mut(nid) else { return Ok(()) };
         seal.close(&mut node.bytes, at);
         self.port.write(at, &node.bytes, Use::Meta)?;
         let before = self.nat.get(&self.geometry, &mut self.port, nid)?;
@@ -413,19 +407,22 @@ impl<P: Port> Volume<P> {
         }
         self.nat.set(&self.geometry, &mut self.port, nid, NatEntry { at, ino })?;
         self.dirty.remove(&nid);
+        if let Some(node) = self.nodes.get_mut(nid) {
+            node.is_dirty = false;
+        }
         self.counted.nodes += 1;
         Ok(())
     }
 
     /// The log of a node.
     fn log_of(&self, nid: u32) -> Log {
-        let Some(node) = self.nodes.get(&nid) else { return Log::WarmNode };
+        let Some(node) = self.nodes.get(nid) else { return Log::WarmNode };
         let is_directory = |bytes: &[u8]| Inode(bytes).kind() == Some(crate::inode::FileKind::Directory);
         match node.kind {
             BlockKind::Indirect => Log::ColdNode,
             BlockKind::Inode if is_directory(&node.bytes) => Log::HotNode,
             BlockKind::Inode => Log::WarmNode,
-            _ if self.nodes.get(&node.ino).is_some_and(|inode| is_directory(&inode.bytes)) => Log::HotNode,
+            _ if self.nodes.get(node.ino).is_some_and(|inode| is_directory(&inode.bytes)) => Log::HotNode,
             _ => Log::WarmNode,
         }
     }
