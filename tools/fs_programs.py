@@ -333,15 +333,15 @@ def git(bench: Bench) -> str:
 
 
 def build(bench: Bench) -> str:
-    """A build of this project's crate `fs`, sources and results on the mount, and its tests of formats."""
+    """A build of this project's crate `units`, sources and results on the mount, and its tests."""
     cargo, clone = need("cargo"), bench.point / "clone"
     if not clone.exists():
         raise MissingError("there is no clone to build; git made none")
     env = {**os.environ, "CARGO_TARGET_DIR": str(bench.point / "built"), "CARGO_INCREMENTAL": "0"}
-    words = ["test", "--offline", "--locked", "-q", "-p", "wane-fs", "--test", "layout"]
+    words = ["test", "--offline", "--locked", "-q", "-p", "wane-units", "--lib"]
     told = run(cargo, *words, cwd=clone, env=env)
     passed = pick(r"(\d+) passed", told)
-    return f"{run(cargo, '--version').split()[1]}, crate fs, {passed} tests pass"
+    return f"{run(cargo, '--version').split()[1]}, crate units, {passed} tests pass"
 
 
 PROGRAMS: dict[str, Callable[[Bench], str]] = {
