@@ -98,22 +98,30 @@ impl Slots {
 
     /// The slot of a name.
     fn find(self, block: &[u8], hash: u32, name: &[u8]) -> Option<usize> {
-        (0..self.count).find(|slot| {
-            let at = self.entry(*slot);
-            let is_it = u32_at(block, at) == hash && usize::from(u16_at(block, at + 8)) == name.len();
-            let from = self.name(*slot);
-            is_it && Self::is_taken(block, *slot) && block.get(from..from + name.len()) == Some(name)
+        let hash = hash.to_le_bytes();
+        let entries = block[self.entry(0)..self.entry(self.count)].chunks_exact(ENTRY);
+        let mut like = entries.enumerate().filter(|(_, entry)| entry[..4] == hash).map(|(slot, _)| slot);
+        like.find(|slot| {
+            let (at, from) = (self.entry(*slot), self.name(*slot));
+            let has_length = usize::from(u16_at(block, at + 8)) == name.len();
+            has_length && Self::is_taken(block, *slot) && block.get(from..from + name.len()) == Some(name)
         })
     }
 
     /// The first slots in a row that a name of this length fits.
     fn gap(self, block: &[u8], length: usize) -> Option<usize> {
         let needed = length.div_ceil(SLOT);
-        let mut run = 0;
-        for slot in 0..self.count {
+        let (mut run, mut slot) = (0, 0);
+        while slot < self.count {
+            // Most blocks are full, and eight slots are one byte.
+            if slot.is_multiple_of(8) && block[slot / 8] == u8::MAX {
+                (run, slot) = (0, slot + 8);
+                continue;
+            }
             run = if Self::is_taken(block, slot) { 0 } else { run + 1 };
+            slot += 1;
             if run == needed {
-                return Some(slot + 1 - needed);
+                return Some(slot - needed);
             }
         }
         None
@@ -316,5 +324,37 @@ impl<P: Port> Volume<P> {
             index = next + 1;
         }
         Ok(all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_goes_to_the_first_gap_that_it_fits_and_is_found_there() {
+        let slots = Slots::new(4096);
+        // Gaps of two lie before and behind two bytes of the map that are full; from slot 40 on all is free.
+        let mut block = vec![0; 4096];
+        for slot in (0..14).chain(16..32).chain(34..40) {
+            Slots::mark(&mut block, slot, true);
+        }
+        for (length, found) in [(1, Some(14)), (16, Some(14)), (17, Some(40)), (255, Some(40))] {
+            assert_eq!(slots.gap(&block, length), found, "a name of {length} bytes");
+        }
+        for slot in 40..slots.count {
+            Slots::mark(&mut block, slot, true);
+        }
+        assert_eq!(slots.gap(&block, 17), None);
+        let at = slots.entry(32);
+        put_u32(&mut block, at, 0xABCD_EF01);
+        put_u16(&mut block, at + 8, 9);
+        let from = slots.name(32);
+        block[from..from + 9].copy_from_slice(b"nine-long");
+        assert_eq!(slots.find(&block, 0xABCD_EF01, b"nine-long"), None, "the slot is not taken");
+        Slots::mark(&mut block, 32, true);
+        assert_eq!(slots.find(&block, 0xABCD_EF01, b"nine-long"), Some(32));
+        assert_eq!(slots.find(&block, 0xABCD_EF01, b"nine-lonG"), None);
+        assert_eq!(slots.find(&block, 0xABCD_EF02, b"nine-long"), None);
     }
 }

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -251,10 +252,11 @@ impl Filesystem for Memory {
 }
 
 fn main() -> std::io::Result<()> {
-    let point = std::env::args_os().nth(1).ok_or_else(|| std::io::Error::other("memory DIRECTORY"))?;
+    let point = std::env::args_os().nth(1).map(PathBuf::from);
+    let point = point.ok_or_else(|| std::io::Error::other("memory DIRECTORY"))?;
     let mut config = Config::default();
     config.mount_options = vec![MountOption::FSName("memory".to_owned()), MountOption::DefaultPermissions];
-    let session = Session::new(Memory(Mutex::new(vec![None, Some(node(true))])), point.as_ref(), &config)?;
+    let session = Session::new(Memory(Mutex::new(vec![None, Some(node(true))])), &point, &config)?;
     println!("mounted on {}", point.display());
     session.run()
 }
