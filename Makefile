@@ -47,7 +47,7 @@ live-test: toolchain ## Run served drives under file systems, SQLite and Postgre
 guest-test: build python ## Run drives as the NVMe disks of a QEMU guest: F2FS, XFS, a RAID-5 that repairs what wear destroyed; minutes, says what is missing
 	@WANE=$(WANE_DEVELOPMENT) $(PYTHON) tools/guest-test
 
-fs-test: build python ## Run pjdfstest and fsx on a mount of wane's file system where they are installed; needs root, and says what is missing
+fs-test: build python ## Run pjdfstest, fsx and programs that are installed on a mount of wane's file system; needs root, and says what is missing
 	@WANE=$(WANE_DEVELOPMENT) $(PYTHON) tools/fs-test
 
 torture: toolchain ## Cut the power of random drives twelve million times, some minutes

@@ -331,3 +331,35 @@ impl<P: Port> Volume<P> {
         Ok(all)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_goes_to_the_first_gap_that_it_fits_and_is_found_there() {
+        let slots = Slots::new(4096);
+        // Gaps of two lie before and behind two bytes of the map that are full; from slot 40 on all is free.
+        let mut block = vec![0; 4096];
+        for slot in (0..14).chain(16..32).chain(34..40) {
+            Slots::mark(&mut block, slot, true);
+        }
+        for (length, found) in [(1, Some(14)), (16, Some(14)), (17, Some(40)), (255, Some(40))] {
+            assert_eq!(slots.gap(&block, length), found, "a name of {length} bytes");
+        }
+        for slot in 40..slots.count {
+            Slots::mark(&mut block, slot, true);
+        }
+        assert_eq!(slots.gap(&block, 17), None);
+        let at = slots.entry(32);
+        put_u32(&mut block, at, 0xABCD_EF01);
+        put_u16(&mut block, at + 8, 9);
+        let from = slots.name(32);
+        block[from..from + 9].copy_from_slice(b"nine-long");
+        assert_eq!(slots.find(&block, 0xABCD_EF01, b"nine-long"), None, "the slot is not taken");
+        Slots::mark(&mut block, 32, true);
+        assert_eq!(slots.find(&block, 0xABCD_EF01, b"nine-long"), Some(32));
+        assert_eq!(slots.find(&block, 0xABCD_EF01, b"nine-lonG"), None);
+        assert_eq!(slots.find(&block, 0xABCD_EF02, b"nine-long"), None);
+    }
+}

@@ -3,12 +3,14 @@
 /// Reads and writes numbers of these types.
 macro_rules! numbers {
     ($($get:ident $put:ident $type:ty;)+) => { $(
+        #[inline]
         pub(crate) fn $get(bytes: &[u8], at: usize) -> $type {
             let mut raw = [0; size_of::<$type>()];
             raw.copy_from_slice(&bytes[at..at + size_of::<$type>()]);
             <$type>::from_le_bytes(raw)
         }
 
+        #[inline]
         pub(crate) fn $put(bytes: &mut [u8], at: usize, value: $type) {
             bytes[at..at + size_of::<$type>()].copy_from_slice(&value.to_le_bytes());
         }
