@@ -161,10 +161,11 @@ impl<D: BlockDevice> Stack<D> {
             self.now = at;
             let mut done = Vec::new();
             self.volume.port_mut().device_mut().complete(at, &mut done);
-            done.into_iter().for_each(|completion| self.settle(completion, &mut states));
+            done.iter().for_each(|completion| self.settle(completion, &mut states));
             for (since, number) in ready(&states, at) {
                 let actor = &mut actors[number];
-                if !ends && !(actor.changes() && self.is_frozen()) {
+                let waits = actor.changes() && self.is_frozen();
+                if !ends && !waits {
                     states[number] = self.begin(number, *actor, since);
                 }
             }
@@ -269,14 +270,14 @@ impl<D: BlockDevice> Stack<D> {
     }
 
     /// Takes note of what the device has done.
-    fn settle(&mut self, completion: Completion, states: &mut [State]) {
+    fn settle(&mut self, completion: &Completion, states: &mut [State]) {
         let Some(number) = self.open.remove(&completion.id) else { return };
         let State::Busy(current) = &mut states[number] else { return };
         current.waits -= 1;
         if !completion.status.is_done() {
             current.has_failed = true;
             if completion.kind.changes_contents() {
-                self.volume.note_failure(match completion.status {
+                self.volume.note_failure(match &completion.status {
                     Status::NoSpace(_) => Fault::NoSpace,
                     Status::ReadOnly(_) => Fault::ReadOnly,
                     Status::Gone(_) => Fault::Gone,

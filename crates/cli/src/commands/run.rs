@@ -331,20 +331,7 @@ fn words(summary: &Summary) -> String {
             summary.host.pages_written
         ),
     );
-    if let Some(files) = &summary.file_system {
-        let programmed = summary.flash.pages_programmed.total * summary.host.page_bytes;
-        let total = (files.bytes_written > 0).then(|| programmed as f64 / files.bytes_written as f64);
-        line(
-            "written to files",
-            format!(
-                "{}; the drive got {} times as much, and its flash {}",
-                wane_units::Bytes(files.bytes_written).decimal(),
-                number(files.write_amplification),
-                number(total)
-            ),
-        );
-        line("file system", files_in_words(files));
-    }
+    of_files(summary).into_iter().for_each(|(name, value)| line(name, value));
     if let Some(forward) = &summary.fast_forward {
         line("fast-forward", report::forward_in_words(forward));
     }
@@ -391,6 +378,21 @@ fn words(summary: &Summary) -> String {
         format!("{:.1} s, {} million flash pages{timed} a second", summary.run.wall_seconds, millions(pages)),
     );
     text
+}
+
+/// What programs did with the files of a file system, if there is one.
+fn of_files(summary: &Summary) -> Vec<(&'static str, String)> {
+    let Some(files) = &summary.file_system else { return Vec::new() };
+    let ratio = |value: Option<f64>| value.map_or_else(|| "none".to_owned(), |value| format!("{value:.3}"));
+    let programmed = summary.flash.pages_programmed.total * summary.host.page_bytes;
+    let total = (files.bytes_written > 0).then(|| programmed as f64 / files.bytes_written as f64);
+    let written = format!(
+        "{}; the drive got {} times as much, and its flash {}",
+        wane_units::Bytes(files.bytes_written).decimal(),
+        ratio(files.write_amplification),
+        ratio(total)
+    );
+    vec![("written to files", written), ("file system", files_in_words(files))]
 }
 
 /// What a file system did to fit its drive.
