@@ -1,11 +1,12 @@
-//! CS4 to CS8, CS11 to CS18, CS20 and the bounds CS-B1 to CS-B4: the capacity-variant drive (Jiao et al., FAST 2024: 001).
+//! CS2 to CS8, CS11 to CS18, CS20 and the bounds CS-B1 to CS-B4: the capacity-variant drive (Jiao et al., FAST 2024: 001).
 //!
-//! This file has the drive's lives and what is measured on them; the claims are in the files below. What file systems add to the drive
-//! is not there yet.
+//! This file has the drive's lives and what is measured on them; the claims are in the files below. Only CS2 and CS3 (`shrink`) have a
+//! file system on the drive.
 
 mod bounds;
 mod figures;
 mod lifetime;
+mod shrink;
 mod speed;
 mod stores;
 mod wear;
@@ -386,7 +387,8 @@ pub(super) fn pictures(id: &str, runs: &Runs) -> Option<(&'static str, Vec<Pictu
 
 /// Every claim, in order.
 pub(super) fn claims() -> Vec<Claim> {
-    let mut claims: Vec<Claim> = wear::first().into_iter().chain(speed::claims()).chain(stores::served()).collect();
+    let first = shrink::claims().into_iter().chain(wear::first());
+    let mut claims: Vec<Claim> = first.chain(speed::claims()).chain(stores::served()).collect();
     claims
         .extend(lifetime::claims().into_iter().chain(stores::thresholds()).chain(wear::last()).chain(bounds::claims()));
     claims

@@ -10,7 +10,7 @@ use assert_cmd::Command;
 const TRACE: &str = "pgbench-ext4.iolog.zst";
 
 /// Each scenario, the settings that make it small, and how it then ends.
-const SMALL: [(&str, &[&str], &str); 17] = [
+const SMALL: [(&str, &[&str], &str); 18] = [
     (
         "aging",
         &["until.drive-writes=3", "probe.at-drive-writes=[0, 1, 2, 3]", "probe.until.requests=500"],
@@ -19,6 +19,7 @@ const SMALL: [(&str, &[&str], &str); 17] = [
     ("block-size", &["drive.blocks-per-plane=64", "probe.until.requests=500"], "drive-writes"),
     ("collect", &["until.drive-writes=0.2"], "drive-writes"),
     ("ecc", &["until.requests=500"], "requests"),
+    ("file-system", &["drive.endurance=50", "drive.initial.erase-count=40"], "end-of-life"),
     ("level", &["drive.endurance=5"], "end-of-life"),
     ("mirror", &["drive.endurance=5"], "end-of-life"),
     ("parity", &["until.drive-writes=0.05", "drive.faults.lost-die-at=0.01"], "drive-writes"),

@@ -299,9 +299,12 @@ impl<P: Port> Volume<P> {
             }
             self.hold_down(target)?;
             let left = until.saturating_sub(self.counted.moved + self.counted.remapped);
-            let has_moved = self.step(target, left)?;
+            // The ceiling is for users: what moves goes wherever there is room.
+            let ceiling = std::mem::replace(&mut self.segments.ceiling, u32::MAX);
+            let has_moved = self.step(target, left);
+            self.segments.ceiling = ceiling;
             rounds -= 1;
-            if rounds == 0 || !has_moved {
+            if !has_moved? || rounds == 0 {
                 return Ok(Progress::Stuck(self.in_the_way(target)));
             }
         }
