@@ -252,6 +252,7 @@ mod tests {
         summary.fast_forward = Some(crate::FastForwarded::default());
         summary.thermal =
             Some(crate::Thermal { celsius_end: 50.0, celsius_mean: 40.0, watts_mean: 2.0, throttled_share: 0.1 });
+        summary.file_system = Some(crate::FileSystem::default());
         summary.scaled = Some(crate::Scaled { from_logical_bytes: 1 << 40, ratio: 0.25 });
         let summary = to_value(&summary);
         for path in GRID_LEAVES {
