@@ -28,7 +28,11 @@ pub struct FileSystemSettings {
     pub files: u32,
     /// A segment, which a log fills block by block and which is given back as a whole.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-default" = "a power of 2 near 1/1024 of the drive, from 16 blocks up to 2 MiB"))]
+    #[schemars(extend(
+        "x-least" = Bytes(64 << 10),
+        "x-most" = Bytes(32 << 20),
+        "x-default" = "a power of 2 near 1/1024 of the drive, from 16 blocks up to 2 MiB"
+    ))]
     pub segment: Option<Bytes>,
     /// Share that no user gets, beside what cleaning needs in any case: more of it makes cleaning cheaper.
     #[schemars(with = "Ratio")]
