@@ -1,6 +1,9 @@
 //! What a device wants back, and how the file system answers it: steps 1 to 8 of Fig. 9 of the capacity-variant storage system (Jiao et al., FAST '24) as one
 //! loop.
 
+use wane_blockdev::{Notice, NoticeKind};
+use wane_units::Sectors;
+
 use crate::error::Answer;
 use crate::port::Port;
 use crate::shrink::{Progress, Refusal, Way};
@@ -13,6 +16,18 @@ pub struct Wanted {
     pub blocks: u64,
     /// Blocks that the device still takes, those that move included, before it has no space; 0 if it cannot tell.
     pub writes_left: u64,
+}
+
+impl Wanted {
+    /// The last demand among notices, in blocks of N sectors.
+    pub(crate) fn newest(notices: &[Notice], block: Sectors) -> Option<Self> {
+        notices.iter().rev().find_map(|notice| match notice.kind {
+            NoticeKind::CapacityWanted { to, writes_left, .. } => {
+                Some(Self { blocks: to.0 / block.0, writes_left: writes_left.0 / block.0 })
+            }
+            _ => None,
+        })
+    }
 }
 
 /// How a device's demand stands.

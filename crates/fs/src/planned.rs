@@ -3,7 +3,7 @@
 //! A call of a volume changes all its state at once. What it read and wrote is then a plan of [`Stages`], each of which begins when the one before
 //! is done. The structures are in memory, so that no call waits for bytes, and data are zeros: the plan says what takes time, and in which order.
 
-use wane_blockdev::{BlockDevice, NoticeKind, Origin, Request, SectorRange};
+use wane_blockdev::{BlockDevice, Origin, Request, SectorRange};
 use wane_units::{Lba, Sectors};
 
 use crate::demand::Wanted;
@@ -244,13 +244,7 @@ impl<D: BlockDevice> Port for Planned<D> {
     fn wanted(&mut self) -> Option<Wanted> {
         let mut notices = Vec::new();
         self.device.notices(&mut notices);
-        let mut wanted = notices.into_iter().filter_map(|notice| match notice.kind {
-            NoticeKind::CapacityWanted { to, writes_left, .. } => {
-                Some(Wanted { blocks: to.0 / self.block.0, writes_left: writes_left.0 / self.block.0 })
-            }
-            _ => None,
-        });
-        wanted.next_back()
+        Wanted::newest(&notices, self.block)
     }
 
     fn limit(&self) -> u64 {

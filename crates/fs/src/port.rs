@@ -6,9 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use wane_blockdev::{
-    BlockDevice, Blocking, ExtentState, IoError, NoticeKind, Origin, Request, SectorRange, Status, all_extents,
-};
+use wane_blockdev::{BlockDevice, Blocking, ExtentState, IoError, Origin, Request, SectorRange, Status, all_extents};
 use wane_units::{Lba, Sectors};
 
 use crate::demand::Wanted;
@@ -370,13 +368,7 @@ impl<D: BlockDevice> Port for Direct<D> {
     fn wanted(&mut self) -> Option<Wanted> {
         let mut notices = Vec::new();
         self.device.device_mut().notices(&mut notices);
-        let mut wanted = notices.into_iter().filter_map(|notice| match notice.kind {
-            NoticeKind::CapacityWanted { to, writes_left, .. } => {
-                Some(Wanted { blocks: to.0 / self.block.0, writes_left: writes_left.0 / self.block.0 })
-            }
-            _ => None,
-        });
-        wanted.next_back()
+        Wanted::newest(&notices, self.block)
     }
 
     fn limit(&self) -> u64 {

@@ -73,7 +73,7 @@ impl<P: Port> Volume<P> {
         self.carry_over(intended, mode)
     }
 
-    /// Who owns the data in the sections from `bound` on, in order, up to about so many blocks.
+    /// Who owns the data in the sections from `bound` on, in order, until there are about N `blocks`.
     fn data_from(&mut self, bound: u32, blocks: u64) -> Answer<Vec<(Addr, Owner)>> {
         let mut all = Vec::new();
         for section in self.segments.taken_from(bound) {

@@ -8,8 +8,8 @@
 //! | `wane.target` | `SIZE WAY`, or `none` | `SIZE WAY`, or `cancel` |
 //! | `wane.evacuation` | what it does | `pause`, `resume`, `rate BYTES`, `share NUMBER` |
 //!
-//! Sizes are bytes, or have a unit, such as `128 MiB`. `listxattr` does not name these attributes, so that nothing copies them. Whoever may look at the
-//! root directory may read them; root and the user who mounted it may write them.
+//! Sizes are bytes, or have a unit, such as `128 MiB`. `listxattr` does not name these attributes, so that nothing copies them. A user
+//! who may look at the root directory may read them; root and the user who mounted it may write them.
 
 use serde_json::{Value, json};
 use wane_fs::{Answer, FsError, Mode, Port, Refusal, Volume, Way};

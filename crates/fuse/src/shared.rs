@@ -9,7 +9,7 @@ use wane_fs::{Answer, FsError, Mode, Port, Volume};
 use crate::evacuate::Evacuation;
 use crate::{AccessTimes, Options, Tell};
 
-/// After so many bytes that users wrote it is looked whether the device wants space back.
+/// Bytes that users write between two looks at what the device wants back.
 const LOOK_AFTER: u64 = 4 << 20;
 
 /// See the head of this file. One call at a time has the volume.
@@ -73,7 +73,7 @@ impl<P: Port> Shared<P> {
         self.has_changed.store(true, Ordering::Relaxed);
     }
 
-    /// Users wrote so many bytes.
+    /// Users wrote N `bytes`.
     pub(crate) fn note_written(&self, bytes: u64) {
         if self.written.fetch_add(bytes, Ordering::Relaxed) + bytes >= LOOK_AFTER {
             self.written.store(0, Ordering::Relaxed);

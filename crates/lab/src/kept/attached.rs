@@ -54,7 +54,7 @@ pub struct Attached {
     saves: u32,
     next: u64,
     done: Vec<Completion>,
-    /// What the drive asked whoever used it before for, and did not get.
+    /// What the drive asked its former user for, and did not get.
     notices: Vec<Notice>,
 }
 
@@ -142,7 +142,7 @@ impl Attached {
         Ok(())
     }
 
-    /// Makes sure that a call with so many bytes can be noted.
+    /// Makes sure that a call with N `bytes` can be noted.
     ///
     /// # Errors
     /// How it is refused. Nothing was done.

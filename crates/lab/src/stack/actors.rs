@@ -149,7 +149,7 @@ impl<D: BlockDevice> Actor<D> for RandomWriter {
     }
 }
 
-/// Reads a file from its start to its end, so many blocks at once, without a cache or read-ahead.
+/// Reads a file from its start to its end, N blocks a call, without a cache or read-ahead.
 pub struct SequentialReader {
     /// The file.
     pub ino: u32,

@@ -17,7 +17,7 @@ use crate::{DIFFERS, DONE, INTERRUPTED};
 
 /// Time between two commits.
 const COMMIT: Duration = Duration::from_secs(5);
-/// Time after which it is looked whether the user asked for an end.
+/// Time between two looks at whether the user asked for an end.
 const LOOK: Duration = Duration::from_millis(50);
 
 pub(super) fn mount(arguments: &MountArguments) -> Result<i32, Failure> {
