@@ -17,15 +17,20 @@
 //! no space back: a member that wants some goes on without.
 
 mod bits;
+pub mod code;
 mod copies;
+mod extents;
 mod layout;
 mod mirror;
 mod owed;
+mod placement;
 mod spread;
 mod times;
 
 pub use copies::{Copies, Run};
+pub use extents::{ExtentTable, Group, Slot};
 pub use layout::{Layout, LayoutError, Linear, Piece, Stripe};
 pub use mirror::{MemberState, Mirror, MirrorConfig, ReadPolicy, Repairs};
+pub use placement::{Placement, PlacementError, Site};
 pub use spread::Spread;
 pub use times::{Array, MemberTime, as_array};

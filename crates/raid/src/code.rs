@@ -1,0 +1,152 @@
+//! Codes: how the parities of a stripe follow from its data.
+//!
+//! A stripe has `data` chunks, numbered from 0, and after them its parities. Each parity is a sum over GF(2^8) of data chunks times coefficients, byte by
+//! byte, with the polynomial 0x11d and the generators of Linux md. A [`Code`] says the coefficients; a [`Coder`] does the work for stripes of a width.
+
+mod copies;
+mod field;
+mod pq;
+mod pqr;
+mod xor;
+
+use std::fmt;
+
+pub use copies::COPIES_2;
+pub use copies::COPIES_3;
+pub use field::add_scaled;
+pub use pq::PQ;
+pub use pqr::PQR;
+pub use xor::XOR;
+
+/// How parities follow from data. Each code has a file, and a line in [`CODES`].
+pub trait Code: fmt::Debug + Send + Sync {
+    /// Its name in settings and answers.
+    fn name(&self) -> &'static str;
+
+    /// Members of a stripe that may be lost at once without loss of data.
+    fn tolerates(&self) -> usize;
+
+    /// Data chunks of a stripe of this width; `None` if there is no such stripe.
+    fn data(&self, width: usize) -> Option<usize>;
+
+    /// What data chunk `data` is multiplied with in the sum that is parity number `parity` of a stripe with `of` data chunks; 0 if it does not
+    /// belong to that parity.
+    fn coefficient(&self, parity: usize, data: usize, of: usize) -> u8;
+}
+
+/// All codes, by name.
+pub static CODES: [&dyn Code; 5] = [&COPIES_2, &COPIES_3, &XOR, &PQ, &PQR];
+
+/// The code of a name.
+pub fn code(name: &str) -> Option<&'static dyn Code> {
+    CODES.into_iter().find(|code| code.name() == name)
+}
+
+/// A code for stripes of one width.
+#[derive(Clone, Debug)]
+pub struct Coder {
+    code: &'static dyn Code,
+    data: usize,
+    /// Coefficients, parity after parity.
+    matrix: Vec<u8>,
+}
+
+/// A chunk as a sum of others: their numbers, and what each is multiplied with.
+pub type Terms = Vec<(usize, u8)>;
+
+impl Coder {
+    /// The code for stripes of `width` chunks, parities included; `None` if it has no such stripes.
+    pub fn new(code: &'static dyn Code, width: usize) -> Option<Self> {
+        let data = code.data(width)?;
+        let parities = width - data;
+        let row = |parity| (0..data).map(move |chunk| code.coefficient(parity, chunk, data));
+        Some(Self { code, data, matrix: (0..parities).flat_map(row).collect() })
+    }
+
+    /// The code.
+    pub const fn code(&self) -> &'static dyn Code {
+        self.code
+    }
+
+    /// Data chunks of a stripe.
+    pub const fn data(&self) -> usize {
+        self.data
+    }
+
+    /// Parities of a stripe.
+    pub fn parities(&self) -> usize {
+        self.matrix.len() / self.data
+    }
+
+    /// Chunks of a stripe.
+    pub fn width(&self) -> usize {
+        self.data + self.parities()
+    }
+
+    /// What a data chunk is multiplied with in a parity, which is numbered from 0.
+    pub fn coefficient(&self, parity: usize, data: usize) -> u8 {
+        self.matrix[parity * self.data + data]
+    }
+
+    /// Makes all parities, which are as long as the data chunks.
+    ///
+    /// # Panics
+    /// There are more or fewer chunks than a stripe has, or they differ in length.
+    pub fn encode(&self, data: &[&[u8]], parities: &mut [&mut [u8]]) {
+        assert_eq!((data.len(), parities.len()), (self.data, self.parities()), "chunks of a stripe");
+        for (number, parity) in parities.iter_mut().enumerate() {
+            parity.fill(0);
+            for (chunk, bytes) in data.iter().enumerate() {
+                add_scaled(parity, self.coefficient(number, chunk), bytes);
+            }
+        }
+    }
+
+    /// Each of the chunks `lost` as a sum of chunks of `have`; `None` if these do not determine it. Fewest terms are not sought; those chunks of `have`
+    /// that come first are used first.
+    pub fn solve(&self, lost: &[usize], have: &[usize]) -> Option<Vec<Terms>> {
+        field::solve(self, lost, have)
+    }
+
+    /// What each data chunk is multiplied with in a chunk of the stripe.
+    fn row(&self, chunk: usize) -> Vec<u8> {
+        match chunk.checked_sub(self.data) {
+            None => (0..self.data).map(|data| u8::from(data == chunk)).collect(),
+            Some(parity) => (0..self.data).map(|data| self.coefficient(parity, data)).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever chunks are lost, as many as the code tolerates, each of them comes back.
+    #[test]
+    fn lost_chunks_come_back() {
+        for (code, width) in
+            [(&XOR as &'static dyn Code, 3), (&XOR, 5), (&PQ, 6), (&PQR, 7), (&COPIES_2, 6), (&COPIES_3, 3)]
+        {
+            let coder = Coder::new(code, width).expect("the width fits");
+            let data: Vec<Vec<u8>> = (0..coder.data())
+                .map(|chunk| (0..48u8).map(|byte| byte.wrapping_mul(7) ^ (chunk as u8).wrapping_mul(31)).collect())
+                .collect();
+            let mut parities = vec![vec![0; 48]; coder.parities()];
+            let chunks: Vec<&[u8]> = data.iter().map(Vec::as_slice).collect();
+            coder.encode(&chunks, &mut parities.iter_mut().map(Vec::as_mut_slice).collect::<Vec<_>>());
+            let all: Vec<Vec<u8>> = data.into_iter().chain(parities).collect();
+            for lost in 0u32..1 << width {
+                if lost.count_ones() as usize > code.tolerates() {
+                    continue;
+                }
+                let (lost, have): (Vec<usize>, Vec<usize>) = (0..width).partition(|chunk| lost >> chunk & 1 == 1);
+                let sums = coder.solve(&lost, &have).expect("no more are lost than the code tolerates");
+                for (chunk, terms) in lost.iter().zip(sums) {
+                    let mut made = vec![0; 48];
+                    terms.iter().for_each(|(from, factor)| add_scaled(&mut made, *factor, &all[*from]));
+                    assert_eq!(made, all[*chunk], "{} of {width}: {lost:?}", code.name());
+                }
+            }
+        }
+    }
+}
