@@ -88,6 +88,12 @@ impl Coder {
         self.matrix[parity * self.data + data]
     }
 
+    /// Whether each parity is a copy of one data chunk.
+    pub fn has_copies(&self) -> bool {
+        let of_one = |row: &[u8]| row.iter().filter(|factor| **factor != 0).count() == 1;
+        self.matrix.chunks(self.data).all(|row| of_one(row) && row.contains(&1))
+    }
+
     /// Makes all parities, which are as long as the data chunks.
     ///
     /// # Panics

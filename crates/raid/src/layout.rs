@@ -26,7 +26,7 @@ pub trait Layout: Clone + Send + 'static {
 }
 
 /// Why members make no array.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LayoutError {
     /// There are none.
@@ -44,6 +44,12 @@ pub enum LayoutError {
     /// Copies and members do not fit.
     #[error("{0} copies on {1} members; an array with copies has 2 of them at least, and a member for each")]
     Copies(usize, usize),
+    /// A code has no stripes of this width.
+    #[error("the code {0} has no stripes of {1} chunks")]
+    Width(&'static str, usize),
+    /// A placement finds no place for tiles.
+    #[error(transparent)]
+    Placement(#[from] crate::placement::PlacementError),
     /// A new member has less room than is used of the old one.
     #[error("the new member has {0} sectors, and the array uses {1} of the one that it replaces")]
     Smaller(u64, u64),

@@ -1,0 +1,593 @@
+//! Arrays with parity or copies in stripes, over members of any sizes.
+
+mod batch;
+mod change;
+mod living;
+mod locks;
+mod map;
+mod member;
+mod path;
+mod reads;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use serde::{Deserialize, Serialize};
+use wane_blockdev::{
+    Completion, CompletionQueue, Features, Kind, Living, Notice, NoticeKind, Origin, RangeSet, Request, RequestId,
+    SectorRange, Status,
+};
+use wane_units::{Counters, Nanos, Sectors, SimTime};
+
+use crate::bits::Bits;
+use crate::code::{Code, Coder};
+use crate::extents::ExtentTable;
+use crate::layout::LayoutError;
+use crate::mirror::MemberState;
+use crate::owed::Owed;
+use crate::placement::{Placement, Site};
+use crate::spread::{common, severity};
+use crate::times::Times;
+
+use locks::{Locks, Need};
+use map::{Block, Map};
+use member::Member;
+pub use path::{DIRECT, MD, PATHS, STRAID, Server, WritePath, path};
+
+/// How a parity array works.
+#[derive(Clone, Copy, Debug)]
+pub struct RaidConfig {
+    /// How parities follow from data.
+    pub code: &'static dyn Code,
+    /// Chunks of a stripe, parities included.
+    pub width: usize,
+    /// Sectors of a chunk.
+    pub chunk: Sectors,
+    /// Most sectors of a slot, the part of a tile on one member.
+    pub slot: Sectors,
+    /// On which members tiles lie.
+    pub placement: &'static dyn Placement,
+    /// How changes are carried out.
+    pub path: &'static dyn WritePath,
+}
+
+/// A request of the host that is under way.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Open {
+    at: SimTime,
+    kind: Kind,
+    range: SectorRange,
+    /// Operations that are not over.
+    waits: usize,
+    /// When the last of them ended.
+    ended: SimTime,
+    bytes: Option<Vec<u8>>,
+    failed: RangeSet,
+    worst: Status,
+    is_fua: bool,
+}
+
+/// What an operation does with a stripe.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Task {
+    /// Reads rows of one chunk for the host.
+    Read,
+    /// Writes the rows of its block.
+    Write,
+    /// Discards the stripe as a whole.
+    Unwrite,
+}
+
+/// Where an operation stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Step {
+    /// Others that came before are at work.
+    Waits,
+    /// A processor works on it before it reads.
+    Before,
+    /// Members read.
+    Reads,
+    /// A processor works on it before it writes.
+    After,
+    /// Members write.
+    Writes,
+}
+
+/// New contents.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+enum New {
+    Bytes(Vec<u8>),
+    /// A write without contents.
+    Blank,
+    /// A write of zeros, which may deallocate or not.
+    Zeroes {
+        may_unmap: bool,
+    },
+    /// A discard.
+    Trim,
+}
+
+/// What an operation knows of one position of its stripe, within its rows.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Chunk {
+    is_asked: bool,
+    old: Option<Vec<u8>>,
+    /// Rows that could not be read.
+    bad: Vec<map::Rows>,
+    new: Option<New>,
+    /// Rows that did not become what they should, and why.
+    refused: Option<Status>,
+}
+
+/// Work on one stripe.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Operation {
+    parent: Option<RequestId>,
+    block: Block,
+    task: Task,
+    step: Step,
+    /// Requests to members that are not complete.
+    waits: u32,
+    origin: Origin,
+    chunks: Vec<Chunk>,
+    /// It reads all that it can, since something of what it needs is missing.
+    is_whole: bool,
+    /// Rows that are repaired: of a position, with their contents.
+    repairs: Vec<(usize, map::Rows, Option<Vec<u8>>)>,
+    ended: SimTime,
+}
+
+/// A request to a member.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+enum Child {
+    /// Of an operation, for rows of a position.
+    Read {
+        operation: u64,
+        position: usize,
+    },
+    Write {
+        operation: u64,
+        position: usize,
+    },
+    Repair {
+        operation: u64,
+    },
+    /// Of a flush of the host.
+    Flush {
+        request: RequestId,
+    },
+}
+
+/// An array whose stripes have data chunks and parities, or copies, on members that may differ in size.
+///
+/// A stripe has `width` chunks on as many members. A [`Code`] says how parities follow from data, a [`Placement`] on which members tiles of stripes lie, a
+/// [`WritePath`] how a change of a part of a stripe reads and writes. It loses data where more members fail than the code tolerates.
+#[derive(Clone)]
+pub struct Raid {
+    config: RaidConfig,
+    coder: Coder,
+    map: Map,
+    members: Vec<Member>,
+    features: Features,
+    capacity: Sectors,
+    /// Sectors of a unit: the largest of the members' atomic units.
+    unit: Sectors,
+    now: SimTime,
+    is_off: bool,
+    next_id: u64,
+    open: BTreeMap<RequestId, Open>,
+    /// Changes of the host that are under way.
+    changing: std::collections::BTreeSet<RequestId>,
+    flushes: VecDeque<RequestId>,
+    operations: BTreeMap<u64, Operation>,
+    locks: Locks,
+    children: BTreeMap<(usize, RequestId), Child>,
+    /// What processors work on, by the instant at which they are done.
+    tasks: BTreeMap<(SimTime, u64), u64>,
+    /// When each processor is free.
+    servers: Vec<SimTime>,
+    /// Operations that may start.
+    ready: VecDeque<u64>,
+    ended: CompletionQueue,
+    notices: Vec<Notice>,
+    /// Stripes that hold something. The others are zeros, whatever members hold there.
+    written: Bits,
+    /// Stripes that are zeros on all members.
+    zeroed: Bits,
+    /// Stripes whose parities may not fit their data since a power cut.
+    differs: Bits,
+    /// Sectors whose data are lost, until they are written again.
+    lost: RangeSet,
+    /// Whether all members read zeros where they were discarded.
+    reads_zeros: bool,
+    is_degraded: bool,
+    owed: Option<Owed>,
+    host: Counters,
+    gone: Counters,
+    counters: Counters,
+    times: Times,
+}
+
+impl Raid {
+    /// An array of these members, none of which has a request outstanding or holds anything.
+    ///
+    /// # Errors
+    /// They make none.
+    pub fn new(config: RaidConfig, devices: Vec<Box<dyn Living>>) -> Result<Self, LayoutError> {
+        let (features, unit) = common(&devices)?;
+        let features = Features { trim_reads_zeros: true, ..features };
+        let reads_zeros = devices.iter().all(|device| device.features().trim_reads_zeros);
+        let Some(coder) = Coder::new(config.code, config.width) else {
+            return Err(LayoutError::Width(config.code.name(), config.width));
+        };
+        let chunk = config.chunk.0;
+        if chunk == 0 || !chunk.is_multiple_of(unit.0) {
+            return Err(LayoutError::Chunk(chunk, unit.0));
+        }
+        let width = config.width as u64;
+        let per_slot = config.slot.0 / chunk / width * width;
+        let tile = if per_slot == 0 { width } else { per_slot };
+        let sites: Vec<Site> =
+            devices.iter().map(|device| Site { slots: device.capacity().0 / (tile * chunk), speed: 1.0 }).collect();
+        let groups = config.placement.groups(&sites, config.width)?;
+        let table = ExtentTable::of_groups(&groups, config.width);
+        if table.is_empty() {
+            let least = devices.iter().map(|device| device.capacity().0).min().unwrap_or(0);
+            return Err(LayoutError::Small(least, tile * chunk));
+        }
+        let map = Map {
+            chunk,
+            data: coder.data() as u64,
+            width,
+            tile,
+            offset: 0,
+            parity_columns: map::left_symmetric(width),
+            table,
+        };
+        let stripes = map.stripes();
+        let now = devices.iter().map(|member| member.now()).max().unwrap_or(SimTime::ZERO);
+        let members = devices.into_iter().zip(&sites);
+        let members = members.map(|(device, site)| Member::new(device, site.slots as u32, stripes)).collect();
+        let mut zeroed = Bits::new(stripes);
+        if reads_zeros {
+            zeroed.insert(0..stripes);
+        }
+        let mut array = Self {
+            config,
+            coder,
+            capacity: map.capacity(),
+            servers: vec![now; groups.len()],
+            map,
+            members,
+            features,
+            unit,
+            now,
+            is_off: false,
+            next_id: 0,
+            open: BTreeMap::new(),
+            changing: std::collections::BTreeSet::new(),
+            flushes: VecDeque::new(),
+            operations: BTreeMap::new(),
+            locks: Locks::default(),
+            children: BTreeMap::new(),
+            tasks: BTreeMap::new(),
+            ready: VecDeque::new(),
+            ended: CompletionQueue::new(),
+            notices: Vec::new(),
+            written: Bits::new(stripes),
+            zeroed,
+            differs: Bits::new(stripes),
+            lost: RangeSet::new(),
+            reads_zeros,
+            is_degraded: false,
+            owed: None,
+            host: Counters::default(),
+            gone: Counters::default(),
+            counters: Counters::default(),
+            times: Times::default(),
+        };
+        array.count();
+        Ok(array)
+    }
+
+    /// How it works.
+    pub const fn config(&self) -> &RaidConfig {
+        &self.config
+    }
+
+    /// The condition of a member.
+    pub fn state(&self, member: usize) -> MemberState {
+        self.members[member].state
+    }
+
+    /// The slots of its tiles.
+    pub const fn table(&self) -> &ExtentTable {
+        &self.map.table
+    }
+
+    fn new_id(&mut self) -> u64 {
+        self.next_id += 1;
+        self.next_id - 1
+    }
+
+    fn tell(&mut self, kind: NoticeKind) {
+        self.notices.push(Notice { at: self.now, kind });
+    }
+
+    /// Whether a position of a stripe can be read, as far as is known.
+    fn is_usable(&self, stripe: u64, position: usize) -> bool {
+        let member = &self.members[self.map.member(stripe, position)];
+        member.is_present() && !member.stale.holds(stripe)
+    }
+
+    /// Whether a position of a stripe can be written so that it is as it should be.
+    fn is_writable(&self, stripe: u64, position: usize) -> bool {
+        let member = &self.members[self.map.member(stripe, position)];
+        member.is_online() && !member.stale.holds(stripe)
+    }
+
+    /// A member does not have what a stripe holds now.
+    fn spoil(&mut self, member: usize, stripe: u64) {
+        self.members[member].stale.insert_one(stripe);
+        self.tell_if_degraded();
+    }
+
+    fn tell_if_degraded(&mut self) {
+        let is_degraded = self.members.iter().any(|member| !member.is_online() || !member.stale.is_empty());
+        if is_degraded && !self.is_degraded {
+            self.is_degraded = true;
+            self.tell(NoticeKind::Degraded);
+        }
+    }
+
+    /// A member can do less from now on.
+    fn lose(&mut self, member: usize, state: MemberState) {
+        let now = self.members[member].state;
+        if now == state || now == MemberState::Absent {
+            return;
+        }
+        self.members[member].state = state;
+        self.tell(NoticeKind::MemberLost(member as u32));
+        self.tell_if_degraded();
+    }
+
+    /// Starts an operation, when those before it on its stripe let it.
+    fn enter(&mut self, operation: Operation) {
+        let id = self.new_id();
+        let is_change = operation.task != Task::Read;
+        let stripe = operation.block.stripe;
+        // What is not known to be written is written as a whole.
+        let is_wide = is_change
+            && (self.config.path.locks_stripes() || self.locks.is_busy(stripe) || !self.written.holds(stripe));
+        let rows = if is_wide { 0..self.map.chunk } else { operation.block.rows.clone() };
+        self.operations.insert(id, operation);
+        if self.locks.enter(stripe, id, Need { rows, is_change }) {
+            self.ready.push_back(id);
+        }
+    }
+
+    /// Lets operations begin that may.
+    fn begin_ready(&mut self) {
+        while let Some(id) = self.ready.pop_front() {
+            let Some(operation) = self.operations.get(&id) else { continue };
+            match operation.task {
+                Task::Read => self.begin_read(id),
+                Task::Write => self.serve(id, Step::Before),
+                Task::Unwrite => self.begin_unwrite(id),
+            }
+        }
+    }
+
+    /// Lets a processor work on an operation, and then goes on with it.
+    fn serve(&mut self, id: u64, step: Step) {
+        let Some(operation) = self.operations.get_mut(&id) else { return };
+        operation.step = step;
+        let rows = operation.block.rows.end - operation.block.rows.start;
+        let stripe = operation.block.stripe;
+        let half = Nanos(self.config.path.service(rows * Sectors::SIZE.0).0 / 2);
+        if half == Nanos::ZERO {
+            return self.served(id);
+        }
+        let end = match self.config.path.server() {
+            Server::OfChange => self.now.saturating_add(half),
+            Server::OfGroup => {
+                let group = self.group_of(stripe);
+                let end = self.servers[group].max(self.now).saturating_add(half);
+                self.servers[group] = end;
+                end
+            }
+        };
+        let turn = self.new_id();
+        self.tasks.insert((end, turn), id);
+    }
+
+    /// The group of stripes on the same members to which a stripe belongs.
+    fn group_of(&self, stripe: u64) -> usize {
+        let tile = stripe / self.map.tile;
+        let mut end = 0;
+        let groups = self.map.table.groups();
+        let found = groups.iter().position(|group| {
+            end += group.tiles;
+            tile < end
+        });
+        found.unwrap_or(0).min(self.servers.len().saturating_sub(1))
+    }
+
+    /// A processor is done with an operation.
+    fn served(&mut self, id: u64) {
+        match self.operations.get(&id).map(|operation| operation.step) {
+            Some(Step::Before) => self.begin_change(id),
+            Some(Step::After) => self.write(id),
+            _ => {}
+        }
+    }
+
+    /// Asks a member for something.
+    fn ask(&mut self, member: usize, request: Request, child: Child) {
+        let id = self.members[member].device.submit(self.now, request);
+        self.members[member].queue += 1;
+        self.children.insert((member, id), child);
+    }
+
+    /// Runs all members to an instant. Takes note of what they complete.
+    fn run_members(&mut self, until: SimTime) {
+        let mut all: Vec<(usize, Completion)> = Vec::new();
+        let mut out = Vec::new();
+        for (number, member) in self.members.iter_mut().enumerate() {
+            if member.device.now() <= until {
+                member.device.complete(until, &mut out);
+                all.extend(out.drain(..).map(|completion| (number, completion)));
+            }
+        }
+        for (number, completion) in all {
+            self.absorb(number, completion);
+        }
+    }
+
+    /// Takes note of what a member completed.
+    fn absorb(&mut self, number: usize, completion: Completion) {
+        let Some(child) = self.children.remove(&(number, completion.id)) else { return };
+        let member = &mut self.members[number];
+        member.queue = member.queue.saturating_sub(1);
+        match completion.status {
+            Status::Gone(_) => self.lose(number, MemberState::Absent),
+            Status::ReadOnly(_) => self.lose(number, MemberState::ReadOnly),
+            _ => {}
+        }
+        match child {
+            Child::Flush { request } => self.flushed_on(request, completion.at, &completion.status),
+            Child::Read { operation, position } => {
+                self.note_time(operation, number, &completion);
+                self.was_read(operation, position, completion);
+            }
+            Child::Write { operation, position } => {
+                self.note_time(operation, number, &completion);
+                self.was_written(operation, Some(position), &completion);
+            }
+            Child::Repair { operation } => self.was_written(operation, None, &completion),
+        }
+    }
+
+    fn note_time(&mut self, operation: u64, member: usize, completion: &Completion) {
+        if self.operations.get(&operation).is_some_and(|operation| operation.parent.is_some()) {
+            self.times.note(member, completion);
+        }
+    }
+
+    /// When something next happens by itself.
+    fn next_event(&self) -> Option<SimTime> {
+        let of_member = |member: &Member| Some(member.device.next_event_at()?.max(member.device.now()));
+        let below = self.members.iter().filter_map(of_member).min().filter(|_| !self.children.is_empty());
+        let task = self.tasks.first_key_value().map(|(key, _)| key.0);
+        [below, task].into_iter().flatten().min()
+    }
+
+    /// Lets time run to an instant, with all that happens meanwhile, each at its own instant.
+    fn catch_up(&mut self, to: SimTime) {
+        assert!(to >= self.now, "time falls from {:?} to {to:?}", self.now);
+        self.begin_ready();
+        while let Some(next) = self.next_event().filter(|next| *next <= to) {
+            self.now = next.max(self.now);
+            self.run_members(self.now);
+            while let Some(entry) = self.tasks.first_entry().filter(|entry| entry.key().0 <= self.now) {
+                let id = entry.remove();
+                self.served(id);
+            }
+            self.begin_ready();
+        }
+        self.now = to;
+        self.run_members(to);
+        self.begin_ready();
+    }
+
+    /// An operation is over.
+    fn leave(&mut self, id: u64) {
+        let Some(operation) = self.operations.remove(&id) else { return };
+        self.locks.leave(operation.block.stripe, id, &mut self.ready);
+        if let Some(parent) = operation.parent {
+            self.settle_part(parent, operation.ended);
+        }
+    }
+
+    /// Sectors of a request failed.
+    fn fail(&mut self, parent: Option<RequestId>, range: SectorRange, status: &Status) {
+        let Some(open) = parent.and_then(|parent| self.open.get_mut(&parent)) else { return };
+        open.failed.insert(range);
+        if severity(status) > severity(&open.worst) {
+            open.worst = status.clone();
+        }
+    }
+
+    /// A part of a request is over.
+    fn settle_part(&mut self, parent: RequestId, ended: SimTime) {
+        let Some(open) = self.open.get_mut(&parent) else { return };
+        open.ended = open.ended.max(ended);
+        open.waits -= 1;
+        if open.waits == 0 {
+            self.settle(parent);
+        }
+    }
+
+    /// A request is over.
+    fn settle(&mut self, id: RequestId) {
+        let Some(open) = self.open.remove(&id) else { return };
+        let Open { at, kind, range, ended, bytes, failed, worst, .. } = open;
+        let named: Vec<SectorRange> = failed.within(range).collect();
+        let status = match worst {
+            Status::Done => Status::Done,
+            Status::NoSpace(_) => Status::NoSpace(named),
+            Status::ReadOnly(_) => Status::ReadOnly(named),
+            _ if self.members.iter().all(|member| !member.is_present()) => Status::all_gone(range),
+            _ => Status::MediumError(named),
+        };
+        let bytes = bytes.filter(|_| matches!(status, Status::Done | Status::MediumError(_)));
+        self.changing.remove(&id);
+        self.ended.push(Completion { id, submitted_at: at, at: ended, kind, range, status, bytes });
+        self.flush_if_due();
+    }
+
+    /// Adds up what members counted. Of the host's own units it counts each once.
+    fn count(&mut self) {
+        if self.is_off {
+            return;
+        }
+        let mut sums: Vec<u64> = self.gone.values().collect();
+        for member in &mut self.members {
+            if member.is_present() {
+                member.counted = *member.device.counters();
+            }
+            sums.iter_mut().zip(member.counted.values()).for_each(|(sum, value)| *sum += value);
+        }
+        let host = self.host;
+        self.counters = Counters {
+            host_units_written: host.host_units_written,
+            host_units_read: host.host_units_read,
+            host_units_trimmed: host.host_units_trimmed,
+            units_written_in_part: host.units_written_in_part,
+            bytes_written_around: host.bytes_written_around,
+            bytes_read_around: host.bytes_read_around,
+            ..Counters::from_values(sums)
+        };
+    }
+
+    /// Counts what the host asks for.
+    fn count_host(&mut self, kind: Kind, range: SectorRange) {
+        let unit = self.unit.0;
+        let end = range.start.0 + range.count.0;
+        let touched = end.div_ceil(unit) - range.start.0 / unit;
+        let whole = (end / unit).saturating_sub(range.start.0.div_ceil(unit));
+        let around = if touched == whole { 0 } else { (touched * unit - range.count.0) * Sectors::SIZE.0 };
+        match kind {
+            Kind::Read => {
+                self.host.host_units_read += touched;
+                self.host.bytes_read_around += around;
+            }
+            Kind::Write | Kind::WriteZeroes => {
+                self.host.host_units_written += touched;
+                self.host.units_written_in_part += touched - whole;
+                self.host.bytes_written_around += around;
+            }
+            Kind::Trim => self.host.host_units_trimmed += whole,
+            Kind::Flush | Kind::Remap => {}
+        }
+    }
+}

@@ -1,0 +1,485 @@
+//! How a parity array changes contents: which old contents it reads, what it makes of them, and who is written.
+
+use wane_blockdev::{Completion, Kind, Origin, Request, SectorRange, Status};
+
+use super::map::Rows;
+use super::reads::{slice, slice_mut};
+use super::{Child, Chunk, New, Operation, Raid, Step, Task};
+use crate::code::add_scaled;
+use crate::mirror::MemberState;
+
+/// How new parities are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Method {
+    /// From old parities and what changes of the data.
+    Modify,
+    /// From all data.
+    Reconstruct,
+    /// One of what that needs is missing.
+    Whole,
+}
+
+impl New {
+    /// The request that writes it.
+    pub(super) fn request(self, range: SectorRange) -> Request {
+        match self {
+            Self::Bytes(bytes) => Request::write(range, bytes),
+            Self::Blank => Request::write_without_bytes(range),
+            Self::Zeroes { may_unmap: true } => Request::write_zeroes(range).with_may_unmap(),
+            Self::Zeroes { may_unmap: false } => Request::write_zeroes(range),
+            Self::Trim => Request::trim(range),
+        }
+    }
+
+    /// Its bytes; `None` if they are zeros.
+    pub(super) fn bytes(&self) -> Option<&[u8]> {
+        match self {
+            Self::Bytes(bytes) => Some(bytes),
+            Self::Blank | Self::Zeroes { .. } | Self::Trim => None,
+        }
+    }
+}
+
+impl Raid {
+    /// Parities that change with chunks of these numbers, by position. Those of members that are missing are left out.
+    fn affected(&self, operation: &Operation) -> Vec<usize> {
+        let written = &operation.block.chunks;
+        let changes = |parity: &usize| written.clone().any(|chunk| self.coder.coefficient(*parity, chunk) != 0);
+        let positions = (0..self.coder.parities()).filter(changes).map(|parity| self.coder.data() + parity);
+        positions.filter(|position| self.is_usable(operation.block.stripe, *position)).collect()
+    }
+
+    /// Data chunks that are not written and belong to these parities.
+    fn others(&self, operation: &Operation, affected: &[usize]) -> Vec<usize> {
+        let belongs = |chunk: &usize| {
+            affected.iter().any(|parity| self.coder.coefficient(parity - self.coder.data(), *chunk) != 0)
+        };
+        (0..self.coder.data()).filter(|chunk| !operation.block.chunks.contains(chunk)).filter(belongs).collect()
+    }
+
+    /// Reads what a change needs.
+    pub(super) fn begin_change(&mut self, id: u64) {
+        let Some(operation) = self.operations.get(&id) else { return };
+        let stripe = operation.block.stripe;
+        if let Some(why) = self.refusal(operation) {
+            return self.refuse(id, &why);
+        }
+        if !self.written.holds(stripe) {
+            return self.begin_first(id);
+        }
+        let affected = self.affected(operation);
+        let others = self.others(operation, &affected);
+        let (method, reads) = self.method(operation, &affected, &others);
+        match method {
+            Method::Whole => self.read_whole(id),
+            _ => {
+                if let Some(operation) = self.operations.get_mut(&id) {
+                    operation.step = Step::Reads;
+                }
+                reads.iter().for_each(|position| self.ask_read(id, *position));
+                if reads.is_empty() {
+                    self.was_prepared(id);
+                }
+            }
+        }
+    }
+
+    /// Why a change cannot be kept: nothing of it is done then.
+    fn refusal(&self, operation: &Operation) -> Option<Status> {
+        let stripe = operation.block.stripe;
+        let is_first = !self.written.holds(stripe);
+        let is_changed = |position: &usize| {
+            let chunks = &operation.block.chunks;
+            is_first || chunks.contains(position) || *position >= self.coder.data()
+        };
+        let member = |position: &usize| &self.members[self.map.member(stripe, *position)];
+        if (0..self.coder.width()).any(|position| is_changed(&position) && member(&position).is_full) {
+            return Some(Status::NoSpace(Vec::new()));
+        }
+        let stays = |position: &usize| {
+            let member = member(position);
+            (is_first || !member.stale.holds(stripe))
+                && if is_changed(position) { member.is_online() } else { member.is_present() }
+        };
+        let have: Vec<usize> = (0..self.coder.width()).filter(stays).collect();
+        if self.coder.width() - have.len() <= self.config.code.tolerates() {
+            return None;
+        }
+        let chunks: Vec<usize> = operation.block.chunks.clone().collect();
+        if self.coder.solve(&chunks, &have).is_some() {
+            return None;
+        }
+        let is_worn_out = (0..self.coder.width()).any(|position| member(&position).state == MemberState::ReadOnly);
+        Some(if is_worn_out { Status::ReadOnly(Vec::new()) } else { Status::MediumError(Vec::new()) })
+    }
+
+    /// Ends a change of which nothing was done.
+    fn refuse(&mut self, id: u64, why: &Status) {
+        let Some(operation) = self.operations.get_mut(&id) else { return };
+        operation.ended = self.now;
+        let (block, parent) = (operation.block.clone(), operation.parent);
+        for chunk in block.chunks {
+            let host = self.map.host(block.stripe, chunk, &block.rows);
+            self.fail(parent, host, why);
+        }
+        self.leave(id);
+    }
+
+    /// How new parities are made, and what is read for that.
+    fn method(&self, operation: &Operation, affected: &[usize], others: &[usize]) -> (Method, Vec<usize>) {
+        let stripe = operation.block.stripe;
+        let written: Vec<usize> = operation.block.chunks.clone().collect();
+        let are_usable = |positions: &[usize]| positions.iter().all(|position| self.is_usable(stripe, *position));
+        // Where parities may not fit, they are made from all data.
+        let may_modify = are_usable(&written) && !self.differs.holds(stripe);
+        let may_reconstruct = are_usable(others);
+        let modifies = self.config.path.modifies(written.len() + affected.len(), others.len());
+        match (may_modify, may_reconstruct) {
+            (true, _) if modifies || !may_reconstruct => (Method::Modify, [&written[..], affected].concat()),
+            (_, true) => (Method::Reconstruct, others.to_vec()),
+            _ => (Method::Whole, Vec::new()),
+        }
+    }
+
+    /// The first write to a stripe, whose other contents are zeros.
+    fn begin_first(&mut self, id: u64) {
+        let Some(operation) = self.operations.get_mut(&id) else { return };
+        let stripe = operation.block.stripe;
+        let all = 0..self.map.chunk;
+        if !self.zeroed.holds(stripe) && operation.block.rows != all {
+            // Members may hold anything there, so that all of it is written.
+            let rows = std::mem::replace(&mut operation.block.rows, all.clone());
+            for chunk in &mut operation.chunks {
+                if let Some(New::Bytes(bytes)) = &mut chunk.new {
+                    let mut wide = vec![0; all.end as usize * 512];
+                    slice_mut(&mut wide, &all, &rows).copy_from_slice(bytes);
+                    *bytes = wide;
+                }
+            }
+        }
+        let must_fill = !self.zeroed.holds(stripe);
+        for position in 0..self.coder.data() {
+            let Some(operation) = self.operations.get_mut(&id) else { return };
+            let chunk = &mut operation.chunks[position];
+            if must_fill && chunk.new.is_none() {
+                chunk.new = Some(New::Zeroes { may_unmap: true });
+            }
+        }
+        self.written.insert_one(stripe);
+        self.zeroed.remove(stripe..stripe + 1);
+        self.differs.remove(stripe..stripe + 1);
+        // What was lost of it before it was discarded is no longer.
+        self.encode(id);
+        self.serve(id, Step::After);
+    }
+
+    /// Makes parities of which all data are zeros or new.
+    fn encode(&mut self, id: u64) {
+        let Some(mut operation) = self.operations.remove(&id) else { return };
+        let length = (operation.block.rows.end - operation.block.rows.start) as usize * 512;
+        for parity in 0..self.coder.parities() {
+            let sources = (0..self.coder.data()).filter(|chunk| self.coder.coefficient(parity, *chunk) != 0);
+            let sources: Vec<usize> = sources.filter(|chunk| operation.chunks[*chunk].new.is_some()).collect();
+            if sources.is_empty() {
+                continue;
+            }
+            let mut bytes: Option<Vec<u8>> = None;
+            for chunk in sources.iter().filter(|_| self.features.keeps_bytes) {
+                if let Some(new) = operation.chunks[*chunk].new.as_ref().and_then(New::bytes) {
+                    let sum = bytes.get_or_insert_with(|| vec![0; length]);
+                    add_scaled(sum, self.coder.coefficient(parity, *chunk), new);
+                }
+            }
+            let is_empty =
+                |chunk: &usize| matches!(operation.chunks[*chunk].new, Some(New::Zeroes { may_unmap: true }));
+            let blank = if sources.iter().all(is_empty) { New::Zeroes { may_unmap: true } } else { New::Blank };
+            operation.chunks[self.coder.data() + parity].new = Some(bytes.map_or(blank, New::Bytes));
+        }
+        self.operations.insert(id, operation);
+    }
+
+    /// What a change needs was read.
+    pub(super) fn was_prepared(&mut self, id: u64) {
+        let Some(mut operation) = self.operations.remove(&id) else { return };
+        let affected = self.affected(&operation);
+        if operation.is_whole {
+            self.make_whole(&mut operation, &affected);
+        } else if affected.first().is_some_and(|parity| operation.chunks[*parity].is_asked) {
+            self.make_modified(&mut operation, &affected);
+        } else {
+            self.make_reconstructed(&mut operation, &affected);
+        }
+        self.operations.insert(id, operation);
+        self.serve(id, Step::After);
+    }
+
+    /// New parities from the old ones.
+    fn make_modified(&self, operation: &mut Operation, affected: &[usize]) {
+        for parity in affected {
+            let mut sum = operation.chunks[*parity].old.take();
+            for chunk in operation.block.chunks.clone() {
+                let factor = self.coder.coefficient(parity - self.coder.data(), chunk);
+                let Chunk { old, new, .. } = &operation.chunks[chunk];
+                let both = [old.as_deref(), new.as_ref().and_then(New::bytes)];
+                if let Some(sum) = &mut sum {
+                    both.into_iter().flatten().for_each(|bytes| add_scaled(sum, factor, bytes));
+                }
+            }
+            operation.chunks[*parity].new = Some(sum.map_or(New::Blank, New::Bytes));
+        }
+    }
+
+    /// New parities from all data.
+    fn make_reconstructed(&self, operation: &mut Operation, affected: &[usize]) {
+        let length = (operation.block.rows.end - operation.block.rows.start) as usize * 512;
+        for parity in affected {
+            let mut sum = self.features.keeps_bytes.then(|| vec![0; length]);
+            for (number, chunk) in operation.chunks[..self.coder.data()].iter().enumerate() {
+                let factor = self.coder.coefficient(parity - self.coder.data(), number);
+                let bytes = if operation.block.chunks.contains(&number) {
+                    chunk.new.as_ref().and_then(New::bytes)
+                } else {
+                    chunk.old.as_deref()
+                };
+                if let (Some(sum), Some(bytes)) = (&mut sum, bytes) {
+                    add_scaled(sum, factor, bytes);
+                }
+            }
+            operation.chunks[*parity].new = Some(sum.map_or(New::Blank, New::Bytes));
+        }
+    }
+
+    /// New parities where something was missing: first the data that are not written come back, as far as they can.
+    fn make_whole(&mut self, operation: &mut Operation, affected: &[usize]) {
+        let rows = operation.block.rows.clone();
+        let stripe = operation.block.stripe;
+        let mut known: Vec<(usize, Vec<(Rows, Option<Vec<u8>>)>)> = Vec::new();
+        for chunk in self.others(operation, affected) {
+            known.push((chunk, self.recovered(operation, chunk)));
+        }
+        self.plan_repairs(operation, &known);
+        for (chunk, parts) in known {
+            let mut all = vec![0; (rows.end - rows.start) as usize * 512];
+            for (part, bytes) in parts {
+                match bytes {
+                    Some(bytes) if self.features.keeps_bytes => {
+                        slice_mut(&mut all, &rows, &part).copy_from_slice(&bytes)
+                    }
+                    Some(_) => {}
+                    // Parity has zeros for it, and nobody is told that these are its contents.
+                    None => self.lost.insert(self.map.host(stripe, chunk, &part)),
+                }
+            }
+            operation.chunks[chunk].old = Some(all).filter(|_| self.features.keeps_bytes);
+        }
+        self.make_reconstructed(operation, affected);
+    }
+
+    /// Members get what is new.
+    pub(super) fn write(&mut self, id: u64) {
+        let Some(operation) = self.operations.get_mut(&id) else { return };
+        operation.step = Step::Writes;
+        let (stripe, rows) = (operation.block.stripe, operation.block.rows.clone());
+        let (is_of_host, chunks) = (operation.parent.is_some(), operation.block.chunks.clone());
+        let (origin, is_trim) = (operation.origin, operation.task == Task::Unwrite);
+        let mut news: Vec<(usize, New)> = Vec::new();
+        for (position, chunk) in operation.chunks.iter_mut().enumerate() {
+            news.extend(chunk.new.take().map(|new| (position, new)));
+        }
+        let repairs = std::mem::take(&mut operation.repairs);
+        operation.waits = 1;
+        for chunk in chunks.clone() {
+            let host = self.map.host(stripe, chunk, &rows);
+            self.lost.remove(host);
+        }
+        for (position, new) in news {
+            let (member, range) = self.map.place(stripe, position, &rows);
+            if !is_trim && !self.members[member].is_online() {
+                self.spoil(member, stripe);
+            }
+            if !self.is_writable(stripe, position) {
+                continue;
+            }
+            let own = if position < self.coder.data() { origin } else { Origin::ArrayParity };
+            let asked = if is_of_host { own } else { origin };
+            if let Some(operation) = self.operations.get_mut(&id) {
+                operation.waits += 1;
+            }
+            self.ask(member, new.request(range).with_origin(asked), Child::Write { operation: id, position });
+        }
+        for (position, rows, bytes) in repairs {
+            let (member, range) = self.map.place(stripe, position, &rows);
+            if let Some(operation) = self.operations.get_mut(&id) {
+                operation.waits += 1;
+            }
+            let new = bytes.map_or(New::Blank, New::Bytes);
+            self.ask(member, new.request(range).with_origin(Origin::ArrayRepair), Child::Repair { operation: id });
+        }
+        self.part_is_written(id);
+    }
+
+    /// A member answers a write; of which position, if it is no repair.
+    pub(super) fn was_written(&mut self, id: u64, position: Option<usize>, completion: &Completion) {
+        let Some(operation) = self.operations.get_mut(&id) else { return };
+        operation.ended = operation.ended.max(completion.at);
+        if let Some(position) = position
+            && !completion.status.is_done()
+        {
+            operation.chunks[position].refused = Some(completion.status.clone());
+        }
+        self.part_is_written(id);
+    }
+
+    fn part_is_written(&mut self, id: u64) {
+        let Some(operation) = self.operations.get_mut(&id) else { return };
+        operation.waits = operation.waits.saturating_sub(1);
+        if operation.waits > 0 {
+            return;
+        }
+        operation.ended = operation.ended.max(self.now);
+        if operation.chunks.iter().any(|chunk| chunk.refused.is_some()) {
+            self.judge_refused(id);
+        }
+        self.check_kept(id);
+        self.leave(id);
+    }
+
+    /// Members refused what they were to write. They do not have it; the others tell what it is.
+    fn judge_refused(&mut self, id: u64) {
+        let Some(operation) = self.operations.get(&id) else { return };
+        let stripe = operation.block.stripe;
+        if operation.task == Task::Unwrite {
+            // Whatever members hold there, the stripe is zeros.
+            return self.zeroed.remove(stripe..stripe + 1);
+        }
+        let refused: Vec<(usize, Status)> = operation
+            .chunks
+            .iter()
+            .enumerate()
+            .filter_map(|(position, chunk)| Some((position, chunk.refused.clone()?)))
+            .collect();
+        for (position, status) in refused {
+            let member = self.map.member(stripe, position);
+            if matches!(status, Status::NoSpace(_)) {
+                self.members[member].is_full = true;
+            }
+            self.spoil(member, stripe);
+        }
+    }
+
+    /// Of what was to be written, names what no members determine now.
+    fn check_kept(&mut self, id: u64) {
+        let Some(operation) = self.operations.get(&id) else { return };
+        let stripe = operation.block.stripe;
+        let width = self.coder.width();
+        let (have, missing): (Vec<usize>, Vec<usize>) =
+            (0..width).partition(|position| self.is_usable(stripe, *position));
+        if missing.len() <= self.config.code.tolerates() {
+            return;
+        }
+        let (block, parent) = (operation.block.clone(), operation.parent);
+        let refused: Vec<Option<Status>> = operation.chunks.iter().map(|chunk| chunk.refused.clone()).collect();
+        let data = self.coder.data();
+        for chunk in missing.into_iter().filter(|position| *position < data) {
+            if self.coder.solve(&[chunk], &have).is_some() {
+                continue;
+            }
+            if block.chunks.contains(&chunk) {
+                let host = self.map.host(stripe, chunk, &block.rows);
+                let why = refused[chunk].clone().unwrap_or_else(|| self.why_missing(stripe, chunk));
+                self.fail(parent, host, &why);
+            }
+        }
+    }
+
+    /// The failure of a write to a position that no member takes.
+    fn why_missing(&self, stripe: u64, position: usize) -> Status {
+        match self.members[self.map.member(stripe, position)].state {
+            MemberState::ReadOnly => Status::ReadOnly(Vec::new()),
+            _ => Status::MediumError(Vec::new()),
+        }
+    }
+
+    /// Discards a stripe as a whole.
+    pub(super) fn begin_unwrite(&mut self, id: u64) {
+        let Some(operation) = self.operations.get_mut(&id) else { return };
+        let stripe = operation.block.stripe;
+        if !self.written.holds(stripe) {
+            operation.ended = self.now;
+            return self.leave(id);
+        }
+        operation.chunks.iter_mut().for_each(|chunk| chunk.new = Some(New::Trim));
+        self.written.remove(stripe..stripe + 1);
+        self.differs.remove(stripe..stripe + 1);
+        for chunk in 0..self.coder.data() {
+            self.lost.remove(self.map.host(stripe, chunk, &(0..self.map.chunk)));
+        }
+        for member in &mut self.members {
+            // What was discarded makes room.
+            member.is_full = false;
+            member.stale.remove(stripe..stripe + 1);
+        }
+        let is_whole = (0..self.coder.width()).all(|position| self.is_writable(stripe, position));
+        if self.reads_zeros && is_whole {
+            self.zeroed.insert_one(stripe);
+        }
+        self.write(id);
+    }
+
+    /// The operations of a change of the host.
+    pub(super) fn change_parts(
+        &mut self,
+        parent: Option<wane_blockdev::RequestId>,
+        request: &Request,
+    ) -> Vec<Operation> {
+        let blocks = self.map.blocks(request.range);
+        let whole = (0..self.map.chunk, 0..self.coder.data());
+        let is_whole = |rows: &Rows, chunks: &std::ops::Range<usize>| (rows, chunks) == (&whole.0, &whole.1);
+        let mut operations = Vec::new();
+        for block in blocks {
+            let mut operation = self.operation(parent, block, Task::Write, request.origin);
+            if request.kind == Kind::Trim && is_whole(&operation.block.rows, &operation.block.chunks) {
+                operation.task = Task::Unwrite;
+                operations.push(operation);
+                continue;
+            }
+            for (chunk, host) in self.map.hosts(&operation.block.clone()) {
+                let new = match (&request.bytes, request.kind) {
+                    (Some(bytes), Kind::Write) => {
+                        let rows = request.range.start.0..request.range.start.0 + request.range.count.0;
+                        let part = host.start.0..host.start.0 + host.count.0;
+                        New::Bytes(slice(bytes, &rows, &part).to_vec())
+                    }
+                    (None, Kind::Write) => New::Blank,
+                    (_, Kind::Trim) => New::Zeroes { may_unmap: true },
+                    _ => New::Zeroes { may_unmap: request.flags.may_unmap },
+                };
+                operation.chunks[chunk].new = Some(new);
+            }
+            operations.push(operation);
+        }
+        operations
+    }
+
+    /// Work that has not begun.
+    pub(super) fn operation(
+        &self,
+        parent: Option<wane_blockdev::RequestId>,
+        block: super::map::Block,
+        task: Task,
+        origin: Origin,
+    ) -> Operation {
+        Operation {
+            parent,
+            block,
+            task,
+            step: Step::Waits,
+            waits: 0,
+            origin,
+            chunks: vec![Chunk::default(); self.coder.width()],
+            is_whole: false,
+            repairs: Vec::new(),
+            ended: self.now,
+        }
+    }
+}

@@ -1,0 +1,489 @@
+//! A parity array as a living block device.
+
+use wane_blockdev::{
+    Archive, ArchiveError, Batch, BlockDevice, Completion, Extent, ExtentState, Features, Kind, Living, Notice,
+    Passing, PowerError, RangeSet, Recovered, Request, RequestId, SectorRange, Status, Stop, Took, check_peek,
+};
+use wane_units::{Counters, EndOfLife, Fate, Lba, Nanos, Sectors, SimTime};
+
+use super::map::{Block, Rows};
+use super::reads::{slice, slice_mut};
+use super::{Child, New, Open, Raid, Step, Task};
+use crate::code::add_scaled;
+use crate::mirror::MemberState;
+use crate::owed::close_own;
+use crate::spread::common_of;
+use crate::times::{Array, MemberTime};
+
+/// Most stripes of which one call tells the state.
+const TOLD_MAX: u64 = 1024;
+
+impl Raid {
+    /// Notes the instant of a call without power.
+    fn come_to(&mut self, at: SimTime) {
+        assert!(at >= self.now, "time falls from {:?} to {at:?}", self.now);
+        self.now = at;
+    }
+
+    /// Begins a request that is not refused.
+    fn begin(&mut self, id: RequestId, mut request: Request) {
+        let (at, kind, range) = (self.now, request.kind, request.range);
+        let is_fua = request.flags.fua && kind.changes_contents();
+        let mut bytes = None;
+        if kind == Kind::Read && self.features.keeps_bytes {
+            let mut buffer = request.bytes.take().unwrap_or_default();
+            buffer.clear();
+            buffer.resize(range.len_bytes(), 0);
+            bytes = Some(buffer);
+        }
+        let open =
+            Open { at, kind, range, waits: 0, ended: at, bytes, failed: RangeSet::new(), worst: Status::Done, is_fua };
+        self.open.insert(id, open);
+        let operations = match kind {
+            Kind::Flush => {
+                self.flushes.push_back(id);
+                return self.flush_if_due();
+            }
+            Kind::Read => {
+                let blocks = self.map.blocks(range);
+                let of_one = |block: &Block, chunk| Block { chunks: chunk..chunk + 1, ..block.clone() };
+                let each = |block: Block| block.chunks.clone().map(|chunk| of_one(&block, chunk)).collect::<Vec<_>>();
+                let parts = blocks.into_iter().flat_map(each);
+                parts.map(|block| self.operation(Some(id), block, Task::Read, request.origin)).collect()
+            }
+            _ => {
+                self.changing.insert(id);
+                self.change_parts(Some(id), &request)
+            }
+        };
+        if let Some(open) = self.open.get_mut(&id) {
+            open.waits = operations.len();
+        }
+        operations.into_iter().for_each(|operation| self.enter(operation));
+        self.begin_ready();
+    }
+
+    /// Flushes members for flushes that waited for changes before them.
+    pub(super) fn flush_if_due(&mut self) {
+        while let Some(id) = self.flushes.front().copied() {
+            if self.changing.first().is_some_and(|change| *change < id) {
+                return;
+            }
+            self.flushes.pop_front();
+            self.flush_members(id);
+        }
+    }
+
+    /// Makes durable what members hold.
+    pub(super) fn flush_members(&mut self, request: RequestId) {
+        let present: Vec<usize> = (0..self.members.len()).filter(|member| self.members[*member].is_present()).collect();
+        if let Some(open) = self.open.get_mut(&request) {
+            open.ended = open.ended.max(self.now);
+            open.waits = present.len();
+        }
+        for member in present {
+            self.ask(member, Request::flush(), Child::Flush { request });
+        }
+    }
+
+    /// A member answers a flush.
+    pub(super) fn flushed_on(&mut self, request: RequestId, at: SimTime, status: &Status) {
+        let is_lost = matches!(status, Status::Gone(_));
+        if !status.is_done() && !is_lost {
+            self.fail(Some(request), SectorRange::EMPTY, status);
+        }
+        self.settle_part(request, at);
+    }
+
+    /// The contents of a position, as members and what is under way have it; `None` if that cannot be told.
+    fn peek_position(&self, stripe: u64, position: usize, rows: &Rows, to: &mut [u8]) -> Option<Vec<Rows>> {
+        let (member, range) = self.map.place(stripe, position, rows);
+        let gone = self.members[member].device.peek(range, to)?;
+        let row = |range: SectorRange, gone: &SectorRange| {
+            let start = rows.start + (gone.start.0 - range.start.0);
+            start..start + gone.count.0
+        };
+        Some(gone.iter().map(|gone| row(range, gone)).collect())
+    }
+
+    /// The contents of rows of a chunk as members have them. Returns lost rows.
+    fn peek_members(&self, stripe: u64, chunk: usize, rows: &Rows, to: &mut [u8]) -> Option<Vec<Rows>> {
+        to.fill(0);
+        if self.is_usable(stripe, chunk) {
+            let bad = self.peek_position(stripe, chunk, rows, to)?;
+            if bad.is_empty() {
+                return Some(bad);
+            }
+        }
+        let have: Vec<usize> = (0..self.coder.width())
+            .filter(|position| *position != chunk && self.is_usable(stripe, *position))
+            .collect();
+        let is_trusted = self.coder.has_copies() || !self.differs.holds(stripe);
+        let Some(sums) = self.coder.solve(&[chunk], &have).filter(|_| is_trusted) else {
+            to.fill(0);
+            return Some(vec![rows.clone()]);
+        };
+        to.fill(0);
+        let mut bytes = vec![0; to.len()];
+        for (from, factor) in sums.into_iter().flatten() {
+            // Which of several members could do is found by reading.
+            if !self.peek_position(stripe, from, rows, &mut bytes)?.is_empty() {
+                return None;
+            }
+            add_scaled(to, factor, &bytes);
+        }
+        Some(Vec::new())
+    }
+
+    /// Puts what is under way on top of what members hold.
+    fn lay_over(&self, stripe: u64, chunk: usize, rows: &Rows, to: &mut [u8]) {
+        for id in self.locks.on(stripe) {
+            let Some(operation) = self.operations.get(&id) else { continue };
+            let is_under_way = operation.step != Step::Writes;
+            if operation.task == Task::Unwrite && is_under_way {
+                to.fill(0);
+            }
+            let Some(new) = operation.chunks.get(chunk).and_then(|chunk| chunk.new.as_ref()).filter(|_| is_under_way)
+            else {
+                continue;
+            };
+            let own = &operation.block.rows;
+            let both = own.start.max(rows.start)..own.end.min(rows.end);
+            if operation.block.chunks.contains(&chunk) && !both.is_empty() {
+                let there = slice_mut(to, rows, &both);
+                match new {
+                    New::Bytes(bytes) => there.copy_from_slice(slice(bytes, own, &both)),
+                    _ => there.fill(0),
+                }
+            }
+        }
+    }
+}
+
+impl BlockDevice for Raid {
+    fn features(&self) -> Features {
+        self.features
+    }
+
+    fn capacity(&self) -> Sectors {
+        self.capacity
+    }
+
+    fn submit(&mut self, at: SimTime, request: Request) -> RequestId {
+        if self.is_off {
+            self.come_to(at);
+        } else {
+            self.catch_up(at);
+        }
+        let id = RequestId(self.new_id());
+        let Request { kind, range, .. } = request;
+        let refused = request.check(&self.features, self.capacity).err();
+        let is_gone = self.is_off || self.members.iter().all(|member| !member.is_present());
+        let gone = || Status::all_gone(if kind == Kind::Flush { SectorRange::EMPTY } else { range });
+        let told = refused.or_else(|| is_gone.then(gone));
+        let is_empty = kind != Kind::Flush && range.is_empty();
+        if told.is_some() || is_empty {
+            let bytes = (told.is_none() && kind == Kind::Read && self.features.keeps_bytes).then(Vec::new);
+            let status = told.unwrap_or(Status::Done);
+            self.ended.push(Completion { id, submitted_at: at, at, kind, range, status, bytes });
+            return id;
+        }
+        self.count_host(kind, range);
+        self.begin(id, request);
+        id
+    }
+
+    fn next_event_at(&self) -> Option<SimTime> {
+        let below = if self.open.is_empty() { None } else { self.next_event() };
+        [self.ended.next_at(), below].into_iter().flatten().min()
+    }
+
+    fn complete(&mut self, until: SimTime, out: &mut Vec<Completion>) {
+        if self.is_off {
+            self.come_to(until);
+        } else {
+            self.catch_up(until);
+            self.count();
+        }
+        self.ended.pop_until(until, out);
+    }
+
+    fn notices(&mut self, out: &mut Vec<Notice>) {
+        let mut unheard = Vec::new();
+        self.members.iter_mut().for_each(|member| member.device.notices(&mut unheard));
+        out.append(&mut self.notices);
+    }
+
+    fn peek(&self, range: SectorRange, bytes: &mut [u8]) -> Option<Vec<SectorRange>> {
+        check_peek(&self.features, self.capacity, range, bytes).filter(|()| !self.is_off)?;
+        let mut lost = RangeSet::new();
+        let all = range.start.0..range.start.0 + range.count.0;
+        for block in self.map.blocks(range) {
+            for (chunk, host) in self.map.hosts(&block) {
+                let part = host.start.0..host.start.0 + host.count.0;
+                let to = slice_mut(bytes, &all, &part);
+                let stripe = block.stripe;
+                to.fill(0);
+                if self.written.holds(stripe) {
+                    for bad in self.peek_members(stripe, chunk, &block.rows, to)? {
+                        lost.insert(self.map.host(stripe, chunk, &bad));
+                    }
+                }
+                self.lost.within(host).for_each(|range| lost.insert(range));
+                if self.locks.is_busy(stripe) {
+                    // Which of these will be written is not told here.
+                    if lost.touches(host) {
+                        return None;
+                    }
+                    self.lay_over(stripe, chunk, &block.rows, to);
+                }
+            }
+        }
+        let lost: Vec<SectorRange> = lost.within(range).collect();
+        for gone in &lost {
+            let part = gone.start.0..gone.start.0 + gone.count.0;
+            slice_mut(bytes, &all, &part).fill(0);
+        }
+        Some(lost)
+    }
+
+    fn extents(&self, range: SectorRange, out: &mut Vec<Extent>) {
+        let mut rest = range.intersection(SectorRange::new(Lba(0), self.capacity));
+        let of_stripe = self.map.stripe_sectors();
+        for _ in 0..TOLD_MAX {
+            if rest.is_empty() {
+                break;
+            }
+            let stripe = rest.start.0 / of_stripe;
+            let part = rest.first(Sectors((stripe + 1) * of_stripe - rest.start.0).min(rest.count));
+            let is_data = self.is_off || self.written.holds(stripe) || self.locks.is_busy(stripe);
+            let state = if is_data { ExtentState::Data } else { ExtentState::Hole };
+            out.push(Extent { range: part, state });
+            rest = rest.without_first(part.count);
+        }
+    }
+}
+
+impl Array for Raid {
+    fn keep_times(&mut self, keeps: bool) {
+        self.times.keep(keeps);
+    }
+
+    fn take_times(&mut self, out: &mut Vec<MemberTime>) {
+        self.times.take(out);
+    }
+}
+
+impl Living for Raid {
+    fn now(&self) -> SimTime {
+        self.now
+    }
+
+    fn batch(&mut self, at: SimTime, batch: &Batch<'_>) -> Took {
+        self.take_batch(at, batch)
+    }
+
+    fn go_on(&mut self, at: SimTime, after: Stop) -> Stop {
+        if self.is_off {
+            return after;
+        }
+        self.catch_up(at);
+        match after {
+            Stop::Paused | Stop::Wants(_) => self.carry_on(at),
+            other => other,
+        }
+    }
+
+    fn work(&mut self, at: SimTime) -> Option<Stop> {
+        if self.is_off {
+            return None;
+        }
+        self.catch_up(at);
+        let mut done = None;
+        for member in self.members.iter_mut().filter(|member| member.is_present()) {
+            done = done.or(member.device.work(at));
+        }
+        close_own(self.members.iter_mut().map(|member| &mut *member.device));
+        self.count();
+        done
+    }
+
+    fn pass(&mut self, at: SimTime, time: Passing) -> SimTime {
+        let end = time.end(at);
+        if !self.is_off {
+            self.catch_up(at);
+            if matches!(time, Passing::Idle(_)) && !self.operations.is_empty() {
+                self.catch_up(end);
+                self.count();
+                return self.now;
+            }
+        }
+        let ends: Vec<SimTime> = self.members.iter_mut().map(|member| member.device.pass(at, time)).collect();
+        self.now = ends.into_iter().fold(self.now.max(end), SimTime::max);
+        self.count();
+        self.now
+    }
+
+    fn prefetch(&self, sector: Lba) {
+        if sector.0 < self.capacity.0 {
+            let stripe = sector.0 / self.map.stripe_sectors();
+            let within = sector.0 % self.map.stripe_sectors();
+            let row = within % self.map.chunk;
+            let (member, range) = self.map.place(stripe, (within / self.map.chunk) as usize, &(row..row + 1));
+            self.members[member].device.prefetch(range.start);
+        }
+    }
+
+    fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    fn members<'a>(&'a self, each: &mut dyn FnMut(&'a dyn Living)) {
+        self.members.iter().for_each(|member| each(&*member.device));
+    }
+
+    fn members_mut(&mut self, each: &mut dyn FnMut(&mut dyn Living)) {
+        if !self.is_off {
+            self.catch_up(self.now);
+        }
+        self.members.iter_mut().for_each(|member| each(&mut *member.device));
+        self.follow_features();
+        if !self.is_off {
+            // A member that came to rest is ahead, and takes nothing before its instant.
+            let now = self.members.iter().map(|member| member.device.now()).fold(self.now, SimTime::max);
+            self.catch_up(now);
+            self.count();
+        }
+    }
+
+    fn is_off(&self) -> bool {
+        self.is_off
+    }
+
+    fn end_of_life(&self) -> Option<EndOfLife> {
+        if self.is_off {
+            return None;
+        }
+        let is_stuck = |tile: u64| {
+            let slots = self.map.table.tile(tile).iter();
+            let unwritable = slots.filter(|slot| !self.takes_writes(usize::from(slot.member))).count();
+            unwritable > self.config.code.tolerates()
+        };
+        let mut seen = 0;
+        let stuck = self.map.table.groups().iter().any(|group| {
+            seen += group.tiles;
+            is_stuck(seen - group.tiles)
+        });
+        let why = || self.members.iter().find_map(|member| member.device.end_of_life());
+        stuck.then(|| why().unwrap_or(EndOfLife::SpareExhausted))
+    }
+
+    fn power_off(&mut self, at: SimTime, fate: &mut dyn FnMut() -> Fate) {
+        if self.is_off {
+            return;
+        }
+        // What is complete by now was not cut.
+        self.catch_up(at);
+        self.count();
+        self.is_off = true;
+        self.members.iter_mut().for_each(|member| member.device.power_off(at, fate));
+        for (id, open) in std::mem::take(&mut self.open) {
+            let Open { at: submitted_at, kind, range, .. } = open;
+            let status = Status::all_gone(if kind == Kind::Flush { SectorRange::EMPTY } else { range });
+            self.ended.push(Completion { id, submitted_at, at, kind, range, status, bytes: None });
+        }
+        self.changing.clear();
+        self.flushes.clear();
+        self.operations.clear();
+        self.locks.clear();
+        self.children.clear();
+        self.tasks.clear();
+        self.ready.clear();
+        self.owed = None;
+        let mut unheard = Vec::new();
+        for member in &mut self.members {
+            member.device.complete(at, &mut unheard);
+            member.queue = 0;
+        }
+    }
+
+    fn power_on(&mut self, at: SimTime) -> Result<Recovered, PowerError> {
+        if !self.is_off {
+            return Err(PowerError::IsOn);
+        }
+        self.come_to(at);
+        let mut took = Nanos::ZERO;
+        for number in 0..self.members.len() {
+            match self.members[number].device.power_on(at) {
+                Ok(recovered) => took = took.max(recovered.took),
+                Err(error) => {
+                    self.now = self.members.iter().map(|member| member.device.now()).fold(at, SimTime::max);
+                    let now = self.now;
+                    self.members[..number]
+                        .iter_mut()
+                        .for_each(|member| member.device.power_off(now, &mut || Fate::Done));
+                    return Err(error);
+                }
+            }
+        }
+        self.is_off = false;
+        self.now = self.members.iter().map(|member| member.device.now()).fold(self.now, SimTime::max);
+        self.count();
+        Ok(Recovered { took })
+    }
+
+    fn another(&self) -> Box<dyn Living> {
+        Box::new(self.clone())
+    }
+
+    fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        archive.same("raid.members", &self.members.len())?;
+        archive.field("raid.now", &mut self.now)?;
+        archive.field("raid.is-off", &mut self.is_off)?;
+        archive.field("raid.next-id", &mut self.next_id)?;
+        archive.field("raid.capacity", &mut self.capacity)?;
+        archive.field("raid.table", &mut self.map.table)?;
+        archive.field("raid.open", &mut self.open)?;
+        archive.field("raid.changing", &mut self.changing)?;
+        archive.field("raid.flushes", &mut self.flushes)?;
+        archive.field("raid.operations", &mut self.operations)?;
+        archive.field("raid.locks", &mut self.locks)?;
+        archive.field("raid.children", &mut self.children)?;
+        archive.field("raid.tasks", &mut self.tasks)?;
+        archive.field("raid.servers", &mut self.servers)?;
+        archive.field("raid.ready", &mut self.ready)?;
+        archive.field("raid.notices", &mut self.notices)?;
+        archive.field("raid.written", &mut self.written)?;
+        archive.field("raid.zeroed", &mut self.zeroed)?;
+        archive.field("raid.differs", &mut self.differs)?;
+        archive.field("raid.lost", &mut self.lost)?;
+        archive.field("raid.is-degraded", &mut self.is_degraded)?;
+        archive.field("raid.owed", &mut self.owed)?;
+        self.ended.archive(archive)?;
+        for counters in [&mut self.host, &mut self.gone, &mut self.counters] {
+            let mut values: Vec<u64> = counters.values().collect();
+            archive.list("raid.counters", &mut values)?;
+            *counters = Counters::from_values(values);
+        }
+        self.members.iter_mut().try_for_each(|member| member.archive(archive))?;
+        if archive.is_reading() {
+            self.follow_features();
+        }
+        Ok(())
+    }
+}
+
+impl Raid {
+    /// What members can do, they do as they are set.
+    fn follow_features(&mut self) {
+        if let Ok((features, _)) = common_of(self.members.iter().map(|member| &*member.device)) {
+            self.features = Features { trim_reads_zeros: true, ..features };
+        }
+    }
+
+    /// Whether a member takes writes.
+    fn takes_writes(&self, member: usize) -> bool {
+        let member = &self.members[member];
+        member.state == MemberState::Online && member.device.end_of_life().is_none()
+    }
+}

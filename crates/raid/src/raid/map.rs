@@ -1,0 +1,197 @@
+//! Where the chunks of a parity array lie: stripes, their positions, and the sectors of members.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+use wane_blockdev::SectorRange;
+use wane_units::{Lba, Sectors};
+
+use crate::extents::{ExtentTable, Slot};
+
+/// Rows of a stripe: sectors within each of its chunks.
+pub(super) type Rows = Range<u64>;
+
+/// A part of a host's request that lies in one stripe: the same rows of chunks that follow each other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Block {
+    pub(super) stripe: u64,
+    pub(super) rows: Rows,
+    pub(super) chunks: Range<usize>,
+}
+
+/// The addresses of an array.
+#[derive(Clone, Debug)]
+pub(super) struct Map {
+    /// Sectors of a chunk.
+    pub(super) chunk: u64,
+    /// Data chunks of a stripe.
+    pub(super) data: u64,
+    /// Chunks of a stripe.
+    pub(super) width: u64,
+    /// Stripes of a tile.
+    pub(super) tile: u64,
+    /// The sector of each member at which its slots begin.
+    pub(super) offset: u64,
+    /// The column of the first parity of each stripe, by its number in the tile; it repeats.
+    pub(super) parity_columns: Vec<u64>,
+    pub(super) table: ExtentTable,
+}
+
+impl Map {
+    /// Sectors of the array.
+    pub(super) fn capacity(&self) -> Sectors {
+        Sectors(self.table.len() * self.tile * self.data * self.chunk)
+    }
+
+    /// Number of stripes.
+    pub(super) fn stripes(&self) -> u64 {
+        self.table.len() * self.tile
+    }
+
+    /// Sectors of a slot.
+    pub(super) const fn slot_sectors(&self) -> u64 {
+        self.tile * self.chunk
+    }
+
+    /// Data sectors of a stripe.
+    pub(super) const fn stripe_sectors(&self) -> u64 {
+        self.data * self.chunk
+    }
+
+    /// The column of a tile in which a position of a stripe lies. Positions are data chunks, and after them parities.
+    fn column(&self, in_tile: u64, position: usize) -> usize {
+        let parities = self.width - self.data;
+        let first = self.parity_columns[(in_tile % self.parity_columns.len() as u64) as usize];
+        let from_parity = match (position as u64).checked_sub(self.data) {
+            Some(parity) => parity,
+            None => parities + position as u64,
+        };
+        ((first + from_parity) % self.width) as usize
+    }
+
+    /// The column of a position of a stripe, and the slot there.
+    pub(super) fn slot(&self, stripe: u64, position: usize) -> (usize, Slot) {
+        let column = self.column(stripe % self.tile, position);
+        (column, self.table.tile(stripe / self.tile)[column])
+    }
+
+    /// The member of a position of a stripe.
+    pub(super) fn member(&self, stripe: u64, position: usize) -> usize {
+        usize::from(self.slot(stripe, position).1.member)
+    }
+
+    /// Where rows of a position of a stripe lie: the member, and the sectors there.
+    pub(super) fn place(&self, stripe: u64, position: usize, rows: &Rows) -> (usize, SectorRange) {
+        let slot = self.slot(stripe, position).1;
+        (usize::from(slot.member), self.in_slot(slot, stripe, rows))
+    }
+
+    /// Where rows of a stripe lie in a slot of its tile.
+    pub(super) fn in_slot(&self, slot: Slot, stripe: u64, rows: &Rows) -> SectorRange {
+        let start = self.offset + u64::from(slot.slot) * self.slot_sectors() + stripe % self.tile * self.chunk;
+        SectorRange::new(Lba(start + rows.start), Sectors(rows.end - rows.start))
+    }
+
+    /// The sectors of the array that are rows of a data chunk.
+    pub(super) const fn host(&self, stripe: u64, chunk: usize, rows: &Rows) -> SectorRange {
+        let start = stripe * self.stripe_sectors() + chunk as u64 * self.chunk + rows.start;
+        SectorRange::new(Lba(start), Sectors(rows.end - rows.start))
+    }
+
+    /// A range in parts that are rectangles of rows and chunks. The host's order is that of stripes alone.
+    pub(super) fn blocks(&self, range: SectorRange) -> Vec<Block> {
+        let mut blocks = Vec::new();
+        let end = range.start.0 + range.count.0;
+        let mut at = range.start.0;
+        while at < end {
+            let stripe = at / self.stripe_sectors();
+            let begin = stripe * self.stripe_sectors();
+            let to = end.min(begin + self.stripe_sectors());
+            let (first, last) = (at - begin, to - 1 - begin);
+            let (first_chunk, last_chunk) = ((first / self.chunk) as usize, (last / self.chunk) as usize);
+            let (from, until) = (first % self.chunk, last % self.chunk + 1);
+            if first_chunk == last_chunk {
+                blocks.push(Block { stripe, rows: from..until, chunks: first_chunk..first_chunk + 1 });
+            } else {
+                // Rows from `from` on lie in the first chunk, those before `until` in the last, all in those between.
+                let cuts = [0, from.min(until), from.max(until), self.chunk];
+                for rows in cuts.windows(2).map(|cut| cut[0]..cut[1]).filter(|rows| !rows.is_empty()) {
+                    let start = if rows.start >= from { first_chunk } else { first_chunk + 1 };
+                    let end = if rows.end <= until { last_chunk + 1 } else { last_chunk };
+                    if start < end {
+                        blocks.push(Block { stripe, rows, chunks: start..end });
+                    }
+                }
+            }
+            at = to;
+        }
+        blocks
+    }
+
+    /// The pieces of a block in the order of chunks, each with its sectors of the array.
+    pub(super) fn hosts<'a>(&'a self, block: &'a Block) -> impl Iterator<Item = (usize, SectorRange)> + 'a {
+        block.chunks.clone().map(|chunk| (chunk, self.host(block.stripe, chunk, &block.rows)))
+    }
+}
+
+/// The columns of the first parity as md's left-symmetric layout has them: the last, and each stripe one before.
+pub(super) fn left_symmetric(width: u64) -> Vec<u64> {
+    (0..width).map(|stripe| width - 1 - stripe).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::extents::Group;
+
+    fn map(width: u64, parities: u64, tile: u64) -> Map {
+        let group = Group { members: (0..width as u16).collect(), tiles: 3 };
+        Map {
+            chunk: 8,
+            data: width - parities,
+            width,
+            tile,
+            offset: 100,
+            parity_columns: left_symmetric(width),
+            table: ExtentTable::of_groups(&[group], width as usize),
+        }
+    }
+
+    /// As `Documentation/md` and the tables of mdadm have it.
+    #[test]
+    fn chunks_lie_as_mds_left_symmetric_layout_has_them() {
+        let columns = |map: &Map, stripe| {
+            (0..map.width as usize).map(|position| map.slot(stripe, position).0).collect::<Vec<_>>()
+        };
+        let raid5 = map(5, 1, 5);
+        assert_eq!(columns(&raid5, 0), [0, 1, 2, 3, 4]);
+        assert_eq!(columns(&raid5, 1), [4, 0, 1, 2, 3]);
+        assert_eq!(columns(&raid5, 4), [1, 2, 3, 4, 0]);
+        assert_eq!(columns(&raid5, 5), columns(&raid5, 0));
+        let raid6 = map(6, 2, 6);
+        assert_eq!(columns(&raid6, 0), [1, 2, 3, 4, 5, 0]);
+        assert_eq!(columns(&raid6, 1), [0, 1, 2, 3, 4, 5]);
+        assert_eq!(columns(&raid6, 2), [5, 0, 1, 2, 3, 4]);
+        assert_eq!(raid5.place(6, 0, &(2..5)), (4, SectorRange::new(Lba(100 + 40 + 8 + 2), Sectors(3))));
+    }
+
+    /// Every sector of a range is in one block, and no other is.
+    #[test]
+    fn blocks_cover_a_range_once() {
+        let map = map(5, 1, 5);
+        for start in 0..70 {
+            for count in 1..90 {
+                let range = SectorRange::new(Lba(start), Sectors(count));
+                let blocks = map.blocks(range);
+                let mut sectors: Vec<u64> = blocks
+                    .iter()
+                    .flat_map(|block| map.hosts(block).map(|host| host.1).collect::<Vec<_>>())
+                    .flat_map(|host| host.start.0..host.start.0 + host.count.0)
+                    .collect();
+                sectors.sort_unstable();
+                assert_eq!(sectors, (start..start + count).collect::<Vec<_>>());
+                assert!(blocks.iter().all(|block| !block.chunks.is_empty() && block.rows.end <= 8));
+            }
+        }
+    }
+}

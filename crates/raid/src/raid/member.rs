@@ -1,0 +1,84 @@
+//! What a parity array knows of its members.
+
+use serde::{Deserialize, Serialize};
+use wane_blockdev::{Archive, ArchiveError, Living};
+use wane_units::Counters;
+
+use crate::bits::Bits;
+use crate::mirror::MemberState;
+
+/// A member and what is known of it.
+#[derive(Clone)]
+pub(super) struct Member {
+    pub(super) device: Box<dyn Living>,
+    pub(super) state: MemberState,
+    /// It was taken out, and is not switched on with the others.
+    pub(super) is_out: bool,
+    /// It refused a write for want of space, and takes no more of the host's until that is over.
+    pub(super) is_full: bool,
+    /// Stripes of which it does not have the present contents.
+    pub(super) stale: Bits,
+    /// Slots that it has.
+    pub(super) slots: u32,
+    /// Slots from this number on are not handed out: the member wants them back.
+    pub(super) doomed_from: u32,
+    /// What it counted when it had power last.
+    pub(super) counted: Counters,
+    /// Requests to it that are not complete.
+    pub(super) queue: u32,
+}
+
+/// The part of it that is saved.
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    state: MemberState,
+    is_out: bool,
+    is_full: bool,
+    stale: Bits,
+    slots: u32,
+    doomed_from: u32,
+    queue: u32,
+}
+
+impl Member {
+    pub(super) fn new(device: Box<dyn Living>, slots: u32, stripes: u64) -> Self {
+        Self {
+            device,
+            state: MemberState::Online,
+            is_out: false,
+            is_full: false,
+            stale: Bits::new(stripes),
+            slots,
+            doomed_from: slots,
+            counted: Counters::default(),
+            queue: 0,
+        }
+    }
+
+    pub(super) fn is_online(&self) -> bool {
+        self.state == MemberState::Online
+    }
+
+    pub(super) fn is_present(&self) -> bool {
+        self.state != MemberState::Absent
+    }
+
+    /// It has power again.
+    pub(super) fn come_back(&mut self) {
+        let is_worn_out = self.device.end_of_life().is_some();
+        self.state = if is_worn_out { MemberState::ReadOnly } else { MemberState::Online };
+    }
+
+    pub(super) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        let Self { state, is_out, is_full, slots, doomed_from, queue, .. } = *self;
+        let mut saved = Saved { state, is_out, is_full, stale: self.stale.clone(), slots, doomed_from, queue };
+        archive.field("raid.member", &mut saved)?;
+        let Saved { state, is_out, is_full, stale, slots, doomed_from, queue } = saved;
+        (self.state, self.is_out, self.is_full, self.stale) = (state, is_out, is_full, stale);
+        (self.slots, self.doomed_from, self.queue) = (slots, doomed_from, queue);
+        let mut counted: Vec<u64> = self.counted.values().collect();
+        archive.list("raid.member.counted", &mut counted)?;
+        self.counted = Counters::from_values(counted);
+        self.device.archive(archive)
+    }
+}

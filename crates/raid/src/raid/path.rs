@@ -1,0 +1,51 @@
+//! Write paths: how a change of a part of a stripe reads, computes and writes, and what of a processor it takes.
+
+mod direct;
+mod md;
+mod straid;
+
+use std::fmt;
+
+use wane_units::Nanos;
+
+pub use direct::DIRECT;
+pub use md::MD;
+pub use straid::STRAID;
+
+/// Which processor works on a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Server {
+    /// One for each group of stripes on the same members, as each md device has its own. Changes wait for each other there.
+    OfGroup,
+    /// One for each change. Nothing is shared.
+    OfChange,
+}
+
+/// How changes are carried out. Each write path has a file, and a line in [`PATHS`].
+pub trait WritePath: fmt::Debug + Send + Sync {
+    /// Its name in settings and answers.
+    fn name(&self) -> &'static str;
+
+    /// Whether old data and old parity are read (read-modify-write), where that takes `modify` reads, and reading the chunks that are not written
+    /// (reconstruct-write) takes `reconstruct`.
+    fn modifies(&self, modify: usize, reconstruct: usize) -> bool {
+        modify < reconstruct
+    }
+
+    /// Whether changes of other rows of a stripe wait for each other, too.
+    fn locks_stripes(&self) -> bool;
+
+    /// Time of a processor for a change of `rows` bytes of each chunk. Half of it is taken before the reads, half after.
+    fn service(&self, rows: u64) -> Nanos;
+
+    /// Which processor that is.
+    fn server(&self) -> Server;
+}
+
+/// All write paths.
+pub static PATHS: [&dyn WritePath; 3] = [&DIRECT, &MD, &STRAID];
+
+/// The write path of a name.
+pub fn path(name: &str) -> Option<&'static dyn WritePath> {
+    PATHS.into_iter().find(|path| path.name() == name)
+}
