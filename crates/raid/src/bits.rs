@@ -27,6 +27,24 @@ impl Bits {
         Self { words: Vec::new(), bound, count: 0 }
     }
 
+    /// Its words, lowest units first; none if it is empty.
+    pub(crate) fn words(&self) -> &[u64] {
+        if self.count == 0 { &[] } else { &self.words }
+    }
+
+    /// The set with these words. Bits at or above the bound are left out.
+    pub(crate) fn of_words(bound: u64, words: &[u64]) -> Self {
+        let mut bits = Self::new(bound);
+        for (index, word) in words.iter().enumerate().filter(|(_, word)| **word != 0) {
+            for unit in (0..64).filter(|bit| word >> bit & 1 == 1).map(|bit| index as u64 * 64 + bit) {
+                if unit < bound {
+                    bits.insert_one(unit);
+                }
+            }
+        }
+        bits
+    }
+
     pub(crate) const fn is_empty(&self) -> bool {
         self.count == 0
     }

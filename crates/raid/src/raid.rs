@@ -2,12 +2,15 @@
 
 mod batch;
 mod change;
+mod commit;
 mod living;
 mod locks;
 mod map;
 mod member;
+mod meta;
 mod path;
 mod reads;
+mod recover;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -28,9 +31,12 @@ use crate::placement::{Placement, Site};
 use crate::spread::{common, severity};
 use crate::times::Times;
 
+use commit::Commits;
+pub use commit::Journal;
 use locks::{Locks, Need};
 use map::{Block, Map};
 use member::Member;
+use meta::Areas;
 pub use path::{DIRECT, MD, PATHS, STRAID, Server, WritePath, path};
 
 /// How a parity array works.
@@ -48,6 +54,12 @@ pub struct RaidConfig {
     pub placement: &'static dyn Placement,
     /// How changes are carried out.
     pub path: &'static dyn WritePath,
+    /// What is written before a change goes to its place.
+    pub journal: Journal,
+    /// Sectors of the ring that the journal has on each member; what the largest change needs, if that is more.
+    pub ring: Sectors,
+    /// The array's own number, by which its members know each other.
+    pub uuid: u64,
 }
 
 /// A request of the host that is under way.
@@ -88,6 +100,8 @@ enum Step {
     Reads,
     /// A processor works on it before it writes.
     After,
+    /// It waits until its record is durable.
+    Logs,
     /// Members write.
     Writes,
 }
@@ -133,6 +147,8 @@ struct Operation {
     is_whole: bool,
     /// Rows that are repaired: of a position, with their contents.
     repairs: Vec<(usize, map::Rows, Option<Vec<u8>>)>,
+    /// The entry of the ring with its record.
+    entry: Option<u64>,
     ended: SimTime,
 }
 
@@ -151,9 +167,9 @@ enum Child {
     Repair {
         operation: u64,
     },
-    /// Of a flush of the host.
-    Flush {
-        request: RequestId,
+    /// Of what makes things durable.
+    Commit {
+        cycle: u64,
     },
 }
 
@@ -180,6 +196,8 @@ pub struct Raid {
     flushes: VecDeque<RequestId>,
     operations: BTreeMap<u64, Operation>,
     locks: Locks,
+    commits: Commits,
+    areas: Areas,
     children: BTreeMap<(usize, RequestId), Child>,
     /// What processors work on, by the instant at which they are done.
     tasks: BTreeMap<(SimTime, u64), u64>,
@@ -226,24 +244,30 @@ impl Raid {
         let width = config.width as u64;
         let per_slot = config.slot.0 / chunk / width * width;
         let tile = if per_slot == 0 { width } else { per_slot };
-        let sites: Vec<Site> =
-            devices.iter().map(|device| Site { slots: device.capacity().0 / (tile * chunk), speed: 1.0 }).collect();
+        // A record of the largest change takes the place of its stripe and a little more.
+        let largest = (width * chunk + chunk).next_multiple_of(unit.0) + 8 * unit.0;
+        let most: u64 = devices.iter().map(|device| device.capacity().0 / (tile * chunk)).sum();
+        let ring = config.ring.0.max(4 * largest).next_multiple_of(unit.0);
+        let areas = Areas::new(unit.0, devices.len() as u64, most / width * tile + tile, most, ring);
+        let offset = areas.sectors().next_multiple_of(chunk);
+        let slots = |device: &Box<dyn Living>| device.capacity().0.saturating_sub(offset) / (tile * chunk);
+        let sites: Vec<Site> = devices.iter().map(|device| Site { slots: slots(device), speed: 1.0 }).collect();
         let groups = config.placement.groups(&sites, config.width)?;
         let table = ExtentTable::of_groups(&groups, config.width);
         if table.is_empty() {
             let least = devices.iter().map(|device| device.capacity().0).min().unwrap_or(0);
-            return Err(LayoutError::Small(least, tile * chunk));
+            return Err(LayoutError::Small(least, offset + tile * chunk));
         }
         let map = Map {
             chunk,
             data: coder.data() as u64,
             width,
             tile,
-            offset: 0,
+            offset,
             parity_columns: map::left_symmetric(width),
             table,
         };
-        let stripes = map.stripes();
+        let (stripes, tiles) = (map.stripes(), map.table.len());
         let now = devices.iter().map(|member| member.now()).max().unwrap_or(SimTime::ZERO);
         let members = devices.into_iter().zip(&sites);
         let members = members.map(|(device, site)| Member::new(device, site.slots as u32, stripes)).collect();
@@ -268,6 +292,8 @@ impl Raid {
             flushes: VecDeque::new(),
             operations: BTreeMap::new(),
             locks: Locks::default(),
+            commits: Commits::new(stripes, tiles),
+            areas,
             children: BTreeMap::new(),
             tasks: BTreeMap::new(),
             ready: VecDeque::new(),
@@ -285,6 +311,7 @@ impl Raid {
             counters: Counters::default(),
             times: Times::default(),
         };
+        array.commit_if_due();
         array.count();
         Ok(array)
     }
@@ -346,6 +373,7 @@ impl Raid {
             return;
         }
         self.members[member].state = state;
+        self.must_raise();
         self.tell(NoticeKind::MemberLost(member as u32));
         self.tell_if_degraded();
     }
@@ -416,7 +444,7 @@ impl Raid {
     fn served(&mut self, id: u64) {
         match self.operations.get(&id).map(|operation| operation.step) {
             Some(Step::Before) => self.begin_change(id),
-            Some(Step::After) => self.write(id),
+            Some(Step::After) => self.log(id),
             _ => {}
         }
     }
@@ -454,7 +482,7 @@ impl Raid {
             _ => {}
         }
         match child {
-            Child::Flush { request } => self.flushed_on(request, completion.at, &completion.status),
+            Child::Commit { cycle } => self.committed_on(cycle, &completion.status),
             Child::Read { operation, position } => {
                 self.note_time(operation, number, &completion);
                 self.was_read(operation, position, completion);
@@ -506,6 +534,9 @@ impl Raid {
         if let Some(parent) = operation.parent {
             self.settle_part(parent, operation.ended);
         }
+        if operation.task != Task::Read {
+            self.note_placed(operation.entry);
+        }
     }
 
     /// Sectors of a request failed.
@@ -529,7 +560,13 @@ impl Raid {
 
     /// A request is over.
     fn settle(&mut self, id: RequestId) {
-        let Some(open) = self.open.remove(&id) else { return };
+        let Some(mut open) = self.open.remove(&id) else { return };
+        if std::mem::take(&mut open.is_fua) && open.worst.is_done() {
+            // It ends when a flush does.
+            self.open.insert(id, open);
+            self.commits.ready.push(id);
+            return self.commit_if_due();
+        }
         let Open { at, kind, range, ended, bytes, failed, worst, .. } = open;
         let named: Vec<SectorRange> = failed.within(range).collect();
         let status = match worst {

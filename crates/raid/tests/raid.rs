@@ -7,7 +7,7 @@ mod common;
 use common::{drive, members};
 use wane_blockdev::Living;
 use wane_raid::code::{COPIES_2, Code, PQ, PQR, XOR};
-use wane_raid::{DIRECT, Group, MD, Placement, PlacementError, Raid, RaidConfig, STRAID, Site, WritePath};
+use wane_raid::{DIRECT, Group, Journal, MD, Placement, PlacementError, Raid, RaidConfig, STRAID, Site, WritePath};
 use wane_testkit::conformance;
 use wane_units::Sectors;
 
@@ -26,7 +26,17 @@ impl Placement for All {
 }
 
 fn config(code: &'static dyn Code, width: usize, path: &'static dyn WritePath) -> RaidConfig {
-    RaidConfig { code, width, chunk: Sectors(16), slot: Sectors(16 * width as u64), placement: &All, path }
+    RaidConfig {
+        code,
+        width,
+        chunk: Sectors(16),
+        slot: Sectors(16 * width as u64),
+        placement: &All,
+        path,
+        journal: Journal::Full,
+        ring: Sectors(0),
+        uuid: 7,
+    }
 }
 
 #[test]
@@ -36,7 +46,7 @@ fn arrays_of_memory_are_living_devices() {
         for path in [&DIRECT as &'static dyn WritePath, &MD, &STRAID] {
             let make = || -> Box<dyn Living> {
                 Box::new(
-                    Raid::new(config(code, width, path), members([1024; 6]).into_iter().take(width).collect()).unwrap(),
+                    Raid::new(config(code, width, path), members([4096; 6]).into_iter().take(width).collect()).unwrap(),
                 )
             };
             let name = format!("{} of {width} by {}", code.name(), path.name());

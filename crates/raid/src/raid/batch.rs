@@ -129,6 +129,7 @@ impl Raid {
                 stop = took.stop;
             }
         }
+        self.commit_at_once();
         Took::new(Sectors::ZERO, stop)
     }
 

@@ -64,9 +64,13 @@ impl Raid {
         if let Some(why) = self.refusal(operation) {
             return self.refuse(id, &why);
         }
+        if self.hold(id, stripe) {
+            return;
+        }
         if !self.written.holds(stripe) {
             return self.begin_first(id);
         }
+        let Some(operation) = self.operations.get(&id) else { return };
         let affected = self.affected(operation);
         let others = self.others(operation, &affected);
         let (method, reads) = self.method(operation, &affected, &others);
@@ -166,6 +170,7 @@ impl Raid {
             }
         }
         self.written.insert_one(stripe);
+        self.note_first(stripe);
         self.zeroed.remove(stripe..stripe + 1);
         self.differs.remove(stripe..stripe + 1);
         // What was lost of it before it was discarded is no longer.
@@ -402,8 +407,12 @@ impl Raid {
 
     /// Discards a stripe as a whole.
     pub(super) fn begin_unwrite(&mut self, id: u64) {
-        let Some(operation) = self.operations.get_mut(&id) else { return };
+        let Some(operation) = self.operations.get(&id) else { return };
         let stripe = operation.block.stripe;
+        if self.hold(id, stripe) {
+            return;
+        }
+        let Some(operation) = self.operations.get_mut(&id) else { return };
         if !self.written.holds(stripe) {
             operation.ended = self.now;
             return self.leave(id);
@@ -423,7 +432,7 @@ impl Raid {
         if self.reads_zeros && is_whole {
             self.zeroed.insert_one(stripe);
         }
-        self.write(id);
+        self.log(id);
     }
 
     /// The operations of a change of the host.
@@ -479,6 +488,7 @@ impl Raid {
             chunks: vec![Chunk::default(); self.coder.width()],
             is_whole: false,
             repairs: Vec::new(),
+            entry: None,
             ended: self.now,
         }
     }

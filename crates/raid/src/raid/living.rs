@@ -4,11 +4,11 @@ use wane_blockdev::{
     Archive, ArchiveError, Batch, BlockDevice, Completion, Extent, ExtentState, Features, Kind, Living, Notice,
     Passing, PowerError, RangeSet, Recovered, Request, RequestId, SectorRange, Status, Stop, Took, check_peek,
 };
-use wane_units::{Counters, EndOfLife, Fate, Lba, Nanos, Sectors, SimTime};
+use wane_units::{Counters, EndOfLife, Fate, Lba, Sectors, SimTime};
 
 use super::map::{Block, Rows};
 use super::reads::{slice, slice_mut};
-use super::{Child, New, Open, Raid, Step, Task};
+use super::{New, Open, Raid, Step, Task};
 use crate::code::add_scaled;
 use crate::mirror::MemberState;
 use crate::owed::close_own;
@@ -67,32 +67,12 @@ impl Raid {
     pub(super) fn flush_if_due(&mut self) {
         while let Some(id) = self.flushes.front().copied() {
             if self.changing.first().is_some_and(|change| *change < id) {
-                return;
+                break;
             }
             self.flushes.pop_front();
-            self.flush_members(id);
+            self.commits.ready.push(id);
         }
-    }
-
-    /// Makes durable what members hold.
-    pub(super) fn flush_members(&mut self, request: RequestId) {
-        let present: Vec<usize> = (0..self.members.len()).filter(|member| self.members[*member].is_present()).collect();
-        if let Some(open) = self.open.get_mut(&request) {
-            open.ended = open.ended.max(self.now);
-            open.waits = present.len();
-        }
-        for member in present {
-            self.ask(member, Request::flush(), Child::Flush { request });
-        }
-    }
-
-    /// A member answers a flush.
-    pub(super) fn flushed_on(&mut self, request: RequestId, at: SimTime, status: &Status) {
-        let is_lost = matches!(status, Status::Gone(_));
-        if !status.is_done() && !is_lost {
-            self.fail(Some(request), SectorRange::EMPTY, status);
-        }
-        self.settle_part(request, at);
+        self.commit_if_due();
     }
 
     /// The contents of a position, as members and what is under way have it; `None` if that cannot be told.
@@ -312,7 +292,7 @@ impl Living for Raid {
         let end = time.end(at);
         if !self.is_off {
             self.catch_up(at);
-            if matches!(time, Passing::Idle(_)) && !self.operations.is_empty() {
+            if matches!(time, Passing::Idle(_)) && (!self.operations.is_empty() || self.is_committing()) {
                 self.catch_up(end);
                 self.count();
                 return self.now;
@@ -400,6 +380,7 @@ impl Living for Raid {
         self.tasks.clear();
         self.ready.clear();
         self.owed = None;
+        self.commits.cut();
         let mut unheard = Vec::new();
         for member in &mut self.members {
             member.device.complete(at, &mut unheard);
@@ -412,24 +393,7 @@ impl Living for Raid {
             return Err(PowerError::IsOn);
         }
         self.come_to(at);
-        let mut took = Nanos::ZERO;
-        for number in 0..self.members.len() {
-            match self.members[number].device.power_on(at) {
-                Ok(recovered) => took = took.max(recovered.took),
-                Err(error) => {
-                    self.now = self.members.iter().map(|member| member.device.now()).fold(at, SimTime::max);
-                    let now = self.now;
-                    self.members[..number]
-                        .iter_mut()
-                        .for_each(|member| member.device.power_off(now, &mut || Fate::Done));
-                    return Err(error);
-                }
-            }
-        }
-        self.is_off = false;
-        self.now = self.members.iter().map(|member| member.device.now()).fold(self.now, SimTime::max);
-        self.count();
-        Ok(Recovered { took })
+        self.recover(at)
     }
 
     fn another(&self) -> Box<dyn Living> {
@@ -448,6 +412,7 @@ impl Living for Raid {
         archive.field("raid.flushes", &mut self.flushes)?;
         archive.field("raid.operations", &mut self.operations)?;
         archive.field("raid.locks", &mut self.locks)?;
+        archive.field("raid.commits", &mut self.commits)?;
         archive.field("raid.children", &mut self.children)?;
         archive.field("raid.tasks", &mut self.tasks)?;
         archive.field("raid.servers", &mut self.servers)?;

@@ -1,0 +1,329 @@
+//! How an array comes back when its power does: it reads what its members know of it, carries out again what the ring has, and takes members back.
+
+use std::collections::BTreeMap;
+
+use wane_blockdev::{
+    BlockDevice as _, Completion, Living as _, Origin, PowerError, RangeSet, Recovered, Request, SectorRange, Status,
+};
+use wane_units::{Fate, Lba, Nanos, Sectors, SimTime};
+
+use super::commit::Journal;
+use super::meta::{self, Checkpoint, Entry, Record, Superblock};
+use super::{New, Raid};
+use crate::bits::Bits;
+use crate::mirror::MemberState;
+
+/// What members say together.
+struct Found {
+    superblock: Superblock,
+    checkpoint: Checkpoint,
+    /// By number, without gaps.
+    entries: Vec<Entry>,
+    /// Members of the highest generation.
+    current: Vec<usize>,
+}
+
+impl Raid {
+    /// Switches the members on and finds out what holds.
+    ///
+    /// # Errors
+    /// Too few members come back, or none that knows the array.
+    pub(super) fn recover(&mut self, at: SimTime) -> Result<Recovered, PowerError> {
+        let (mut took, mut why) = (Nanos::ZERO, None);
+        for member in &mut self.members {
+            let on = if member.is_out { Err(PowerError::NothingKept) } else { member.device.power_on(at) };
+            match on {
+                Ok(recovered) => {
+                    took = took.max(recovered.took);
+                    member.come_back();
+                }
+                Err(error) => {
+                    if !member.is_out {
+                        why.get_or_insert(error);
+                    }
+                    member.state = MemberState::Absent;
+                }
+            }
+        }
+        self.come_to_members();
+        let begin = self.now;
+        let found = match self.find() {
+            Ok(found) => found,
+            Err(what) => {
+                let why = why.map_or_else(String::new, |why| format!(": {why}"));
+                return Err(self.stay_off(&format!("{what}{why}")));
+            }
+        };
+        self.is_off = false;
+        self.take_over(&found);
+        self.replay(&found);
+        self.come_to_members();
+        took = Nanos(took.0 + (self.now.0 - begin.0));
+        self.tell_if_degraded();
+        self.want_checkpoint();
+        self.count();
+        Ok(Recovered { took })
+    }
+
+    /// Comes to the instant of the member that is furthest ahead.
+    fn come_to_members(&mut self) {
+        self.now = self.members.iter().map(|member| member.device.now()).fold(self.now, SimTime::max);
+    }
+
+    fn stay_off(&mut self, what: &str) -> PowerError {
+        self.come_to_members();
+        let now = self.now;
+        for member in self.members.iter_mut().filter(|member| !member.device.is_off()) {
+            member.device.power_off(now, &mut || Fate::Done);
+        }
+        PowerError::Lost(what.to_owned())
+    }
+
+    /// Asks a member and waits for its answer. Nothing else is outstanding.
+    fn ask_now(&mut self, member: usize, request: Request) -> Option<Completion> {
+        self.come_to_members();
+        let device = &mut self.members[member].device;
+        let id = device.submit(self.now, request);
+        let mut out = Vec::new();
+        while let Some(next) = device.next_event_at() {
+            let until = next.max(device.now());
+            device.complete(until, &mut out);
+        }
+        self.come_to_members();
+        out.into_iter().find(|end| end.id == id)
+    }
+
+    fn read_now(&mut self, member: usize, range: SectorRange) -> Vec<u8> {
+        let answer = self.ask_now(member, Request::read(range).with_origin(Origin::ArrayParity));
+        answer.and_then(|end| end.bytes).unwrap_or_default()
+    }
+
+    /// The newest superblock of a member, if it belongs to this array.
+    fn superblock_of(&mut self, member: usize) -> Option<Superblock> {
+        let mut newest: Option<Superblock> = None;
+        for copy in 0..2 {
+            let bytes = self.read_now(member, self.areas.superblock(copy));
+            let found = meta::open::<Superblock>(meta::SUPERBLOCK, &bytes);
+            let found = found.filter(|found| found.0 == self.config.uuid && usize::from(found.1.member) == member);
+            if let Some((_, superblock)) = found
+                && newest.as_ref().is_none_or(|newest| newest.epoch < superblock.epoch)
+            {
+                newest = Some(superblock);
+            }
+        }
+        newest
+    }
+
+    /// What counts of what members say.
+    fn find(&mut self) -> Result<Found, String> {
+        let present: Vec<usize> = (0..self.members.len()).filter(|member| self.members[*member].is_present()).collect();
+        if !self.features.keeps_bytes {
+            return self.find_kept(&present);
+        }
+        let mut superblocks = BTreeMap::new();
+        for member in present {
+            if let Some(superblock) = self.superblock_of(member) {
+                superblocks.insert(member, superblock);
+            }
+        }
+        let Some(newest) = superblocks.values().max_by_key(|one| (one.generation, one.epoch)).cloned() else {
+            return Err("no member that comes back has a superblock of the array".to_owned());
+        };
+        let is_current = |one: &Superblock| one.generation == newest.generation;
+        let current: Vec<usize> =
+            superblocks.iter().filter(|(_, one)| is_current(one)).map(|(member, _)| *member).collect();
+        self.check_quorum(&newest, &current)?;
+        let mut checkpoint = None;
+        let mut entries: BTreeMap<u64, Entry> = BTreeMap::new();
+        for member in &current {
+            let own = &superblocks[member];
+            if own.epoch == newest.epoch && checkpoint.is_none() {
+                let units = own.checkpoint.1 / self.areas.unit_bytes() as u64;
+                let bytes = self.read_now(*member, self.areas.checkpoint(own.checkpoint.0, units));
+                let found = meta::open::<Checkpoint>(meta::CHECKPOINT, &bytes);
+                checkpoint = found.filter(|found| found.0 == self.config.uuid).map(|found| found.1);
+            }
+            for entry in self.entries_of(*member) {
+                if entry.number >= newest.first {
+                    entries.entry(entry.number).or_insert(entry);
+                }
+            }
+        }
+        let Some(checkpoint) = checkpoint else {
+            return Err("the checkpoint of the array can be read on no member".to_owned());
+        };
+        let numbers = newest.first..;
+        let entries = numbers.map_while(|number| entries.remove(&number)).collect();
+        Ok(Found { superblock: newest, checkpoint, entries, current })
+    }
+
+    /// The same of members that keep no bytes.
+    fn find_kept(&self, present: &[usize]) -> Result<Found, String> {
+        let kept = &self.commits.kept;
+        let Some(superblock) = kept.superblock.clone() else {
+            return Err("the array had not been written to its members".to_owned());
+        };
+        let is_current = |member: &usize| superblock.states[*member] != MemberState::Absent;
+        let current: Vec<usize> = present.iter().copied().filter(is_current).collect();
+        self.check_quorum(&superblock, &current)?;
+        let entries = kept.entries.iter().filter(|entry| entry.number >= superblock.first).cloned().collect();
+        Ok(Found { checkpoint: kept.checkpoint.clone(), entries, current, superblock })
+    }
+
+    /// Checks that no other members could go on without these, and that these have the data.
+    fn check_quorum(&self, superblock: &Superblock, current: &[usize]) -> Result<(), String> {
+        let needed = self.members.len() - self.config.code.tolerates().min(self.members.len());
+        let of_generation = superblock.states.iter().filter(|state| **state != MemberState::Absent).count();
+        let needed = needed.min(of_generation);
+        if current.len() >= needed {
+            return Ok(());
+        }
+        Err(format!(
+            "{} members of generation {} come back, and {needed} are needed",
+            current.len(),
+            superblock.generation
+        ))
+    }
+
+    /// The whole entries in the ring of a member.
+    fn entries_of(&mut self, member: usize) -> Vec<Entry> {
+        const AT_ONCE: u64 = 1 << 15;
+        let (unit, ring) = (self.areas.unit_bytes(), self.areas.ring);
+        let mut bytes = Vec::new();
+        let mut at = 0;
+        while at < ring {
+            let units = (AT_ONCE / self.areas.unit).max(1).min(ring - at);
+            let mut part = self.read_now(member, self.areas.ring(at, units));
+            part.resize(units as usize * unit, 0);
+            bytes.extend(part);
+            at += units;
+        }
+        let starts = (0..bytes.len() / unit).map(|number| &bytes[number * unit..]);
+        let found = starts.filter_map(|bytes| meta::open::<Entry>(meta::ENTRY, bytes));
+        found.filter(|found| found.0 == self.config.uuid).map(|found| found.1).collect()
+    }
+
+    /// The array is as the checkpoint has it.
+    fn take_over(&mut self, found: &Found) {
+        let Found { superblock, checkpoint, .. } = found;
+        self.map.table = checkpoint.table(self.config.width);
+        self.capacity = self.map.capacity();
+        let (stripes, tiles) = (self.map.stripes(), self.map.table.len());
+        let next = found.entries.last().map_or(superblock.first, |entry| entry.number + 1);
+        self.commits.resume(superblock, next, stripes, tiles);
+        self.written = Bits::of_words(stripes, &checkpoint.written);
+        // What was discarded and not written since may hold anything.
+        self.zeroed = Bits::new(stripes);
+        self.differs = Bits::new(stripes);
+        self.commits.dirty = Bits::of_words(tiles, &checkpoint.dirty);
+        self.lost = RangeSet::new();
+        for (start, count) in &checkpoint.lost {
+            self.lost.insert(SectorRange::new(Lba(*start), Sectors(*count)));
+        }
+        for (number, member) in self.members.iter_mut().enumerate() {
+            let stale = checkpoint.stale.get(number).map_or(&[][..], Vec::as_slice);
+            member.stale = Bits::of_words(stripes, stale);
+            member.is_full = false;
+            member.slots = checkpoint.slots.get(number).copied().unwrap_or(member.slots);
+            let was_there = superblock.states[number] != MemberState::Absent;
+            if was_there && !found.current.contains(&number) && member.is_present() {
+                // It is of the array, and does not know of it.
+                member.state = MemberState::Absent;
+                member.device.power_off(self.now.max(member.device.now()), &mut || Fate::Done);
+            }
+            if was_there != member.is_present() {
+                self.commits.must_raise = true;
+            }
+        }
+    }
+
+    /// Carries out again what the ring has.
+    fn replay(&mut self, found: &Found) {
+        let records = || found.entries.iter().flat_map(|entry| &entry.records);
+        // What came before a stripe was written anew does not count.
+        let mut anew: BTreeMap<u64, usize> = BTreeMap::new();
+        for (number, record) in records().enumerate() {
+            if let Record::Written { stripes, .. } = record {
+                for stripe in stripes.iter().flat_map(|(start, end)| *start..*end) {
+                    anew.insert(stripe, number);
+                }
+            }
+        }
+        for (number, record) in records().enumerate() {
+            let counts = |stripe: u64| anew.get(&stripe).is_none_or(|from| *from <= number);
+            match record {
+                Record::Change { stripe, .. } | Record::Unwritten(stripe) if !counts(*stripe) => {}
+                _ => self.replay_one(record),
+            }
+        }
+        for tile in 0..self.map.table.len() {
+            if self.commits.dirty.holds(tile) {
+                let mut of_tile = Bits::new(self.map.stripes());
+                of_tile.insert(tile * self.map.tile..(tile + 1) * self.map.tile);
+                of_tile.keep(&self.written);
+                self.differs.merge(&of_tile);
+            }
+        }
+        for member in 0..self.members.len() {
+            if self.members[member].is_present() {
+                let _ = self.ask_now(member, Request::flush());
+            }
+        }
+    }
+
+    fn replay_one(&mut self, record: &Record) {
+        match record {
+            Record::Change { stripe, rows, chunks, parts, missing, lost } => {
+                self.written.insert_one(*stripe);
+                for member in missing {
+                    self.members[usize::from(*member)].stale.insert_one(*stripe);
+                }
+                let rows = rows.0..rows.1;
+                for chunk in chunks.0..chunks.1 {
+                    self.lost.remove(self.map.host(*stripe, usize::from(chunk), &rows));
+                }
+                for (start, count) in lost {
+                    self.lost.insert(SectorRange::new(Lba(*start), Sectors(*count)));
+                }
+                for (position, bytes) in parts {
+                    let (member, range) = self.map.place(*stripe, usize::from(*position), &rows);
+                    let new = if bytes.is_empty() { New::Blank } else { New::Bytes(bytes.clone()) };
+                    self.write_again(member, *stripe, range, new);
+                }
+                if self.config.journal == Journal::None {
+                    // Its other rows are as they were.
+                    self.commits.dirty.insert_one(*stripe / self.map.tile);
+                }
+            }
+            Record::Written { stripes, missing } => {
+                for (start, end) in stripes {
+                    self.written.insert(*start..*end);
+                    self.members.iter_mut().for_each(|member| member.stale.remove(*start..*end));
+                }
+                for (member, runs) in missing {
+                    for (start, end) in runs {
+                        self.members[usize::from(*member)].stale.insert(*start..*end);
+                    }
+                }
+            }
+            Record::Unwritten(stripe) => {
+                self.written.remove(*stripe..*stripe + 1);
+                self.lost.remove(self.map.host(*stripe, 0, &(0..self.map.stripe_sectors())));
+                self.members.iter_mut().for_each(|member| member.stale.remove(*stripe..*stripe + 1));
+            }
+            Record::Dirty(tile) => self.commits.dirty.insert_one(*tile),
+            Record::Placed { .. } | Record::Tiles(_) => {}
+        }
+    }
+
+    /// A member gets contents that it may have already.
+    fn write_again(&mut self, member: usize, stripe: u64, range: SectorRange, new: New) {
+        if !self.members[member].is_present() || self.members[member].stale.holds(stripe) {
+            return;
+        }
+        let answer = self.ask_now(member, new.request(range).with_origin(Origin::ArrayRepair));
+        if answer.is_none_or(|end| end.status != Status::Done) {
+            self.members[member].stale.insert_one(stripe);
+        }
+    }
+}
