@@ -33,6 +33,6 @@ pub use extents::{ExtentTable, Group, Slot};
 pub use layout::{Layout, LayoutError, Linear, Piece, Stripe};
 pub use mirror::{MemberState, Mirror, MirrorConfig, ReadPolicy, Repairs};
 pub use placement::{Placement, PlacementError, Site};
-pub use raid::{DIRECT, Journal, MD, PATHS, Raid, RaidConfig, STRAID, Server, WritePath, path};
+pub use raid::{DIRECT, Journal, MD, PATHS, Raid, RaidConfig, RaidRepairs, STRAID, Scrub, Server, WritePath, path};
 pub use spread::Spread;
 pub use times::{Array, MemberTime, as_array};

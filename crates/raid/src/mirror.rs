@@ -26,8 +26,9 @@ use crate::spread::common;
 use crate::times::{Array, MemberTime, Times};
 
 use changes::Changing;
+use member::Member;
 pub use member::MemberState;
-use member::{Member, Unsure};
+pub(crate) use member::Unsure;
 use own::Own;
 pub use own::Repairs;
 use reads::Reading;

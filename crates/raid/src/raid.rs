@@ -8,9 +8,11 @@ mod locks;
 mod map;
 mod member;
 mod meta;
+mod own;
 mod path;
 mod reads;
 mod recover;
+mod tend;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -25,7 +27,7 @@ use crate::bits::Bits;
 use crate::code::{Code, Coder};
 use crate::extents::ExtentTable;
 use crate::layout::LayoutError;
-use crate::mirror::MemberState;
+use crate::mirror::{MemberState, Unsure};
 use crate::owed::Owed;
 use crate::placement::{Placement, Site};
 use crate::spread::{common, severity};
@@ -37,6 +39,8 @@ use locks::{Locks, Need};
 use map::{Block, Map};
 use member::Member;
 use meta::Areas;
+use own::Own;
+pub use own::{RaidRepairs, Scrub};
 pub use path::{DIRECT, MD, PATHS, STRAID, Server, WritePath, path};
 
 /// How a parity array works.
@@ -58,6 +62,10 @@ pub struct RaidConfig {
     pub journal: Journal,
     /// Sectors of the ring that the journal has on each member; what the largest change needs, if that is more.
     pub ring: Sectors,
+    /// Bytes of members a second at which it rebuilds and scrubs, in its own time.
+    pub rebuild_rate: u64,
+    /// Time from one scrub to the next; `None`: only when asked.
+    pub scrub_every: Option<Nanos>,
     /// The array's own number, by which its members know each other.
     pub uuid: u64,
 }
@@ -87,6 +95,12 @@ enum Task {
     Write,
     /// Discards the stripe as a whole.
     Unwrite,
+    /// Gives members what they miss.
+    Rebuild,
+    /// Makes parities anew.
+    Resync,
+    /// Compares parities with data.
+    Scrub(Scrub),
 }
 
 /// Where an operation stands.
@@ -128,6 +142,7 @@ struct Chunk {
     /// Rows that could not be read.
     bad: Vec<map::Rows>,
     new: Option<New>,
+    was_written: bool,
     /// Rows that did not become what they should, and why.
     refused: Option<Status>,
 }
@@ -197,6 +212,9 @@ pub struct Raid {
     operations: BTreeMap<u64, Operation>,
     locks: Locks,
     commits: Commits,
+    own: Own,
+    /// Stripes that changed since members flushed.
+    unsure: Unsure,
     areas: Areas,
     children: BTreeMap<(usize, RequestId), Child>,
     /// What processors work on, by the instant at which they are done.
@@ -293,6 +311,8 @@ impl Raid {
             operations: BTreeMap::new(),
             locks: Locks::default(),
             commits: Commits::new(stripes, tiles),
+            own: Own::new(stripes, now, config.scrub_every),
+            unsure: Unsure::new(stripes),
             areas,
             children: BTreeMap::new(),
             tasks: BTreeMap::new(),
@@ -358,6 +378,20 @@ impl Raid {
         self.tell_if_degraded();
     }
 
+    /// These stripes of a member are stale, as far as they are written and it has a part of them.
+    fn spoil_on(&mut self, member: usize, stripes: std::ops::Range<u64>) {
+        let mut at = stripes.start;
+        while let Some(run) = self.written.next(at..stripes.end) {
+            at = run.end;
+            for stripe in run {
+                let tile = self.map.table.tile(stripe / self.map.tile);
+                if tile.iter().any(|slot| usize::from(slot.member) == member) {
+                    self.members[member].stale.insert_one(stripe);
+                }
+            }
+        }
+    }
+
     fn tell_if_degraded(&mut self) {
         let is_degraded = self.members.iter().any(|member| !member.is_online() || !member.stale.is_empty());
         if is_degraded && !self.is_degraded {
@@ -374,6 +408,12 @@ impl Raid {
         }
         self.members[member].state = state;
         self.must_raise();
+        if state == MemberState::Absent {
+            // What it had not flushed is lost with it.
+            for stripes in self.unsure.ranges(None) {
+                self.spoil_on(member, stripes);
+            }
+        }
         self.tell(NoticeKind::MemberLost(member as u32));
         self.tell_if_degraded();
     }
@@ -401,6 +441,7 @@ impl Raid {
                 Task::Read => self.begin_read(id),
                 Task::Write => self.serve(id, Step::Before),
                 Task::Unwrite => self.begin_unwrite(id),
+                Task::Rebuild | Task::Resync | Task::Scrub(_) => self.begin_own(id),
             }
         }
     }
@@ -506,7 +547,7 @@ impl Raid {
         let of_member = |member: &Member| Some(member.device.next_event_at()?.max(member.device.now()));
         let below = self.members.iter().filter_map(of_member).min().filter(|_| !self.children.is_empty());
         let task = self.tasks.first_key_value().map(|(key, _)| key.0);
-        [below, task].into_iter().flatten().min()
+        [below, task, self.next_own_step()].into_iter().flatten().min()
     }
 
     /// Lets time run to an instant, with all that happens meanwhile, each at its own instant.
@@ -521,6 +562,9 @@ impl Raid {
                 self.served(id);
             }
             self.begin_ready();
+            if self.next_own_step().is_some_and(|own| own <= self.now) {
+                self.step();
+            }
         }
         self.now = to;
         self.run_members(to);
@@ -535,6 +579,7 @@ impl Raid {
             self.settle_part(parent, operation.ended);
         }
         if operation.task != Task::Read {
+            self.own_left(id);
             self.note_placed(operation.entry);
         }
     }

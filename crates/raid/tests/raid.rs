@@ -4,39 +4,15 @@
 
 mod common;
 
-use common::{drive, members};
+use common::{All, drive, members, raid_config};
 use wane_blockdev::Living;
 use wane_raid::code::{COPIES_2, Code, PQ, PQR, XOR};
-use wane_raid::{DIRECT, Group, Journal, MD, Placement, PlacementError, Raid, RaidConfig, STRAID, Site, WritePath};
+use wane_raid::{DIRECT, MD, Raid, RaidConfig, STRAID, WritePath};
 use wane_testkit::conformance;
 use wane_units::Sectors;
 
-#[derive(Debug)]
-struct All;
-
-impl Placement for All {
-    fn name(&self) -> &'static str {
-        "all"
-    }
-
-    fn groups(&self, sites: &[Site], width: usize) -> Result<Vec<Group>, PlacementError> {
-        let tiles = sites.iter().take(width).map(|site| site.slots).min().unwrap_or(0);
-        Ok(vec![Group { members: (0..width as u16).collect(), tiles }])
-    }
-}
-
 fn config(code: &'static dyn Code, width: usize, path: &'static dyn WritePath) -> RaidConfig {
-    RaidConfig {
-        code,
-        width,
-        chunk: Sectors(16),
-        slot: Sectors(16 * width as u64),
-        placement: &All,
-        path,
-        journal: Journal::Full,
-        ring: Sectors(0),
-        uuid: 7,
-    }
+    RaidConfig { path, ..raid_config(code, width, &All) }
 }
 
 #[test]
@@ -50,7 +26,7 @@ fn arrays_of_memory_are_living_devices() {
                 )
             };
             let name = format!("{} of {width} by {}", code.name(), path.name());
-            conformance::living_device(&name, &make, true, 32);
+            conformance::living_device(&name, &make, true, if code.tolerates() == 1 { 16 } else { 8 });
         }
     }
 }

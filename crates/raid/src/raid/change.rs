@@ -206,6 +206,11 @@ impl Raid {
     /// What a change needs was read.
     pub(super) fn was_prepared(&mut self, id: u64) {
         let Some(mut operation) = self.operations.remove(&id) else { return };
+        if !matches!(operation.task, Task::Write) {
+            self.prepare_own(&mut operation);
+            self.operations.insert(id, operation);
+            return self.write(id);
+        }
         let affected = self.affected(&operation);
         if operation.is_whole {
             self.make_whole(&mut operation, &affected);
@@ -255,7 +260,7 @@ impl Raid {
     }
 
     /// New parities where something was missing: first the data that are not written come back, as far as they can.
-    fn make_whole(&mut self, operation: &mut Operation, affected: &[usize]) {
+    pub(super) fn make_whole(&mut self, operation: &mut Operation, affected: &[usize]) {
         let rows = operation.block.rows.clone();
         let stripe = operation.block.stripe;
         let mut known: Vec<(usize, Vec<(Rows, Option<Vec<u8>>)>)> = Vec::new();
@@ -287,12 +292,14 @@ impl Raid {
         let (stripe, rows) = (operation.block.stripe, operation.block.rows.clone());
         let (is_of_host, chunks) = (operation.parent.is_some(), operation.block.chunks.clone());
         let (origin, is_trim) = (operation.origin, operation.task == Task::Unwrite);
+        let is_rebuild = operation.task == Task::Rebuild;
         let mut news: Vec<(usize, New)> = Vec::new();
         for (position, chunk) in operation.chunks.iter_mut().enumerate() {
             news.extend(chunk.new.take().map(|new| (position, new)));
         }
         let repairs = std::mem::take(&mut operation.repairs);
         operation.waits = 1;
+        self.unsure.change(&(stripe..stripe + 1));
         for chunk in chunks.clone() {
             let host = self.map.host(stripe, chunk, &rows);
             self.lost.remove(host);
@@ -302,13 +309,16 @@ impl Raid {
             if !is_trim && !self.members[member].is_online() {
                 self.spoil(member, stripe);
             }
-            if !self.is_writable(stripe, position) {
+            let is_taken =
+                if is_rebuild { self.members[member].is_online() } else { self.is_writable(stripe, position) };
+            if !is_taken {
                 continue;
             }
             let own = if position < self.coder.data() { origin } else { Origin::ArrayParity };
             let asked = if is_of_host { own } else { origin };
             if let Some(operation) = self.operations.get_mut(&id) {
                 operation.waits += 1;
+                operation.chunks[position].was_written = true;
             }
             self.ask(member, new.request(range).with_origin(asked), Child::Write { operation: id, position });
         }
@@ -346,6 +356,10 @@ impl Raid {
             self.judge_refused(id);
         }
         self.check_kept(id);
+        if let Some(operation) = self.operations.remove(&id) {
+            self.end_own(&operation);
+            self.operations.insert(id, operation);
+        }
         self.leave(id);
     }
 
@@ -356,6 +370,9 @@ impl Raid {
         if operation.task == Task::Unwrite {
             // Whatever members hold there, the stripe is zeros.
             return self.zeroed.remove(stripe..stripe + 1);
+        }
+        if operation.task == Task::Rebuild {
+            return;
         }
         let refused: Vec<(usize, Status)> = operation
             .chunks

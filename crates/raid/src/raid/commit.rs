@@ -73,6 +73,10 @@ pub(super) struct Commits {
     cycle: u64,
     /// The ring has no room for what waits, and its first entry is not in its place.
     is_blocked: bool,
+    /// Members have flushed in this cycle.
+    is_flushed: bool,
+    /// Its entry is durable.
+    is_entered: bool,
     /// Nothing waits for members: a batch takes no time.
     is_instant: bool,
     /// Flushes whose changes before them are done.
@@ -123,6 +127,8 @@ impl Commits {
             waits: 0,
             cycle: 0,
             is_blocked: false,
+            is_flushed: false,
+            is_entered: false,
             is_instant: false,
             ready: Vec::new(),
             flushes: Vec::new(),
@@ -302,6 +308,8 @@ impl Raid {
     fn begin_cycle(&mut self) {
         self.commits.cycle += 1;
         self.commits.waits = 0;
+        self.commits.is_flushed = false;
+        self.commits.is_entered = false;
         self.commits.stage = Stage::Drain;
         self.commit_on();
     }
@@ -343,7 +351,12 @@ impl Raid {
                 Stage::Drain if self.is_draining() && !self.commits.is_instant => return,
                 Stage::Drain if with_checkpoint || !self.commits.flushes.is_empty() || self.commits.is_instant => {
                     self.begin_checkpoint();
+                    self.unsure.begin_flush(RequestId(self.commits.cycle));
                     self.flush_present();
+                    Stage::FlushMembers
+                }
+                Stage::FlushMembers if !std::mem::replace(&mut self.commits.is_flushed, true) => {
+                    self.unsure.end_flush(RequestId(self.commits.cycle), self.commits.failed.is_none());
                     Stage::FlushMembers
                 }
                 Stage::FlushMembers if with_checkpoint => {
@@ -362,11 +375,23 @@ impl Raid {
                     self.flush_for_commit(self.members.len());
                     Stage::FlushSuperblocks
                 }
+                // A member was lost meanwhile: the others say so before anything is acknowledged that it lacks.
+                Stage::FlushSuperblocks | Stage::FlushEntry if self.commits.must_raise => {
+                    if self.commits.stage == Stage::FlushSuperblocks {
+                        self.end_checkpoint();
+                    } else {
+                        self.end_entry();
+                    }
+                    self.commits.with_checkpoint = true;
+                    self.begin_checkpoint();
+                    self.flush_present();
+                    Stage::FlushMembers
+                }
                 Stage::Drain | Stage::FlushMembers | Stage::FlushSuperblocks => {
                     if self.commits.stage == Stage::FlushSuperblocks {
                         self.end_checkpoint();
                     }
-                    if self.write_entry() { Stage::WriteEntry } else { self.end_cycle() }
+                    if !self.commits.is_entered && self.write_entry() { Stage::WriteEntry } else { self.end_cycle() }
                 }
                 Stage::WriteEntry => {
                     self.flush_for_commit(self.config.code.tolerates() + 1);
@@ -528,6 +553,10 @@ impl Raid {
         self.commits.is_blocked = false;
         self.commits.is_formatted = true;
         self.commits.with_checkpoint = false;
+        let is_whole = |member: &super::member::Member| member.is_online() && member.stale.is_empty();
+        if self.is_degraded && !self.commits.has_stale && self.members.iter().all(is_whole) {
+            self.tell_rebuilt();
+        }
         if !self.features.keeps_bytes {
             let superblock = self.superblock(0);
             let kept = &mut self.commits.kept;
@@ -614,7 +643,7 @@ impl Raid {
         let sealed = meta::seal(meta::ENTRY, self.config.uuid, &entry, self.areas.unit_bytes());
         let blank = if self.features.keeps_bytes { 0 } else { self.areas.units(bytes) };
         let units = ((sealed.len() / self.areas.unit_bytes()) as u64).max(blank);
-        let Some(at) = self.commits.room(units, self.areas.ring) else { return self.put_back() };
+        let Some(at) = self.commits.room(units, self.areas.ring) else { return self.wait_for_room() };
         for member in self.ring_members(self.config.code.tolerates() + 1) {
             self.write_own(member, self.areas.ring(at, units), &sealed);
         }
@@ -631,7 +660,7 @@ impl Raid {
     }
 
     /// The ring has no room: what waits for it goes on waiting, until a checkpoint makes some.
-    fn put_back(&mut self) -> bool {
+    fn wait_for_room(&mut self) -> bool {
         for id in std::mem::take(&mut self.commits.entering).into_iter().rev() {
             self.commits.logging.push_front(id);
         }
@@ -658,6 +687,7 @@ impl Raid {
     /// An entry is durable.
     fn end_entry(&mut self) {
         let Some(mut entry) = self.commits.entry.take() else { return };
+        self.commits.is_entered = true;
         for record in &mut entry.records {
             match record {
                 Record::Dirty(tile) => self.commits.dirty.insert_one(*tile),
@@ -720,10 +750,5 @@ impl Raid {
     pub(super) fn tell_rebuilt(&mut self) {
         self.is_degraded = false;
         self.tell(NoticeKind::Rebuilt);
-    }
-
-    /// Whether the array has been written to its members yet.
-    pub(super) const fn is_formatted(&self) -> bool {
-        self.commits.is_formatted
     }
 }

@@ -284,6 +284,12 @@ impl Living for Raid {
             done = done.or(member.device.work(at));
         }
         close_own(self.members.iter_mut().map(|member| &mut *member.device));
+        // Where time stands still, its own work would never be due.
+        let is_timed = self.members.iter_mut().any(|member| member.device.timed().is_some());
+        if !is_timed && self.is_at_work() {
+            self.step_at_once();
+            done = done.or(Some(Stop::Done));
+        }
         self.count();
         done
     }
@@ -292,7 +298,11 @@ impl Living for Raid {
         let end = time.end(at);
         if !self.is_off {
             self.catch_up(at);
-            if matches!(time, Passing::Idle(_)) && (!self.operations.is_empty() || self.is_committing()) {
+            if matches!(time, Passing::Idle(_))
+                && (!self.operations.is_empty()
+                    || self.is_committing()
+                    || self.next_own_step().is_some_and(|next| next <= end))
+            {
                 self.catch_up(end);
                 self.count();
                 return self.now;
@@ -381,6 +391,8 @@ impl Living for Raid {
         self.ready.clear();
         self.owed = None;
         self.commits.cut();
+        self.own.cut(self.map.stripes());
+        self.unsure.clear();
         let mut unheard = Vec::new();
         for member in &mut self.members {
             member.device.complete(at, &mut unheard);
@@ -413,6 +425,8 @@ impl Living for Raid {
         archive.field("raid.operations", &mut self.operations)?;
         archive.field("raid.locks", &mut self.locks)?;
         archive.field("raid.commits", &mut self.commits)?;
+        archive.field("raid.own", &mut self.own)?;
+        archive.field("raid.unsure", &mut self.unsure)?;
         archive.field("raid.children", &mut self.children)?;
         archive.field("raid.tasks", &mut self.tasks)?;
         archive.field("raid.servers", &mut self.servers)?;

@@ -58,17 +58,6 @@ impl Locks {
         }
     }
 
-    /// Widens what a running operation needs. It must not disturb another one by that.
-    pub(super) fn is_alone(&self, stripe: u64, operation: u64, rows: &Rows) -> bool {
-        let need = Need { rows: rows.clone(), is_change: true };
-        self.stripes.get(&stripe).is_none_or(|holds| {
-            holds
-                .iter()
-                .filter(|hold| hold.operation != operation && hold.is_running)
-                .all(|hold| !hold.need.disturbs(&need))
-        })
-    }
-
     /// The operations on a stripe, in order.
     pub(super) fn on(&self, stripe: u64) -> impl Iterator<Item = u64> + '_ {
         self.stripes.get(&stripe).into_iter().flatten().map(|hold| hold.operation)

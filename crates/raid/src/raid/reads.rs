@@ -134,7 +134,7 @@ impl Raid {
     }
 
     /// Whether missing contents may be made from parity: not while that may not fit.
-    fn trusts_parity(&self, stripe: u64) -> bool {
+    pub(super) fn trusts_parity(&self, stripe: u64) -> bool {
         self.coder.has_copies() || !self.differs.holds(stripe)
     }
 
@@ -245,6 +245,8 @@ impl Raid {
         let repairs = std::mem::take(&mut operation.repairs);
         let stripe = operation.block.stripe;
         operation.waits = repairs.len() as u32;
+        self.own.repairs.repaired +=
+            repairs.iter().fold(Sectors::ZERO, |sum, (_, rows, _)| sum + Sectors(rows.end - rows.start));
         let is_over = repairs.is_empty();
         for (position, rows, bytes) in repairs {
             let (member, range) = self.map.place(stripe, position, &rows);

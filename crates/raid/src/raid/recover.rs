@@ -129,7 +129,12 @@ impl Raid {
         let Some(newest) = superblocks.values().max_by_key(|one| (one.generation, one.epoch)).cloned() else {
             return Err("no member that comes back has a superblock of the array".to_owned());
         };
-        let is_current = |one: &Superblock| one.generation == newest.generation;
+        // A member that the newest superblock counts, and that is one generation behind: the power went while superblocks were written, and nothing
+        // had been acknowledged in that generation.
+        let is_current = |one: &Superblock| {
+            let counts = newest.states.get(usize::from(one.member)).is_some_and(|state| *state != MemberState::Absent);
+            counts && one.generation + 1 >= newest.generation
+        };
         let current: Vec<usize> =
             superblocks.iter().filter(|(_, one)| is_current(one)).map(|(member, _)| *member).collect();
         self.check_quorum(&newest, &current)?;

@@ -10,6 +10,8 @@ use wane_ftl::FtlConfig;
 use wane_ftl::policies::Builtin;
 use wane_ftl::policies::recovery::{FullScan, FullScanParams};
 use wane_ftl::policies::retirement::{AtErases, AtErasesParams};
+use wane_raid::code::Code;
+use wane_raid::{DIRECT, Group, Journal, Placement, PlacementError, RaidConfig, Site};
 use wane_sim::Stream;
 use wane_ssd::{ClockSpec, Drive, DriveConfig, SchedulerConfig, Timing};
 use wane_testkit::crash::Devices;
@@ -133,5 +135,37 @@ pub(crate) fn explored<'a>(make: &'a dyn Fn(&mut Stream) -> Box<dyn Living>) -> 
         some: 10,
         outcomes: 2,
         recovery: Nanos(1_000),
+    }
+}
+
+/// All members, each of which gives as much as the smallest.
+#[derive(Debug)]
+pub(crate) struct All;
+
+impl Placement for All {
+    fn name(&self) -> &'static str {
+        "all"
+    }
+
+    fn groups(&self, sites: &[Site], width: usize) -> Result<Vec<Group>, PlacementError> {
+        let tiles = sites.iter().take(width).map(|site| site.slots).min().unwrap_or(0);
+        Ok(vec![Group { members: (0..width as u16).collect(), tiles }])
+    }
+}
+
+/// A small parity array.
+pub(crate) fn raid_config(code: &'static dyn Code, width: usize, placement: &'static dyn Placement) -> RaidConfig {
+    RaidConfig {
+        code,
+        width,
+        chunk: Sectors(16),
+        slot: Sectors(16 * width as u64),
+        placement,
+        path: &DIRECT,
+        journal: Journal::Full,
+        ring: Sectors(0),
+        rebuild_rate: 1_000_000_000,
+        scrub_every: None,
+        uuid: 7,
     }
 }

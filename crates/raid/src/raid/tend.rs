@@ -1,0 +1,127 @@
+//! What the operator of a parity array does: takes members out, puts them back, replaces them, keeps spares.
+
+use wane_blockdev::{Living, PowerError};
+use wane_units::{Counters, Fate, SimTime};
+
+use super::Raid;
+use crate::bits::Bits;
+use crate::layout::LayoutError;
+use crate::mirror::MemberState;
+
+impl Raid {
+    /// Takes a member out: its power goes off. With the power of the whole array off, it will not come back with the others.
+    ///
+    /// # Panics
+    /// `at` lies before an instant that the device was given earlier.
+    pub fn take_out(&mut self, at: SimTime, member: usize, fate: &mut dyn FnMut() -> Fate) {
+        if !self.is_off {
+            self.catch_up(at);
+        }
+        self.members[member].device.power_off(at, fate);
+        self.members[member].is_out = true;
+        if self.is_off {
+            self.members[member].state = MemberState::Absent;
+            return;
+        }
+        self.lose(member, MemberState::Absent);
+        // Its answers say that it is gone.
+        self.catch_up(at);
+    }
+
+    /// Puts a member back that was taken out, or could not be reached. It is given what was written meanwhile.
+    ///
+    /// # Errors
+    /// It does not come back.
+    ///
+    /// # Panics
+    /// As of [`Raid::take_out`].
+    pub fn put_back(&mut self, at: SimTime, member: usize) -> Result<(), PowerError> {
+        if self.is_off {
+            self.members[member].is_out = false;
+            return Ok(());
+        }
+        self.catch_up(at);
+        let device = &mut self.members[member].device;
+        match device.power_on(at) {
+            Ok(_) | Err(PowerError::IsOn) => {}
+            Err(error) => return Err(error),
+        }
+        let now = self.now.max(device.now());
+        self.members[member].is_out = false;
+        self.catch_up(now);
+        self.take_in(member);
+        Ok(())
+    }
+
+    /// A member is there again, or another one in its place.
+    fn take_in(&mut self, member: usize) {
+        self.members[member].come_back();
+        self.look_again();
+        // Its superblock says so from now on.
+        self.must_raise();
+        self.want_checkpoint();
+        self.count();
+    }
+
+    /// Puts a new device in a member's place. It is given all that belongs there. Returns the old one, which no longer belongs to the array.
+    ///
+    /// # Errors
+    /// The new device is too small, or its units do not fit.
+    ///
+    /// # Panics
+    /// As of [`Raid::take_out`].
+    pub fn replace(
+        &mut self,
+        at: SimTime,
+        member: usize,
+        device: Box<dyn Living>,
+    ) -> Result<Box<dyn Living>, LayoutError> {
+        let features = device.features();
+        let slots = device.capacity().0.saturating_sub(self.map.offset) / self.map.slot_sectors();
+        let used = self.map.table.on(member as u16).map(|(_, _, slot)| u64::from(slot) + 1).max().unwrap_or(0);
+        if slots < used {
+            let needed = self.map.offset + used * self.map.slot_sectors();
+            return Err(LayoutError::Smaller(device.capacity().0, needed));
+        }
+        let (unit, sector) = (features.atomic_unit.0, features.sector.0);
+        if !self.unit.0.is_multiple_of(unit) || sector > self.features.sector.0 {
+            return Err(LayoutError::Units(self.unit.0, unit));
+        }
+        if !self.is_off {
+            self.catch_up(at);
+            let old = &mut self.members[member].device;
+            if !old.is_off() {
+                old.power_off(at, &mut || Fate::Done);
+            }
+            self.lose(member, MemberState::Absent);
+            self.catch_up(at);
+        }
+        // The new one counts from zero.
+        let counted = self.members[member].counted;
+        self.gone = Counters::from_values(self.gone.values().zip(counted.values()).map(|(one, two)| one + two));
+        let old = std::mem::replace(&mut self.members[member].device, device);
+        let place = &mut self.members[member];
+        (place.counted, place.queue, place.is_out) = (Counters::default(), 0, false);
+        (place.slots, place.doomed_from) = (slots as u32, slots as u32);
+        self.children.retain(|key, _| key.0 != member);
+        self.spoil_all(member);
+        if !self.is_off {
+            let now = self.members[member].device.now().max(self.now);
+            self.catch_up(now);
+            self.take_in(member);
+        }
+        Ok(old)
+    }
+
+    /// A member has nothing of what belongs there.
+    fn spoil_all(&mut self, member: usize) {
+        let mut stale = Bits::new(self.map.stripes());
+        for (tile, _, _) in self.map.table.on(member as u16) {
+            stale.insert(tile * self.map.tile..(tile + 1) * self.map.tile);
+        }
+        stale.keep(&self.written);
+        self.members[member].stale = stale;
+        // What was discarded on the old one says nothing of the new one.
+        self.zeroed = Bits::new(self.map.stripes());
+    }
+}
