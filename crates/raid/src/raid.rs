@@ -14,7 +14,7 @@ mod reads;
 mod recover;
 mod tend;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 use wane_blockdev::{
@@ -207,7 +207,7 @@ pub struct Raid {
     next_id: u64,
     open: BTreeMap<RequestId, Open>,
     /// Changes of the host that are under way.
-    changing: std::collections::BTreeSet<RequestId>,
+    changing: BTreeSet<RequestId>,
     flushes: VecDeque<RequestId>,
     operations: BTreeMap<u64, Operation>,
     locks: Locks,
@@ -243,15 +243,21 @@ pub struct Raid {
     times: Times,
 }
 
-impl Raid {
-    /// An array of these members, none of which has a request outstanding or holds anything.
-    ///
-    /// # Errors
-    /// They make none.
-    pub fn new(config: RaidConfig, devices: Vec<Box<dyn Living>>) -> Result<Self, LayoutError> {
-        let (features, unit) = common(&devices)?;
+/// What an array of some members looks like.
+struct Shape {
+    coder: Coder,
+    map: Map,
+    areas: Areas,
+    features: Features,
+    unit: Sectors,
+    /// Slots of each member.
+    slots: Vec<u32>,
+}
+
+impl Shape {
+    fn new(config: &RaidConfig, devices: &[Box<dyn Living>]) -> Result<Self, LayoutError> {
+        let (features, unit) = common(devices)?;
         let features = Features { trim_reads_zeros: true, ..features };
-        let reads_zeros = devices.iter().all(|device| device.features().trim_reads_zeros);
         let Some(coder) = Coder::new(config.code, config.width) else {
             return Err(LayoutError::Width(config.code.name(), config.width));
         };
@@ -260,35 +266,52 @@ impl Raid {
             return Err(LayoutError::Chunk(chunk, unit.0));
         }
         let width = config.width as u64;
-        let per_slot = config.slot.0 / chunk / width * width;
-        let tile = if per_slot == 0 { width } else { per_slot };
+        // Tiles of whole turns of the parities, so that these go on turning from tile to tile, as md's do.
+        let tile = (config.slot.0 / chunk / width * width).max(width);
+        let slot = tile * chunk;
+        let capacity = |device: &dyn Living| device.capacity().0;
+        let most: u64 = devices.iter().map(|device| capacity(&**device) / slot).sum();
         // A record of the largest change takes the place of its stripe and a little more.
         let largest = (width * chunk + chunk).next_multiple_of(unit.0) + 8 * unit.0;
-        let most: u64 = devices.iter().map(|device| device.capacity().0 / (tile * chunk)).sum();
         let ring = config.ring.0.max(4 * largest).next_multiple_of(unit.0);
         let areas = Areas::new(unit.0, devices.len() as u64, most / width * tile + tile, most, ring);
         let offset = areas.sectors().next_multiple_of(chunk);
-        let slots = |device: &Box<dyn Living>| device.capacity().0.saturating_sub(offset) / (tile * chunk);
-        let sites: Vec<Site> = devices.iter().map(|device| Site { slots: slots(device), speed: 1.0 }).collect();
+        let slots: Vec<u32> =
+            devices.iter().map(|device| (capacity(&**device).saturating_sub(offset) / slot) as u32).collect();
+        let sites: Vec<Site> = slots.iter().map(|slots| Site { slots: u64::from(*slots), speed: 1.0 }).collect();
         let groups = config.placement.groups(&sites, config.width)?;
         let table = ExtentTable::of_groups(&groups, config.width);
         if table.is_empty() {
-            let least = devices.iter().map(|device| device.capacity().0).min().unwrap_or(0);
-            return Err(LayoutError::Small(least, offset + tile * chunk));
+            let least = devices.iter().map(|device| capacity(&**device)).min().unwrap_or(0);
+            return Err(LayoutError::Small(least, offset + slot));
         }
+        let data = coder.data() as u64;
         let map = Map {
             chunk,
-            data: coder.data() as u64,
+            data,
             width,
             tile,
             offset,
             parity_columns: map::left_symmetric(width),
             table,
+            starts: Vec::new(),
         };
+        Ok(Self { coder, map: map.with_starts(), areas, features, unit, slots })
+    }
+}
+
+impl Raid {
+    /// An array of these members, none of which has a request outstanding or holds anything.
+    ///
+    /// # Errors
+    /// They make none.
+    pub fn new(config: RaidConfig, devices: Vec<Box<dyn Living>>) -> Result<Self, LayoutError> {
+        let Shape { coder, map, areas, features, unit, slots } = Shape::new(&config, &devices)?;
+        let reads_zeros = devices.iter().all(|device| device.features().trim_reads_zeros);
         let (stripes, tiles) = (map.stripes(), map.table.len());
         let now = devices.iter().map(|member| member.now()).max().unwrap_or(SimTime::ZERO);
-        let members = devices.into_iter().zip(&sites);
-        let members = members.map(|(device, site)| Member::new(device, site.slots as u32, stripes)).collect();
+        let members = devices.into_iter().zip(slots);
+        let members = members.map(|(device, slots)| Member::new(device, slots, stripes)).collect();
         let mut zeroed = Bits::new(stripes);
         if reads_zeros {
             zeroed.insert(0..stripes);
@@ -297,7 +320,7 @@ impl Raid {
             config,
             coder,
             capacity: map.capacity(),
-            servers: vec![now; groups.len()],
+            servers: vec![now; map.groups()],
             map,
             members,
             features,
@@ -306,7 +329,7 @@ impl Raid {
             is_off: false,
             next_id: 0,
             open: BTreeMap::new(),
-            changing: std::collections::BTreeSet::new(),
+            changing: BTreeSet::new(),
             flushes: VecDeque::new(),
             operations: BTreeMap::new(),
             locks: Locks::default(),
@@ -459,7 +482,7 @@ impl Raid {
         let end = match self.config.path.server() {
             Server::OfChange => self.now.saturating_add(half),
             Server::OfGroup => {
-                let group = self.group_of(stripe);
+                let group = self.map.group(stripe).min(self.servers.len() - 1);
                 let end = self.servers[group].max(self.now).saturating_add(half);
                 self.servers[group] = end;
                 end
@@ -467,18 +490,6 @@ impl Raid {
         };
         let turn = self.new_id();
         self.tasks.insert((end, turn), id);
-    }
-
-    /// The group of stripes on the same members to which a stripe belongs.
-    fn group_of(&self, stripe: u64) -> usize {
-        let tile = stripe / self.map.tile;
-        let mut end = 0;
-        let groups = self.map.table.groups();
-        let found = groups.iter().position(|group| {
-            end += group.tiles;
-            tile < end
-        });
-        found.unwrap_or(0).min(self.servers.len().saturating_sub(1))
     }
 
     /// A processor is done with an operation.

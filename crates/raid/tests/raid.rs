@@ -9,7 +9,6 @@ use wane_blockdev::Living;
 use wane_raid::code::{COPIES_2, Code, PQ, PQR, XOR};
 use wane_raid::{DIRECT, MD, Raid, RaidConfig, STRAID, WritePath};
 use wane_testkit::conformance;
-use wane_units::Sectors;
 
 fn config(code: &'static dyn Code, width: usize, path: &'static dyn WritePath) -> RaidConfig {
     RaidConfig { path, ..raid_config(code, width, &All) }

@@ -3,7 +3,7 @@
 use wane_blockdev::{Completion, Kind, Origin, Request, SectorRange, Status};
 
 use super::map::Rows;
-use super::reads::{slice, slice_mut};
+use super::reads::{Parts, slice, slice_mut};
 use super::{Child, Chunk, New, Operation, Raid, Step, Task};
 use crate::code::add_scaled;
 use crate::mirror::MemberState;
@@ -41,12 +41,24 @@ impl New {
 }
 
 impl Raid {
-    /// Parities that change with chunks of these numbers, by position. Those of members that are missing are left out.
+    /// Parities that change with the chunks of an operation, by position.
+    fn parities_of(&self, operation: &Operation) -> impl Iterator<Item = usize> + '_ {
+        let written = operation.block.chunks.clone();
+        let changes = move |parity: &usize| written.clone().any(|chunk| self.coder.coefficient(*parity, chunk) != 0);
+        (0..self.coder.parities()).filter(changes).map(|parity| self.coder.data() + parity)
+    }
+
+    /// Members that do not get what is theirs of a change.
+    pub(super) fn missing(&self, operation: &Operation) -> Vec<usize> {
+        let stripe = operation.block.stripe;
+        let positions = operation.block.chunks.clone().chain(self.parities_of(operation));
+        let missing = positions.filter(|position| !self.is_writable(stripe, *position));
+        missing.map(|position| self.map.member(stripe, position)).collect()
+    }
+
+    /// Parities that change. Those of members that are missing are left out.
     fn affected(&self, operation: &Operation) -> Vec<usize> {
-        let written = &operation.block.chunks;
-        let changes = |parity: &usize| written.clone().any(|chunk| self.coder.coefficient(*parity, chunk) != 0);
-        let positions = (0..self.coder.parities()).filter(changes).map(|parity| self.coder.data() + parity);
-        positions.filter(|position| self.is_usable(operation.block.stripe, *position)).collect()
+        self.parities_of(operation).filter(|position| self.is_usable(operation.block.stripe, *position)).collect()
     }
 
     /// Data chunks that are not written and belong to these parities.
@@ -263,7 +275,7 @@ impl Raid {
     pub(super) fn make_whole(&mut self, operation: &mut Operation, affected: &[usize]) {
         let rows = operation.block.rows.clone();
         let stripe = operation.block.stripe;
-        let mut known: Vec<(usize, Vec<(Rows, Option<Vec<u8>>)>)> = Vec::new();
+        let mut known: Vec<(usize, Parts)> = Vec::new();
         for chunk in self.others(operation, affected) {
             known.push((chunk, self.recovered(operation, chunk)));
         }
@@ -273,7 +285,7 @@ impl Raid {
             for (part, bytes) in parts {
                 match bytes {
                     Some(bytes) if self.features.keeps_bytes => {
-                        slice_mut(&mut all, &rows, &part).copy_from_slice(&bytes)
+                        slice_mut(&mut all, &rows, &part).copy_from_slice(&bytes);
                     }
                     Some(_) => {}
                     // Parity has zeros for it, and nobody is told that these are its contents.
@@ -304,9 +316,14 @@ impl Raid {
             let host = self.map.host(stripe, chunk, &rows);
             self.lost.remove(host);
         }
+        let missing = match self.operations.get(&id) {
+            Some(operation) if operation.task == Task::Write => self.missing(operation),
+            _ => Vec::new(),
+        };
+        missing.into_iter().for_each(|member| self.spoil(member, stripe));
         for (position, new) in news {
             let (member, range) = self.map.place(stripe, position, &rows);
-            if !is_trim && !self.members[member].is_online() {
+            if !is_trim && !is_rebuild && !self.members[member].is_online() {
                 self.spoil(member, stripe);
             }
             let is_taken =

@@ -114,6 +114,9 @@ pub(super) struct Commits {
     touched: Bits,
     /// Whether the last checkpoint has stripes that members miss.
     has_stale: bool,
+    /// What members missed, and which stripes did not fit, when this cycle's checkpoint began.
+    stale: Vec<Bits>,
+    differs: Bits,
     entry: Option<Entry>,
     checkpoint: Checkpoint,
     pub(super) kept: Kept,
@@ -152,6 +155,8 @@ impl Commits {
             dirty: Bits::new(tiles),
             touched: Bits::new(tiles),
             has_stale: false,
+            stale: Vec::new(),
+            differs: Bits::new(0),
             entry: None,
             checkpoint: Checkpoint::default(),
             kept: Kept::default(),
@@ -466,6 +471,9 @@ impl Raid {
         if !self.commits.with_checkpoint {
             return;
         }
+        // What is made good after the flush has begun may not be durable when it ends.
+        self.commits.stale = self.members.iter().map(|member| member.stale.clone()).collect();
+        self.commits.differs = self.differs.clone();
         let open = self.commits.entries.iter().find(|entry| entry.open > 0);
         self.commits.first = open.map_or(self.commits.next, |entry| entry.number);
         self.commits.touched = Bits::new(self.map.table.len());
@@ -479,28 +487,32 @@ impl Raid {
         for (start, end) in runs(&self.commits.fresh, self.map.stripes()) {
             written.remove(start..end);
         }
-        let mut dirty = self.commits.touched.clone();
-        for (start, end) in runs(&self.differs, self.map.stripes()) {
-            dirty.insert(start / self.map.tile..(end - 1) / self.map.tile + 1);
-        }
-        if self.config.journal == Journal::Full {
-            dirty = Bits::new(self.map.table.len());
-            for (start, end) in runs(&self.differs, self.map.stripes()) {
+        let mut dirty = match self.config.journal {
+            Journal::None => self.commits.touched.clone(),
+            Journal::Full => Bits::new(self.map.table.len()),
+        };
+        for differs in [&self.differs, &self.commits.differs] {
+            for (start, end) in runs(differs, self.map.stripes()) {
                 dirty.insert(start / self.map.tile..(end - 1) / self.map.tile + 1);
             }
+        }
+        let mut stale = std::mem::take(&mut self.commits.stale);
+        for (stale, member) in stale.iter_mut().zip(&self.members) {
+            stale.merge(&member.stale);
+            stale.keep(&written);
         }
         let all = wane_blockdev::SectorRange::new(wane_units::Lba(0), self.capacity);
         let table = (0..self.map.table.len()).flat_map(|tile| self.map.table.tile(tile));
         let checkpoint = Checkpoint {
             table: table.map(|slot| (slot.member, slot.slot)).collect(),
             written: written.words().to_vec(),
-            stale: self.members.iter().map(|member| member.stale.words().to_vec()).collect(),
+            stale: stale.iter().map(|stale| stale.words().to_vec()).collect(),
             dirty: dirty.words().to_vec(),
             slots: self.members.iter().map(|member| member.slots).collect(),
             lost: Checkpoint::lost_of(self.lost.within(all)),
         };
         self.commits.dirty = dirty;
-        self.commits.has_stale = self.members.iter().any(|member| !member.stale.is_empty());
+        self.commits.has_stale = stale.iter().any(|stale| !stale.is_empty());
         let bytes = meta::seal(meta::CHECKPOINT, self.config.uuid, &checkpoint, self.areas.unit_bytes());
         let units = (bytes.len() / self.areas.unit_bytes()) as u64;
         self.commits.place ^= 1;
@@ -575,19 +587,12 @@ impl Raid {
         if !self.needs_contents(operation) {
             return Record::Dirty(stripe / self.map.tile);
         }
-        let (mut parts, mut missing) = (Vec::new(), Vec::new());
-        for (position, chunk) in operation.chunks.iter().enumerate() {
-            let Some(new) = &chunk.new else { continue };
-            let member = self.map.member(stripe, position);
-            if !self.is_writable(stripe, position) {
-                missing.push(member as u16);
-            }
-            parts.push((position as u16, new.bytes().map(<[u8]>::to_vec).unwrap_or_default()));
-        }
-        // A parity that is not made any more belongs to a member that is missing.
-        for position in (0..self.coder.width()).filter(|position| !self.is_writable(stripe, *position)) {
-            missing.push(self.map.member(stripe, position) as u16);
-        }
+        let missing = self.missing(operation).into_iter().map(|member| member as u16).collect();
+        let of = |(position, chunk): (usize, &super::Chunk)| {
+            let new = chunk.new.as_ref()?;
+            Some((position as u16, new.bytes().map(<[u8]>::to_vec).unwrap_or_default()))
+        };
+        let parts = operation.chunks.iter().enumerate().filter_map(of).collect();
         let lost = if operation.is_whole { self.lost_in(stripe) } else { Vec::new() };
         let Operation { block, .. } = operation;
         Record::Change {

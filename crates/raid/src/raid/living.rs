@@ -446,6 +446,7 @@ impl Living for Raid {
         }
         self.members.iter_mut().try_for_each(|member| member.archive(archive))?;
         if archive.is_reading() {
+            self.map = self.map.clone().with_starts();
             self.follow_features();
         }
         Ok(())

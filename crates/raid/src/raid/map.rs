@@ -35,9 +35,32 @@ pub(super) struct Map {
     /// The column of the first parity of each stripe, by its number in the tile; it repeats.
     pub(super) parity_columns: Vec<u64>,
     pub(super) table: ExtentTable,
+    /// The first tile of each group of tiles on the same members.
+    pub(super) starts: Vec<u64>,
 }
 
 impl Map {
+    /// The same, with the groups of its table.
+    pub(super) fn with_starts(mut self) -> Self {
+        let mut start = 0;
+        let starts = self.table.groups().into_iter().map(|group| {
+            start += group.tiles;
+            start - group.tiles
+        });
+        self.starts = starts.collect();
+        self
+    }
+
+    /// Number of groups of tiles on the same members.
+    pub(super) const fn groups(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// The group of a stripe.
+    pub(super) fn group(&self, stripe: u64) -> usize {
+        self.starts.partition_point(|start| *start <= stripe / self.tile) - 1
+    }
+
     /// Sectors of the array.
     pub(super) fn capacity(&self) -> Sectors {
         Sectors(self.table.len() * self.tile * self.data * self.chunk)
@@ -154,6 +177,7 @@ mod tests {
             offset: 100,
             parity_columns: left_symmetric(width),
             table: ExtentTable::of_groups(&[group], width as usize),
+            starts: vec![0],
         }
     }
 

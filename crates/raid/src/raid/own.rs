@@ -268,7 +268,7 @@ impl Raid {
             for (rows, bytes) in parts {
                 match bytes {
                     Some(bytes) if self.features.keeps_bytes => {
-                        slice_mut(&mut made, &all, &rows).copy_from_slice(&bytes)
+                        slice_mut(&mut made, &all, &rows).copy_from_slice(&bytes);
                     }
                     Some(_) => {}
                     // A sector that is lost stays one sector's error, and the rebuild goes on.

@@ -7,6 +7,9 @@ use super::map::Rows;
 use super::{Child, Chunk, New, Operation, Raid, Step, Task};
 use crate::code::add_scaled;
 
+/// Parts of the rows of a position, each with its contents if these are known: empty if the array keeps none.
+pub(super) type Parts = Vec<(Rows, Option<Vec<u8>>)>;
+
 /// Rows that a member lost, of those that it was asked for.
 pub(super) fn failed_rows(rows: &Rows, asked: SectorRange, status: &Status) -> Vec<Rows> {
     let within = |range: &SectorRange| {
@@ -139,7 +142,7 @@ impl Raid {
     }
 
     /// The rows of a position that were read or can be made: for each part of them, the contents if the array keeps any, or `None` if they are lost.
-    pub(super) fn recovered(&self, operation: &Operation, position: usize) -> Vec<(Rows, Option<Vec<u8>>)> {
+    pub(super) fn recovered(&self, operation: &Operation, position: usize) -> Parts {
         let rows = &operation.block.rows;
         let keeps = self.features.keeps_bytes;
         let chunks = &operation.chunks;
@@ -220,7 +223,7 @@ impl Raid {
     }
 
     /// Notes rows that members lost and that are known again: they are written to the same sectors.
-    pub(super) fn plan_repairs(&self, operation: &mut Operation, known: &[(usize, Vec<(Rows, Option<Vec<u8>>)>)]) {
+    pub(super) fn plan_repairs(&self, operation: &mut Operation, known: &[(usize, Parts)]) {
         let stripe = operation.block.stripe;
         for (position, parts) in known {
             if operation.chunks[*position].bad.is_empty() || !self.is_writable(stripe, *position) {

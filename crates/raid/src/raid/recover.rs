@@ -212,6 +212,7 @@ impl Raid {
     fn take_over(&mut self, found: &Found) {
         let Found { superblock, checkpoint, .. } = found;
         self.map.table = checkpoint.table(self.config.width);
+        self.map = self.map.clone().with_starts();
         self.capacity = self.map.capacity();
         let (stripes, tiles) = (self.map.stripes(), self.map.table.len());
         let next = found.entries.last().map_or(superblock.first, |entry| entry.number + 1);
