@@ -5,17 +5,23 @@
 
 mod copies;
 mod field;
+mod kernel;
 mod pq;
 mod pqr;
+mod recovery;
 mod xor;
 
 use std::fmt;
+use std::ops::Range;
+
+use kernel::Start;
 
 pub use copies::COPIES_2;
 pub use copies::COPIES_3;
-pub use field::add_scaled;
+pub use kernel::Kernel;
 pub use pq::PQ;
 pub use pqr::PQR;
+pub use recovery::Recovery;
 pub use xor::XOR;
 
 /// How parities follow from data. Each code has a file, and a line in [`CODES`].
@@ -49,6 +55,18 @@ pub struct Coder {
     data: usize,
     /// Coefficients, parity after parity.
     matrix: Vec<u8>,
+    shape: Shape,
+    kernel: Kernel,
+}
+
+/// How the parities are made.
+#[derive(Clone, Debug)]
+enum Shape {
+    /// Each is a copy of the data chunk of this number.
+    Copies(Vec<usize>),
+    /// Parity J is the sum of data chunk N times 2^(J N), and there are at most three.
+    Powers,
+    Any,
 }
 
 /// A chunk as a sum of others: their numbers, and what each is multiplied with.
@@ -60,7 +78,15 @@ impl Coder {
         let data = code.data(width)?;
         let parities = width - data;
         let row = |parity| (0..data).map(move |chunk| code.coefficient(parity, chunk, data));
-        Some(Self { code, data, matrix: (0..parities).flat_map(row).collect() })
+        let matrix: Vec<u8> = (0..parities).flat_map(row).collect();
+        let shape = Shape::of(&matrix, data);
+        Some(Self { code, data, matrix, shape, kernel: Kernel::default() })
+    }
+
+    /// The same with another kernel; a new one has the fastest.
+    pub const fn with_kernel(mut self, kernel: Kernel) -> Self {
+        self.kernel = kernel;
+        self
     }
 
     /// The code.
@@ -99,13 +125,57 @@ impl Coder {
     /// # Panics
     /// There are more or fewer chunks than a stripe has, or they differ in length.
     pub fn encode(&self, data: &[&[u8]], parities: &mut [&mut [u8]]) {
-        assert_eq!((data.len(), parities.len()), (self.data, self.parities()), "chunks of a stripe");
-        for (number, parity) in parities.iter_mut().enumerate() {
-            parity.fill(0);
-            for (chunk, bytes) in data.iter().enumerate() {
-                add_scaled(parity, self.coefficient(number, chunk), bytes);
-            }
+        self.check(data, parities);
+        for range in kernel::blocks(data, parities) {
+            self.encode_in(data, parities, range);
         }
+    }
+
+    /// Makes all parities, and copies the data chunks to other buffers on the way: each byte of them is read once from memory.
+    ///
+    /// # Panics
+    /// There are more or fewer chunks than a stripe has, or they differ in length.
+    pub fn encode_and_copy(&self, data: &[&[u8]], copies: &mut [&mut [u8]], parities: &mut [&mut [u8]]) {
+        self.check(data, parities);
+        assert_eq!(copies.len(), data.len(), "a copy of each data chunk");
+        assert!(copies.iter().zip(data).all(|(copy, chunk)| copy.len() == chunk.len()), "chunks are of one length");
+        for range in kernel::blocks(data, parities) {
+            for (copy, chunk) in copies.iter_mut().zip(data) {
+                copy[range.clone()].copy_from_slice(&chunk[range.clone()]);
+            }
+            self.encode_in(data, parities, range);
+        }
+    }
+
+    /// Lets all parities follow when data chunk `chunk`, or the same part of all these, changes from `old` to `new`: each byte of both is read once.
+    ///
+    /// # Panics
+    /// There are more or fewer parities than a stripe has, there is no such data chunk, or lengths differ.
+    pub fn follow(&self, chunk: usize, old: &[u8], new: &[u8], parities: &mut [&mut [u8]]) {
+        assert_eq!(parities.len(), self.parities(), "parities of a stripe");
+        let factors: Vec<u8> = (0..self.parities()).flat_map(|parity| [self.coefficient(parity, chunk); 2]).collect();
+        self.kernel.sum(Start::Target, &factors, &[old, new], parities);
+    }
+
+    fn check(&self, data: &[&[u8]], parities: &[&mut [u8]]) {
+        assert_eq!((data.len(), parities.len()), (self.data, self.parities()), "chunks of a stripe");
+    }
+
+    fn encode_in(&self, data: &[&[u8]], parities: &mut [&mut [u8]], range: Range<usize>) {
+        match &self.shape {
+            Shape::Copies(of) => {
+                for (parity, chunk) in parities.iter_mut().zip(of) {
+                    parity[range.clone()].copy_from_slice(&data[*chunk][range.clone()]);
+                }
+            }
+            Shape::Powers => self.kernel.powers_in(data, parities, range),
+            Shape::Any => self.kernel.sum_in(Start::Zero, &self.matrix, data, parities, range),
+        }
+    }
+
+    /// How the chunks `lost`, each named once, are made of all others; `None` if these do not determine them.
+    pub fn recovery(&self, lost: &[usize]) -> Option<Recovery> {
+        Recovery::new(self, lost)
     }
 
     /// Each of the chunks `lost` as a sum of chunks of `have`; `None` if these do not determine it. Fewest terms are not sought; those chunks of `have`
@@ -121,6 +191,41 @@ impl Coder {
             Some(parity) => (0..self.data).map(|data| self.coefficient(parity, data)).collect(),
         }
     }
+}
+
+impl Shape {
+    /// The shape of a matrix with so many columns.
+    fn of(matrix: &[u8], data: usize) -> Self {
+        let copied = |row: &[u8]| match row.iter().filter(|entry| **entry != 0).count() {
+            1 => row.iter().position(|entry| *entry == 1),
+            _ => None,
+        };
+        let powers = |(number, row): (usize, &[u8])| {
+            row.iter().enumerate().all(|(chunk, entry)| *entry == field::power(2, number * chunk))
+        };
+        let rows = || matrix.chunks_exact(data);
+        match rows().map(copied).collect() {
+            Some(copies) => Self::Copies(copies),
+            None if rows().len() <= 3 && rows().enumerate().all(powers) => Self::Powers,
+            None => Self::Any,
+        }
+    }
+}
+
+/// Adds `factor` times `source` to `target`, byte by byte.
+///
+/// # Panics
+/// They differ in length.
+pub fn add_scaled(target: &mut [u8], factor: u8, source: &[u8]) {
+    Kernel::default().add_scaled(target, factor, source);
+}
+
+/// Adds `factor` times what differs between `old` and `new` to `target`: so a parity follows one data chunk, without the others.
+///
+/// # Panics
+/// They differ in length.
+pub fn add_change(target: &mut [u8], factor: u8, old: &[u8], new: &[u8]) {
+    Kernel::default().add_change(target, factor, old, new);
 }
 
 #[cfg(test)]

@@ -25,25 +25,6 @@ fn inverse(element: u8) -> u8 {
     power(element, 254)
 }
 
-/// Adds `factor` times `source` to `target`, byte by byte.
-///
-/// # Panics
-/// They differ in length.
-pub fn add_scaled(target: &mut [u8], factor: u8, source: &[u8]) {
-    assert_eq!(target.len(), source.len(), "chunks are of one length");
-    match factor {
-        0 => {}
-        1 => target.iter_mut().zip(source).for_each(|(target, byte)| *target ^= byte),
-        _ => {
-            let low: [u8; 16] = std::array::from_fn(|nibble| multiply(nibble as u8, factor));
-            let high: [u8; 16] = std::array::from_fn(|nibble| multiply((nibble as u8) << 4, factor));
-            for (target, byte) in target.iter_mut().zip(source) {
-                *target ^= low[usize::from(byte & 15)] ^ high[usize::from(byte >> 4)];
-            }
-        }
-    }
-}
-
 /// See [`Coder::solve`]: elimination over the rows of what is there.
 pub(super) fn solve(coder: &Coder, lost: &[usize], have: &[usize]) -> Option<Vec<Terms>> {
     let data = coder.data();
