@@ -28,7 +28,7 @@ mod spread;
 mod times;
 
 pub use copies::{Copies, Run};
-pub use extents::{ExtentTable, Group, Slot};
+pub use extents::{ExtentTable, Group, Move, Plan, Rebalance, Slot, Target, retarget};
 pub use layout::{Layout, LayoutError, Linear, Piece, Stripe};
 pub use mirror::{MemberState, Mirror, MirrorConfig, ReadPolicy, Repairs};
 pub use placement::{

@@ -84,7 +84,7 @@ pub fn speed(group: &Group, sites: &[Site]) -> f64 {
 }
 
 /// Checks that a tile finds enough members.
-fn check(sites: &[Site], width: usize) -> Result<(), PlacementError> {
+pub(crate) fn check(sites: &[Site], width: usize) -> Result<(), PlacementError> {
     assert!(width > 0, "a tile has a slot");
     let found = sites.iter().filter(|site| site.slots > 0).count();
     if found < width { Err(PlacementError::Width { width, found }) } else { Ok(()) }
@@ -98,7 +98,7 @@ fn by_speed(sites: &[Site]) -> Vec<usize> {
 }
 
 /// Runs of tiles on `sizes[member]` slots of each member, which prefer fast members.
-fn peeled(sites: &[Site], sizes: &[u64], width: usize, tiles: u64) -> Vec<(Vec<usize>, u64)> {
+pub(crate) fn peeled(sites: &[Site], sizes: &[u64], width: usize, tiles: u64) -> Vec<(Vec<usize>, u64)> {
     let order = by_speed(sites);
     let sorted: Vec<u64> = order.iter().map(|member| sizes[*member]).collect();
     let runs = peel::peel(&sorted, width as u64, tiles).into_iter();
@@ -106,7 +106,7 @@ fn peeled(sites: &[Site], sizes: &[u64], width: usize, tiles: u64) -> Vec<(Vec<u
 }
 
 /// Groups of these runs: one for each set of members, fastest first, of equally fast ones that with more tiles (`SPEC.md` 9.2). Members rise.
-fn grouped(sites: &[Site], runs: Vec<(Vec<usize>, u64)>) -> Vec<Group> {
+pub(crate) fn grouped(sites: &[Site], runs: Vec<(Vec<usize>, u64)>) -> Vec<Group> {
     let mut counts: BTreeMap<Vec<u16>, u64> = BTreeMap::new();
     for (members, count) in runs {
         let mut members: Vec<u16> = members.into_iter().map(number).collect();
