@@ -4,11 +4,14 @@
 //! be moved without another one (`ARRAYS.md` 4.2).
 
 mod flow;
+pub mod learned;
 mod retarget;
+mod table;
 
 use serde::{Deserialize, Serialize};
 
 pub use retarget::{Move, Plan, Rebalance, Target, retarget};
+pub use table::GroupTable;
 
 /// A slot of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

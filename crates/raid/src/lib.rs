@@ -19,7 +19,7 @@
 mod bits;
 pub mod code;
 mod copies;
-mod extents;
+pub mod extents;
 mod layout;
 mod mirror;
 mod owed;
@@ -28,7 +28,7 @@ mod spread;
 mod times;
 
 pub use copies::{Copies, Run};
-pub use extents::{ExtentTable, Group, Move, Plan, Rebalance, Slot, Target, retarget};
+pub use extents::{ExtentTable, Group, GroupTable, Move, Plan, Rebalance, Slot, Target, retarget};
 pub use layout::{Layout, LayoutError, Linear, Piece, Stripe};
 pub use mirror::{MemberState, Mirror, MirrorConfig, ReadPolicy, Repairs};
 pub use placement::{
