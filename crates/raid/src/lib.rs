@@ -35,6 +35,9 @@ pub use mirror::{MemberState, Mirror, MirrorConfig, ReadPolicy, Repairs};
 pub use placement::{
     EQUAL, Fast, FrontierPoint, MANUAL, PLACEMENTS, Placement, PlacementError, Site, UNEQUAL, frontier, placement,
 };
-pub use raid::{DIRECT, Journal, MD, PATHS, Raid, RaidConfig, RaidRepairs, STRAID, Scrub, Server, WritePath, path};
+pub use raid::{
+    DIRECT, Following, Journal, MD, PATHS, Raid, RaidConfig, RaidRepairs, Retargeted, STRAID, Scrub, Server, WritePath,
+    path,
+};
 pub use spread::Spread;
 pub use times::{Array, MemberTime, as_array};

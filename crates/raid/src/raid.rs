@@ -8,6 +8,7 @@ mod locks;
 mod map;
 mod member;
 mod meta;
+mod moves;
 mod own;
 mod path;
 mod reads;
@@ -19,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use serde::{Deserialize, Serialize};
 use wane_blockdev::{
     Completion, CompletionQueue, Features, Kind, Living, Notice, NoticeKind, Origin, RangeSet, Request, RequestId,
-    SectorRange, Status,
+    Resize, SectorRange, Status,
 };
 use wane_units::{Counters, Nanos, Sectors, SimTime};
 
@@ -39,6 +40,8 @@ use locks::{Locks, Need};
 use map::{Block, Map};
 use member::Member;
 use meta::Areas;
+use moves::Moves;
+pub use moves::{Following, Retargeted};
 use own::Own;
 pub use own::{RaidRepairs, Scrub};
 pub use path::{DIRECT, MD, PATHS, STRAID, Server, WritePath, path};
@@ -62,12 +65,25 @@ pub struct RaidConfig {
     pub journal: Journal,
     /// Sectors of the ring that the journal has on each member; what the largest change needs, if that is more.
     pub ring: Sectors,
+    /// Whether it follows members that offer less.
+    pub following: Following,
     /// Bytes of members a second at which it rebuilds and scrubs, in its own time.
     pub rebuild_rate: u64,
     /// Time from one scrub to the next; `None`: only when asked.
     pub scrub_every: Option<Nanos>,
     /// The array's own number, by which its members know each other.
     pub uuid: u64,
+}
+
+impl RaidConfig {
+    /// What an array can do whose members can do this.
+    fn features(&self, members: Features) -> Features {
+        let resize = match self.following {
+            Following::Never => Resize::Fixed,
+            Following::Members => Resize::Both,
+        };
+        Features { trim_reads_zeros: true, resize, ..members }
+    }
 }
 
 /// A request of the host that is under way.
@@ -99,6 +115,8 @@ enum Task {
     Rebuild,
     /// Makes parities anew.
     Resync,
+    /// Copies the position that is being moved.
+    Move,
     /// Compares parities with data.
     Scrub(Scrub),
 }
@@ -182,6 +200,11 @@ enum Child {
     Repair {
         operation: u64,
     },
+    /// Of what is being moved: the same as was written to its old place.
+    Twin {
+        operation: u64,
+        stripe: u64,
+    },
     /// Of what makes things durable.
     Commit {
         cycle: u64,
@@ -213,6 +236,7 @@ pub struct Raid {
     locks: Locks,
     commits: Commits,
     own: Own,
+    moves: Moves,
     /// Stripes that changed since members flushed.
     unsure: Unsure,
     areas: Areas,
@@ -257,7 +281,7 @@ struct Shape {
 impl Shape {
     fn new(config: &RaidConfig, devices: &[Box<dyn Living>]) -> Result<Self, LayoutError> {
         let (features, unit) = common(devices)?;
-        let features = Features { trim_reads_zeros: true, ..features };
+        let features = config.features(features);
         let Some(coder) = Coder::new(config.code, config.width) else {
             return Err(LayoutError::Width(config.code.name(), config.width));
         };
@@ -335,6 +359,7 @@ impl Raid {
             locks: Locks::default(),
             commits: Commits::new(stripes, tiles),
             own: Own::new(stripes, now, config.scrub_every),
+            moves: Moves::default(),
             unsure: Unsure::new(stripes),
             areas,
             children: BTreeMap::new(),
@@ -416,7 +441,7 @@ impl Raid {
     }
 
     fn tell_if_degraded(&mut self) {
-        let is_degraded = self.members.iter().any(|member| !member.is_online() || !member.stale.is_empty());
+        let is_degraded = self.members.iter().any(|member| !member.is_whole());
         if is_degraded && !self.is_degraded {
             self.is_degraded = true;
             self.tell(NoticeKind::Degraded);
@@ -464,6 +489,7 @@ impl Raid {
                 Task::Read => self.begin_read(id),
                 Task::Write => self.serve(id, Step::Before),
                 Task::Unwrite => self.begin_unwrite(id),
+                Task::Move => self.begin_copy(id),
                 Task::Rebuild | Task::Resync | Task::Scrub(_) => self.begin_own(id),
             }
         }
@@ -544,6 +570,12 @@ impl Raid {
                 self.was_written(operation, Some(position), &completion);
             }
             Child::Repair { operation } => self.was_written(operation, None, &completion),
+            Child::Twin { operation, stripe } => {
+                if !completion.status.is_done() {
+                    self.note_copied(stripe, false);
+                }
+                self.was_written(operation, None, &completion);
+            }
         }
     }
 
@@ -591,6 +623,7 @@ impl Raid {
         }
         if operation.task != Task::Read {
             self.own_left(id);
+            self.go_on_moving();
             self.note_placed(operation.entry);
         }
     }

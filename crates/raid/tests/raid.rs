@@ -7,7 +7,7 @@ mod common;
 use common::{All, drive, members, raid_config};
 use wane_blockdev::Living;
 use wane_raid::code::{COPIES_2, Code, PQ, PQR, XOR};
-use wane_raid::{DIRECT, MD, Raid, RaidConfig, STRAID, WritePath};
+use wane_raid::{DIRECT, Following, MD, Raid, RaidConfig, STRAID, UNEQUAL, WritePath};
 use wane_testkit::conformance;
 
 fn config(code: &'static dyn Code, width: usize, path: &'static dyn WritePath) -> RaidConfig {
@@ -39,4 +39,17 @@ fn arrays_of_drives_are_living_devices() {
         };
         conformance::living_device("an array of drives", &make, false, 8);
     }
+}
+
+/// Two jobs on members of several sizes: hosts that give capacity back, and tiles that move.
+#[test]
+fn arrays_that_follow_their_members_are_living_devices() {
+    let config = |code, width| RaidConfig {
+        following: Following::Members,
+        placement: &UNEQUAL,
+        ..raid_config(code, width, &All)
+    };
+    let make =
+        || -> Box<dyn Living> { Box::new(Raid::new(config(&XOR, 3), members([2048, 4096, 3000, 2500])).unwrap()) };
+    conformance::living_device("an array that follows its members", &make, true, 24);
 }

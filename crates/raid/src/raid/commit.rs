@@ -88,6 +88,9 @@ pub(super) struct Commits {
     pub(super) logging: VecDeque<u64>,
     /// Those of the present entry.
     entering: Vec<u64>,
+    /// Records that wait for an entry, and how many of them the present one has.
+    pub(super) records: Vec<Record>,
+    recording: usize,
     /// Changes that wait until stripes count as written.
     held: Vec<u64>,
     /// Stripes that were written since the last flush and held nothing before.
@@ -138,6 +141,8 @@ impl Commits {
             failed: None,
             logging: VecDeque::new(),
             entering: Vec::new(),
+            records: Vec::new(),
+            recording: 0,
             held: Vec::new(),
             fresh: Bits::new(stripes),
             closing: Bits::new(stripes),
@@ -183,6 +188,14 @@ impl Commits {
             is_formatted: true,
             ..Self::new(stripes, tiles)
         };
+    }
+
+    /// More stripes and tiles.
+    pub(super) fn widen(&mut self, stripes: u64, tiles: u64) {
+        self.fresh.widen(stripes);
+        self.closing.widen(stripes);
+        self.dirty.widen(tiles);
+        self.touched.widen(tiles);
     }
 
     /// The place of so many units in the ring, if there is one.
@@ -285,7 +298,8 @@ impl Raid {
         if self.commits.stage != Stage::Idle || self.is_off {
             return;
         }
-        let has_work = !self.commits.ready.is_empty() || !self.commits.logging.is_empty();
+        let has_work =
+            !self.commits.ready.is_empty() || !self.commits.logging.is_empty() || !self.commits.records.is_empty();
         if !has_work && !self.commits.wants_checkpoint {
             return;
         }
@@ -354,7 +368,14 @@ impl Raid {
             let with_checkpoint = self.commits.with_checkpoint;
             self.commits.stage = match self.commits.stage {
                 Stage::Drain if self.is_draining() && !self.commits.is_instant => return,
-                Stage::Drain if with_checkpoint || !self.commits.flushes.is_empty() || self.commits.is_instant => {
+                // Copies are durable before a record says that they count.
+                Stage::Drain
+                    if with_checkpoint
+                        || !self.commits.flushes.is_empty()
+                        || !self.commits.records.is_empty()
+                        || self.commits.is_instant =>
+                {
+                    self.commits.recording = self.commits.records.len();
                     self.begin_checkpoint();
                     self.unsure.begin_flush(RequestId(self.commits.cycle));
                     self.flush_present();
@@ -419,7 +440,8 @@ impl Raid {
 
     /// Members that have the ring: as many as leave one when as many are lost as the code tolerates.
     fn ring_members(&self, count: usize) -> Vec<usize> {
-        (0..self.members.len()).filter(|member| self.members[*member].is_online()).take(count).collect()
+        let counts = |member: &usize| self.members[*member].is_online() && !self.members[*member].is_retired;
+        (0..self.members.len()).filter(counts).take(count).collect()
     }
 
     fn flush_for_commit(&mut self, count: usize) {
@@ -509,6 +531,8 @@ impl Raid {
             stale: stale.iter().map(|stale| stale.words().to_vec()).collect(),
             dirty: dirty.words().to_vec(),
             slots: self.members.iter().map(|member| member.slots).collect(),
+            target: self.moves.target().to_vec(),
+            capacity: self.capacity.0,
             lost: Checkpoint::lost_of(self.lost.within(all)),
         };
         self.commits.dirty = dirty;
@@ -531,6 +555,7 @@ impl Raid {
             epoch: self.commits.epoch,
             member: member as u16,
             states: self.members.iter().map(|member| member.state).collect(),
+            retired: self.members.iter().map(|member| member.is_retired).collect(),
             code: self.config.code.name().to_owned(),
             width: self.config.width as u16,
             chunk: self.map.chunk,
@@ -565,8 +590,7 @@ impl Raid {
         self.commits.is_blocked = false;
         self.commits.is_formatted = true;
         self.commits.with_checkpoint = false;
-        let is_whole = |member: &super::member::Member| member.is_online() && member.stale.is_empty();
-        if self.is_degraded && !self.commits.has_stale && self.members.iter().all(is_whole) {
+        if self.is_degraded && !self.commits.has_stale && self.members.iter().all(super::member::Member::is_whole) {
             self.tell_rebuilt();
         }
         if !self.features.keeps_bytes {
@@ -624,6 +648,7 @@ impl Raid {
         if !self.commits.closing.is_empty() {
             records.push(self.record_of_closing());
         }
+        records.extend(self.commits.records[..self.commits.recording].iter().cloned());
         let mut bytes = 64 + records.len() * 64 + self.commits.closing.len().min(self.map.stripes()) as usize * 24;
         let limit = self.areas.ring as usize * self.areas.unit_bytes() / 4;
         while let Some(id) = self.commits.logging.front().copied() {
@@ -693,6 +718,10 @@ impl Raid {
     fn end_entry(&mut self) {
         let Some(mut entry) = self.commits.entry.take() else { return };
         self.commits.is_entered = true;
+        let count = std::mem::take(&mut self.commits.recording);
+        for record in self.commits.records.drain(..count).collect::<Vec<_>>() {
+            self.note_record(&record);
+        }
         for record in &mut entry.records {
             match record {
                 Record::Dirty(tile) => self.commits.dirty.insert_one(*tile),

@@ -42,13 +42,18 @@ pub(super) struct Map {
 impl Map {
     /// The same, with the groups of its table.
     pub(super) fn with_starts(mut self) -> Self {
+        self.set_starts();
+        self
+    }
+
+    /// Finds the groups of its table.
+    pub(super) fn set_starts(&mut self) {
         let mut start = 0;
         let starts = self.table.groups().into_iter().map(|group| {
             start += group.tiles;
             start - group.tiles
         });
         self.starts = starts.collect();
-        self
     }
 
     /// Number of groups of tiles on the same members.

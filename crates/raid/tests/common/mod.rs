@@ -11,7 +11,7 @@ use wane_ftl::policies::Builtin;
 use wane_ftl::policies::recovery::{FullScan, FullScanParams};
 use wane_ftl::policies::retirement::{AtErases, AtErasesParams};
 use wane_raid::code::Code;
-use wane_raid::{DIRECT, Group, Journal, Placement, PlacementError, RaidConfig, Site};
+use wane_raid::{DIRECT, Following, Group, Journal, Placement, PlacementError, RaidConfig, Site};
 use wane_sim::Stream;
 use wane_ssd::{ClockSpec, Drive, DriveConfig, SchedulerConfig, Timing};
 use wane_testkit::crash::Devices;
@@ -164,6 +164,7 @@ pub(crate) fn raid_config(code: &'static dyn Code, width: usize, placement: &'st
         path: &DIRECT,
         journal: Journal::Full,
         ring: Sectors(0),
+        following: Following::Never,
         rebuild_rate: 1_000_000_000,
         scrub_every: None,
         uuid: 7,
