@@ -9,7 +9,7 @@
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
-use wane_blockdev::{NoticeKind, Origin, Request, RequestId, Status};
+use wane_blockdev::{NoticeKind, Origin, Request, RequestId, SectorRange, Status};
 
 use super::meta::{self, Checkpoint, Entry, Record, Superblock, runs};
 use super::{Child, New, Operation, Raid, Step, Task};
@@ -462,7 +462,7 @@ impl Raid {
     }
 
     /// Writes sealed bytes, or as much without contents.
-    fn write_own(&mut self, member: usize, range: wane_blockdev::SectorRange, bytes: &[u8]) {
+    fn write_own(&mut self, member: usize, range: SectorRange, bytes: &[u8]) {
         let new = if self.features.keeps_bytes { New::Bytes(bytes.to_vec()) } else { New::Blank };
         self.commits.waits += 1;
         self.ask(
@@ -523,7 +523,7 @@ impl Raid {
             stale.merge(&member.stale);
             stale.keep(&written);
         }
-        let all = wane_blockdev::SectorRange::new(wane_units::Lba(0), self.capacity);
+        let all = SectorRange::new(wane_units::Lba(0), self.capacity);
         let table = (0..self.map.table.len()).flat_map(|tile| self.map.table.tile(tile));
         let checkpoint = Checkpoint {
             table: table.map(|slot| (slot.member, slot.slot)).collect(),
@@ -747,7 +747,9 @@ impl Raid {
         let failed = self.commits.failed.take();
         for request in std::mem::take(&mut self.commits.flushes) {
             if let Some(status) = &failed {
-                self.fail(Some(request), wane_blockdev::SectorRange::EMPTY, status);
+                // Of a write that was to be durable it is said which.
+                let range = self.open.get(&request).map_or(SectorRange::EMPTY, |open| open.range);
+                self.fail(Some(request), range, status);
             }
             if let Some(open) = self.open.get_mut(&request) {
                 open.ended = open.ended.max(self.now);

@@ -134,6 +134,8 @@ impl Raid {
         for (member, slots) in self.members.iter_mut().zip(slots) {
             // From now on nothing is put where the member will have nothing.
             member.doomed_from = *slots;
+            // One that left and is to have something again belongs to the array.
+            member.is_retired &= *slots == 0;
         }
         // A slot that is being moved goes on if the plan has it, too; otherwise the copy is given up.
         let is_planned = |moving: &Moving| plan.moves.contains(&moving.step);
