@@ -260,6 +260,8 @@ pub struct Raid {
     /// Whether all members read zeros where they were discarded.
     reads_zeros: bool,
     is_degraded: bool,
+    /// No member missed anything when the present batch began.
+    is_all_there: bool,
     owed: Option<Owed>,
     host: Counters,
     gone: Counters,
@@ -373,6 +375,7 @@ impl Raid {
             lost: RangeSet::new(),
             reads_zeros,
             is_degraded: false,
+            is_all_there: true,
             owed: None,
             host: Counters::default(),
             gone: Counters::default(),

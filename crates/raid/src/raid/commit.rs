@@ -14,6 +14,7 @@ use wane_blockdev::{NoticeKind, Origin, Request, RequestId, SectorRange, Status}
 use super::meta::{self, Checkpoint, Entry, Record, Superblock, runs};
 use super::{Child, New, Operation, Raid, Step, Task};
 use crate::bits::Bits;
+use crate::owed::Part;
 
 /// Which changes are written to the ring before they go to their places.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -103,6 +104,8 @@ pub(super) struct Commits {
     pub(super) must_raise: bool,
     entries: VecDeque<Placed>,
     head: u64,
+    /// Units of the ring that batches wrote since their last checkpoint.
+    since: u64,
     next: u64,
     /// The first entry that the checkpoint of this cycle does not know.
     first: u64,
@@ -151,6 +154,7 @@ impl Commits {
             must_raise: false,
             entries: VecDeque::new(),
             head: 0,
+            since: 0,
             next: 1,
             first: 1,
             generation: 1,
@@ -262,6 +266,48 @@ impl Raid {
             || self.commits.has_stale
             || self.commits.entries.iter().any(|entry| entry.has_changes)
             || self.commits.must_raise
+    }
+
+    /// Bytes of the record of a change without contents, for which members write `parts` chunks of `bytes`.
+    pub(super) fn logged_quickly(&mut self, stripe: u64, parts: usize, bytes: usize) -> usize {
+        let tile = stripe / self.map.tile;
+        self.commits.touched.insert_one(tile);
+        if self.commits.fresh.holds(stripe) {
+            return 0;
+        }
+        match self.config.journal {
+            Journal::Full => 64 + parts * (bytes + 8),
+            Journal::None if self.commits.dirty.holds(tile) => 0,
+            Journal::None => {
+                self.commits.dirty.insert_one(tile);
+                16
+            }
+        }
+    }
+
+    /// Has members write what the records of a batch take in the ring, and a checkpoint each time that half of it is full.
+    pub(super) fn write_ring(&mut self, bytes: usize, writes: &mut [Vec<Part>]) {
+        let mut left = if bytes == 0 { 0 } else { self.areas.units(bytes) };
+        let host =
+            |range: SectorRange| Part { host: SectorRange::new(wane_units::Lba(0), range.count), start: range.start };
+        while left > 0 {
+            let head = if self.commits.head >= self.areas.ring { 0 } else { self.commits.head };
+            let units = left.min(self.areas.ring - head);
+            for member in self.ring_members(self.config.code.tolerates() + 1) {
+                writes[member].push(host(self.areas.ring(head, units)));
+            }
+            self.commits.head = head + units;
+            self.commits.since += units;
+            left -= units;
+            if self.commits.since * 2 > self.areas.ring {
+                self.commits.since = 0;
+                let sectors = self.commits.bytes.div_ceil(512).max(1).next_multiple_of(self.areas.unit);
+                for member in self.ring_members(self.members.len()) {
+                    writes[member].push(host(self.areas.checkpoint(self.commits.place, sectors / self.areas.unit)));
+                    writes[member].extend((0..2).map(|copy| host(self.areas.superblock(copy))));
+                }
+            }
+        }
     }
 
     /// Whether a change of a stripe has to wait until that counts as written.

@@ -432,6 +432,11 @@ impl Raid {
         is_it.then_some(moving.step.to)
     }
 
+    /// Whether a part of the tile of a stripe is being moved.
+    pub(super) fn moves_tile(&self, stripe: u64) -> bool {
+        self.moves.moving.as_ref().is_some_and(|moving| moving.step.tile == stripe / self.map.tile)
+    }
+
     /// Where rows of a position are written, too, since they were copied there already.
     pub(super) fn twin(&self, stripe: u64, position: usize, rows: &Rows) -> Option<(usize, SectorRange)> {
         let slot = self.moving_slot(stripe, position)?;
