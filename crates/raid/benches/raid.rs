@@ -27,13 +27,14 @@ const WRITE: usize = 1 << 20;
 /// Sectors of a member in memory: 64 MiB of data and what the array needs.
 const MEMBER: u64 = (64 << 11) + (16 << 11);
 
-const fn config(journal: Journal) -> RaidConfig {
+fn config(journal: Journal) -> RaidConfig {
     RaidConfig {
         code: &XOR,
         width: 5,
         chunk: Sectors(128),
         slot: Sectors(1 << 14),
         placement: &EQUAL,
+        parity_shares: Vec::new(),
         path: &DIRECT,
         journal,
         ring: Sectors(8 << 11),

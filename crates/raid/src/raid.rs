@@ -47,7 +47,7 @@ pub use own::{RaidRepairs, Scrub};
 pub use path::{DIRECT, MD, PATHS, STRAID, Server, WritePath, path};
 
 /// How a parity array works.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct RaidConfig {
     /// How parities follow from data.
     pub code: &'static dyn Code,
@@ -59,6 +59,9 @@ pub struct RaidConfig {
     pub slot: Sectors,
     /// On which members tiles lie.
     pub placement: &'static dyn Placement,
+    /// Shares of the parities that the columns of a tile have, such as 40, 15, 15, 15, 15; empty: equal ones, as md's left-symmetric layout has them.
+    /// What has more parities wears faster under writes of parts of stripes (Diff-RAID, EuroSys'10).
+    pub parity_shares: Vec<u32>,
     /// How changes are carried out.
     pub path: &'static dyn WritePath,
     /// What is written before a change goes to its place.
@@ -237,6 +240,8 @@ pub struct Raid {
     commits: Commits,
     own: Own,
     moves: Moves,
+    /// Devices that take the place of a member that is lost.
+    spares: Vec<Box<dyn Living>>,
     /// Stripes that changed since members flushed.
     unsure: Unsure,
     areas: Areas,
@@ -311,17 +316,13 @@ impl Shape {
             let least = devices.iter().map(|device| capacity(&**device)).min().unwrap_or(0);
             return Err(LayoutError::Small(least, offset + slot));
         }
-        let data = coder.data() as u64;
-        let map = Map {
-            chunk,
-            data,
-            width,
-            tile,
-            offset,
-            parity_columns: map::left_symmetric(width),
-            table,
-            starts: Vec::new(),
+        let parity_columns = match &config.parity_shares[..] {
+            [] => map::left_symmetric(width),
+            shares if shares.len() as u64 == width && shares.iter().any(|share| *share > 0) => map::uneven(shares),
+            shares => return Err(LayoutError::Shares(shares.len(), config.width)),
         };
+        let data = coder.data() as u64;
+        let map = Map { chunk, data, width, tile, offset, parity_columns, table, starts: Vec::new() };
         Ok(Self { coder, map: map.with_starts(), areas, features, unit, slots })
     }
 }
@@ -333,6 +334,7 @@ impl Raid {
     /// They make none.
     pub fn new(config: RaidConfig, devices: Vec<Box<dyn Living>>) -> Result<Self, LayoutError> {
         let Shape { coder, map, areas, features, unit, slots } = Shape::new(&config, &devices)?;
+        meta::check_free(&devices, unit.0)?;
         let reads_zeros = devices.iter().all(|device| device.features().trim_reads_zeros);
         let (stripes, tiles) = (map.stripes(), map.table.len());
         let now = devices.iter().map(|member| member.now()).max().unwrap_or(SimTime::ZERO);
@@ -342,6 +344,7 @@ impl Raid {
         if reads_zeros {
             zeroed.insert(0..stripes);
         }
+        let scrub_every = config.scrub_every;
         let mut array = Self {
             config,
             coder,
@@ -360,7 +363,8 @@ impl Raid {
             operations: BTreeMap::new(),
             locks: Locks::default(),
             commits: Commits::new(stripes, tiles),
-            own: Own::new(stripes, now, config.scrub_every),
+            own: Own::new(stripes, now, scrub_every),
+            spares: Vec::new(),
             moves: Moves::default(),
             unsure: Unsure::new(stripes),
             areas,

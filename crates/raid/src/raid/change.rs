@@ -254,6 +254,9 @@ impl Raid {
     /// New parities from all data.
     fn make_reconstructed(&self, operation: &mut Operation, affected: &[usize]) {
         let length = (operation.block.rows.end - operation.block.rows.start) as usize * 512;
+        if self.features.keeps_bytes && affected.len() == self.coder.parities() {
+            return self.make_all(operation, length);
+        }
         for parity in affected {
             let mut sum = self.features.keeps_bytes.then(|| vec![0; length]);
             for (number, chunk) in operation.chunks[..self.coder.data()].iter().enumerate() {
@@ -268,6 +271,23 @@ impl Raid {
                 }
             }
             operation.chunks[*parity].new = Some(sum.map_or(New::Blank, New::Bytes));
+        }
+    }
+
+    /// All parities from all data, each byte of which is read once.
+    fn make_all(&self, operation: &mut Operation, length: usize) {
+        let written = operation.block.chunks.clone();
+        let of = |number: usize| {
+            let Chunk { new, old, .. } = &operation.chunks[number];
+            if written.contains(&number) { new.as_ref().and_then(New::bytes) } else { old.as_deref() }
+        };
+        let is_blank = (0..self.coder.data()).any(|number| of(number).is_none());
+        let zeros = vec![0; if is_blank { length } else { 0 }];
+        let data: Vec<&[u8]> = (0..self.coder.data()).map(|number| of(number).unwrap_or(&zeros)).collect();
+        let mut parities: Vec<Vec<u8>> = vec![vec![0; length]; self.coder.parities()];
+        self.coder.encode(&data, &mut parities.iter_mut().map(Vec::as_mut_slice).collect::<Vec<_>>());
+        for (parity, bytes) in parities.into_iter().enumerate() {
+            operation.chunks[self.coder.data() + parity].new = Some(New::Bytes(bytes));
         }
     }
 

@@ -450,6 +450,11 @@ impl Living for Raid {
             *counters = Counters::from_values(values);
         }
         self.members.iter_mut().try_for_each(|member| member.archive(archive))?;
+        let mut spares = self.spares.len();
+        archive.field("raid.spares", &mut spares)?;
+        // Those that took a place are members.
+        self.spares.truncate(spares);
+        self.spares.iter_mut().try_for_each(|spare| spare.archive(archive))?;
         if archive.is_reading() {
             self.map = self.map.clone().with_starts();
             self.follow_features();

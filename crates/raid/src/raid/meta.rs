@@ -8,11 +8,12 @@
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use wane_blockdev::SectorRange;
+use wane_blockdev::{BlockDevice as _, Living, SectorRange};
 use wane_units::{Lba, Sectors};
 
 use crate::bits::Bits;
 use crate::extents::{ExtentTable, Slot};
+use crate::layout::LayoutError;
 use crate::mirror::MemberState;
 
 /// The first bytes of what is sealed: what it is, and the version of its format.
@@ -190,6 +191,22 @@ pub(super) enum Record {
 pub(super) struct Entry {
     pub(super) number: u64,
     pub(super) records: Vec<Record>,
+}
+
+/// Checks that no device is a member of an array already.
+///
+/// # Errors
+/// One is: which one, and the number of its array.
+pub(super) fn check_free(devices: &[Box<dyn Living>], unit: u64) -> Result<(), LayoutError> {
+    for (number, device) in devices.iter().enumerate() {
+        let mut bytes = vec![0; unit as usize * 512];
+        // A device that cannot show what it holds is taken as it is.
+        let seen = device.peek(SectorRange::new(Lba(0), Sectors(unit)), &mut bytes);
+        if let Some((array, _)) = seen.and_then(|_| open::<Superblock>(SUPERBLOCK, &bytes)) {
+            return Err(LayoutError::Belongs(number, array));
+        }
+    }
+    Ok(())
 }
 
 /// Seals a value, in whole units.

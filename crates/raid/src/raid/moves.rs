@@ -104,6 +104,11 @@ impl Raid {
         Sectors(self.map.slot_sectors())
     }
 
+    /// The sector of each member at which its slots begin.
+    pub const fn data_offset(&self) -> Sectors {
+        Sectors(self.map.offset)
+    }
+
     /// Lets members have other numbers of slots. The host gives up capacity first, if it has to: a notice says how much.
     ///
     /// # Errors

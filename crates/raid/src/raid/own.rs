@@ -51,6 +51,8 @@ pub(super) struct Own {
     stuck: Bits,
     scrub: Option<(u64, Scrub)>,
     scrub_at: Option<SimTime>,
+    /// No spare fits where a member is lost.
+    pub(super) no_spare_fits: bool,
     /// Something was done since the last checkpoint that it should know.
     has_news: bool,
 }
@@ -65,6 +67,7 @@ impl Own {
             stuck: Bits::new(stripes),
             scrub: None,
             scrub_at: scrub_every.map(|every| now.saturating_add(every)),
+            no_spare_fits: false,
             has_news: false,
         }
     }
@@ -149,6 +152,10 @@ impl Raid {
     }
 
     fn has_own_work(&self) -> bool {
+        let is_lost = |member: &super::member::Member| !member.is_present() && !member.is_out && !member.is_retired;
+        if !self.spares.is_empty() && !self.own.no_spare_fits && self.members.iter().any(is_lost) {
+            return true;
+        }
         let is_missing = !self.differs.is_empty()
             || self.members.iter().any(|member| member.is_online() && !member.stale.is_empty());
         self.own.scrub.is_some() || self.has_to_move() || is_missing && self.next_own().is_some()
@@ -162,6 +169,7 @@ impl Raid {
             self.own.scrub_at = Some(at.saturating_add(every.max(Nanos(1))));
             self.own.scrub.get_or_insert((0, Scrub::Repair));
         }
+        self.use_spares();
         if self.own.running.is_some() || self.own.next_at > self.now {
             return;
         }

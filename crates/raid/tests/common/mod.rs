@@ -46,6 +46,13 @@ pub(crate) fn drive(blocks: u32, is_timed: bool) -> Box<dyn Living> {
     Box::new(Drive::new(DriveConfig { clock, keeps_bytes: true, ..DriveConfig::new(geometry, ftl) }).unwrap())
 }
 
+/// A drive of 16 MiB that keeps no bytes.
+pub(crate) fn hollow_drive() -> Box<dyn Living> {
+    let geometry = Geometry::new(1, 1, 1, 128, 64, Bytes(4096)).unwrap();
+    let ftl = FtlConfig::new(&geometry, Ratio::new(0.5).unwrap());
+    Box::new(Drive::new(DriveConfig::new(geometry, ftl)).unwrap())
+}
+
 /// A small drive of which a power cut leaves nothing.
 pub(crate) fn forgetful(blocks: u32) -> Box<dyn Living> {
     let geometry = Geometry::new(2, 1, 1, blocks / 2, 8, Bytes(4096)).unwrap();
@@ -161,6 +168,7 @@ pub(crate) fn raid_config(code: &'static dyn Code, width: usize, placement: &'st
         chunk: Sectors(16),
         slot: Sectors(16 * width as u64),
         placement,
+        parity_shares: Vec::new(),
         path: &DIRECT,
         journal: Journal::Full,
         ring: Sectors(0),
