@@ -68,6 +68,8 @@ pub struct RaidConfig {
     pub journal: Journal,
     /// Sectors of the ring that the journal has on each member; what the largest change needs, if that is more.
     pub ring: Sectors,
+    /// Time after which a member that has not answered a read is read around: the others make what it has. `None`: never.
+    pub read_around: Option<Nanos>,
     /// Whether it follows members that offer less.
     pub following: Following,
     /// Bytes of members a second at which it rebuilds and scrubs, in its own time.
@@ -159,6 +161,8 @@ enum New {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Chunk {
     is_asked: bool,
+    /// It did not answer in time, and nobody waits for it.
+    is_late: bool,
     old: Option<Vec<u8>>,
     /// Rows that could not be read.
     bad: Vec<map::Rows>,
@@ -186,6 +190,15 @@ struct Operation {
     /// The entry of the ring with its record.
     entry: Option<u64>,
     ended: SimTime,
+}
+
+/// What happens at an instant.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+enum Timer {
+    /// A processor is done with an operation.
+    Served(u64),
+    /// A position of a read has not answered for long.
+    Late(u64, usize),
 }
 
 /// A request to a member.
@@ -246,8 +259,8 @@ pub struct Raid {
     unsure: Unsure,
     areas: Areas,
     children: BTreeMap<(usize, RequestId), Child>,
-    /// What processors work on, by the instant at which they are done.
-    tasks: BTreeMap<(SimTime, u64), u64>,
+    /// What happens later, by its instant.
+    tasks: BTreeMap<(SimTime, u64), Timer>,
     /// When each processor is free.
     servers: Vec<SimTime>,
     /// Operations that may start.
@@ -522,7 +535,7 @@ impl Raid {
             }
         };
         let turn = self.new_id();
-        self.tasks.insert((end, turn), id);
+        self.tasks.insert((end, turn), Timer::Served(id));
     }
 
     /// A processor is done with an operation.
@@ -608,8 +621,10 @@ impl Raid {
             self.now = next.max(self.now);
             self.run_members(self.now);
             while let Some(entry) = self.tasks.first_entry().filter(|entry| entry.key().0 <= self.now) {
-                let id = entry.remove();
-                self.served(id);
+                match entry.remove() {
+                    Timer::Served(id) => self.served(id),
+                    Timer::Late(id, position) => self.read_around(id, position),
+                }
             }
             self.begin_ready();
             if self.next_own_step().is_some_and(|own| own <= self.now) {

@@ -6,10 +6,11 @@ mod common;
 
 use common::{All, drive, ended, hollow_drive, members, raid_config, range};
 use wane_blockdev::{
-    Batch, BlockDevice as _, Fault, Living, NoticeKind, Ram, Request, SectorRange, Stop, Work, carry_out, each_of,
+    Batch, BlockDevice as _, Delay, Delays, Fault, Kind, Living, NoticeKind, Ram, Request, SectorRange, Stop, Work,
+    carry_out, each_of,
 };
 use wane_raid::code::{COPIES_2, Code, PQ, PQR, XOR};
-use wane_raid::{DIRECT, Following, Journal, MD, Raid, RaidConfig, STRAID, UNEQUAL, WritePath};
+use wane_raid::{DIRECT, Following, Journal, MD, MemberState, Raid, RaidConfig, STRAID, UNEQUAL, WritePath};
 use wane_sim::Streams;
 use wane_testkit::conformance;
 use wane_units::{Lba, Nanos, Sectors};
@@ -185,4 +186,22 @@ fn written(array: &Raid) -> Vec<u64> {
     let mut all = Vec::new();
     array.members(&mut |member| all.push(member.counters().host_units_written));
     all
+}
+
+/// A read of a member that is slow ends as soon as the others have been read.
+#[test]
+fn slow_members_are_read_around() {
+    let member = |latency: u64| -> Box<dyn Living> {
+        let delays = Delays::all(Nanos(1_000)).with(Kind::Read, Nanos(latency));
+        Box::new(Delay::new(Ram::new(Sectors(4096)), delays))
+    };
+    let config = RaidConfig { read_around: Some(Nanos(50_000)), ..raid_config(&XOR, 3, &All) };
+    let mut array = Raid::new(config, vec![member(10_000_000), member(5_000), member(7_000)]).unwrap();
+    let write = Request::write(range(0, 32), [bytes(1, 16), bytes(2, 16)].concat());
+    assert!(ended(&mut array, write).status.is_done());
+    let slow = ended(&mut array, Request::read(range(0, 16)));
+    assert_eq!((slow.bytes, slow.at.0 - slow.submitted_at.0), (Some(bytes(1, 16)), 57_000));
+    let quick = ended(&mut array, Request::read(range(16, 16)));
+    assert_eq!((quick.bytes, quick.at.0 - quick.submitted_at.0), (Some(bytes(2, 16)), 5_000));
+    assert_eq!((array.repairs().read_around, array.state(0)), (1, MemberState::Online));
 }

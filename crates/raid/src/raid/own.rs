@@ -25,6 +25,8 @@ pub struct RaidRepairs {
     pub mismatched: u64,
     /// Of these, stripes in which the one chunk that was wrong was found and corrected.
     pub corrected: u64,
+    /// Reads for which a member took so long that the others were read instead.
+    pub read_around: u64,
     /// Sectors of the array that were lost.
     pub lost: Sectors,
 }
