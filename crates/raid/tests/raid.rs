@@ -6,14 +6,14 @@ mod common;
 
 use common::{All, drive, ended, hollow_drive, members, raid_config, range};
 use wane_blockdev::{
-    Batch, BlockDevice as _, Delay, Delays, Fault, Kind, Living, NoticeKind, Ram, Request, SectorRange, Stop, Work,
-    carry_out, each_of,
+    Archive, ArchiveError, Batch, BlockDevice, Delay, Delays, Fault, Kind, Living, Notice, NoticeKind, Ram, Request,
+    SectorRange, Stop, Work, carry_out, each_of, live_on, pass_on,
 };
 use wane_raid::code::{COPIES_2, Code, PQ, PQR, XOR};
 use wane_raid::{DIRECT, Following, Journal, MD, MemberState, Raid, RaidConfig, STRAID, UNEQUAL, WritePath};
 use wane_sim::Streams;
 use wane_testkit::conformance;
-use wane_units::{Lba, Nanos, Sectors};
+use wane_units::{Fate, Lba, Nanos, Sectors};
 
 fn config(code: &'static dyn Code, width: usize, path: &'static dyn WritePath) -> RaidConfig {
     RaidConfig { path, ..raid_config(code, width, &All) }
@@ -204,4 +204,67 @@ fn slow_members_are_read_around() {
     let quick = ended(&mut array, Request::read(range(16, 16)));
     assert_eq!((quick.bytes, quick.at.0 - quick.submitted_at.0), (Some(bytes(2, 16)), 5_000));
     assert_eq!((array.repairs().read_around, array.state(0)), (1, MemberState::Online));
+}
+
+/// A device that wants space back when it is told to.
+#[derive(Clone)]
+struct Demanding {
+    device: Ram,
+    wants: Option<Sectors>,
+}
+
+impl BlockDevice for Demanding {
+    pass_on!(device: features capacity submit next_event_at complete set_capacity mapped_limit set_mapped_limit extents peek);
+
+    fn notices(&mut self, out: &mut Vec<Notice>) {
+        self.device.notices(out);
+        let at = self.device.now();
+        out.extend(self.wants.take().map(|to| Notice { at, kind: NoticeKind::wanted(to) }));
+    }
+}
+
+impl Living for Demanding {
+    live_on!(device: now batch go_on work pass prefetch counters members power_off power_on);
+
+    fn another(&self) -> Box<dyn Living> {
+        Box::new(self.clone())
+    }
+
+    fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        self.device.archive(archive)
+    }
+}
+
+/// A member wants space back: the host is asked for the last tiles, then tiles move, then the member gets what it wanted. Nothing else is lost.
+#[test]
+fn a_member_that_wants_space_gets_it_after_the_host_gave_capacity() {
+    let member = || -> Box<dyn Living> { Box::new(Demanding { device: Ram::new(Sectors(2048)), wants: None }) };
+    let config = RaidConfig { following: Following::Members, placement: &UNEQUAL, ..raid_config(&XOR, 3, &All) };
+    let mut array = Raid::new(config, (0..4).map(|_| member()).collect()).unwrap();
+    let before = array.capacity();
+    let pattern: Vec<u8> = (0..before.0 * 512).map(|byte| (byte / 512 % 251) as u8).collect();
+    assert!(ended(&mut array, Request::write(range(0, before.0), pattern.clone())).status.is_done());
+    let half = array.data_offset() + Sectors(array.slot_sectors().0 * u64::from(array.slots().next().unwrap() / 2));
+    let mut first = Some(half);
+    each_of::<Demanding>(&mut array, &mut |member| member.wants = first.take());
+    let told = notices(&mut array);
+    let [NoticeKind::CapacityWanted { to, .. }] = told[..] else { panic!("{told:?}") };
+    assert!(to < before && to > Sectors(before.0 / 2), "{to} of {before}");
+    let_pass(&mut array, Nanos(1_000_000_000));
+    assert_eq!((array.is_moving(), array.sectors_moved()), (true, Sectors(0)), "the host comes first");
+    let now = array.now();
+    assert!(array.set_capacity(now, to).is_done());
+    let_pass(&mut array, Nanos(10_000_000_000));
+    assert!(!array.is_moving() && array.sectors_moved().0 > 0);
+    let mut sizes = Vec::new();
+    array.members(&mut |member| sizes.push(member.capacity()));
+    assert_eq!(sizes, [half, Sectors(2048), Sectors(2048), Sectors(2048)]);
+    let read = ended(&mut array, Request::read(range(0, to.0)));
+    assert!(read.bytes.unwrap() == pattern[..to.0 as usize * 512]);
+    assert_eq!(array.state(0), MemberState::Online);
+    // And each of the others can be lost.
+    let now = array.now();
+    array.take_out(now, 2, &mut || Fate::Done);
+    let read = ended(&mut array, Request::read(range(0, to.0)));
+    assert!(read.bytes.unwrap() == pattern[..to.0 as usize * 512]);
 }
