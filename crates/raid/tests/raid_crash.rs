@@ -30,7 +30,8 @@ fn as_raid(device: &mut dyn Living) -> &mut Raid {
 
 /// An array that has come to rest after its first checkpoint.
 fn array(config: RaidConfig) -> Box<dyn Living> {
-    let mut array: Box<dyn Living> = Box::new(Raid::new(config, volatile(config.width)).unwrap());
+    let members = volatile(config.width);
+    let mut array: Box<dyn Living> = Box::new(Raid::new(config, members).unwrap());
     let _ = common::ended(&mut *array, wane_blockdev::Request::flush());
     array
 }

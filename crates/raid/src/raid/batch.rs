@@ -1,10 +1,10 @@
 //! Batches of a parity array: work without contents and without time.
 
 use wane_blockdev::{Batch, Kind, Living as _, Origin, Request, SectorRange, Stop, Took, Work, carry_out};
-use wane_units::{Sectors, SimTime};
+use wane_units::{Lba, Sectors, SimTime};
 
 use super::Raid;
-use super::map::{Block, Map, Rows};
+use super::map::{Block, Rows};
 use crate::mirror::MemberState;
 use crate::owed::{Owed, Part, close_own};
 
@@ -84,7 +84,7 @@ impl Raid {
                 lost.insert(self.map.host(stripe, chunk, &rows));
             }
         }
-        let bound = SectorRange::new(wane_units::Lba(0), self.capacity);
+        let bound = SectorRange::new(Lba(0), self.capacity);
         Took { done, stop: Stop::Done, unread: lost.within(bound).collect() }
     }
 
@@ -183,15 +183,24 @@ impl Raid {
                 self.change_slowly(at, batch, *extent);
                 continue;
             }
+            if let Some(block) = self.map.single(*extent) {
+                self.change_block(at, batch, &block, &mut quick);
+                continue;
+            }
             for block in self.map.blocks(*extent) {
-                if !self.plan_quickly(&block, &mut quick) {
-                    for (_, host) in self.map.hosts(&block).collect::<Vec<_>>() {
-                        self.change_slowly(at, batch, host);
-                    }
-                }
+                self.change_block(at, batch, &block, &mut quick);
             }
         }
         self.change_quickly(at, batch, quick, done)
+    }
+
+    /// Changes a block in the quick way, or in the slow one.
+    fn change_block(&mut self, at: SimTime, batch: &Batch<'_>, block: &Block, quick: &mut Quick) {
+        if !self.plan_quickly(block, quick) {
+            for (_, host) in self.map.hosts(block).collect::<Vec<_>>() {
+                self.change_slowly(at, batch, host);
+            }
+        }
     }
 
     /// Changes a range by operations, as requests do.
@@ -214,57 +223,66 @@ impl Raid {
         if !is_whole || self.locks.is_busy(stripe) || self.moves_tile(stripe) {
             return false;
         }
-        let (data, width) = (self.coder.data(), self.coder.width());
         let is_first = !self.written.holds(stripe);
         if is_first && !self.zeroed.holds(stripe) {
             return false;
         }
-        let changes =
-            |parity: usize| block.chunks.clone().any(|chunk| self.coder.coefficient(parity - data, chunk) != 0);
-        let parities: Vec<usize> = (data..width).filter(|parity| changes(*parity)).collect();
-        let written = block.chunks.clone().chain(parities.iter().copied());
-        if is_first {
-            self.written.insert_one(stripe);
-            self.zeroed.remove(stripe..stripe + 1);
-            self.note_first(stripe);
-        } else {
+        let data = self.coder.data();
+        let coder = &self.coder;
+        let chunks = &block.chunks;
+        let changes = |parity: &usize| chunks.clone().any(|chunk| coder.coefficient(parity - data, chunk) != 0);
+        let parities = (data..coder.width()).filter(changes);
+        let written = chunks.clone().chain(parities.clone());
+        let places = self.map.places(stripe);
+        let mut logged = None;
+        if !is_first {
             let belongs = |chunk: &usize| {
-                !block.chunks.contains(chunk)
-                    && parities.iter().any(|parity| self.coder.coefficient(parity - data, *chunk) != 0)
+                !chunks.contains(chunk) && parities.clone().any(|parity| coder.coefficient(parity - data, *chunk) != 0)
             };
             let others = (0..data).filter(belongs);
-            let modify = block.chunks.len() + parities.len();
+            let modify = chunks.len() + parities.clone().count();
             if self.config.path.modifies(modify, others.clone().count()) {
-                written.clone().for_each(|position| quick.read(&self.map, stripe, position, &block.rows));
+                written.clone().for_each(|position| quick.read(places.of(position, &block.rows)));
             } else {
-                others.for_each(|position| quick.read(&self.map, stripe, position, &block.rows));
+                others.for_each(|position| quick.read(places.of(position, &block.rows)));
             }
-            let rows = (block.rows.end - block.rows.start) as usize * 512;
-            quick.logged += self.logged_quickly(stripe, modify, rows);
+            logged = Some(modify);
         }
-        let host = self.map.host(stripe, block.chunks.start, &block.rows);
+        let host = self.map.host(stripe, chunks.start, &block.rows);
         for position in written {
-            let (member, range) = self.map.place(stripe, position, &block.rows);
+            let (member, range) = places.of(position, &block.rows);
             quick.writes[member].push(Part { host, start: range.start });
         }
+        match logged {
+            Some(parts) => {
+                let rows = (block.rows.end - block.rows.start) as usize * 512;
+                quick.logged += self.logged_quickly(stripe, parts, rows);
+            }
+            None => {
+                self.written.insert_one(stripe);
+                self.zeroed.remove(stripe..stripe + 1);
+                self.note_first(stripe);
+            }
+        }
         self.unsure.change(&(stripe..stripe + 1));
-        self.lost.remove(host);
+        if !self.lost.is_empty() {
+            for (_, host) in self.map.hosts(block).collect::<Vec<_>>() {
+                self.lost.remove(host);
+            }
+        }
         true
     }
 
     /// Reads, writes to the journal, and writes.
     fn change_quickly(&mut self, at: SimTime, batch: &Batch<'_>, quick: Quick, done: Sectors) -> Took {
-        let Quick { reads, read_of, mut writes, logged } = quick;
+        let Quick { reads, mut writes, logged } = quick;
         let origin = batch.origin;
         for (member, extents) in reads.iter().enumerate().filter(|(_, extents)| !extents.is_empty()) {
             let asked = Batch::new(Work::Read, extents).from(Origin::ArrayParity);
             let took = carry_out(&mut self.members[member].device, at, &asked);
             for unread in took.unread {
-                let hit = extents.iter().zip(&read_of[member]).filter(|(range, _)| range.overlaps(unread));
-                for (_, (stripe, position, rows)) in hit.collect::<Vec<_>>() {
-                    if !self.read_others(at, &asked, *stripe, *position, rows) && *position < self.coder.data() {
-                        self.lost.insert(self.map.host(*stripe, *position, rows));
-                    }
+                for sector in unread.start.0..unread.start.0 + unread.count.0 {
+                    self.read_again(at, &asked, member, Lba(sector));
                 }
             }
         }
@@ -281,6 +299,15 @@ impl Raid {
             before += extent.count;
         }
         Took::new(before, stop)
+    }
+
+    /// A member lost a sector that is needed: the others make it, or it is lost.
+    fn read_again(&mut self, at: SimTime, asked: &Batch<'_>, member: usize, sector: Lba) {
+        let Some((stripe, position, row)) = self.map.what_is_at(member, sector) else { return };
+        let rows = row..row + 1;
+        if !self.read_others(at, asked, stripe, position, &rows) && position < self.coder.data() {
+            self.lost.insert(self.map.host(stripe, position, &rows));
+        }
     }
 
     /// Lets members do what they owe. Returns how that stopped, and the first part that the array could not keep.
@@ -316,8 +343,6 @@ impl Raid {
 /// What members do for the changes of a batch.
 struct Quick {
     reads: Vec<Vec<SectorRange>>,
-    /// What each of these reads is about.
-    read_of: Vec<Vec<(u64, usize, Rows)>>,
     writes: Vec<Vec<Part>>,
     /// Bytes of records.
     logged: usize,
@@ -325,17 +350,10 @@ struct Quick {
 
 impl Quick {
     fn new(members: usize) -> Self {
-        Self {
-            reads: vec![Vec::new(); members],
-            read_of: vec![Vec::new(); members],
-            writes: vec![Vec::new(); members],
-            logged: 0,
-        }
+        Self { reads: vec![Vec::new(); members], writes: vec![Vec::new(); members], logged: 0 }
     }
 
-    fn read(&mut self, map: &Map, stripe: u64, position: usize, rows: &Rows) {
-        let (member, range) = map.place(stripe, position, rows);
+    fn read(&mut self, (member, range): (usize, SectorRange)) {
         self.reads[member].push(range);
-        self.read_of[member].push((stripe, position, rows.clone()));
     }
 }
