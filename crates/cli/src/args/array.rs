@@ -28,7 +28,7 @@ Examples:
   Every width that works, and the one with the most data:
     wane array plan --member a=2TB --member b=2TB \\
       --member c=4TB --code xor
-  Drives from a file, six chunks a stripe, two of them parity:
+  Drives from a file, stripes of six, two of them parity:
     wane array plan drives.toml --code pq --width 6
   The first 200 GiB of data on fast drives only:
     wane array plan drives.toml --fast '200 GiB'

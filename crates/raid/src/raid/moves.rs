@@ -109,7 +109,8 @@ impl Raid {
         Sectors(self.map.offset)
     }
 
-    /// Lets members have other numbers of slots. The host gives up capacity first, if it has to: a notice says how much.
+    /// Lets members have other numbers of slots. The host gives up capacity first, if it has to: a notice says how much. Tiles that free slots make come
+    /// at the end, and the host may take them ([`wane_blockdev::BlockDevice::set_capacity`]); with [`Rebalance::ForCapacity`] others move for more.
     ///
     /// # Errors
     /// Too few members would have room for a stripe. Nothing has changed then.
@@ -120,13 +121,14 @@ impl Raid {
         if !self.is_off {
             self.catch_up(at);
         }
-        self.plan_moves(slots, rebalance)
+        self.plan_moves(slots, u64::MAX, rebalance)
     }
 
-    fn plan_moves(&mut self, slots: &[u32], rebalance: Rebalance) -> Result<Retargeted, LayoutError> {
+    /// Plans for so many tiles at most.
+    fn plan_moves(&mut self, slots: &[u32], tiles: u64, rebalance: Rebalance) -> Result<Retargeted, LayoutError> {
         let sites: Vec<Site> = slots.iter().map(|slots| Site { slots: u64::from(*slots), speed: 1.0 }).collect();
         let exposure: Vec<f64> = self.members.iter().map(|member| member.life_used()).collect();
-        let target = Target { sites: &sites, tiles: u64::MAX, rebalance, exposure: &exposure };
+        let target = Target { sites: &sites, tiles, rebalance, exposure: &exposure };
         let plan = retarget(&self.map.table, &target)?;
         let (across, within) = (plan.across(), plan.within());
         let slot = self.map.slot_sectors();
@@ -173,7 +175,7 @@ impl Raid {
         }
         if !target.is_empty() {
             // A plan that was made once can be made again, as long as as many members have room.
-            let _ = self.plan_moves(target, Rebalance::ForCapacity);
+            let _ = self.plan_moves(target, self.map.table.len(), Rebalance::Never);
         }
     }
 
@@ -326,7 +328,8 @@ impl Raid {
             slots[member] = slots[member].min(fit as u32);
         }
         // Without a plan the member stays as it is, and refuses what it cannot take.
-        if slots != before && self.plan_moves(&slots, Rebalance::ForCapacity).is_err() {
+        let tiles = self.map.table.len();
+        if slots != before && self.plan_moves(&slots, tiles, Rebalance::Never).is_err() {
             for (member, slots) in self.members.iter_mut().zip(before) {
                 member.doomed_from = slots;
             }
