@@ -2,7 +2,8 @@
 //!
 //! [`Spread`] puts each sector on one member, where a [`Layout`] says: one member after the other ([`Linear`]), or in turns ([`Stripe`]). [`Mirror`] has
 //! several copies of each sector, on members that may differ in size ([`Copies`]); it reads whatever copy is good, writes again what a member lost, and
-//! copies what a member missed. An array is as durable as its members: a flush goes to all of them.
+//! copies what a member missed. An array is as durable as its members: a flush goes to all of them. [`Raid`] has parities, or copies in stripes, over
+//! members of any sizes, and keeps a journal on them.
 //!
 //! # What becomes of failures
 //!
