@@ -1,12 +1,14 @@
 //! How long drives live: wear-out, whose limit differs from drive to drive and from batch to batch, and failures by chance.
 
+use serde::{Deserialize, Serialize};
 use wane_sim::Stream;
 use wane_units::DAYS_PER_YEAR;
 
 use crate::PlanError;
 
 /// How the limits of drives of one batch are distributed about their mean.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Spread {
     /// The logarithm is normal.
     #[default]

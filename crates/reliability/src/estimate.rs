@@ -212,6 +212,13 @@ struct YearSums {
     first: [f64; 3],
 }
 
+impl YearSums {
+    /// What sums of chances are divided by to be those of causes: as many as there are arrays, or more where their sum would exceed 1.
+    fn losses_over(&self, count: f64) -> f64 {
+        self.losses.iter().sum::<f64>().max(count)
+    }
+}
+
 /// Sums of a plan.
 #[derive(Clone, Debug)]
 struct Sums {
@@ -276,7 +283,7 @@ impl Sums {
                 true => sums.changes.iter().map(|change| change.estimate(count)).collect(),
                 false => Vec::new(),
             },
-            loss_causes: Cause::ALL.into_iter().zip(sums.losses.map(|sum| sum / count)).collect(),
+            loss_causes: Cause::ALL.into_iter().zip(sums.losses.map(|sum| sum / sums.losses_over(count))).collect(),
             first_causes: Cause::ALL.into_iter().zip(sums.first.map(|sum| sum / count)).collect(),
         };
         let years = self.years.iter().zip(&effort.years).map(at).collect();
@@ -292,6 +299,9 @@ fn bounded(figure: Figure, sums: Moments, count: f64) -> Estimate {
     let mut estimate = sums.estimate(count);
     estimate.low = estimate.low.max(0.0);
     if figure.is_chance() {
+        // Estimates of windows add up to a chance on average, and to more by luck where nearly all arrays are lost.
+        estimate.mean = estimate.mean.min(1.0);
+        estimate.low = estimate.low.min(estimate.mean);
         estimate.high = estimate.high.min(1.0);
         if estimate.mean == 0.0 {
             estimate.high = -libm::expm1(libm::log(0.05) / count);

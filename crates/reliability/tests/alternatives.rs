@@ -148,6 +148,20 @@ fn a_spare_on_the_shelf_shortens_the_days_without_a_member() {
 }
 
 #[test]
+fn a_chance_is_never_above_1() {
+    let mut doomed = plan();
+    for member in &mut doomed.members {
+        member.drive.endurance = Some(Endurance::new(1.0, Spread::Normal, 0.02, 0.0).unwrap());
+        member.drive.uber_log10 = Curve::constant(-14.0);
+    }
+    let last = run(&[doomed], 500).remove(0).years.remove(3);
+    let any = last.figure(Figure::AnyLost);
+    let causes: f64 = last.loss_causes.iter().map(|(_, chance)| chance).sum();
+    assert!(any.mean > 0.9 && any.mean <= 1.0 && any.high <= 1.0 && any.low <= any.mean, "{any:?}");
+    assert!((causes - any.mean).abs() < 1e-9, "{causes} {any:?}");
+}
+
+#[test]
 fn a_used_drive_is_one_that_has_survived_so_far() {
     let mut used = plan();
     for member in &mut used.members {
