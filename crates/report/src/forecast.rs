@@ -250,7 +250,7 @@ mod tests {
     fn a_forecast_answers_in_sentences() {
         let told = forecast_in_words(&forecast()).join("\n").replace('\u{a0}', " ");
         for sentence in [
-            "The first member has failed in half of the arrays after 4.25 years (4.2 to later).",
+            "The first member has failed in half of the arrays after 4.25 years (4.20 to later).",
             "data are lost in 4.0 % (3.9 % to 4.1 %) of the arrays, all data of an array in 3.0e-8",
             "Of the losses in 5 years: 75 % by sectors that a rebuild could not read, 25 % by worn members.",
             "With a spare: data are lost in 1.0 % after 5 years; fewer lose data, -3.00 (-3.10 to -2.90) percentage points.",

@@ -175,7 +175,7 @@ fn a_forecast_that_cannot_be_made_is_refused_in_one_sentence() {
         assert!(found.contains(key) && found.contains(told), "{set:?}: {found}");
         assert_eq!(found.trim().lines().count(), 1, "{found}");
     }
-    let text = "[drive]\nlogical-capacity = \"8 MiB\"\n[until]\ndrive-writes = 1\n[forecast]\n";
+    let text = "[drive]\nlogical-capacity = \"8 MiB\"\npages-per-block = 16\n[until]\ndrive-writes = 1\n[forecast]\n";
     let alone = resolve(text, &[]).expect_err("one drive").to_string();
     assert!(alone.contains("forecast") && alone.contains("is of an array"), "{alone}");
 }
