@@ -187,8 +187,9 @@ struct Operation {
     is_whole: bool,
     /// Rows that are repaired: of a position, with their contents.
     repairs: Vec<(usize, map::Rows, Option<Vec<u8>>)>,
-    /// The entry of the ring with its record.
+    /// The entry of the ring with its record, and whether that has its contents.
     entry: Option<u64>,
+    has_contents: bool,
     ended: SimTime,
 }
 
@@ -476,6 +477,7 @@ impl Raid {
         }
         self.members[member].state = state;
         self.must_raise();
+        self.commits.wants_checkpoint = true;
         if state == MemberState::Absent {
             // What it had not flushed is lost with it.
             for stripes in self.unsure.ranges(None) {

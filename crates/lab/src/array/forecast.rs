@@ -174,7 +174,7 @@ fn wear_of(lived: &Lived<'_>, scale: f64) -> Result<(Curve, f64), Refused> {
     let rows = &lived.result.timeline;
     let step = rows.len().div_ceil(POINTS_MAX).max(1);
     let picked = rows.iter().step_by(step).chain(rows.last());
-    let of = |row: &Row| (row.drive_writes * bytes, f64::from(row.erase_count.mean) / rated);
+    let of = |row: &Row| (row.drive_writes * bytes, row.erase_count.mean / rated);
     let mut points: Vec<(f64, f64)> = Vec::new();
     for (x, wear) in picked.map(of) {
         // Rounding may let a mean fall by a hair.

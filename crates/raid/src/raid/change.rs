@@ -565,6 +565,7 @@ impl Raid {
             is_whole: false,
             repairs: Vec::new(),
             entry: None,
+            has_contents: false,
             ended: self.now,
         }
     }

@@ -99,7 +99,7 @@ pub(super) struct Commits {
     /// Those of them that this cycle makes count.
     closing: Bits,
     with_checkpoint: bool,
-    wants_checkpoint: bool,
+    pub(super) wants_checkpoint: bool,
     /// A member was lost since the superblocks were written.
     pub(super) must_raise: bool,
     entries: VecDeque<Placed>,
@@ -236,8 +236,12 @@ impl Raid {
             self.commits.fresh.remove(stripe..stripe + 1);
             return self.write(id);
         }
-        self.commits.touched.insert_one(tile);
-        if !self.needs_record(operation) {
+        let (needs_record, needs_contents) = (self.needs_record(operation), self.needs_contents(operation));
+        if !needs_contents {
+            // Until members flush, nothing says what its parities should be.
+            self.commits.touched.insert_one(tile);
+        }
+        if !needs_record {
             return self.write(id);
         }
         if let Some(operation) = self.operations.get_mut(&id) {
@@ -325,7 +329,6 @@ impl Raid {
     /// A stripe holds something that held nothing.
     pub(super) fn note_first(&mut self, stripe: u64) {
         self.commits.fresh.insert_one(stripe);
-        self.commits.touched.insert_one(stripe / self.map.tile);
     }
 
     /// Asks for a checkpoint, for what cannot wait for the next.
@@ -545,7 +548,8 @@ impl Raid {
         let open = self.commits.entries.iter().find(|entry| entry.open > 0);
         self.commits.first = open.map_or(self.commits.next, |entry| entry.number);
         self.commits.touched = Bits::new(self.map.table.len());
-        for operation in self.operations.values().filter(|operation| operation.task != Task::Read) {
+        let is_bare = |operation: &&Operation| operation.task == Task::Write && !operation.has_contents;
+        for operation in self.operations.values().filter(is_bare) {
             self.commits.touched.insert_one(operation.block.stripe / self.map.tile);
         }
     }
@@ -630,6 +634,9 @@ impl Raid {
 
     /// The checkpoint is durable, and so is what points to it.
     fn end_checkpoint(&mut self) {
+        for member in self.ring_members(self.members.len()) {
+            self.members[member].is_blank = false;
+        }
         let first = self.commits.first;
         self.commits.entries.retain(|entry| entry.number >= first);
         self.commits.wants_checkpoint = false;
@@ -690,7 +697,7 @@ impl Raid {
 
     /// Writes an entry with the records of what waits for it. Returns whether there is one.
     fn write_entry(&mut self) -> bool {
-        let mut records = Vec::new();
+        let (mut records, mut contents) = (Vec::new(), Vec::new());
         if !self.commits.closing.is_empty() {
             records.push(self.record_of_closing());
         }
@@ -707,7 +714,11 @@ impl Raid {
                 break;
             }
             bytes += more;
-            records.push(self.record(operation));
+            let record = self.record(operation);
+            if matches!(record, Record::Change { .. }) {
+                contents.push(id);
+            }
+            records.push(record);
             self.commits.logging.pop_front();
             self.commits.entering.push(id);
         }
@@ -728,6 +739,7 @@ impl Raid {
         for id in self.commits.entering.clone() {
             if let Some(operation) = self.operations.get_mut(&id) {
                 operation.entry = Some(entry.number);
+                operation.has_contents = contents.contains(&id);
             }
         }
         (self.commits.head, self.commits.next) = (at + units, entry.number + 1);
@@ -771,11 +783,8 @@ impl Raid {
         for record in &mut entry.records {
             match record {
                 Record::Dirty(tile) => self.commits.dirty.insert_one(*tile),
-                Record::Change { stripe, .. } => self.commits.dirty.insert_one(*stripe / self.map.tile),
+                Record::Change { parts, .. } => parts.iter_mut().for_each(|part| part.1 = Vec::new()),
                 _ => {}
-            }
-            if let Record::Change { parts, .. } = record {
-                parts.iter_mut().for_each(|part| part.1 = Vec::new());
             }
         }
         for (start, end) in runs(&self.commits.closing, self.map.stripes()) {

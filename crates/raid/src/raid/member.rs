@@ -16,6 +16,8 @@ pub(super) struct Member {
     pub(super) is_out: bool,
     /// It has left the array: nothing lies on it.
     pub(super) is_retired: bool,
+    /// It was put in the place of another one, and has no superblock yet.
+    pub(super) is_blank: bool,
     /// It refused a write for want of space, and takes no more of the host's until that is over.
     pub(super) is_full: bool,
     /// Stripes of which it does not have the present contents.
@@ -36,6 +38,7 @@ struct Saved {
     state: MemberState,
     is_out: bool,
     is_retired: bool,
+    is_blank: bool,
     is_full: bool,
     stale: Bits,
     slots: u32,
@@ -50,6 +53,7 @@ impl Member {
             state: MemberState::Online,
             is_out: false,
             is_retired: false,
+            is_blank: false,
             is_full: false,
             stale: Bits::new(stripes),
             slots,
@@ -86,13 +90,23 @@ impl Member {
     }
 
     pub(super) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
-        let Self { state, is_out, is_retired, is_full, slots, doomed_from, queue, .. } = *self;
-        let mut saved =
-            Saved { state, is_out, is_retired, is_full, stale: self.stale.clone(), slots, doomed_from, queue };
+        let Self { state, is_out, is_retired, is_blank, is_full, slots, doomed_from, queue, .. } = *self;
+        let mut saved = Saved {
+            state,
+            is_out,
+            is_retired,
+            is_blank,
+            is_full,
+            stale: self.stale.clone(),
+            slots,
+            doomed_from,
+            queue,
+        };
         archive.field("raid.member", &mut saved)?;
-        let Saved { state, is_out, is_retired, is_full, stale, slots, doomed_from, queue } = saved;
+        let Saved { state, is_out, is_retired, is_blank, is_full, stale, slots, doomed_from, queue } = saved;
         (self.state, self.is_out, self.is_full, self.stale) = (state, is_out, is_full, stale);
-        (self.slots, self.doomed_from, self.queue, self.is_retired) = (slots, doomed_from, queue, is_retired);
+        (self.slots, self.doomed_from, self.queue) = (slots, doomed_from, queue);
+        (self.is_retired, self.is_blank) = (is_retired, is_blank);
         let mut counted: Vec<u64> = self.counted.values().collect();
         archive.list("raid.member.counted", &mut counted)?;
         self.counted = Counters::from_values(counted);

@@ -7,7 +7,6 @@ use wane_blockdev::{
 };
 use wane_units::{Fate, Lba, Nanos, Sectors, SimTime};
 
-use super::commit::Journal;
 use super::meta::{self, Checkpoint, Entry, Record, Superblock};
 use super::{New, Raid};
 use crate::bits::Bits;
@@ -22,6 +21,8 @@ struct Found {
     entries: Vec<Entry>,
     /// Members of the highest generation.
     current: Vec<usize>,
+    /// Members that hold nothing of the array, since they were put in the place of others.
+    blank: Vec<usize>,
 }
 
 impl Raid {
@@ -58,6 +59,7 @@ impl Raid {
         self.is_off = false;
         self.take_over(&found);
         self.replay(&found);
+        found.blank.iter().for_each(|member| self.spoil_all(*member));
         self.come_to_members();
         took = Nanos(took.0 + (self.now.0 - begin.0));
         self.tell_if_degraded();
@@ -161,7 +163,9 @@ impl Raid {
         };
         let numbers = newest.first..;
         let entries = numbers.map_while(|number| entries.remove(&number)).collect();
-        Ok(Found { superblock: newest, checkpoint, entries, current })
+        let is_blank = |member: &usize| self.members[*member].is_present() && !superblocks.contains_key(member);
+        let blank = (0..self.members.len()).filter(is_blank).collect();
+        Ok(Found { superblock: newest, checkpoint, entries, current, blank })
     }
 
     /// The same of members that keep no bytes.
@@ -175,7 +179,8 @@ impl Raid {
         let current: Vec<usize> = present.iter().copied().filter(is_current).collect();
         self.check_quorum(&superblock, &current)?;
         let entries = kept.entries.iter().filter(|entry| entry.number >= superblock.first).cloned().collect();
-        Ok(Found { checkpoint: kept.checkpoint.clone(), entries, current, superblock })
+        let blank = present.iter().copied().filter(|member| self.members[*member].is_blank).collect();
+        Ok(Found { checkpoint: kept.checkpoint.clone(), entries, current, blank, superblock })
     }
 
     /// Checks that no other members could go on without these, and that these have the data.
@@ -235,7 +240,8 @@ impl Raid {
             member.slots = checkpoint.slots.get(number).copied().unwrap_or(member.slots);
             member.is_retired = superblock.retired.get(number).copied().unwrap_or_default();
             let was_there = superblock.states.get(number).is_some_and(|state| *state != MemberState::Absent);
-            if was_there && !found.current.contains(&number) && member.is_present() {
+            let is_blank = found.blank.contains(&number);
+            if was_there && !is_blank && !found.current.contains(&number) && member.is_present() {
                 // It is of the array, and does not know of it.
                 member.state = MemberState::Absent;
                 member.device.power_off(self.now.max(member.device.now()), &mut || Fate::Done);
@@ -324,10 +330,6 @@ impl Raid {
                     let new = if bytes.is_empty() { New::Blank } else { New::Bytes(bytes.clone()) };
                     self.write_again(member, *stripe, range, new);
                 }
-                if self.config.journal == Journal::None {
-                    // Its other rows are as they were.
-                    self.commits.dirty.insert_one(*stripe / self.map.tile);
-                }
             }
             Record::Written { stripes, missing } => {
                 let all = self.map.stripes();
@@ -355,8 +357,12 @@ impl Raid {
 
     /// A member gets contents that it may have already.
     fn write_again(&mut self, member: usize, stripe: u64, range: SectorRange, new: New) {
-        if !self.members[member].is_present() || self.members[member].stale.holds(stripe) {
+        if self.members[member].stale.holds(stripe) {
             return;
+        }
+        if !self.members[member].is_present() {
+            // It was lost after the record was made, and may come back.
+            return self.members[member].stale.insert_one(stripe);
         }
         let answer = self.ask_now(member, new.request(range).with_origin(Origin::ArrayRepair));
         if answer.is_none_or(|end| end.status != Status::Done) {

@@ -102,7 +102,7 @@ impl Raid {
         let old = std::mem::replace(&mut self.members[member].device, device);
         let place = &mut self.members[member];
         (place.counted, place.queue, place.is_out) = (Counters::default(), 0, false);
-        (place.slots, place.doomed_from) = (slots as u32, slots as u32);
+        (place.slots, place.doomed_from, place.is_blank) = (slots as u32, slots as u32, true);
         self.children.retain(|key, _| key.0 != member);
         self.spoil_all(member);
         if !self.is_off {
@@ -151,7 +151,7 @@ impl Raid {
     }
 
     /// A member has nothing of what belongs there.
-    fn spoil_all(&mut self, member: usize) {
+    pub(super) fn spoil_all(&mut self, member: usize) {
         let mut stale = Bits::new(self.map.stripes());
         for (tile, _, _) in self.map.table.on(member as u16) {
             stale.insert(tile * self.map.tile..(tile + 1) * self.map.tile);
