@@ -52,7 +52,9 @@ impl Raid {
     pub(super) fn missing(&self, operation: &Operation) -> Vec<usize> {
         let stripe = operation.block.stripe;
         let positions = operation.block.chunks.clone().chain(self.parities_of(operation));
-        let missing = positions.filter(|position| !self.is_writable(stripe, *position));
+        // A member that came back while the change was prepared has no part in it.
+        let has_none = |position: &usize| operation.chunks[*position].new.is_none();
+        let missing = positions.filter(|position| has_none(position) || !self.is_writable(stripe, *position));
         missing.map(|position| self.map.member(stripe, position)).collect()
     }
 
@@ -319,6 +321,8 @@ impl Raid {
 
     /// Members get what is new.
     pub(super) fn write(&mut self, id: u64) {
+        let is_write = |operation: &&Operation| operation.task == Task::Write;
+        let missing = self.operations.get(&id).filter(is_write).map(|operation| self.missing(operation));
         let Some(operation) = self.operations.get_mut(&id) else { return };
         operation.step = Step::Writes;
         operation.waits = 1;
@@ -327,13 +331,11 @@ impl Raid {
             news.extend(chunk.new.take().map(|new| (position, new)));
         }
         let repairs = std::mem::take(&mut operation.repairs);
-        let Operation { block, task, .. } = operation;
-        let (block, is_write) = (block.clone(), *task == Task::Write);
+        let block = operation.block.clone();
         self.unsure.change(&(block.stripe..block.stripe + 1));
         for (_, host) in self.map.hosts(&block) {
             self.lost.remove(host);
         }
-        let missing = self.operations.get(&id).filter(|_| is_write).map(|operation| self.missing(operation));
         missing.into_iter().flatten().for_each(|member| self.spoil(member, block.stripe));
         for (position, new) in news {
             self.write_position(id, position, new);

@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 use wane_blockdev::{NoticeKind, Origin, Request, RequestId, SectorRange, Status};
 
+use super::member::{Joins, Member};
 use super::meta::{self, Checkpoint, Entry, Record, Superblock, runs};
 use super::{Child, New, Operation, Raid, Step, Task};
 use crate::bits::Bits;
@@ -99,6 +100,8 @@ pub(super) struct Commits {
     /// Those of them that this cycle makes count.
     closing: Bits,
     with_checkpoint: bool,
+    /// Members that have this cycle's checkpoint: a superblock that points to it goes to no other.
+    having: Vec<usize>,
     pub(super) wants_checkpoint: bool,
     /// A member was lost since the superblocks were written.
     pub(super) must_raise: bool,
@@ -150,6 +153,7 @@ impl Commits {
             fresh: Bits::new(stripes),
             closing: Bits::new(stripes),
             with_checkpoint: false,
+            having: Vec::new(),
             wants_checkpoint: true,
             must_raise: false,
             entries: VecDeque::new(),
@@ -592,7 +596,8 @@ impl Raid {
         self.commits.place ^= 1;
         self.commits.bytes = bytes.len() as u64;
         let range = self.areas.checkpoint(self.commits.place, units);
-        for member in self.ring_members(self.members.len()) {
+        self.commits.having = self.ring_members(self.members.len());
+        for member in self.commits.having.clone() {
             self.write_own(member, range, &bytes);
         }
         self.commits.checkpoint = checkpoint;
@@ -604,8 +609,8 @@ impl Raid {
             generation: self.commits.generation,
             epoch: self.commits.epoch,
             member: member as u16,
-            states: self.members.iter().map(|member| member.state).collect(),
-            retired: self.members.iter().map(|member| member.is_retired).collect(),
+            states: self.members.iter().map(Member::told_state).collect(),
+            retired: self.members.iter().map(|member| member.is_retired || member.joins == Joins::Newly).collect(),
             code: self.config.code.name().to_owned(),
             width: self.config.width as u16,
             chunk: self.map.chunk,
@@ -623,7 +628,7 @@ impl Raid {
         if std::mem::take(&mut self.commits.must_raise) {
             self.commits.generation += 1;
         }
-        for member in self.ring_members(self.members.len()) {
+        for member in self.commits.having.clone() {
             let superblock = self.superblock(member);
             let bytes = meta::seal(meta::SUPERBLOCK, self.config.uuid, &superblock, self.areas.unit_bytes());
             for copy in 0..2 {
@@ -634,16 +639,24 @@ impl Raid {
 
     /// The checkpoint is durable, and so is what points to it.
     fn end_checkpoint(&mut self) {
-        for member in self.ring_members(self.members.len()) {
-            self.members[member].is_blank = false;
+        let having = std::mem::take(&mut self.commits.having);
+        let all = self.ring_members(self.members.len());
+        let mut joined = false;
+        for member in having.iter().filter(|member| all.contains(member)) {
+            self.members[*member].is_blank = false;
+            // The next superblocks count it.
+            joined |= std::mem::take(&mut self.members[*member].joins) != Joins::Not;
         }
+        // One that came meanwhile has none of it.
+        let is_late = all.iter().any(|member| !having.contains(member));
         let first = self.commits.first;
         self.commits.entries.retain(|entry| entry.number >= first);
-        self.commits.wants_checkpoint = false;
+        self.commits.wants_checkpoint = is_late || joined;
+        self.commits.must_raise |= joined;
         self.commits.is_blocked = false;
         self.commits.is_formatted = true;
         self.commits.with_checkpoint = false;
-        if self.is_degraded && !self.commits.has_stale && self.members.iter().all(super::member::Member::is_whole) {
+        if self.is_degraded && !self.commits.has_stale && self.members.iter().all(Member::is_whole) {
             self.tell_rebuilt();
         }
         if !self.features.keeps_bytes {
@@ -763,7 +776,7 @@ impl Raid {
     /// Stripes that count as written from now on.
     fn record_of_closing(&self) -> Record {
         let all = self.map.stripes();
-        let of = |(number, member): (usize, &super::member::Member)| {
+        let of = |(number, member): (usize, &Member)| {
             let mut both = member.stale.clone();
             both.keep(&self.commits.closing);
             (!both.is_empty()).then(|| (number as u16, runs(&both, all)))

@@ -7,6 +7,18 @@ use wane_units::Counters;
 use crate::bits::Bits;
 use crate::mirror::MemberState;
 
+/// Whether a member is about to belong to the array.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Joins {
+    /// It does, or does not.
+    #[default]
+    Not,
+    /// It belonged to it, or takes the place of one that did.
+    Again,
+    /// It is new, and nothing lies on it.
+    Newly,
+}
+
 /// A member and what is known of it.
 #[derive(Clone)]
 pub(super) struct Member {
@@ -16,6 +28,8 @@ pub(super) struct Member {
     pub(super) is_out: bool,
     /// It has left the array: nothing lies on it.
     pub(super) is_retired: bool,
+    /// It came, or came back, and has no superblock of the present generation yet. Those of the others do not count it before it has one.
+    pub(super) joins: Joins,
     /// It was put in the place of another one, and has no superblock yet.
     pub(super) is_blank: bool,
     /// It refused a write for want of space, and takes no more of the host's until that is over.
@@ -39,6 +53,7 @@ struct Saved {
     is_out: bool,
     is_retired: bool,
     is_blank: bool,
+    joins: Joins,
     is_full: bool,
     stale: Bits,
     slots: u32,
@@ -53,6 +68,7 @@ impl Member {
             state: MemberState::Online,
             is_out: false,
             is_retired: false,
+            joins: Joins::Not,
             is_blank: false,
             is_full: false,
             stale: Bits::new(stripes),
@@ -69,6 +85,11 @@ impl Member {
 
     pub(super) fn is_present(&self) -> bool {
         self.state != MemberState::Absent
+    }
+
+    /// The condition that superblocks tell of it.
+    pub(super) fn told_state(&self) -> MemberState {
+        if self.joins == Joins::Not { self.state } else { MemberState::Absent }
     }
 
     /// Share of its rated wear that is used.
@@ -90,12 +111,13 @@ impl Member {
     }
 
     pub(super) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
-        let Self { state, is_out, is_retired, is_blank, is_full, slots, doomed_from, queue, .. } = *self;
+        let Self { state, is_out, is_retired, is_blank, joins, is_full, slots, doomed_from, queue, .. } = *self;
         let mut saved = Saved {
             state,
             is_out,
             is_retired,
             is_blank,
+            joins,
             is_full,
             stale: self.stale.clone(),
             slots,
@@ -103,10 +125,10 @@ impl Member {
             queue,
         };
         archive.field("raid.member", &mut saved)?;
-        let Saved { state, is_out, is_retired, is_blank, is_full, stale, slots, doomed_from, queue } = saved;
+        let Saved { state, is_out, is_retired, is_blank, joins, is_full, stale, slots, doomed_from, queue } = saved;
         (self.state, self.is_out, self.is_full, self.stale) = (state, is_out, is_full, stale);
         (self.slots, self.doomed_from, self.queue) = (slots, doomed_from, queue);
-        (self.is_retired, self.is_blank) = (is_retired, is_blank);
+        (self.is_retired, self.is_blank, self.joins) = (is_retired, is_blank, joins);
         let mut counted: Vec<u64> = self.counted.values().collect();
         archive.list("raid.member.counted", &mut counted)?;
         self.counted = Counters::from_values(counted);

@@ -14,7 +14,7 @@ use wane_blockdev::{
 use wane_units::{Lba, Sectors, SimTime};
 
 use super::map::{Block, Rows};
-use super::member::Member;
+use super::member::{Joins, Member};
 use super::meta::Record;
 use super::{Operation, Raid, Task};
 use crate::bits::Bits;
@@ -142,7 +142,11 @@ impl Raid {
             // From now on nothing is put where the member will have nothing.
             member.doomed_from = *slots;
             // One that left and is to have something again belongs to the array.
-            member.is_retired &= *slots == 0;
+            if member.is_retired && *slots > 0 {
+                (member.is_retired, member.joins) = (false, Joins::Newly);
+                self.commits.must_raise = true;
+                self.commits.wants_checkpoint = true;
+            }
         }
         // A slot that is being moved goes on if the plan has it, too; otherwise the copy is given up.
         let is_planned = |moving: &Moving| plan.moves.contains(&moving.step);
@@ -286,7 +290,7 @@ impl Raid {
             self.catch_up(at.max(self.now));
         }
         let mut member = Member::new(device, 0, self.map.stripes());
-        member.doomed_from = 0;
+        (member.doomed_from, member.joins, member.is_blank) = (0, Joins::Newly, true);
         self.members.push(member);
         if !self.is_off {
             let now = self.members.iter().map(|member| member.device.now()).fold(self.now, SimTime::max);

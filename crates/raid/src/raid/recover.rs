@@ -7,6 +7,7 @@ use wane_blockdev::{
 };
 use wane_units::{Fate, Lba, Nanos, Sectors, SimTime};
 
+use super::member::Joins;
 use super::meta::{self, Checkpoint, Entry, Record, Superblock};
 use super::{New, Raid};
 use crate::bits::Bits;
@@ -245,6 +246,9 @@ impl Raid {
                 // It is of the array, and does not know of it.
                 member.state = MemberState::Absent;
                 member.device.power_off(self.now.max(member.device.now()), &mut || Fate::Done);
+            }
+            if member.is_present() && !member.is_retired && !found.current.contains(&number) {
+                member.joins = Joins::Again;
             }
             if was_there != member.is_present() && !member.is_retired {
                 self.commits.must_raise = true;

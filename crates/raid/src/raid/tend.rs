@@ -4,6 +4,7 @@ use wane_blockdev::{Living, PowerError};
 use wane_units::{Counters, Fate, SimTime};
 
 use super::Raid;
+use super::member::Joins;
 use crate::bits::Bits;
 use crate::layout::LayoutError;
 use crate::mirror::MemberState;
@@ -56,6 +57,7 @@ impl Raid {
     /// A member is there again, or another one in its place.
     fn take_in(&mut self, member: usize) {
         self.members[member].come_back();
+        self.members[member].joins = Joins::Again;
         self.look_again();
         // Its superblock says so from now on.
         self.must_raise();
