@@ -3,6 +3,7 @@
 mod batch;
 mod change;
 mod commit;
+mod commits;
 mod living;
 mod locks;
 mod map;
@@ -34,8 +35,8 @@ use crate::placement::{Placement, Site};
 use crate::spread::{common, severity};
 use crate::times::Times;
 
-use commit::Commits;
-pub use commit::Journal;
+use commits::Commits;
+pub use commits::Journal;
 use locks::{Locks, Need};
 use map::{Block, Map};
 use member::Member;

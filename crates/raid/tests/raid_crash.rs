@@ -60,7 +60,7 @@ fn explored<'a>(make: &'a dyn Fn(&mut Stream) -> Box<dyn Living>) -> Devices<'a>
                 (Some(member), 2) => _ = array.replace(at, member, volatile(1).remove(0)).unwrap(),
                 // Without a journal a member that is lost takes with it what was changed and not flushed.
                 (None, 0) if !array.is_at_work() && array.config().journal == Journal::Full => {
-                    lose_some(array, at, stream)
+                    lose_some(array, at, stream);
                 }
                 (None, 1) => array.scrub(at, Scrub::Repair),
                 _ => {}

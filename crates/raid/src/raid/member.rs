@@ -101,7 +101,8 @@ impl Member {
 
     /// Whether all that it should have is there.
     pub(super) const fn is_whole(&self) -> bool {
-        self.is_retired || matches!(self.state, MemberState::Online) && self.stale.is_empty()
+        let is_counted = matches!(self.joins, Joins::Not);
+        self.is_retired || matches!(self.state, MemberState::Online) && self.stale.is_empty() && is_counted
     }
 
     /// It has power again.

@@ -5,6 +5,7 @@ use wane_blockdev::SectorRange;
 use wane_units::{Nanos, Sectors, SimTime};
 
 use super::map::Rows;
+use super::member::Joins;
 use super::reads::{slice, slice_mut};
 use super::{New, Operation, Raid, Step, Task};
 use crate::bits::Bits;
@@ -101,11 +102,9 @@ impl Raid {
 
     /// Whether it works for itself, or is about to.
     pub fn is_at_work(&self) -> bool {
-        !self.is_off
-            && (self.own.running.is_some()
-                || self.own.scrub.is_some()
-                || self.has_to_move()
-                || self.next_own().is_some())
+        let joins = self.members.iter().any(|member| member.is_online() && member.joins != Joins::Not);
+        let has_own = self.own.running.is_some() || self.own.scrub.is_some();
+        !self.is_off && (joins || has_own || self.has_to_move() || self.next_own().is_some())
     }
 
     /// Sectors of members that are to be written until nothing is missing.

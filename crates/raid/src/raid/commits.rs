@@ -1,0 +1,218 @@
+//! The state of what makes things durable: see [`super::commit`].
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+use wane_blockdev::{RequestId, Status};
+
+use super::meta::{Checkpoint, Entry, Record, Superblock};
+use crate::bits::Bits;
+
+/// Which changes are written to the ring before they go to their places.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Journal {
+    /// None, as long as no member is missing. After a power cut parities are made anew where something had changed; a member that is lost at that
+    /// moment takes these stripes with it.
+    None,
+    /// All that change stripes which hold something. No power cut loses what was durable, nor does one together with the loss of as many members as
+    /// the code tolerates.
+    #[default]
+    Full,
+}
+
+/// What a cycle does now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Stage {
+    #[default]
+    Idle,
+    /// Changes of stripes that are to count as written end.
+    Drain,
+    FlushMembers,
+    WriteCheckpoint,
+    FlushCheckpoint,
+    WriteSuperblocks,
+    FlushSuperblocks,
+    WriteEntry,
+    FlushEntry,
+}
+
+/// An entry in the ring.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Placed {
+    pub(super) number: u64,
+    pub(super) at: u64,
+    pub(super) units: u64,
+    /// Its changes that are not in their places.
+    pub(super) open: u32,
+    /// It has new contents of stripes.
+    pub(super) has_changes: bool,
+}
+
+/// What is durable of an array whose members keep no bytes: it takes the place of what they would hold.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Kept {
+    pub(super) superblock: Option<Superblock>,
+    pub(super) checkpoint: Checkpoint,
+    pub(super) entries: Vec<Entry>,
+}
+
+/// The state of what makes things durable.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Commits {
+    pub(super) stage: Stage,
+    pub(super) waits: u32,
+    /// The number of the cycle.
+    pub(super) cycle: u64,
+    /// The ring has no room for what waits, and its first entry is not in its place.
+    pub(super) is_blocked: bool,
+    /// Members have flushed in this cycle.
+    pub(super) is_flushed: bool,
+    /// Its entry is durable.
+    pub(super) is_entered: bool,
+    /// Nothing waits for members: a batch takes no time.
+    pub(super) is_instant: bool,
+    /// Flushes whose changes before them are done.
+    pub(super) ready: Vec<RequestId>,
+    pub(super) flushes: Vec<RequestId>,
+    /// How a flush of a member failed in this cycle.
+    pub(super) failed: Option<Status>,
+    /// Changes that wait for an entry.
+    pub(super) logging: VecDeque<u64>,
+    /// Those of the present entry.
+    pub(super) entering: Vec<u64>,
+    /// Records that wait for an entry, and how many of them the present one has.
+    pub(super) records: Vec<Record>,
+    pub(super) recording: usize,
+    /// Changes that wait until stripes count as written.
+    pub(super) held: Vec<u64>,
+    /// Stripes that were written since the last flush and held nothing before.
+    pub(super) fresh: Bits,
+    /// Those of them that this cycle makes count.
+    pub(super) closing: Bits,
+    pub(super) with_checkpoint: bool,
+    /// Members that have this cycle's checkpoint: a superblock that points to it goes to no other.
+    pub(super) having: Vec<usize>,
+    pub(super) wants_checkpoint: bool,
+    /// A member was lost since the superblocks were written.
+    pub(super) must_raise: bool,
+    pub(super) entries: VecDeque<Placed>,
+    pub(super) head: u64,
+    /// Units of the ring that batches wrote since their last checkpoint.
+    pub(super) since: u64,
+    pub(super) next: u64,
+    /// The first entry that the checkpoint of this cycle does not know.
+    pub(super) first: u64,
+    pub(super) generation: u64,
+    pub(super) epoch: u64,
+    /// The place of the last checkpoint.
+    pub(super) place: u64,
+    pub(super) bytes: u64,
+    /// Tiles that the ring or the checkpoint says may not fit.
+    pub(super) dirty: Bits,
+    /// Tiles that changed since the last checkpoint began.
+    pub(super) touched: Bits,
+    /// Whether the last checkpoint has stripes that members miss.
+    pub(super) has_stale: bool,
+    /// What members missed, and which stripes did not fit, when this cycle's checkpoint began.
+    pub(super) stale: Vec<Bits>,
+    pub(super) differs: Bits,
+    pub(super) entry: Option<Entry>,
+    pub(super) checkpoint: Checkpoint,
+    pub(super) kept: Kept,
+    pub(super) is_formatted: bool,
+}
+
+impl Commits {
+    pub(super) fn new(stripes: u64, tiles: u64) -> Self {
+        Self {
+            stage: Stage::Idle,
+            waits: 0,
+            cycle: 0,
+            is_blocked: false,
+            is_flushed: false,
+            is_entered: false,
+            is_instant: false,
+            ready: Vec::new(),
+            flushes: Vec::new(),
+            failed: None,
+            logging: VecDeque::new(),
+            entering: Vec::new(),
+            records: Vec::new(),
+            recording: 0,
+            held: Vec::new(),
+            fresh: Bits::new(stripes),
+            closing: Bits::new(stripes),
+            with_checkpoint: false,
+            having: Vec::new(),
+            wants_checkpoint: true,
+            must_raise: false,
+            entries: VecDeque::new(),
+            head: 0,
+            since: 0,
+            next: 1,
+            first: 1,
+            generation: 1,
+            epoch: 0,
+            place: 1,
+            bytes: 0,
+            dirty: Bits::new(tiles),
+            touched: Bits::new(tiles),
+            has_stale: false,
+            stale: Vec::new(),
+            differs: Bits::new(0),
+            entry: None,
+            checkpoint: Checkpoint::default(),
+            kept: Kept::default(),
+            is_formatted: false,
+        }
+    }
+
+    /// What is under way is no more.
+    pub(super) fn cut(&mut self) {
+        let fresh = Self { kept: std::mem::take(&mut self.kept), ..Self::new(0, 0) };
+        *self = fresh;
+    }
+
+    /// Goes on from a superblock: the next entry gets this number, and the ring is empty.
+    pub(super) fn resume(&mut self, superblock: &Superblock, next: u64, stripes: u64, tiles: u64) {
+        let kept = std::mem::take(&mut self.kept);
+        *self = Self {
+            kept,
+            generation: superblock.generation,
+            epoch: superblock.epoch,
+            place: superblock.checkpoint.0,
+            next,
+            first: next,
+            is_formatted: true,
+            ..Self::new(stripes, tiles)
+        };
+    }
+
+    /// More stripes and tiles.
+    pub(super) fn widen(&mut self, stripes: u64, tiles: u64) {
+        self.fresh.widen(stripes);
+        self.closing.widen(stripes);
+        self.dirty.widen(tiles);
+        self.touched.widen(tiles);
+    }
+
+    /// The place of so many units in the ring, if there is one.
+    pub(super) fn room(&self, units: u64, ring: u64) -> Option<u64> {
+        let Some(tail) = self.entries.front() else {
+            return if self.head + units <= ring { Some(self.head) } else { Some(0).filter(|_| units <= ring) };
+        };
+        if self.head > tail.at {
+            if self.head + units <= ring {
+                return Some(self.head);
+            }
+            return Some(0).filter(|_| units < tail.at);
+        }
+        Some(self.head).filter(|_| self.head + units < tail.at)
+    }
+
+    /// Units of the ring in use.
+    pub(super) fn used(&self) -> u64 {
+        self.entries.iter().map(|entry| entry.units).sum()
+    }
+}
