@@ -1,5 +1,6 @@
 //! Arrays with parity or copies in stripes, over members of any sizes.
 
+mod aggregate;
 mod batch;
 mod change;
 mod commit;
@@ -9,6 +10,7 @@ mod map;
 mod member;
 mod meta;
 mod own;
+mod parity_pages;
 mod path;
 mod reads;
 mod recover;
@@ -41,6 +43,7 @@ use member::Member;
 use meta::Areas;
 use own::Own;
 pub use own::{RaidRepairs, Scrub};
+use parity_pages::ParityPages;
 pub use path::{DIRECT, MD, PATHS, STRAID, Server, WritePath, path};
 
 /// How a parity array works.
@@ -164,6 +167,7 @@ struct Operation {
     repairs: Vec<(usize, map::Rows, Option<Vec<u8>>)>,
     /// The entry of the ring with its record.
     entry: Option<u64>,
+    joint: aggregate::Joint,
     ended: SimTime,
 }
 
@@ -221,6 +225,7 @@ pub struct Raid {
     tasks: BTreeMap<(SimTime, u64), u64>,
     /// When each processor is free.
     servers: Vec<SimTime>,
+    parity_pages: ParityPages,
     /// Operations that may start.
     ready: VecDeque<u64>,
     ended: CompletionQueue,
@@ -332,6 +337,7 @@ impl Raid {
             changing: BTreeSet::new(),
             flushes: VecDeque::new(),
             operations: BTreeMap::new(),
+            parity_pages: ParityPages::default(),
             locks: Locks::default(),
             commits: Commits::new(stripes, tiles),
             own: Own::new(stripes, now, config.scrub_every),
@@ -473,9 +479,9 @@ impl Raid {
     fn serve(&mut self, id: u64, step: Step) {
         let Some(operation) = self.operations.get_mut(&id) else { return };
         operation.step = step;
-        let rows = operation.block.rows.end - operation.block.rows.start;
+        let rows = operation.block.rows.start * Sectors::SIZE.0..operation.block.rows.end * Sectors::SIZE.0;
         let stripe = operation.block.stripe;
-        let half = Nanos(self.config.path.service(rows * Sectors::SIZE.0).0 / 2);
+        let half = Nanos(self.config.path.service(rows).0 / 2);
         if half == Nanos::ZERO {
             return self.served(id);
         }
@@ -584,6 +590,7 @@ impl Raid {
 
     /// An operation is over.
     fn leave(&mut self, id: u64) {
+        self.leave_joined(id);
         let Some(operation) = self.operations.remove(&id) else { return };
         self.locks.leave(operation.block.stripe, id, &mut self.ready);
         if let Some(parent) = operation.parent {

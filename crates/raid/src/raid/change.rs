@@ -57,12 +57,12 @@ impl Raid {
     }
 
     /// Parities that change. Those of members that are missing are left out.
-    fn affected(&self, operation: &Operation) -> Vec<usize> {
+    pub(super) fn affected(&self, operation: &Operation) -> Vec<usize> {
         self.parities_of(operation).filter(|position| self.is_usable(operation.block.stripe, *position)).collect()
     }
 
     /// Data chunks that are not written and belong to these parities.
-    fn others(&self, operation: &Operation, affected: &[usize]) -> Vec<usize> {
+    pub(super) fn others(&self, operation: &Operation, affected: &[usize]) -> Vec<usize> {
         let belongs = |chunk: &usize| {
             affected.iter().any(|parity| self.coder.coefficient(parity - self.coder.data(), *chunk) != 0)
         };
@@ -92,6 +92,7 @@ impl Raid {
                 if let Some(operation) = self.operations.get_mut(&id) {
                     operation.step = Step::Reads;
                 }
+                let reads = self.without_cached(id, reads);
                 reads.iter().for_each(|position| self.ask_read(id, *position));
                 if reads.is_empty() {
                     self.was_prepared(id);
@@ -217,6 +218,9 @@ impl Raid {
 
     /// What a change needs was read.
     pub(super) fn was_prepared(&mut self, id: u64) {
+        if self.gather(id) {
+            return;
+        }
         let Some(mut operation) = self.operations.remove(&id) else { return };
         if !matches!(operation.task, Task::Write) {
             self.prepare_own(&mut operation);
@@ -231,6 +235,7 @@ impl Raid {
         } else {
             self.make_reconstructed(&mut operation, &affected);
         }
+        self.keep_parities(&operation);
         self.operations.insert(id, operation);
         self.serve(id, Step::After);
     }
@@ -523,6 +528,7 @@ impl Raid {
             is_whole: false,
             repairs: Vec::new(),
             entry: None,
+            joint: super::aggregate::Joint::default(),
             ended: self.now,
         }
     }

@@ -3,6 +3,8 @@
 //! The rule of md 5.15 (`handle_stripe_dirtying`) with `rmw_level` 1: read-modify-write where it takes fewer reads. A page of a failed member never
 //! decides for a way that needs it. The time of the thread makes three NVMe drives as fast as the dissertation measured them (000 Fig. 63; `ARRAYS.md` 4.3).
 
+use std::ops::Range;
+
 use wane_units::Nanos;
 
 use super::{Server, WritePath};
@@ -28,8 +30,9 @@ impl WritePath for Md {
         false
     }
 
-    fn service(&self, rows: u64) -> Nanos {
-        Nanos(rows.div_ceil(PAGE) * STRIPE_HEAD)
+    fn service(&self, bytes: Range<u64>) -> Nanos {
+        let heads = bytes.end.div_ceil(PAGE) - bytes.start / PAGE;
+        Nanos(heads * STRIPE_HEAD)
     }
 
     fn server(&self) -> Server {
