@@ -9,6 +9,7 @@ mod locks;
 mod map;
 mod member;
 mod meta;
+mod moves;
 mod own;
 mod parity_pages;
 mod path;
@@ -21,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use serde::{Deserialize, Serialize};
 use wane_blockdev::{
     Completion, CompletionQueue, Features, Kind, Living, Notice, NoticeKind, Origin, RangeSet, Request, RequestId,
-    SectorRange, Status,
+    Resize, SectorRange, Status,
 };
 use wane_units::{Counters, Nanos, Sectors, SimTime};
 
@@ -41,13 +42,15 @@ use locks::{Locks, Need};
 use map::{Block, Map};
 use member::Member;
 use meta::Areas;
+use moves::Moves;
+pub use moves::{Following, Retargeted};
 use own::Own;
 pub use own::{RaidRepairs, Scrub};
 use parity_pages::ParityPages;
 pub use path::{DIRECT, MD, PATHS, STRAID, Server, WritePath, path};
 
 /// How a parity array works.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct RaidConfig {
     /// How parities follow from data.
     pub code: &'static dyn Code,
@@ -59,18 +62,36 @@ pub struct RaidConfig {
     pub slot: Sectors,
     /// On which members tiles lie.
     pub placement: &'static dyn Placement,
+    /// Shares of the parities that the columns of a tile have, such as 40, 15, 15, 15, 15; empty: equal ones, as md's left-symmetric layout has them.
+    /// What has more parities wears faster under writes of parts of stripes (Diff-RAID, EuroSys'10).
+    pub parity_shares: Vec<u32>,
     /// How changes are carried out.
     pub path: &'static dyn WritePath,
     /// What is written before a change goes to its place.
     pub journal: Journal,
     /// Sectors of the ring that the journal has on each member; what the largest change needs, if that is more.
     pub ring: Sectors,
+    /// Time after which a member that has not answered a read is read around: the others make what it has. `None`: never.
+    pub read_around: Option<Nanos>,
+    /// Whether it follows members that offer less.
+    pub following: Following,
     /// Bytes of members a second at which it rebuilds and scrubs, in its own time.
     pub rebuild_rate: u64,
     /// Time from one scrub to the next; `None`: only when asked.
     pub scrub_every: Option<Nanos>,
     /// The array's own number, by which its members know each other.
     pub uuid: u64,
+}
+
+impl RaidConfig {
+    /// What an array can do whose members can do this.
+    fn features(&self, members: Features) -> Features {
+        let resize = match self.following {
+            Following::Never => Resize::Fixed,
+            Following::Members => Resize::Both,
+        };
+        Features { trim_reads_zeros: true, resize, ..members }
+    }
 }
 
 /// A request of the host that is under way.
@@ -102,6 +123,8 @@ enum Task {
     Rebuild,
     /// Makes parities anew.
     Resync,
+    /// Copies the position that is being moved.
+    Move,
     /// Compares parities with data.
     Scrub(Scrub),
 }
@@ -141,6 +164,8 @@ enum New {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Chunk {
     is_asked: bool,
+    /// It did not answer in time, and nobody waits for it.
+    is_late: bool,
     old: Option<Vec<u8>>,
     /// Rows that could not be read.
     bad: Vec<map::Rows>,
@@ -171,6 +196,15 @@ struct Operation {
     ended: SimTime,
 }
 
+/// What happens at an instant.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+enum Timer {
+    /// A processor is done with an operation.
+    Served(u64),
+    /// A position of a read has not answered for long.
+    Late(u64, usize),
+}
+
 /// A request to a member.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 enum Child {
@@ -185,6 +219,11 @@ enum Child {
     },
     Repair {
         operation: u64,
+    },
+    /// Of what is being moved: the same as was written to its old place.
+    Twin {
+        operation: u64,
+        stripe: u64,
     },
     /// Of what makes things durable.
     Commit {
@@ -217,12 +256,15 @@ pub struct Raid {
     locks: Locks,
     commits: Commits,
     own: Own,
+    moves: Moves,
+    /// Devices that take the place of a member that is lost.
+    spares: Vec<Box<dyn Living>>,
     /// Stripes that changed since members flushed.
     unsure: Unsure,
     areas: Areas,
     children: BTreeMap<(usize, RequestId), Child>,
-    /// What processors work on, by the instant at which they are done.
-    tasks: BTreeMap<(SimTime, u64), u64>,
+    /// What happens later, by its instant.
+    tasks: BTreeMap<(SimTime, u64), Timer>,
     /// When each processor is free.
     servers: Vec<SimTime>,
     parity_pages: ParityPages,
@@ -241,6 +283,8 @@ pub struct Raid {
     /// Whether all members read zeros where they were discarded.
     reads_zeros: bool,
     is_degraded: bool,
+    /// No member missed anything when the present batch began.
+    is_all_there: bool,
     owed: Option<Owed>,
     host: Counters,
     gone: Counters,
@@ -262,7 +306,7 @@ struct Shape {
 impl Shape {
     fn new(config: &RaidConfig, devices: &[Box<dyn Living>]) -> Result<Self, LayoutError> {
         let (features, unit) = common(devices)?;
-        let features = Features { trim_reads_zeros: true, ..features };
+        let features = config.features(features);
         let Some(coder) = Coder::new(config.code, config.width) else {
             return Err(LayoutError::Width(config.code.name(), config.width));
         };
@@ -290,17 +334,13 @@ impl Shape {
             let least = devices.iter().map(|device| capacity(&**device)).min().unwrap_or(0);
             return Err(LayoutError::Small(least, offset + slot));
         }
-        let data = coder.data() as u64;
-        let map = Map {
-            chunk,
-            data,
-            width,
-            tile,
-            offset,
-            parity_columns: map::left_symmetric(width),
-            table,
-            starts: Vec::new(),
+        let parity_columns = match &config.parity_shares[..] {
+            [] => map::left_symmetric(width),
+            shares if shares.len() as u64 == width && shares.iter().any(|share| *share > 0) => map::uneven(shares),
+            shares => return Err(LayoutError::Shares(shares.len(), config.width)),
         };
+        let data = coder.data() as u64;
+        let map = Map { chunk, data, width, tile, offset, parity_columns, table, starts: Vec::new() };
         Ok(Self { coder, map: map.with_starts(), areas, features, unit, slots })
     }
 }
@@ -312,6 +352,7 @@ impl Raid {
     /// They make none.
     pub fn new(config: RaidConfig, devices: Vec<Box<dyn Living>>) -> Result<Self, LayoutError> {
         let Shape { coder, map, areas, features, unit, slots } = Shape::new(&config, &devices)?;
+        meta::check_free(&devices, unit.0)?;
         let reads_zeros = devices.iter().all(|device| device.features().trim_reads_zeros);
         let (stripes, tiles) = (map.stripes(), map.table.len());
         let now = devices.iter().map(|member| member.now()).max().unwrap_or(SimTime::ZERO);
@@ -321,6 +362,7 @@ impl Raid {
         if reads_zeros {
             zeroed.insert(0..stripes);
         }
+        let scrub_every = config.scrub_every;
         let mut array = Self {
             config,
             coder,
@@ -340,7 +382,9 @@ impl Raid {
             parity_pages: ParityPages::default(),
             locks: Locks::default(),
             commits: Commits::new(stripes, tiles),
-            own: Own::new(stripes, now, config.scrub_every),
+            own: Own::new(stripes, now, scrub_every),
+            spares: Vec::new(),
+            moves: Moves::default(),
             unsure: Unsure::new(stripes),
             areas,
             children: BTreeMap::new(),
@@ -354,6 +398,7 @@ impl Raid {
             lost: RangeSet::new(),
             reads_zeros,
             is_degraded: false,
+            is_all_there: true,
             owed: None,
             host: Counters::default(),
             gone: Counters::default(),
@@ -422,7 +467,7 @@ impl Raid {
     }
 
     fn tell_if_degraded(&mut self) {
-        let is_degraded = self.members.iter().any(|member| !member.is_online() || !member.stale.is_empty());
+        let is_degraded = self.members.iter().any(|member| !member.is_whole());
         if is_degraded && !self.is_degraded {
             self.is_degraded = true;
             self.tell(NoticeKind::Degraded);
@@ -470,6 +515,7 @@ impl Raid {
                 Task::Read => self.begin_read(id),
                 Task::Write => self.serve(id, Step::Before),
                 Task::Unwrite => self.begin_unwrite(id),
+                Task::Move => self.begin_copy(id),
                 Task::Rebuild | Task::Resync | Task::Scrub(_) => self.begin_own(id),
             }
         }
@@ -495,7 +541,7 @@ impl Raid {
             }
         };
         let turn = self.new_id();
-        self.tasks.insert((end, turn), id);
+        self.tasks.insert((end, turn), Timer::Served(id));
     }
 
     /// A processor is done with an operation.
@@ -550,6 +596,12 @@ impl Raid {
                 self.was_written(operation, Some(position), &completion);
             }
             Child::Repair { operation } => self.was_written(operation, None, &completion),
+            Child::Twin { operation, stripe } => {
+                if !completion.status.is_done() {
+                    self.note_copied(stripe, false);
+                }
+                self.was_written(operation, None, &completion);
+            }
         }
     }
 
@@ -575,8 +627,10 @@ impl Raid {
             self.now = next.max(self.now);
             self.run_members(self.now);
             while let Some(entry) = self.tasks.first_entry().filter(|entry| entry.key().0 <= self.now) {
-                let id = entry.remove();
-                self.served(id);
+                match entry.remove() {
+                    Timer::Served(id) => self.served(id),
+                    Timer::Late(id, position) => self.read_around(id, position),
+                }
             }
             self.begin_ready();
             if self.next_own_step().is_some_and(|own| own <= self.now) {
@@ -598,6 +652,7 @@ impl Raid {
         }
         if operation.task != Task::Read {
             self.own_left(id);
+            self.go_on_moving();
             self.note_placed(operation.entry);
         }
     }

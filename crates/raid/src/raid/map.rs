@@ -42,13 +42,18 @@ pub(super) struct Map {
 impl Map {
     /// The same, with the groups of its table.
     pub(super) fn with_starts(mut self) -> Self {
+        self.set_starts();
+        self
+    }
+
+    /// Finds the groups of its table.
+    pub(super) fn set_starts(&mut self) {
         let mut start = 0;
         let starts = self.table.groups().into_iter().map(|group| {
             start += group.tiles;
             start - group.tiles
         });
         self.starts = starts.collect();
-        self
     }
 
     /// Number of groups of tiles on the same members.
@@ -162,6 +167,27 @@ pub(super) fn left_symmetric(width: u64) -> Vec<u64> {
     (0..width).map(|stripe| width - 1 - stripe).collect()
 }
 
+/// The columns of the first parity so that each column has its share of them, as evenly in time as can be.
+pub(super) fn uneven(shares: &[u32]) -> Vec<u64> {
+    let gcd = shares.iter().fold(0u64, |gcd, share| {
+        let (mut one, mut other) = (gcd, u64::from(*share));
+        while other > 0 {
+            (one, other) = (other, one % other);
+        }
+        one
+    });
+    let shares: Vec<i64> = shares.iter().map(|share| (u64::from(*share) / gcd.max(1)) as i64).collect();
+    let all: i64 = shares.iter().sum();
+    let mut credit = vec![0i64; shares.len()];
+    let turn = |_| {
+        credit.iter_mut().zip(&shares).for_each(|(credit, share)| *credit += share);
+        let most = (0..credit.len()).rev().max_by_key(|column| credit[*column]).unwrap_or(0);
+        credit[most] -= all;
+        most as u64
+    };
+    (0..all).map(turn).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,6 +223,16 @@ mod tests {
         assert_eq!(columns(&raid6, 1), [0, 1, 2, 3, 4, 5]);
         assert_eq!(columns(&raid6, 2), [5, 0, 1, 2, 3, 4]);
         assert_eq!(raid5.place(6, 0, &(2..5)), (4, SectorRange::new(Lba(100 + 40 + 8 + 2), Sectors(3))));
+    }
+
+    #[test]
+    fn columns_have_their_shares_of_parities() {
+        let columns = uneven(&[40, 15, 15, 15, 15]);
+        let count = |column| columns.iter().filter(|one| **one == column).count();
+        assert_eq!((columns.len(), (0..5).map(count).collect::<Vec<_>>()), (20, vec![8, 3, 3, 3, 3]));
+        // Not all of them together.
+        assert!(columns.windows(3).all(|three| three != [0, 0, 0]), "{columns:?}");
+        assert_eq!(uneven(&[7, 7]).len(), 2);
     }
 
     /// Every sector of a range is in one block, and no other is.

@@ -78,7 +78,7 @@ impl Raid {
     ) -> Result<Box<dyn Living>, LayoutError> {
         let features = device.features();
         let slots = device.capacity().0.saturating_sub(self.map.offset) / self.map.slot_sectors();
-        let used = self.map.table.on(member as u16).map(|(_, _, slot)| u64::from(slot) + 1).max().unwrap_or(0);
+        let used = self.used_slots(member);
         if slots < used {
             let needed = self.map.offset + used * self.map.slot_sectors();
             return Err(LayoutError::Smaller(device.capacity().0, needed));
@@ -111,6 +111,43 @@ impl Raid {
             self.take_in(member);
         }
         Ok(old)
+    }
+
+    /// Keeps a device that takes the place of the first member that is lost, if it fits there.
+    pub fn add_spare(&mut self, device: Box<dyn Living>) {
+        self.spares.push(device);
+        self.own.no_spare_fits = false;
+    }
+
+    /// Spares that are left.
+    pub fn spares(&self) -> usize {
+        self.spares.len()
+    }
+
+    /// Puts spares in the places of members that are lost, but not of those that were taken out.
+    pub(super) fn use_spares(&mut self) {
+        let is_lost = |member: &super::member::Member| !member.is_present() && !member.is_out && !member.is_retired;
+        while let Some(lost) = self.members.iter().position(is_lost).filter(|_| !self.spares.is_empty()) {
+            let (offset, slot) = (self.map.offset, self.map.slot_sectors());
+            let used = self.used_slots(lost);
+            let Some(fit) =
+                self.spares.iter().position(|spare| spare.capacity().0.saturating_sub(offset) / slot >= used)
+            else {
+                self.own.no_spare_fits = true;
+                break;
+            };
+            let spare = self.spares.remove(fit);
+            // Its place is taken, so that no other spare comes there meanwhile.
+            self.members[lost].is_out = true;
+            if self.replace(self.now, lost, spare).is_err() {
+                break;
+            }
+        }
+    }
+
+    /// Slots of a member up to the last that is used.
+    fn used_slots(&self, member: usize) -> u64 {
+        self.map.table.on(member as u16).map(|(_, _, slot)| u64::from(slot) + 1).max().unwrap_or(0)
     }
 
     /// A member has nothing of what belongs there.
