@@ -47,7 +47,7 @@ pub use moves::{Following, Retargeted};
 use own::Own;
 pub use own::{RaidRepairs, Scrub};
 use parity_pages::ParityPages;
-pub use path::{DIRECT, MD, PATHS, STRAID, Server, WritePath, path};
+pub use path::{DIRECT, LostParities, MD, PATHS, STRAID, Server, WritePath, path};
 
 /// How a parity array works.
 #[derive(Clone, Debug)]

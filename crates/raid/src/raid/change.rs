@@ -4,7 +4,7 @@ use wane_blockdev::{Completion, Kind, Origin, Request, SectorRange, Status};
 
 use super::map::Rows;
 use super::reads::{Parts, slice, slice_mut};
-use super::{Child, Chunk, New, Operation, Raid, Step, Task};
+use super::{Child, Chunk, LostParities, New, Operation, Raid, Step, Task};
 use crate::code::add_scaled;
 use crate::mirror::MemberState;
 
@@ -61,6 +61,14 @@ impl Raid {
         self.parities_of(operation).filter(|position| self.is_usable(operation.block.stripe, *position)).collect()
     }
 
+    /// Parities that decide how a change reads.
+    fn counted(&self, operation: &Operation) -> Vec<usize> {
+        match self.config.path.lost_parities() {
+            LostParities::Spare => self.affected(operation),
+            LostParities::Count => self.parities_of(operation).collect(),
+        }
+    }
+
     /// Data chunks that are not written and belong to these parities.
     pub(super) fn others(&self, operation: &Operation, affected: &[usize]) -> Vec<usize> {
         let belongs = |chunk: &usize| {
@@ -84,7 +92,7 @@ impl Raid {
         }
         let Some(operation) = self.operations.get(&id) else { return };
         let affected = self.affected(operation);
-        let others = self.others(operation, &affected);
+        let others = self.others(operation, &self.counted(operation));
         let (method, reads) = self.method(operation, &affected, &others);
         match method {
             Method::Whole => self.read_whole(id),
@@ -148,7 +156,7 @@ impl Raid {
         let written: Vec<usize> = operation.block.chunks.clone().collect();
         let are_usable = |positions: &[usize]| positions.iter().all(|position| self.is_usable(stripe, *position));
         // Where parities may not fit, they are made from all data.
-        let may_modify = are_usable(&written) && !self.differs.holds(stripe);
+        let may_modify = are_usable(&written) && are_usable(&self.counted(operation)) && !self.differs.holds(stripe);
         let may_reconstruct = are_usable(others);
         let modifies = self.config.path.modifies(written.len() + affected.len(), others.len());
         match (may_modify, may_reconstruct) {

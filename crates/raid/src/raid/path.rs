@@ -22,6 +22,15 @@ pub enum Server {
     OfChange,
 }
 
+/// What becomes of reads whose only use is a parity that no member takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LostParities {
+    /// They are spared.
+    Spare,
+    /// They are made: a lost parity counts as one that cannot be read, so that all chunks are read that are not written.
+    Count,
+}
+
 /// How changes are carried out. Each write path has a file, and a line in [`PATHS`].
 pub trait WritePath: fmt::Debug + Send + Sync {
     /// Its name in settings and answers.
@@ -31,6 +40,11 @@ pub trait WritePath: fmt::Debug + Send + Sync {
     /// (reconstruct-write) takes `reconstruct`.
     fn modifies(&self, modify: usize, reconstruct: usize) -> bool {
         modify < reconstruct
+    }
+
+    /// What it reads for parities that are lost.
+    fn lost_parities(&self) -> LostParities {
+        LostParities::Spare
     }
 
     /// Whether changes of other rows of a stripe wait for each other, too.
