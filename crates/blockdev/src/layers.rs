@@ -2,10 +2,12 @@
 
 mod delay;
 mod fault;
+mod fifo;
 mod record;
 mod stats;
 
 pub use delay::{Delay, Delays};
 pub use fault::{Effect, Fault, Persistence};
+pub use fifo::{BusyTime, Fifo, ServiceTimes};
 pub use record::{Entry, Keep, Record, replay};
 pub use stats::{KindStats, Stats};

@@ -104,6 +104,7 @@ mod completion;
 mod device;
 mod layers;
 mod living;
+pub mod measured;
 mod parts;
 mod ram;
 mod range;
@@ -123,7 +124,10 @@ pub use device::{
     AnsweredBy, BlockDevice, Extent, ExtentState, Features, Notice, NoticeKind, Resize, WantedCause, all_extents,
     check_capacity, check_mapped_limit, check_peek,
 };
-pub use layers::{Delay, Delays, Effect, Entry, Fault, Keep, KindStats, Persistence, Record, Stats, replay};
+pub use layers::{
+    BusyTime, Delay, Delays, Effect, Entry, Fault, Fifo, Keep, KindStats, Persistence, Record, ServiceTimes, Stats,
+    replay,
+};
 pub use living::{
     Batch, Health, Living, Passing, PowerError, Recovered, Stop, Tally, Took, Wanted, Work, all_of, carry_out, each_of,
     find, rest_of,

@@ -3,9 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use wane_blockdev::{
-    BlockDevice, Blocking, Delay, Delays, Effect, Entry, Extent, Fault, Keep, Kind, Living, NoticeKind, Persistence,
-    Ram, RamConfig, Record, Request, RequestId, Resize, SectorRange, Stats, Status, all_extents, drain, pass_on,
-    replay,
+    BlockDevice, Blocking, BusyTime, Delay, Delays, Effect, Entry, Extent, Fault, Fifo, Keep, Kind, Living, NoticeKind,
+    Persistence, Ram, RamConfig, Record, Request, RequestId, Resize, SectorRange, Stats, Status, all_extents, drain,
+    measured, pass_on, replay,
 };
 use wane_testkit::conformance;
 use wane_units::{Fate, Lba, Nanos, Sectors, SimTime};
@@ -115,11 +115,13 @@ fn a_device_without_bytes_is_a_block_device() {
 
 #[test]
 fn each_layer_and_stacks_of_layers_are_block_devices() {
-    let table: [(&str, Make); 9] = [
+    let table: [(&str, Make); 11] = [
         ("stats", || Box::new(Stats::new(ram()))),
         ("record", || Box::new(Record::new(ram(), Keep::Bytes, 1_000))),
         ("delay of 0", || Box::new(Delay::new(ram(), Delays::default()))),
         ("delay", || Box::new(Delay::new(ram(), delays()))),
+        ("fifo", || Box::new(Fifo::new(ram(), measured::SATA1))),
+        ("fifo of faults and delays", || Box::new(Fifo::new(faults(Delay::new(ram(), delays())), measured::NVME0))),
         ("fault without faults", || Box::new(Fault::new(ram()))),
         ("fault", || Box::new(faults(ram()))),
         ("fault of fault", || Box::new(faults(faults(ram())))),
@@ -151,9 +153,29 @@ fn times(device: &mut dyn BlockDevice, requests: Vec<Request>) -> Vec<(u64, u64)
 fn layers_hand_on_what_they_do_not_change() {
     conformance::layer("stats", &|below| Box::new(Stats::new(below)));
     conformance::layer("delay", &|below| Box::new(Delay::new(below, delays())));
+    conformance::layer("fifo", &|below| Box::new(Fifo::new(below, measured::NVME1)));
     conformance::layer("fault", &|below| Box::new(Fault::new(below)));
     conformance::layer("record", &|below| Box::new(Record::new(below, Keep::Bytes, 9)));
     conformance::layer("a box", &|below| Box::new(below));
+}
+
+#[test]
+fn requests_are_served_one_after_the_other() {
+    let mut device = Fifo::new(Ram::new(Sectors(4096)), measured::NVME0);
+    let read = |start, count| Request::read(SectorRange::new(Lba(start), Sectors(count)));
+    let write = |start| Request::write_without_bytes(SectorRange::new(Lba(start), Sectors(128)));
+    // 4 KiB at 0.73 GiB/s take 5,226 ns, 64 KiB at 3.33 GiB/s 18,329 ns, writes of 64 KiB at 1.35 GiB/s 45,211 ns; the latency is 75 or 15 us.
+    let found = times(&mut device, vec![read(0, 8), read(0, 128), write(128), read(0, 8), Request::flush()]);
+    let (first, second, third, fourth) = (5_226, 23_555, 68_766, 73_992);
+    let flush = 100 + third + 15_000;
+    let want =
+        [(0, 100 + first + 75_000), (2, flush), (4, flush), (1, 100 + second + 75_000), (3, 100 + fourth + 75_000)];
+    let mut want = want.to_vec();
+    want.sort_by_key(|(id, at)| (*at, *id));
+    assert_eq!(found, want);
+    // Half way between the sizes the time is half way.
+    assert_eq!(measured::NVME0.read.of(Sectors(68)), Nanos(11_777));
+    assert_eq!(BusyTime::NONE.of(Sectors(68)), Nanos(0));
 }
 
 #[test]

@@ -4,8 +4,10 @@
 
 mod active;
 mod array;
+mod arrays_speed;
 mod capacity;
 mod cells;
+pub mod closed_loop;
 mod datacenter;
 mod disks;
 mod forward;
@@ -321,9 +323,9 @@ impl Reproduced<'_> {
 }
 
 /// Claims that were run with `--every-seed` once and had the same verdict with all five seeds.
-const KEPT_BY_SEEDS: [&str; 21] = [
+const KEPT_BY_SEEDS: [&str; 22] = [
     "CV4", "CV5", "CV6", "CV8", "CV-scale", "DC4", "RE1", "RE3", "RE4", "RE5", "RE8", "RE-scale", "WL1", "WL2", "WL3",
-    "WL5", "WL6", "WL9", "WL10", "PR4", "PR14",
+    "WL5", "WL6", "WL9", "WL10", "PR4", "PR14", "PR16",
 ];
 
 /// Every claim, in order.
@@ -345,6 +347,7 @@ pub fn claims() -> Vec<Claim> {
         .chain(mean_field::claims())
         .chain(forward::claims())
         .chain(array::claims())
+        .chain(arrays_speed::claims())
         .collect::<Vec<Claim>>();
     debug_assert!(
         KEPT_BY_SEEDS.iter().all(|id| claims.iter().any(|claim| claim.id == *id && claim.class.is_drawn())),
@@ -400,7 +403,7 @@ mod tests {
         let variant = [2, 3, 4, 5, 6, 7, 8, 13, 14, 17, 18, 20].map(|n| format!("CS{n}"));
         let wanted = wanted.chain(variant).chain((1..=8).map(|n| format!("MF{n}")));
         let wanted = wanted.chain((1..=8).map(|n| format!("FF{n}")));
-        let wanted = wanted.chain([1, 2, 3, 4, 5, 14, 15, 18].map(|n| format!("PR{n}")));
+        let wanted = wanted.chain([1, 2, 3, 4, 5, 6, 7, 8, 14, 15, 16, 17, 18].map(|n| format!("PR{n}")));
         wanted.for_each(|id| assert!(ids.contains(id.as_str()), "{id}"));
         assert!(claims.iter().map(|claim| claim.scenarios().len()).sum::<usize>() > 100);
     }

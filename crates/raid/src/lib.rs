@@ -37,8 +37,8 @@ pub use placement::{
     EQUAL, Fast, FrontierPoint, MANUAL, PLACEMENTS, Placement, PlacementError, Site, UNEQUAL, frontier, placement,
 };
 pub use raid::{
-    DIRECT, Following, Journal, MD, PATHS, Raid, RaidConfig, RaidRepairs, Retargeted, STRAID, Scrub, Server, WritePath,
-    path,
+    DIRECT, Following, Journal, LostParities, MD, PATHS, Raid, RaidConfig, RaidRepairs, Retargeted, STRAID, Scrub,
+    Server, WritePath, path,
 };
 pub use spread::Spread;
 pub use times::{Array, MemberTime, as_array};

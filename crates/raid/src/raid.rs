@@ -1,5 +1,6 @@
 //! Arrays with parity or copies in stripes, over members of any sizes.
 
+mod aggregate;
 mod batch;
 mod change;
 mod commit;
@@ -11,6 +12,7 @@ mod member;
 mod meta;
 mod moves;
 mod own;
+mod parity_pages;
 mod path;
 mod reads;
 mod recover;
@@ -45,7 +47,8 @@ use moves::Moves;
 pub use moves::{Following, Retargeted};
 use own::Own;
 pub use own::{RaidRepairs, Scrub};
-pub use path::{DIRECT, MD, PATHS, STRAID, Server, WritePath, path};
+use parity_pages::ParityPages;
+pub use path::{DIRECT, LostParities, MD, PATHS, STRAID, Server, WritePath, path};
 
 /// How a parity array works.
 #[derive(Clone, Debug)]
@@ -191,6 +194,7 @@ struct Operation {
     /// The entry of the ring with its record, and whether that has its contents.
     entry: Option<u64>,
     has_contents: bool,
+    joint: aggregate::Joint,
     ended: SimTime,
 }
 
@@ -265,6 +269,7 @@ pub struct Raid {
     tasks: BTreeMap<(SimTime, u64), Timer>,
     /// When each processor is free.
     servers: Vec<SimTime>,
+    parity_pages: ParityPages,
     /// Operations that may start.
     ready: VecDeque<u64>,
     ended: CompletionQueue,
@@ -376,6 +381,7 @@ impl Raid {
             changing: BTreeSet::new(),
             flushes: VecDeque::new(),
             operations: BTreeMap::new(),
+            parity_pages: ParityPages::default(),
             locks: Locks::default(),
             commits: Commits::new(stripes, tiles),
             own: Own::new(stripes, now, scrub_every),
@@ -522,9 +528,9 @@ impl Raid {
     fn serve(&mut self, id: u64, step: Step) {
         let Some(operation) = self.operations.get_mut(&id) else { return };
         operation.step = step;
-        let rows = operation.block.rows.end - operation.block.rows.start;
+        let rows = operation.block.rows.start * Sectors::SIZE.0..operation.block.rows.end * Sectors::SIZE.0;
         let stripe = operation.block.stripe;
-        let half = Nanos(self.config.path.service(rows * Sectors::SIZE.0).0 / 2);
+        let half = Nanos(self.config.path.service(rows).0 / 2);
         if half == Nanos::ZERO {
             return self.served(id);
         }
@@ -641,6 +647,7 @@ impl Raid {
 
     /// An operation is over.
     fn leave(&mut self, id: u64) {
+        self.leave_joined(id);
         let Some(operation) = self.operations.remove(&id) else { return };
         self.locks.leave(operation.block.stripe, id, &mut self.ready);
         if let Some(parent) = operation.parent {

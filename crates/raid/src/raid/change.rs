@@ -4,7 +4,7 @@ use wane_blockdev::{Completion, Kind, Origin, Request, SectorRange, Status};
 
 use super::map::Rows;
 use super::reads::{Parts, slice, slice_mut};
-use super::{Child, Chunk, New, Operation, Raid, Step, Task};
+use super::{Child, Chunk, LostParities, New, Operation, Raid, Step, Task};
 use crate::code::add_scaled;
 use crate::mirror::MemberState;
 
@@ -59,12 +59,20 @@ impl Raid {
     }
 
     /// Parities that change. Those of members that are missing are left out.
-    fn affected(&self, operation: &Operation) -> Vec<usize> {
+    pub(super) fn affected(&self, operation: &Operation) -> Vec<usize> {
         self.parities_of(operation).filter(|position| self.is_usable(operation.block.stripe, *position)).collect()
     }
 
+    /// Parities that decide how a change reads.
+    fn counted(&self, operation: &Operation) -> Vec<usize> {
+        match self.config.path.lost_parities() {
+            LostParities::Spare => self.affected(operation),
+            LostParities::Count => self.parities_of(operation).collect(),
+        }
+    }
+
     /// Data chunks that are not written and belong to these parities.
-    fn others(&self, operation: &Operation, affected: &[usize]) -> Vec<usize> {
+    pub(super) fn others(&self, operation: &Operation, affected: &[usize]) -> Vec<usize> {
         let belongs = |chunk: &usize| {
             affected.iter().any(|parity| self.coder.coefficient(parity - self.coder.data(), *chunk) != 0)
         };
@@ -86,7 +94,7 @@ impl Raid {
         }
         let Some(operation) = self.operations.get(&id) else { return };
         let affected = self.affected(operation);
-        let others = self.others(operation, &affected);
+        let others = self.others(operation, &self.counted(operation));
         let (method, reads) = self.method(operation, &affected, &others);
         match method {
             Method::Whole => self.read_whole(id),
@@ -94,6 +102,7 @@ impl Raid {
                 if let Some(operation) = self.operations.get_mut(&id) {
                     operation.step = Step::Reads;
                 }
+                let reads = self.without_cached(id, reads);
                 reads.iter().for_each(|position| self.ask_read(id, *position));
                 if reads.is_empty() {
                     self.was_prepared(id);
@@ -149,7 +158,7 @@ impl Raid {
         let written: Vec<usize> = operation.block.chunks.clone().collect();
         let are_usable = |positions: &[usize]| positions.iter().all(|position| self.is_usable(stripe, *position));
         // Where parities may not fit, they are made from all data.
-        let may_modify = are_usable(&written) && !self.differs.holds(stripe);
+        let may_modify = are_usable(&written) && are_usable(&self.counted(operation)) && !self.differs.holds(stripe);
         let may_reconstruct = are_usable(others);
         let modifies = self.config.path.modifies(written.len() + affected.len(), others.len());
         match (may_modify, may_reconstruct) {
@@ -219,6 +228,9 @@ impl Raid {
 
     /// What a change needs was read.
     pub(super) fn was_prepared(&mut self, id: u64) {
+        if self.gather(id) {
+            return;
+        }
         let Some(mut operation) = self.operations.remove(&id) else { return };
         if !matches!(operation.task, Task::Write) {
             self.prepare_own(&mut operation);
@@ -233,6 +245,7 @@ impl Raid {
         } else {
             self.make_reconstructed(&mut operation, &affected);
         }
+        self.keep_parities(&operation);
         self.operations.insert(id, operation);
         self.serve(id, Step::After);
     }
@@ -568,6 +581,7 @@ impl Raid {
             repairs: Vec::new(),
             entry: None,
             has_contents: false,
+            joint: super::aggregate::Joint::default(),
             ended: self.now,
         }
     }

@@ -392,6 +392,7 @@ impl Living for Raid {
         self.children.clear();
         self.tasks.clear();
         self.ready.clear();
+        self.parity_pages = super::ParityPages::default();
         self.owed = None;
         self.commits.cut();
         self.own.cut(self.map.stripes());
@@ -436,6 +437,7 @@ impl Living for Raid {
         archive.field("raid.tasks", &mut self.tasks)?;
         archive.field("raid.servers", &mut self.servers)?;
         archive.field("raid.ready", &mut self.ready)?;
+        archive.field("raid.parity-pages", &mut self.parity_pages)?;
         archive.field("raid.notices", &mut self.notices)?;
         archive.field("raid.written", &mut self.written)?;
         archive.field("raid.zeroed", &mut self.zeroed)?;

@@ -5,6 +5,7 @@ mod md;
 mod straid;
 
 use std::fmt;
+use std::ops::Range;
 
 use wane_units::Nanos;
 
@@ -21,6 +22,15 @@ pub enum Server {
     OfChange,
 }
 
+/// What becomes of reads whose only use is a parity that no member takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LostParities {
+    /// They are spared.
+    Spare,
+    /// They are made: a lost parity counts as one that cannot be read, so that all chunks are read that are not written.
+    Count,
+}
+
 /// How changes are carried out. Each write path has a file, and a line in [`PATHS`].
 pub trait WritePath: fmt::Debug + Send + Sync {
     /// Its name in settings and answers.
@@ -32,14 +42,35 @@ pub trait WritePath: fmt::Debug + Send + Sync {
         modify < reconstruct
     }
 
+    /// What it reads for parities that are lost.
+    fn lost_parities(&self) -> LostParities {
+        LostParities::Spare
+    }
+
     /// Whether changes of other rows of a stripe wait for each other, too.
     fn locks_stripes(&self) -> bool;
 
-    /// Time of a processor for a change of `rows` bytes of each chunk. Half of it is taken before the reads, half after.
-    fn service(&self, rows: u64) -> Nanos;
+    /// Time of a processor for a change of these bytes of each chunk. Half of it is taken before the reads, half after.
+    fn service(&self, bytes: Range<u64>) -> Nanos;
 
     /// Which processor that is.
     fn server(&self) -> Server;
+
+    /// Whether a change that has read what it needs takes in those of its stripe that wait behind it, and writes them with its own.
+    fn aggregates(&self) -> bool {
+        false
+    }
+
+    /// Whether such a change reads the chunks that are not written, of `stripe` bytes of data. `first` bytes are its own, whose old data it has read;
+    /// `joined` are those that it took in. The default is StRAID's rule: where that takes fewer reads from here on.
+    fn reconstructs(&self, stripe: u64, first: u64, joined: u64) -> bool {
+        joined > stripe.saturating_sub(first) / 2
+    }
+
+    /// Pages of 4 KiB of parity that it has at hand, so that it does not read them.
+    fn parity_pages(&self) -> usize {
+        0
+    }
 }
 
 /// All write paths.

@@ -82,6 +82,24 @@ impl Raid {
                     self.tasks.insert((self.now.saturating_add(patience), turn), Timer::Late(id, position));
                 }
             }
+            None => self.read_enough(id),
+        }
+    }
+
+    /// Reads as many other positions as determine a chunk whose own member lacks it. The rest is read if one of these fails.
+    fn read_enough(&mut self, id: u64) {
+        let Some(operation) = self.operations.get(&id) else { return };
+        let (stripe, chunk, data) = (operation.block.stripe, operation.block.chunks.start, self.coder.data());
+        let is_other = |position: &usize| *position != chunk && self.is_usable(stripe, *position);
+        let others: Vec<usize> = (0..self.coder.width()).filter(is_other).collect();
+        let mut few = (data.min(others.len())..=others.len()).map(|count| &others[..count]);
+        match few.find(|few| self.trusts_parity(stripe) && self.coder.solve(&[chunk], few).is_some()) {
+            Some(few) => {
+                if let Some(operation) = self.operations.get_mut(&id) {
+                    operation.is_whole = true;
+                }
+                few.iter().for_each(|position| self.ask_read(id, *position));
+            }
             None => self.read_whole(id),
         }
     }
@@ -155,7 +173,9 @@ impl Raid {
     fn all_read(&mut self, id: u64) {
         let Some(operation) = self.operations.get(&id) else { return };
         let has_failed = operation.chunks.iter().any(|chunk| !chunk.bad.is_empty());
-        if has_failed && !operation.is_whole {
+        let is_left =
+            |position: usize| !operation.chunks[position].is_asked && self.is_usable(operation.block.stripe, position);
+        if has_failed && (!operation.is_whole || (0..self.coder.width()).any(is_left)) {
             return self.read_whole(id);
         }
         match operation.task {

@@ -1,5 +1,7 @@
 //! The write path of a host whose processors cost nothing: fewest reads, and rows that do not overlap do not wait for each other.
 
+use std::ops::Range;
+
 use wane_units::Nanos;
 
 use super::{Server, WritePath};
@@ -20,7 +22,7 @@ impl WritePath for Direct {
         false
     }
 
-    fn service(&self, _rows: u64) -> Nanos {
+    fn service(&self, _bytes: Range<u64>) -> Nanos {
         Nanos::ZERO
     }
 
