@@ -486,7 +486,8 @@ impl Raid {
         self.must_raise();
         self.commits.wants_checkpoint = true;
         if state == MemberState::Absent {
-            // What it had not flushed is lost with it.
+            // What it had not flushed is lost with it, a checkpoint too.
+            self.commits.having.retain(|having| *having != member);
             for stripes in self.unsure.ranges(None) {
                 self.spoil_on(member, stripes);
             }

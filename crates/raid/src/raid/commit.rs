@@ -100,7 +100,8 @@ impl Raid {
                 self.commits.since = 0;
                 let sectors = self.commits.bytes.div_ceil(512).max(1).next_multiple_of(self.areas.unit);
                 for member in self.ring_members(self.members.len()) {
-                    writes[member].push(host(self.areas.checkpoint(self.commits.place, sectors / self.areas.unit)));
+                    writes[member]
+                        .push(host(self.areas.checkpoint(self.members[member].place, sectors / self.areas.unit)));
                     writes[member].extend((0..2).map(|copy| host(self.areas.superblock(copy))));
                 }
             }
@@ -382,11 +383,11 @@ impl Raid {
         self.commits.has_stale = stale.iter().any(|stale| !stale.is_empty());
         let bytes = meta::seal(meta::CHECKPOINT, self.config.uuid, &checkpoint, self.areas.unit_bytes());
         let units = (bytes.len() / self.areas.unit_bytes()) as u64;
-        self.commits.place ^= 1;
         self.commits.bytes = bytes.len() as u64;
-        let range = self.areas.checkpoint(self.commits.place, units);
         self.commits.having = self.ring_members(self.members.len());
         for member in self.commits.having.clone() {
+            // Not where its superblock points to: that may be the only one that is whole.
+            let range = self.areas.checkpoint(self.members[member].place ^ 1, units);
             self.write_own(member, range, &bytes);
         }
         self.commits.checkpoint = checkpoint;
@@ -407,7 +408,7 @@ impl Raid {
             offset: self.map.offset,
             parity_columns: self.map.parity_columns.iter().map(|column| *column as u8).collect(),
             areas: self.areas,
-            checkpoint: (self.commits.place, self.commits.bytes),
+            checkpoint: (self.members[member].place ^ 1, self.commits.bytes),
             first: self.commits.first,
         }
     }
@@ -433,6 +434,7 @@ impl Raid {
         let mut joined = false;
         for member in having.iter().filter(|member| all.contains(member)) {
             self.members[*member].is_blank = false;
+            self.members[*member].place ^= 1;
             // The next superblocks count it.
             joined |= std::mem::take(&mut self.members[*member].joins) != Joins::Not;
         }

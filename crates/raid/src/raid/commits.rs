@@ -105,8 +105,6 @@ pub(super) struct Commits {
     pub(super) first: u64,
     pub(super) generation: u64,
     pub(super) epoch: u64,
-    /// The place of the last checkpoint.
-    pub(super) place: u64,
     pub(super) bytes: u64,
     /// Tiles that the ring or the checkpoint says may not fit.
     pub(super) dirty: Bits,
@@ -154,7 +152,6 @@ impl Commits {
             first: 1,
             generation: 1,
             epoch: 0,
-            place: 1,
             bytes: 0,
             dirty: Bits::new(tiles),
             touched: Bits::new(tiles),
@@ -181,7 +178,6 @@ impl Commits {
             kept,
             generation: superblock.generation,
             epoch: superblock.epoch,
-            place: superblock.checkpoint.0,
             next,
             first: next,
             is_formatted: true,

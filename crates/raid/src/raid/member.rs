@@ -30,6 +30,8 @@ pub(super) struct Member {
     pub(super) is_retired: bool,
     /// It came, or came back, and has no superblock of the present generation yet. Those of the others do not count it before it has one.
     pub(super) joins: Joins,
+    /// The place of the checkpoint to which its superblock points.
+    pub(super) place: u64,
     /// It was put in the place of another one, and has no superblock yet.
     pub(super) is_blank: bool,
     /// It refused a write for want of space, and takes no more of the host's until that is over.
@@ -54,6 +56,7 @@ struct Saved {
     is_retired: bool,
     is_blank: bool,
     joins: Joins,
+    place: u64,
     is_full: bool,
     stale: Bits,
     slots: u32,
@@ -69,6 +72,7 @@ impl Member {
             is_out: false,
             is_retired: false,
             joins: Joins::Not,
+            place: 1,
             is_blank: false,
             is_full: false,
             stale: Bits::new(stripes),
@@ -112,13 +116,14 @@ impl Member {
     }
 
     pub(super) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
-        let Self { state, is_out, is_retired, is_blank, joins, is_full, slots, doomed_from, queue, .. } = *self;
+        let Self { state, is_out, is_retired, is_blank, joins, place, is_full, slots, doomed_from, queue, .. } = *self;
         let mut saved = Saved {
             state,
             is_out,
             is_retired,
             is_blank,
             joins,
+            place,
             is_full,
             stale: self.stale.clone(),
             slots,
@@ -126,10 +131,11 @@ impl Member {
             queue,
         };
         archive.field("raid.member", &mut saved)?;
-        let Saved { state, is_out, is_retired, is_blank, joins, is_full, stale, slots, doomed_from, queue } = saved;
+        let Saved { state, is_out, is_retired, is_blank, joins, place, is_full, stale, slots, doomed_from, queue } =
+            saved;
         (self.state, self.is_out, self.is_full, self.stale) = (state, is_out, is_full, stale);
         (self.slots, self.doomed_from, self.queue) = (slots, doomed_from, queue);
-        (self.is_retired, self.is_blank, self.joins) = (is_retired, is_blank, joins);
+        (self.is_retired, self.is_blank, self.joins, self.place) = (is_retired, is_blank, joins, place);
         let mut counted: Vec<u64> = self.counted.values().collect();
         archive.list("raid.member.counted", &mut counted)?;
         self.counted = Counters::from_values(counted);

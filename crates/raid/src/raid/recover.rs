@@ -128,6 +128,7 @@ impl Raid {
         let mut superblocks = BTreeMap::new();
         for member in present {
             if let Some(superblock) = self.superblock_of(member) {
+                self.members[member].place = superblock.checkpoint.0;
                 superblocks.insert(member, superblock);
             }
         }
