@@ -132,7 +132,12 @@ impl Raid {
                 superblocks.insert(member, superblock);
             }
         }
-        let Some(newest) = superblocks.values().max_by_key(|one| (one.generation, one.epoch)).cloned() else {
+        // What a member says that was about to come again does not count before the others say it, too.
+        let counts_itself = |one: &&Superblock| {
+            one.states.get(usize::from(one.member)).is_some_and(|state| *state != MemberState::Absent)
+        };
+        let told = superblocks.values().filter(counts_itself);
+        let Some(newest) = told.max_by_key(|one| (one.generation, one.epoch)).cloned() else {
             return Err("no member that comes back has a superblock of the array".to_owned());
         };
         // A member that the newest superblock counts, and that is one generation behind: the power went while superblocks were written, and nothing
