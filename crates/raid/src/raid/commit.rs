@@ -156,6 +156,7 @@ impl Raid {
         let is_clean = is_none && (self.commits.has_stale || has_changes);
         self.commits.with_checkpoint = self.commits.wants_checkpoint && (is_movable || !self.commits.is_formatted)
             || self.commits.must_raise
+            || self.commits.must_equalize
             || is_low && is_movable
             || is_clean;
         if !has_work && !self.commits.with_checkpoint {
@@ -410,12 +411,13 @@ impl Raid {
             areas: self.areas,
             checkpoint: (self.members[member].place ^ 1, self.commits.bytes),
             first: self.commits.first,
+            life: self.commits.life,
         }
     }
 
     fn write_superblocks(&mut self) {
         self.commits.epoch += 1;
-        if std::mem::take(&mut self.commits.must_raise) {
+        if !std::mem::take(&mut self.commits.must_equalize) && std::mem::take(&mut self.commits.must_raise) {
             self.commits.generation += 1;
         }
         for member in self.commits.having.clone() {
@@ -530,7 +532,7 @@ impl Raid {
             return false;
         }
         let has_changes = records.iter().any(|record| matches!(record, Record::Change { .. } | Record::Unwritten(_)));
-        let entry = Entry { number: self.commits.next, records };
+        let entry = Entry { number: self.commits.next, life: self.commits.life, records };
         let sealed = meta::seal(meta::ENTRY, self.config.uuid, &entry, self.areas.unit_bytes());
         let blank = if self.features.keeps_bytes { 0 } else { self.areas.units(bytes) };
         let units = ((sealed.len() / self.areas.unit_bytes()) as u64).max(blank);

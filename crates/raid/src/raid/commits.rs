@@ -94,6 +94,10 @@ pub(super) struct Commits {
     /// Members that have this cycle's checkpoint: a superblock that points to it goes to no other.
     pub(super) having: Vec<usize>,
     pub(super) wants_checkpoint: bool,
+    /// How often the array came back.
+    pub(super) life: u64,
+    /// All members get superblocks of the same generation before it rises, and before anything else is acknowledged.
+    pub(super) must_equalize: bool,
     /// A member was lost since the superblocks were written.
     pub(super) must_raise: bool,
     pub(super) entries: VecDeque<Placed>,
@@ -144,6 +148,8 @@ impl Commits {
             with_checkpoint: false,
             having: Vec::new(),
             wants_checkpoint: true,
+            life: 0,
+            must_equalize: false,
             must_raise: false,
             entries: VecDeque::new(),
             head: 0,
@@ -177,6 +183,8 @@ impl Commits {
         *self = Self {
             kept,
             generation: superblock.generation,
+            life: superblock.life + 1,
+            must_equalize: true,
             epoch: superblock.epoch,
             next,
             first: next,

@@ -101,6 +101,8 @@ pub(super) struct Superblock {
     pub(super) checkpoint: (u64, u64),
     /// The first entry that the checkpoint does not know.
     pub(super) first: u64,
+    /// How often the array came back. Entries of an earlier life do not count.
+    pub(super) life: u64,
 }
 
 /// What an array knows of itself.
@@ -190,6 +192,8 @@ pub(super) enum Record {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Entry {
     pub(super) number: u64,
+    /// That of the superblocks. Otherwise an entry that was never whole on all members could follow one that was written later with the number before.
+    pub(super) life: u64,
     pub(super) records: Vec<Record>,
 }
 
@@ -247,7 +251,7 @@ mod tests {
 
     #[test]
     fn what_is_sealed_opens_and_what_rotted_does_not() {
-        let entry = Entry { number: 7, records: vec![Record::Unwritten(3), Record::Dirty(1)] };
+        let entry = Entry { number: 7, life: 2, records: vec![Record::Unwritten(3), Record::Dirty(1)] };
         let bytes = seal(ENTRY, 5, &entry, 512);
         assert_eq!(bytes.len(), 512);
         assert_eq!(open::<Entry>(ENTRY, &bytes), Some((5, entry)));

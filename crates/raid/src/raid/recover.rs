@@ -160,7 +160,7 @@ impl Raid {
                 checkpoint = found.filter(|found| found.0 == self.config.uuid).map(|found| found.1);
             }
             for entry in self.entries_of(*member) {
-                if entry.number >= newest.first {
+                if entry.number >= newest.first && entry.life == newest.life {
                     entries.entry(entry.number).or_insert(entry);
                 }
             }
@@ -185,7 +185,8 @@ impl Raid {
             |member: &usize| superblock.states.get(*member).is_some_and(|state| *state != MemberState::Absent);
         let current: Vec<usize> = present.iter().copied().filter(is_current).collect();
         self.check_quorum(&superblock, &current)?;
-        let entries = kept.entries.iter().filter(|entry| entry.number >= superblock.first).cloned().collect();
+        let counts = |entry: &&Entry| entry.number >= superblock.first && entry.life == superblock.life;
+        let entries = kept.entries.iter().filter(counts).cloned().collect();
         let blank = present.iter().copied().filter(|member| self.members[*member].is_blank).collect();
         Ok(Found { checkpoint: kept.checkpoint.clone(), entries, current, blank, superblock })
     }
