@@ -4,6 +4,7 @@ use wane_blockdev::SectorRange;
 use wane_units::{Lba, Sectors};
 
 use crate::LayoutError;
+use crate::placement::peel::{most, peel};
 
 /// Sectors of an array whose copies lie on the same members, and follow each other there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,50 +105,6 @@ impl Copies {
     }
 }
 
-/// The largest D with `sum(min(size, D)) >= width * D`.
-fn most(sizes: &[u64], width: u64) -> u64 {
-    let fits =
-        |d: u64| sizes.iter().map(|size| u128::from(*size.min(&d))).sum::<u128>() >= u128::from(width) * u128::from(d);
-    let (mut least, mut beyond) = (0, sizes.iter().fold(0u64, |sum, size| sum.saturating_add(*size)) / width + 1);
-    while least + 1 < beyond {
-        let middle = least.midpoint(beyond);
-        if fits(middle) { least = middle } else { beyond = middle }
-    }
-    least
-}
-
-/// Which members take each of `rows` rows, `width` of them a row: equal rows that follow each other together.
-///
-/// A member that has as much room left as rows are left is critical: the sum of the slack says how many rows may do without one of these.
-fn peel(sizes: &[u64], width: u64, rows: u64) -> Vec<(Vec<usize>, u64)> {
-    let (mut room, mut left) = (sizes.to_vec(), rows);
-    let mut runs: Vec<(Vec<usize>, u64)> = Vec::new();
-    while left > 0 {
-        let slack = room.iter().map(|room| *room.min(&left)).sum::<u64>() - width * left;
-        let is_critical = |member: &usize| room[*member] >= left;
-        let mut chosen: Vec<usize> = (0..room.len()).filter(|member| room[*member] > 0).take(width as usize).collect();
-        let mut missing: Vec<usize> =
-            (0..room.len()).filter(|member| is_critical(member) && !chosen.contains(member)).collect();
-        while missing.len() as u64 > slack {
-            let spared = chosen.iter().rposition(|member| !is_critical(member)).expect("no more than fit are critical");
-            chosen[spared] = missing.remove(0);
-            chosen.sort_unstable();
-        }
-        let full = chosen.iter().map(|member| room[*member]);
-        let others = (0..room.len()).filter(|member| !chosen.contains(member) && !is_critical(member));
-        let until_critical = others.filter(|member| room[*member] > 0).map(|member| left - room[member]);
-        let spared = slack.checked_div(missing.len() as u64).map(|rows| rows.max(1));
-        let count = full.chain(until_critical).chain(spared).min().unwrap_or(left).min(left);
-        chosen.iter().for_each(|member| room[*member] -= count);
-        left -= count;
-        match runs.last_mut() {
-            Some((members, rows)) if *members == chosen => *rows += count,
-            _ => runs.push((chosen, count)),
-        }
-    }
-    runs
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -177,15 +134,6 @@ mod tests {
         let layout = layout(2, &[10, 10, 10]);
         assert_eq!(layout.runs().iter().map(|run| run.range.count.0).sum::<u64>(), 15);
         assert_eq!((0..3).map(|member| layout.used(member).0).collect::<Vec<_>>(), [10, 10, 10]);
-    }
-
-    /// The example and the two configurations of `SPEC.md` 9.1.
-    #[test]
-    fn the_anchors_of_the_closed_form_come_out() {
-        assert_eq!(most(&[6, 4, 2, 5, 2], 3), 6);
-        assert_eq!(most(&[150, 120, 100, 80, 60, 20], 3), 176);
-        assert_eq!(most(&[894, 894, 894, 894, 2969, 894, 447, 447, 447, 1740], 6), 1452);
-        assert_eq!(runs(&layout(3, &[6, 4, 2, 5, 2])).len(), peel(&[6, 4, 2, 5, 2], 3, 6).len());
     }
 
     /// Random arrays: every copy on a member of its own, within its size, none twice, and no more than fits.

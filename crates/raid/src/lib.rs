@@ -23,7 +23,7 @@ mod extents;
 mod layout;
 mod mirror;
 mod owed;
-mod placement;
+pub mod placement;
 mod raid;
 mod spread;
 mod times;
@@ -32,7 +32,9 @@ pub use copies::{Copies, Run};
 pub use extents::{ExtentTable, Group, Slot};
 pub use layout::{Layout, LayoutError, Linear, Piece, Stripe};
 pub use mirror::{MemberState, Mirror, MirrorConfig, ReadPolicy, Repairs};
-pub use placement::{Placement, PlacementError, Site};
+pub use placement::{
+    EQUAL, Fast, FrontierPoint, MANUAL, PLACEMENTS, Placement, PlacementError, Site, UNEQUAL, frontier, placement,
+};
 pub use raid::{DIRECT, Journal, MD, PATHS, Raid, RaidConfig, RaidRepairs, STRAID, Scrub, Server, WritePath, path};
 pub use spread::Spread;
 pub use times::{Array, MemberTime, as_array};
