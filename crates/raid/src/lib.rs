@@ -25,6 +25,7 @@ mod mirror;
 mod owed;
 pub mod placement;
 mod raid;
+mod redundant;
 mod spread;
 mod times;
 
@@ -36,5 +37,6 @@ pub use placement::{
     EQUAL, Fast, FrontierPoint, MANUAL, PLACEMENTS, Placement, PlacementError, Site, UNEQUAL, frontier, placement,
 };
 pub use raid::{DIRECT, Journal, MD, PATHS, Raid, RaidConfig, RaidRepairs, STRAID, Scrub, Server, WritePath, path};
+pub use redundant::{Condition, Redundant, Safety, as_redundant, redundant_of};
 pub use spread::Spread;
 pub use times::{Array, MemberTime, as_array};

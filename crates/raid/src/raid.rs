@@ -13,6 +13,7 @@ mod path;
 mod reads;
 mod recover;
 mod tend;
+mod told;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -248,16 +249,13 @@ struct Shape {
     coder: Coder,
     map: Map,
     areas: Areas,
-    features: Features,
-    unit: Sectors,
     /// Slots of each member.
     slots: Vec<u32>,
 }
 
 impl Shape {
-    fn new(config: &RaidConfig, devices: &[Box<dyn Living>]) -> Result<Self, LayoutError> {
-        let (features, unit) = common(devices)?;
-        let features = Features { trim_reads_zeros: true, ..features };
+    /// An array of members of these sizes.
+    fn new(config: &RaidConfig, sizes: &[Sectors], unit: Sectors) -> Result<Self, LayoutError> {
         let Some(coder) = Coder::new(config.code, config.width) else {
             return Err(LayoutError::Width(config.code.name(), config.width));
         };
@@ -269,22 +267,21 @@ impl Shape {
         // Tiles of whole turns of the parities, so that these go on turning from tile to tile, as md's do.
         let tile = (config.slot.0 / chunk / width * width).max(width);
         let slot = tile * chunk;
-        let capacity = |device: &dyn Living| device.capacity().0;
-        let most: u64 = devices.iter().map(|device| capacity(&**device) / slot).sum();
+        let most: u64 = sizes.iter().map(|size| size.0 / slot).sum();
         // A record of the largest change takes the place of its stripe and a little more.
         let largest = (width * chunk + chunk).next_multiple_of(unit.0) + 8 * unit.0;
         let ring = config.ring.0.max(4 * largest).next_multiple_of(unit.0);
-        let areas = Areas::new(unit.0, devices.len() as u64, most / width * tile + tile, most, ring);
+        let areas = Areas::new(unit.0, sizes.len() as u64, most / width * tile + tile, most, ring);
         let offset = areas.sectors().next_multiple_of(chunk);
-        let slots: Vec<u32> =
-            devices.iter().map(|device| (capacity(&**device).saturating_sub(offset) / slot) as u32).collect();
+        let slots: Vec<u32> = sizes.iter().map(|size| (size.0.saturating_sub(offset) / slot) as u32).collect();
+        let roomy = slots.iter().filter(|slots| **slots > 0).count();
+        if roomy < config.width && config.width <= sizes.len() {
+            let least = sizes.iter().map(|size| size.0).min().unwrap_or(0);
+            return Err(LayoutError::Room(least, offset + slot));
+        }
         let sites: Vec<Site> = slots.iter().map(|slots| Site { slots: u64::from(*slots), speed: 1.0 }).collect();
         let groups = config.placement.groups(&sites, config.width)?;
         let table = ExtentTable::of_groups(&groups, config.width);
-        if table.is_empty() {
-            let least = devices.iter().map(|device| capacity(&**device)).min().unwrap_or(0);
-            return Err(LayoutError::Small(least, offset + slot));
-        }
         let data = coder.data() as u64;
         let map = Map {
             chunk,
@@ -296,17 +293,28 @@ impl Shape {
             table,
             starts: Vec::new(),
         };
-        Ok(Self { coder, map: map.with_starts(), areas, features, unit, slots })
+        Ok(Self { coder, map: map.with_starts(), areas, slots })
     }
 }
 
 impl Raid {
+    /// Sectors of an array on members of these sizes, the largest unit of which has `unit` sectors.
+    ///
+    /// # Errors
+    /// They make none.
+    pub fn capacity_of(config: &RaidConfig, sizes: &[Sectors], unit: Sectors) -> Result<Sectors, LayoutError> {
+        Shape::new(config, sizes, unit).map(|shape| shape.map.capacity())
+    }
+
     /// An array of these members, none of which has a request outstanding or holds anything.
     ///
     /// # Errors
     /// They make none.
     pub fn new(config: RaidConfig, devices: Vec<Box<dyn Living>>) -> Result<Self, LayoutError> {
-        let Shape { coder, map, areas, features, unit, slots } = Shape::new(&config, &devices)?;
+        let (features, unit) = common(&devices)?;
+        let features = Features { trim_reads_zeros: true, ..features };
+        let sizes: Vec<Sectors> = devices.iter().map(|device| device.capacity()).collect();
+        let Shape { coder, map, areas, slots } = Shape::new(&config, &sizes, unit)?;
         let reads_zeros = devices.iter().all(|device| device.features().trim_reads_zeros);
         let (stripes, tiles) = (map.stripes(), map.table.len());
         let now = devices.iter().map(|member| member.now()).max().unwrap_or(SimTime::ZERO);

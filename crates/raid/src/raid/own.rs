@@ -99,6 +99,11 @@ impl Raid {
         !self.is_off && (self.own.running.is_some() || self.own.scrub.is_some() || self.next_own().is_some())
     }
 
+    /// Whether a scrub is under way.
+    pub const fn is_scrubbing(&self) -> bool {
+        self.own.scrub.is_some()
+    }
+
     /// Sectors of members that are to be written until nothing is missing.
     pub fn sectors_to_rebuild(&self) -> Sectors {
         let of = |member: &super::member::Member| if member.is_online() { member.stale.len() } else { 0 };
