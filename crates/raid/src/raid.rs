@@ -311,6 +311,17 @@ impl Raid {
     /// # Errors
     /// They make none.
     pub fn new(config: RaidConfig, devices: Vec<Box<dyn Living>>) -> Result<Self, LayoutError> {
+        let mut array = Self::to_be_read(config, devices)?;
+        array.commit_if_due();
+        array.count();
+        Ok(array)
+    }
+
+    /// The same, into which a state is read from an archive next: nothing is written on its members before.
+    ///
+    /// # Errors
+    /// As of [`Raid::new`].
+    pub fn to_be_read(config: RaidConfig, devices: Vec<Box<dyn Living>>) -> Result<Self, LayoutError> {
         let (features, unit) = common(&devices)?;
         let features = Features { trim_reads_zeros: true, ..features };
         let sizes: Vec<Sectors> = devices.iter().map(|device| device.capacity()).collect();
@@ -324,7 +335,7 @@ impl Raid {
         if reads_zeros {
             zeroed.insert(0..stripes);
         }
-        let mut array = Self {
+        Ok(Self {
             config,
             coder,
             capacity: map.capacity(),
@@ -361,10 +372,7 @@ impl Raid {
             gone: Counters::default(),
             counters: Counters::default(),
             times: Times::default(),
-        };
-        array.commit_if_due();
-        array.count();
-        Ok(array)
+        })
     }
 
     /// How it works.
