@@ -74,6 +74,7 @@ bench: toolchain ## Measure aging beside a bare loop on the same machine, then s
 	$(CARGO) bench --locked -p wane-ssd --bench payload
 	$(CARGO) bench --locked -p wane-ssd --bench device
 	$(CARGO) bench --locked -p wane-raid --bench aging
+	$(CARGO) bench --locked -p wane-raid --bench index
 	$(CARGO) bench --locked -p wane-lab --bench timed
 	$(CARGO) bench --locked -p wane-blockdev --bench requests
 	$(CARGO) bench --locked -p wane-workload --bench draws

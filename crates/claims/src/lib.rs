@@ -3,6 +3,7 @@
 //! A number is never tuned to fit. Where one does not come out, the note says what was found instead.
 
 mod active;
+mod array;
 mod capacity;
 mod cells;
 mod datacenter;
@@ -320,9 +321,9 @@ impl Reproduced<'_> {
 }
 
 /// Claims that were run with `--every-seed` once and had the same verdict with all five seeds.
-const KEPT_BY_SEEDS: [&str; 19] = [
+const KEPT_BY_SEEDS: [&str; 21] = [
     "CV4", "CV5", "CV6", "CV8", "CV-scale", "DC4", "RE1", "RE3", "RE4", "RE5", "RE8", "RE-scale", "WL1", "WL2", "WL3",
-    "WL5", "WL6", "WL9", "WL10",
+    "WL5", "WL6", "WL9", "WL10", "PR4", "PR14",
 ];
 
 /// Every claim, in order.
@@ -343,6 +344,7 @@ pub fn claims() -> Vec<Claim> {
         .chain(variant::claims())
         .chain(mean_field::claims())
         .chain(forward::claims())
+        .chain(array::claims())
         .collect::<Vec<Claim>>();
     debug_assert!(
         KEPT_BY_SEEDS.iter().all(|id| claims.iter().any(|claim| claim.id == *id && claim.class.is_drawn())),
@@ -398,6 +400,7 @@ mod tests {
         let variant = [2, 3, 4, 5, 6, 7, 8, 13, 14, 17, 18, 20].map(|n| format!("CS{n}"));
         let wanted = wanted.chain(variant).chain((1..=8).map(|n| format!("MF{n}")));
         let wanted = wanted.chain((1..=8).map(|n| format!("FF{n}")));
+        let wanted = wanted.chain([1, 2, 3, 4, 5, 14, 15, 18].map(|n| format!("PR{n}")));
         wanted.for_each(|id| assert!(ids.contains(id.as_str()), "{id}"));
         assert!(claims.iter().map(|claim| claim.scenarios().len()).sum::<usize>() > 100);
     }

@@ -126,6 +126,11 @@ impl Runs {
         shifted(scenario, self.shift)
     }
 
+    /// The seed of what a claim draws itself.
+    pub(super) const fn seed(&self) -> u64 {
+        1 + self.shift
+    }
+
     /// Whether the seed is that of the claims' scenarios. Runs for tables and other readings have no other seed.
     pub(super) const fn is_first_seed(&self) -> bool {
         self.shift == 0

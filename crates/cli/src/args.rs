@@ -13,6 +13,7 @@ use wane_workload::trace::Format;
 use crate::complete;
 
 pub(crate) mod actor;
+pub(crate) mod array;
 pub(crate) mod doctor;
 pub(crate) mod drive;
 pub(crate) mod fleet;
@@ -64,6 +65,8 @@ pub(crate) enum Command {
     /// Make, mount, check and copy from file systems, in files and on drives that age
     #[cfg(target_os = "linux")]
     Fs(fs::FsArguments),
+    /// Plan arrays of drives that differ in size and speed
+    Array(array::ArrayArguments),
     /// Judge a real drive from the output of smartctl or nvme: wear, errors, end of life
     Doctor(doctor::DoctorArguments),
     /// Read, query, judge and simulate the records of a data center's drives

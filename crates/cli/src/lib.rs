@@ -102,6 +102,7 @@ fn dispatch(command: Command) -> Result<i32, Failure> {
         Command::Ctl(arguments) => commands::ctl::ctl(&arguments),
         #[cfg(target_os = "linux")]
         Command::Fs(arguments) => commands::fs::fs(&arguments),
+        Command::Array(arguments) => commands::arrays::array(&arguments),
         Command::Doctor(arguments) => commands::doctor::doctor(&arguments),
         Command::Fleet(arguments) => commands::fleet::fleet(&arguments),
         Command::Actor(arguments) => commands::actor::actor(&arguments),

@@ -29,6 +29,7 @@ use observed::Observed;
 pub(crate) use timed::{Look, Looked};
 
 mod drives;
+mod forecast;
 mod observed;
 mod timed;
 
@@ -94,7 +95,11 @@ pub fn execute(scenario: &Scenario, watch: &mut Watch<'_>) -> Result<ArrayResult
     }
     array.observed = observed;
     array.live(watch)?;
-    Ok(array.finish())
+    let mut result = array.finish();
+    let writes_per_day = calendar.map(|calendar| calendar.drive_writes_per_day);
+    let forecast = forecast::forecast(scenario, &result.summary, &result.drives, writes_per_day, watch.stop)?;
+    result.summary.forecast = forecast;
+    Ok(result)
 }
 
 /// Refuses what `wane run` does not simulate of an array, at its key.
@@ -398,6 +403,7 @@ impl ArrayRun<'_> {
             bytes_repaired: repairs.repaired.0 * Sectors::SIZE.0,
             bytes_copied: repairs.copied.0 * Sectors::SIZE.0,
             probes,
+            forecast: None,
             warnings,
             run: wane_results::ArrayRun {
                 seed: self.scenario.seed,

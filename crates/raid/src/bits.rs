@@ -45,6 +45,14 @@ impl Bits {
         bits
     }
 
+    /// Makes room for units up to another bound, which is no lower.
+    pub(crate) fn widen(&mut self, bound: u64) {
+        self.bound = self.bound.max(bound);
+        if !self.words.is_empty() {
+            self.words.resize(self.bound.div_ceil(64) as usize, 0);
+        }
+    }
+
     pub(crate) const fn is_empty(&self) -> bool {
         self.count == 0
     }

@@ -3,7 +3,15 @@
 //! Members are cut into slots of equal size. A tile of an array has `width` slots, each on another member. Stripes lie within tiles, so that a tile can
 //! be moved without another one (`ARRAYS.md` 4.2).
 
+mod flow;
+pub mod learned;
+mod retarget;
+mod table;
+
 use serde::{Deserialize, Serialize};
+
+pub use retarget::{Move, Plan, Rebalance, Target, retarget};
+pub use table::GroupTable;
 
 /// A slot of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -61,6 +69,11 @@ impl ExtentTable {
     /// Number of tiles.
     pub fn len(&self) -> u64 {
         (self.slots.len() / self.width) as u64
+    }
+
+    /// The highest number of a member that has a slot in use; 0 if there is none.
+    pub fn last_member(&self) -> u16 {
+        self.slots.iter().map(|slot| slot.member).max().unwrap_or(0)
     }
 
     /// Whether there is none.

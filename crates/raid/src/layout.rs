@@ -52,6 +52,12 @@ pub enum LayoutError {
     /// A code has no stripes of this width.
     #[error("the code {0} has no stripes of {1} chunks")]
     Width(&'static str, usize),
+    /// Shares of parities do not fit the columns.
+    #[error("{0} shares of parities for stripes of {1} chunks; one for each is allowed, and not all of them 0")]
+    Shares(usize, usize),
+    /// A device is a member of an array already.
+    #[error("member {0} belongs to array {1:016x}; a device that holds nothing is allowed")]
+    Belongs(usize, u64),
     /// A placement finds no place for tiles.
     #[error(transparent)]
     Placement(#[from] crate::placement::PlacementError),

@@ -2,7 +2,8 @@
 //!
 //! [`Spread`] puts each sector on one member, where a [`Layout`] says: one member after the other ([`Linear`]), or in turns ([`Stripe`]). [`Mirror`] has
 //! several copies of each sector, on members that may differ in size ([`Copies`]); it reads whatever copy is good, writes again what a member lost, and
-//! copies what a member missed. An array is as durable as its members: a flush goes to all of them.
+//! copies what a member missed. An array is as durable as its members: a flush goes to all of them. [`Raid`] has parities, or copies in stripes, over
+//! members of any sizes, and keeps a journal on them.
 //!
 //! # What becomes of failures
 //!
@@ -19,7 +20,7 @@
 mod bits;
 pub mod code;
 mod copies;
-mod extents;
+pub mod extents;
 mod layout;
 mod mirror;
 mod owed;
@@ -30,13 +31,16 @@ mod spread;
 mod times;
 
 pub use copies::{Copies, Run};
-pub use extents::{ExtentTable, Group, Slot};
+pub use extents::{ExtentTable, Group, GroupTable, Move, Plan, Rebalance, Slot, Target, retarget};
 pub use layout::{Layout, LayoutError, Linear, Piece, Stripe};
 pub use mirror::{MemberState, Mirror, MirrorConfig, ReadPolicy, Repairs};
 pub use placement::{
     EQUAL, Fast, FrontierPoint, MANUAL, PLACEMENTS, Placement, PlacementError, Site, UNEQUAL, frontier, placement,
 };
-pub use raid::{DIRECT, Journal, MD, PATHS, Raid, RaidConfig, RaidRepairs, STRAID, Scrub, Server, WritePath, path};
+pub use raid::{
+    DIRECT, Following, Journal, MD, PATHS, Raid, RaidConfig, RaidRepairs, Retargeted, STRAID, Scrub, Server, WritePath,
+    path,
+};
 pub use redundant::{Condition, Redundant, Safety, as_redundant, redundant_of};
 pub use spread::Spread;
 pub use times::{Array, MemberTime, as_array};

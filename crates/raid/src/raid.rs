@@ -8,10 +8,12 @@ mod locks;
 mod map;
 mod member;
 mod meta;
+mod moves;
 mod own;
 mod path;
 mod reads;
 mod recover;
+mod shape;
 mod tend;
 mod told;
 
@@ -20,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use serde::{Deserialize, Serialize};
 use wane_blockdev::{
     Completion, CompletionQueue, Features, Kind, Living, Notice, NoticeKind, Origin, RangeSet, Request, RequestId,
-    SectorRange, Status,
+    Resize, SectorRange, Status,
 };
 use wane_units::{Counters, Nanos, Sectors, SimTime};
 
@@ -30,7 +32,7 @@ use crate::extents::ExtentTable;
 use crate::layout::LayoutError;
 use crate::mirror::{MemberState, Unsure};
 use crate::owed::Owed;
-use crate::placement::{Placement, Site};
+use crate::placement::Placement;
 use crate::spread::{common, severity};
 use crate::times::Times;
 
@@ -40,12 +42,15 @@ use locks::{Locks, Need};
 use map::{Block, Map};
 use member::Member;
 use meta::Areas;
+use moves::Moves;
+pub use moves::{Following, Retargeted};
 use own::Own;
 pub use own::{RaidRepairs, Scrub};
 pub use path::{DIRECT, MD, PATHS, STRAID, Server, WritePath, path};
+use shape::Shape;
 
 /// How a parity array works.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct RaidConfig {
     /// How parities follow from data.
     pub code: &'static dyn Code,
@@ -57,18 +62,36 @@ pub struct RaidConfig {
     pub slot: Sectors,
     /// On which members tiles lie.
     pub placement: &'static dyn Placement,
+    /// Shares of the parities that the columns of a tile have, such as 40, 15, 15, 15, 15; empty: equal ones, as md's left-symmetric layout has them.
+    /// What has more parities wears faster under writes of parts of stripes (Diff-RAID, EuroSys'10).
+    pub parity_shares: Vec<u32>,
     /// How changes are carried out.
     pub path: &'static dyn WritePath,
     /// What is written before a change goes to its place.
     pub journal: Journal,
     /// Sectors of the ring that the journal has on each member; what the largest change needs, if that is more.
     pub ring: Sectors,
+    /// Time after which a member that has not answered a read is read around: the others make what it has. `None`: never.
+    pub read_around: Option<Nanos>,
+    /// Whether it follows members that offer less.
+    pub following: Following,
     /// Bytes of members a second at which it rebuilds and scrubs, in its own time.
     pub rebuild_rate: u64,
     /// Time from one scrub to the next; `None`: only when asked.
     pub scrub_every: Option<Nanos>,
     /// The array's own number, by which its members know each other.
     pub uuid: u64,
+}
+
+impl RaidConfig {
+    /// What an array can do whose members can do this.
+    fn features(&self, members: Features) -> Features {
+        let resize = match self.following {
+            Following::Never => Resize::Fixed,
+            Following::Members => Resize::Both,
+        };
+        Features { trim_reads_zeros: true, resize, ..members }
+    }
 }
 
 /// A request of the host that is under way.
@@ -100,6 +123,8 @@ enum Task {
     Rebuild,
     /// Makes parities anew.
     Resync,
+    /// Copies the position that is being moved.
+    Move,
     /// Compares parities with data.
     Scrub(Scrub),
 }
@@ -139,6 +164,8 @@ enum New {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Chunk {
     is_asked: bool,
+    /// It did not answer in time, and nobody waits for it.
+    is_late: bool,
     old: Option<Vec<u8>>,
     /// Rows that could not be read.
     bad: Vec<map::Rows>,
@@ -163,9 +190,19 @@ struct Operation {
     is_whole: bool,
     /// Rows that are repaired: of a position, with their contents.
     repairs: Vec<(usize, map::Rows, Option<Vec<u8>>)>,
-    /// The entry of the ring with its record.
+    /// The entry of the ring with its record, and whether that has its contents.
     entry: Option<u64>,
+    has_contents: bool,
     ended: SimTime,
+}
+
+/// What happens at an instant.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+enum Timer {
+    /// A processor is done with an operation.
+    Served(u64),
+    /// A position of a read has not answered for long.
+    Late(u64, usize),
 }
 
 /// A request to a member.
@@ -182,6 +219,11 @@ enum Child {
     },
     Repair {
         operation: u64,
+    },
+    /// Of what is being moved: the same as was written to its old place.
+    Twin {
+        operation: u64,
+        stripe: u64,
     },
     /// Of what makes things durable.
     Commit {
@@ -214,12 +256,15 @@ pub struct Raid {
     locks: Locks,
     commits: Commits,
     own: Own,
+    moves: Moves,
+    /// Devices that take the place of a member that is lost.
+    spares: Vec<Box<dyn Living>>,
     /// Stripes that changed since members flushed.
     unsure: Unsure,
     areas: Areas,
     children: BTreeMap<(usize, RequestId), Child>,
-    /// What processors work on, by the instant at which they are done.
-    tasks: BTreeMap<(SimTime, u64), u64>,
+    /// What happens later, by its instant.
+    tasks: BTreeMap<(SimTime, u64), Timer>,
     /// When each processor is free.
     servers: Vec<SimTime>,
     /// Operations that may start.
@@ -237,6 +282,8 @@ pub struct Raid {
     /// Whether all members read zeros where they were discarded.
     reads_zeros: bool,
     is_degraded: bool,
+    /// No member missed anything when the present batch began.
+    is_all_there: bool,
     owed: Option<Owed>,
     host: Counters,
     gone: Counters,
@@ -244,74 +291,14 @@ pub struct Raid {
     times: Times,
 }
 
-/// What an array of some members looks like.
-struct Shape {
-    coder: Coder,
-    map: Map,
-    areas: Areas,
-    /// Slots of each member.
-    slots: Vec<u32>,
-}
-
-impl Shape {
-    /// An array of members of these sizes.
-    fn new(config: &RaidConfig, sizes: &[Sectors], unit: Sectors) -> Result<Self, LayoutError> {
-        let Some(coder) = Coder::new(config.code, config.width) else {
-            return Err(LayoutError::Width(config.code.name(), config.width));
-        };
-        let chunk = config.chunk.0;
-        if chunk == 0 || !chunk.is_multiple_of(unit.0) {
-            return Err(LayoutError::Chunk(chunk, unit.0));
-        }
-        let width = config.width as u64;
-        // Tiles of whole turns of the parities, so that these go on turning from tile to tile, as md's do.
-        let tile = (config.slot.0 / chunk / width * width).max(width);
-        let slot = tile * chunk;
-        let most: u64 = sizes.iter().map(|size| size.0 / slot).sum();
-        // A record of the largest change takes the place of its stripe and a little more.
-        let largest = (width * chunk + chunk).next_multiple_of(unit.0) + 8 * unit.0;
-        let ring = config.ring.0.max(4 * largest).next_multiple_of(unit.0);
-        let areas = Areas::new(unit.0, sizes.len() as u64, most / width * tile + tile, most, ring);
-        let offset = areas.sectors().next_multiple_of(chunk);
-        let slots: Vec<u32> = sizes.iter().map(|size| (size.0.saturating_sub(offset) / slot) as u32).collect();
-        let roomy = slots.iter().filter(|slots| **slots > 0).count();
-        if roomy < config.width && config.width <= sizes.len() {
-            let least = sizes.iter().map(|size| size.0).min().unwrap_or(0);
-            return Err(LayoutError::Room(least, offset + slot));
-        }
-        let sites: Vec<Site> = slots.iter().map(|slots| Site { slots: u64::from(*slots), speed: 1.0 }).collect();
-        let groups = config.placement.groups(&sites, config.width)?;
-        let table = ExtentTable::of_groups(&groups, config.width);
-        let data = coder.data() as u64;
-        let map = Map {
-            chunk,
-            data,
-            width,
-            tile,
-            offset,
-            parity_columns: map::left_symmetric(width),
-            table,
-            starts: Vec::new(),
-        };
-        Ok(Self { coder, map: map.with_starts(), areas, slots })
-    }
-}
-
 impl Raid {
-    /// Sectors of an array on members of these sizes, the largest unit of which has `unit` sectors.
-    ///
-    /// # Errors
-    /// They make none.
-    pub fn capacity_of(config: &RaidConfig, sizes: &[Sectors], unit: Sectors) -> Result<Sectors, LayoutError> {
-        Shape::new(config, sizes, unit).map(|shape| shape.map.capacity())
-    }
-
     /// An array of these members, none of which has a request outstanding or holds anything.
     ///
     /// # Errors
     /// They make none.
     pub fn new(config: RaidConfig, devices: Vec<Box<dyn Living>>) -> Result<Self, LayoutError> {
         let mut array = Self::to_be_read(config, devices)?;
+        meta::check_free(array.members.iter().map(|member| &*member.device), array.unit.0)?;
         array.commit_if_due();
         array.count();
         Ok(array)
@@ -323,7 +310,7 @@ impl Raid {
     /// As of [`Raid::new`].
     pub fn to_be_read(config: RaidConfig, devices: Vec<Box<dyn Living>>) -> Result<Self, LayoutError> {
         let (features, unit) = common(&devices)?;
-        let features = Features { trim_reads_zeros: true, ..features };
+        let features = config.features(features);
         let sizes: Vec<Sectors> = devices.iter().map(|device| device.capacity()).collect();
         let Shape { coder, map, areas, slots } = Shape::new(&config, &sizes, unit)?;
         let reads_zeros = devices.iter().all(|device| device.features().trim_reads_zeros);
@@ -335,6 +322,7 @@ impl Raid {
         if reads_zeros {
             zeroed.insert(0..stripes);
         }
+        let scrub_every = config.scrub_every;
         Ok(Self {
             config,
             coder,
@@ -353,7 +341,9 @@ impl Raid {
             operations: BTreeMap::new(),
             locks: Locks::default(),
             commits: Commits::new(stripes, tiles),
-            own: Own::new(stripes, now, config.scrub_every),
+            own: Own::new(stripes, now, scrub_every),
+            spares: Vec::new(),
+            moves: Moves::default(),
             unsure: Unsure::new(stripes),
             areas,
             children: BTreeMap::new(),
@@ -367,6 +357,7 @@ impl Raid {
             lost: RangeSet::new(),
             reads_zeros,
             is_degraded: false,
+            is_all_there: true,
             owed: None,
             host: Counters::default(),
             gone: Counters::default(),
@@ -432,7 +423,7 @@ impl Raid {
     }
 
     fn tell_if_degraded(&mut self) {
-        let is_degraded = self.members.iter().any(|member| !member.is_online() || !member.stale.is_empty());
+        let is_degraded = self.members.iter().any(|member| !member.is_whole());
         if is_degraded && !self.is_degraded {
             self.is_degraded = true;
             self.tell(NoticeKind::Degraded);
@@ -447,6 +438,7 @@ impl Raid {
         }
         self.members[member].state = state;
         self.must_raise();
+        self.commits.wants_checkpoint = true;
         if state == MemberState::Absent {
             // What it had not flushed is lost with it.
             for stripes in self.unsure.ranges(None) {
@@ -480,6 +472,7 @@ impl Raid {
                 Task::Read => self.begin_read(id),
                 Task::Write => self.serve(id, Step::Before),
                 Task::Unwrite => self.begin_unwrite(id),
+                Task::Move => self.begin_copy(id),
                 Task::Rebuild | Task::Resync | Task::Scrub(_) => self.begin_own(id),
             }
         }
@@ -505,7 +498,7 @@ impl Raid {
             }
         };
         let turn = self.new_id();
-        self.tasks.insert((end, turn), id);
+        self.tasks.insert((end, turn), Timer::Served(id));
     }
 
     /// A processor is done with an operation.
@@ -560,6 +553,12 @@ impl Raid {
                 self.was_written(operation, Some(position), &completion);
             }
             Child::Repair { operation } => self.was_written(operation, None, &completion),
+            Child::Twin { operation, stripe } => {
+                if !completion.status.is_done() {
+                    self.note_copied(stripe, false);
+                }
+                self.was_written(operation, None, &completion);
+            }
         }
     }
 
@@ -585,8 +584,10 @@ impl Raid {
             self.now = next.max(self.now);
             self.run_members(self.now);
             while let Some(entry) = self.tasks.first_entry().filter(|entry| entry.key().0 <= self.now) {
-                let id = entry.remove();
-                self.served(id);
+                match entry.remove() {
+                    Timer::Served(id) => self.served(id),
+                    Timer::Late(id, position) => self.read_around(id, position),
+                }
             }
             self.begin_ready();
             if self.next_own_step().is_some_and(|own| own <= self.now) {
@@ -607,6 +608,7 @@ impl Raid {
         }
         if operation.task != Task::Read {
             self.own_left(id);
+            self.go_on_moving();
             self.note_placed(operation.entry);
         }
     }

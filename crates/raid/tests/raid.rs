@@ -4,11 +4,16 @@
 
 mod common;
 
-use common::{All, drive, members, raid_config};
-use wane_blockdev::Living;
+use common::{All, drive, ended, hollow_drive, members, raid_config, range};
+use wane_blockdev::{
+    Archive, ArchiveError, Batch, BlockDevice, Delay, Delays, Fault, Kind, Living, Notice, NoticeKind, Ram, Request,
+    SectorRange, Stop, Work, carry_out, each_of, live_on, pass_on,
+};
 use wane_raid::code::{COPIES_2, Code, PQ, PQR, XOR};
-use wane_raid::{DIRECT, MD, Raid, RaidConfig, STRAID, WritePath};
+use wane_raid::{DIRECT, Following, Journal, MD, MemberState, Raid, RaidConfig, STRAID, UNEQUAL, WritePath};
+use wane_sim::Streams;
 use wane_testkit::conformance;
+use wane_units::{Fate, Lba, Nanos, Sectors};
 
 fn config(code: &'static dyn Code, width: usize, path: &'static dyn WritePath) -> RaidConfig {
     RaidConfig { path, ..raid_config(code, width, &All) }
@@ -39,4 +44,227 @@ fn arrays_of_drives_are_living_devices() {
         };
         conformance::living_device("an array of drives", &make, false, 8);
     }
+}
+
+/// Two jobs on members of several sizes: hosts that give capacity back, and tiles that move.
+#[test]
+fn arrays_that_follow_their_members_are_living_devices() {
+    let config = |code, width| RaidConfig {
+        following: Following::Members,
+        placement: &UNEQUAL,
+        ..raid_config(code, width, &All)
+    };
+    let make =
+        || -> Box<dyn Living> { Box::new(Raid::new(config(&XOR, 3), members([2048, 4096, 3000, 2500])).unwrap()) };
+    conformance::living_device("an array that follows its members", &make, true, 24);
+}
+
+fn bytes(value: u8, sectors: u64) -> Vec<u8> {
+    vec![value; (sectors * 512) as usize]
+}
+
+/// Lets an array do what it does for itself.
+fn let_pass(array: &mut Raid, time: Nanos) {
+    let until = array.now().saturating_add(time);
+    array.complete(until, &mut Vec::new());
+}
+
+fn notices(array: &mut Raid) -> Vec<NoticeKind> {
+    let mut out = Vec::new();
+    array.notices(&mut out);
+    out.into_iter().map(|notice| notice.kind).collect()
+}
+
+/// All bytes of a member's tiles.
+fn contents(array: &Raid, member: usize) -> Vec<u8> {
+    let mut found = Vec::new();
+    let mut number = 0;
+    array.members(&mut |device| {
+        if number == member {
+            let from = array.data_offset().0;
+            let range = SectorRange::between(Lba(from), Lba(device.capacity().0));
+            found = vec![0; range.len_bytes()];
+            assert_eq!(device.peek(range, &mut found), Some(Vec::new()));
+        }
+        number += 1;
+    });
+    found
+}
+
+/// A rebuilt member is the lost one, byte for byte: by a spare, and by a device that replaces it.
+#[test]
+fn a_rebuilt_member_is_the_lost_one_byte_for_byte() {
+    let codes: [(&'static dyn Code, usize); 4] = [(&XOR, 4), (&PQ, 5), (&PQR, 6), (&COPIES_2, 4)];
+    for (code, width) in codes {
+        let config = raid_config(code, width, &All);
+        let blank = || -> Box<dyn Living> { Box::new(Fault::new(Ram::new(Sectors(4096)))) };
+        let mut array = Raid::new(config, (0..width).map(|_| blank()).collect()).unwrap();
+        let mut stream = Streams::new(5).stream("writes");
+        for _ in 0..60 {
+            let start = stream.below(array.capacity().0 - 40);
+            let count = 1 + stream.below(40);
+            let value = stream.below(250) as u8;
+            assert!(ended(&mut array, Request::write(range(start, count), bytes(value, count))).status.is_done());
+        }
+        assert!(ended(&mut array, Request::flush()).status.is_done());
+        let_pass(&mut array, Nanos(1_000_000));
+        let before: Vec<Vec<u8>> = (0..width).map(|member| contents(&array, member)).collect();
+        array.add_spare(blank());
+        let mut number = 0;
+        array.members_mut(&mut |member| {
+            if number == 1 {
+                each_of::<Fault<Ram>>(member, &mut |fault| fault.make_gone());
+            }
+            number += 1;
+        });
+        // The first request that meets it finds that it is gone, and the spare takes its place.
+        let all = range(0, array.capacity().0);
+        assert!(ended(&mut array, Request::read(all)).status.is_done());
+        let_pass(&mut array, Nanos(1_000_000_000));
+        assert_eq!((array.spares(), array.sectors_to_rebuild()), (0, Sectors(0)), "{}", code.name());
+        let told = notices(&mut array);
+        assert_eq!(told, [NoticeKind::MemberLost(1), NoticeKind::Degraded, NoticeKind::Rebuilt]);
+        assert!(contents(&array, 1) == before[1], "{}", code.name());
+        let now = array.now();
+        let _ = array.replace(now, 0, blank()).unwrap();
+        let_pass(&mut array, Nanos(1_000_000_000));
+        assert!(contents(&array, 0) == before[0], "{}", code.name());
+    }
+}
+
+#[test]
+fn members_of_arrays_and_odd_settings_are_refused() {
+    let ram = || -> Box<dyn Living> { Box::new(Ram::new(Sectors(4096))) };
+    let make = |config: RaidConfig, count: usize| {
+        Raid::new(config, (0..count).map(|_| ram()).collect()).map(|_| ()).unwrap_err().to_string()
+    };
+    let plain = || raid_config(&XOR, 3, &UNEQUAL);
+    assert_eq!(make(RaidConfig { width: 1, ..plain() }, 3), "the code xor has no stripes of 1 chunks");
+    assert_eq!(make(RaidConfig { code: &PQR, ..plain() }, 3), "the code pqr has no stripes of 3 chunks");
+    assert_eq!(make(plain(), 0), "an array has one member at least");
+    let why = make(RaidConfig { width: 6, ..plain() }, 4);
+    assert!(why.contains('6') && why.contains('4'), "{why}");
+    assert_eq!(
+        make(RaidConfig { parity_shares: vec![1, 2], ..plain() }, 3),
+        "2 shares of parities for stripes of 3 chunks; one for each is allowed, and not all of them 0"
+    );
+    let mut array = Raid::new(RaidConfig { uuid: 0xabc, ..plain() }, vec![ram(), ram(), ram()]).unwrap();
+    let _ = ended(&mut array, Request::flush());
+    let now = array.now();
+    let member = array.replace(now, 2, ram()).unwrap();
+    let mut back = member;
+    let _ = back.power_on(now);
+    let why = Raid::new(plain(), vec![ram(), back, ram()]).map(|_| ()).unwrap_err().to_string();
+    assert_eq!(why, "member 1 belongs to array 0000000000000abc; a device that holds nothing is allowed");
+}
+
+/// Uneven shares of parity wear the first member most, as single-chunk writes do it.
+#[test]
+fn uneven_parities_are_written_where_they_lie() {
+    let config = RaidConfig {
+        parity_shares: vec![40, 15, 15, 15, 15],
+        journal: Journal::None,
+        slot: Sectors(16 * 20),
+        ..raid_config(&XOR, 5, &All)
+    };
+    let mut array = Raid::new(config, (0..5).map(|_| hollow_drive()).collect()).unwrap();
+    let mut stream = Streams::new(3).stream("writes");
+    let chunks = array.capacity().0 / 16;
+    let all: Vec<SectorRange> = (0..chunks).map(|chunk| range(chunk * 16, 16)).collect();
+    let now = array.now();
+    assert_eq!(carry_out(&mut array, now, &Batch::new(Work::Write, &all)).stop, Stop::Done);
+    let before: Vec<u64> = written(&array);
+    let some: Vec<SectorRange> = (0..200_000).map(|_| range(stream.below(chunks) * 16, 16)).collect();
+    assert_eq!(carry_out(&mut array, now, &Batch::new(Work::Write, &some)).stop, Stop::Done);
+    let wear: Vec<f64> = written(&array).iter().zip(before).map(|(after, before)| (after - before) as f64).collect();
+    let others = wear[1..].iter().sum::<f64>() / 4.0;
+    // p + (1 - p) / (n - 1) of all writes: 0.55 against 0.3625.
+    assert!((wear[0] / others - 0.55 / 0.3625).abs() < 0.01, "{wear:?}");
+}
+
+fn written(array: &Raid) -> Vec<u64> {
+    let mut all = Vec::new();
+    array.members(&mut |member| all.push(member.counters().host_units_written));
+    all
+}
+
+/// A read of a member that is slow ends as soon as the others have been read.
+#[test]
+fn slow_members_are_read_around() {
+    let member = |latency: u64| -> Box<dyn Living> {
+        let delays = Delays::all(Nanos(1_000)).with(Kind::Read, Nanos(latency));
+        Box::new(Delay::new(Ram::new(Sectors(4096)), delays))
+    };
+    let config = RaidConfig { read_around: Some(Nanos(50_000)), ..raid_config(&XOR, 3, &All) };
+    let mut array = Raid::new(config, vec![member(10_000_000), member(5_000), member(7_000)]).unwrap();
+    let write = Request::write(range(0, 32), [bytes(1, 16), bytes(2, 16)].concat());
+    assert!(ended(&mut array, write).status.is_done());
+    let slow = ended(&mut array, Request::read(range(0, 16)));
+    assert_eq!((slow.bytes, slow.at.0 - slow.submitted_at.0), (Some(bytes(1, 16)), 57_000));
+    let quick = ended(&mut array, Request::read(range(16, 16)));
+    assert_eq!((quick.bytes, quick.at.0 - quick.submitted_at.0), (Some(bytes(2, 16)), 5_000));
+    assert_eq!((array.repairs().read_around, array.state(0)), (1, MemberState::Online));
+}
+
+/// A device that wants space back when it is told to.
+#[derive(Clone)]
+struct Demanding {
+    device: Ram,
+    wants: Option<Sectors>,
+}
+
+impl BlockDevice for Demanding {
+    pass_on!(device: features capacity submit next_event_at complete set_capacity mapped_limit set_mapped_limit extents peek);
+
+    fn notices(&mut self, out: &mut Vec<Notice>) {
+        self.device.notices(out);
+        let at = self.device.now();
+        out.extend(self.wants.take().map(|to| Notice { at, kind: NoticeKind::wanted(to) }));
+    }
+}
+
+impl Living for Demanding {
+    live_on!(device: now batch go_on work pass prefetch counters members power_off power_on);
+
+    fn another(&self) -> Box<dyn Living> {
+        Box::new(self.clone())
+    }
+
+    fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        self.device.archive(archive)
+    }
+}
+
+/// A member wants space back: the host is asked for the last tiles, then tiles move, then the member gets what it wanted. Nothing else is lost.
+#[test]
+fn a_member_that_wants_space_gets_it_after_the_host_gave_capacity() {
+    let member = || -> Box<dyn Living> { Box::new(Demanding { device: Ram::new(Sectors(2048)), wants: None }) };
+    let config = RaidConfig { following: Following::Members, placement: &UNEQUAL, ..raid_config(&XOR, 3, &All) };
+    let mut array = Raid::new(config, (0..4).map(|_| member()).collect()).unwrap();
+    let before = array.capacity();
+    let pattern: Vec<u8> = (0..before.0 * 512).map(|byte| (byte / 512 % 251) as u8).collect();
+    assert!(ended(&mut array, Request::write(range(0, before.0), pattern.clone())).status.is_done());
+    let half = array.data_offset() + Sectors(array.slot_sectors().0 * u64::from(array.slots().next().unwrap() / 2));
+    let mut first = Some(half);
+    each_of::<Demanding>(&mut array, &mut |member| member.wants = first.take());
+    let told = notices(&mut array);
+    let [NoticeKind::CapacityWanted { to, .. }] = told[..] else { panic!("{told:?}") };
+    assert!(to < before && to > Sectors(before.0 / 2), "{to} of {before}");
+    let_pass(&mut array, Nanos(1_000_000_000));
+    assert_eq!((array.is_moving(), array.sectors_moved()), (true, Sectors(0)), "the host comes first");
+    let now = array.now();
+    assert!(array.set_capacity(now, to).is_done());
+    let_pass(&mut array, Nanos(10_000_000_000));
+    assert!(!array.is_moving() && array.sectors_moved().0 > 0);
+    let mut sizes = Vec::new();
+    array.members(&mut |member| sizes.push(member.capacity()));
+    assert_eq!(sizes, [half, Sectors(2048), Sectors(2048), Sectors(2048)]);
+    let read = ended(&mut array, Request::read(range(0, to.0)));
+    assert!(read.bytes.unwrap() == pattern[..to.0 as usize * 512]);
+    assert_eq!(array.state(0), MemberState::Online);
+    // And each of the others can be lost.
+    let now = array.now();
+    array.take_out(now, 2, &mut || Fate::Done);
+    let read = ended(&mut array, Request::read(range(0, to.0)));
+    assert!(read.bytes.unwrap() == pattern[..to.0 as usize * 512]);
 }

@@ -21,6 +21,9 @@ pub fn array(summary: &ArraySummary, drives: &[RunResult], scenario: &str) -> St
         "<p class=\"caption\">Times in this table and in the first line are array writes; charts below count the writes of each drive, from its \
          own start on.</p>\n",
     );
+    if let Some(forecast) = &summary.forecast {
+        section.push_str(&super::forecast::section(forecast));
+    }
     section.push_str(&of_probes(summary));
     section.push_str(&format!(
         "<details><summary>The scenario of the array</summary>\n<pre>{}</pre></details>\n</section>\n",

@@ -25,6 +25,7 @@ mod film;
 mod flat;
 #[cfg(test)]
 mod flow;
+mod forecast;
 mod grouped;
 mod groups;
 mod heat;
@@ -57,6 +58,7 @@ pub use array::{array, array_in_words};
 pub use cells::{Cell, Shown, check_table, sweep_table, warned};
 pub use differences::differences;
 pub use film::{FilmFrame, FilmPage, film};
+pub use forecast::forecast_in_words;
 pub use groups::repeated;
 pub use html::document;
 pub use numbers::{counted, counted_of, duration, lifetime, plain, traffic};

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ARRAY, End, LatencyDistribution, ResultError, Scenario, Throughput};
+use crate::{ARRAY, End, Forecast, LatencyDistribution, ResultError, Scenario, Throughput};
 
 /// `array.json`
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,6 +36,9 @@ pub struct ArraySummary {
     /// How fast copies of it answered at some of its ages, in order; empty without `[probe]`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub probes: Vec<ArrayProbe>,
+    /// What is expected of many arrays like it; absent without `[forecast]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forecast: Option<Forecast>,
     /// Sentences on what a reader should know first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,

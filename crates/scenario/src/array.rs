@@ -210,7 +210,7 @@ pub struct ArraySpec {
 const MEMBERS_MAX: usize = 64;
 
 /// The tables that say nothing of a member alone.
-const OF_ARRAYS: [&str; 3] = ["array", "probe", "fast-forward"];
+const OF_ARRAYS: [&str; 4] = ["array", "probe", "fast-forward", "forecast"];
 /// The tables of the workload, which may not fit a member.
 const OF_WORKLOADS: [&str; 3] = ["phase", "workload", "until"];
 

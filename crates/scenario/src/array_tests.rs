@@ -197,3 +197,79 @@ fn what_makes_no_raid_is_refused_in_a_sentence() {
         assert_eq!(told.lines().count(), 1, "{told}");
     }
 }
+
+/// A stripe of five drives of which a forecast is asked.
+const FORECAST: &str = "[drive]\nlogical-capacity = \"8 MiB\"\npages-per-block = 16\nendurance = 100\n\
+                        [array]\nlayout = \"stripe\"\n[[array.member]]\ncount = 5\n[time]\ndrive-writes-per-day = 0.5\n\
+                        [until]\nend-of-life = true\n[forecast]\nparities = 1\n";
+
+#[test]
+fn a_forecast_resolves_to_itself_and_changes_the_hash() {
+    let sets: [&[&str]; 3] = [
+        &[],
+        &["forecast.scrub=none", "forecast.drive-capacity=7680 GB", "forecast.alternatives=[\"spare\"]"],
+        &[
+            "forecast.spread=normal",
+            "forecast.years=[0.5, 2]",
+            "forecast.capacity-variance=1.5",
+            "forecast.detection=90s",
+        ],
+    ];
+    let mut hashes = Vec::new();
+    for set in sets {
+        let scenario = resolve(FORECAST, set).expect("a forecast");
+        let again = resolve(&scenario.to_toml(), &[]).expect("a resolved scenario resolves");
+        assert_eq!((&again.forecast, again.hash()), (&scenario.forecast, scenario.hash()));
+        assert!(scenario.array.expect("an array").members.iter().all(|member| member.forecast.is_none()));
+        hashes.push(again.hash());
+    }
+    hashes.dedup();
+    assert_eq!(hashes.len(), 3);
+}
+
+#[test]
+fn an_array_has_the_alternatives_that_it_can_have() {
+    let chosen = |set: &[&str]| {
+        let scenario = resolve(FORECAST, set).expect("a forecast");
+        let layout = scenario.array.as_ref().expect("an array").settings.layout;
+        scenario
+            .forecast
+            .expect("a forecast")
+            .chosen(layout)
+            .iter()
+            .map(|name| name.name())
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    assert_eq!(chosen(&[]), "spare more-redundancy staggered-ages uneven-parity early-replacement");
+    let mirror = ["array.layout=mirror", "forecast.parities=0", "forecast.capacity-variance=2"];
+    assert_eq!(chosen(&mirror), "spare more-redundancy staggered-ages capacity-variance early-replacement");
+    assert_eq!(chosen(&["array.layout=linear", "forecast.parities=0"]), "staggered-ages");
+}
+
+#[test]
+fn a_forecast_that_cannot_be_made_is_refused_in_one_sentence() {
+    let refused = |set: &[&str]| resolve(FORECAST, set).expect_err("it is refused").to_string();
+    let cases: [(&[&str], &str, &str); 8] = [
+        (&["time.drive-writes-per-day=none"], "forecast", "give time.drive-writes-per-day"),
+        (&["array.layout=mirror"], "forecast.parities", "found 1 with layout = \"mirror\""),
+        (&["forecast.parities=3", "array.member.0.count=4"], "forecast.parities", "so many parities need 5 at least"),
+        (&["forecast.parities=4"], "forecast.parities", "found 4"),
+        (&["forecast.spread=normal", "forecast.cv=0.4"], "forecast.cv", "a normal spread has at most 0.25"),
+        (&["forecast.years=[3, 1]"], "forecast.years", "ascending"),
+        (
+            &["forecast.alternatives=[\"capacity-variance\"]"],
+            "forecast.alternatives",
+            "give forecast.capacity-variance",
+        ),
+        (&["forecast.afr=1.5"], "forecast.afr", "1.5"),
+    ];
+    for (set, key, told) in cases {
+        let found = refused(set);
+        assert!(found.contains(key) && found.contains(told), "{set:?}: {found}");
+        assert_eq!(found.trim().lines().count(), 1, "{found}");
+    }
+    let text = "[drive]\nlogical-capacity = \"8 MiB\"\npages-per-block = 16\n[until]\ndrive-writes = 1\n[forecast]\n";
+    let alone = resolve(text, &[]).expect_err("one drive").to_string();
+    assert!(alone.contains("forecast") && alone.contains("is of an array"), "{alone}");
+}

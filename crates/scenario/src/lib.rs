@@ -10,6 +10,7 @@ mod document;
 mod effect;
 mod error;
 mod file_system;
+mod forecast;
 mod forward;
 mod keys;
 mod layer;
@@ -42,6 +43,7 @@ pub use device::Device;
 pub use document::{Document, Given};
 pub use error::ScenarioError;
 pub use file_system::{FileSystemSettings, FileSystemSpec};
+pub use forecast::{AlternativeName, ForecastSettings};
 pub use forward::FastForward;
 pub use keys::{Key, keys};
 pub use manual::manual;
@@ -92,6 +94,8 @@ pub struct Scenario {
     pub array: Option<ArraySpec>,
     /// The file system between workload and drive; `None` if the workload uses the drive's addresses.
     pub file_system: Option<FileSystemSpec>,
+    /// What is asked about many arrays like this one; `None`: nothing.
+    pub forecast: Option<ForecastSettings>,
 }
 
 /// `[precondition]`, resolved.

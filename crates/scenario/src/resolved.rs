@@ -98,6 +98,9 @@ impl Scenario {
         if let Some(files) = &self.file_system {
             put("file-system", Value::Table(table_of(&files.settings)));
         }
+        if let Some(forecast) = &self.forecast {
+            put("forecast", Value::Table(table_of(forecast)));
+        }
         if let Some(probe) = &self.probe {
             put("probe", Value::Table(table_of(&probe.settings(self.space(), paths))));
         }

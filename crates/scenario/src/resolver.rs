@@ -98,6 +98,7 @@ impl Resolver<'_> {
         time.check(Self::section(self.set, "time").unwrap_or(&empty)).map_err(refuse)?;
         medium.thermal.check(&time).map_err(refuse)?;
         let file_system = self.file_system(&device, &ftl, &time)?;
+        let forecast = self.forecast(array.as_ref(), &time)?;
         let seen = file_system.as_ref().map(|files| &files.device).or(array.as_ref().map(|array| &array.device));
         let seen = seen.unwrap_or(&device);
         let space = Space { logical_units: seen.logical_units, unit: seen.unit };
@@ -123,6 +124,7 @@ impl Resolver<'_> {
             fast_forward,
             array,
             file_system,
+            forecast,
         })
     }
 

@@ -22,6 +22,7 @@ use wane_units::{Bytes, Ratio};
 
 use super::array::ArraySettings;
 use super::file_system::FileSystemSettings;
+use super::forecast::ForecastSettings;
 use super::forward::FastForward;
 use super::medium::{EccSpec, FaultSpec, Initial, TimingSpec, Variation};
 use super::phase::Until;
@@ -73,6 +74,8 @@ pub(super) struct Settings {
     pub(super) fast_forward: Option<FastForward>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) file_system: Option<FileSystemSettings>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) forecast: Option<ForecastSettings>,
 }
 
 impl Default for Settings {
@@ -91,6 +94,7 @@ impl Default for Settings {
             probe: None,
             fast_forward: None,
             file_system: None,
+            forecast: None,
         }
     }
 }

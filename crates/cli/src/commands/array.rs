@@ -132,6 +132,7 @@ fn in_words(result: &ArrayResult, arguments: &RunArguments) -> String {
     }
     text += &of_probes(summary);
     text += &answers(summary);
+    text += &of_forecast(summary);
     let mut line = |name: &str, value: String| super::super::output::line(&mut text, name, &value);
     line("speed", format!("{:.1} s", summary.run.wall_seconds));
     if let Some(out) = &arguments.out {
@@ -146,6 +147,15 @@ pub(super) fn answers(summary: &ArraySummary) -> String {
     for (number, told) in report::array_in_words(summary).iter().enumerate() {
         line(&mut text, if number == 0 { "answer" } else { "" }, &plain(told));
     }
+    text
+}
+
+/// What is expected of many such arrays, a line a sentence; nothing without a forecast.
+fn of_forecast(summary: &ArraySummary) -> String {
+    let mut text = String::new();
+    let told = summary.forecast.iter().flat_map(report::forecast_in_words);
+    told.enumerate()
+        .for_each(|(number, told)| line(&mut text, if number == 0 { "forecast" } else { "" }, &plain(&told)));
     text
 }
 

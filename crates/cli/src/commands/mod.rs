@@ -2,6 +2,7 @@
 
 pub(crate) mod actor;
 mod array;
+pub(crate) mod arrays;
 pub(crate) mod cells;
 pub(crate) mod ctl;
 pub(crate) mod demo;

@@ -1,12 +1,12 @@
 //! Batches of a parity array: work without contents and without time.
 
-use wane_blockdev::{Batch, Kind, Living as _, Request, SectorRange, Stop, Took, Work, carry_out};
-use wane_units::{Sectors, SimTime};
+use wane_blockdev::{Batch, Kind, Living as _, Origin, Request, SectorRange, Stop, Took, Work, carry_out};
+use wane_units::{Lba, Sectors, SimTime};
 
-use super::map::Rows;
-use super::{Raid, Task};
+use super::Raid;
+use super::map::{Block, Rows};
 use crate::mirror::MemberState;
-use crate::owed::{Owed, close_own};
+use crate::owed::{Owed, Part, close_own};
 
 impl Raid {
     pub(super) fn take_batch(&mut self, at: SimTime, batch: &Batch<'_>) -> Took {
@@ -20,6 +20,7 @@ impl Raid {
         if batch.work != Work::Flush && !batch.extents.iter().all(|range| range.lies_within(self.capacity)) {
             return Took::new(Sectors::ZERO, Stop::OutOfRange);
         }
+        self.is_all_there = self.members.iter().all(|member| member.is_retired || member.is_whole() && !member.is_full);
         let took = match batch.work.kind() {
             Kind::Read => self.read_batch(at, batch),
             Kind::Flush => self.flush_batch(at, batch),
@@ -83,7 +84,7 @@ impl Raid {
                 lost.insert(self.map.host(stripe, chunk, &rows));
             }
         }
-        let bound = SectorRange::new(wane_units::Lba(0), self.capacity);
+        let bound = SectorRange::new(Lba(0), self.capacity);
         Took { done, stop: Stop::Done, unread: lost.within(bound).collect() }
     }
 
@@ -173,36 +174,186 @@ impl Raid {
         }
         self.host.units_written_in_part += batch.tally.units_in_part;
         self.host.bytes_written_around += batch.tally.bytes_around;
+        let mut quick = Quick::new(self.members.len());
         let mut done = Sectors::ZERO;
         for extent in batch.extents {
-            let request = match batch.work {
-                Work::Trim => Request::trim(*extent),
-                _ => Request::write_without_bytes(*extent),
-            };
-            let kind = request.kind;
-            self.count_host(kind, *extent);
-            let parts = self.change_parts(None, &request.with_origin(batch.origin));
-            parts.into_iter().for_each(|operation| self.enter(operation));
-            self.begin_ready();
-            self.catch_up(at);
+            self.count_host(if batch.work == Work::Trim { Kind::Trim } else { Kind::Write }, *extent);
             done += extent.count;
+            if self.features.keeps_bytes || batch.work == Work::Trim {
+                self.change_slowly(at, batch, *extent);
+                continue;
+            }
+            if let Some(block) = self.map.single(*extent) {
+                self.change_block(at, batch, &block, &mut quick);
+                continue;
+            }
+            for block in self.map.blocks(*extent) {
+                self.change_block(at, batch, &block, &mut quick);
+            }
         }
-        Took::new(done, Stop::Done)
+        self.change_quickly(at, batch, quick, done)
+    }
+
+    /// Changes a block in the quick way, or in the slow one.
+    fn change_block(&mut self, at: SimTime, batch: &Batch<'_>, block: &Block, quick: &mut Quick) {
+        if !self.plan_quickly(block, quick) {
+            for (_, host) in self.map.hosts(block).collect::<Vec<_>>() {
+                self.change_slowly(at, batch, host);
+            }
+        }
+    }
+
+    /// Changes a range by operations, as requests do.
+    fn change_slowly(&mut self, at: SimTime, batch: &Batch<'_>, range: SectorRange) {
+        let request = match batch.work {
+            Work::Trim => Request::trim(range),
+            _ => Request::write_without_bytes(range),
+        };
+        let parts = self.change_parts(None, &request.with_origin(batch.origin));
+        parts.into_iter().for_each(|operation| self.enter(operation));
+        self.begin_ready();
+        self.catch_up(at);
+    }
+
+    /// Plans what members do for a change without contents. Returns whether that is all there is to it: no member misses anything, and nothing else is
+    /// under way on the stripe.
+    fn plan_quickly(&mut self, block: &Block, quick: &mut Quick) -> bool {
+        let stripe = block.stripe;
+        let is_whole = self.is_all_there && !self.differs.holds(stripe);
+        if !is_whole || self.locks.is_busy(stripe) || self.moves_tile(stripe) {
+            return false;
+        }
+        let is_first = !self.written.holds(stripe);
+        if is_first && !self.zeroed.holds(stripe) {
+            return false;
+        }
+        let data = self.coder.data();
+        let coder = &self.coder;
+        let chunks = &block.chunks;
+        let changes = |parity: &usize| chunks.clone().any(|chunk| coder.coefficient(parity - data, chunk) != 0);
+        let parities = (data..coder.width()).filter(changes);
+        let written = chunks.clone().chain(parities.clone());
+        let places = self.map.places(stripe);
+        let mut logged = None;
+        if !is_first {
+            let belongs = |chunk: &usize| {
+                !chunks.contains(chunk) && parities.clone().any(|parity| coder.coefficient(parity - data, *chunk) != 0)
+            };
+            let others = (0..data).filter(belongs);
+            let modify = chunks.len() + parities.clone().count();
+            if self.config.path.modifies(modify, others.clone().count()) {
+                written.clone().for_each(|position| quick.read(places.of(position, &block.rows)));
+            } else {
+                others.for_each(|position| quick.read(places.of(position, &block.rows)));
+            }
+            logged = Some(modify);
+        }
+        let host = self.map.host(stripe, chunks.start, &block.rows);
+        for position in written {
+            let (member, range) = places.of(position, &block.rows);
+            quick.writes[member].push(Part { host, start: range.start });
+        }
+        match logged {
+            Some(parts) => {
+                let rows = (block.rows.end - block.rows.start) as usize * 512;
+                quick.logged += self.logged_quickly(stripe, parts, rows);
+            }
+            None => {
+                self.written.insert_one(stripe);
+                self.zeroed.remove(stripe..stripe + 1);
+                self.note_first(stripe);
+            }
+        }
+        self.unsure.change(&(stripe..stripe + 1));
+        if !self.lost.is_empty() {
+            for (_, host) in self.map.hosts(block).collect::<Vec<_>>() {
+                self.lost.remove(host);
+            }
+        }
+        true
+    }
+
+    /// Reads, writes to the journal, and writes.
+    fn change_quickly(&mut self, at: SimTime, batch: &Batch<'_>, quick: Quick, done: Sectors) -> Took {
+        let Quick { reads, mut writes, logged } = quick;
+        let origin = batch.origin;
+        for (member, extents) in reads.iter().enumerate().filter(|(_, extents)| !extents.is_empty()) {
+            let asked = Batch::new(Work::Read, extents).from(Origin::ArrayParity);
+            let took = carry_out(&mut self.members[member].device, at, &asked);
+            for unread in took.unread {
+                for sector in unread.start.0..unread.start.0 + unread.count.0 {
+                    self.read_again(at, &asked, member, Lba(sector));
+                }
+            }
+        }
+        self.write_ring(logged, &mut writes);
+        self.owed = Some(Owed::new(&Batch { work: Work::Write, origin, ..*batch }, writes));
+        let (stop, refused) = self.pay(at);
+        let Some(refused) = refused else { return Took::new(done, stop) };
+        let mut before = Sectors::ZERO;
+        for extent in batch.extents {
+            if !extent.intersection(refused.host).is_empty() {
+                before += Sectors(refused.host.start.0.saturating_sub(extent.start.0));
+                break;
+            }
+            before += extent.count;
+        }
+        Took::new(before, stop)
+    }
+
+    /// A member lost a sector that is needed: the others make it, or it is lost.
+    fn read_again(&mut self, at: SimTime, asked: &Batch<'_>, member: usize, sector: Lba) {
+        let Some((stripe, position, row)) = self.map.what_is_at(member, sector) else { return };
+        let rows = row..row + 1;
+        if !self.read_others(at, asked, stripe, position, &rows) && position < self.coder.data() {
+            self.lost.insert(self.map.host(stripe, position, &rows));
+        }
+    }
+
+    /// Lets members do what they owe. Returns how that stopped, and the first part that the array could not keep.
+    fn pay(&mut self, at: SimTime) -> (Stop, Option<Part>) {
+        let Some(mut owed) = self.owed.take() else { return (Stop::Done, None) };
+        let carried = owed.carry_on(at, self.members.iter_mut().map(|member| &mut member.device));
+        self.owed = Some(owed).filter(Owed::is_open);
+        let mut first = None;
+        for (member, how, left) in carried.ended {
+            self.lose(member, if how == Stop::Gone { MemberState::Absent } else { MemberState::ReadOnly });
+            let end = self.map.capacity().0;
+            for part in left.into_iter().filter(|part| part.host.start.0 < end) {
+                first = first.or(Some(part));
+                self.spoil(member, part.host.start.0 / self.map.stripe_sectors());
+            }
+        }
+        match self.end_of_life() {
+            Some(why) => (Stop::Dead(why), first),
+            None if self.owed.is_some() => (Stop::Paused, None),
+            None => (Stop::Done, None),
+        }
     }
 
     /// Lets members do what they owe.
     pub(super) fn carry_on(&mut self, at: SimTime) -> Stop {
-        let Some(mut owed) = self.owed.take() else { return Stop::Done };
-        let carried = owed.carry_on(at, self.members.iter_mut().map(|member| &mut member.device));
-        self.owed = Some(owed).filter(Owed::is_open);
+        let (stop, _) = self.pay(at);
         close_own(self.members.iter_mut().map(|member| &mut *member.device));
         self.count();
-        carried.stop
+        stop
+    }
+}
+
+/// What members do for the changes of a batch.
+struct Quick {
+    reads: Vec<Vec<SectorRange>>,
+    writes: Vec<Vec<Part>>,
+    /// Bytes of records.
+    logged: usize,
+}
+
+impl Quick {
+    fn new(members: usize) -> Self {
+        Self { reads: vec![Vec::new(); members], writes: vec![Vec::new(); members], logged: 0 }
     }
 
-    /// Whether nothing is under way that a batch could disturb.
-    #[allow(dead_code, reason = "the quick way of batches uses it")]
-    fn is_quiet(&self) -> bool {
-        self.operations.values().all(|operation| operation.task == Task::Read)
+    fn read(&mut self, (member, range): (usize, SectorRange)) {
+        self.reads[member].push(range);
     }
 }

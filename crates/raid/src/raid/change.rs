@@ -254,6 +254,9 @@ impl Raid {
     /// New parities from all data.
     fn make_reconstructed(&self, operation: &mut Operation, affected: &[usize]) {
         let length = (operation.block.rows.end - operation.block.rows.start) as usize * 512;
+        if self.features.keeps_bytes && affected.len() == self.coder.parities() {
+            return self.make_all(operation, length);
+        }
         for parity in affected {
             let mut sum = self.features.keeps_bytes.then(|| vec![0; length]);
             for (number, chunk) in operation.chunks[..self.coder.data()].iter().enumerate() {
@@ -268,6 +271,23 @@ impl Raid {
                 }
             }
             operation.chunks[*parity].new = Some(sum.map_or(New::Blank, New::Bytes));
+        }
+    }
+
+    /// All parities from all data, each byte of which is read once.
+    fn make_all(&self, operation: &mut Operation, length: usize) {
+        let written = operation.block.chunks.clone();
+        let of = |number: usize| {
+            let Chunk { new, old, .. } = &operation.chunks[number];
+            if written.contains(&number) { new.as_ref().and_then(New::bytes) } else { old.as_deref() }
+        };
+        let is_blank = (0..self.coder.data()).any(|number| of(number).is_none());
+        let zeros = vec![0; if is_blank { length } else { 0 }];
+        let data: Vec<&[u8]> = (0..self.coder.data()).map(|number| of(number).unwrap_or(&zeros)).collect();
+        let mut parities: Vec<Vec<u8>> = vec![vec![0; length]; self.coder.parities()];
+        self.coder.encode(&data, &mut parities.iter_mut().map(Vec::as_mut_slice).collect::<Vec<_>>());
+        for (parity, bytes) in parities.into_iter().enumerate() {
+            operation.chunks[self.coder.data() + parity].new = Some(New::Bytes(bytes));
         }
     }
 
@@ -301,53 +321,75 @@ impl Raid {
     pub(super) fn write(&mut self, id: u64) {
         let Some(operation) = self.operations.get_mut(&id) else { return };
         operation.step = Step::Writes;
-        let (stripe, rows) = (operation.block.stripe, operation.block.rows.clone());
-        let (is_of_host, chunks) = (operation.parent.is_some(), operation.block.chunks.clone());
-        let (origin, is_trim) = (operation.origin, operation.task == Task::Unwrite);
-        let is_rebuild = operation.task == Task::Rebuild;
+        operation.waits = 1;
         let mut news: Vec<(usize, New)> = Vec::new();
         for (position, chunk) in operation.chunks.iter_mut().enumerate() {
             news.extend(chunk.new.take().map(|new| (position, new)));
         }
         let repairs = std::mem::take(&mut operation.repairs);
-        operation.waits = 1;
-        self.unsure.change(&(stripe..stripe + 1));
-        for chunk in chunks.clone() {
-            let host = self.map.host(stripe, chunk, &rows);
+        let Operation { block, task, .. } = operation;
+        let (block, is_write) = (block.clone(), *task == Task::Write);
+        self.unsure.change(&(block.stripe..block.stripe + 1));
+        for (_, host) in self.map.hosts(&block) {
             self.lost.remove(host);
         }
-        let missing = match self.operations.get(&id) {
-            Some(operation) if operation.task == Task::Write => self.missing(operation),
-            _ => Vec::new(),
-        };
-        missing.into_iter().for_each(|member| self.spoil(member, stripe));
+        let missing = self.operations.get(&id).filter(|_| is_write).map(|operation| self.missing(operation));
+        missing.into_iter().flatten().for_each(|member| self.spoil(member, block.stripe));
         for (position, new) in news {
-            let (member, range) = self.map.place(stripe, position, &rows);
-            if !is_trim && !is_rebuild && !self.members[member].is_online() {
-                self.spoil(member, stripe);
-            }
-            let is_taken =
-                if is_rebuild { self.members[member].is_online() } else { self.is_writable(stripe, position) };
-            if !is_taken {
-                continue;
-            }
-            let own = if position < self.coder.data() { origin } else { Origin::ArrayParity };
-            let asked = if is_of_host { own } else { origin };
-            if let Some(operation) = self.operations.get_mut(&id) {
-                operation.waits += 1;
-                operation.chunks[position].was_written = true;
-            }
-            self.ask(member, new.request(range).with_origin(asked), Child::Write { operation: id, position });
+            self.write_position(id, position, new);
         }
         for (position, rows, bytes) in repairs {
-            let (member, range) = self.map.place(stripe, position, &rows);
-            if let Some(operation) = self.operations.get_mut(&id) {
-                operation.waits += 1;
-            }
-            let new = bytes.map_or(New::Blank, New::Bytes);
-            self.ask(member, new.request(range).with_origin(Origin::ArrayRepair), Child::Repair { operation: id });
+            let (member, range) = self.map.place(block.stripe, position, &rows);
+            self.own.repairs.repaired += range.count;
+            self.ask_write(id, member, bytes.map_or(New::Blank, New::Bytes), range, Child::Repair { operation: id });
         }
         self.part_is_written(id);
+    }
+
+    /// A position gets what is new, where it lies and where it is being moved.
+    fn write_position(&mut self, id: u64, position: usize, new: New) {
+        let Some(operation) = self.operations.get(&id) else { return };
+        let (stripe, rows) = (operation.block.stripe, operation.block.rows.clone());
+        let task = operation.task.clone();
+        let (member, range) = self.map.place(stripe, position, &rows);
+        let own = Child::Write { operation: id, position };
+        if task == Task::Move {
+            let Some((member, range)) = self.moving_place(stripe, position, &rows) else { return };
+            if self.members[member].is_online() {
+                self.ask_write(id, member, new, range, own);
+            }
+            return;
+        }
+        if task == Task::Write && !self.members[member].is_online() {
+            self.spoil(member, stripe);
+        }
+        if let Some((twin, there)) = self.twin(stripe, position, &rows) {
+            self.ask_write(id, twin, new.clone(), there, Child::Twin { operation: id, stripe });
+        }
+        let is_taken = match task {
+            Task::Rebuild => self.members[member].is_online(),
+            _ => self.is_writable(stripe, position),
+        };
+        if is_taken {
+            self.ask_write(id, member, new, range, own);
+        }
+    }
+
+    /// Asks a member to write for an operation.
+    fn ask_write(&mut self, id: u64, member: usize, new: New, range: SectorRange, child: Child) {
+        let Some(operation) = self.operations.get_mut(&id) else { return };
+        operation.waits += 1;
+        let mut origin = operation.origin;
+        match child {
+            Child::Write { position, .. } => {
+                operation.chunks[position].was_written = true;
+                if operation.parent.is_some() && position >= self.coder.data() {
+                    origin = Origin::ArrayParity;
+                }
+            }
+            _ => origin = Origin::ArrayRepair,
+        }
+        self.ask(member, new.request(range).with_origin(origin), child);
     }
 
     /// A member answers a write; of which position, if it is no repair.
@@ -388,7 +430,7 @@ impl Raid {
             // Whatever members hold there, the stripe is zeros.
             return self.zeroed.remove(stripe..stripe + 1);
         }
-        if operation.task == Task::Rebuild {
+        if matches!(operation.task, Task::Rebuild | Task::Move) {
             return;
         }
         let refused: Vec<(usize, Status)> = operation
@@ -523,6 +565,7 @@ impl Raid {
             is_whole: false,
             repairs: Vec::new(),
             entry: None,
+            has_contents: false,
             ended: self.now,
         }
     }

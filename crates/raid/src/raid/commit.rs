@@ -9,11 +9,12 @@
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
-use wane_blockdev::{NoticeKind, Origin, Request, RequestId, Status};
+use wane_blockdev::{NoticeKind, Origin, Request, RequestId, SectorRange, Status};
 
 use super::meta::{self, Checkpoint, Entry, Record, Superblock, runs};
 use super::{Child, New, Operation, Raid, Step, Task};
 use crate::bits::Bits;
+use crate::owed::Part;
 
 /// Which changes are written to the ring before they go to their places.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,6 +89,9 @@ pub(super) struct Commits {
     pub(super) logging: VecDeque<u64>,
     /// Those of the present entry.
     entering: Vec<u64>,
+    /// Records that wait for an entry, and how many of them the present one has.
+    pub(super) records: Vec<Record>,
+    recording: usize,
     /// Changes that wait until stripes count as written.
     held: Vec<u64>,
     /// Stripes that were written since the last flush and held nothing before.
@@ -95,11 +99,13 @@ pub(super) struct Commits {
     /// Those of them that this cycle makes count.
     closing: Bits,
     with_checkpoint: bool,
-    wants_checkpoint: bool,
+    pub(super) wants_checkpoint: bool,
     /// A member was lost since the superblocks were written.
     pub(super) must_raise: bool,
     entries: VecDeque<Placed>,
     head: u64,
+    /// Units of the ring that batches wrote since their last checkpoint.
+    since: u64,
     next: u64,
     /// The first entry that the checkpoint of this cycle does not know.
     first: u64,
@@ -138,6 +144,8 @@ impl Commits {
             failed: None,
             logging: VecDeque::new(),
             entering: Vec::new(),
+            records: Vec::new(),
+            recording: 0,
             held: Vec::new(),
             fresh: Bits::new(stripes),
             closing: Bits::new(stripes),
@@ -146,6 +154,7 @@ impl Commits {
             must_raise: false,
             entries: VecDeque::new(),
             head: 0,
+            since: 0,
             next: 1,
             first: 1,
             generation: 1,
@@ -185,6 +194,14 @@ impl Commits {
         };
     }
 
+    /// More stripes and tiles.
+    pub(super) fn widen(&mut self, stripes: u64, tiles: u64) {
+        self.fresh.widen(stripes);
+        self.closing.widen(stripes);
+        self.dirty.widen(tiles);
+        self.touched.widen(tiles);
+    }
+
     /// The place of so many units in the ring, if there is one.
     fn room(&self, units: u64, ring: u64) -> Option<u64> {
         let Some(tail) = self.entries.front() else {
@@ -219,8 +236,12 @@ impl Raid {
             self.commits.fresh.remove(stripe..stripe + 1);
             return self.write(id);
         }
-        self.commits.touched.insert_one(tile);
-        if !self.needs_record(operation) {
+        let (needs_record, needs_contents) = (self.needs_record(operation), self.needs_contents(operation));
+        if !needs_contents {
+            // Until members flush, nothing says what its parities should be.
+            self.commits.touched.insert_one(tile);
+        }
+        if !needs_record {
             return self.write(id);
         }
         if let Some(operation) = self.operations.get_mut(&id) {
@@ -251,6 +272,48 @@ impl Raid {
             || self.commits.must_raise
     }
 
+    /// Bytes of the record of a change without contents, for which members write `parts` chunks of `bytes`.
+    pub(super) fn logged_quickly(&mut self, stripe: u64, parts: usize, bytes: usize) -> usize {
+        let tile = stripe / self.map.tile;
+        self.commits.touched.insert_one(tile);
+        if self.commits.fresh.holds(stripe) {
+            return 0;
+        }
+        match self.config.journal {
+            Journal::Full => 64 + parts * (bytes + 8),
+            Journal::None if self.commits.dirty.holds(tile) => 0,
+            Journal::None => {
+                self.commits.dirty.insert_one(tile);
+                16
+            }
+        }
+    }
+
+    /// Has members write what the records of a batch take in the ring, and a checkpoint each time that half of it is full.
+    pub(super) fn write_ring(&mut self, bytes: usize, writes: &mut [Vec<Part>]) {
+        let mut left = if bytes == 0 { 0 } else { self.areas.units(bytes) };
+        let host =
+            |range: SectorRange| Part { host: SectorRange::new(wane_units::Lba(0), range.count), start: range.start };
+        while left > 0 {
+            let head = if self.commits.head >= self.areas.ring { 0 } else { self.commits.head };
+            let units = left.min(self.areas.ring - head);
+            for member in self.ring_members(self.config.code.tolerates() + 1) {
+                writes[member].push(host(self.areas.ring(head, units)));
+            }
+            self.commits.head = head + units;
+            self.commits.since += units;
+            left -= units;
+            if self.commits.since * 2 > self.areas.ring {
+                self.commits.since = 0;
+                let sectors = self.commits.bytes.div_ceil(512).max(1).next_multiple_of(self.areas.unit);
+                for member in self.ring_members(self.members.len()) {
+                    writes[member].push(host(self.areas.checkpoint(self.commits.place, sectors / self.areas.unit)));
+                    writes[member].extend((0..2).map(|copy| host(self.areas.superblock(copy))));
+                }
+            }
+        }
+    }
+
     /// Whether a change of a stripe has to wait until that counts as written.
     pub(super) fn hold(&mut self, id: u64, stripe: u64) -> bool {
         let holds = self.commits.stage != Stage::Idle && self.commits.closing.holds(stripe);
@@ -266,7 +329,6 @@ impl Raid {
     /// A stripe holds something that held nothing.
     pub(super) fn note_first(&mut self, stripe: u64) {
         self.commits.fresh.insert_one(stripe);
-        self.commits.touched.insert_one(stripe / self.map.tile);
     }
 
     /// Asks for a checkpoint, for what cannot wait for the next.
@@ -285,7 +347,8 @@ impl Raid {
         if self.commits.stage != Stage::Idle || self.is_off {
             return;
         }
-        let has_work = !self.commits.ready.is_empty() || !self.commits.logging.is_empty();
+        let has_work =
+            !self.commits.ready.is_empty() || !self.commits.logging.is_empty() || !self.commits.records.is_empty();
         if !has_work && !self.commits.wants_checkpoint {
             return;
         }
@@ -354,7 +417,14 @@ impl Raid {
             let with_checkpoint = self.commits.with_checkpoint;
             self.commits.stage = match self.commits.stage {
                 Stage::Drain if self.is_draining() && !self.commits.is_instant => return,
-                Stage::Drain if with_checkpoint || !self.commits.flushes.is_empty() || self.commits.is_instant => {
+                // Copies are durable before a record says that they count.
+                Stage::Drain
+                    if with_checkpoint
+                        || !self.commits.flushes.is_empty()
+                        || !self.commits.records.is_empty()
+                        || self.commits.is_instant =>
+                {
+                    self.commits.recording = self.commits.records.len();
                     self.begin_checkpoint();
                     self.unsure.begin_flush(RequestId(self.commits.cycle));
                     self.flush_present();
@@ -419,7 +489,8 @@ impl Raid {
 
     /// Members that have the ring: as many as leave one when as many are lost as the code tolerates.
     fn ring_members(&self, count: usize) -> Vec<usize> {
-        (0..self.members.len()).filter(|member| self.members[*member].is_online()).take(count).collect()
+        let counts = |member: &usize| self.members[*member].is_online() && !self.members[*member].is_retired;
+        (0..self.members.len()).filter(counts).take(count).collect()
     }
 
     fn flush_for_commit(&mut self, count: usize) {
@@ -440,7 +511,7 @@ impl Raid {
     }
 
     /// Writes sealed bytes, or as much without contents.
-    fn write_own(&mut self, member: usize, range: wane_blockdev::SectorRange, bytes: &[u8]) {
+    fn write_own(&mut self, member: usize, range: SectorRange, bytes: &[u8]) {
         let new = if self.features.keeps_bytes { New::Bytes(bytes.to_vec()) } else { New::Blank };
         self.commits.waits += 1;
         self.ask(
@@ -477,7 +548,8 @@ impl Raid {
         let open = self.commits.entries.iter().find(|entry| entry.open > 0);
         self.commits.first = open.map_or(self.commits.next, |entry| entry.number);
         self.commits.touched = Bits::new(self.map.table.len());
-        for operation in self.operations.values().filter(|operation| operation.task != Task::Read) {
+        let is_bare = |operation: &&Operation| operation.task == Task::Write && !operation.has_contents;
+        for operation in self.operations.values().filter(is_bare) {
             self.commits.touched.insert_one(operation.block.stripe / self.map.tile);
         }
     }
@@ -501,7 +573,7 @@ impl Raid {
             stale.merge(&member.stale);
             stale.keep(&written);
         }
-        let all = wane_blockdev::SectorRange::new(wane_units::Lba(0), self.capacity);
+        let all = SectorRange::new(wane_units::Lba(0), self.capacity);
         let table = (0..self.map.table.len()).flat_map(|tile| self.map.table.tile(tile));
         let checkpoint = Checkpoint {
             table: table.map(|slot| (slot.member, slot.slot)).collect(),
@@ -509,6 +581,8 @@ impl Raid {
             stale: stale.iter().map(|stale| stale.words().to_vec()).collect(),
             dirty: dirty.words().to_vec(),
             slots: self.members.iter().map(|member| member.slots).collect(),
+            target: self.moves.target().to_vec(),
+            capacity: self.capacity.0,
             lost: Checkpoint::lost_of(self.lost.within(all)),
         };
         self.commits.dirty = dirty;
@@ -531,6 +605,7 @@ impl Raid {
             epoch: self.commits.epoch,
             member: member as u16,
             states: self.members.iter().map(|member| member.state).collect(),
+            retired: self.members.iter().map(|member| member.is_retired).collect(),
             code: self.config.code.name().to_owned(),
             width: self.config.width as u16,
             chunk: self.map.chunk,
@@ -559,14 +634,16 @@ impl Raid {
 
     /// The checkpoint is durable, and so is what points to it.
     fn end_checkpoint(&mut self) {
+        for member in self.ring_members(self.members.len()) {
+            self.members[member].is_blank = false;
+        }
         let first = self.commits.first;
         self.commits.entries.retain(|entry| entry.number >= first);
         self.commits.wants_checkpoint = false;
         self.commits.is_blocked = false;
         self.commits.is_formatted = true;
         self.commits.with_checkpoint = false;
-        let is_whole = |member: &super::member::Member| member.is_online() && member.stale.is_empty();
-        if self.is_degraded && !self.commits.has_stale && self.members.iter().all(is_whole) {
+        if self.is_degraded && !self.commits.has_stale && self.members.iter().all(super::member::Member::is_whole) {
             self.tell_rebuilt();
         }
         if !self.features.keeps_bytes {
@@ -620,10 +697,11 @@ impl Raid {
 
     /// Writes an entry with the records of what waits for it. Returns whether there is one.
     fn write_entry(&mut self) -> bool {
-        let mut records = Vec::new();
+        let (mut records, mut contents) = (Vec::new(), Vec::new());
         if !self.commits.closing.is_empty() {
             records.push(self.record_of_closing());
         }
+        records.extend(self.commits.records[..self.commits.recording].iter().cloned());
         let mut bytes = 64 + records.len() * 64 + self.commits.closing.len().min(self.map.stripes()) as usize * 24;
         let limit = self.areas.ring as usize * self.areas.unit_bytes() / 4;
         while let Some(id) = self.commits.logging.front().copied() {
@@ -636,7 +714,11 @@ impl Raid {
                 break;
             }
             bytes += more;
-            records.push(self.record(operation));
+            let record = self.record(operation);
+            if matches!(record, Record::Change { .. }) {
+                contents.push(id);
+            }
+            records.push(record);
             self.commits.logging.pop_front();
             self.commits.entering.push(id);
         }
@@ -657,6 +739,7 @@ impl Raid {
         for id in self.commits.entering.clone() {
             if let Some(operation) = self.operations.get_mut(&id) {
                 operation.entry = Some(entry.number);
+                operation.has_contents = contents.contains(&id);
             }
         }
         (self.commits.head, self.commits.next) = (at + units, entry.number + 1);
@@ -693,14 +776,15 @@ impl Raid {
     fn end_entry(&mut self) {
         let Some(mut entry) = self.commits.entry.take() else { return };
         self.commits.is_entered = true;
+        let count = std::mem::take(&mut self.commits.recording);
+        for record in self.commits.records.drain(..count).collect::<Vec<_>>() {
+            self.note_record(&record);
+        }
         for record in &mut entry.records {
             match record {
                 Record::Dirty(tile) => self.commits.dirty.insert_one(*tile),
-                Record::Change { stripe, .. } => self.commits.dirty.insert_one(*stripe / self.map.tile),
+                Record::Change { parts, .. } => parts.iter_mut().for_each(|part| part.1 = Vec::new()),
                 _ => {}
-            }
-            if let Record::Change { parts, .. } = record {
-                parts.iter_mut().for_each(|part| part.1 = Vec::new());
             }
         }
         for (start, end) in runs(&self.commits.closing, self.map.stripes()) {
@@ -718,7 +802,9 @@ impl Raid {
         let failed = self.commits.failed.take();
         for request in std::mem::take(&mut self.commits.flushes) {
             if let Some(status) = &failed {
-                self.fail(Some(request), wane_blockdev::SectorRange::EMPTY, status);
+                // Of a write that was to be durable it is said which.
+                let range = self.open.get(&request).map_or(SectorRange::EMPTY, |open| open.range);
+                self.fail(Some(request), range, status);
             }
             if let Some(open) = self.open.get_mut(&request) {
                 open.ended = open.ended.max(self.now);

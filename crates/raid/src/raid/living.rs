@@ -157,7 +157,7 @@ impl BlockDevice for Raid {
         }
         let id = RequestId(self.new_id());
         let Request { kind, range, .. } = request;
-        let refused = request.check(&self.features, self.capacity).err();
+        let refused = request.check(&self.features, self.capacity).err().filter(|_| !self.is_off);
         let is_gone = self.is_off || self.members.iter().all(|member| !member.is_present());
         let gone = || Status::all_gone(if kind == Kind::Flush { SectorRange::EMPTY } else { range });
         let told = refused.or_else(|| is_gone.then(gone));
@@ -188,9 +188,12 @@ impl BlockDevice for Raid {
         self.ended.pop_until(until, out);
     }
 
+    fn set_capacity(&mut self, at: SimTime, capacity: Sectors) -> Status {
+        self.change_capacity(at, capacity)
+    }
+
     fn notices(&mut self, out: &mut Vec<Notice>) {
-        let mut unheard = Vec::new();
-        self.members.iter_mut().for_each(|member| member.device.notices(&mut unheard));
+        self.hear_members();
         out.append(&mut self.notices);
     }
 
@@ -337,11 +340,17 @@ impl Living for Raid {
             self.catch_up(self.now);
         }
         self.members.iter_mut().for_each(|member| each(&mut *member.device));
+        let kept_bytes = self.features.keeps_bytes;
         self.follow_features();
         if !self.is_off {
             // A member that came to rest is ahead, and takes nothing before its instant.
-            let now = self.members.iter().map(|member| member.device.now()).fold(self.now, SimTime::max);
-            self.catch_up(now);
+            self.now = self.members.iter().map(|member| member.device.now()).fold(self.now, SimTime::max);
+            self.catch_up(self.now);
+            if self.features.keeps_bytes && !kept_bytes {
+                // What it wrote of itself before had no bytes.
+                self.must_raise();
+                self.want_checkpoint();
+            }
             self.count();
         }
     }
@@ -392,6 +401,7 @@ impl Living for Raid {
         self.owed = None;
         self.commits.cut();
         self.own.cut(self.map.stripes());
+        self.moves.cut();
         self.unsure.clear();
         let mut unheard = Vec::new();
         for member in &mut self.members {
@@ -425,6 +435,7 @@ impl Living for Raid {
         archive.field("raid.operations", &mut self.operations)?;
         archive.field("raid.locks", &mut self.locks)?;
         archive.field("raid.commits", &mut self.commits)?;
+        archive.field("raid.moves", &mut self.moves)?;
         archive.field("raid.own", &mut self.own)?;
         archive.field("raid.unsure", &mut self.unsure)?;
         archive.field("raid.children", &mut self.children)?;
@@ -445,6 +456,11 @@ impl Living for Raid {
             *counters = Counters::from_values(values);
         }
         self.members.iter_mut().try_for_each(|member| member.archive(archive))?;
+        let mut spares = self.spares.len();
+        archive.field("raid.spares", &mut spares)?;
+        // Those that took a place are members.
+        self.spares.truncate(spares);
+        self.spares.iter_mut().try_for_each(|spare| spare.archive(archive))?;
         if archive.is_reading() {
             self.map = self.map.clone().with_starts();
             self.follow_features();
@@ -457,7 +473,7 @@ impl Raid {
     /// What members can do, they do as they are set.
     fn follow_features(&mut self) {
         if let Ok((features, _)) = common_of(self.members.iter().map(|member| &*member.device)) {
-            self.features = Features { trim_reads_zeros: true, ..features };
+            self.features = self.config.features(features);
         }
     }
 

@@ -19,6 +19,32 @@ pub(super) struct Block {
     pub(super) chunks: Range<usize>,
 }
 
+/// The places of a stripe.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Places<'a> {
+    /// By column.
+    slots: &'a [Slot],
+    /// The column of the first parity.
+    first: usize,
+    data: usize,
+    /// The first sector of the stripe in the first slot of a member, and the sectors of a slot.
+    start: u64,
+    slot: u64,
+}
+
+impl Places<'_> {
+    /// Where rows of a position lie.
+    #[inline]
+    pub(super) fn of(&self, position: usize, rows: &Rows) -> (usize, SectorRange) {
+        let width = self.slots.len();
+        let from_parity = if position < self.data { position + width - self.data } else { position - self.data };
+        let column = self.first + from_parity;
+        let Slot { member, slot } = self.slots[if column < width { column } else { column - width }];
+        let start = self.start + u64::from(slot) * self.slot + rows.start;
+        (usize::from(member), SectorRange::new(Lba(start), Sectors(rows.end - rows.start)))
+    }
+}
+
 /// The addresses of an array.
 #[derive(Clone, Debug)]
 pub(super) struct Map {
@@ -42,13 +68,18 @@ pub(super) struct Map {
 impl Map {
     /// The same, with the groups of its table.
     pub(super) fn with_starts(mut self) -> Self {
+        self.set_starts();
+        self
+    }
+
+    /// Finds the groups of its table.
+    pub(super) fn set_starts(&mut self) {
         let mut start = 0;
         let starts = self.table.groups().into_iter().map(|group| {
             start += group.tiles;
             start - group.tiles
         });
         self.starts = starts.collect();
-        self
     }
 
     /// Number of groups of tiles on the same members.
@@ -96,6 +127,41 @@ impl Map {
     pub(super) fn slot(&self, stripe: u64, position: usize) -> (usize, Slot) {
         let column = self.column(stripe % self.tile, position);
         (column, self.table.tile(stripe / self.tile)[column])
+    }
+
+    /// The places of a stripe: what its positions have in common is found once.
+    pub(super) fn places(&self, stripe: u64) -> Places<'_> {
+        let (tile, in_tile) = (stripe / self.tile, stripe % self.tile);
+        let columns = &self.parity_columns;
+        Places {
+            slots: self.table.tile(tile),
+            first: columns[(in_tile % columns.len() as u64) as usize] as usize,
+            data: self.data as usize,
+            start: self.offset + in_tile * self.chunk,
+            slot: self.slot_sectors(),
+        }
+    }
+
+    /// A range as one block, if it lies in one chunk.
+    pub(super) fn single(&self, range: SectorRange) -> Option<Block> {
+        let (start, end) = (range.start.0, range.start.0 + range.count.0);
+        let number = start / self.chunk;
+        if end > (number + 1) * self.chunk || range.is_empty() {
+            return None;
+        }
+        let (stripe, chunk) = (number / self.data, (number % self.data) as usize);
+        let first = number * self.chunk;
+        Some(Block { stripe, rows: start - first..end - first, chunks: chunk..chunk + 1 })
+    }
+
+    /// What lies on a sector of a member: the stripe, the position, and the row. `None` if that is no part of a tile.
+    pub(super) fn what_is_at(&self, member: usize, sector: Lba) -> Option<(u64, usize, u64)> {
+        let within = sector.0.checked_sub(self.offset)?;
+        let (slot, row) = (within / self.slot_sectors(), within % self.slot_sectors());
+        let (tile, column, _) = self.table.on(member as u16).find(|(_, _, number)| u64::from(*number) == slot)?;
+        let stripe = tile * self.tile + row / self.chunk;
+        let position = (0..self.width as usize).find(|position| self.slot(stripe, *position).0 == column)?;
+        Some((stripe, position, row % self.chunk))
     }
 
     /// The member of a position of a stripe.
@@ -162,6 +228,27 @@ pub(super) fn left_symmetric(width: u64) -> Vec<u64> {
     (0..width).map(|stripe| width - 1 - stripe).collect()
 }
 
+/// The columns of the first parity so that each column has its share of them, as evenly in time as can be.
+pub(super) fn uneven(shares: &[u32]) -> Vec<u64> {
+    let gcd = shares.iter().fold(0u64, |gcd, share| {
+        let (mut one, mut other) = (gcd, u64::from(*share));
+        while other > 0 {
+            (one, other) = (other, one % other);
+        }
+        one
+    });
+    let shares: Vec<i64> = shares.iter().map(|share| (u64::from(*share) / gcd.max(1)) as i64).collect();
+    let all: i64 = shares.iter().sum();
+    let mut credit = vec![0i64; shares.len()];
+    let turn = |_| {
+        credit.iter_mut().zip(&shares).for_each(|(credit, share)| *credit += share);
+        let most = (0..credit.len()).rev().max_by_key(|column| credit[*column]).unwrap_or(0);
+        credit[most] -= all;
+        most as u64
+    };
+    (0..all).map(turn).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,6 +284,37 @@ mod tests {
         assert_eq!(columns(&raid6, 1), [0, 1, 2, 3, 4, 5]);
         assert_eq!(columns(&raid6, 2), [5, 0, 1, 2, 3, 4]);
         assert_eq!(raid5.place(6, 0, &(2..5)), (4, SectorRange::new(Lba(100 + 40 + 8 + 2), Sectors(3))));
+    }
+
+    #[test]
+    fn columns_have_their_shares_of_parities() {
+        let columns = uneven(&[40, 15, 15, 15, 15]);
+        let count = |column| columns.iter().filter(|one| **one == column).count();
+        assert_eq!((columns.len(), (0..5).map(count).collect::<Vec<_>>()), (20, vec![8, 3, 3, 3, 3]));
+        // Not all of them together.
+        assert!(columns.windows(3).all(|three| three != [0, 0, 0]), "{columns:?}");
+        assert_eq!(uneven(&[7, 7]).len(), 2);
+    }
+
+    #[test]
+    fn ways_to_find_a_place_agree() {
+        let map = map(6, 2, 6);
+        for stripe in 0..map.stripes() {
+            for position in 0..6 {
+                let (member, range) = map.place(stripe, position, &(3..7));
+                assert_eq!(map.places(stripe).of(position, &(3..7)), (member, range));
+                assert_eq!(map.what_is_at(member, range.start), Some((stripe, position, 3)));
+            }
+        }
+        assert_eq!(map.what_is_at(0, Lba(99)), None);
+        for start in 0..40 {
+            for count in 1..20 {
+                let range = SectorRange::new(Lba(start), Sectors(count));
+                let blocks = map.blocks(range);
+                let is_one = start / 8 == (start + count - 1) / 8;
+                assert_eq!(map.single(range), is_one.then(|| blocks[0].clone()));
+            }
+        }
     }
 
     /// Every sector of a range is in one block, and no other is.

@@ -14,6 +14,10 @@ pub(super) struct Member {
     pub(super) state: MemberState,
     /// It was taken out, and is not switched on with the others.
     pub(super) is_out: bool,
+    /// It has left the array: nothing lies on it.
+    pub(super) is_retired: bool,
+    /// It was put in the place of another one, and has no superblock yet.
+    pub(super) is_blank: bool,
     /// It refused a write for want of space, and takes no more of the host's until that is over.
     pub(super) is_full: bool,
     /// Stripes of which it does not have the present contents.
@@ -33,6 +37,8 @@ pub(super) struct Member {
 struct Saved {
     state: MemberState,
     is_out: bool,
+    is_retired: bool,
+    is_blank: bool,
     is_full: bool,
     stale: Bits,
     slots: u32,
@@ -46,6 +52,8 @@ impl Member {
             device,
             state: MemberState::Online,
             is_out: false,
+            is_retired: false,
+            is_blank: false,
             is_full: false,
             stale: Bits::new(stripes),
             slots,
@@ -63,6 +71,18 @@ impl Member {
         self.state != MemberState::Absent
     }
 
+    /// Share of its rated wear that is used.
+    pub(super) fn life_used(&self) -> f64 {
+        let mut health = Vec::new();
+        self.device.health(&mut health);
+        health.iter().filter_map(|health| health.life_used).fold(0.0, f64::max)
+    }
+
+    /// Whether all that it should have is there.
+    pub(super) const fn is_whole(&self) -> bool {
+        self.is_retired || matches!(self.state, MemberState::Online) && self.stale.is_empty()
+    }
+
     /// It has power again.
     pub(super) fn come_back(&mut self) {
         let is_worn_out = self.device.end_of_life().is_some();
@@ -70,12 +90,23 @@ impl Member {
     }
 
     pub(super) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
-        let Self { state, is_out, is_full, slots, doomed_from, queue, .. } = *self;
-        let mut saved = Saved { state, is_out, is_full, stale: self.stale.clone(), slots, doomed_from, queue };
+        let Self { state, is_out, is_retired, is_blank, is_full, slots, doomed_from, queue, .. } = *self;
+        let mut saved = Saved {
+            state,
+            is_out,
+            is_retired,
+            is_blank,
+            is_full,
+            stale: self.stale.clone(),
+            slots,
+            doomed_from,
+            queue,
+        };
         archive.field("raid.member", &mut saved)?;
-        let Saved { state, is_out, is_full, stale, slots, doomed_from, queue } = saved;
+        let Saved { state, is_out, is_retired, is_blank, is_full, stale, slots, doomed_from, queue } = saved;
         (self.state, self.is_out, self.is_full, self.stale) = (state, is_out, is_full, stale);
         (self.slots, self.doomed_from, self.queue) = (slots, doomed_from, queue);
+        (self.is_retired, self.is_blank) = (is_retired, is_blank);
         let mut counted: Vec<u64> = self.counted.values().collect();
         archive.list("raid.member.counted", &mut counted)?;
         self.counted = Counters::from_values(counted);

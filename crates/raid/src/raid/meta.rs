@@ -8,11 +8,12 @@
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use wane_blockdev::SectorRange;
+use wane_blockdev::{Living, SectorRange};
 use wane_units::{Lba, Sectors};
 
 use crate::bits::Bits;
 use crate::extents::{ExtentTable, Slot};
+use crate::layout::LayoutError;
 use crate::mirror::MemberState;
 
 /// The first bytes of what is sealed: what it is, and the version of its format.
@@ -39,7 +40,7 @@ impl Areas {
     /// Room for an array of so many stripes and slots at most.
     pub(super) fn new(unit: u64, members: u64, stripes: u64, slots: u64, ring: u64) -> Self {
         let bits = (stripes / 64 + 2) * 10;
-        let bytes = HEAD as u64 + 256 + (3 + members) * bits + slots * 8 + members * 8 + LOST_BYTES;
+        let bytes = HEAD as u64 + 256 + (3 + members) * bits + slots * 8 + members * 16 + LOST_BYTES;
         Self { unit, checkpoint: bytes.div_ceil(unit * 512), ring: ring / unit }
     }
 
@@ -86,6 +87,8 @@ pub(super) struct Superblock {
     pub(super) member: u16,
     /// Which members belong to the generation, and in which condition.
     pub(super) states: Vec<MemberState>,
+    /// Members that have left the array.
+    pub(super) retired: Vec<bool>,
     pub(super) code: String,
     pub(super) width: u16,
     pub(super) chunk: u64,
@@ -109,6 +112,10 @@ pub(super) struct Checkpoint {
     /// Tiles in which parities may not fit.
     pub(super) dirty: Vec<u64>,
     pub(super) slots: Vec<u32>,
+    /// Slots that members are to have, if tiles are being moved for that.
+    pub(super) target: Vec<u32>,
+    /// Sectors that the host uses.
+    pub(super) capacity: u64,
     pub(super) lost: Vec<(u64, u64)>,
 }
 
@@ -175,6 +182,8 @@ pub(super) enum Record {
     Placed { tile: u64, column: u16, member: u16, slot: u32 },
     /// Only the first tiles belong to the array.
     Tiles(u64),
+    /// The host uses so many sectors.
+    Capacity(u64),
 }
 
 /// Records that are durable together.
@@ -182,6 +191,22 @@ pub(super) enum Record {
 pub(super) struct Entry {
     pub(super) number: u64,
     pub(super) records: Vec<Record>,
+}
+
+/// Checks that no device is a member of an array already.
+///
+/// # Errors
+/// One is: which one, and the number of its array.
+pub(super) fn check_free<'a>(devices: impl Iterator<Item = &'a dyn Living>, unit: u64) -> Result<(), LayoutError> {
+    for (number, device) in devices.enumerate() {
+        let mut bytes = vec![0; unit as usize * 512];
+        // A device that cannot show what it holds is taken as it is.
+        let seen = device.peek(SectorRange::new(Lba(0), Sectors(unit)), &mut bytes);
+        if let Some((array, _)) = seen.and_then(|_| open::<Superblock>(SUPERBLOCK, &bytes)) {
+            return Err(LayoutError::Belongs(number, array));
+        }
+    }
+    Ok(())
 }
 
 /// Seals a value, in whole units.

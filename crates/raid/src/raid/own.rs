@@ -1,10 +1,10 @@
 //! What a parity array does for itself, at instants of its own: it makes parities fit after a power cut, gives members what they miss, and scrubs.
 
 use serde::{Deserialize, Serialize};
-use wane_blockdev::{Origin, SectorRange};
+use wane_blockdev::SectorRange;
 use wane_units::{Nanos, Sectors, SimTime};
 
-use super::map::{Block, Rows};
+use super::map::Rows;
 use super::reads::{slice, slice_mut};
 use super::{New, Operation, Raid, Step, Task};
 use crate::bits::Bits;
@@ -25,6 +25,8 @@ pub struct RaidRepairs {
     pub mismatched: u64,
     /// Of these, stripes in which the one chunk that was wrong was found and corrected.
     pub corrected: u64,
+    /// Reads for which a member took so long that the others were read instead.
+    pub read_around: u64,
     /// Sectors of the array that were lost.
     pub lost: Sectors,
 }
@@ -51,6 +53,8 @@ pub(super) struct Own {
     stuck: Bits,
     scrub: Option<(u64, Scrub)>,
     scrub_at: Option<SimTime>,
+    /// No spare fits where a member is lost.
+    pub(super) no_spare_fits: bool,
     /// Something was done since the last checkpoint that it should know.
     has_news: bool,
 }
@@ -65,6 +69,7 @@ impl Own {
             stuck: Bits::new(stripes),
             scrub: None,
             scrub_at: scrub_every.map(|every| now.saturating_add(every)),
+            no_spare_fits: false,
             has_news: false,
         }
     }
@@ -96,7 +101,11 @@ impl Raid {
 
     /// Whether it works for itself, or is about to.
     pub fn is_at_work(&self) -> bool {
-        !self.is_off && (self.own.running.is_some() || self.own.scrub.is_some() || self.next_own().is_some())
+        !self.is_off
+            && (self.own.running.is_some()
+                || self.own.scrub.is_some()
+                || self.has_to_move()
+                || self.next_own().is_some())
     }
 
     /// Whether a scrub is under way.
@@ -150,9 +159,13 @@ impl Raid {
     }
 
     fn has_own_work(&self) -> bool {
+        let is_lost = |member: &super::member::Member| !member.is_present() && !member.is_out && !member.is_retired;
+        if !self.spares.is_empty() && !self.own.no_spare_fits && self.members.iter().any(is_lost) {
+            return true;
+        }
         let is_missing = !self.differs.is_empty()
             || self.members.iter().any(|member| member.is_online() && !member.stale.is_empty());
-        self.own.scrub.is_some() || is_missing && self.next_own().is_some()
+        self.own.scrub.is_some() || self.has_to_move() || is_missing && self.next_own().is_some()
     }
 
     /// Makes a step.
@@ -163,17 +176,17 @@ impl Raid {
             self.own.scrub_at = Some(at.saturating_add(every.max(Nanos(1))));
             self.own.scrub.get_or_insert((0, Scrub::Repair));
         }
+        self.use_spares();
         if self.own.running.is_some() || self.own.next_at > self.now {
             return;
         }
-        let next = self.next_own().or_else(|| self.next_to_scrub());
+        let next = self.next_own().or_else(|| self.next_to_move()).or_else(|| self.next_to_scrub());
         let Some((stripe, task)) = next else { return };
         self.own.cursor = stripe + 1;
         let bytes = u128::from(self.map.chunk) * 512 * self.map.width as u128;
         let time = bytes * 1_000_000_000 / u128::from(self.config.rebuild_rate.max(1));
         self.own.next_at = self.now.saturating_add(Nanos(u64::try_from(time).unwrap_or(u64::MAX).max(1)));
-        let block = Block { stripe, rows: 0..self.map.chunk, chunks: 0..0 };
-        let operation = self.operation(None, block, task, Origin::ArrayRepair);
+        let operation = self.own_operation(stripe, task);
         self.own.running = Some(self.next_id);
         self.enter(operation);
         self.begin_ready();
@@ -245,7 +258,14 @@ impl Raid {
     /// What an operation of its own needs was read.
     pub(super) fn prepare_own(&mut self, operation: &mut Operation) {
         match operation.task {
-            Task::Rebuild => self.prepare_rebuild(operation),
+            Task::Rebuild => {
+                let targets = self.targets(operation.block.stripe);
+                self.prepare_rebuild(operation, &targets);
+            }
+            Task::Move => {
+                let position = self.moving_position(operation.block.stripe);
+                self.prepare_rebuild(operation, position.as_slice());
+            }
             Task::Resync => {
                 let parities: Vec<usize> = (self.coder.data()..self.coder.width())
                     .filter(|position| self.is_usable(operation.block.stripe, *position))
@@ -257,13 +277,12 @@ impl Raid {
         }
     }
 
-    fn prepare_rebuild(&mut self, operation: &mut Operation) {
+    fn prepare_rebuild(&mut self, operation: &mut Operation, targets: &[usize]) {
         let stripe = operation.block.stripe;
-        let targets = self.targets(stripe);
         let all = operation.block.rows.clone();
         let length = (all.end - all.start) as usize * 512;
         let mut parities = Vec::new();
-        for target in targets {
+        for target in targets.iter().copied() {
             let parts = self.recovered(operation, target);
             if target >= self.coder.data() && parts.iter().any(|(_, bytes)| bytes.is_none()) {
                 parities.push(target);
@@ -395,6 +414,12 @@ impl Raid {
                     self.own.stuck.insert_one(stripe);
                 }
                 self.own.has_news = true;
+            }
+            Task::Move => {
+                let is_copied = is_done && operation.chunks.iter().any(|chunk| chunk.was_written);
+                if is_copied || !self.written.holds(stripe) {
+                    self.note_copied(stripe, true);
+                }
             }
             Task::Resync if is_done => {
                 self.differs.remove(stripe..stripe + 1);

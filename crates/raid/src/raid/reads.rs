@@ -4,7 +4,7 @@ use wane_blockdev::{Completion, Origin, RangeSet, Request, SectorRange, Status};
 use wane_units::{Lba, Sectors};
 
 use super::map::Rows;
-use super::{Child, Chunk, New, Operation, Raid, Step, Task};
+use super::{Child, Chunk, New, Operation, Raid, Step, Task, Timer};
 use crate::code::add_scaled;
 
 /// Parts of the rows of a position, each with its contents if these are known: empty if the array keeps none.
@@ -49,7 +49,7 @@ fn cut(rows: &Rows, lists: &[Chunk]) -> Vec<Rows> {
 impl Chunk {
     /// Whether rows of it were read.
     fn has(&self, rows: &Rows) -> bool {
-        self.is_asked && !self.bad.iter().any(|bad| bad.start < rows.end && rows.start < bad.end)
+        self.is_asked && !self.is_late && !self.bad.iter().any(|bad| bad.start < rows.end && rows.start < bad.end)
     }
 }
 
@@ -75,7 +75,13 @@ impl Raid {
             return self.leave(id);
         }
         match self.best(stripe, chunk) {
-            Some(position) => self.ask_read(id, position),
+            Some(position) => {
+                self.ask_read(id, position);
+                if let Some(patience) = self.config.read_around {
+                    let turn = self.new_id();
+                    self.tasks.insert((self.now.saturating_add(patience), turn), Timer::Late(id, position));
+                }
+            }
             None => self.read_whole(id),
         }
     }
@@ -109,11 +115,33 @@ impl Raid {
         }
     }
 
+    /// A position did not answer in time: the others are read, if they make what it has.
+    pub(super) fn read_around(&mut self, id: u64, position: usize) {
+        let Some(operation) = self.operations.get(&id) else { return };
+        let stripe = operation.block.stripe;
+        let is_waiting = operation.step == Step::Reads && !operation.is_whole && operation.waits == 1;
+        let usable = |other: &usize| *other != position && self.is_usable(stripe, *other);
+        let others: Vec<usize> = (0..self.coder.width()).filter(usable).collect();
+        let is_made = self.coder.solve(&[position], &others).is_some() && self.trusts_parity(stripe);
+        if !is_waiting || !is_made {
+            return;
+        }
+        let Some(operation) = self.operations.get_mut(&id) else { return };
+        operation.waits -= 1;
+        operation.chunks[position].is_late = true;
+        self.own.repairs.read_around += 1;
+        self.read_whole(id);
+    }
+
     /// A member answers a read.
     pub(super) fn was_read(&mut self, id: u64, position: usize, completion: Completion) {
         let Some(operation) = self.operations.get_mut(&id) else { return };
         let rows = operation.block.rows.clone();
         let chunk = &mut operation.chunks[position];
+        if std::mem::take(&mut chunk.is_late) {
+            // What the others make may be there first, and is the same.
+            operation.waits += 1;
+        }
         chunk.bad = failed_rows(&rows, completion.range, &completion.status);
         chunk.old = completion.bytes;
         operation.waits -= 1;
@@ -177,7 +205,7 @@ impl Raid {
         let plain = operation.chunks.iter().position(|chunk| chunk.is_asked && chunk.bad.is_empty());
         let parts = match plain {
             // The chunk itself, or a copy of it.
-            Some(position) if !operation.is_whole => {
+            Some(position) if !operation.is_whole && !operation.chunks[position].is_late => {
                 vec![(block.rows.clone(), Some(operation.chunks[position].old.take().unwrap_or_default()))]
             }
             _ => self.recovered(&operation, chunk),

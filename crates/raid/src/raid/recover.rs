@@ -7,10 +7,10 @@ use wane_blockdev::{
 };
 use wane_units::{Fate, Lba, Nanos, Sectors, SimTime};
 
-use super::commit::Journal;
 use super::meta::{self, Checkpoint, Entry, Record, Superblock};
 use super::{New, Raid};
 use crate::bits::Bits;
+use crate::extents::Slot;
 use crate::mirror::MemberState;
 
 /// What members say together.
@@ -21,6 +21,8 @@ struct Found {
     entries: Vec<Entry>,
     /// Members of the highest generation.
     current: Vec<usize>,
+    /// Members that hold nothing of the array, since they were put in the place of others.
+    blank: Vec<usize>,
 }
 
 impl Raid {
@@ -57,9 +59,11 @@ impl Raid {
         self.is_off = false;
         self.take_over(&found);
         self.replay(&found);
+        found.blank.iter().for_each(|member| self.spoil_all(*member));
         self.come_to_members();
         took = Nanos(took.0 + (self.now.0 - begin.0));
         self.tell_if_degraded();
+        self.move_on(&found.checkpoint.target);
         self.want_checkpoint();
         self.count();
         Ok(Recovered { took })
@@ -159,7 +163,9 @@ impl Raid {
         };
         let numbers = newest.first..;
         let entries = numbers.map_while(|number| entries.remove(&number)).collect();
-        Ok(Found { superblock: newest, checkpoint, entries, current })
+        let is_blank = |member: &usize| self.members[*member].is_present() && !superblocks.contains_key(member);
+        let blank = (0..self.members.len()).filter(is_blank).collect();
+        Ok(Found { superblock: newest, checkpoint, entries, current, blank })
     }
 
     /// The same of members that keep no bytes.
@@ -168,26 +174,28 @@ impl Raid {
         let Some(superblock) = kept.superblock.clone() else {
             return Err("the array had not been written to its members".to_owned());
         };
-        let is_current = |member: &usize| superblock.states[*member] != MemberState::Absent;
+        let is_current =
+            |member: &usize| superblock.states.get(*member).is_some_and(|state| *state != MemberState::Absent);
         let current: Vec<usize> = present.iter().copied().filter(is_current).collect();
         self.check_quorum(&superblock, &current)?;
         let entries = kept.entries.iter().filter(|entry| entry.number >= superblock.first).cloned().collect();
-        Ok(Found { checkpoint: kept.checkpoint.clone(), entries, current, superblock })
+        let blank = present.iter().copied().filter(|member| self.members[*member].is_blank).collect();
+        Ok(Found { checkpoint: kept.checkpoint.clone(), entries, current, blank, superblock })
     }
 
     /// Checks that no other members could go on without these, and that these have the data.
     fn check_quorum(&self, superblock: &Superblock, current: &[usize]) -> Result<(), String> {
-        let needed = self.members.len() - self.config.code.tolerates().min(self.members.len());
-        let of_generation = superblock.states.iter().filter(|state| **state != MemberState::Absent).count();
+        let counts = |member: &usize| !superblock.retired[*member];
+        let members = (0..superblock.states.len()).filter(counts);
+        let needed = members.clone().count().saturating_sub(self.config.code.tolerates());
+        let of_generation = members.filter(|member| superblock.states[*member] != MemberState::Absent).count();
+        let current = current.iter().filter(|member| counts(member)).count();
         let needed = needed.min(of_generation);
-        if current.len() >= needed {
+        if current >= needed {
             return Ok(());
         }
-        Err(format!(
-            "{} members of generation {} come back, and {needed} are needed",
-            current.len(),
-            superblock.generation
-        ))
+        let generation = superblock.generation;
+        Err(format!("{current} members of generation {generation} come back, and {needed} are needed"))
     }
 
     /// The whole entries in the ring of a member.
@@ -212,8 +220,7 @@ impl Raid {
     fn take_over(&mut self, found: &Found) {
         let Found { superblock, checkpoint, .. } = found;
         self.map.table = checkpoint.table(self.config.width);
-        self.map = self.map.clone().with_starts();
-        self.capacity = self.map.capacity();
+        self.capacity = Sectors(checkpoint.capacity);
         let (stripes, tiles) = (self.map.stripes(), self.map.table.len());
         let next = found.entries.last().map_or(superblock.first, |entry| entry.number + 1);
         self.commits.resume(superblock, next, stripes, tiles);
@@ -231,20 +238,46 @@ impl Raid {
             member.stale = Bits::of_words(stripes, stale);
             member.is_full = false;
             member.slots = checkpoint.slots.get(number).copied().unwrap_or(member.slots);
-            let was_there = superblock.states[number] != MemberState::Absent;
-            if was_there && !found.current.contains(&number) && member.is_present() {
+            member.is_retired = superblock.retired.get(number).copied().unwrap_or_default();
+            let was_there = superblock.states.get(number).is_some_and(|state| *state != MemberState::Absent);
+            let is_blank = found.blank.contains(&number);
+            if was_there && !is_blank && !found.current.contains(&number) && member.is_present() {
                 // It is of the array, and does not know of it.
                 member.state = MemberState::Absent;
                 member.device.power_off(self.now.max(member.device.now()), &mut || Fate::Done);
             }
-            if was_there != member.is_present() {
+            if was_there != member.is_present() && !member.is_retired {
                 self.commits.must_raise = true;
             }
         }
     }
 
+    /// Tiles lie where the newest records say.
+    fn place_again(&mut self, found: &Found) {
+        for record in found.entries.iter().flat_map(|entry| &entry.records) {
+            match record {
+                Record::Placed { tile, column, member, slot } if *tile < self.map.table.len() => {
+                    let slot = Slot { member: *member, slot: *slot };
+                    let old = self.map.table.tile(*tile)[usize::from(*column)];
+                    self.map.table.place(*tile, usize::from(*column), slot);
+                    if old.member != slot.member {
+                        let stripes = tile * self.map.tile..(tile + 1) * self.map.tile;
+                        self.members[usize::from(old.member)].stale.remove(stripes);
+                    }
+                }
+                Record::Tiles(tiles) if *tiles < self.map.table.len() => self.map.table.truncate(*tiles),
+                Record::Capacity(sectors) => self.capacity = Sectors(*sectors),
+                _ => {}
+            }
+        }
+        self.capacity = self.capacity.min(self.map.capacity());
+        self.map.set_starts();
+        self.servers = vec![self.now; self.map.groups().max(1)];
+    }
+
     /// Carries out again what the ring has.
     fn replay(&mut self, found: &Found) {
+        self.place_again(found);
         let records = || found.entries.iter().flat_map(|entry| &entry.records);
         // What came before a stripe was written anew does not count.
         let mut anew: BTreeMap<u64, usize> = BTreeMap::new();
@@ -258,7 +291,8 @@ impl Raid {
         for (number, record) in records().enumerate() {
             let counts = |stripe: u64| anew.get(&stripe).is_none_or(|from| *from <= number);
             match record {
-                Record::Change { stripe, .. } | Record::Unwritten(stripe) if !counts(*stripe) => {}
+                Record::Change { stripe, .. } | Record::Unwritten(stripe)
+                    if !counts(*stripe) || *stripe >= self.map.stripes() => {}
                 _ => self.replay_one(record),
             }
         }
@@ -296,18 +330,17 @@ impl Raid {
                     let new = if bytes.is_empty() { New::Blank } else { New::Bytes(bytes.clone()) };
                     self.write_again(member, *stripe, range, new);
                 }
-                if self.config.journal == Journal::None {
-                    // Its other rows are as they were.
-                    self.commits.dirty.insert_one(*stripe / self.map.tile);
-                }
             }
             Record::Written { stripes, missing } => {
+                let all = self.map.stripes();
                 for (start, end) in stripes {
+                    let (start, end) = (&(*start).min(all), &(*end).min(all));
                     self.written.insert(*start..*end);
                     self.members.iter_mut().for_each(|member| member.stale.remove(*start..*end));
                 }
                 for (member, runs) in missing {
                     for (start, end) in runs {
+                        let (start, end) = (&(*start).min(all), &(*end).min(all));
                         self.members[usize::from(*member)].stale.insert(*start..*end);
                     }
                 }
@@ -318,14 +351,18 @@ impl Raid {
                 self.members.iter_mut().for_each(|member| member.stale.remove(*stripe..*stripe + 1));
             }
             Record::Dirty(tile) => self.commits.dirty.insert_one(*tile),
-            Record::Placed { .. } | Record::Tiles(_) => {}
+            Record::Placed { .. } | Record::Tiles(_) | Record::Capacity(_) => {}
         }
     }
 
     /// A member gets contents that it may have already.
     fn write_again(&mut self, member: usize, stripe: u64, range: SectorRange, new: New) {
-        if !self.members[member].is_present() || self.members[member].stale.holds(stripe) {
+        if self.members[member].stale.holds(stripe) {
             return;
+        }
+        if !self.members[member].is_present() {
+            // It was lost after the record was made, and may come back.
+            return self.members[member].stale.insert_one(stripe);
         }
         let answer = self.ask_now(member, new.request(range).with_origin(Origin::ArrayRepair));
         if answer.is_none_or(|end| end.status != Status::Done) {

@@ -78,7 +78,7 @@ impl Raid {
     ) -> Result<Box<dyn Living>, LayoutError> {
         let features = device.features();
         let slots = device.capacity().0.saturating_sub(self.map.offset) / self.map.slot_sectors();
-        let used = self.map.table.on(member as u16).map(|(_, _, slot)| u64::from(slot) + 1).max().unwrap_or(0);
+        let used = self.used_slots(member);
         if slots < used {
             let needed = self.map.offset + used * self.map.slot_sectors();
             return Err(LayoutError::Smaller(device.capacity().0, needed));
@@ -102,7 +102,7 @@ impl Raid {
         let old = std::mem::replace(&mut self.members[member].device, device);
         let place = &mut self.members[member];
         (place.counted, place.queue, place.is_out) = (Counters::default(), 0, false);
-        (place.slots, place.doomed_from) = (slots as u32, slots as u32);
+        (place.slots, place.doomed_from, place.is_blank) = (slots as u32, slots as u32, true);
         self.children.retain(|key, _| key.0 != member);
         self.spoil_all(member);
         if !self.is_off {
@@ -113,8 +113,45 @@ impl Raid {
         Ok(old)
     }
 
+    /// Keeps a device that takes the place of the first member that is lost, if it fits there.
+    pub fn add_spare(&mut self, device: Box<dyn Living>) {
+        self.spares.push(device);
+        self.own.no_spare_fits = false;
+    }
+
+    /// Spares that are left.
+    pub fn spares(&self) -> usize {
+        self.spares.len()
+    }
+
+    /// Puts spares in the places of members that are lost, but not of those that were taken out.
+    pub(super) fn use_spares(&mut self) {
+        let is_lost = |member: &super::member::Member| !member.is_present() && !member.is_out && !member.is_retired;
+        while let Some(lost) = self.members.iter().position(is_lost).filter(|_| !self.spares.is_empty()) {
+            let (offset, slot) = (self.map.offset, self.map.slot_sectors());
+            let used = self.used_slots(lost);
+            let Some(fit) =
+                self.spares.iter().position(|spare| spare.capacity().0.saturating_sub(offset) / slot >= used)
+            else {
+                self.own.no_spare_fits = true;
+                break;
+            };
+            let spare = self.spares.remove(fit);
+            // Its place is taken, so that no other spare comes there meanwhile.
+            self.members[lost].is_out = true;
+            if self.replace(self.now, lost, spare).is_err() {
+                break;
+            }
+        }
+    }
+
+    /// Slots of a member up to the last that is used.
+    fn used_slots(&self, member: usize) -> u64 {
+        self.map.table.on(member as u16).map(|(_, _, slot)| u64::from(slot) + 1).max().unwrap_or(0)
+    }
+
     /// A member has nothing of what belongs there.
-    fn spoil_all(&mut self, member: usize) {
+    pub(super) fn spoil_all(&mut self, member: usize) {
         let mut stale = Bits::new(self.map.stripes());
         for (tile, _, _) in self.map.table.on(member as u16) {
             stale.insert(tile * self.map.tile..(tile + 1) * self.map.tile);

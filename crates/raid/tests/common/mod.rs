@@ -11,7 +11,7 @@ use wane_ftl::policies::Builtin;
 use wane_ftl::policies::recovery::{FullScan, FullScanParams};
 use wane_ftl::policies::retirement::{AtErases, AtErasesParams};
 use wane_raid::code::Code;
-use wane_raid::{DIRECT, Group, Journal, Placement, PlacementError, RaidConfig, Site};
+use wane_raid::{DIRECT, Following, Group, Journal, Placement, PlacementError, RaidConfig, Site};
 use wane_sim::Stream;
 use wane_ssd::{ClockSpec, Drive, DriveConfig, SchedulerConfig, Timing};
 use wane_testkit::crash::Devices;
@@ -44,6 +44,13 @@ pub(crate) fn drive(blocks: u32, is_timed: bool) -> Box<dyn Living> {
         ClockSpec { by_events: true, timing, config: SchedulerConfig::default(), rereads_max: 0, thermal: None };
     let clock = is_timed.then_some(clock);
     Box::new(Drive::new(DriveConfig { clock, keeps_bytes: true, ..DriveConfig::new(geometry, ftl) }).unwrap())
+}
+
+/// A drive of 16 MiB that keeps no bytes.
+pub(crate) fn hollow_drive() -> Box<dyn Living> {
+    let geometry = Geometry::new(1, 1, 1, 128, 64, Bytes(4096)).unwrap();
+    let ftl = FtlConfig::new(&geometry, Ratio::new(0.5).unwrap());
+    Box::new(Drive::new(DriveConfig::new(geometry, ftl)).unwrap())
 }
 
 /// A small drive of which a power cut leaves nothing.
@@ -161,9 +168,12 @@ pub(crate) fn raid_config(code: &'static dyn Code, width: usize, placement: &'st
         chunk: Sectors(16),
         slot: Sectors(16 * width as u64),
         placement,
+        parity_shares: Vec::new(),
         path: &DIRECT,
         journal: Journal::Full,
         ring: Sectors(0),
+        read_around: None,
+        following: Following::Never,
         rebuild_rate: 1_000_000_000,
         scrub_every: None,
         uuid: 7,

@@ -1,7 +1,7 @@
 //! `layout = "raid"`: the settings as the array takes them.
 
 use wane_raid::code::{CODES, Code, code};
-use wane_raid::{LayoutError, PATHS, PLACEMENTS, RaidConfig, path, placement};
+use wane_raid::{Following, LayoutError, PATHS, PLACEMENTS, RaidConfig, path, placement};
 use wane_units::{Bytes, Sectors};
 
 use super::{ArraySettings, sectors};
@@ -98,9 +98,12 @@ pub(super) fn config(
         chunk: sectors(settings.chunk.0),
         slot: sectors(SLOT_MAX.0).min(Sectors(share.max(all / SLOTS_MOST))),
         placement,
+        parity_shares: Vec::new(),
         path,
         journal: settings.journal,
         ring: sectors(RING_MAX.0).min(Sectors(share)),
+        read_around: None,
+        following: Following::Never,
         rebuild_rate: settings.rebuild_rate.0,
         scrub_every: settings.scrub_time(),
         uuid,

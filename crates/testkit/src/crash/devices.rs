@@ -216,7 +216,8 @@ impl<'a> Run<'a> {
         // A change that is under way may fail.
         let may = |sector: u64| -> Vec<Held> {
             let history = self.histories.get(sector).cloned().unwrap_or_else(|| vec![(0, None)]);
-            let known = history.iter().rposition(|(number, _)| !under_way(sector, *number)).unwrap_or(0);
+            let is_known = |number: u64| !under_way(sector, number) && !self.histories.is_doubtful(number);
+            let known = history.iter().rposition(|(number, _)| is_known(*number)).unwrap_or(0);
             history[known..].iter().map(|(_, held)| *held).collect()
         };
         let may = sectors(range).map(may).collect();
@@ -227,6 +228,9 @@ impl<'a> Run<'a> {
     /// Takes a completion into account.
     fn answered(&mut self, completion: &Completion) -> Result<(), String> {
         if let Some((kind, range, is_forced)) = self.waiting.remove(&completion.id) {
+            if is_forced && completion.status.is_failure() {
+                self.histories.doubt(completion.id.0 + 1);
+            }
             for failed in completion.status.failed() {
                 // A change that could not be made durable may have happened.
                 if !is_forced {

@@ -1,18 +1,18 @@
 //! What a unit of a device may hold after a power cut.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Contents of a unit: a version, or nothing.
 pub(crate) type Held = Option<u64>;
 
 /// Possible contents of each unit, with the number of the command that wrote them, from the last durable one on.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Histories(BTreeMap<u64, Vec<(u64, Held)>>);
+pub(crate) struct Histories(BTreeMap<u64, Vec<(u64, Held)>>, BTreeSet<u64>);
 
 impl Histories {
     /// All of these is durable.
     pub(crate) fn of(held: impl IntoIterator<Item = (u64, Held)>) -> Self {
-        Self(held.into_iter().map(|(unit, held)| (unit, vec![(0, held)])).collect())
+        Self(held.into_iter().map(|(unit, held)| (unit, vec![(0, held)])).collect(), BTreeSet::new())
     }
 
     pub(crate) fn set(&mut self, unit: u64, number: u64, held: Held) {
@@ -46,8 +46,18 @@ impl Histories {
     /// Makes durable what the commands up to `number` did to a unit.
     pub(crate) fn durable(&mut self, unit: u64, number: u64) {
         let Some(history) = self.0.get_mut(&unit) else { return };
-        let kept = history.iter().rposition(|(of, _)| *of <= number).unwrap_or(0);
+        let kept = history.iter().rposition(|(of, _)| *of <= number && !self.1.contains(of)).unwrap_or(0);
         history.drain(..kept);
+    }
+
+    /// Of what this command did to units nobody knows whether it happened.
+    pub(crate) fn doubt(&mut self, number: u64) {
+        self.1.insert(number);
+    }
+
+    /// Whether a command is one of which nobody knows that.
+    pub(crate) fn is_doubtful(&self, number: u64) -> bool {
+        self.1.contains(&number)
     }
 
     /// A command did nothing to a unit.

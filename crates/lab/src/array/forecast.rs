@@ -1,0 +1,350 @@
+//! From the life of one array to many: the curves of its members, the plan and the alternatives of `[forecast]`, and their results.
+
+use std::sync::atomic::AtomicBool;
+
+use wane_reliability::{
+    AtYear, Chance, Curve, DriveKind, Effort, Endurance, Estimate, Figure, Member, Plan, PlanError as Refused,
+    Redundancy, Shock, Upkeep, WornOut, chunks_written, graded_shares, outlooks,
+};
+use wane_results::{
+    Alternative, ArrayDrive, ArraySummary, DriveState, FirstFailure, Forecast, Interval, Outlook, OutlookFigures,
+    OutlookYear, Row, RunResult,
+};
+use wane_scenario::{AlternativeName, ArrayLayout, ArraySpec, ForecastSettings, LastWord, Scenario};
+use wane_units::{Bytes, Nanos};
+
+use crate::build::PlanError;
+
+/// Most points of a curve.
+const POINTS_MAX: usize = 64;
+
+/// What one simulated life knows of a member.
+struct Lived<'a> {
+    scenario: &'a Scenario,
+    told: &'a ArrayDrive,
+    result: &'a RunResult,
+}
+
+/// The forecast of an array that has lived; `None` if the scenario asks for none, or `stop` was set.
+///
+/// `writes_per_day`: array writes a day.
+///
+/// # Errors
+/// Its drives have no rated erases, or a plan cannot be followed.
+pub(super) fn forecast(
+    scenario: &Scenario,
+    summary: &ArraySummary,
+    drives: &[(Scenario, RunResult)],
+    writes_per_day: Option<f64>,
+    stop: &AtomicBool,
+) -> Result<Option<Forecast>, PlanError> {
+    let (Some(settings), Some(array), Some(writes_per_day)) = (&scenario.forecast, &scenario.array, writes_per_day)
+    else {
+        return Ok(None);
+    };
+    let refuse = |why: Refused| PlanError::Setting("forecast".to_owned(), why.to_string());
+    let stood = summary.drives.iter().zip(drives);
+    let lived: Vec<Lived<'_>> = stood
+        .filter(|(told, _)| told.came_at == 0.0)
+        .map(|(told, (scenario, result))| Lived { scenario, told, result })
+        .collect();
+    let plan = plan(settings, array, summary, &lived, writes_per_day)?;
+    let chosen = settings.chosen(array.settings.layout);
+    let mut plans = vec![plan];
+    for name in &chosen {
+        let changed = alternative(*name, settings, &plans[0]).of(&plans[0]).map_err(refuse)?;
+        plans.push(changed);
+    }
+    let effort = Effort {
+        arrays: u64::from(settings.arrays),
+        seed: scenario.seed,
+        years: settings.years.clone(),
+        threads: std::thread::available_parallelism().map_or(1, usize::from),
+    };
+    let Some(found) = outlooks(&plans, &effort, stop).map_err(refuse)? else { return Ok(None) };
+    let mut found = found.iter().map(told_outlook);
+    let Some(planned) = found.next() else { return Ok(None) };
+    let alternatives = chosen.iter().zip(&plans[1..]).zip(found).map(|((name, plan), outlook)| Alternative {
+        name: name.name().to_owned(),
+        told: in_words(*name, settings, plan),
+        outlook,
+    });
+    Ok(Some(Forecast {
+        arrays: effort.arrays,
+        plan: plan_in_words(settings, &plans[0]),
+        assumptions: assumptions(settings, &plans[0], &lived),
+        planned,
+        alternatives: alternatives.collect(),
+    }))
+}
+
+/// The plan that the array follows.
+fn plan(
+    settings: &ForecastSettings,
+    array: &ArraySpec,
+    summary: &ArraySummary,
+    lived: &[Lived<'_>],
+    writes_per_day: f64,
+) -> Result<Plan, PlanError> {
+    let refuse = |why: Refused| PlanError::Setting("forecast".to_owned(), why.to_string());
+    let bytes_of = |lived: &Lived<'_>| lived.scenario.device.logical_bytes();
+    let largest = lived.iter().map(bytes_of).max().unwrap_or(1).max(1) as f64;
+    let scale = settings.drive_capacity.map_or(1.0, |bought| bought.0 as f64 / largest);
+    let (count, parities) = (lived.len(), settings.parities);
+    let redundancy = match array.settings.layout {
+        ArrayLayout::Mirror => Redundancy::Copies(array.settings.copies),
+        ArrayLayout::Stripe | ArrayLayout::Linear => Redundancy::Parity(parities),
+        // Its members' wear has what its parities or copies write.
+        ArrayLayout::Raid => {
+            let tolerates = wane_raid::code::code(&array.settings.code).map_or(0, |code| code.tolerates() as u32);
+            let has_copies = array.settings.code.starts_with("copies");
+            if has_copies { Redundancy::Copies(tolerates + 1) } else { Redundancy::Parity(tolerates) }
+        }
+    };
+    let full = settings.full_stripe_share.get();
+    // The simulated stripe writes one chunk for each of the host's, on one of its members.
+    let (data_share, writes) = match parities {
+        0 => (1.0, 1.0),
+        _ => {
+            let even = f64::from(parities) / count as f64;
+            (1.0 - even, chunks_written(even, count, parities, full) * count as f64)
+        }
+    };
+    let data_bytes = summary.capacity_bytes as f64 * scale * data_share;
+    let mean = settings.endurance.unwrap_or_else(|| endurance_of(lived));
+    let endurance = Endurance::new(mean, settings.spread, settings.cv, settings.batch_cv).map_err(refuse)?;
+    let members = lived.iter().enumerate().map(|(place, lived)| {
+        let (wear, bytes_before) = wear_of(lived, scale).map_err(refuse)?;
+        let until = lived.told.ended_at.unwrap_or(summary.end.at_drive_writes) * summary.capacity_bytes as f64;
+        let load = if until > 0.0 { lived.told.bytes_written as f64 / until } else { 0.0 };
+        let drive = DriveKind {
+            capacity_bytes: bytes_of(lived) as f64 * scale,
+            wear,
+            uber_log10: uber(settings).map_err(refuse)?,
+            endurance: Some(endurance),
+            chance: Chance::new(settings.afr.get(), settings.afr_shape).map_err(refuse)?,
+        };
+        let batch = place as u32 % settings.batches;
+        Ok(Member { drive, load: Curve::slope(load * writes), batch, bytes_before, age_days: 0.0 })
+    });
+    let members = members.collect::<Result<Vec<Member>, PlanError>>()?;
+    let plan = Plan {
+        redundancy,
+        members,
+        spare: None,
+        host_bytes_per_day: writes_per_day * data_bytes,
+        data_bytes,
+        full_stripe_share: full,
+        latent_per_tb_year: settings.latent_per_tb_year,
+        upkeep: Upkeep {
+            detection_days: settings.detection,
+            arrival_days: settings.spare_arrival,
+            spares: settings.spares,
+            rebuild_bytes_per_day: settings.rebuild_rate.0 as f64 * (Nanos::DAY.0 / Nanos::SECOND.0) as f64,
+            scrub_days: Some(settings.scrub).filter(|days| *days > 0.0),
+            replace_at: array.settings.replace_at.map(wane_units::Ratio::get),
+            worn_out: match array.settings.at_end_of_life {
+                LastWord::ReadOnly => WornOut::ReadOnly,
+                LastWord::Gone => WornOut::Gone,
+            },
+        },
+        shock: Shock { per_year: settings.shocks_per_year, takes: settings.shock_takes.get() },
+    };
+    plan.check().map_err(refuse)?;
+    Ok(plan)
+}
+
+/// The logarithm of the UBER against wear.
+fn uber(settings: &ForecastSettings) -> Result<Curve, Refused> {
+    let log = |uber: f64| libm::log10(uber.max(1e-300));
+    Curve::new(vec![(0.0, log(settings.uber_new)), (1.0, log(settings.uber_worn))])
+}
+
+/// The mean share of rated erases at which the simulated drives died; 1 if none did.
+fn endurance_of(lived: &[Lived<'_>]) -> f64 {
+    let died = |lived: &&Lived<'_>| matches!(lived.told.state, DriveState::ReadOnly | DriveState::Gone);
+    let shares: Vec<f64> = lived.iter().filter(died).filter_map(|lived| lived.told.life_used).collect();
+    let mean = shares.iter().sum::<f64>() / shares.len() as f64;
+    if mean > 0.0 { mean } else { 1.0 }
+}
+
+/// Share of the rated erases against bytes written, of a drive that is `scale` times as large; and the bytes that it had taken when it began.
+///
+/// A drive that began worn had been written before, at the pace of its first row.
+fn wear_of(lived: &Lived<'_>, scale: f64) -> Result<(Curve, f64), Refused> {
+    let (Some(used), mean) = (lived.told.life_used, lived.told.erase_count_mean) else {
+        return Err(Refused::Alternative("plan", "needs rated erases; give drive.endurance".to_owned()));
+    };
+    let rated = if used > 0.0 { mean / used } else { f64::INFINITY };
+    let bytes = lived.scenario.device.logical_bytes() as f64 * scale;
+    let rows = &lived.result.timeline;
+    let step = rows.len().div_ceil(POINTS_MAX).max(1);
+    let picked = rows.iter().step_by(step).chain(rows.last());
+    let of = |row: &Row| (row.drive_writes * bytes, row.erase_count.mean / rated);
+    let mut points: Vec<(f64, f64)> = Vec::new();
+    for (x, wear) in picked.map(of) {
+        // Rounding may let a mean fall by a hair.
+        let wear = points.last().map_or(wear, |last| wear.max(last.1));
+        if points.last().is_none_or(|last| x > last.0) {
+            points.push((x, wear));
+        }
+    }
+    let slope = match points[..] {
+        [first, .., last] if last.1 > first.1 => (last.1 - first.1) / (last.0 - first.0),
+        _ => {
+            return Err(Refused::Alternative(
+                "plan",
+                "needs a life that wears its drives; give a later until".to_owned(),
+            ));
+        }
+    };
+    let begun = points[0].1;
+    let before = begun / slope;
+    points.iter_mut().for_each(|point| point.0 += before);
+    if before > 0.0 {
+        points.insert(0, (0.0, 0.0));
+    }
+    Ok((Curve::new(points)?, before))
+}
+
+/// The alternative of a name.
+fn alternative(name: AlternativeName, settings: &ForecastSettings, plan: &Plan) -> wane_reliability::Alternative {
+    use wane_reliability::Alternative as Of;
+    match name {
+        AlternativeName::Spare => Of::Spare,
+        AlternativeName::MoreRedundancy => Of::MoreRedundancy,
+        AlternativeName::StaggeredAges => Of::StaggeredAges { step: settings.stagger },
+        AlternativeName::UnevenParity => {
+            Of::UnevenParity { shares: graded_shares(plan.members.len(), settings.parities) }
+        }
+        AlternativeName::CapacityVariance => Of::CapacityVariance { factor: settings.capacity_variance.unwrap_or(1.0) },
+        AlternativeName::EarlyReplacement => Of::ReplaceAt { wear: settings.early_replacement },
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{} %", (share * 1000.0).round() / 10.0)
+}
+
+/// What an alternative is, for this array. `plan`: with the alternative.
+fn in_words(name: AlternativeName, settings: &ForecastSettings, plan: &Plan) -> String {
+    match name {
+        AlternativeName::Spare => "a spare on the shelf".to_owned(),
+        AlternativeName::MoreRedundancy => format!("{} on {} drives", plan.redundancy.in_words(), plan.members.len()),
+        AlternativeName::StaggeredAges => {
+            format!("members that begin with {} of their rated erases between them", percent(settings.stagger))
+        }
+        AlternativeName::UnevenParity => {
+            let shares = graded_shares(plan.members.len(), settings.parities);
+            let told = |share: Option<&f64>| percent(share.copied().unwrap_or_default());
+            format!("parity in shares from {} to {}", told(shares.first()), told(shares.last()))
+        }
+        AlternativeName::CapacityVariance => {
+            format!("drives that shrink and live {} times as long", settings.capacity_variance.unwrap_or(1.0))
+        }
+        AlternativeName::EarlyReplacement => {
+            format!("members replaced at {} of their rated erases", percent(settings.early_replacement))
+        }
+    }
+}
+
+/// The plan in a sentence.
+fn plan_in_words(settings: &ForecastSettings, plan: &Plan) -> String {
+    let spares = match settings.spares {
+        0 => "no spare on the shelf".to_owned(),
+        1 => "a spare on the shelf".to_owned(),
+        count => format!("{count} spares on the shelf"),
+    };
+    let rebuild = plan.members.iter().map(|member| member.drive.capacity_bytes).fold(0.0, f64::max)
+        / plan.upkeep.rebuild_bytes_per_day;
+    format!(
+        "{} drives of up to {}, {}, {spares}; a failure is noticed after {}, a drive arrives {} later, a rebuild takes {}",
+        plan.members.len(),
+        Bytes(plan.members.iter().map(|member| member.drive.capacity_bytes as u64).max().unwrap_or(0)),
+        plan.redundancy.in_words(),
+        days(settings.detection),
+        days(settings.spare_arrival),
+        days(rebuild)
+    )
+}
+
+fn days(days: f64) -> String {
+    let (value, unit) = if days < 2.0 { (days * 24.0, "hours") } else { (days, "days") };
+    let rounded = (value * 10.0).round() / 10.0;
+    format!("{rounded} {}", if rounded == 1.0 { unit.trim_end_matches('s') } else { unit })
+}
+
+/// What the figures stand on.
+fn assumptions(settings: &ForecastSettings, plan: &Plan, lived: &[Lived<'_>]) -> Vec<String> {
+    let seen = lived.iter().filter_map(|lived| lived.told.life_used).fold(0.0, f64::max);
+    let mean = plan.members.first().and_then(|member| member.drive.endurance).map_or(1.0, |endurance| endurance.mean());
+    let mut told = vec![
+        format!(
+            "Wear is that of one simulated life, up to {} of the rated erases; beyond that it goes on as straight.",
+            percent(seen)
+        ),
+        format!(
+            "Drives die at {} of their rated erases on average; a coefficient of variation of {} within a batch and of {} between batches is assumed.",
+            percent(mean),
+            settings.cv,
+            settings.batch_cv
+        ),
+        format!(
+            "Assumed, not measured: {} of new drives fail in a year for other reasons than wear; UBER rises from {:e} to {:e} with wear.",
+            percent(settings.afr.get()),
+            settings.uber_new,
+            settings.uber_worn
+        ),
+    ];
+    if plan.upkeep.worn_out == WornOut::ReadOnly {
+        told.push("A worn drive reads on until its replacement has its data; array.at-end-of-life = \"gone\" is the other case.".to_owned());
+    }
+    if settings.shocks_per_year == 0.0 {
+        told.push(
+            "No event takes several members at once (forecast.shocks-per-year is 0), which is hopeful.".to_owned(),
+        );
+    }
+    if settings.parities > 0 {
+        told.push("The simulated stripe has no parity: its members' wear is scaled to what parity writes.".to_owned());
+    }
+    told
+}
+
+fn told_outlook(outlook: &wane_reliability::Outlook) -> Outlook {
+    let first = |first: &wane_reliability::FirstFailure| FirstFailure {
+        share: first.share,
+        years: first.years,
+        low: first.low,
+        high: first.high,
+    };
+    Outlook {
+        first_failure: outlook.first_failure.iter().map(first).collect(),
+        years: outlook.years.iter().map(told_year).collect(),
+    }
+}
+
+fn told_year(year: &AtYear) -> OutlookYear {
+    let interval = |of: Estimate| Interval { mean: of.mean, low: of.low, high: of.high };
+    let figures = |of: &dyn Fn(Figure) -> Interval| OutlookFigures {
+        any_lost: of(Figure::AnyLost),
+        array_lost: of(Figure::ArrayLost),
+        bytes_lost_per_tb_year: of(Figure::BytesPerTbYear),
+        days_degraded: of(Figure::DegradedDays),
+        member_failed: of(Figure::MemberFailed),
+        drives_replaced: of(Figure::DrivesReplaced),
+    };
+    let change = |figure: Figure| year.change(figure).map(interval).unwrap_or_default();
+    let causes = |of: &[(wane_reliability::Cause, f64)]| {
+        of.iter()
+            .filter(|(_, chance)| *chance > 0.0)
+            .map(|(cause, chance)| (cause.name().to_owned(), *chance))
+            .collect()
+    };
+    OutlookYear {
+        years: year.years,
+        figures: figures(&|figure| interval(year.figure(figure))),
+        changes: (!year.changes.is_empty()).then(|| figures(&change)),
+        loss_causes: causes(&year.loss_causes),
+        first_causes: causes(&year.first_causes),
+    }
+}

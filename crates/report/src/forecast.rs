@@ -1,0 +1,270 @@
+//! What is expected of many arrays, in sentences and tables: when the first member dies, what is lost, by what, and what else could be done.
+
+use wane_results::{FirstFailure, Forecast, Interval, Outlook, OutlookYear};
+
+use super::html::{Table, escape, table};
+use super::numbers::{count, counted, counted_of, percent, traffic};
+
+/// Causes by their names in results, with words after "by".
+const CAUSES: [(&str, &str); 5] = [
+    ("wear-out", "worn members"),
+    ("chance", "members that failed for other reasons"),
+    ("shock", "events that took several members"),
+    ("unreadable", "sectors that a rebuild could not read"),
+    ("latent", "sectors that no scrub had found"),
+];
+
+/// A chance as a percentage, or as a power of ten where a percentage would be 0.
+fn chance(value: f64) -> String {
+    if value == 0.0 || value.abs() >= 5e-4 { percent(value) } else { format!("{value:.1e}") }
+}
+
+/// A difference of chances, in percentage points.
+fn points(value: f64) -> String {
+    let sign = if value < 0.0 { "-" } else { "+" };
+    if value.abs() >= 5e-5 {
+        format!("{sign}{:.2}", 100.0 * value.abs())
+    } else {
+        format!("{sign}{:.1e}", 100.0 * value.abs())
+    }
+}
+
+fn between(interval: &Interval, told: impl Fn(f64) -> String) -> String {
+    format!("{} ({} to {})", told(interval.mean), told(interval.low), told(interval.high))
+}
+
+fn years(years: f64) -> String {
+    counted_of(years, "year")
+}
+
+/// A quantile of the first failure.
+fn when(first: &FirstFailure) -> String {
+    let Some(by) = first.years else { return "later".to_owned() };
+    let end = |year: Option<f64>| year.map_or_else(|| "later".to_owned(), counted);
+    format!("{} ({} to {})", years(by), end(first.low), end(first.high))
+}
+
+/// When the first member dies, in a sentence.
+fn first_death(outlook: &Outlook) -> String {
+    let of = |share: f64| outlook.first_failure.iter().find(|first| first.share == share);
+    let by = |share: f64| of(share).and_then(|first| first.years);
+    let last = outlook.years.last().map_or(0.0, |year| year.years);
+    let half = match of(0.5) {
+        Some(first) if first.years.is_some() => {
+            format!("The first member has failed in half of the arrays after {}", when(first))
+        }
+        _ => format!("In more than half of the arrays no member fails in {}", years(last)),
+    };
+    let early = by(0.05).map(|by| format!(", in 5\u{a0}% of them after {}", years(by))).unwrap_or_default();
+    let late = by(0.95).map(|by| format!(", in 95\u{a0}% after {}", years(by))).unwrap_or_default();
+    format!("{half}{early}{late}.")
+}
+
+/// What is lost until a year, in a sentence.
+fn lost(year: &OutlookYear) -> String {
+    let figures = &year.figures;
+    format!(
+        "After {}: data are lost in {} of the arrays, all data of an array in {}; {} a TB and a year; {} days without a member.",
+        years(year.years),
+        between(&figures.any_lost, chance),
+        chance(figures.array_lost.mean),
+        traffic_or_less(figures.bytes_lost_per_tb_year.mean),
+        counted(figures.days_degraded.mean)
+    )
+}
+
+fn traffic_or_less(bytes: f64) -> String {
+    if bytes != 0.0 && bytes < 0.01 { format!("{bytes:.1e}\u{a0}B") } else { traffic(bytes) }
+}
+
+/// What the losses until a year come from, most first; `None` without losses.
+fn causes(year: &OutlookYear) -> Option<String> {
+    let whole: f64 = year.loss_causes.values().sum();
+    let told = |name: &str| {
+        CAUSES.iter().find(|cause| cause.0 == name).map_or_else(|| name.to_owned(), |cause| cause.1.to_owned())
+    };
+    let mut parts: Vec<(String, f64)> =
+        year.loss_causes.iter().map(|(name, chance)| (told(name), chance / whole)).collect();
+    parts.retain(|(_, share)| *share >= 0.005);
+    parts.sort_by(|one, other| other.1.total_cmp(&one.1));
+    let listed: Vec<String> = parts.iter().map(|(cause, share)| format!("{} by {cause}", percent(*share))).collect();
+    (whole > 0.0).then(|| format!("Of the losses in {}: {}.", years(year.years), listed.join(", ")))
+}
+
+/// What an alternative changes until the last year, in a sentence.
+fn gained(alternative: &wane_results::Alternative) -> Option<String> {
+    let year = alternative.outlook.years.last()?;
+    let change = year.changes?.any_lost;
+    let (verdict, told) = match () {
+        () if change.high < 0.0 => ("fewer lose data", between(&change, points)),
+        () if change.low > 0.0 => ("more lose data", between(&change, points)),
+        () => ("no difference that so many arrays show", between(&change, points)),
+    };
+    Some(format!(
+        "With {}: data are lost in {} after {}; {verdict}, {told} percentage points.",
+        alternative.told,
+        chance(year.figures.any_lost.mean),
+        years(year.years)
+    ))
+}
+
+/// A forecast in sentences, the answer first.
+pub fn forecast_in_words(forecast: &Forecast) -> Vec<String> {
+    let mut told = vec![
+        first_death(&forecast.planned),
+        format!("Forecast of {} arrays of {}.", count(forecast.arrays), forecast.plan),
+    ];
+    told.extend(forecast.planned.years.iter().map(lost));
+    told.extend(forecast.planned.years.last().and_then(causes));
+    told.extend(forecast.alternatives.iter().filter_map(gained));
+    told.extend(forecast.assumptions.iter().cloned());
+    told
+}
+
+/// The section of an array's page.
+pub(super) fn section(forecast: &Forecast) -> String {
+    let mut text = String::from("<h2>What to expect of such arrays</h2>\n");
+    let paragraph = |told: &str| format!("<p>{}</p>\n", escape(told));
+    text.push_str(&paragraph(&first_death(&forecast.planned)));
+    text.push_str(&paragraph(&format!("{} arrays of {}.", count(forecast.arrays), forecast.plan)));
+    text.push_str(&table(&of_years(&forecast.planned), "numbers"));
+    text.push_str(
+        "<p class=\"caption\">Means and their intervals of 95\u{a0}%. A loss counts at the first failure that leads to it.</p>\n",
+    );
+    if let Some(told) = forecast.planned.years.last().and_then(causes) {
+        text.push_str(&paragraph(&told));
+    }
+    if !forecast.alternatives.is_empty() {
+        let last = forecast.planned.years.last().map_or(0.0, |year| year.years);
+        text.push_str(&format!("<h2>What else could be done, after {}</h2>\n", escape(&years(last))));
+        text.push_str(&table(&of_alternatives(forecast), "numbers"));
+        text.push_str(
+            "<p class=\"caption\">The same arrays under each alternative: differences are of the same drives, batches and events. In \
+             percentage points.</p>\n",
+        );
+    }
+    let listed: String = forecast.assumptions.iter().map(|told| format!("<li>{}</li>\n", escape(told))).collect();
+    text.push_str(&format!("<details open><summary>What this stands on</summary>\n<ul>\n{listed}</ul></details>\n"));
+    text
+}
+
+/// The figures of the plan, a row a year.
+fn of_years(outlook: &Outlook) -> Table {
+    let headers = [
+        "after",
+        "any data lost",
+        "array lost",
+        "lost a TB and a year",
+        "days without a member",
+        "a member failed",
+        "drives replaced",
+    ];
+    let row = |year: &OutlookYear| {
+        let figures = &year.figures;
+        vec![
+            years(year.years),
+            between(&figures.any_lost, chance),
+            between(&figures.array_lost, chance),
+            between(&figures.bytes_lost_per_tb_year, traffic_or_less),
+            between(&figures.days_degraded, counted),
+            between(&figures.member_failed, chance),
+            between(&figures.drives_replaced, counted),
+        ]
+    };
+    Table { headers: headers.map(str::to_owned).to_vec(), rows: outlook.years.iter().map(row).collect() }
+}
+
+/// What each alternative comes to after the last year, a row each.
+fn of_alternatives(forecast: &Forecast) -> Table {
+    let headers = [
+        "instead",
+        "any data lost",
+        "change",
+        "array lost",
+        "change",
+        "first member failed in half",
+        "drives replaced",
+    ];
+    let half = |outlook: &Outlook| {
+        outlook.first_failure.iter().find(|first| first.share == 0.5).map_or_else(String::new, when)
+    };
+    let row = |told: &str, outlook: &Outlook| {
+        let Some(year) = outlook.years.last() else { return Vec::new() };
+        let change = |of: fn(&wane_results::OutlookFigures) -> Interval| {
+            year.changes.as_ref().map_or_else(|| "\u{2013}".to_owned(), |changes| between(&of(changes), points))
+        };
+        vec![
+            told.to_owned(),
+            chance(year.figures.any_lost.mean),
+            change(|figures| figures.any_lost),
+            chance(year.figures.array_lost.mean),
+            change(|figures| figures.array_lost),
+            half(outlook),
+            counted(year.figures.drives_replaced.mean),
+        ]
+    };
+    let planned = std::iter::once(row("the plan", &forecast.planned));
+    let others = forecast.alternatives.iter().map(|other| row(&other.told, &other.outlook));
+    Table { headers: headers.map(str::to_owned).to_vec(), rows: planned.chain(others).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use wane_results::{Alternative, OutlookFigures};
+
+    use super::*;
+
+    fn outlook(any: f64, changes: Option<f64>) -> Outlook {
+        let near = |mean: f64| Interval { mean, low: mean - 0.001, high: mean + 0.001 };
+        let figures =
+            |any: f64| OutlookFigures { any_lost: near(any), array_lost: near(3e-8), ..OutlookFigures::default() };
+        let year = OutlookYear {
+            years: 5.0,
+            figures: figures(any),
+            changes: changes.map(figures),
+            loss_causes: BTreeMap::from([("unreadable".to_owned(), 0.03), ("wear-out".to_owned(), 0.01)]),
+            first_causes: BTreeMap::new(),
+        };
+        let first = FirstFailure { share: 0.5, years: Some(4.25), low: Some(4.2), high: None };
+        Outlook { first_failure: vec![first], years: vec![year] }
+    }
+
+    fn forecast() -> Forecast {
+        let other = |name: &str, change: f64| Alternative {
+            name: name.to_owned(),
+            told: name.to_owned(),
+            outlook: outlook(0.04 + change, Some(change)),
+        };
+        Forecast {
+            arrays: 100_000,
+            plan: "5 drives".to_owned(),
+            assumptions: vec!["Wear is <assumed>.".to_owned()],
+            planned: outlook(0.04, None),
+            alternatives: vec![other("a spare", -0.03), other("nothing", 0.0005), other("harm", 0.02)],
+        }
+    }
+
+    #[test]
+    fn a_forecast_answers_in_sentences() {
+        let told = forecast_in_words(&forecast()).join("\n").replace('\u{a0}', " ");
+        for sentence in [
+            "The first member has failed in half of the arrays after 4.25 years (4.20 to later).",
+            "data are lost in 4.0 % (3.9 % to 4.1 %) of the arrays, all data of an array in 3.0e-8",
+            "Of the losses in 5 years: 75 % by sectors that a rebuild could not read, 25 % by worn members.",
+            "With a spare: data are lost in 1.0 % after 5 years; fewer lose data, -3.00 (-3.10 to -2.90) percentage points.",
+            "With nothing: data are lost in 4.0 % after 5 years; no difference that so many arrays show",
+            "With harm: data are lost in 6.0 % after 5 years; more lose data",
+        ] {
+            assert!(told.contains(sentence), "{sentence} in\n{told}");
+        }
+    }
+
+    #[test]
+    fn the_page_has_the_tables_and_escapes_what_it_is_told() {
+        let page = section(&forecast());
+        assert!(page.contains("Wear is &lt;assumed&gt;.") && page.matches("<table").count() == 2, "{page}");
+        assert_eq!(page.matches("<tr>").count(), 2 + 1 + 4, "a head and a row each");
+    }
+}

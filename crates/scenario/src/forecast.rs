@@ -1,0 +1,275 @@
+//! What is asked about the lives of many arrays like this one: `[forecast]`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wane_reliability::{Endurance, PARITIES_MAX, Spread};
+use wane_units::{Bytes, Rate, Ratio};
+
+use super::array::{ArrayLayout, ArraySpec};
+use super::resolver::Resolver;
+use super::schema::in_field_order;
+use super::written::{OrNone, Span, or_none, span_or_none};
+use super::{ScenarioError, Time};
+
+/// Many arrays like the one of `[array]`: when the first member dies, what is lost after some years, and what another plan would have gained. The run
+/// simulates one array in detail; its members' wear against what is written on them carries all others. Needs `time.drive-writes-per-day`.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[schemars(transform = in_field_order::<Self>)]
+pub struct ForecastSettings {
+    /// Arrays, of the plan and of each alternative. Intervals are narrower by the square root of it.
+    #[schemars(range(min = 100, max = 10_000_000))]
+    pub arrays: u32,
+    /// Years after which the arrays are looked at, such as `[1, 3, 5, 7]`; an editor does not see a wrong order.
+    #[schemars(length(min = 1, max = 20), inner(range(min = 0.1, max = 30.0)))]
+    #[schemars(extend("x-order" = "ascending", "x-allowed" = "a list of 1 to 20 ascending numbers from 0.1 to 30"))]
+    pub years: Vec<f64>,
+    /// Bytes of the largest member as it is bought; the others follow in proportion. Simulated drives may be small: wear depends on how often a drive is
+    /// written, and what a rebuild reads on how large it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-least" = Bytes(1 << 20), "x-most" = Bytes(1 << 50), "x-default" = "that of the simulated drive"))]
+    pub drive_capacity: Option<Bytes>,
+    /// Parities that the members of a stripe have in the forecast: 1 is RAID-5, 2 RAID-6. Needs `array.layout = "stripe"`. The simulated array has none:
+    /// its members' wear is scaled to what parity writes on them.
+    #[schemars(range(min = 0, max = PARITIES_MAX))]
+    pub parities: u32,
+    /// Share of the host's data that is written by full stripes, which write parity once for all their chunks. The rest is written chunk by chunk.
+    #[schemars(with = "Ratio")]
+    pub full_stripe_share: Ratio,
+    /// Share of its rated erases at which a drive dies on average.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 100, "x-default" = "that at which the simulated drives died; 1 if none did"))]
+    pub endurance: Option<f64>,
+    /// How drives of one batch differ in their endurance.
+    #[schemars(with = "Spreads")]
+    pub spread: Spread,
+    /// Coefficient of variation (standard deviation over mean) of the endurance of drives of one batch. A normal spread has at most 0.25.
+    #[schemars(range(min = 0.0, max = 2.0))]
+    pub cv: f64,
+    /// Coefficient of variation of the mean endurance of batches.
+    #[schemars(range(min = 0.0, max = 2.0))]
+    pub batch_cv: f64,
+    /// Batches that the members come from, in turns. A replacement comes from a batch of its own.
+    #[schemars(range(min = 1, max = 64))]
+    pub batches: u32,
+    /// Chance that a new drive fails in its first year for another reason than wear (annualized failure rate).
+    #[schemars(with = "Ratio")]
+    pub afr: Ratio,
+    /// Weibull shape of these failures: 1 is a constant rate, below 1 young drives fail more often, above 1 old ones.
+    #[schemars(range(min = 0.1, max = 10.0))]
+    pub afr_shape: f64,
+    /// Events a year that take several members at once: power, heat, firmware. Of failures in a data center, 12.9 % came within 30 minutes of another on
+    /// the same node (Alibaba, FAST 2021).
+    #[schemars(range(min = 0.0, max = 100.0))]
+    pub shocks_per_year: f64,
+    /// Chance that such an event takes a member.
+    #[schemars(with = "Ratio")]
+    pub shock_takes: Ratio,
+    /// Unreadable bits per bit read (UBER) of a new drive.
+    #[schemars(range(min = 0.0, max = 1e-6))]
+    pub uber_new: f64,
+    /// UBER of a drive whose rated erases are used. Between the two its logarithm grows with wear. JEDEC's JESD218 allows 1e-15 (client) and 1e-16
+    /// (enterprise).
+    #[schemars(range(min = 0.0, max = 1e-6))]
+    pub uber_worn: f64,
+    /// Sectors of 4 KiB that become unreadable at rest, a TB and a year, until a scrub finds and repairs them.
+    #[schemars(range(min = 0.0, max = 1e6))]
+    pub latent_per_tb_year: f64,
+    /// Time between two scrubs; `"none"`: there are none, and latent errors stay.
+    #[serde(with = "span_or_none")]
+    #[schemars(with = "OrNone<Span>")]
+    pub scrub: f64,
+    /// Time until a failure is noticed.
+    #[serde(with = "span_or_none")]
+    #[schemars(with = "OrNone<Span>")]
+    pub detection: f64,
+    /// Time until an ordered drive arrives.
+    #[serde(with = "span_or_none")]
+    #[schemars(with = "OrNone<Span>")]
+    pub spare_arrival: f64,
+    /// Drives on the shelf, each of which is ordered again when it is used.
+    #[schemars(range(min = 0, max = 64))]
+    pub spares: u32,
+    /// How fast a rebuild writes the new drive under the array's load.
+    #[schemars(extend("x-least" = Rate(1_000), "x-most" = Rate(1_000_000_000_000)))]
+    pub rebuild_rate: Rate,
+    /// The alternatives that stand beside the plan, with the same random numbers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 6), extend("x-default" = "all that the array can have", "x-allowed" = "a list of names"))]
+    pub alternatives: Option<Vec<AlternativeName>>,
+    /// Share of the rated erases between two members of `staggered-ages`.
+    #[schemars(range(min = 0.001, max = 0.9))]
+    pub stagger: f64,
+    /// Share of the rated erases at which the alternative `early-replacement` replaces a member, its data copied from it.
+    #[schemars(range(min = 0.01, max = 100.0))]
+    pub early_replacement: f64,
+    /// How many times as long drives of `capacity-variance` live, which shrink instead of dying; `"none"`: unknown, and the alternative is left out. A
+    /// run of one drive with `ftl.capacity` measures it.
+    #[serde(with = "or_none")]
+    #[schemars(with = "OrNone<f64>", extend("minimum" = 1, "maximum" = 1000))]
+    pub capacity_variance: Option<f64>,
+}
+
+/// See [`Spread`].
+#[derive(JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[expect(dead_code, reason = "its names are the schema of a type of another crate")]
+enum Spreads {
+    /// The logarithm is normal.
+    Lognormal,
+    /// The weakest of many parts decides.
+    Weibull,
+    /// Normal.
+    Normal,
+}
+
+/// What could be done otherwise.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AlternativeName {
+    /// One drive more on the shelf.
+    Spare,
+    /// One parity or copy more, and the drives that it takes.
+    MoreRedundancy,
+    /// Members that begin with different wear.
+    StaggeredAges,
+    /// Parity in unequal shares, from half to one and a half times the even one (Differential RAID, EuroSys 2010).
+    UnevenParity,
+    /// Drives that shrink instead of dying.
+    CapacityVariance,
+    /// Members replaced before they are worn out.
+    EarlyReplacement,
+}
+
+impl AlternativeName {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Spare,
+        Self::MoreRedundancy,
+        Self::StaggeredAges,
+        Self::UnevenParity,
+        Self::CapacityVariance,
+        Self::EarlyReplacement,
+    ];
+
+    /// The name in a scenario.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Spare => "spare",
+            Self::MoreRedundancy => "more-redundancy",
+            Self::StaggeredAges => "staggered-ages",
+            Self::UnevenParity => "uneven-parity",
+            Self::CapacityVariance => "capacity-variance",
+            Self::EarlyReplacement => "early-replacement",
+        }
+    }
+}
+
+impl Default for ForecastSettings {
+    fn default() -> Self {
+        Self {
+            arrays: 100_000,
+            years: vec![1.0, 3.0, 5.0, 7.0],
+            drive_capacity: None,
+            parities: 0,
+            full_stripe_share: Ratio::default(),
+            endurance: None,
+            spread: Spread::default(),
+            cv: 0.1,
+            batch_cv: 0.1,
+            batches: 1,
+            afr: Ratio::new(0.01).unwrap_or_default(),
+            afr_shape: 1.0,
+            shocks_per_year: 0.0,
+            shock_takes: Ratio::new(0.3).unwrap_or_default(),
+            uber_new: 1e-17,
+            uber_worn: 1e-15,
+            latent_per_tb_year: 0.0,
+            scrub: 30.0,
+            detection: 1.0 / 24.0,
+            spare_arrival: 3.0,
+            spares: 0,
+            rebuild_rate: Rate(100_000_000),
+            alternatives: None,
+            stagger: 0.1,
+            early_replacement: 0.8,
+            capacity_variance: None,
+        }
+    }
+}
+
+impl ForecastSettings {
+    /// Why an array cannot have an alternative; `None` if it can.
+    fn without(&self, name: AlternativeName, layout: ArrayLayout) -> Option<&'static str> {
+        let has_parity = layout == ArrayLayout::Stripe && self.parities > 0;
+        match name {
+            AlternativeName::UnevenParity if !has_parity => Some("the array has no parity"),
+            AlternativeName::MoreRedundancy if layout == ArrayLayout::Linear => {
+                Some("a linear array has no redundancy")
+            }
+            AlternativeName::MoreRedundancy if layout == ArrayLayout::Raid => {
+                Some("what another code writes is simulated: forecast a scenario with it")
+            }
+            AlternativeName::MoreRedundancy if self.parities >= PARITIES_MAX => Some("three parities are the most"),
+            AlternativeName::CapacityVariance if self.capacity_variance.is_none() => {
+                Some("how much longer drives live is unknown; give forecast.capacity-variance")
+            }
+            AlternativeName::EarlyReplacement | AlternativeName::Spare
+                if !layout.is_redundant() && self.parities == 0 =>
+            {
+                Some("a new drive gets its data from redundancy, and the array has none")
+            }
+            _ => None,
+        }
+    }
+
+    /// The alternatives that stand beside the plan of an array with this layout.
+    pub fn chosen(&self, layout: ArrayLayout) -> Vec<AlternativeName> {
+        let can_be = |name: &AlternativeName| self.without(*name, layout).is_none();
+        self.alternatives.clone().unwrap_or_else(|| AlternativeName::ALL.into_iter().filter(can_be).collect())
+    }
+}
+
+impl Resolver<'_> {
+    /// Resolves the forecast; `None` if there is none.
+    pub(super) fn forecast(
+        &self,
+        array: Option<&ArraySpec>,
+        time: &Time,
+    ) -> Result<Option<ForecastSettings>, ScenarioError> {
+        const KEY: &str = "forecast";
+        let Some(table) = Self::section(self.merged, KEY) else { return Ok(None) };
+        let settings: ForecastSettings = self.settings(table, KEY)?;
+        let refuse = |key: &str, message: String| Err(self.error(key, message));
+        let Some(array) = array else {
+            return refuse(KEY, "is of an array; give [array], or ask `wane predict` about one drive".to_owned());
+        };
+        let (layout, members) = (array.settings.layout, array.members.len());
+        if time.drive_writes_per_day.is_none() {
+            return refuse(KEY, "counts in years and needs a calendar; give time.drive-writes-per-day".to_owned());
+        }
+        if settings.parities > 0 && layout != ArrayLayout::Stripe {
+            let why = format!(
+                "found {} with layout = \"{}\"; parities need array.layout = \"stripe\"",
+                settings.parities,
+                layout.name()
+            );
+            return refuse("forecast.parities", why);
+        }
+        let least = settings.parities as usize + 2;
+        if settings.parities > 0 && members < least {
+            let why =
+                format!("found {} with {members} members; so many parities need {least} at least", settings.parities);
+            return refuse("forecast.parities", why);
+        }
+        if Endurance::new(1.0, settings.spread, settings.cv, settings.batch_cv).is_err() {
+            return refuse("forecast.cv", format!("found {}; a normal spread has at most 0.25", settings.cv));
+        }
+        for (place, name) in settings.chosen(layout).into_iter().enumerate() {
+            if let Some(why) = settings.without(name, layout) {
+                return refuse(&format!("forecast.alternatives.{place}"), format!("found \"{}\": {why}", name.name()));
+            }
+        }
+        Ok(Some(settings))
+    }
+}
