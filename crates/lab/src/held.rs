@@ -49,9 +49,6 @@ mod target;
 const STEPS_PER_DRIVE_WRITE: u64 = 64;
 pub(crate) const STEP_UNITS_MAX: u64 = 1 << 20;
 
-/// Times that the drives of an array come to rest until it asks them for nothing more. One that rebuilds is never done.
-const RESTS_MAX: u32 = 64;
-
 /// Most days that a held drive's calendar counts. Up to here moments one second apart differ.
 pub const DAYS_MAX: f64 = 1e9;
 
@@ -264,22 +261,6 @@ impl Held {
     /// Changes settings of the drive, or of each drive of an array, with power and without.
     pub fn each_drive(&mut self, mut each: impl FnMut(&mut Drive)) {
         each_of(self.run.device_mut(), &mut each);
-    }
-
-    /// Its flash finishes, and its schedule begins anew: [`Drive::come_to_rest`], of each drive that has power.
-    pub fn come_to_rest(&mut self) {
-        for _ in 0..RESTS_MAX {
-            let before = self.device().now();
-            self.each_drive(|drive| {
-                if !drive.is_off() {
-                    drive.come_to_rest();
-                }
-            });
-            // What an array writes of itself has several steps, and each asks its drives for something.
-            if !self.is_array() || self.device().now() == before {
-                break;
-            }
-        }
     }
 
     /// The counters since it was new or was preconditioned; of a drive in focus, its own.

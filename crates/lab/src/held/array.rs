@@ -19,6 +19,9 @@ use super::{Held, KeptError};
 use crate::array::{Assembly, Looked};
 use crate::build;
 
+/// Times that the drives of an array come to rest until it asks them for nothing more. One that rebuilds is never done.
+const RESTS_MAX: u32 = 64;
+
 /// A drive of an array, as the array knows it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MemberFacts {
@@ -40,6 +43,22 @@ impl Held {
     /// Whether it is an array.
     pub const fn is_array(&self) -> bool {
         self.drives.is_some()
+    }
+
+    /// Its flash finishes, and its schedule begins anew: [`Drive::come_to_rest`], of each drive that has power.
+    pub fn come_to_rest(&mut self) {
+        for _ in 0..RESTS_MAX {
+            let before = self.device().now();
+            self.each_drive(|drive| {
+                if !drive.is_off() {
+                    drive.come_to_rest();
+                }
+            });
+            // What an array writes of itself has several steps, and each asks its drives for something.
+            if !self.is_array() || self.device().now() == before {
+                break;
+            }
+        }
     }
 
     /// Number of its drives, if it is an array.
