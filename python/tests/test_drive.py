@@ -418,6 +418,25 @@ def test_an_array_is_a_drive_whose_drives_come_and_go() -> None:
     assert pair.snapshot().fork().members == pair.members
 
 
+def test_an_array_with_parities_tells_how_safe_its_data_are() -> None:
+    drive = {"preset": "tiny", "logical-capacity": "16 MiB"}
+    array = {"layout": "raid", "chunk": "16 KiB", "member": [{"count": 4}]}
+    raid = wane.Drive({"drive": drive, "array": array, "ftl": {"recovery": "checkpoint"}})
+    assert wane.Drive(preset="tiny").condition is None
+    raid.run("uniform", drive_writes=1)
+    assert raid.condition is not None and raid.condition[0] == "whole"
+    raid.take_out(1)
+    assert raid.condition is not None and raid.condition[0] == "degraded" and "drive 1 is out" in raid.condition[1]
+    with pytest.raises(wane.WaneError, match="without drive 0, .* could not be read"):
+        raid.take_out(0)
+    raid.write(range(100))
+    assert raid.members[1]["stale_bytes"] > 0
+    raid.replace(1)
+    assert raid.condition is not None and raid.condition[0] == "whole"
+    raid.scrub()
+    raid.check()
+
+
 def test_two_arrays_of_one_seed_live_alike() -> None:
     scenario = {"drive": {"preset": "tiny", "endurance": 30}, "array": {"layout": "mirror", "replace-at": 0.5}}
     lives = [wane.Drive(scenario) for _ in range(2)]

@@ -327,10 +327,18 @@ class Drive:
         """The drives of an array, in their order; empty for one drive.
 
         Of each: ``member``, its number; ``new``, 0 for the drive of the scenario and N for the Nth that was put in; ``state``: ``"online"``,
-        ``"read-only"`` (worn out, and still read) or ``"absent"`` (out); ``life_used``, ``None`` without power; ``stale_bytes``, of which it has no
-        present copy; ``capacity_bytes``.
+        ``"read-only"`` (worn out, and still read) or ``"absent"`` (out); ``life_used``, ``None`` without power; ``stale_bytes``, which it should have
+        and lacks; ``capacity_bytes``.
         """
         return self._drive.members()
+
+    @property
+    def condition(self) -> tuple[str, str] | None:
+        """How safe an array's data are: ``"whole"``, ``"degraded"`` or ``"failed"``, and a sentence with what to do.
+
+        ``None`` for one drive, and for an array without power.
+        """
+        return self._drive.standing()
 
     def member(self, number: int) -> Drive:
         """Looks at a drive of an array.
@@ -343,34 +351,34 @@ class Drive:
         return _drive(self._drive.member(_place(number)))
 
     def take_out(self, number: int, *, force: bool = False) -> None:
-        """Pulls a drive of a mirror, which goes on with the others and notes what this one misses.
+        """Pulls a drive of an array, which goes on with the others and notes what this one misses.
 
         Raises:
-            WaneError: The array is no mirror, the drive is out, or it has the only copy of something and ``force`` is not given.
+            WaneError: The array has one copy of its data, the drive is out, or something could not be read without it and ``force`` is not given.
         """
         self._drive.tend("take-out", _place(number), force)
 
     def put_back(self, number: int) -> None:
-        """Returns a drive that was taken out, and copies to it what it misses.
+        """Returns a drive that was taken out, and gives it what it misses.
 
         Raises:
-            WaneError: The array is no mirror, or the drive is there or keeps nothing to come back by (``ftl.recovery``).
+            WaneError: The array has one copy of its data, or the drive is there or keeps nothing to come back by (``ftl.recovery``).
         """
         self._drive.tend("put-back", _place(number), False)
 
     def replace(self, number: int, *, force: bool = False) -> None:
-        """Puts a new drive in the place of a mirror's drive, and copies all to it.
+        """Puts a new drive in the place of an array's drive, and gives it all that was there.
 
         Raises:
-            WaneError: The array is no mirror, or the drive has the only copy of something and ``force`` is not given.
+            WaneError: The array has one copy of its data, or something could not be read without the drive and ``force`` is not given.
         """
         self._drive.tend("replace", _place(number), force)
 
     def scrub(self) -> None:
-        """Reads and compares all copies of a mirror, and writes again what one of them lost.
+        """Reads and compares all copies, or data and parities, of an array, and writes again what a drive lost.
 
         Raises:
-            WaneError: This is no mirror.
+            WaneError: This is no array, or one with one copy of its data.
         """
         self._drive.tend("scrub", 0, False)
 

@@ -33,6 +33,8 @@ pub const DIFFERS: i32 = 1;
 pub const WRONG: i32 = 2;
 /// A bug.
 pub const INTERNAL: i32 = 3;
+/// Exit code: a test of an array got no answer, as `mdadm --detail --test` has it.
+pub const NO_ANSWER: i32 = 4;
 /// The user stopped it.
 pub const INTERRUPTED: i32 = 130;
 

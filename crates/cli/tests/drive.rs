@@ -768,6 +768,63 @@ fn a_mirror_is_kept_as_a_drive_is_and_its_drives_come_and_go() {
     assert!(end.starts_with("k.wane: died (spare-exhausted)\n") && end.contains("read-only"), "{end}");
 }
 
+/// An array with parities goes on without a drive, tells what to do, and is whole again.
+#[test]
+fn an_array_with_parities_tells_its_condition_and_is_tended() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path();
+    std::fs::write(folder.join("data"), vec![7; 70_000]).unwrap();
+    let small = "--preset tiny --set drive.logical-capacity=16MiB --set ftl.recovery=checkpoint";
+    let array = "--set array.layout=raid --set array.chunk=16KiB --set array.member=[{count=4}]";
+    done(folder, &format!("create r.wane {small} {array} --for serve --until drive-writes=2"));
+    done(folder, "write r.wane data --at 64KiB");
+    let told = |words: &str| {
+        let (code, out, err) = drive(folder, words);
+        (code, out + &err)
+    };
+    let whole = "r.wane: whole: all data are there as they should, any one drive may be lost\n";
+    assert_eq!(told("status r.wane"), (0, whole.to_owned()));
+    done(folder, "take-out r.wane/1");
+    done(folder, "write r.wane data --at 1MiB");
+    let out = "r.wane: degraded: drive 1 is out (put-back 1, or replace 1); and no drive more may be lost\n";
+    assert_eq!(told("status r.wane"), (1, out.to_owned()));
+    let (code, refused) = told("take-out r.wane/2");
+    assert!(code == 2 && refused.contains("r.wane/2: without drive 2, ") && refused.contains("--force"), "{refused}");
+    done(folder, "read r.wane read --at 1MiB --length 68KiB");
+    let read = std::fs::read(folder.join("read")).unwrap();
+    assert!(read[..69_632].iter().all(|byte| *byte == 7), "what the drive has is made of the others");
+    done(folder, "fork r.wane f.wane");
+    done(folder, "take-out f.wane/2 --force");
+    let (code, failed) = told("status f.wane");
+    assert!(code == 2 && failed.contains("cannot be read, too many drives are out (1, 2); put back"), "{failed}");
+    let back = done(folder, "put-back r.wane/1");
+    assert!(back.starts_with("r.wane/1: put drive 1 back, and copied "), "{back}");
+    done(folder, "power-cut r.wane");
+    assert_eq!(told("status r.wane"), (0, whole.to_owned()));
+    let new = done(folder, "replace r.wane/2");
+    assert!(new.starts_with("r.wane/2: put a new drive in the place of drive 2, and copied "), "{new}");
+    done(folder, "inject r.wane/0 --at 5MiB --length 16KiB --fault medium-error");
+    let scrubbed = done(folder, "scrub r.wane");
+    assert!(scrubbed.contains(": 16 KiB made again of the other drives\n"), "{scrubbed}");
+    done(folder, "check r.wane --data");
+    let shown = done(folder, "show r.wane");
+    assert!(shown.contains("raid of 4 drives") && shown.contains("whole: all data are there"), "{shown}");
+    let json: serde_json::Value = serde_json::from_str(&done(folder, "status r.wane --json")).unwrap();
+    assert_eq!((&json["condition"], &json["spare_losses"]), (&"whole".into(), &1.into()));
+    let end = done(folder, "age r.wane --until drive-writes=4");
+    assert!(end.starts_with("r.wane: aged"), "{end}");
+    // What is no array, or cannot be asked, gives no answer.
+    done(folder, "create d.wane --preset tiny");
+    for (words, why) in [
+        ("status d.wane", "d.wane: is one drive and no array"),
+        ("status r.wane/0", "r.wane/0: is a drive of an array, which is asked how safe its data are as a whole"),
+        ("status none.wane", "none.wane"),
+    ] {
+        let (code, refused) = told(words);
+        assert!(code == 4 && refused.contains(why) && refused.lines().count() == 1, "{words}: {code} {refused}");
+    }
+}
+
 /// What is done to the whole is not done to a drive of it, and the other way round.
 #[test]
 fn what_an_array_or_a_drive_of_it_does_not_do_is_refused_in_a_sentence() {

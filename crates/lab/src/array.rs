@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use wane_blockdev::{Batch, Living, SectorRange, Stop, Work, each_of, find};
+use wane_raid::{Redundant, redundant_of};
 use wane_results::{
     ArrayDrive, ArrayProbe, ArraySummary, Calendar, DriveState, End, EndCause, EndReason, Errors, RunResult,
 };
@@ -23,7 +24,7 @@ use crate::run::{Budget, Finished, Progress, Run, Watch};
 use crate::session::{self, Measured, SessionError};
 use crate::sources::Opener;
 
-pub(crate) use drives::{Drives, Due, copy_all, mirror, mirror_of};
+pub(crate) use drives::{Assembly, Drives, Due, copy_all};
 use observed::Observed;
 pub(crate) use timed::{Look, Looked};
 
@@ -86,7 +87,7 @@ pub fn execute(scenario: &Scenario, watch: &mut Watch<'_>) -> Result<ArrayResult
     untimed.members.iter_mut().for_each(|member| member.time.scheduler = Scheduler::None);
     let drives = Drives::new(scenario.seed, &untimed);
     let unit = Sectors(spec.device.unit.0 / Sectors::SIZE.0);
-    let host = Host::of_array(drives.assemble()?, unit);
+    let host = Host::of_array(drives.assemble(Assembly::New)?, unit);
     let run = Run::of_array(host, calendar, build::precondition(scenario), phases);
     let mut array = ArrayRun { scenario, spec, run, drives, stood: Vec::new(), observed: None, calendar, stopwatch };
     for (place, member) in untimed.members.iter().enumerate() {
@@ -253,8 +254,7 @@ impl ArrayRun<'_> {
         if let Some(number) = number {
             (self.stood[number].told.state, self.stood[number].told.ended_at) = (state, Some(at));
         }
-        self.drives.see_to(self.run.array(), due)?;
-        if let Due::Worn(place) = due {
+        if let Some(place) = self.drives.see_to(self.run.array(), due)? {
             self.note_new(place, self.drives.scenario(place), self.drives.number(place));
         }
         Ok(())
@@ -305,11 +305,11 @@ impl ArrayRun<'_> {
         self.stood[number].result = Some(result);
     }
 
-    /// Bytes that went with drives that are gone, where there is one copy; `None` in a mirror.
+    /// Bytes that went with drives that are gone, where there is one copy; `None` where there is more.
     fn lost_with_drives(&self) -> Option<u64> {
         let gone = || self.stood.iter().filter(|stood| stood.told.state == DriveState::Gone);
         match self.spec.settings.layout {
-            ArrayLayout::Mirror => None,
+            ArrayLayout::Mirror | ArrayLayout::Raid => None,
             // A chunk of everything lies on each.
             ArrayLayout::Stripe => gone().next().map(|_| self.spec.device.logical_bytes()),
             ArrayLayout::Linear => {
@@ -368,7 +368,7 @@ impl ArrayRun<'_> {
         }
         let at_drive_writes = self.written();
         let bytes_written = self.run.counters().host_bytes_written(self.spec.device.unit.0);
-        let repairs = mirror(self.array()).map(|mirror| mirror.repairs()).unwrap_or_default();
+        let repairs = redundant_of(self.array()).map(Redundant::repairs).unwrap_or_default();
         let bytes_lost = self.lost_with_drives().unwrap_or_else(|| self.lost());
         self.stood.sort_by(|one, other| {
             (one.told.place, one.told.came_at).partial_cmp(&(other.told.place, other.told.came_at)).expect("numbers")
@@ -376,6 +376,14 @@ impl ArrayRun<'_> {
         let died = |drive: &&ArrayDrive| matches!(drive.state, DriveState::ReadOnly | DriveState::Gone);
         let told: Vec<ArrayDrive> = self.stood.iter().map(|stood| stood.told.clone()).collect();
         let deaths = || told.iter().filter(died).filter_map(|drive| drive.ended_at);
+        // A spare came in the place of some.
+        let is_left =
+            |drive: &&ArrayDrive| told.iter().all(|next| next.place != drive.place || next.came_at <= drive.came_at);
+        let left = told.iter().filter(died).filter(is_left).filter_map(|drive| drive.ended_at).reduce(f64::min);
+        let writes_degraded = match self.spec.settings.layout.is_redundant() {
+            true => left.map_or(0.0, |first| at_drive_writes - first),
+            false => 0.0,
+        };
         let stand = told.iter().any(|drive| drive.state == DriveState::Online);
         let (probes, warnings) = self.probes(&told);
         let summary = ArraySummary {
@@ -390,10 +398,7 @@ impl ArrayRun<'_> {
             end: End { reason, cause, at_drive_writes },
             first_death_at: deaths().reduce(f64::min),
             last_death_at: deaths().reduce(f64::max).filter(|_| !stand),
-            writes_degraded: match self.spec.settings.layout {
-                ArrayLayout::Mirror => deaths().reduce(f64::min).map_or(0.0, |first| at_drive_writes - first),
-                ArrayLayout::Stripe | ArrayLayout::Linear => 0.0,
-            },
+            writes_degraded,
             bytes_lost,
             bytes_repaired: repairs.repaired.0 * Sectors::SIZE.0,
             bytes_copied: repairs.copied.0 * Sectors::SIZE.0,

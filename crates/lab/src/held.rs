@@ -17,7 +17,7 @@ use wane_sim::Streams;
 use wane_ssd::Drive;
 use wane_units::{BlockId, Lpn, Nanos, Sectors};
 
-use crate::array::Drives;
+use crate::array::{Assembly, Drives};
 
 use crate::build::{self, PlanError, PolicyOverrides};
 use crate::calendar;
@@ -33,6 +33,7 @@ use ahead::Ahead;
 pub use array::MemberFacts;
 pub use data::{DataCheck, Injection, Retire};
 pub use error::KeptError;
+pub use standing::Standing;
 
 mod act;
 mod ahead;
@@ -40,6 +41,7 @@ mod array;
 mod data;
 mod error;
 mod requests;
+mod standing;
 mod target;
 
 /// Least steps of aging in a drive write, and most units of a step. Between two steps days pass, and it is checked whether the drive
@@ -177,9 +179,10 @@ impl Held {
         let run = match &drives {
             None => Run::of_kept(build::bare_drive_with(scenario, &overrides)?),
             Some(_) if !overrides.is_empty() => return Err(PlanError::ArrayPolicies.into()),
-            Some(drives) => {
-                Run::of_kept_array(drives.assemble()?, Sectors(drives.spec().device.unit.0 / Sectors::SIZE.0))
-            }
+            Some(drives) => Run::of_kept_array(
+                drives.assemble(Assembly::New)?,
+                Sectors(drives.spec().device.unit.0 / Sectors::SIZE.0),
+            ),
         };
         let (scenario, place, traces) = (scenario.clone(), Vec::new(), Inputs::Nothing);
         Ok(Self {
@@ -258,15 +261,6 @@ impl Held {
     /// Changes settings of the drive, or of each drive of an array, with power and without.
     pub fn each_drive(&mut self, mut each: impl FnMut(&mut Drive)) {
         each_of(self.run.device_mut(), &mut each);
-    }
-
-    /// Its flash finishes, and its schedule begins anew: [`Drive::come_to_rest`], of each drive that has power.
-    pub fn come_to_rest(&mut self) {
-        self.each_drive(|drive| {
-            if !drive.is_off() {
-                drive.come_to_rest();
-            }
-        });
     }
 
     /// The counters since it was new or was preconditioned; of a drive in focus, its own.

@@ -394,6 +394,11 @@ impl Drive {
         Ok(pythonize(py, &members)?)
     }
 
+    /// How safe an array's data are: its condition, and a sentence with what to do. `None` for one drive, and without power.
+    fn standing(&self) -> PyResult<Option<(&'static str, String)>> {
+        Ok(self.held()?.standing().map(|standing| (standing.condition.name(), standing.told)))
+    }
+
     /// A copy of which a drive of the array is looked at.
     fn member(&self, py: Python<'_>, place: usize) -> PyResult<Self> {
         let copy = self.fork(py)?;
@@ -401,7 +406,7 @@ impl Drive {
         Ok(copy)
     }
 
-    /// Does something with a drive of a mirror: "take-out", "put-back", "replace" or "scrub". All is copied before it returns.
+    /// Does something with a drive of an array: "take-out", "put-back", "replace" or "scrub". All is copied before it returns.
     fn tend(&self, py: Python<'_>, what: &str, place: usize, force: bool) -> PyResult<()> {
         error::guarded(|| {
             let mut held = self.held()?;

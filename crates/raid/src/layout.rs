@@ -41,6 +41,11 @@ pub enum LayoutError {
     /// A member is too small for a chunk or a unit.
     #[error("a member of {0} sectors is smaller than a chunk of {1}")]
     Small(u64, u64),
+    /// A member has no room for what an array with parities has on it at least.
+    #[error(
+        "a member has {0} sectors, and a part of a tile, the ring and the tables of the array take {1}; smaller chunks take less"
+    )]
+    Room(u64, u64),
     /// Copies and members do not fit.
     #[error("{0} copies on {1} members; an array with copies has 2 of them at least, and a member for each")]
     Copies(usize, usize),

@@ -26,6 +26,7 @@ mod mirror;
 mod owed;
 pub mod placement;
 mod raid;
+mod redundant;
 mod spread;
 mod times;
 
@@ -40,5 +41,6 @@ pub use raid::{
     DIRECT, Following, Journal, LostParities, MD, PATHS, Raid, RaidConfig, RaidRepairs, Retargeted, STRAID, Scrub,
     Server, WritePath, path,
 };
+pub use redundant::{Condition, Redundant, Safety, as_redundant, redundant_of};
 pub use spread::Spread;
 pub use times::{Array, MemberTime, as_array};

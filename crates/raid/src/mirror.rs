@@ -6,6 +6,7 @@ mod member;
 mod own;
 mod reads;
 mod tend;
+mod told;
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -16,7 +16,9 @@ mod parity_pages;
 mod path;
 mod reads;
 mod recover;
+mod shape;
 mod tend;
+mod told;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -33,7 +35,7 @@ use crate::extents::ExtentTable;
 use crate::layout::LayoutError;
 use crate::mirror::{MemberState, Unsure};
 use crate::owed::Owed;
-use crate::placement::{Placement, Site};
+use crate::placement::Placement;
 use crate::spread::{common, severity};
 use crate::times::Times;
 
@@ -49,6 +51,7 @@ use own::Own;
 pub use own::{RaidRepairs, Scrub};
 use parity_pages::ParityPages;
 pub use path::{DIRECT, LostParities, MD, PATHS, STRAID, Server, WritePath, path};
+use shape::Shape;
 
 /// How a parity array works.
 #[derive(Clone, Debug)]
@@ -294,67 +297,28 @@ pub struct Raid {
     times: Times,
 }
 
-/// What an array of some members looks like.
-struct Shape {
-    coder: Coder,
-    map: Map,
-    areas: Areas,
-    features: Features,
-    unit: Sectors,
-    /// Slots of each member.
-    slots: Vec<u32>,
-}
-
-impl Shape {
-    fn new(config: &RaidConfig, devices: &[Box<dyn Living>]) -> Result<Self, LayoutError> {
-        let (features, unit) = common(devices)?;
-        let features = config.features(features);
-        let Some(coder) = Coder::new(config.code, config.width) else {
-            return Err(LayoutError::Width(config.code.name(), config.width));
-        };
-        let chunk = config.chunk.0;
-        if chunk == 0 || !chunk.is_multiple_of(unit.0) {
-            return Err(LayoutError::Chunk(chunk, unit.0));
-        }
-        let width = config.width as u64;
-        // Tiles of whole turns of the parities, so that these go on turning from tile to tile, as md's do.
-        let tile = (config.slot.0 / chunk / width * width).max(width);
-        let slot = tile * chunk;
-        let capacity = |device: &dyn Living| device.capacity().0;
-        let most: u64 = devices.iter().map(|device| capacity(&**device) / slot).sum();
-        // A record of the largest change takes the place of its stripe and a little more.
-        let largest = (width * chunk + chunk).next_multiple_of(unit.0) + 8 * unit.0;
-        let ring = config.ring.0.max(4 * largest).next_multiple_of(unit.0);
-        let areas = Areas::new(unit.0, devices.len() as u64, most / width * tile + tile, most, ring);
-        let offset = areas.sectors().next_multiple_of(chunk);
-        let slots: Vec<u32> =
-            devices.iter().map(|device| (capacity(&**device).saturating_sub(offset) / slot) as u32).collect();
-        let sites: Vec<Site> = slots.iter().map(|slots| Site { slots: u64::from(*slots), speed: 1.0 }).collect();
-        let groups = config.placement.groups(&sites, config.width)?;
-        let table = ExtentTable::of_groups(&groups, config.width);
-        if table.is_empty() {
-            let least = devices.iter().map(|device| capacity(&**device)).min().unwrap_or(0);
-            return Err(LayoutError::Small(least, offset + slot));
-        }
-        let parity_columns = match &config.parity_shares[..] {
-            [] => map::left_symmetric(width),
-            shares if shares.len() as u64 == width && shares.iter().any(|share| *share > 0) => map::uneven(shares),
-            shares => return Err(LayoutError::Shares(shares.len(), config.width)),
-        };
-        let data = coder.data() as u64;
-        let map = Map { chunk, data, width, tile, offset, parity_columns, table, starts: Vec::new() };
-        Ok(Self { coder, map: map.with_starts(), areas, features, unit, slots })
-    }
-}
-
 impl Raid {
     /// An array of these members, none of which has a request outstanding or holds anything.
     ///
     /// # Errors
     /// They make none.
     pub fn new(config: RaidConfig, devices: Vec<Box<dyn Living>>) -> Result<Self, LayoutError> {
-        let Shape { coder, map, areas, features, unit, slots } = Shape::new(&config, &devices)?;
-        meta::check_free(&devices, unit.0)?;
+        let mut array = Self::to_be_read(config, devices)?;
+        meta::check_free(array.members.iter().map(|member| &*member.device), array.unit.0)?;
+        array.commit_if_due();
+        array.count();
+        Ok(array)
+    }
+
+    /// The same, into which a state is read from an archive next: nothing is written on its members before.
+    ///
+    /// # Errors
+    /// As of [`Raid::new`].
+    pub fn to_be_read(config: RaidConfig, devices: Vec<Box<dyn Living>>) -> Result<Self, LayoutError> {
+        let (features, unit) = common(&devices)?;
+        let features = config.features(features);
+        let sizes: Vec<Sectors> = devices.iter().map(|device| device.capacity()).collect();
+        let Shape { coder, map, areas, slots } = Shape::new(&config, &sizes, unit)?;
         let reads_zeros = devices.iter().all(|device| device.features().trim_reads_zeros);
         let (stripes, tiles) = (map.stripes(), map.table.len());
         let now = devices.iter().map(|member| member.now()).max().unwrap_or(SimTime::ZERO);
@@ -365,7 +329,7 @@ impl Raid {
             zeroed.insert(0..stripes);
         }
         let scrub_every = config.scrub_every;
-        let mut array = Self {
+        Ok(Self {
             config,
             coder,
             capacity: map.capacity(),
@@ -406,10 +370,7 @@ impl Raid {
             gone: Counters::default(),
             counters: Counters::default(),
             times: Times::default(),
-        };
-        array.commit_if_due();
-        array.count();
-        Ok(array)
+        })
     }
 
     /// How it works.

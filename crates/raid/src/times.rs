@@ -7,6 +7,7 @@ use wane_units::Nanos;
 
 use crate::layout::{Linear, Stripe};
 use crate::mirror::Mirror;
+use crate::raid::Raid;
 use crate::spread::Spread;
 
 /// A request to a member that is over. Requests of the array's own, which copy or compare, are none.
@@ -58,6 +59,9 @@ pub fn as_array(device: &mut dyn Living) -> Option<&mut dyn Array> {
     let device: &mut dyn Any = device;
     if device.is::<Mirror>() {
         return device.downcast_mut::<Mirror>().map(|array| array as _);
+    }
+    if device.is::<Raid>() {
+        return device.downcast_mut::<Raid>().map(|array| array as _);
     }
     if device.is::<Spread<Stripe>>() {
         return device.downcast_mut::<Spread<Stripe>>().map(|array| array as _);

@@ -163,9 +163,10 @@ fn answer(summary: &ArraySummary) -> String {
 pub fn array_in_words(summary: &ArraySummary) -> Vec<String> {
     let mut told = vec![answer(summary)];
     if summary.writes_degraded > 0.0 {
-        let first = summary.first_death_at.unwrap_or(0.0);
+        let first = summary.end.at_drive_writes - summary.writes_degraded;
+        let less = if summary.layout == "mirror" { "a copy less" } else { "less redundancy" };
         told.push(format!(
-            "From {} array writes on, for {}, data had a copy less: the time there was to replace the drive.",
+            "From {} array writes on, for {}, data had {less}: the time there was to replace the drive.",
             counted(first),
             counted(summary.writes_degraded)
         ));
@@ -190,7 +191,11 @@ pub fn array_in_words(summary: &ArraySummary) -> Vec<String> {
         lost => format!("{} cannot be read at the end.", capacity(lost)),
     });
     if summary.bytes_repaired > 0 {
-        told.push(format!("{} that a drive had lost came back from another.", capacity(summary.bytes_repaired)));
+        told.push(format!(
+            "{} that a drive had lost came back from {}.",
+            capacity(summary.bytes_repaired),
+            if summary.layout == "mirror" { "another" } else { "the others" }
+        ));
     }
     if summary.bytes_copied > 0 {
         told.push(format!(

@@ -11,7 +11,7 @@ use crate::{ARRAY, End, Forecast, LatencyDistribution, ResultError, Scenario, Th
 pub struct ArraySummary {
     /// The scenario.
     pub scenario: Scenario,
-    /// `mirror`, `stripe` or `linear`.
+    /// `mirror`, `stripe`, `linear` or `raid`.
     pub layout: String,
     /// Bytes that the array offers.
     pub capacity_bytes: u64,
@@ -25,13 +25,13 @@ pub struct ArraySummary {
     pub first_death_at: Option<f64>,
     /// Array writes at which the last drive that stood then took no more writes; null if one still does.
     pub last_death_at: Option<f64>,
-    /// Array writes during which some data had a copy less than they should; 0 where there is one copy.
+    /// Array writes at the end during which some data had less redundancy than they should; 0 where there is none.
     pub writes_degraded: f64,
     /// Bytes of the array that cannot be read at its end.
     pub bytes_lost: u64,
-    /// Bytes that one drive had lost and got back from another.
+    /// Bytes that one drive had lost and got back from others.
     pub bytes_repaired: u64,
-    /// Bytes that were copied to a drive that was new, or had missed them.
+    /// Bytes that were written on a drive that was new, or had missed them.
     pub bytes_copied: u64,
     /// How fast copies of it answered at some of its ages, in order; empty without `[probe]`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -3,9 +3,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
-use wane_raid::{Copies, Layout, LayoutError, Linear, ReadPolicy, Stripe};
+use wane_raid::code::Code;
+use wane_raid::{
+    Copies, Journal, Layout, LayoutError, Linear, Placement, Raid, RaidConfig, ReadPolicy, Stripe, WritePath,
+};
 use wane_sim::Streams;
-use wane_units::{Bytes, Ratio, Sectors};
+use wane_units::{Bytes, Nanos, Rate, Ratio, Sectors};
 
 use super::device::Device;
 use super::layer::merge;
@@ -14,8 +17,12 @@ use super::resolver::Resolver;
 use super::schema::in_field_order;
 use super::settings::{DriveSettings, FtlSettings, SECTOR, SEED_MAX};
 use super::workload::Paths;
-use super::written::{OrNone, or_none, table_of};
+use super::written::{OrNone, Span, or_none, span_or_none, table_of};
 use super::{Scenario, ScenarioError};
+
+use raid::{codes, placements, write_paths};
+
+mod raid;
 
 /// How the data of an array lie on its members.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq, Serialize)]
@@ -28,6 +35,8 @@ pub enum ArrayLayout {
     Stripe,
     /// One member after the other.
     Linear,
+    /// Stripes of data and parities, or of copies, on members of any sizes.
+    Raid,
 }
 
 impl ArrayLayout {
@@ -37,7 +46,13 @@ impl ArrayLayout {
             Self::Mirror => "mirror",
             Self::Stripe => "stripe",
             Self::Linear => "linear",
+            Self::Raid => "raid",
         }
+    }
+
+    /// Whether an array goes on without one of its members, which can be replaced.
+    pub const fn is_redundant(self) -> bool {
+        matches!(self, Self::Mirror | Self::Raid)
     }
 }
 
@@ -58,29 +73,59 @@ pub enum LastWord {
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[schemars(transform = in_field_order::<Self>)]
 pub struct ArraySettings {
-    /// How data lie on the members. A mirror lives on with its last copy; `stripe` and `linear` have one copy, and end with the first
-    /// member.
+    /// How data lie on the members. A mirror lives on with its last copy, and `raid` as long as no more members are lost than its code tolerates;
+    /// `stripe` and `linear` have one copy, and end with the first member.
     pub layout: ArrayLayout,
     /// Copies of all data in a mirror. Members may be more than copies, and differ in size: the capacity is the largest D for which the sum of
     /// min(size, D) is `copies` x D. Two copies on 1, 2 and 1 GiB hold 2 GiB, on 1 and 2 GiB 1 GiB.
     #[schemars(range(min = 2, max = 16))]
     pub copies: u32,
-    /// Consecutive data on one member of a stripe. A multiple of the mapping unit.
+    /// What stripes of `raid` have besides data: one parity (`xor`, as RAID-5), two (`pq`, as RAID-6), three (`pqr`), or each chunk two or three
+    /// times (`copies-2`, `copies-3`, as RAID-10). As many members as there are parities or further copies may be lost.
+    #[schemars(extend("enum" = codes()))]
+    pub code: String,
+    /// Chunks of a stripe of `raid`, parities included, each on another member. With fewer than there are members, these may differ in size.
+    #[schemars(with = "u32", range(min = 2, max = 64), extend("x-default" = "all members, or as many of them as the code allows"))]
+    pub width: Option<u32>,
+    /// Consecutive data on one member of a `stripe` or of `raid`. A multiple of the mapping unit.
     #[schemars(extend("x-least" = SECTOR, "x-most" = Bytes(1 << 30)))]
     pub chunk: Bytes,
+    /// On which members stripes of `raid` lie: as many stripes as members of any sizes can have (`unequal`), equal parts of all members, of which
+    /// the smallest decides (`equal`), or groups of equal members as an administrator would make them (`manual`).
+    #[schemars(extend("enum" = placements()))]
+    pub placement: String,
+    /// How `raid` changes a part of a stripe: reads what is less and waits only for that (`direct`); by the rules and in the time of Linux md
+    /// (`md`), whose one thread works on all changes in turn; or as StRAID does (`straid`), with a thread for each change.
+    #[schemars(extend("enum" = write_paths()))]
+    pub write_path: String,
+    /// What `raid` writes to a ring on its members before a change goes to its place: all that changes a stripe which holds something (`full`), or
+    /// nothing while all members are there (`none`). Without it, a power cut together with the loss of a member loses stripes that were just
+    /// changed; with it, changes are written twice.
+    #[schemars(with = "JournalWord")]
+    pub journal: Journal,
+    /// Bytes a second that `raid` or a mirror with a clock writes on members that miss something, and reads for a scrub, beside its host.
+    #[schemars(extend("x-least" = Rate(1_000), "x-most" = Rate(1_000_000_000_000)))]
+    pub rebuild_rate: Rate,
+    /// Time from one scrub of `raid` or a mirror with a clock to the next; `"none"`: it scrubs only when asked.
+    #[serde(with = "span_or_none")]
+    #[schemars(with = "OrNone<Span>")]
+    pub scrub_every: f64,
     /// Which copy a mirror reads.
     #[schemars(with = "Reads")]
     pub reads: ReadPolicy,
     /// What becomes of a member that takes no more writes.
     pub at_end_of_life: LastWord,
-    /// Share of its rated erases at which a member of a mirror is replaced by a new drive, to which all data are copied; `"none"`: never. A
-    /// drive ends when its spare blocks do, some percent before the mean block reaches its rating: a share above that never comes.
+    /// Share of its rated erases at which a member of a mirror or of `raid` is replaced by a new drive, to which all data are copied; `"none"`:
+    /// never. A drive ends when its spare blocks do, some percent before the mean block reaches its rating: a share above that never comes.
     #[serde(with = "or_none")]
     #[schemars(with = "OrNone<Ratio>")]
     pub replace_at: Option<Ratio>,
     /// Most new drives that `replace-at` puts in.
     #[schemars(range(min = 0, max = 1000))]
     pub replacements: u32,
+    /// Most new drives that come at once in the place of members that are dead, as from a shelf of spares.
+    #[schemars(range(min = 0, max = 1000))]
+    pub spares: u32,
     /// The members, in order; two equal ones if there is no list.
     #[schemars(length(min = 1), extend("x-allowed" = "one or more `[[array.member]]` tables"))]
     pub member: Vec<MemberSettings>,
@@ -95,6 +140,17 @@ enum Reads {
     ShortestQueue,
     /// That of the member that has used least of its rated wear.
     Healthiest,
+}
+
+/// See [`Journal`].
+#[derive(JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[expect(dead_code, reason = "its names are the schema of a type of another crate")]
+enum JournalWord {
+    /// All that changes a stripe which holds something.
+    Full,
+    /// Nothing, as long as no member is missing.
+    None,
 }
 
 /// Members of an array that are alike.
@@ -115,11 +171,19 @@ impl Default for ArraySettings {
         Self {
             layout: ArrayLayout::default(),
             copies: 2,
+            code: wane_raid::code::XOR.name().to_owned(),
+            width: None,
             chunk: Bytes(64 << 10),
+            placement: wane_raid::UNEQUAL.name().to_owned(),
+            write_path: wane_raid::DIRECT.name().to_owned(),
+            journal: Journal::default(),
+            rebuild_rate: Rate(200_000_000),
+            scrub_every: 0.0,
             reads: ReadPolicy::default(),
             at_end_of_life: LastWord::default(),
             replace_at: None,
             replacements: 1,
+            spares: 0,
             member: vec![MemberSettings { count: 2, ..MemberSettings::default() }],
         }
     }
@@ -150,21 +214,78 @@ const OF_ARRAYS: [&str; 4] = ["array", "probe", "fast-forward", "forecast"];
 /// The tables of the workload, which may not fit a member.
 const OF_WORKLOADS: [&str; 3] = ["phase", "workload", "until"];
 
+/// Sectors of each member.
+fn sizes(members: &[Scenario]) -> Vec<Sectors> {
+    members.iter().map(|member| sectors(member.device.logical_bytes())).collect()
+}
+
 /// Sectors of a device.
 fn sectors(bytes: u64) -> Sectors {
     Sectors(bytes / SECTOR.0)
 }
 
+/// Why members make no array: a key and a sentence.
+type Refused = (&'static str, String);
+
 /// The capacity of an array of these members.
-fn capacity(settings: &ArraySettings, sizes: &[Sectors], unit: Sectors) -> Result<Sectors, LayoutError> {
-    match settings.layout {
+fn capacity(settings: &ArraySettings, sizes: &[Sectors], unit: Sectors) -> Result<Sectors, Refused> {
+    let capacity = match settings.layout {
         ArrayLayout::Mirror => Copies::new(settings.copies as usize).capacity(sizes, unit),
         ArrayLayout::Stripe => Stripe::new(sectors(settings.chunk.0)).capacity(sizes, unit),
         ArrayLayout::Linear => Linear::default().capacity(sizes, unit),
+        // Its number does not change its size.
+        ArrayLayout::Raid => Raid::capacity_of(&raid::config(settings, sizes, 0)?, sizes, unit),
+    };
+    capacity.map_err(|why| (raid::key_of(&why), why.to_string()))
+}
+
+impl ArraySettings {
+    /// Time from one scrub to the next; `None`: only when asked.
+    pub fn scrub_time(&self) -> Option<Nanos> {
+        const SECONDS_A_DAY: u64 = Nanos::DAY.0 / Nanos::SECOND.0;
+        let seconds = (self.scrub_every * SECONDS_A_DAY as f64).round() as u64;
+        (seconds > 0).then(|| Nanos(seconds.saturating_mul(Nanos::SECOND.0)))
+    }
+
+    /// A sentence for each key that is given and belongs to other layouts.
+    pub(super) fn without_effect(&self) -> Vec<String> {
+        let (own, default) = (table_of(self), table_of(&Self::default()));
+        let idle =
+            OF_LAYOUTS.iter().filter(|(key, of)| !of.contains(&self.layout) && own.get(*key) != default.get(*key));
+        let told = idle.map(|(key, of)| {
+            let of: Vec<&str> = of.iter().map(|layout| layout.name()).collect();
+            format!(
+                "array.{key} has no effect: it belongs to layout {}, and this is {}",
+                of.join(" or "),
+                self.layout.name()
+            )
+        });
+        told.collect()
     }
 }
 
+/// Keys that belong to some layouts only.
+const OF_LAYOUTS: [(&str, &[ArrayLayout]); 10] = [
+    ("copies", &[ArrayLayout::Mirror]),
+    ("reads", &[ArrayLayout::Mirror]),
+    ("chunk", &[ArrayLayout::Stripe, ArrayLayout::Raid]),
+    ("code", &[ArrayLayout::Raid]),
+    ("width", &[ArrayLayout::Raid]),
+    ("placement", &[ArrayLayout::Raid]),
+    ("write-path", &[ArrayLayout::Raid]),
+    ("journal", &[ArrayLayout::Raid]),
+    ("rebuild-rate", &[ArrayLayout::Mirror, ArrayLayout::Raid]),
+    ("scrub-every", &[ArrayLayout::Mirror, ArrayLayout::Raid]),
+];
+
 impl ArraySpec {
+    /// How an array of the layout `raid` works; `None` for any other.
+    pub fn raid(&self, seed: u64) -> Option<RaidConfig> {
+        let uuid = Streams::new(seed).stream("array.uuid").below(u64::MAX);
+        let sizes = sizes(&self.members);
+        raid::config(&self.settings, &sizes, uuid).ok().filter(|_| self.settings.layout == ArrayLayout::Raid)
+    }
+
     /// Its settings as TOML. Members whose drive is not that of the scenario have theirs, as a whole.
     pub(super) fn table(&self, paths: Paths) -> Table {
         let mut settings = self.settings.clone();
@@ -184,7 +305,7 @@ impl Resolver<'_> {
     pub(super) fn array(&self, preset: &str, ftl: &FtlSettings) -> Result<Option<ArraySpec>, ScenarioError> {
         const KEY: &str = "array";
         let Some(table) = Self::section(self.merged, KEY) else { return Ok(None) };
-        let settings: ArraySettings = self.settings(table, KEY)?;
+        let mut settings: ArraySettings = self.settings(table, KEY)?;
         let refuse = |key: &str, message: String| Err(self.error(key, message));
         if Self::section(self.merged, "fast-forward").is_some() {
             let why = "predicts the erases of one drive; the lives of an array's members are simulated";
@@ -200,12 +321,14 @@ impl Resolver<'_> {
         if !(1..=MEMBERS_MAX).contains(&count) {
             return refuse("array.member", format!("found {count} members; 1 to {MEMBERS_MAX} are allowed"));
         }
-        if settings.replace_at.is_some() && settings.layout != ArrayLayout::Mirror {
-            let layout = settings.layout.name();
-            return refuse(
-                "array.replace-at",
-                format!("needs layout = \"mirror\": a {layout} has one copy of all data"),
-            );
+        let replaces = [("replace-at", settings.replace_at.is_some()), ("spares", settings.spares > 0)];
+        if let Some((key, _)) = replaces.iter().find(|(_, replaces)| *replaces && !settings.layout.is_redundant()) {
+            let (key, layout) = (format!("array.{key}"), settings.layout.name());
+            return refuse(&key, format!("needs layout = \"mirror\" or \"raid\": a {layout} has one copy of all data"));
+        }
+        if settings.layout == ArrayLayout::Raid {
+            let width = raid::width(&settings, count).map_err(|(key, message)| self.error(key, message))?;
+            settings.width = Some(width as u32);
         }
         let mut members: Vec<Scenario> = Vec::new();
         for (number, member) in settings.member.iter().enumerate() {
@@ -222,21 +345,12 @@ impl Resolver<'_> {
             let why = LayoutError::Units(sectors(unit).0, sectors(odd.device.unit.0).0);
             return refuse("array.member", why.to_string());
         }
-        if settings.layout != ArrayLayout::Mirror && members.iter().any(|member| member.device.unit.0 != unit) {
-            let message =
-                "mapping units differ; members of a mirror may have several, those of a stripe or a linear array one";
+        if !settings.layout.is_redundant() && members.iter().any(|member| member.device.unit.0 != unit) {
+            let message = "mapping units differ; members of a mirror or of raid may have several, those of a stripe or a linear array one";
             return refuse("array.member", message.to_owned());
         }
-        let sizes: Vec<Sectors> = members.iter().map(|member| sectors(member.device.logical_bytes())).collect();
-        let capacity = match capacity(&settings, &sizes, sectors(unit)) {
-            Ok(capacity) => capacity,
-            Err(why) => {
-                return refuse(
-                    if matches!(why, LayoutError::Chunk(..)) { "array.chunk" } else { KEY },
-                    why.to_string(),
-                );
-            }
-        };
+        let capacity = capacity(&settings, &sizes(&members), sectors(unit));
+        let capacity = capacity.map_err(|(key, message)| self.error(key, message))?;
         let Ok(logical_units) = u32::try_from(capacity.0 / sectors(unit).0) else {
             return refuse(KEY, format!("has {} of {unit} bytes; at most {} are allowed", capacity.0, u32::MAX));
         };

@@ -1,5 +1,9 @@
 //! Arrays in scenarios.
 
+use wane_blockdev::{BlockDevice as _, Living, Ram, RamConfig};
+use wane_raid::Raid;
+use wane_units::Sectors;
+
 use super::{ArrayLayout, LastWord, Scenario, ScenarioError, Sources};
 
 const MIRROR: &str = "[drive]\nlogical-capacity = \"8 MiB\"\npages-per-block = 16\nendurance = 100\n\
@@ -39,9 +43,13 @@ fn members_have_the_drive_of_the_scenario_and_what_they_change() {
 
 #[test]
 fn a_resolved_array_resolves_to_itself() {
-    for set in
-        [&[][..], &["array.layout=stripe", "array.chunk=128KiB"], &["array.replace-at=0.5", "array.reads=healthiest"]]
-    {
+    for set in [
+        &[][..],
+        &["array.layout=stripe", "array.chunk=128KiB"],
+        &["array.replace-at=0.5", "array.reads=healthiest"],
+        &["array.layout=raid", "array.chunk=16KiB", "array.spares=2", "array.scrub-every=30days"],
+        &["array.layout=raid", "array.chunk=8KiB", "array.code=copies-2", "array.journal=none"],
+    ] {
         let scenario = resolve(MIRROR, set).expect("an array");
         let text = scenario.to_toml();
         let again = resolve(&text, &[]).expect("a resolved scenario resolves");
@@ -79,15 +87,16 @@ fn a_scenario_of_one_drive_knows_nothing_of_arrays() {
 
 #[test]
 fn what_makes_no_array_is_refused_in_a_sentence() {
-    let cases: [(&[&str], &str); 13] = [
+    let cases: [(&[&str], &str); 14] = [
         (&["array.member.0.drive.faults.lost-die=0"], "drive.faults.lost-die: dies of an array's drives"),
         (&["array.layout=linear", "array.member.0.drive.mapping-unit=2KiB"], "array.member: mapping units differ"),
         (&["array.copies=4"], "array: 4 copies on 3 members"),
         (&["array.copies=1"], "array.copies: found 1, expected a whole number from 2 to 16"),
-        (&["array.layout=raid5"], "allowed are mirror, stripe, linear"),
+        (&["array.layout=raid5"], "allowed are mirror, stripe, linear, raid"),
+        (&["array.layout=stripe", "array.spares=1"], "array.spares: needs layout = \"mirror\" or \"raid\": a stripe"),
         (&["array.layout=stripe", "array.chunk=6KiB"], "array.chunk: a chunk has 12 sectors"),
         (&["array.layout=stripe", "array.chunk=16MiB"], "is smaller than a chunk of"),
-        (&["array.layout=linear", "array.replace-at=0.5"], "array.replace-at: needs layout = \"mirror\""),
+        (&["array.layout=linear", "array.replace-at=0.5"], "array.replace-at: needs layout = \"mirror\" or \"raid\""),
         (&["array.member.0.count=64"], "array.member: found 65 members; 1 to 64 are allowed"),
         (&["array.member.2.count=1"], "array.member.2: is not there; the list has 2"),
         (&["array.member.0.drive.mapping-unit=3KiB"], "array.member.0.drive"),
@@ -102,6 +111,91 @@ fn what_makes_no_array_is_refused_in_a_sentence() {
     let two =
         resolve("[drive]\npreset = \"tiny\"\n[array]\n[until]\ndrive-writes = 1\n", &[]).expect("a mirror of two");
     assert_eq!(two.array.expect("an array").members.len(), 2);
+}
+
+const RAID: &str = "[drive]\nlogical-capacity = \"8 MiB\"\npages-per-block = 16\n[array]\nlayout = \"raid\"\nchunk = \"8 KiB\"\n\
+                    [[array.member]]\ncount = 4\n[[array.member]]\n[until]\ndrive-writes = 1\n";
+
+/// Memory as large as a member, with its unit.
+fn ram(device: &super::Device) -> Box<dyn Living> {
+    let config = RamConfig::new(Sectors(device.logical_bytes() / 512));
+    let unit = Sectors(device.unit.0 / 512);
+    Box::new(Ram::with(RamConfig { atomic_unit: unit, ..config }).expect("a unit of whole sectors"))
+}
+
+/// The capacity of a scenario is that of the device that is made of its members.
+#[test]
+fn a_raid_has_the_capacity_of_its_code_on_its_members() {
+    let of = |set: &[&str]| {
+        let array = resolve(RAID, set).expect("an array").array.expect("an array");
+        let members: Vec<Box<dyn Living>> = array.members.iter().map(|member| ram(&member.device)).collect();
+        let device = Raid::new(array.raid(7).expect("a raid"), members).expect("an array");
+        assert_eq!(device.capacity().0 * 512, array.device.logical_bytes(), "{set:?}");
+        (array.settings.width, array.device.logical_bytes() as f64 / (8 << 20) as f64)
+    };
+    // Members of 8 MiB give up to a quarter for the ring, the tables and the last part of a tile.
+    let about = |found: (Option<u32>, f64), width: u32, data: f64| {
+        assert_eq!(found.0, Some(width));
+        assert!((0.75 * data..data).contains(&found.1), "{found:?} of {data}");
+    };
+    about(of(&[]), 5, 4.0);
+    about(of(&["array.code=pq"]), 5, 3.0);
+    about(of(&["array.code=pqr"]), 5, 2.0);
+    about(of(&["array.width=3"]), 3, 10.0 / 3.0);
+    about(of(&["array.code=copies-2"]), 4, 2.5);
+    about(of(&["array.width=3", "array.member.1.drive.logical-capacity=16MiB"]), 3, 4.0);
+    about(of(&["array.placement=equal", "array.member.1.drive.logical-capacity=16MiB"]), 5, 4.0);
+}
+
+/// A key of another layout is told, since a user who writes it expects something of it.
+#[test]
+fn keys_of_other_layouts_are_told_to_have_no_effect() {
+    let of = |set: &[&str]| resolve(MIRROR, set).expect("an array").without_effect();
+    assert!(of(&["array.copies=3", "array.rebuild-rate=10MB/s"]).is_empty());
+    assert_eq!(
+        of(&["array.code=pq", "array.width=3"]),
+        ["code", "width"]
+            .map(|key| format!("array.{key} has no effect: it belongs to layout raid, and this is mirror"))
+    );
+    let raid = of(&["array.layout=raid", "array.chunk=8KiB", "array.reads=healthiest"]);
+    assert_eq!(raid, ["array.reads has no effect: it belongs to layout mirror, and this is raid"]);
+}
+
+#[test]
+fn what_makes_no_raid_is_refused_in_a_sentence() {
+    let cases: [(&[&str], &str); 9] = [
+        (&["array.code=raid5"], "array.code: found \"raid5\", allowed are copies-2, copies-3, xor, pq, pqr"),
+        (&["array.placement=auto"], "array.placement: found \"auto\", allowed are unequal, equal, manual"),
+        (&["array.write-path=fast"], "array.write-path: found \"fast\", allowed are direct, md, straid"),
+        (
+            &["array.width=7"],
+            "array.width: a stripe of 7 chunks needs 7 members, found 5; the largest width that works is 5",
+        ),
+        (
+            &["array.width=3", "array.code=copies-2"],
+            "array.width: \"copies-2\" has no stripes of 3 chunks; the largest width that works is 4",
+        ),
+        (
+            &["array.width=3", "array.code=pqr"],
+            "array.width: \"pqr\" has no stripes of 3 chunks; the largest width that works is 5",
+        ),
+        (
+            &["array.code=pqr", "array.member.0.count=2"],
+            "array.code: \"pqr\" has 3 parities and needs 4 members, found 3",
+        ),
+        (&["array.chunk=6KiB"], "array.chunk: a chunk has 12 sectors, and a multiple of the largest unit of a member"),
+        (
+            &["array.chunk=1MiB"],
+            "array.chunk: a member has 16384 sectors, and a part of a tile, the ring and the tables",
+        ),
+    ];
+    for (set, why) in cases {
+        let set: Vec<String> = set.iter().map(|set| (*set).to_owned()).collect();
+        let sources = Sources { file: Some(("array.toml", RAID)), set: &set, preset: None };
+        let told = Scenario::resolve(&sources).expect_err("it is refused").to_string();
+        assert!(told.contains(why), "{set:?}: {told}");
+        assert_eq!(told.lines().count(), 1, "{told}");
+    }
 }
 
 /// A stripe of five drives of which a forecast is asked.

@@ -78,7 +78,8 @@ impl Scenario {
             ("drive.wordline-pages", keeps_nothing, powered),
             ("drive.faults.lost-die-at", medium.faults.lost_die.is_none(), "no drive.faults.lost-die is lost"),
         ];
-        told(&self.entries(), &preset_entries(&self.preset), &rules)
+        let of_array = self.array.iter().flat_map(|array| array.settings.without_effect());
+        told(&self.entries(), &preset_entries(&self.preset), &rules).into_iter().chain(of_array).collect()
     }
 }
 

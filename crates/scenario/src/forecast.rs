@@ -207,12 +207,15 @@ impl ForecastSettings {
             AlternativeName::MoreRedundancy if layout == ArrayLayout::Linear => {
                 Some("a linear array has no redundancy")
             }
+            AlternativeName::MoreRedundancy if layout == ArrayLayout::Raid => {
+                Some("what another code writes is simulated: forecast a scenario with it")
+            }
             AlternativeName::MoreRedundancy if self.parities >= PARITIES_MAX => Some("three parities are the most"),
             AlternativeName::CapacityVariance if self.capacity_variance.is_none() => {
                 Some("how much longer drives live is unknown; give forecast.capacity-variance")
             }
             AlternativeName::EarlyReplacement | AlternativeName::Spare
-                if layout != ArrayLayout::Mirror && self.parities == 0 =>
+                if !layout.is_redundant() && self.parities == 0 =>
             {
                 Some("a new drive gets its data from redundancy, and the array has none")
             }

@@ -39,7 +39,9 @@ Examples:
     wane drive create m.wane --preset tiny \\
       --set array.layout=mirror
     wane drive show m.wane/1
-    wane drive replace m.wane/1")]
+    wane drive replace m.wane/1
+  How safe are the data of an array, and what to do?
+    wane drive status m.wane")]
 pub(crate) struct DriveArguments {
     #[command(subcommand)]
     pub(crate) command: DriveCommand,
@@ -81,13 +83,15 @@ pub(crate) enum DriveCommand {
     Inject(InjectArguments),
     /// Cut a drive's power and restore it; ftl.recovery says how it recovers
     PowerCut(PowerCutArguments),
-    /// Take a drive out of a mirror, as in `mirror.wane/1`: its power goes off
+    /// Tell in a line how safe an array's data are and what to do; exits as `mdadm --detail --test`: 0 whole, 1 degraded, 2 failed, 4 no answer
+    Status(KeptDrive),
+    /// Take a drive out of an array, as in `mirror.wane/1`: its power goes off
     TakeOut(LoseArguments),
-    /// Put a drive back that was taken out; what was written meanwhile is copied to it
+    /// Put a drive back that was taken out; it is given what was written meanwhile
     PutBack(KeptDrive),
-    /// Put a new drive in the place of a mirror's drive; all is copied to it
+    /// Put a new drive in the place of an array's drive; it is given all that was there
     Replace(LoseArguments),
-    /// Read and compare all copies of a mirror, and repair what one of them lost
+    /// Read and compare all that an array holds, with its copies or parities, and repair what a drive lost
     Scrub(KeptDrive),
     /// Do again what was done to a drive since it was saved, at the same modelled times, and look at it then; its folder stays as it is
     Replay(ReplayArguments),
@@ -497,7 +501,7 @@ pub(crate) struct PowerCutArguments {
 
 #[derive(Args, Debug)]
 pub(crate) struct LoseArguments {
-    /// A drive of a mirror: the mirror's folder and the drive's number, as in `mirror.wane/1`
+    /// A drive of an array: the array's folder and the drive's number, as in `mirror.wane/1`
     pub(crate) drive: PathBuf,
     /// Although it has the only copy of some data, which are lost
     #[arg(long)]

@@ -148,7 +148,11 @@ pub(crate) struct CtlArguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum CtlCommand {
     /// Show what it is, its age, and what is under way
-    Status,
+    Status {
+        /// Tell instead in a line how safe an array's data are and what to do; exit as `wane drive status`
+        #[arg(long)]
+        test: bool,
+    },
     /// Print its health as smartctl's JSON, for `wane doctor`
     Smart,
     /// Show what requests took by the model, and by how much later they were answered (lag)
@@ -253,7 +257,7 @@ pub(crate) enum CtlCommand {
     },
     /// Give it power; it recovers first
     PowerOn,
-    /// Take a drive out of a mirror: its power goes off
+    /// Take a drive out of an array: its power goes off
     TakeOut {
         /// Its number
         member: u32,
@@ -261,12 +265,12 @@ pub(crate) enum CtlCommand {
         #[arg(long)]
         force: bool,
     },
-    /// Put a drive back that was taken out; what was written meanwhile is copied to it beside the clients
+    /// Put a drive back that was taken out; it is given what was written meanwhile, beside the clients
     PutBack {
         /// Its number
         member: u32,
     },
-    /// Put a new drive in the place of a mirror's drive; all is copied to it beside the clients
+    /// Put a new drive in the place of an array's drive; it is given all that was there, beside the clients
     Replace {
         /// Its number
         member: u32,
@@ -274,9 +278,9 @@ pub(crate) enum CtlCommand {
         #[arg(long)]
         force: bool,
     },
-    /// Read and compare all copies of a mirror beside the clients
+    /// Read and compare all that an array holds, with its copies or parities, beside the clients
     Scrub,
-    /// Print events as they come, a line of JSON each: blocks that retire, capacity that it wants, its end, its heat, drives that a mirror lost
+    /// Print events as they come, a line of JSON each: blocks that retire, capacity that it wants, its end, its heat, drives that an array lost
     Events {
         /// End after N events
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]

@@ -8,7 +8,7 @@ use wane_serve::{Control, ControlError};
 
 use crate::args::serve::{CtlArguments, CtlCommand};
 use crate::output::{Failure, pretty, print};
-use crate::{DIFFERS, DONE, INTERRUPTED};
+use crate::{DIFFERS, DONE, INTERRUPTED, NO_ANSWER};
 
 impl From<ControlError> for Failure {
     fn from(error: ControlError) -> Self {
@@ -29,9 +29,17 @@ fn name(value: &impl clap::ValueEnum) -> String {
 
 pub(crate) fn ctl(arguments: &CtlArguments) -> Result<i32, Failure> {
     crate::progress::end_at_once();
-    let control = found(&arguments.drive)?;
+    let is_test = matches!(arguments.command, CtlCommand::Status { test: true });
+    let control = match found(&arguments.drive) {
+        Err(failure) if is_test => {
+            failure.report();
+            return Ok(NO_ANSWER);
+        }
+        found => found?,
+    };
     let (asked, body) = match &arguments.command {
-        CtlCommand::Status => ("status", None),
+        CtlCommand::Status { test: true } => return Ok(tested(&control)),
+        CtlCommand::Status { test: false } => ("status", None),
         CtlCommand::Smart => ("smart", None),
         CtlCommand::Latency { clear } => return latency(&control, *clear),
         CtlCommand::Faults => ("faults", None),
@@ -90,7 +98,24 @@ pub(crate) fn ctl(arguments: &CtlArguments) -> Result<i32, Failure> {
     })
 }
 
-/// What is done to a mirror, or to a drive of it, although that has the only copy of something.
+/// Tells how safe a served array is. Returns the exit code.
+fn tested(control: &Control) -> i32 {
+    let told = || -> Result<i32, Failure> {
+        let told = control.ask("status", None)?;
+        let array = &told["array"];
+        let Some((sentence, code)) = array["told"].as_str().zip(array["test"].as_i64()) else {
+            return Err(Failure::wrong("is no array, or has no power: nothing is known of its drives"));
+        };
+        print(&format!("{}: {sentence}\n", told["drive"].as_str().unwrap_or("the array")))?;
+        Ok(i32::try_from(code).unwrap_or(NO_ANSWER))
+    };
+    told().unwrap_or_else(|failure| match failure.report() {
+        DONE => DONE,
+        _ => NO_ANSWER,
+    })
+}
+
+/// What is done to an array, or to a drive of it, although that has the only copy of something.
 fn of_mirror(name: &'static str, of: Option<(u32, bool)>) -> (&'static str, Option<Value>) {
     (name, Some(of.map_or_else(|| json!({}), |(member, force)| json!({ "member": member, "force": force }))))
 }

@@ -4,7 +4,7 @@ use std::any::Any;
 
 use wane_archive::{Archive, ArchiveError};
 use wane_blockdev::{Living, Passing, all_of, find};
-use wane_raid::{Linear, MemberState, Mirror, MirrorConfig, Spread, Stripe};
+use wane_raid::{Linear, MemberState, Mirror, MirrorConfig, Raid, Redundant, Spread, Stripe, as_redundant};
 use wane_results::Counters;
 use wane_scenario::{ArrayLayout, ArraySpec, Initial, LastWord, SEED_MAX, Scenario};
 use wane_sim::Streams;
@@ -13,7 +13,7 @@ use wane_units::{EndOfLife, Fate, Nanos, Sectors};
 
 use crate::build::{self, PlanError, PolicyOverrides};
 
-/// Times that a mirror with a clock is given a second in which it copies nothing, before it is left alone.
+/// Times that an array with a clock is given a second in which it copies nothing, before it is left alone.
 const IDLE_SECONDS_MAX: u32 = 3;
 
 /// See the head of this file.
@@ -27,6 +27,8 @@ pub(crate) struct Drives {
     made: u32,
     /// Of these, drives that `replace-at` put in.
     replaced: u32,
+    /// Of these, spares that came for dead drives.
+    spared: u32,
     /// Places whose drive is known to be dead.
     dead: Vec<bool>,
     /// What each drive had counted when counting started.
@@ -44,24 +46,21 @@ pub(crate) enum Due {
     Worn(usize),
 }
 
+/// What a device is made for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Assembly {
+    /// To be used.
+    New,
+    /// To have a state read into it, for which its drives must have done nothing.
+    Read,
+}
+
 impl Due {
     pub(crate) const fn place(self) -> usize {
         match self {
             Self::Dead(place, _) | Self::Worn(place) => place,
         }
     }
-}
-
-/// The array as a mirror, if it is one.
-pub(crate) fn mirror(array: &mut dyn Living) -> Option<&mut Mirror> {
-    let array: &mut dyn Any = array;
-    array.downcast_mut()
-}
-
-/// The same, to be looked at.
-pub(crate) fn mirror_of(array: &dyn Living) -> Option<&Mirror> {
-    let array: &dyn Any = array;
-    array.downcast_ref()
 }
 
 /// A new drive of a member. Its wear leveling is on from the start.
@@ -81,6 +80,7 @@ impl Drives {
             numbers: vec![0; count],
             made: 0,
             replaced: 0,
+            spared: 0,
             dead: vec![false; count],
             zero: vec![Counters::default(); count],
             day: 0.0,
@@ -95,19 +95,34 @@ impl Drives {
     ///
     /// # Errors
     /// They make none.
-    pub(crate) fn assemble(&self) -> Result<Box<dyn Living>, PlanError> {
+    pub(crate) fn assemble(&self, what_for: Assembly) -> Result<Box<dyn Living>, PlanError> {
         let drives = (0..self.numbers.len()).map(|place| new_drive(&self.scenario(place))).collect::<Result<_, _>>()?;
         let settings = &self.spec.settings;
         let of = |error: wane_raid::LayoutError| PlanError::Setting("array".to_owned(), error.to_string());
         let chunk = Sectors(settings.chunk.0 / Sectors::SIZE.0);
         Ok(match settings.layout {
             ArrayLayout::Mirror => {
-                let config =
-                    MirrorConfig { copies: settings.copies as usize, reads: settings.reads, ..MirrorConfig::default() };
+                let config = MirrorConfig {
+                    copies: settings.copies as usize,
+                    reads: settings.reads,
+                    rebuild_rate: settings.rebuild_rate.0,
+                    scrub_every: settings.scrub_time(),
+                    ..MirrorConfig::default()
+                };
                 Box::new(Mirror::new(config, drives).map_err(of)?)
             }
             ArrayLayout::Stripe => Box::new(Spread::new(Stripe::new(chunk), drives).map_err(of)?),
             ArrayLayout::Linear => Box::new(Spread::new(Linear::default(), drives).map_err(of)?),
+            ArrayLayout::Raid => {
+                let config = self.spec.raid(self.seed).expect("the scenario's checks let through what makes a raid");
+                Box::new(
+                    match what_for {
+                        Assembly::New => Raid::new(config, drives),
+                        Assembly::Read => Raid::to_be_read(config, drives),
+                    }
+                    .map_err(of)?,
+                )
+            }
         })
     }
 
@@ -162,7 +177,8 @@ impl Drives {
     /// The drive that is worn most, if it has come as far as the scenario allows. One is replaced at a time.
     pub(crate) fn worn(&self, array: &mut dyn Living) -> Option<Due> {
         let share = self.spec.settings.replace_at?.get();
-        let is_whole = mirror(array)?.states().all(|state| state == MemberState::Online);
+        let known = as_redundant(array)?;
+        let is_whole = (0..self.dead.len()).all(|place| known.state(place) == MemberState::Online);
         if self.replaced == self.spec.settings.replacements || !is_whole {
             return None;
         }
@@ -176,28 +192,33 @@ impl Drives {
         worn.map(|(_, place)| Due::Worn(place))
     }
 
-    /// Does what is due: a dead drive goes if the scenario says so, a worn one is replaced.
+    /// Does what is due: a dead drive goes if the scenario says so, and a spare comes in its place if there is one; a worn drive is replaced. Returns
+    /// the place in which a new drive stands then.
     ///
     /// # Errors
     /// The new drive cannot be built.
-    pub(crate) fn see_to(&mut self, array: &mut dyn Living, due: Due) -> Result<(), PlanError> {
+    pub(crate) fn see_to(&mut self, array: &mut dyn Living, due: Due) -> Result<Option<usize>, PlanError> {
+        let place = due.place();
         match due {
-            Due::Dead(place, _) => {
+            Due::Dead(..) => {
                 self.dead[place] = true;
-                if let Some(mirror) = mirror(array).filter(|_| self.spec.settings.at_end_of_life == LastWord::Gone) {
-                    let now = mirror.now();
-                    mirror.take_out(now, place, &mut || Fate::Done);
+                let Some(known) = as_redundant(array) else { return Ok(None) };
+                if self.spec.settings.at_end_of_life == LastWord::Gone {
+                    let now = known.now();
+                    known.take_out(now, place, &mut || Fate::Done);
                 }
-                Ok(())
+                // A drive that still reads stays if the others could not do without it.
+                if self.spared == self.spec.settings.spares || known.only_on(place) > Sectors::ZERO {
+                    return Ok(None);
+                }
+                self.spared += 1;
             }
-            Due::Worn(place) => {
-                self.replaced += 1;
-                self.replace(array, place)?;
-                // Copying takes hours where a life takes years: it is done before the host goes on.
-                mirror(array).into_iter().for_each(copy_all);
-                Ok(())
-            }
+            Due::Worn(_) => self.replaced += 1,
         }
+        self.replace(array, place)?;
+        // Copying takes hours where a life takes years: it is done before the host goes on.
+        as_redundant(array).into_iter().for_each(copy_all);
+        Ok(Some(place))
     }
 
     /// Does all that is due.
@@ -208,22 +229,22 @@ impl Drives {
         while let Some(due) = self.dead(array) {
             self.see_to(array, due)?;
         }
-        match self.worn(array) {
-            Some(due) => self.see_to(array, due),
-            None => Ok(()),
+        if let Some(due) = self.worn(array) {
+            self.see_to(array, due)?;
         }
+        Ok(())
     }
 
-    /// Puts a new drive in a place of a mirror, which copies all to it in its own time.
+    /// Puts a new drive in a place of an array, which gives it all that belongs there in its own time.
     ///
     /// # Errors
     /// The drive cannot be built.
     pub(crate) fn replace(&mut self, array: &mut dyn Living, place: usize) -> Result<(), PlanError> {
-        let Some(mirror) = mirror(array) else { return Ok(()) };
+        let Some(array) = as_redundant(array) else { return Ok(()) };
         let mut drive = new_drive(&self.scenario_of(place, self.made + 1))?;
         let mut kept = Ok(());
         let mut like = None;
-        mirror.members(&mut |member| like = like.or_else(|| find::<Drive>(member)));
+        array.members(&mut |member| like = like.or_else(|| find::<Drive>(member)));
         if let (Some(like), Some(new)) = (like, drive_mut(drive.as_mut())) {
             // It is set up as the others are.
             new.format(wane_blockdev::BlockDevice::features(like).sector);
@@ -233,8 +254,8 @@ impl Drives {
         }
         let failed = |error: String| PlanError::Setting("array.replace-at".to_owned(), error);
         kept.map_err(|error| failed(format!("no memory for the new drive's bytes: {error}")))?;
-        let now = mirror.now();
-        mirror.replace(now, place, drive).map_err(|error| failed(error.to_string()))?;
+        let now = array.now();
+        array.replace(now, place, drive).map_err(|error| failed(error.to_string()))?;
         self.made += 1;
         (self.numbers[place], self.dead[place], self.zero[place]) = (self.made, false, Counters::default());
         Ok(())
@@ -246,6 +267,9 @@ impl Drives {
         archive.field("drives.numbers", &mut self.numbers)?;
         archive.field("drives.made", &mut self.made)?;
         archive.field("drives.replaced", &mut self.replaced)?;
+        if self.spec.settings.spares > 0 {
+            archive.field("drives.spared", &mut self.spared)?;
+        }
         archive.field("drives.dead", &mut self.dead)?;
         archive.field("drives.day", &mut self.day)?;
         for zero in &mut self.zero {
@@ -263,21 +287,21 @@ fn drive_mut(device: &mut dyn Living) -> Option<&mut Drive> {
     device.downcast_mut()
 }
 
-/// Lets a mirror copy all that is stale, as far as it can, and end its scrub, now.
-pub(crate) fn copy_all(mirror: &mut Mirror) {
-    let done = |mirror: &Mirror| (mirror.sectors_to_copy(), mirror.repairs());
-    let has_work = |mirror: &Mirror| mirror.sectors_to_copy() > Sectors::ZERO || mirror.is_scrubbing();
-    let (mut idle, mut before) = (0, done(mirror));
-    while has_work(mirror) && idle < IDLE_SECONDS_MAX {
-        let now = mirror.now();
-        let is_timed = all_of::<Drive>(mirror).iter().any(|drive| drive.clock().is_some());
+/// Lets an array give its members all that they lack, as far as it can, and end its scrub, now.
+pub(crate) fn copy_all(array: &mut dyn Redundant) {
+    let done = |array: &dyn Redundant| (array.to_copy(), array.repairs());
+    let has_work = |array: &dyn Redundant| array.to_copy() > Sectors::ZERO || array.is_scrubbing();
+    let (mut idle, mut before) = (0, done(array));
+    while has_work(array) && idle < IDLE_SECONDS_MAX {
+        let now = array.now();
+        let is_timed = all_of::<Drive>(array).iter().any(|drive| drive.clock().is_some());
         if is_timed {
             // It copies at instants of its own.
-            mirror.pass(now, Passing::Idle(Nanos::SECOND));
-        } else if mirror.work(now).is_none() {
+            array.pass(now, Passing::Idle(Nanos::SECOND));
+        } else if array.work(now).is_none() {
             return;
         }
-        let after = done(mirror);
+        let after = done(array);
         idle = if after == before { idle + u32::from(is_timed) } else { 0 };
         before = after;
     }

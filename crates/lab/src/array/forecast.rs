@@ -78,6 +78,20 @@ pub(super) fn forecast(
     }))
 }
 
+/// What the array has besides data.
+fn redundancy_of(array: &ArraySpec, parities: u32) -> Redundancy {
+    match array.settings.layout {
+        ArrayLayout::Mirror => Redundancy::Copies(array.settings.copies),
+        ArrayLayout::Stripe | ArrayLayout::Linear => Redundancy::Parity(parities),
+        // Its members' wear has what its parities or copies write.
+        ArrayLayout::Raid => {
+            let tolerates = wane_raid::code::code(&array.settings.code).map_or(0, |code| code.tolerates() as u32);
+            let has_copies = array.settings.code.starts_with("copies");
+            if has_copies { Redundancy::Copies(tolerates + 1) } else { Redundancy::Parity(tolerates) }
+        }
+    }
+}
+
 /// The plan that the array follows.
 fn plan(
     settings: &ForecastSettings,
@@ -91,10 +105,7 @@ fn plan(
     let largest = lived.iter().map(bytes_of).max().unwrap_or(1).max(1) as f64;
     let scale = settings.drive_capacity.map_or(1.0, |bought| bought.0 as f64 / largest);
     let (count, parities) = (lived.len(), settings.parities);
-    let redundancy = match array.settings.layout {
-        ArrayLayout::Mirror => Redundancy::Copies(array.settings.copies),
-        ArrayLayout::Stripe | ArrayLayout::Linear => Redundancy::Parity(parities),
-    };
+    let redundancy = redundancy_of(array, parities);
     let full = settings.full_stripe_share.get();
     // The simulated stripe writes one chunk for each of the host's, on one of its members.
     let (data_share, writes) = match parities {

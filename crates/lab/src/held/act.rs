@@ -57,15 +57,15 @@ pub enum Act {
     },
     /// Something is done to one drive of an array.
     Of(u32, Box<Act>),
-    /// A drive is taken out of a mirror.
+    /// A drive is taken out of an array.
     TakeOut(u32),
     /// It is put back.
     PutBack(u32),
     /// A new drive takes its place.
     Replace(u32),
-    /// All copies of a mirror are compared.
+    /// All copies of an array, or its data and parities, are compared.
     Scrub,
-    /// A mirror copies all that some drive of it lacks.
+    /// An array makes all that some drive of it lacks.
     CopyAll,
     /// The host requires of each drive again what it did before a power cut.
     ReadRecoveries(Vec<Option<u32>>),

@@ -9,15 +9,18 @@ use wane_blockdev::{
     carry_out, each_of,
 };
 use wane_ftl::Outcome;
-use wane_raid::{MemberState, Repairs};
+use wane_raid::{MemberState, Redundant, Repairs, as_redundant, redundant_of};
 use wane_results::{ArrayProbe, Counters, EndCause};
-use wane_scenario::Scenario;
+use wane_scenario::{ArrayLayout, Scenario};
 use wane_ssd::Drive;
 use wane_units::{Bytes, Fate, Lba, Sectors};
 
 use super::{Held, KeptError};
-use crate::array::{Looked, mirror};
+use crate::array::{Assembly, Looked};
 use crate::build;
+
+/// Times that the drives of an array come to rest until it asks them for nothing more. One that rebuilds is never done.
+const RESTS_MAX: u32 = 64;
 
 /// A drive of an array, as the array knows it.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,7 +31,7 @@ pub struct MemberFacts {
     pub number: u32,
     /// Its condition.
     pub state: MemberState,
-    /// Bytes of which it has no present copy.
+    /// Bytes that it should have and lacks.
     pub stale_bytes: u64,
     /// Bytes of it that the array uses or could use.
     pub capacity_bytes: u64,
@@ -40,6 +43,22 @@ impl Held {
     /// Whether it is an array.
     pub const fn is_array(&self) -> bool {
         self.drives.is_some()
+    }
+
+    /// Its flash finishes, and its schedule begins anew: [`Drive::come_to_rest`], of each drive that has power.
+    pub fn come_to_rest(&mut self) {
+        for _ in 0..RESTS_MAX {
+            let before = self.device().now();
+            self.each_drive(|drive| {
+                if !drive.is_off() {
+                    drive.come_to_rest();
+                }
+            });
+            // What an array writes of itself has several steps, and each asks its drives for something.
+            if !self.is_array() || self.device().now() == before {
+                break;
+            }
+        }
     }
 
     /// Number of its drives, if it is an array.
@@ -200,7 +219,7 @@ impl Held {
         let Some(drives) = &mut self.drives else { return Ok(()) };
         drives.archive(archive)?;
         if archive.is_reading() {
-            let array = drives.assemble().map_err(|error| ArchiveError::Unsaved(error.to_string()))?;
+            let array = drives.assemble(Assembly::Read).map_err(|error| ArchiveError::Unsaved(error.to_string()))?;
             self.run.set_array(array);
         }
         Ok(())
@@ -284,12 +303,12 @@ impl Held {
     pub fn members(&self) -> Vec<MemberFacts> {
         let Some(drives) = &self.drives else { return Vec::new() };
         let all = all_of::<Drive>(self.device());
-        let known = crate::array::mirror_of(self.device());
+        let known = redundant_of(self.device());
         all.iter()
             .enumerate()
             .map(|(place, drive)| {
                 let (state, stale) = match known {
-                    Some(mirror) => (mirror.state(place), mirror.stale(place)),
+                    Some(known) => (known.state(place), known.stale(place)),
                     None if drive.is_off() => (MemberState::Absent, Sectors::ZERO),
                     None if drive.is_worn_out() => (MemberState::ReadOnly, Sectors::ZERO),
                     None => (MemberState::Online, Sectors::ZERO),
@@ -306,21 +325,21 @@ impl Held {
             .collect()
     }
 
-    /// What a mirror did for itself; `None` for anything else.
+    /// What an array with more than one copy of its data did for itself; `None` for anything else.
     pub fn repairs(&self) -> Option<Repairs> {
-        crate::array::mirror_of(self.device()).map(wane_raid::Mirror::repairs)
+        redundant_of(self.device()).map(Redundant::repairs)
     }
 
-    /// Does something to a drive of a mirror.
+    /// Does something to a drive of an array that goes on without some.
     ///
     /// # Errors
-    /// It is no mirror, or has no such drive.
-    fn on_mirror(&mut self, place: usize) -> Result<&mut wane_raid::Mirror, KeptError> {
+    /// It has one copy of its data, or no such drive.
+    fn on_redundant(&mut self, place: usize) -> Result<&mut dyn Redundant, KeptError> {
         let places = self.places().ok_or(KeptError::NoArray)?;
         if place >= places {
             return Err(KeptError::NoMember { place, places });
         }
-        mirror(self.run.device_mut()).ok_or(KeptError::NoMirror)
+        as_redundant(self.run.device_mut()).ok_or(KeptError::NoMirror)
     }
 
     /// Why an array whose drives are all out takes no writes: they died.
@@ -363,86 +382,91 @@ impl Held {
         if self.scenario_of(place).ftl.recovery_policy().acts() { Ok(()) } else { Err(KeptError::OneWay(place)) }
     }
 
-    /// Refuses to do without a drive of a mirror that has the only copy of something.
+    /// Refuses to do without a drive without which something could not be read.
     ///
     /// # Errors
-    /// It has, or this is no mirror or has no such drive.
+    /// It is one, or this has one copy of its data, or no such drive.
     pub fn check_copies(&mut self, place: usize) -> Result<(), KeptError> {
-        let bytes = self.on_mirror(place)?.only_on(place).0 * Sectors::SIZE.0;
-        if bytes > 0 { Err(KeptError::LastCopy { place, bytes: Bytes(bytes) }) } else { Ok(()) }
+        let bytes = Bytes(self.on_redundant(place)?.only_on(place).0 * Sectors::SIZE.0);
+        let is_mirror = self.drives.as_ref().is_some_and(|of| of.spec().settings.layout == ArrayLayout::Mirror);
+        match bytes {
+            Bytes(0) => Ok(()),
+            _ if is_mirror => Err(KeptError::LastCopy { place, bytes }),
+            _ => Err(KeptError::Needed { place, bytes }),
+        }
     }
 
-    /// Takes a drive out of a mirror: its power goes off. [`Held::check_copies`] says what would be lost.
+    /// Takes a drive out of an array: its power goes off. [`Held::check_copies`] says what would be lost.
     ///
     /// # Errors
-    /// It is no mirror, has no such drive, or the drive is out.
+    /// It has one copy of its data, no such drive, or the drive is out.
     pub fn take_out(&mut self, place: usize) -> Result<(), KeptError> {
-        let mirror = self.on_mirror(place)?;
-        if mirror.state(place) == MemberState::Absent {
+        let array = self.on_redundant(place)?;
+        if array.state(place) == MemberState::Absent {
             return Err(KeptError::MemberOut(place));
         }
-        let now = mirror.now();
-        mirror.take_out(now, place, &mut || Fate::Done);
+        let now = array.now();
+        array.take_out(now, place, &mut || Fate::Done);
         Ok(())
     }
 
     /// Puts a drive back that was taken out. What was written meanwhile is copied to it, in the array's own time.
     ///
     /// # Errors
-    /// It is no mirror, has no such drive, or the drive is there or does not come back.
+    /// It has one copy of its data, no such drive, or the drive is there or does not come back.
     pub fn put_back(&mut self, place: usize) -> Result<(), KeptError> {
-        let mirror = self.on_mirror(place)?;
-        if mirror.state(place) != MemberState::Absent {
+        let array = self.on_redundant(place)?;
+        if array.state(place) != MemberState::Absent {
             return Err(KeptError::MemberThere(place));
         }
-        let now = mirror.now();
-        mirror.put_back(now, place).map_err(KeptError::Unpowered)
+        let now = array.now();
+        array.put_back(now, place).map_err(KeptError::Unpowered)
     }
 
-    /// Puts a new drive of the scenario in a place of a mirror. All is copied to it, in the array's own time.
+    /// Puts a new drive of the scenario in a place. All that belongs there is made for it, in the array's own time.
     ///
     /// # Errors
-    /// It is no mirror, or has no such drive.
+    /// It has one copy of its data, or no such drive.
     pub fn replace(&mut self, place: usize) -> Result<(), KeptError> {
-        let _ = self.on_mirror(place)?;
+        let _ = self.on_redundant(place)?;
         let Some(drives) = &mut self.drives else { return Err(KeptError::NoArray) };
         Ok(drives.replace(self.run.device_mut(), place)?)
     }
 
-    /// Lets a mirror copy all that some drive of it lacks, as far as it can, now. Returns the bytes that it copied.
+    /// Lets an array make all that some drive of it lacks, as far as it can, now. Returns the bytes that it copied.
     ///
     /// # Errors
-    /// It is no mirror.
+    /// It has one copy of its data.
     pub fn copy_all(&mut self) -> Result<u64, KeptError> {
-        let mirror = self.on_mirror(0)?;
-        let before = mirror.repairs().copied;
-        crate::array::copy_all(mirror);
-        Ok((mirror.repairs().copied - before).0 * Sectors::SIZE.0)
+        let array = self.on_redundant(0)?;
+        let before = array.repairs().copied;
+        crate::array::copy_all(array);
+        Ok((array.repairs().copied - before).0 * Sectors::SIZE.0)
     }
 
-    /// Whether a mirror is scrubbing.
+    /// Whether an array is scrubbing.
     pub fn is_scrubbing(&self) -> bool {
-        crate::array::mirror_of(self.device()).is_some_and(wane_raid::Mirror::is_scrubbing)
+        redundant_of(self.device()).is_some_and(Redundant::is_scrubbing)
     }
 
-    /// Bytes of which some drive of a mirror has no present copy.
+    /// Bytes that drives of an array lack.
     pub fn bytes_lacking(&self) -> u64 {
         self.members().iter().map(|member| member.stale_bytes).sum()
     }
 
-    /// Whether a mirror has something to do for itself in its own time.
+    /// Whether an array has something to do for itself in its own time.
     pub fn has_own_work(&self) -> bool {
-        crate::array::mirror_of(self.device()).is_some_and(wane_raid::Mirror::is_at_work)
+        redundant_of(self.device()).is_some_and(Redundant::is_at_work)
     }
 
-    /// Begins a scrub of a mirror: all copies are read and compared, in its own time.
+    /// Begins a scrub: all data and what protects them are read and compared, in the array's own time.
     ///
     /// # Errors
-    /// It is no mirror.
+    /// It has one copy of its data.
     pub fn scrub(&mut self) -> Result<(), KeptError> {
-        let mirror = self.on_mirror(0)?;
-        let now = mirror.now();
-        mirror.scrub(now);
+        let array = self.on_redundant(0)?;
+        let now = array.now();
+        array.scrub(now);
         Ok(())
     }
 }

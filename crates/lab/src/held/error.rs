@@ -176,6 +176,14 @@ pub enum KeptError {
         /// What it alone has.
         bytes: Bytes,
     },
+    /// Some data would be lost.
+    #[error("without drive {place}, {bytes} could not be read; --force does it all the same")]
+    Needed {
+        /// The drive.
+        place: usize,
+        /// What cannot be made of the others.
+        bytes: Bytes,
+    },
     /// It has one copy of its data.
     #[error(
         "the array is no mirror: it has one copy of its data, so that no drive of it can be taken out or replaced, and nothing be compared"

@@ -33,7 +33,7 @@ fn age(kept: &mut Kept, target: Target) -> Reached {
     kept.age(target, WrittenBytes::Stay, &go(), &mut |_| true).unwrap()
 }
 
-const LIVES: [&str; 7] = [
+const LIVES: [&str; 8] = [
     "[drive]\npreset = \"tiny\"\n[workload]\npattern = \"zipf\"\nexponent = 0.9\n[until]\ndrive-writes = 1\n",
     "[drive]\npreset = \"tiny\"\nchip = \"tlc-72l-2018\"\necc.strength = 60\n[time]\ndrive-writes-per-day = 0.5\n\
      [workload]\npattern = \"hot-cold\"\nr = 0.8\nh = 0.2\n[until]\ndrive-writes = 1\n",
@@ -46,6 +46,9 @@ const LIVES: [&str; 7] = [
      [workload]\npattern = \"zipf\"\n[until]\ndrive-writes = 1\n",
     "[drive]\npreset = \"tiny\"\nendurance = 30\n[ftl]\nrecovery = \"checkpoint\"\n[array]\nat-end-of-life = \"gone\"\n[[array.member]]\n\
      [[array.member]]\ndrive.initial.erase-count = 20\n[workload]\ntrim-share = 0.1\n[until]\ndrive-writes = 1\n",
+    "[drive]\npreset = \"tiny\"\nlogical-capacity = \"16 MiB\"\nendurance = 30\n[array]\nlayout = \"raid\"\nchunk = \"8 KiB\"\nspares = 1\n\
+     at-end-of-life = \"gone\"\n[[array.member]]\ncount = 2\n[[array.member]]\ndrive.initial.erase-count = 15\n\
+     [workload]\ntrim-share = 0.1\n[until]\ndrive-writes = 1\n",
 ];
 
 #[test]

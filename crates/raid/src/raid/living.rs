@@ -340,11 +340,17 @@ impl Living for Raid {
             self.catch_up(self.now);
         }
         self.members.iter_mut().for_each(|member| each(&mut *member.device));
+        let kept_bytes = self.features.keeps_bytes;
         self.follow_features();
         if !self.is_off {
             // A member that came to rest is ahead, and takes nothing before its instant.
-            let now = self.members.iter().map(|member| member.device.now()).fold(self.now, SimTime::max);
-            self.catch_up(now);
+            self.now = self.members.iter().map(|member| member.device.now()).fold(self.now, SimTime::max);
+            self.catch_up(self.now);
+            if self.features.keeps_bytes && !kept_bytes {
+                // What it wrote of itself before had no bytes.
+                self.must_raise();
+                self.want_checkpoint();
+            }
             self.count();
         }
     }

@@ -8,7 +8,7 @@
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use wane_blockdev::{BlockDevice as _, Living, SectorRange};
+use wane_blockdev::{Living, SectorRange};
 use wane_units::{Lba, Sectors};
 
 use crate::bits::Bits;
@@ -201,8 +201,8 @@ pub(super) struct Entry {
 ///
 /// # Errors
 /// One is: which one, and the number of its array.
-pub(super) fn check_free(devices: &[Box<dyn Living>], unit: u64) -> Result<(), LayoutError> {
-    for (number, device) in devices.iter().enumerate() {
+pub(super) fn check_free<'a>(devices: impl Iterator<Item = &'a dyn Living>, unit: u64) -> Result<(), LayoutError> {
+    for (number, device) in devices.enumerate() {
         let mut bytes = vec![0; unit as usize * 512];
         // A device that cannot show what it holds is taken as it is.
         let seen = device.peek(SectorRange::new(Lba(0), Sectors(unit)), &mut bytes);

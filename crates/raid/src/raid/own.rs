@@ -107,6 +107,11 @@ impl Raid {
         !self.is_off && (joins || has_own || self.has_to_move() || self.next_own().is_some())
     }
 
+    /// Whether a scrub is under way.
+    pub const fn is_scrubbing(&self) -> bool {
+        self.own.scrub.is_some()
+    }
+
     /// Sectors of members that are to be written until nothing is missing.
     pub fn sectors_to_rebuild(&self) -> Sectors {
         let of = |member: &super::member::Member| if member.is_online() { member.stale.len() } else { 0 };

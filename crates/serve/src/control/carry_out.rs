@@ -13,7 +13,7 @@ use wane_lab::held::{Act, Acted, Aging};
 use wane_lab::kept::{Aged, Reached};
 use wane_nand::REREADS_BOUND;
 use wane_raid::{MemberState, Repairs};
-use wane_scenario::{FastForward, Precondition};
+use wane_scenario::{ArrayLayout, FastForward, Precondition};
 use wane_sim::Streams;
 use wane_smart::{Identity, smartctl};
 use wane_ssd::Drive;
@@ -155,10 +155,20 @@ fn status(desk: &mut Desk<'_>) -> Value {
         facts["wanted"] = if shelf.is_array() { Value::Null } else { wanted(shelf.drive()) };
         if let Some(repairs) = shelf.repairs() {
             facts["repairs"] = repaired(&repairs);
-            let is_whole = shelf.members().iter().all(|member| member.state == MemberState::Online);
-            facts["mirror"] = json!({
-                "has_all_copies": is_whole && shelf.bytes_lacking() == 0,
-                "copying": shelf.has_own_work(), "scrubbing": shelf.is_scrubbing(),
+            let is_mirror = shelf.scenario().array.as_ref().is_some_and(|of| of.settings.layout == ArrayLayout::Mirror);
+            if is_mirror {
+                let is_whole = shelf.members().iter().all(|member| member.state == MemberState::Online);
+                facts["mirror"] = json!({
+                    "has_all_copies": is_whole && shelf.bytes_lacking() == 0,
+                    "copying": shelf.has_own_work(), "scrubbing": shelf.is_scrubbing(),
+                });
+            }
+        }
+        if let Some(standing) = shelf.standing() {
+            facts["array"] = json!({
+                "condition": standing.condition.name(), "test": standing.code(), "spare_losses": standing.spare,
+                "lost_bytes": standing.lost_bytes, "at_work": shelf.has_own_work(), "scrubbing": shelf.is_scrubbing(),
+                "told": standing.told,
             });
         }
         if shelf.is_array() {
@@ -177,7 +187,7 @@ fn wanted(drive: &Drive) -> Value {
     })
 }
 
-/// What a mirror did for itself, in bytes.
+/// What an array did for itself, in bytes.
 fn repaired(repairs: &Repairs) -> Value {
     json!({
         "repaired_bytes": repairs.repaired.0 * SECTOR, "copied_bytes": repairs.copied.0 * SECTOR,
@@ -206,7 +216,7 @@ fn spared(desk: &mut Desk<'_>, member: u32, force: bool) -> Result<(), String> {
     desk.engine.shelf.check_copies(member as usize).map_err(|error| error.to_string())
 }
 
-/// Does something to a drive of a mirror.
+/// Does something to a drive of an array.
 fn tended(desk: &mut Desk<'_>, act: &Act, done: &str) -> Answer {
     desk.engine.rest_until(desk.real);
     desk.engine.act(act).map_err(|error| error.to_string())?;

@@ -47,13 +47,13 @@ pub(crate) enum Asks {
     Stop,
     /// Save the drive, and serve it no longer.
     Withdraw,
-    /// Take a drive out of a mirror.
+    /// Take a drive out of an array.
     TakeOut(Place),
     /// Put it back.
     PutBack(Place),
     /// Put a new drive in its place.
     Replace(Place),
-    /// Compare all copies of a mirror.
+    /// Compare all copies of an array, or its data and parities.
     Scrub,
     /// Events go there from now on.
     Listen(oneshot::Sender<broadcast::Receiver<Value>>),

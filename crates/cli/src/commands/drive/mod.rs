@@ -58,6 +58,7 @@ pub(crate) fn drive(arguments: &DriveArguments) -> Result<i32, Failure> {
         DriveCommand::Read(arguments) => data::read(arguments),
         DriveCommand::Trim(arguments) => data::trim(arguments),
         DriveCommand::PowerCut(arguments) => data::power_cut(arguments),
+        DriveCommand::Status(arguments) => Ok(tend::status(arguments)),
         DriveCommand::TakeOut(arguments) => tend::take_out(arguments),
         DriveCommand::PutBack(arguments) => tend::put_back(arguments),
         DriveCommand::Replace(arguments) => tend::replace(arguments),

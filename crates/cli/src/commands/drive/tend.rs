@@ -1,16 +1,18 @@
-//! `wane drive take-out`, `put-back`, `replace` and `scrub`: what an operator does with the drives of a mirror.
+//! `wane drive status`, `take-out`, `put-back`, `replace` and `scrub`: what an operator does with the drives of an array.
 
 use std::path::Path;
 
+use serde_json::json;
 use wane_lab::held::{Act, MemberFacts};
 use wane_lab::kept::{Kept, KeptError, check_whole};
 use wane_raid::MemberState;
+use wane_scenario::ArrayLayout;
 use wane_units::{Bytes, excerpt_path};
 
-use super::{answer, tell_dropped};
+use super::{answer, open_late, tell_dropped};
 use crate::args::drive::{KeptDrive, LoseArguments};
-use crate::output::Failure;
-use crate::{DIFFERS, DONE};
+use crate::output::{Failure, print, print_json};
+use crate::{DIFFERS, DONE, NO_ANSWER};
 
 /// Opens the array of a path that names a drive of it, as in `mirror.wane/1`.
 fn opened(path: &Path) -> Result<(Kept, u32), Failure> {
@@ -25,7 +27,7 @@ fn act(kept: &mut Kept, path: &Path, act: &Act) -> Result<u64, Failure> {
     Ok(kept.act(act).map_err(at)?.units)
 }
 
-/// Refuses to do without a drive that has the only copy of something, unless that is wanted.
+/// Refuses to do without a drive without which something could not be read, unless that is wanted.
 fn check(kept: &mut Kept, place: u32, arguments: &LoseArguments) -> Result<(), Failure> {
     if arguments.force {
         return Ok(());
@@ -45,6 +47,30 @@ fn lacking(kept: &Kept) -> String {
         format!("; drive {} lacks {}{why}", member.place, Bytes(member.stale_bytes))
     };
     kept.members().iter().filter(|member| member.stale_bytes > 0).map(told).collect()
+}
+
+/// Tells how safe an array is. Returns the exit code.
+pub(super) fn status(arguments: &KeptDrive) -> i32 {
+    tested(arguments).unwrap_or_else(|failure| match failure.report() {
+        DONE => DONE,
+        _ => NO_ANSWER,
+    })
+}
+
+fn tested(arguments: &KeptDrive) -> Result<i32, Failure> {
+    check_whole(&arguments.drive, "asked how safe its data are")?;
+    let (kept, name) = (open_late(&arguments.drive)?, excerpt_path(&arguments.drive));
+    let Some(standing) = kept.standing() else { return Err(Failure::wrong(format!("{name}: {}", KeptError::NoArray))) };
+    if arguments.json {
+        print_json(&json!({
+            "drive": arguments.drive.display().to_string(), "condition": standing.condition.name(),
+            "test": standing.code(), "spare_losses": standing.spare, "lost_bytes": standing.lost_bytes,
+            "told": standing.told,
+        }))?;
+    } else {
+        print(&format!("{name}: {}\n", standing.told))?;
+    }
+    Ok(standing.code())
 }
 
 pub(super) fn take_out(arguments: &LoseArguments) -> Result<i32, Failure> {
@@ -101,6 +127,21 @@ fn filled(mut kept: Kept, (path, as_json): (&Path, bool), done: Option<&Act>, wo
     Ok(if left > 0 { DIFFERS } else { DONE })
 }
 
+/// What a scrub of a mirror found.
+const OF_COPIES: [&str; 4] = [
+    "repaired from another copy",
+    "differed and are now as the first copy has them",
+    "could be read from no copy",
+    "all copies are equal",
+];
+/// The same of an array with parities.
+const OF_PARITIES: [&str; 4] = [
+    "made again of the other drives",
+    "did not fit their parities and do now",
+    "cannot be made of the other drives",
+    "all parities fit their data",
+];
+
 pub(super) fn scrub(arguments: &KeptDrive) -> Result<i32, Failure> {
     check_whole(&arguments.drive, "scrubbed")?;
     let mut kept = super::open(&arguments.drive)?;
@@ -111,11 +152,13 @@ pub(super) fn scrub(arguments: &KeptDrive) -> Result<i32, Failure> {
     let after = kept.repairs().unwrap_or_default();
     let bytes = |sectors: wane_units::Sectors| Bytes(sectors.0 * 512).to_string();
     let mut told = format!("scrubbed {}", bytes(after.scrubbed - before.scrubbed));
+    let is_mirror = kept.scenario().array.as_ref().is_some_and(|array| array.settings.layout == ArrayLayout::Mirror);
+    let [repaired, unequal, unreadable, equal] = if is_mirror { OF_COPIES } else { OF_PARITIES };
     let found = [
         (after.copied - before.copied, "copied"),
-        (after.repaired - before.repaired, "repaired from another copy"),
-        (after.unequal - before.unequal, "differed and are now as the first copy has them"),
-        (after.unreadable - before.unreadable, "could be read from no copy"),
+        (after.repaired - before.repaired, repaired),
+        (after.unequal - before.unequal, unequal),
+        (after.unreadable - before.unreadable, unreadable),
         (after.failed - before.failed, "were not taken by a drive"),
     ];
     let found: Vec<String> = found
@@ -126,7 +169,7 @@ pub(super) fn scrub(arguments: &KeptDrive) -> Result<i32, Failure> {
     told += &lacking(&kept);
     let is_all = kept.members().iter().all(|member| member.state != MemberState::Absent);
     told += &if found.is_empty() && is_all {
-        "; all copies are equal".to_owned()
+        format!("; {equal}")
     } else if found.is_empty() {
         "; what is there can be read".to_owned()
     } else {

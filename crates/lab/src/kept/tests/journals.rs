@@ -3,7 +3,7 @@
 use super::*;
 
 /// Drives that are served: recovery with and without power-loss protection, both schedulers, one without a clock.
-pub(super) const SERVED: [&str; 5] = [
+pub(super) const SERVED: [&str; 6] = [
     "[drive]\npreset = \"tiny\"\nendurance = 60\nchip = \"tlc-72l-2018\"\n[drive.ecc]\nstrength = 75\n[ftl]\nrecovery = \"checkpoint\"\n\
      [time]\nscheduler = \"event\"\n[until]\nend-of-life = true\n",
     "[drive]\npreset = \"tiny\"\npower-loss-protection = false\n[ftl]\nrecovery = \"full-scan\"\n[time]\nscheduler = \"timeline\"\n\
@@ -13,6 +13,8 @@ pub(super) const SERVED: [&str; 5] = [
      [time]\nscheduler = \"event\"\n[array]\nat-end-of-life = \"gone\"\n[until]\nend-of-life = true\n",
     "[drive]\npreset = \"tiny\"\npower-loss-protection = false\n[ftl]\nrecovery = \"full-scan\"\n[array]\nlayout = \"stripe\"\n\
      [until]\nend-of-life = true\n",
+    "[drive]\npreset = \"tiny\"\nlogical-capacity = \"16 MiB\"\n[ftl]\nrecovery = \"full-scan\"\n[array]\nlayout = \"raid\"\n\
+     chunk = \"8 KiB\"\ncode = \"pq\"\njournal = \"none\"\n[[array.member]]\ncount = 4\n[until]\nend-of-life = true\n",
 ];
 
 /// What its server does to a drive: notes it in the journal and does it, in this order or the other.
@@ -106,7 +108,7 @@ impl Server {
         }
     }
 
-    /// Its operator takes a drive of a mirror out, puts it back, or has a new one.
+    /// Its operator takes a drive of a mirror or a raid out, puts it back, or has a new one.
     fn tend(&mut self, stream: &mut Stream) {
         let absent = self.kept.members().iter().find(|member| member.state == MemberState::Absent).map(|one| one.place);
         let place = stream.below(2) as u32;

@@ -27,13 +27,16 @@ pub(crate) struct ArrayFacts {
     /// Bytes programmed for each byte written, copies included.
     write_amplification: Option<f64>,
     life_used: Option<f64>,
+    condition: Option<&'static str>,
+    /// How safe the data are, and what to do.
+    told: Option<String>,
     repairs: Option<Repairs>,
     members: Vec<OfDrive>,
     workload: String,
     history: Vec<String>,
 }
 
-/// What a mirror did for itself, in bytes.
+/// What an array did for itself, in bytes.
 #[derive(Debug, Serialize)]
 struct Repairs {
     repaired_bytes: u64,
@@ -108,6 +111,7 @@ pub(super) fn facts(kept: &Kept, path: &Path) -> ArrayFacts {
         unequal_bytes: repairs.unequal.0 * 512,
         unreadable_bytes: repairs.unreadable.0 * 512,
     });
+    let standing = kept.standing();
     ArrayFacts {
         drive: path.display().to_string(),
         scenario: scenario.name.clone(),
@@ -122,6 +126,8 @@ pub(super) fn facts(kept: &Kept, path: &Path) -> ArrayFacts {
         bytes_programmed: programmed,
         write_amplification: amplification,
         life_used: kept.life_used(),
+        condition: standing.as_ref().map(|standing| standing.condition.name()),
+        told: standing.map(|standing| standing.told),
         repairs,
         members: drives(kept),
         workload: workload(scenario),
@@ -167,6 +173,9 @@ pub(super) fn words(kept: &Kept, facts: &ArrayFacts) -> String {
         wear(facts.life_used, facts.cause)
     };
     say("wear", wear);
+    if let Some(told) = &facts.told {
+        say("data", told.clone());
+    }
     if let Some(Repairs { repaired_bytes, copied_bytes, scrubbed_bytes, unequal_bytes, .. }) = &facts.repairs {
         let unequal = if *unequal_bytes > 0 { format!(", {} unequal", Bytes(*unequal_bytes)) } else { String::new() };
         let (repaired, copied, scrubbed) = (Bytes(*repaired_bytes), Bytes(*copied_bytes), Bytes(*scrubbed_bytes));

@@ -1,0 +1,124 @@
+//! Lives of arrays with parities, and what their operator does with them.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
+
+use std::sync::Arc;
+
+use wane_lab::array::{self, ArrayResult};
+use wane_lab::run::Watch;
+use wane_results::{DriveState, EndReason};
+use wane_scenario::{Scenario, Sources};
+
+/// Five small drives, one of them old.
+const RAID: &str = "[drive]\nlogical-capacity = \"4 MiB\"\nspare-factor = 0.2\npages-per-block = 16\nendurance = 30\n\
+                    [array]\nlayout = \"raid\"\nchunk = \"8 KiB\"\n[[array.member]]\ncount = 4\n[[array.member]]\n\
+                    drive.initial.erase-count = 15\n[workload]\npattern = \"zipf\"\n[until]\nend-of-life = true\n";
+
+fn scenario(set: &[&str]) -> Scenario {
+    let set: Vec<String> = set.iter().map(|set| (*set).to_owned()).collect();
+    Scenario::resolve(&Sources { file: Some(("raid.toml", RAID)), set: &set, preset: None }).unwrap()
+}
+
+fn lived(set: &[&str]) -> ArrayResult {
+    array::execute(&scenario(set), &mut Watch { step: &mut |_| {}, stop: &Arc::default() }).unwrap()
+}
+
+fn states(result: &ArrayResult) -> Vec<(&str, DriveState)> {
+    result.summary.drives.iter().map(|drive| (drive.run.as_str(), drive.state)).collect()
+}
+
+/// With one parity an array goes on without the old drive, and ends with the next one, whose data it still has.
+#[test]
+fn five_drives_live_to_the_end_of_their_array() {
+    let result = lived(&[]);
+    let summary = &result.summary;
+    assert_eq!((summary.layout.as_str(), summary.end.reason), ("raid", EndReason::EndOfLife));
+    // The stripes that were being changed when a second drive took no more writes.
+    assert!(summary.bytes_lost <= 128 << 10, "{}", summary.bytes_lost);
+    let (first, end) = (summary.first_death_at.unwrap(), summary.end.at_drive_writes);
+    assert!(first < 0.8 * end, "{first} of {end}");
+    assert_eq!(summary.writes_degraded, end - first);
+    let (old, others) = summary.drives.split_last().unwrap();
+    assert_eq!((old.state, old.ended_at), (DriveState::ReadOnly, Some(first)));
+    assert!(others.iter().any(|drive| drive.state == DriveState::ReadOnly), "{:?}", states(&result));
+    // Each unit is written with its parity, unless neighbors share one.
+    let written: u64 = summary.drives.iter().map(|drive| drive.bytes_written).sum();
+    assert!(written > summary.bytes_written * 5 / 4, "{written} of {}", summary.bytes_written);
+}
+
+/// A spare takes the place of the drive that died, and is given all that was there.
+#[test]
+fn a_spare_comes_for_a_dead_drive() {
+    let gone = "array.at-end-of-life=gone";
+    let without = lived(&[gone]);
+    let with = lived(&[gone, "array.spares=1"]);
+    assert_eq!(states(&with)[4..], [("drive-4", DriveState::Gone), ("drive-4-new-1", DriveState::Online)]);
+    let (old, new) = (&with.summary.drives[4], &with.summary.drives[5]);
+    assert_eq!((old.ended_at, with.summary.first_death_at), (Some(new.came_at), old.ended_at));
+    assert!(with.summary.bytes_copied > 3 << 20, "{}", with.summary.bytes_copied);
+    // Without it, the next death takes data along.
+    assert_eq!(without.summary.bytes_copied, 0);
+    assert!(without.summary.bytes_lost > 0 && without.summary.writes_degraded > 1.0, "{:?}", without.summary);
+    assert!(with.summary.writes_degraded < 0.5 * without.summary.writes_degraded, "{:?}", with.summary);
+}
+
+/// Two parities keep what two dead drives took along.
+#[test]
+fn a_code_decides_how_many_drives_may_go() {
+    let set = |code: &'static str| {
+        let until = ["until.end-of-life=false", "until.drive-writes=14"];
+        let new = "array.member.0.drive.endurance=300";
+        let counts = ["array.member.0.count=3", "array.member.1.count=2"];
+        [code, new, counts[0], counts[1], "array.at-end-of-life=gone", until[0], until[1]]
+    };
+    let gone = |result: &ArrayResult| {
+        let gone = result.summary.drives.iter().filter(|drive| drive.state == DriveState::Gone).count();
+        (gone, result.summary.bytes_lost > 0)
+    };
+    assert_eq!(gone(&lived(&set("array.code=xor"))), (2, true));
+    assert_eq!(gone(&lived(&set("array.code=pq"))), (2, false));
+}
+
+#[test]
+fn a_worn_drive_of_a_raid_is_replaced() {
+    let result = lived(&["array.replace-at=0.6", "array.code=copies-2", "array.width=2"]);
+    assert_eq!(states(&result)[4], ("drive-4", DriveState::Replaced));
+    assert_eq!((result.summary.drives[5].run.as_str(), result.summary.bytes_lost), ("drive-4-new-1", 0));
+    let old = &result.summary.drives[4];
+    assert!((0.6..0.7).contains(&old.life_used.unwrap()), "{old:?}");
+}
+
+/// A copy of it answers requests in time, whole and without a drive.
+#[test]
+fn a_probe_sees_what_a_parity_costs() {
+    let probe = [
+        "time.scheduler=event",
+        "array.member.1.drive.initial.erase-count=none",
+        "until.end-of-life=false",
+        "until.drive-writes=2",
+        "probe.at-drive-writes=[1]",
+        "probe.workload.pattern=uniform",
+        "probe.workload.read-share=0.5",
+        "probe.workload.arrival.queue-depth=4",
+        "probe.until.requests=400",
+    ];
+    let of = |code: &'static str| {
+        let result = lived(&[&probe[..], &[code]].concat());
+        let probe = result.summary.probes.into_iter().next().unwrap();
+        assert_eq!(probe.failed, 0);
+        probe
+    };
+    let (xor, pqr) = (of("array.code=xor"), of("array.code=pqr"));
+    let writes = |probe: &wane_results::ArrayProbe| -> u64 {
+        probe.drives.iter().filter_map(|drive| drive.latency.write).map(|latency| latency.count).sum()
+    };
+    assert!(writes(&pqr) > writes(&xor), "{} {}", writes(&pqr), writes(&xor));
+    let mean = |probe: &wane_results::ArrayProbe| probe.host.write.unwrap().mean_ns;
+    assert!(mean(&xor) > probe_of_drives(&xor), "a write waits for its reads, its record and its parity");
+}
+
+/// How long a drive takes for a write, in the mean.
+fn probe_of_drives(probe: &wane_results::ArrayProbe) -> f64 {
+    let of: Vec<f64> = probe.drives.iter().filter_map(|drive| drive.latency.write).map(|one| one.mean_ns).collect();
+    of.iter().sum::<f64>() / of.len() as f64
+}

@@ -1,0 +1,70 @@
+//! What a parity array of members of some sizes looks like: where its tiles, parities and own areas lie.
+
+use wane_units::Sectors;
+
+use super::map::{self, Map};
+use super::meta::Areas;
+use super::{Raid, RaidConfig};
+use crate::code::Coder;
+use crate::extents::ExtentTable;
+use crate::layout::LayoutError;
+use crate::placement::Site;
+
+/// What an array of some members looks like.
+pub(super) struct Shape {
+    pub(super) coder: Coder,
+    pub(super) map: Map,
+    pub(super) areas: Areas,
+    /// Slots of each member.
+    pub(super) slots: Vec<u32>,
+}
+
+impl Shape {
+    /// An array of members of these sizes.
+    pub(super) fn new(config: &RaidConfig, sizes: &[Sectors], unit: Sectors) -> Result<Self, LayoutError> {
+        let Some(coder) = Coder::new(config.code, config.width) else {
+            return Err(LayoutError::Width(config.code.name(), config.width));
+        };
+        let chunk = config.chunk.0;
+        if chunk == 0 || !chunk.is_multiple_of(unit.0) {
+            return Err(LayoutError::Chunk(chunk, unit.0));
+        }
+        let width = config.width as u64;
+        // Tiles of whole turns of the parities, so that these go on turning from tile to tile, as md's do.
+        let tile = (config.slot.0 / chunk / width * width).max(width);
+        let slot = tile * chunk;
+        let most: u64 = sizes.iter().map(|size| size.0 / slot).sum();
+        // A record of the largest change takes the place of its stripe and a little more.
+        let largest = (width * chunk + chunk).next_multiple_of(unit.0) + 8 * unit.0;
+        let ring = config.ring.0.max(4 * largest).next_multiple_of(unit.0);
+        let areas = Areas::new(unit.0, sizes.len() as u64, most / width * tile + tile, most, ring);
+        let offset = areas.sectors().next_multiple_of(chunk);
+        let slots: Vec<u32> = sizes.iter().map(|size| (size.0.saturating_sub(offset) / slot) as u32).collect();
+        let roomy = slots.iter().filter(|slots| **slots > 0).count();
+        if roomy < config.width && config.width <= sizes.len() {
+            let least = sizes.iter().map(|size| size.0).min().unwrap_or(0);
+            return Err(LayoutError::Room(least, offset + slot));
+        }
+        let sites: Vec<Site> = slots.iter().map(|slots| Site { slots: u64::from(*slots), speed: 1.0 }).collect();
+        let groups = config.placement.groups(&sites, config.width)?;
+        let table = ExtentTable::of_groups(&groups, config.width);
+        let parity_columns = match &config.parity_shares[..] {
+            [] => map::left_symmetric(width),
+            shares if shares.len() as u64 == width && shares.iter().any(|share| *share > 0) => map::uneven(shares),
+            shares => return Err(LayoutError::Shares(shares.len(), config.width)),
+        };
+        let data = coder.data() as u64;
+        let map = Map { chunk, data, width, tile, offset, parity_columns, table, starts: Vec::new() };
+        Ok(Self { coder, map: map.with_starts(), areas, slots })
+    }
+}
+
+impl Raid {
+    /// Sectors of an array on members of these sizes, the largest unit of which has `unit` sectors.
+    ///
+    /// # Errors
+    /// They make none.
+    pub fn capacity_of(config: &RaidConfig, sizes: &[Sectors], unit: Sectors) -> Result<Sectors, LayoutError> {
+        Shape::new(config, sizes, unit).map(|shape| shape.map.capacity())
+    }
+}

@@ -1,0 +1,111 @@
+//! What arrays tell of their safety is what reads then find.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
+
+mod common;
+
+use common::{ended, members, raid_config};
+use wane_blockdev::{BlockDevice as _, Living, Passing, Request, SectorRange};
+use wane_raid::code::{COPIES_2, Code, PQ, PQR, XOR};
+use wane_raid::{MemberState, Mirror, MirrorConfig, Raid, Redundant, Safety, UNEQUAL, redundant_of};
+use wane_sim::{Stream, Streams};
+use wane_units::{Fate, Lba, Nanos, Sectors};
+
+/// Sectors that reads of a copy do not find.
+fn unread(array: &dyn Redundant) -> u64 {
+    let mut copy = array.another();
+    let capacity = copy.capacity().0;
+    let mut lost = 0;
+    for start in (0..capacity).step_by(64) {
+        let range = SectorRange::new(Lba(start), Sectors(64.min(capacity - start)));
+        let failed = ended(&mut *copy, Request::read(range)).status.failed().to_vec();
+        lost += failed.iter().map(|range| range.count.0).sum::<u64>();
+    }
+    lost
+}
+
+fn write(array: &mut dyn Redundant, stream: &mut Stream, times: u64) {
+    for _ in 0..times {
+        let range =
+            SectorRange::new(Lba(8 * stream.below(array.capacity().0 / 8 - 4)), Sectors(8 + 8 * stream.below(3)));
+        let bytes = vec![stream.below(250) as u8 + 1; range.len_bytes()];
+        let _ = ended(array, Request::write(range, bytes));
+    }
+}
+
+fn out(array: &mut dyn Redundant, member: usize) {
+    let now = array.now();
+    array.take_out(now, member, &mut || Fate::Done);
+}
+
+/// Writes, takes members out and puts them back, and compares after each step.
+fn check(array: &mut dyn Redundant, count: u64, tolerates: usize, seed: u64) {
+    let mut stream = Streams::new(seed).stream("test");
+    write(array, &mut stream, 60);
+    assert_eq!(array.safety(), Safety { spare: tolerates, lost: Sectors::ZERO }, "{seed}");
+    for step in 0..12 {
+        let member = stream.below(count) as usize;
+        if array.state(member) == MemberState::Absent {
+            let now = array.now();
+            array.put_back(now, member).unwrap();
+        } else {
+            let (before, alone) = (array.safety().lost.0, array.only_on(member).0);
+            out(array, member);
+            assert_eq!(before + alone, array.safety().lost.0, "{seed} {step}: what goes with member {member}");
+        }
+        // A read is exact where no member lacks a part of what it wrote: that is unknown to nobody but reads.
+        assert_eq!(array.safety().lost.0, unread(array), "{seed} {step}");
+        let spare = array.safety().spare;
+        assert!(spare <= tolerates);
+        if array.safety().lost > Sectors::ZERO {
+            break;
+        }
+        write(array, &mut stream, 5);
+        if stream.chance(0.5) {
+            let now = array.now();
+            array.pass(now, Passing::Idle(Nanos::SECOND));
+        }
+    }
+}
+
+#[test]
+fn a_raid_tells_what_reads_find() {
+    let codes: [(&'static dyn Code, usize, usize); 5] =
+        [(&XOR, 3, 5), (&XOR, 4, 4), (&PQ, 5, 6), (&PQR, 5, 5), (&COPIES_2, 4, 5)];
+    for (number, (code, width, count)) in codes.into_iter().enumerate() {
+        for seed in 0..6 {
+            let sizes = members([2048, 2048, 3072, 2048, 4096, 2048]).into_iter().take(count).collect();
+            let mut array = Raid::new(raid_config(code, width, &UNEQUAL), sizes).unwrap();
+            check(&mut array, count as u64, code.tolerates(), 10 * number as u64 + seed);
+        }
+    }
+}
+
+#[test]
+fn a_mirror_tells_what_reads_find() {
+    for (copies, count) in [(2, 3), (3, 4)] {
+        for seed in 0..6 {
+            let sizes = members([1024, 1024, 2048, 1024]).into_iter().take(count).collect();
+            let mut array = Mirror::new(MirrorConfig { copies, ..MirrorConfig::default() }, sizes).unwrap();
+            check(&mut array, count as u64, copies - 1, 100 + seed);
+        }
+    }
+}
+
+/// Two copies on four members, in pairs: what counts is whether both of a pair are gone.
+#[test]
+fn two_drives_of_different_pairs_lose_nothing() {
+    let mut array = Raid::new(raid_config(&COPIES_2, 2, &UNEQUAL), members([2048; 4]).into_iter().collect()).unwrap();
+    write(&mut array, &mut Streams::new(1).stream("test"), 60);
+    let pairs = array.table().groups();
+    let pair: Vec<usize> = pairs[0].members.iter().map(|member| usize::from(*member)).collect();
+    let others: Vec<usize> = (0..4).filter(|member| !pair.contains(member)).collect();
+    out(&mut array, pair[0]);
+    assert_eq!((array.safety().spare, array.safety().lost), (0, Sectors::ZERO));
+    let is_pair =
+        pairs.iter().all(|group| group.members == pairs[0].members || !group.members.contains(&pairs[0].members[0]));
+    assert_eq!(array.only_on(others[0]) == Sectors::ZERO, is_pair, "{pairs:?}");
+    assert!(array.only_on(pair[1]) > Sectors::ZERO);
+    let seen: &dyn Living = &array;
+    assert!(redundant_of(seen).is_some());
+}
