@@ -47,6 +47,9 @@ impl Times {
 
 /// An array of any layout.
 pub trait Array: Living {
+    /// Lets what is under way for itself come to its end, so that its members can come to rest. Its instant may be a later one afterwards.
+    fn finish(&mut self) {}
+
     /// Keeps from now on how long members take for the host's requests, or no longer.
     fn keep_times(&mut self, keeps: bool);
 

@@ -48,6 +48,9 @@ impl Held {
     /// Its flash finishes, and its schedule begins anew: [`Drive::come_to_rest`], of each drive that has power.
     pub fn come_to_rest(&mut self) {
         for _ in 0..RESTS_MAX {
+            if let Some(array) = wane_raid::as_array(self.device_mut()) {
+                array.finish();
+            }
             let before = self.device().now();
             self.each_drive(|drive| {
                 if !drive.is_off() {

@@ -248,6 +248,17 @@ impl BlockDevice for Raid {
 }
 
 impl Array for Raid {
+    fn finish(&mut self) {
+        if self.is_off {
+            return;
+        }
+        self.catch_up(self.now);
+        while self.is_committing() || !self.operations.is_empty() || !self.children.is_empty() {
+            let Some(next) = self.next_event() else { break };
+            self.catch_up(next.max(self.now));
+        }
+    }
+
     fn keep_times(&mut self, keeps: bool) {
         self.times.keep(keeps);
     }

@@ -3,7 +3,7 @@
 use super::*;
 
 /// Drives that are served: recovery with and without power-loss protection, both schedulers, one without a clock.
-pub(super) const SERVED: [&str; 6] = [
+pub(super) const SERVED: [&str; 7] = [
     "[drive]\npreset = \"tiny\"\nendurance = 60\nchip = \"tlc-72l-2018\"\n[drive.ecc]\nstrength = 75\n[ftl]\nrecovery = \"checkpoint\"\n\
      [time]\nscheduler = \"event\"\n[until]\nend-of-life = true\n",
     "[drive]\npreset = \"tiny\"\npower-loss-protection = false\n[ftl]\nrecovery = \"full-scan\"\n[time]\nscheduler = \"timeline\"\n\
@@ -15,6 +15,8 @@ pub(super) const SERVED: [&str; 6] = [
      [until]\nend-of-life = true\n",
     "[drive]\npreset = \"tiny\"\nlogical-capacity = \"16 MiB\"\n[ftl]\nrecovery = \"full-scan\"\n[array]\nlayout = \"raid\"\n\
      chunk = \"8 KiB\"\ncode = \"pq\"\njournal = \"none\"\n[[array.member]]\ncount = 4\n[until]\nend-of-life = true\n",
+    "[drive]\npreset = \"tiny\"\nlogical-capacity = \"16 MiB\"\n[ftl]\nrecovery = \"full-scan\"\n[time]\nscheduler = \"event\"\n[array]\nlayout = \"raid\"\n\
+     chunk = \"8 KiB\"\n[[array.member]]\ncount = 3\n[until]\nend-of-life = true\n",
 ];
 
 /// What its server does to a drive: notes it in the journal and does it, in this order or the other.
