@@ -1,5 +1,7 @@
 //! Batches of a parity array: work without contents and without time.
 
+use std::collections::BTreeMap;
+
 use wane_blockdev::{Batch, Kind, Living as _, Origin, Request, SectorRange, Stop, Took, Work, carry_out};
 use wane_units::{Lba, Sectors, SimTime};
 
@@ -315,19 +317,38 @@ impl Raid {
         let Some(mut owed) = self.owed.take() else { return (Stop::Done, None) };
         let carried = owed.carry_on(at, self.members.iter_mut().map(|member| &mut member.device));
         self.owed = Some(owed).filter(Owed::is_open);
-        let mut first = None;
+        let end = self.map.capacity().0;
+        let (mut first, mut refused) = (None, BTreeMap::<u64, Vec<usize>>::new());
         for (member, how, left) in carried.ended {
             self.lose(member, if how == Stop::Gone { MemberState::Absent } else { MemberState::ReadOnly });
-            let end = self.map.capacity().0;
             for part in left.into_iter().filter(|part| part.host.start.0 < end) {
                 first = first.or(Some(part));
-                self.spoil(member, part.host.start.0 / self.map.stripe_sectors());
+                refused.entry(part.host.start.0 / self.map.stripe_sectors()).or_default().push(member);
             }
+        }
+        for (stripe, members) in refused {
+            self.spoil_refused(stripe, &members);
         }
         match self.end_of_life() {
             Some(why) => (Stop::Dead(why), first),
             None if self.owed.is_some() => (Stop::Paused, None),
             None => (Stop::Done, None),
+        }
+    }
+
+    /// Members did not take what a batch wrote to a stripe. More than the code tolerates: then what they hold stays as it was, and parities are made of it
+    /// no more.
+    pub(super) fn spoil_refused(&mut self, stripe: u64, members: &[usize]) {
+        members.iter().for_each(|member| self.spoil(*member, stripe));
+        let missing = (0..self.coder.width()).filter(|position| !self.is_usable(stripe, *position)).count();
+        if missing <= self.config.code.tolerates() {
+            return;
+        }
+        members.iter().for_each(|member| self.members[*member].stale.remove(stripe..stripe + 1));
+        let parities = if self.coder.has_copies() { 0..0 } else { self.coder.data()..self.coder.width() };
+        for parity in parities {
+            let member = self.map.member(stripe, parity);
+            self.spoil(member, stripe);
         }
     }
 

@@ -470,7 +470,7 @@ impl Raid {
         let width = self.coder.width();
         let (have, missing): (Vec<usize>, Vec<usize>) =
             (0..width).partition(|position| self.is_usable(stripe, *position));
-        if missing.len() <= self.config.code.tolerates() {
+        if missing.len() <= self.config.code.tolerates() || operation.task != Task::Write {
             return;
         }
         let (block, parent) = (operation.block.clone(), operation.parent);
@@ -486,6 +486,10 @@ impl Raid {
                 self.fail(parent, host, &why);
             }
         }
+        let is_refused = |position: &usize| refused[*position].is_some();
+        let members = (0..width).filter(is_refused).map(|position| self.map.member(stripe, position));
+        let members: Vec<usize> = members.collect();
+        self.spoil_refused(stripe, &members);
     }
 
     /// The failure of a write to a position that no member takes.
