@@ -144,7 +144,7 @@ impl Raid {
         // had been acknowledged in that generation.
         let is_current = |one: &Superblock| {
             let counts = newest.states.get(usize::from(one.member)).is_some_and(|state| *state != MemberState::Absent);
-            counts && one.generation + 1 >= newest.generation
+            counts && one.generation + 1 >= newest.generation && one.epoch <= newest.epoch
         };
         let current: Vec<usize> =
             superblocks.iter().filter(|(_, one)| is_current(one)).map(|(member, _)| *member).collect();
@@ -170,7 +170,9 @@ impl Raid {
         };
         let numbers = newest.first..;
         let entries = numbers.map_while(|number| entries.remove(&number)).collect();
-        let is_blank = |member: &usize| self.members[*member].is_present() && !superblocks.contains_key(member);
+        // One that was about to come, or to come again, when the power went: only its own checkpoint would say what it misses.
+        let is_known = |member: &usize| superblocks.get(member).is_some_and(|one| one.epoch <= newest.epoch);
+        let is_blank = |member: &usize| self.members[*member].is_present() && !is_known(member);
         let blank = (0..self.members.len()).filter(is_blank).collect();
         Ok(Found { superblock: newest, checkpoint, entries, current, blank })
     }
