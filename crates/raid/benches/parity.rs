@@ -37,7 +37,7 @@ fn hash(chunks: &[&mut [u8]]) -> u32 {
     hash.finalize()
 }
 
-/// GB a second, where a call works on so many bytes.
+/// GB a second, where a call works on N bytes.
 fn rate(bytes: usize, mut call: impl FnMut()) -> f64 {
     let calls = (size().1 / bytes).max(1);
     let start = Instant::now();
@@ -112,7 +112,7 @@ fn add() {
     }
 }
 
-/// Requests of 1 MiB go round in buffers of so many chunks.
+/// Requests of 1 MiB go round in buffers of N chunks.
 fn write(place: &str, chunks: usize) {
     const DATA: usize = 4;
     let host = bytes(chunks * CHUNK * DATA, 1);

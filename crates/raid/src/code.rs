@@ -194,7 +194,7 @@ impl Coder {
 }
 
 impl Shape {
-    /// The shape of a matrix with so many columns.
+    /// The shape of a matrix with N columns.
     fn of(matrix: &[u8], data: usize) -> Self {
         let copied = |row: &[u8]| match row.iter().filter(|entry| **entry != 0).count() {
             1 => row.iter().position(|entry| *entry == 1),

@@ -21,6 +21,7 @@ mod bits;
 pub mod code;
 mod copies;
 pub mod extents;
+mod host;
 mod layout;
 mod mirror;
 mod owed;

@@ -21,6 +21,7 @@ use wane_units::{Counters, EndOfLife, Fate, Lba, Nanos, Sectors, SimTime};
 
 use crate::bits::Bits;
 use crate::copies::Copies;
+use crate::host;
 use crate::layout::LayoutError;
 use crate::owed::{Owed, Part, close_own};
 use crate::spread::common;
@@ -303,17 +304,7 @@ impl Mirror {
             }
             sums.iter_mut().zip(member.counted.values()).for_each(|(sum, value)| *sum += value);
         }
-        let all = Counters::from_values(sums);
-        let host = self.host;
-        self.counters = Counters {
-            host_units_written: host.host_units_written,
-            host_units_read: host.host_units_read,
-            host_units_trimmed: host.host_units_trimmed,
-            units_written_in_part: host.units_written_in_part,
-            bytes_written_around: host.bytes_written_around,
-            bytes_read_around: host.bytes_read_around,
-            ..all
-        };
+        self.counters = host::instead(Counters::from_values(sums), &self.host);
     }
 
     /// Asks members how worn they are, if reads go by that.
@@ -334,20 +325,7 @@ impl Mirror {
     fn count_host(&mut self, kind: Kind, range: SectorRange) {
         let (units, whole) = (self.units_of(range), self.whole_units_of(range));
         let (touched, whole) = (units.end - units.start, whole.end - whole.start);
-        let around = if touched == whole { 0 } else { (touched * self.unit.0 - range.count.0) * Sectors::SIZE.0 };
-        match kind {
-            Kind::Read => {
-                self.host.host_units_read += touched;
-                self.host.bytes_read_around += around;
-            }
-            Kind::Write | Kind::WriteZeroes => {
-                self.host.host_units_written += touched;
-                self.host.units_written_in_part += touched - whole;
-                self.host.bytes_written_around += around;
-            }
-            Kind::Trim => self.host.host_units_trimmed += whole,
-            Kind::Flush | Kind::Remap => {}
-        }
+        host::count(&mut self.host, kind, range.count, self.unit, (touched, whole));
     }
 
     /// Submits a part of a request to a member.

@@ -32,6 +32,7 @@ use wane_units::{Counters, Nanos, Sectors, SimTime};
 use crate::bits::Bits;
 use crate::code::{Code, Coder};
 use crate::extents::ExtentTable;
+use crate::host;
 use crate::layout::LayoutError;
 use crate::mirror::{MemberState, Unsure};
 use crate::owed::Owed;
@@ -677,16 +678,7 @@ impl Raid {
             }
             sums.iter_mut().zip(member.counted.values()).for_each(|(sum, value)| *sum += value);
         }
-        let host = self.host;
-        self.counters = Counters {
-            host_units_written: host.host_units_written,
-            host_units_read: host.host_units_read,
-            host_units_trimmed: host.host_units_trimmed,
-            units_written_in_part: host.units_written_in_part,
-            bytes_written_around: host.bytes_written_around,
-            bytes_read_around: host.bytes_read_around,
-            ..Counters::from_values(sums)
-        };
+        self.counters = host::instead(Counters::from_values(sums), &self.host);
     }
 
     /// Counts what the host asks for.
@@ -695,19 +687,6 @@ impl Raid {
         let end = range.start.0 + range.count.0;
         let touched = end.div_ceil(unit) - range.start.0 / unit;
         let whole = (end / unit).saturating_sub(range.start.0.div_ceil(unit));
-        let around = if touched == whole { 0 } else { (touched * unit - range.count.0) * Sectors::SIZE.0 };
-        match kind {
-            Kind::Read => {
-                self.host.host_units_read += touched;
-                self.host.bytes_read_around += around;
-            }
-            Kind::Write | Kind::WriteZeroes => {
-                self.host.host_units_written += touched;
-                self.host.units_written_in_part += touched - whole;
-                self.host.bytes_written_around += around;
-            }
-            Kind::Trim => self.host.host_units_trimmed += whole,
-            Kind::Flush | Kind::Remap => {}
-        }
+        host::count(&mut self.host, kind, range.count, self.unit, (touched, whole));
     }
 }

@@ -271,7 +271,7 @@ impl Way<'_> {
     }
 }
 
-/// Chances that a shock takes 0, 1, 2, ... of so many members.
+/// Chances that a shock takes 0, 1, 2, ... of N members.
 pub(crate) fn taken(members: u32, takes: f64) -> Vec<f64> {
     let chance = |count: u32| {
         combinations(members, count)

@@ -7,7 +7,7 @@ pub static COPIES_2: Copies = Copies("copies-2", 2);
 /// Three copies.
 pub static COPIES_3: Copies = Copies("copies-3", 3);
 
-/// So many copies of each data chunk.
+/// N copies of each data chunk.
 #[derive(Debug)]
 pub struct Copies(&'static str, usize);
 

@@ -16,7 +16,7 @@ use std::ops::Range;
 /// is there when it is summed up.
 const BLOCK: usize = 8 << 10;
 
-/// Targets of a sum at a time: so many sums have place in registers.
+/// Targets of a sum at a time: registers have place for no more sums.
 const TARGETS: usize = 4;
 
 /// Which version does the arithmetic. Both make the same bytes.

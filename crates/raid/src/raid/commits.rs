@@ -201,7 +201,7 @@ impl Commits {
         self.touched.widen(tiles);
     }
 
-    /// The place of so many units in the ring, if there is one.
+    /// The place of N units in the ring, if there is one.
     pub(super) fn room(&self, units: u64, ring: u64) -> Option<u64> {
         let Some(tail) = self.entries.front() else {
             return if self.head + units <= ring { Some(self.head) } else { Some(0).filter(|_| units <= ring) };

@@ -37,7 +37,7 @@ pub(super) struct Areas {
 }
 
 impl Areas {
-    /// Room for an array of so many stripes and slots at most.
+    /// Room for an array of N stripes and M slots at most.
     pub(super) fn new(unit: u64, members: u64, stripes: u64, slots: u64, ring: u64) -> Self {
         let bits = (stripes / 64 + 2) * 10;
         let bytes = HEAD as u64 + 256 + (3 + members) * bits + slots * 8 + members * 16 + LOST_BYTES;
@@ -70,7 +70,7 @@ impl Areas {
         self.unit as usize * 512
     }
 
-    /// Units for so many bytes that are to be sealed.
+    /// Units for N bytes that are to be sealed.
     pub(super) const fn units(&self, bytes: usize) -> u64 {
         (bytes + HEAD).div_ceil(self.unit_bytes()) as u64
     }
@@ -184,7 +184,7 @@ pub(super) enum Record {
     Placed { tile: u64, column: u16, member: u16, slot: u32 },
     /// Only the first tiles belong to the array.
     Tiles(u64),
-    /// The host uses so many sectors.
+    /// The host uses the first N sectors.
     Capacity(u64),
 }
 

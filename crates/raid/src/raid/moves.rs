@@ -124,7 +124,7 @@ impl Raid {
         self.plan_moves(slots, u64::MAX, rebalance)
     }
 
-    /// Plans for so many tiles at most.
+    /// Plans for N tiles at most.
     fn plan_moves(&mut self, slots: &[u32], tiles: u64, rebalance: Rebalance) -> Result<Retargeted, LayoutError> {
         let sites: Vec<Site> = slots.iter().map(|slots| Site { slots: u64::from(*slots), speed: 1.0 }).collect();
         let exposure: Vec<f64> = self.members.iter().map(|member| member.life_used()).collect();

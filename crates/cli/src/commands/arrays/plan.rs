@@ -53,7 +53,7 @@ pub(super) struct Planned {
 }
 
 impl Planned {
-    /// Bytes of data in so many tiles.
+    /// Bytes of data in N tiles.
     pub(super) fn data(&self, tiles: u64) -> u64 {
         tiles * self.coder.data() as u64 * self.tile.0
     }
