@@ -427,7 +427,7 @@ def test_an_array_with_parities_tells_how_safe_its_data_are() -> None:
     assert raid.condition is not None and raid.condition[0] == "whole"
     raid.take_out(1)
     assert raid.condition is not None and raid.condition[0] == "degraded" and "drive 1 is out" in raid.condition[1]
-    with pytest.raises(wane.WaneError, match="without drive 0, .* could not be read"):
+    with pytest.raises(wane.WaneError, match=r"without drive 0, .* could not be read"):
         raid.take_out(0)
     raid.write(range(100))
     assert raid.members[1]["stale_bytes"] > 0
