@@ -125,7 +125,7 @@ fn main() {
     let pattern: Vec<u8> = (0..WRITE).map(|byte| (byte / 7) as u8).collect();
     let mut buffers = vec![vec![0; 65 << 20]; 5];
     let writes = 256;
-    for (name, journal) in [("none", Journal::None), ("full", Journal::Full)] {
+    for (name, journal) in [("none", Journal::None), ("ppl", Journal::Ppl), ("full", Journal::Full)] {
         let mut array = in_memory(journal);
         let first = sequential(&mut array, &pattern);
         let (mut again, mut plain, mut small) = (0.0f64, 0.0f64, 0.0f64);
@@ -144,7 +144,7 @@ fn main() {
     let mut alone = drive();
     overwrite(&mut *alone, 1_500, &mut stream);
     let drive_rate = (0..3).map(|_| overwrite(&mut *alone, 400, &mut stream)).fold(0.0, f64::max);
-    for (name, journal) in [("none", Journal::None), ("full", Journal::Full)] {
+    for (name, journal) in [("none", Journal::None), ("ppl", Journal::Ppl), ("full", Journal::Full)] {
         let config = RaidConfig { slot: Sectors(1 << 17), ..config(journal) };
         let mut array = Raid::new(config, (0..5).map(|_| drive()).collect()).expect("five equal drives");
         overwrite(&mut array, 3_000, &mut stream);

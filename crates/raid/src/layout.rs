@@ -55,6 +55,11 @@ pub enum LayoutError {
     /// Shares of parities do not fit the columns.
     #[error("{0} shares of parities for stripes of {1} chunks; one for each is allowed, and not all of them 0")]
     Shares(usize, usize),
+    /// A journal of partial parities needs one parity.
+    #[error(
+        "the journal ppl is for the code xor, and the array has the code {0}; the journals full and none are for all codes"
+    )]
+    PartialParity(&'static str),
     /// A device is a member of an array already.
     #[error("member {0} belongs to array {1:016x}; a device that holds nothing is allowed")]
     Belongs(usize, u64),

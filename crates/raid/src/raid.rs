@@ -15,6 +15,7 @@ mod own;
 mod parity_pages;
 mod path;
 mod reads;
+mod recorded;
 mod recover;
 mod shape;
 mod tend;
@@ -52,6 +53,7 @@ use own::Own;
 pub use own::{RaidRepairs, Scrub};
 use parity_pages::ParityPages;
 pub use path::{DIRECT, LostParities, MD, PATHS, STRAID, Server, WritePath, path};
+use recorded::Recorded;
 use shape::Shape;
 
 /// How a parity array works.
@@ -195,9 +197,9 @@ struct Operation {
     is_whole: bool,
     /// Rows that are repaired: of a position, with their contents.
     repairs: Vec<(usize, map::Rows, Option<Vec<u8>>)>,
-    /// The entry of the ring with its record, and whether that has its contents.
+    /// The entry of the ring with its record, and what that has of it.
     entry: Option<u64>,
-    has_contents: bool,
+    recorded: Recorded,
     joint: aggregate::Joint,
     ended: SimTime,
 }

@@ -33,6 +33,11 @@ fn arrays_of_memory_are_living_devices() {
             conformance::living_device(&name, &make, true, if code.tolerates() == 1 { 16 } else { 8 });
         }
     }
+    let with_partial_parity = || -> Box<dyn Living> {
+        let config = RaidConfig { journal: Journal::Ppl, ..config(&XOR, 4, &DIRECT) };
+        Box::new(Raid::new(config, members([4096; 4]).into_iter().collect()).unwrap())
+    };
+    conformance::living_device("xor of 4 with partial parities", &with_partial_parity, true, 16);
 }
 
 #[test]
@@ -148,6 +153,10 @@ fn members_of_arrays_and_odd_settings_are_refused() {
         make(RaidConfig { parity_shares: vec![1, 2], ..plain() }, 3),
         "2 shares of parities for stripes of 3 chunks; one for each is allowed, and not all of them 0"
     );
+    assert_eq!(
+        make(RaidConfig { code: &PQ, journal: Journal::Ppl, ..plain() }, 3),
+        "the journal ppl is for the code xor, and the array has the code pq; the journals full and none are for all codes"
+    );
     let mut array = Raid::new(RaidConfig { uuid: 0xabc, ..plain() }, vec![ram(), ram(), ram()]).unwrap();
     let _ = ended(&mut array, Request::flush());
     let now = array.now();
@@ -180,6 +189,25 @@ fn uneven_parities_are_written_where_they_lie() {
     let others = wear[1..].iter().sum::<f64>() / 4.0;
     // p + (1 - p) / (n - 1) of all writes: 0.55 against 0.3625.
     assert!((wear[0] / others - 0.55 / 0.3625).abs() < 0.01, "{wear:?}");
+}
+
+/// Counted by hand for changes of 4 KiB of one chunk: the data and the parity in their places, and on two members an entry. With its head a full one
+/// takes three units, one with the partial parity alone two.
+#[test]
+fn a_partial_parity_takes_less_of_the_ring_than_contents() {
+    let members_write = |journal| {
+        let config = RaidConfig { journal, ring: Sectors(8 << 10), ..raid_config(&XOR, 5, &All) };
+        let mut array = Raid::new(config, (0..5).map(|_| hollow_drive()).collect()).unwrap();
+        assert!(ended(&mut array, Request::write_without_bytes(range(0, 32 * 64))).status.is_done());
+        assert!(ended(&mut array, Request::flush()).status.is_done());
+        let before: u64 = written(&array).iter().sum();
+        for number in 0..32 {
+            assert!(ended(&mut array, Request::write_without_bytes(range(number * 64, 8))).status.is_done());
+        }
+        written(&array).iter().sum::<u64>() - before
+    };
+    assert_eq!(members_write(Journal::Full), 32 * (2 + 2 * 3));
+    assert_eq!(members_write(Journal::Ppl), 32 * (2 + 2 * 2));
 }
 
 fn written(array: &Raid) -> Vec<u64> {

@@ -98,9 +98,9 @@ pub struct ArraySettings {
     /// (`md`), whose one thread works on all changes in turn; or as StRAID does (`straid`), with a thread for each change.
     #[schemars(extend("enum" = write_paths()))]
     pub write_path: String,
-    /// What `raid` writes to a ring on its members before a change goes to its place: all that changes a stripe which holds something (`full`), or
-    /// nothing while all members are there (`none`). Without it, a power cut together with the loss of a member loses stripes that were just
-    /// changed; with it, changes are written twice.
+    /// What `raid` writes to a ring on its members before a change goes to its place: all that changes a stripe which holds something (`full`); of a
+    /// change of one chunk, only the sum of the chunks that stay as they are (`ppl`, for the code `xor`); or nothing while all members are there
+    /// (`none`). Without it, a power cut together with the loss of a member loses stripes that were just changed; with it, changes are written twice.
     #[schemars(with = "JournalWord")]
     pub journal: Journal,
     /// Bytes a second that `raid` or a mirror with a clock writes on members that miss something, and reads for a scrub, beside its host.
@@ -149,6 +149,8 @@ enum Reads {
 enum JournalWord {
     /// All that changes a stripe which holds something.
     Full,
+    /// The partial parity of a change of one chunk, and all of other changes.
+    Ppl,
     /// Nothing, as long as no member is missing.
     None,
 }

@@ -4,6 +4,7 @@ use wane_blockdev::{Completion, Kind, Origin, Request, SectorRange, Status};
 
 use super::map::Rows;
 use super::reads::{Parts, slice, slice_mut};
+use super::recorded::Recorded;
 use super::{Child, Chunk, LostParities, New, Operation, Raid, Step, Task};
 use crate::code::add_scaled;
 use crate::mirror::MemberState;
@@ -584,7 +585,7 @@ impl Raid {
             is_whole: false,
             repairs: Vec::new(),
             entry: None,
-            has_contents: false,
+            recorded: Recorded::Tile,
             joint: super::aggregate::Joint::default(),
             ended: self.now,
         }

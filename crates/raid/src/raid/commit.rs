@@ -11,6 +11,7 @@ use wane_blockdev::{NoticeKind, Origin, Request, RequestId, SectorRange, Status}
 use super::commits::{Journal, Placed, Stage};
 use super::member::{Joins, Member};
 use super::meta::{self, Checkpoint, Entry, Record, Superblock, runs};
+use super::recorded::Recorded;
 use super::{Child, New, Operation, Raid, Step, Task};
 use crate::bits::Bits;
 use crate::owed::Part;
@@ -29,8 +30,8 @@ impl Raid {
             self.commits.fresh.remove(stripe..stripe + 1);
             return self.write(id);
         }
-        let (needs_record, needs_contents) = (self.needs_record(operation), self.needs_contents(operation));
-        if !needs_contents {
+        let (recorded, needs_record) = (self.recorded(operation), self.needs_record(operation));
+        if recorded == Recorded::Tile {
             // Until members flush, nothing says what its parities should be.
             self.commits.touched.insert_one(tile);
         }
@@ -46,23 +47,7 @@ impl Raid {
 
     /// Whether a change of a stripe that holds something may not go to its place without more.
     fn needs_record(&self, operation: &Operation) -> bool {
-        let commits = &self.commits;
-        self.config.journal == Journal::Full
-            || self.needs_contents(operation)
-            || !commits.dirty.holds(operation.block.stripe / self.map.tile)
-    }
-
-    /// Whether the record of a change must have its contents.
-    fn needs_contents(&self, operation: &Operation) -> bool {
-        let stripe = operation.block.stripe;
-        self.config.journal == Journal::Full
-            || operation.task == Task::Unwrite
-            || operation.is_whole
-            || !(0..self.coder.width()).all(|position| self.is_writable(stripe, position))
-            // What the ring holds would be carried out again, over what came later.
-            || self.commits.has_stale
-            || self.commits.entries.iter().any(|entry| entry.has_changes)
-            || self.commits.must_raise
+        self.recorded(operation) != Recorded::Tile || !self.commits.dirty.holds(operation.block.stripe / self.map.tile)
     }
 
     /// Bytes of the record of a change without contents, for which members write `parts` chunks of `bytes`.
@@ -73,7 +58,9 @@ impl Raid {
             return 0;
         }
         match self.config.journal {
-            Journal::Full => 64 + parts * (bytes + 8),
+            // The sum of other chunks takes the place of a chunk and the parity.
+            Journal::Ppl if parts == 2 => 64 + bytes + 8,
+            Journal::Full | Journal::Ppl => 64 + parts * (bytes + 8),
             Journal::None if self.commits.dirty.holds(tile) => 0,
             Journal::None => {
                 self.commits.dirty.insert_one(tile);
@@ -217,12 +204,10 @@ impl Raid {
                     if with_checkpoint
                         || !self.commits.flushes.is_empty()
                         || !self.commits.records.is_empty()
+                        || self.awaits_flush()
                         || self.commits.is_instant =>
                 {
-                    self.commits.recording = self.commits.records.len();
-                    self.begin_checkpoint();
-                    self.unsure.begin_flush(RequestId(self.commits.cycle));
-                    self.flush_present();
+                    self.begin_flush();
                     Stage::FlushMembers
                 }
                 Stage::FlushMembers if !std::mem::replace(&mut self.commits.is_flushed, true) => {
@@ -280,6 +265,15 @@ impl Raid {
         if self.commits.stage == Stage::Idle {
             self.commit_if_due();
         }
+    }
+
+    /// Members flush what is in its place.
+    fn begin_flush(&mut self) {
+        self.commits.unflushed = Bits::new(self.map.stripes());
+        self.commits.recording = self.commits.records.len();
+        self.begin_checkpoint();
+        self.unsure.begin_flush(RequestId(self.commits.cycle));
+        self.flush_present();
     }
 
     /// Members that have the ring: as many as leave one when as many are lost as the code tolerates.
@@ -343,7 +337,7 @@ impl Raid {
         let open = self.commits.entries.iter().find(|entry| entry.open > 0);
         self.commits.first = open.map_or(self.commits.next, |entry| entry.number);
         self.commits.touched = Bits::new(self.map.table.len());
-        let is_bare = |operation: &&Operation| operation.task == Task::Write && !operation.has_contents;
+        let is_bare = |operation: &&Operation| operation.task == Task::Write && operation.recorded == Recorded::Tile;
         for operation in self.operations.values().filter(is_bare) {
             self.commits.touched.insert_one(operation.block.stripe / self.map.tile);
         }
@@ -356,7 +350,7 @@ impl Raid {
         }
         let mut dirty = match self.config.journal {
             Journal::None => self.commits.touched.clone(),
-            Journal::Full => Bits::new(self.map.table.len()),
+            Journal::Full | Journal::Ppl => Bits::new(self.map.table.len()),
         };
         for differs in [&self.differs, &self.commits.differs] {
             for (start, end) in runs(differs, self.map.stripes()) {
@@ -467,8 +461,10 @@ impl Raid {
         if operation.task == Task::Unwrite {
             return Record::Unwritten(stripe);
         }
-        if !self.needs_contents(operation) {
-            return Record::Dirty(stripe / self.map.tile);
+        match self.recorded(operation) {
+            Recorded::Tile => return Record::Dirty(stripe / self.map.tile),
+            Recorded::PartialParity => return self.record_of_partial(operation),
+            Recorded::Contents => {}
         }
         let missing = self.missing(operation).into_iter().map(|member| member as u16).collect();
         let of = |(position, chunk): (usize, &super::Chunk)| {
@@ -498,18 +494,23 @@ impl Raid {
     fn room_of(&self, operation: &Operation) -> usize {
         let rows = (operation.block.rows.end - operation.block.rows.start) as usize * 512;
         let parts = operation.chunks.iter().filter(|chunk| chunk.new.is_some()).count();
-        if self.needs_contents(operation) { 64 + parts * (rows + 8) } else { 16 }
+        match self.recorded(operation) {
+            Recorded::Tile => 16,
+            Recorded::PartialParity => 64 + rows + 8,
+            Recorded::Contents => 64 + parts * (rows + 8),
+        }
     }
 
     /// Writes an entry with the records of what waits for it. Returns whether there is one.
     fn write_entry(&mut self) -> bool {
-        let (mut records, mut contents) = (Vec::new(), Vec::new());
+        let (mut records, mut kinds) = (Vec::new(), Vec::new());
         if !self.commits.closing.is_empty() {
             records.push(self.record_of_closing());
         }
         records.extend(self.commits.records[..self.commits.recording].iter().cloned());
         let mut bytes = 64 + records.len() * 64 + self.commits.closing.len().min(self.map.stripes()) as usize * 24;
         let limit = self.areas.ring as usize * self.areas.unit_bytes() / 4;
+        let later = self.take_unflushed();
         while let Some(id) = self.commits.logging.front().copied() {
             let Some(operation) = self.operations.get(&id) else {
                 self.commits.logging.pop_front();
@@ -520,14 +521,12 @@ impl Raid {
                 break;
             }
             bytes += more;
-            let record = self.record(operation);
-            if matches!(record, Record::Change { .. }) {
-                contents.push(id);
-            }
-            records.push(record);
+            records.push(self.record(operation));
+            kinds.push(self.recorded(operation));
             self.commits.logging.pop_front();
             self.commits.entering.push(id);
         }
+        self.commits.logging.extend(later);
         if records.is_empty() {
             return false;
         }
@@ -542,10 +541,10 @@ impl Raid {
         }
         let open = self.commits.entering.len() as u32;
         self.commits.entries.push_back(Placed { number: entry.number, at, units, open, has_changes });
-        for id in self.commits.entering.clone() {
+        for (id, recorded) in self.commits.entering.clone().into_iter().zip(kinds) {
             if let Some(operation) = self.operations.get_mut(&id) {
                 operation.entry = Some(entry.number);
-                operation.has_contents = contents.contains(&id);
+                operation.recorded = recorded;
             }
         }
         (self.commits.head, self.commits.next) = (at + units, entry.number + 1);
@@ -590,6 +589,7 @@ impl Raid {
             match record {
                 Record::Dirty(tile) => self.commits.dirty.insert_one(*tile),
                 Record::Change { parts, .. } => parts.iter_mut().for_each(|part| part.1 = Vec::new()),
+                Record::PartialParity { partial, .. } => *partial = Vec::new(),
                 _ => {}
             }
         }
@@ -618,7 +618,10 @@ impl Raid {
             self.settle(request);
         }
         for id in std::mem::take(&mut self.commits.entering) {
-            self.write(id);
+            if !self.record_again(id) {
+                self.note_unflushed(id);
+                self.write(id);
+            }
         }
         self.ready.extend(std::mem::take(&mut self.commits.held));
         Stage::Idle

@@ -15,6 +15,9 @@ pub enum Journal {
     /// None, as long as no member is missing. After a power cut parities are made anew where something had changed; a member that is lost at that
     /// moment takes these stripes with it.
     None,
+    /// Of changes of one chunk, the sum of those that stay as they are (partial parity); of others all. It is as safe as `Full` and writes less, but
+    /// members flush before a stripe is changed again. Needs the code `xor`.
+    Ppl,
     /// All that change stripes which hold something. No power cut loses what was durable, nor does one together with the loss of as many members as
     /// the code tolerates.
     #[default]
@@ -88,7 +91,9 @@ pub(super) struct Commits {
     pub(super) held: Vec<u64>,
     /// Stripes that were written since the last flush and held nothing before.
     pub(super) fresh: Bits,
-    /// Those of them that this cycle makes count.
+    /// Stripes with a record that members have not flushed, if partial parities are recorded.
+    pub(super) unflushed: Bits,
+    /// Those of `fresh` that this cycle makes count.
     pub(super) closing: Bits,
     pub(super) with_checkpoint: bool,
     /// Members that have this cycle's checkpoint: a superblock that points to it goes to no other.
@@ -144,6 +149,7 @@ impl Commits {
             recording: 0,
             held: Vec::new(),
             fresh: Bits::new(stripes),
+            unflushed: Bits::new(stripes),
             closing: Bits::new(stripes),
             with_checkpoint: false,
             having: Vec::new(),
@@ -196,6 +202,7 @@ impl Commits {
     /// More stripes and tiles.
     pub(super) fn widen(&mut self, stripes: u64, tiles: u64) {
         self.fresh.widen(stripes);
+        self.unflushed.widen(stripes);
         self.closing.widen(stripes);
         self.dirty.widen(tiles);
         self.touched.widen(tiles);

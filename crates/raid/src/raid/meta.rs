@@ -186,6 +186,8 @@ pub(super) enum Record {
     Tiles(u64),
     /// The host uses the first N sectors.
     Capacity(u64),
+    /// Rows of a chunk get new contents, and the parity the sum of these and `partial`.
+    PartialParity { stripe: u64, rows: (u64, u64), chunk: u16, partial: Vec<u8> },
 }
 
 /// Records that are durable together.

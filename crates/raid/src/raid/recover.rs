@@ -7,8 +7,10 @@ use wane_blockdev::{
 };
 use wane_units::{Fate, Lba, Nanos, Sectors, SimTime};
 
+use super::map::Rows;
 use super::member::Joins;
 use super::meta::{self, Checkpoint, Entry, Record, Superblock};
+use super::reads::slice;
 use super::{New, Raid};
 use crate::bits::Bits;
 use crate::extents::Slot;
@@ -85,7 +87,7 @@ impl Raid {
     }
 
     /// Asks a member and waits for its answer. Nothing else is outstanding.
-    fn ask_now(&mut self, member: usize, request: Request) -> Option<Completion> {
+    pub(super) fn ask_now(&mut self, member: usize, request: Request) -> Option<Completion> {
         self.come_to_members();
         let device = &mut self.members[member].device;
         let id = device.submit(self.now, request);
@@ -306,7 +308,8 @@ impl Raid {
             match record {
                 Record::Change { stripe, .. } | Record::Unwritten(stripe)
                     if !counts(*stripe) || *stripe >= self.map.stripes() => {}
-                _ => self.replay_one(record),
+                Record::PartialParity { stripe, .. } if !counts(*stripe) || *stripe >= self.map.stripes() => {}
+                _ => self.replay_one(record, &Self::rows_that_count(&found.entries, number)),
             }
         }
         for tile in 0..self.map.table.len() {
@@ -324,24 +327,35 @@ impl Raid {
         }
     }
 
-    fn replay_one(&mut self, record: &Record) {
+    /// `counting`: the rows that it still decides.
+    fn replay_one(&mut self, record: &Record, counting: &[Rows]) {
         match record {
             Record::Change { stripe, rows, chunks, parts, missing, lost } => {
                 self.written.insert_one(*stripe);
                 for member in missing {
                     self.members[usize::from(*member)].stale.insert_one(*stripe);
                 }
-                let rows = rows.0..rows.1;
+                let all = rows.0..rows.1;
                 for chunk in chunks.0..chunks.1 {
-                    self.lost.remove(self.map.host(*stripe, usize::from(chunk), &rows));
+                    self.lost.remove(self.map.host(*stripe, usize::from(chunk), &all));
                 }
                 for (start, count) in lost {
                     self.lost.insert(SectorRange::new(Lba(*start), Sectors(*count)));
                 }
-                for (position, bytes) in parts {
-                    let (member, range) = self.map.place(*stripe, usize::from(*position), &rows);
-                    let new = if bytes.is_empty() { New::Blank } else { New::Bytes(bytes.clone()) };
-                    self.write_again(member, *stripe, range, new);
+                for rows in counting {
+                    for (position, bytes) in parts {
+                        let (member, range) = self.map.place(*stripe, usize::from(*position), rows);
+                        let is_blank = bytes.is_empty();
+                        let new = if is_blank { New::Blank } else { New::Bytes(slice(bytes, &all, rows).to_vec()) };
+                        self.write_again(member, *stripe, range, new);
+                    }
+                }
+            }
+            Record::PartialParity { stripe, rows, chunk, partial } => {
+                self.written.insert_one(*stripe);
+                for part in counting {
+                    let partial = if partial.is_empty() { &[] } else { slice(partial, &(rows.0..rows.1), part) };
+                    self.replay_partial(*stripe, part, usize::from(*chunk), partial);
                 }
             }
             Record::Written { stripes, missing } => {
@@ -369,7 +383,7 @@ impl Raid {
     }
 
     /// A member gets contents that it may have already.
-    fn write_again(&mut self, member: usize, stripe: u64, range: SectorRange, new: New) {
+    pub(super) fn write_again(&mut self, member: usize, stripe: u64, range: SectorRange, new: New) {
         if self.members[member].stale.holds(stripe) {
             return;
         }

@@ -2,10 +2,11 @@
 
 use wane_units::Sectors;
 
+use super::commits::Journal;
 use super::map::{self, Map};
 use super::meta::Areas;
 use super::{Raid, RaidConfig};
-use crate::code::Coder;
+use crate::code::{Code as _, Coder, XOR};
 use crate::extents::ExtentTable;
 use crate::layout::LayoutError;
 use crate::placement::Site;
@@ -25,6 +26,9 @@ impl Shape {
         let Some(coder) = Coder::new(config.code, config.width) else {
             return Err(LayoutError::Width(config.code.name(), config.width));
         };
+        if config.journal == Journal::Ppl && config.code.name() != XOR.name() {
+            return Err(LayoutError::PartialParity(config.code.name()));
+        }
         let chunk = config.chunk.0;
         if chunk == 0 || !chunk.is_multiple_of(unit.0) {
             return Err(LayoutError::Chunk(chunk, unit.0));
