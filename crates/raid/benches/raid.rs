@@ -2,7 +2,8 @@
 //!
 //! `cargo bench -p wane-raid --bench raid` prints one JSON object a line:
 //! - `sequential`: writes of 1 MiB one after the other to five devices in memory (4 data chunks, 1 parity), beside plain copies of the same bytes to five
-//!   buffers in the same run; without a journal, and with it where all stripes hold something already;
+//!   buffers in the same run; without a journal, and with it where all stripes hold something already. `members_bytes_per_second`: the same chunks written to
+//!   five such devices without an array, the first chunk again in the place of parity;
 //! - `random`: writes of 4 KiB, each of which reads old data and old parity;
 //! - `aging`: host pages a second of an array of five drives under batches, beside one of its drives.
 //!
@@ -86,6 +87,25 @@ fn copies(buffers: &mut [Vec<u8>], pattern: &[u8], writes: usize) -> f64 {
     (writes * WRITE) as f64 / start.elapsed().as_secs_f64()
 }
 
+/// The same chunks written to five devices, without an array.
+fn members(devices: &mut [Ram], pattern: &[u8], writes: usize) -> f64 {
+    let start = Instant::now();
+    let mut out = Vec::new();
+    for number in 0..writes {
+        let bytes = std::hint::black_box(pattern.to_vec());
+        for (chunk, part) in bytes.chunks(1 << 16).enumerate() {
+            let range = SectorRange::new(Lba((number * 4 + chunk / 4) as u64 * 128), Sectors(128));
+            let targets = [Some(chunk % 4), (chunk % 4 == 0).then_some(4)];
+            for target in targets.into_iter().flatten() {
+                devices[target].submit(SimTime(0), Request::write(range, part.to_vec()));
+                devices[target].complete(SimTime(0), &mut out);
+            }
+        }
+        assert!(out.drain(..).all(|end| end.status.is_done()));
+    }
+    (writes * WRITE) as f64 / start.elapsed().as_secs_f64()
+}
+
 /// Writes of 4 KiB a second, at random.
 fn random(array: &mut Raid, stream: &mut Stream, count: usize) -> f64 {
     let pages = array.capacity().0 / 8;
@@ -128,16 +148,20 @@ fn main() {
     for (name, journal) in [("none", Journal::None), ("ppl", Journal::Ppl), ("full", Journal::Full)] {
         let mut array = in_memory(journal);
         let first = sequential(&mut array, &pattern);
-        let (mut again, mut plain, mut small) = (0.0f64, 0.0f64, 0.0f64);
+        let (mut again, mut plain, mut small, mut bare) = (0.0f64, 0.0f64, 0.0f64, 0.0f64);
+        let mut devices: Vec<Ram> = (0..5).map(|_| Ram::new(Sectors(MEMBER))).collect();
         for _ in 0..RUNS {
             plain = plain.max(copies(&mut buffers, &pattern, writes.min(255)));
+            bare = bare.max(members(&mut devices, &pattern, writes.min(255)));
             again = again.max(sequential(&mut array, &pattern));
             small = small.max(random(&mut array, &mut stream, 20_000));
         }
         println!(
             "{{\"bench\":\"raid\",\"what\":\"sequential\",\"journal\":\"{name}\",\"first_bytes_per_second\":{first:.3e},\
-             \"bytes_per_second\":{again:.3e},\"copied_bytes_per_second\":{plain:.3e},\"ratio\":{:.3}}}",
-            again / plain
+             \"bytes_per_second\":{again:.3e},\"copied_bytes_per_second\":{plain:.3e},\"members_bytes_per_second\":{bare:.3e},\
+             \"ratio\":{:.3},\"ratio_to_members\":{:.3}}}",
+            again / plain,
+            again / bare
         );
         println!("{{\"bench\":\"raid\",\"what\":\"random\",\"journal\":\"{name}\",\"writes_per_second\":{small:.0}}}");
     }
