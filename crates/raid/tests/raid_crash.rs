@@ -96,7 +96,8 @@ fn power_cuts_leave_what_was_durable_whoever_is_lost_with_it() {
         array(RaidConfig { path, journal, ..raid_config(code, width, &All) })
     };
     let mut tally = DeviceTally::default();
-    for seed in 0..3 {
+    // The last: a member that had been replaced when the power went has no part in the replay of partial parities.
+    for seed in (0..3).chain([5095]) {
         match explored(&make).explore(seed) {
             Ok(found) => tally += found,
             Err(what) => panic!("{what}"),

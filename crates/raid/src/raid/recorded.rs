@@ -143,7 +143,8 @@ impl Raid {
     pub(super) fn replay_partial(&mut self, stripe: u64, rows: &Rows, chunk: usize, partial: &[u8]) {
         let (member, from) = self.map.place(stripe, chunk, rows);
         let (parity, to) = self.map.place(stripe, self.coder.data(), rows);
-        if !self.members[member].is_present() || self.members[member].stale.holds(stripe) {
+        let holder = &self.members[member];
+        if !holder.is_present() || holder.is_blank || holder.stale.holds(stripe) {
             // The chunk follows from the parity, which is as old or as new as it. Should its member come back, it may have the other.
             return self.members[member].stale.insert_one(stripe);
         }

@@ -61,6 +61,7 @@ impl Raid {
         };
         self.is_off = false;
         self.take_over(&found);
+        found.blank.iter().for_each(|member| self.members[*member].is_blank = true);
         self.replay(&found);
         found.blank.iter().for_each(|member| self.spoil_all(*member));
         self.come_to_members();
