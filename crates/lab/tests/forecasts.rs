@@ -70,6 +70,50 @@ fn a_large_drive_has_more_to_read_in_a_rebuild() {
     assert!(lost("forecast.drive-capacity=7680 GB") > 3.0 * lost("forecast.drive-capacity=768 GB"));
 }
 
+/// The stripe of five drives as a raid with a code: its parities are simulated.
+fn raid(code: &str, more: &[&str]) -> Forecast {
+    let code = format!("array.code={code}");
+    let set = ["array.layout=raid", "array.chunk=16 KiB", "array.journal=none", "forecast.parities=0", &code];
+    forecast(&[&set[..], more].concat())
+}
+
+#[test]
+fn a_raid_has_a_parity_more_and_uneven_parity_beside_its_plan() {
+    for (code, told, more) in
+        [("xor", "one parity", "2 parities on 6 drives"), ("pq", "2 parities", "3 parities on 6 drives")]
+    {
+        let set = ["forecast.alternatives=[\"more-redundancy\", \"uneven-parity\"]"];
+        let found = raid(code, &set);
+        assert!(found.plan.contains(&format!(", {told}, ")), "{}", found.plan);
+        let names: Vec<&str> = found.alternatives.iter().map(|alternative| alternative.told.as_str()).collect();
+        assert_eq!(names[0], more);
+        let shares =
+            if code == "xor" { "parity in shares from 10 % to 30 %" } else { "parity in shares from 20 % to 60 %" };
+        assert_eq!(names[1], shares);
+        let closed = format!(
+            "One parity more and uneven parity are closed forms, not a simulation: its members' wear is that of the simulated \"{code}\""
+        );
+        assert!(found.assumptions.iter().any(|told| told.starts_with(&closed)), "{:?}", found.assumptions);
+        // Chunk by chunk a write makes p + 1 chunks on n members, and p + 2 on n + 1: each member wears that much faster.
+        let first = |outlook: &wane_results::Outlook| outlook.first_failure[1].years.unwrap();
+        let parities = if code == "xor" { 1.0 } else { 2.0 };
+        let want = (parities + 1.0) / 5.0 / ((parities + 2.0) / 6.0);
+        let ratio = first(&found.alternatives[0].outlook) / first(&found.planned);
+        assert!((ratio / want - 1.0).abs() < 0.01, "{code}: {ratio} for {want}");
+        // The member with most parity dies first, as much earlier as it is written more: s + (1 - s) / k.
+        let written = |share: f64| share + (1.0 - share) / (5.0 - parities);
+        let want = written(parities / 5.0) / written(1.5 * parities / 5.0);
+        let ratio = first(&found.alternatives[1].outlook) / first(&found.planned);
+        assert!((ratio / want - 1.0).abs() < 0.01, "{code}: {ratio} for {want}");
+    }
+    let copies = raid("copies-2", &["array.width=4", "forecast.alternatives=[\"more-redundancy\"]"]);
+    assert_eq!(copies.alternatives[0].told, "3 copies on 8 drives");
+    assert!(copies.assumptions.iter().any(|told| told.starts_with("One copy more is a closed form")));
+    let narrow = raid("xor", &["array.width=3", "forecast.alternatives=[\"more-redundancy\"]"]);
+    assert!(narrow.plan.contains("one parity in stripes of 3"), "{}", narrow.plan);
+    assert_eq!(narrow.alternatives[0].told, "2 parities in stripes of 4 on 7 drives");
+}
+
 #[test]
 fn a_life_that_wears_nothing_carries_no_forecast() {
     let scenario = scenario(&["until.end-of-life=false", "until.drive-writes=0.001"]);

@@ -309,6 +309,7 @@ mod tests {
         };
         Plan {
             redundancy: Redundancy::Parity(parities),
+            stripe_width: None,
             members: vec![Member { drive, load: Curve::slope(1.0), batch: 0, bytes_before: 0.0, age_days: 0.0 }; 8],
             spare: None,
             host_bytes_per_day: 1e12,
@@ -326,6 +327,19 @@ mod tests {
             },
             shock: Shock { per_year: 0.0, takes: 0.0 },
         }
+    }
+
+    #[test]
+    fn an_array_loses_the_stripes_that_lie_on_all_lost_members() {
+        let share = |redundancy, stripe_width| {
+            let plan = Plan { redundancy, stripe_width, ..plan(1) };
+            plan.bytes_lost_with_array() / plan.data_bytes
+        };
+        assert_eq!(share(Redundancy::Parity(1), None), 1.0);
+        // Of the C(8, 4) choices of members for a stripe, C(6, 2) have two given ones.
+        assert!((share(Redundancy::Parity(1), Some(4)) - 15.0 / 70.0).abs() < 1e-15);
+        assert!((share(Redundancy::Copies(2), None) - 1.0 / 28.0).abs() < 1e-15);
+        assert_eq!(share(Redundancy::Parity(0), None), 1.0);
     }
 
     /// The mean of some values, and how many of them it takes until its standard error is 5 %.

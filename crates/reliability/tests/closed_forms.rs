@@ -29,6 +29,7 @@ fn plan(redundancy: Redundancy, members: usize, drive: &DriveKind, window: f64) 
         |batch| Member { drive: drive.clone(), load: Curve::slope(1.0), batch, bytes_before: 0.0, age_days: 0.0 };
     Plan {
         redundancy,
+        stripe_width: None,
         members: (0..members as u32).map(member).collect(),
         spare: None,
         host_bytes_per_day: 1e12,

@@ -231,11 +231,11 @@ fn a_forecast_resolves_to_itself_and_changes_the_hash() {
 fn an_array_has_the_alternatives_that_it_can_have() {
     let chosen = |set: &[&str]| {
         let scenario = resolve(FORECAST, set).expect("a forecast");
-        let layout = scenario.array.as_ref().expect("an array").settings.layout;
+        let array = &scenario.array.as_ref().expect("an array").settings;
         scenario
             .forecast
             .expect("a forecast")
-            .chosen(layout)
+            .chosen(array)
             .iter()
             .map(|name| name.name())
             .collect::<Vec<_>>()
@@ -245,16 +245,36 @@ fn an_array_has_the_alternatives_that_it_can_have() {
     let mirror = ["array.layout=mirror", "forecast.parities=0", "forecast.capacity-variance=2"];
     assert_eq!(chosen(&mirror), "spare more-redundancy staggered-ages capacity-variance early-replacement");
     assert_eq!(chosen(&["array.layout=linear", "forecast.parities=0"]), "staggered-ages");
+    // The code of a raid says what it has. One parity of one chunk is a copy.
+    let raid = |code: &str, width: &str| chosen(&["array.layout=raid", "forecast.parities=0", code, width]);
+    let with_parity = "spare more-redundancy staggered-ages uneven-parity early-replacement";
+    assert_eq!(raid("array.code=xor", "array.width=5"), with_parity);
+    assert_eq!(raid("array.code=pq", "array.width=4"), with_parity);
+    assert_eq!(raid("array.code=pqr", "array.width=5"), "spare staggered-ages uneven-parity early-replacement");
+    for (code, width) in [("array.code=copies-2", "array.width=4"), ("array.code=xor", "array.width=2")] {
+        assert_eq!(raid(code, width), "spare more-redundancy staggered-ages early-replacement");
+    }
 }
 
 #[test]
 fn a_forecast_that_cannot_be_made_is_refused_in_one_sentence() {
     let refused = |set: &[&str]| resolve(FORECAST, set).expect_err("it is refused").to_string();
-    let cases: [(&[&str], &str, &str); 8] = [
+    let cases: [(&[&str], &str, &str); 10] = [
         (&["time.drive-writes-per-day=none"], "forecast", "give time.drive-writes-per-day"),
         (&["array.layout=mirror"], "forecast.parities", "found 1 with layout = \"mirror\""),
-        (&["forecast.parities=3", "array.member.0.count=4"], "forecast.parities", "so many parities need 5 at least"),
+        (&["forecast.parities=3", "array.member.0.count=4"], "forecast.parities", "3 parities need 5 members at least"),
         (&["forecast.parities=4"], "forecast.parities", "found 4"),
+        (&["array.layout=raid"], "forecast.parities", "whose parities are those of array.code = \"xor\"; leave it out"),
+        (
+            &[
+                "array.layout=raid",
+                "array.code=pqr",
+                "forecast.parities=0",
+                "forecast.alternatives=[\"more-redundancy\"]",
+            ],
+            "forecast.alternatives.0",
+            "three parities are the most",
+        ),
         (&["forecast.spread=normal", "forecast.cv=0.4"], "forecast.cv", "a normal spread has at most 0.25"),
         (&["forecast.years=[3, 1]"], "forecast.years", "ascending"),
         (

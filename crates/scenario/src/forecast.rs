@@ -2,10 +2,11 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wane_reliability::{Endurance, PARITIES_MAX, Spread};
+use wane_raid::code::{Coder, code};
+use wane_reliability::{Endurance, PARITIES_MAX, Redundancy, Spread};
 use wane_units::{Bytes, Rate, Ratio};
 
-use super::array::{ArrayLayout, ArraySpec};
+use super::array::{ArrayLayout, ArraySettings, ArraySpec};
 use super::resolver::Resolver;
 use super::schema::in_field_order;
 use super::written::{OrNone, Span, or_none, span_or_none};
@@ -30,10 +31,11 @@ pub struct ForecastSettings {
     #[schemars(extend("x-least" = Bytes(1 << 20), "x-most" = Bytes(1 << 50), "x-default" = "that of the simulated drive"))]
     pub drive_capacity: Option<Bytes>,
     /// Parities that the members of a stripe have in the forecast: 1 is RAID-5, 2 RAID-6. Needs `array.layout = "stripe"`. The simulated array has none:
-    /// its members' wear is scaled to what parity writes on them.
+    /// its members' wear is scaled to what parity writes on them. The parities of `array.layout = "raid"` are those of `array.code`, and simulated.
     #[schemars(range(min = 0, max = PARITIES_MAX))]
     pub parities: u32,
-    /// Share of the host's data that is written by full stripes, which write parity once for all their chunks. The rest is written chunk by chunk.
+    /// Share of the host's data that is written by full stripes, which write parity once for all their chunks. The rest is written chunk by chunk. With
+    /// `array.layout = "raid"` it scales only the alternatives `more-redundancy` and `uneven-parity`.
     #[schemars(with = "Ratio")]
     pub full_stripe_share: Ratio,
     /// Share of its rated erases at which a drive dies on average.
@@ -199,33 +201,50 @@ impl Default for ForecastSettings {
 }
 
 impl ForecastSettings {
+    /// What an array has besides data: its own copies or parities, and for a stripe those of the forecast.
+    pub fn redundancy(&self, array: &ArraySettings) -> Redundancy {
+        match array.layout {
+            ArrayLayout::Mirror => Redundancy::Copies(array.copies),
+            ArrayLayout::Stripe | ArrayLayout::Linear => Redundancy::Parity(self.parities),
+            ArrayLayout::Raid => {
+                let Some(code) = code(&array.code) else { return Redundancy::Parity(0) };
+                let tolerates = code.tolerates() as u32;
+                // A parity of one chunk is a copy of it.
+                let coder = array.width.and_then(|width| Coder::new(code, width as usize));
+                if coder.is_some_and(|coder| coder.has_copies()) {
+                    Redundancy::Copies(tolerates + 1)
+                } else {
+                    Redundancy::Parity(tolerates)
+                }
+            }
+        }
+    }
+
     /// Why an array cannot have an alternative; `None` if it can.
-    fn without(&self, name: AlternativeName, layout: ArrayLayout) -> Option<&'static str> {
-        let has_parity = layout == ArrayLayout::Stripe && self.parities > 0;
+    fn without(&self, name: AlternativeName, array: &ArraySettings) -> Option<&'static str> {
+        let redundancy = self.redundancy(array);
+        let has_parity = matches!(redundancy, Redundancy::Parity(1..));
         match name {
             AlternativeName::UnevenParity if !has_parity => Some("the array has no parity"),
-            AlternativeName::MoreRedundancy if layout == ArrayLayout::Linear => {
+            AlternativeName::MoreRedundancy if array.layout == ArrayLayout::Linear => {
                 Some("a linear array has no redundancy")
             }
-            AlternativeName::MoreRedundancy if layout == ArrayLayout::Raid => {
-                Some("what another code writes is simulated: forecast a scenario with it")
+            AlternativeName::MoreRedundancy if has_parity && redundancy.tolerance() >= PARITIES_MAX => {
+                Some("three parities are the most")
             }
-            AlternativeName::MoreRedundancy if self.parities >= PARITIES_MAX => Some("three parities are the most"),
             AlternativeName::CapacityVariance if self.capacity_variance.is_none() => {
                 Some("how much longer drives live is unknown; give forecast.capacity-variance")
             }
-            AlternativeName::EarlyReplacement | AlternativeName::Spare
-                if !layout.is_redundant() && self.parities == 0 =>
-            {
+            AlternativeName::EarlyReplacement | AlternativeName::Spare if redundancy.tolerance() == 0 => {
                 Some("a new drive gets its data from redundancy, and the array has none")
             }
             _ => None,
         }
     }
 
-    /// The alternatives that stand beside the plan of an array with this layout.
-    pub fn chosen(&self, layout: ArrayLayout) -> Vec<AlternativeName> {
-        let can_be = |name: &AlternativeName| self.without(*name, layout).is_none();
+    /// The alternatives that stand beside the plan of an array.
+    pub fn chosen(&self, array: &ArraySettings) -> Vec<AlternativeName> {
+        let can_be = |name: &AlternativeName| self.without(*name, array).is_none();
         self.alternatives.clone().unwrap_or_else(|| AlternativeName::ALL.into_iter().filter(can_be).collect())
     }
 }
@@ -249,24 +268,29 @@ impl Resolver<'_> {
             return refuse(KEY, "counts in years and needs a calendar; give time.drive-writes-per-day".to_owned());
         }
         if settings.parities > 0 && layout != ArrayLayout::Stripe {
-            let why = format!(
-                "found {} with layout = \"{}\"; parities need array.layout = \"stripe\"",
-                settings.parities,
-                layout.name()
-            );
+            let found = format!("found {} with layout = \"{}\"", settings.parities, layout.name());
+            let why = match layout {
+                ArrayLayout::Raid => {
+                    format!(
+                        "{found}, whose parities are those of array.code = \"{}\"; leave it out",
+                        array.settings.code
+                    )
+                }
+                _ => format!("{found}; parities need array.layout = \"stripe\" or \"raid\""),
+            };
             return refuse("forecast.parities", why);
         }
         let least = settings.parities as usize + 2;
         if settings.parities > 0 && members < least {
-            let why =
-                format!("found {} with {members} members; so many parities need {least} at least", settings.parities);
+            let found = settings.parities;
+            let why = format!("found {found} with {members} members; {found} parities need {least} members at least");
             return refuse("forecast.parities", why);
         }
         if Endurance::new(1.0, settings.spread, settings.cv, settings.batch_cv).is_err() {
             return refuse("forecast.cv", format!("found {}; a normal spread has at most 0.25", settings.cv));
         }
-        for (place, name) in settings.chosen(layout).into_iter().enumerate() {
-            if let Some(why) = settings.without(name, layout) {
+        for (place, name) in settings.chosen(&array.settings).into_iter().enumerate() {
+            if let Some(why) = settings.without(name, &array.settings) {
                 return refuse(&format!("forecast.alternatives.{place}"), format!("found \"{}\": {why}", name.name()));
             }
         }

@@ -49,7 +49,7 @@ pub(super) fn forecast(
         .map(|(told, (scenario, result))| Lived { scenario, told, result })
         .collect();
     let plan = plan(settings, array, summary, &lived, writes_per_day)?;
-    let chosen = settings.chosen(array.settings.layout);
+    let chosen = settings.chosen(&array.settings);
     let mut plans = vec![plan];
     for name in &chosen {
         let changed = alternative(*name, settings, &plans[0]).of(&plans[0]).map_err(refuse)?;
@@ -66,30 +66,16 @@ pub(super) fn forecast(
     let Some(planned) = found.next() else { return Ok(None) };
     let alternatives = chosen.iter().zip(&plans[1..]).zip(found).map(|((name, plan), outlook)| Alternative {
         name: name.name().to_owned(),
-        told: in_words(*name, settings, plan),
+        told: in_words(*name, settings, &plans[0], plan),
         outlook,
     });
     Ok(Some(Forecast {
         arrays: effort.arrays,
         plan: plan_in_words(settings, &plans[0]),
-        assumptions: assumptions(settings, &plans[0], &lived),
+        assumptions: assumptions(settings, array, &plans[0], &lived),
         planned,
         alternatives: alternatives.collect(),
     }))
-}
-
-/// What the array has besides data.
-fn redundancy_of(array: &ArraySpec, parities: u32) -> Redundancy {
-    match array.settings.layout {
-        ArrayLayout::Mirror => Redundancy::Copies(array.settings.copies),
-        ArrayLayout::Stripe | ArrayLayout::Linear => Redundancy::Parity(parities),
-        // Its members' wear has what its parities or copies write.
-        ArrayLayout::Raid => {
-            let tolerates = wane_raid::code::code(&array.settings.code).map_or(0, |code| code.tolerates() as u32);
-            let has_copies = array.settings.code.starts_with("copies");
-            if has_copies { Redundancy::Copies(tolerates + 1) } else { Redundancy::Parity(tolerates) }
-        }
-    }
 }
 
 /// The plan that the array follows.
@@ -105,7 +91,7 @@ fn plan(
     let largest = lived.iter().map(bytes_of).max().unwrap_or(1).max(1) as f64;
     let scale = settings.drive_capacity.map_or(1.0, |bought| bought.0 as f64 / largest);
     let (count, parities) = (lived.len(), settings.parities);
-    let redundancy = redundancy_of(array, parities);
+    let redundancy = settings.redundancy(&array.settings);
     let full = settings.full_stripe_share.get();
     // The simulated stripe writes one chunk for each of the host's, on one of its members.
     let (data_share, writes) = match parities {
@@ -135,6 +121,7 @@ fn plan(
     let members = members.collect::<Result<Vec<Member>, PlanError>>()?;
     let plan = Plan {
         redundancy,
+        stripe_width: stripe_width(array, count),
         members,
         spare: None,
         host_bytes_per_day: writes_per_day * data_bytes,
@@ -157,6 +144,12 @@ fn plan(
     };
     plan.check().map_err(refuse)?;
     Ok(plan)
+}
+
+/// Chunks of a stripe that is narrower than the array.
+fn stripe_width(array: &ArraySpec, members: usize) -> Option<u32> {
+    let of_raid = array.settings.width.filter(|_| array.settings.layout == ArrayLayout::Raid);
+    of_raid.filter(|width| (*width as usize) < members)
 }
 
 /// The logarithm of the UBER against wear.
@@ -219,9 +212,7 @@ fn alternative(name: AlternativeName, settings: &ForecastSettings, plan: &Plan) 
         AlternativeName::Spare => Of::Spare,
         AlternativeName::MoreRedundancy => Of::MoreRedundancy,
         AlternativeName::StaggeredAges => Of::StaggeredAges { step: settings.stagger },
-        AlternativeName::UnevenParity => {
-            Of::UnevenParity { shares: graded_shares(plan.members.len(), settings.parities) }
-        }
+        AlternativeName::UnevenParity => Of::UnevenParity { shares: graded_shares(plan) },
         AlternativeName::CapacityVariance => Of::CapacityVariance { factor: settings.capacity_variance.unwrap_or(1.0) },
         AlternativeName::EarlyReplacement => Of::ReplaceAt { wear: settings.early_replacement },
     }
@@ -231,16 +222,16 @@ fn percent(share: f64) -> String {
     format!("{} %", (share * 1000.0).round() / 10.0)
 }
 
-/// What an alternative is, for this array. `plan`: with the alternative.
-fn in_words(name: AlternativeName, settings: &ForecastSettings, plan: &Plan) -> String {
+/// What an alternative of a plan is, in words. `plan`: with the alternative.
+fn in_words(name: AlternativeName, settings: &ForecastSettings, planned: &Plan, plan: &Plan) -> String {
     match name {
         AlternativeName::Spare => "a spare on the shelf".to_owned(),
-        AlternativeName::MoreRedundancy => format!("{} on {} drives", plan.redundancy.in_words(), plan.members.len()),
+        AlternativeName::MoreRedundancy => format!("{} on {} drives", protection(plan), plan.members.len()),
         AlternativeName::StaggeredAges => {
             format!("members that begin with {} of their rated erases between them", percent(settings.stagger))
         }
         AlternativeName::UnevenParity => {
-            let shares = graded_shares(plan.members.len(), settings.parities);
+            let shares = graded_shares(planned);
             let told = |share: Option<&f64>| percent(share.copied().unwrap_or_default());
             format!("parity in shares from {} to {}", told(shares.first()), told(shares.last()))
         }
@@ -250,6 +241,15 @@ fn in_words(name: AlternativeName, settings: &ForecastSettings, plan: &Plan) -> 
         AlternativeName::EarlyReplacement => {
             format!("members replaced at {} of their rated erases", percent(settings.early_replacement))
         }
+    }
+}
+
+/// What a plan has besides data, in words.
+fn protection(plan: &Plan) -> String {
+    let told = plan.redundancy.in_words();
+    match (plan.redundancy, plan.stripe_width) {
+        (Redundancy::Parity(1..), Some(width)) => format!("{told} in stripes of {width}"),
+        _ => told,
     }
 }
 
@@ -266,7 +266,7 @@ fn plan_in_words(settings: &ForecastSettings, plan: &Plan) -> String {
         "{} drives of up to {}, {}, {spares}; a failure is noticed after {}, a drive arrives {} later, a rebuild takes {}",
         plan.members.len(),
         Bytes(plan.members.iter().map(|member| member.drive.capacity_bytes as u64).max().unwrap_or(0)),
-        plan.redundancy.in_words(),
+        protection(plan),
         days(settings.detection),
         days(settings.spare_arrival),
         days(rebuild)
@@ -280,7 +280,7 @@ fn days(days: f64) -> String {
 }
 
 /// What the figures stand on.
-fn assumptions(settings: &ForecastSettings, plan: &Plan, lived: &[Lived<'_>]) -> Vec<String> {
+fn assumptions(settings: &ForecastSettings, array: &ArraySpec, plan: &Plan, lived: &[Lived<'_>]) -> Vec<String> {
     let seen = lived.iter().filter_map(|lived| lived.told.life_used).fold(0.0, f64::max);
     let mean = plan.members.first().and_then(|member| member.drive.endurance).map_or(1.0, |endurance| endurance.mean());
     let mut told = vec![
@@ -312,7 +312,33 @@ fn assumptions(settings: &ForecastSettings, plan: &Plan, lived: &[Lived<'_>]) ->
     if settings.parities > 0 {
         told.push("The simulated stripe has no parity: its members' wear is scaled to what parity writes.".to_owned());
     }
+    told.extend(closed_forms(settings, array));
     told
+}
+
+/// Which alternatives of a simulated code nobody simulated, in a sentence.
+fn closed_forms(settings: &ForecastSettings, array: &ArraySpec) -> Option<String> {
+    let chosen = settings.chosen(&array.settings);
+    let has = |name: AlternativeName| chosen.contains(&name);
+    let has_copies = matches!(settings.redundancy(&array.settings), Redundancy::Copies(_));
+    let what = match (has(AlternativeName::MoreRedundancy), has(AlternativeName::UnevenParity)) {
+        (true, true) => "One parity more and uneven parity are closed forms",
+        (true, false) if has_copies => "One copy more is a closed form",
+        (true, false) => "One parity more is a closed form",
+        (false, true) => "Uneven parity is a closed form",
+        (false, false) => return None,
+    };
+    let code = &array.settings.code;
+    let of_raid = (array.settings.layout == ArrayLayout::Raid).then_some(());
+    let how = match has_copies {
+        true => "each member takes as many writes as before".to_owned(),
+        false => format!(
+            "its members' wear is that of the simulated \"{code}\", scaled by the chunks that each writes with {} of the data in full stripes \
+             (forecast.full-stripe-share)",
+            percent(settings.full_stripe_share.get())
+        ),
+    };
+    of_raid.map(|()| format!("{what}, not a simulation: {how}."))
 }
 
 fn told_outlook(outlook: &wane_reliability::Outlook) -> Outlook {
