@@ -106,12 +106,53 @@ fn a_raid_has_a_parity_more_and_uneven_parity_beside_its_plan() {
         let ratio = first(&found.alternatives[1].outlook) / first(&found.planned);
         assert!((ratio / want - 1.0).abs() < 0.01, "{code}: {ratio} for {want}");
     }
+    let of_metadata =
+        |forecast: &Forecast| forecast.assumptions.iter().any(|told| told.starts_with("Metadata and space"));
+    let set = "forecast.alternatives=[]";
+    assert!(of_metadata(&raid("xor", &[set])), "chunks of 16 KiB on drives of 4 MiB");
+    assert!(!of_metadata(&forecast(&[set])), "a stripe has none");
     let copies = raid("copies-2", &["array.width=4", "forecast.alternatives=[\"more-redundancy\"]"]);
     assert_eq!(copies.alternatives[0].told, "3 copies on 8 drives");
     assert!(copies.assumptions.iter().any(|told| told.starts_with("One copy more is a closed form")));
     let narrow = raid("xor", &["array.width=3", "forecast.alternatives=[\"more-redundancy\"]"]);
     assert!(narrow.plan.contains("one parity in stripes of 3"), "{}", narrow.plan);
     assert_eq!(narrow.alternatives[0].told, "2 parities in stripes of 4 on 7 drives");
+}
+
+#[test]
+fn the_uber_of_a_chip_is_the_tail_of_its_errors() {
+    const CHIP: [&str; 7] = [
+        "drive.chip=tlc-72l-2018",
+        "drive.ecc.strength=3",
+        "drive.ecc.rereads-max=2",
+        "drive.ecc.draws=sticky",
+        "forecast.uber=chip",
+        "forecast.alternatives=[]",
+        "forecast.uber-retention=30 days",
+    ];
+    let found = forecast(&CHIP);
+    // Binomial tails by their terms: 4,096 bits, of which 3 are corrected, at a quarter of the RBER after two re-reads.
+    let model = wane_nand::rber::chip("tlc-72l-2018").unwrap().model;
+    let chance = |wear: f64| {
+        let wrong = model.rber(40.0 * wear, 30.0, 0.0) / 4.0;
+        let term = |count: i32| {
+            let ways: f64 = (0..count).map(|one| f64::from(4096 - one) / f64::from(one + 1)).product();
+            ways * wrong.powi(count) * (1.0 - wrong).powi(4096 - count)
+        };
+        (1.0 - (0..=3).map(term).sum::<f64>()) / 4096.0
+    };
+    assert_eq!(found.uber.iter().map(|at| at.wear).collect::<Vec<_>>(), [0.0, 0.25, 0.5, 0.75, 1.0]);
+    for at in &found.uber {
+        assert!((at.uber / chance(at.wear) - 1.0).abs() < 0.01, "{at:?} for {}", chance(at.wear));
+    }
+    assert!(found.uber.windows(2).all(|pair| pair[0].uber <= pair[1].uber), "{:?}", found.uber);
+    let told = "bit errors of tlc-72l-2018 after the last re-read, 30 days after data were written";
+    assert!(found.assumptions.iter().any(|one| one.contains(told)), "{:?}", found.assumptions);
+    let stated = forecast(&["forecast.alternatives=[]"]);
+    let worn = stated.uber.last().unwrap().uber;
+    assert!((worn / 1e-15 - 1.0).abs() < 1e-9, "{worn}");
+    let lost = |forecast: &Forecast| forecast.planned.years[1].figures.any_lost.mean;
+    assert!(lost(&found) > lost(&stated), "a weak ECC loses more");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wane_nand::{Draws, Sensing};
 use wane_raid::code::{Coder, code};
 use wane_reliability::{Endurance, PARITIES_MAX, Redundancy, Spread};
 use wane_units::{Bytes, Rate, Ratio};
@@ -10,7 +11,7 @@ use super::array::{ArrayLayout, ArraySettings, ArraySpec};
 use super::resolver::Resolver;
 use super::schema::in_field_order;
 use super::written::{OrNone, Span, or_none, span_or_none};
-use super::{ScenarioError, Time};
+use super::{Scenario, ScenarioError, Time};
 
 /// Many arrays like the one of `[array]`: when the first member dies, what is lost after some years, and what another plan would have gained. The run
 /// simulates one array in detail; its members' wear against what is written on them carries all others. Needs `time.drive-writes-per-day`.
@@ -67,13 +68,23 @@ pub struct ForecastSettings {
     /// Chance that such an event takes a member.
     #[schemars(with = "Ratio")]
     pub shock_takes: Ratio,
-    /// Unreadable bits per bit read (UBER) of a new drive.
+    /// Where the unreadable bits per bit read (UBER) come from.
+    pub uber: UberSource,
+    /// UBER of a new drive.
     #[schemars(range(min = 0.0, max = 1e-6))]
     pub uber_new: f64,
     /// UBER of a drive whose rated erases are used. Between the two its logarithm grows with wear. JEDEC's JESD218 allows 1e-15 (client) and 1e-16
     /// (enterprise).
     #[schemars(range(min = 0.0, max = 1e-6))]
     pub uber_worn: f64,
+    /// Time since data were programmed when a rebuild reads them, at the temperature of `drive.retention`. It matters to `uber = "chip"`. The default is the
+    /// time that JESD218 requires of enterprise drives without power.
+    #[serde(with = "span_or_none")]
+    #[schemars(with = "OrNone<Span>")]
+    pub uber_retention: f64,
+    /// Reads of a block since its erase when a rebuild reads it. It matters to `uber = "chip"`.
+    #[schemars(range(min = 0, max = 1_000_000_000))]
+    pub uber_reads: u32,
     /// Sectors of 4 KiB that become unreadable at rest, a TB and a year, until a scrub finds and repairs them.
     #[schemars(range(min = 0.0, max = 1e6))]
     pub latent_per_tb_year: f64,
@@ -110,6 +121,17 @@ pub struct ForecastSettings {
     #[serde(with = "or_none")]
     #[schemars(with = "OrNone<f64>", extend("minimum" = 1, "maximum" = 1000))]
     pub capacity_variance: Option<f64>,
+}
+
+/// Where the UBER of the members comes from.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum UberSource {
+    /// From `uber-new` and `uber-worn`.
+    #[default]
+    Stated,
+    /// From `drive.chip` and `drive.ecc`: the chance that a codeword is not corrected after the last re-read, over its bits.
+    Chip,
 }
 
 /// See [`Spread`].
@@ -184,8 +206,11 @@ impl Default for ForecastSettings {
             afr_shape: 1.0,
             shocks_per_year: 0.0,
             shock_takes: Ratio::new(0.3).unwrap_or_default(),
+            uber: UberSource::default(),
             uber_new: 1e-17,
             uber_worn: 1e-15,
+            uber_retention: 90.0,
+            uber_reads: 0,
             latent_per_tb_year: 0.0,
             scrub: 30.0,
             detection: 1.0 / 24.0,
@@ -249,6 +274,39 @@ impl ForecastSettings {
     }
 }
 
+impl ForecastSettings {
+    /// A sentence for each key that is given and not used.
+    pub(super) fn without_effect(&self) -> Vec<String> {
+        let default = Self::default();
+        let is_stated = self.uber == UberSource::Stated;
+        let keys = [
+            ("uber-new", self.uber_new != default.uber_new, !is_stated),
+            ("uber-worn", self.uber_worn != default.uber_worn, !is_stated),
+            ("uber-retention", self.uber_retention != default.uber_retention, is_stated),
+            ("uber-reads", self.uber_reads != default.uber_reads, is_stated),
+        ];
+        let source = if is_stated { "stated" } else { "chip" };
+        let idle = keys.into_iter().filter(|(_, is_given, is_idle)| *is_given && *is_idle);
+        idle.map(|(key, ..)| format!("forecast.{key} has no effect: forecast.uber is \"{source}\"")).collect()
+    }
+}
+
+/// Why a member's chip and its correction give no UBER; `None` if they do.
+fn no_uber(member: &Scenario) -> Option<&'static str> {
+    let ecc = &member.medium.ecc;
+    let is_endless = ecc.rereads_max.is_none() && (ecc.sensing == Sensing::Hard || ecc.draws == Draws::Table);
+    match () {
+        () if member.medium.chip.is_none() => Some("there is no drive.chip"),
+        () if ecc.strength.is_none() => {
+            Some("drive.ecc.strength is \"none\", and every error is corrected; give the bits that are")
+        }
+        () if is_endless => {
+            Some("drive.ecc.rereads-max is \"none\", and some re-read corrects every page; give how many there are")
+        }
+        () => None,
+    }
+}
+
 impl Resolver<'_> {
     /// Resolves the forecast; `None` if there is none.
     pub(super) fn forecast(
@@ -288,6 +346,11 @@ impl Resolver<'_> {
         }
         if Endurance::new(1.0, settings.spread, settings.cv, settings.batch_cv).is_err() {
             return refuse("forecast.cv", format!("found {}; a normal spread has at most 0.25", settings.cv));
+        }
+        if settings.uber == UberSource::Chip
+            && let Some(why) = array.members.iter().find_map(no_uber)
+        {
+            return refuse("forecast.uber", format!("found \"chip\": {why}"));
         }
         for (place, name) in settings.chosen(&array.settings).into_iter().enumerate() {
             if let Some(why) = settings.without(name, &array.settings) {

@@ -2,21 +2,32 @@
 
 use std::sync::atomic::AtomicBool;
 
+use wane_nand::Uber;
 use wane_reliability::{
     AtYear, Chance, Curve, DriveKind, Effort, Endurance, Estimate, Figure, Member, Plan, PlanError as Refused,
     Redundancy, Shock, Upkeep, WornOut, chunks_written, graded_shares, outlooks,
 };
 use wane_results::{
     Alternative, ArrayDrive, ArraySummary, DriveState, FirstFailure, Forecast, Interval, Outlook, OutlookFigures,
-    OutlookYear, Row, RunResult,
+    OutlookYear, Row, RunResult, UberAtWear,
 };
-use wane_scenario::{AlternativeName, ArrayLayout, ArraySpec, ForecastSettings, LastWord, Scenario};
+use wane_scenario::{AlternativeName, ArrayLayout, ArraySpec, ForecastSettings, LastWord, Scenario, UberSource};
 use wane_units::{Bytes, Nanos};
 
 use crate::build::PlanError;
 
 /// Most points of a curve.
 const POINTS_MAX: usize = 64;
+
+/// Wear between two points of a chip's UBER, and how many there are: up to twice the rated erases. Beyond, the curve goes on as straight.
+const UBER_STEP: f64 = 0.02;
+const UBER_STEPS: u32 = 100;
+/// An UBER below this loses nothing: a petabyte has 1e16 bits.
+const UBER_LEAST: f64 = 1e-30;
+/// Share of the members from which on it is told that no stripe fills it.
+const IDLE_TOLD: f64 = 0.02;
+/// Wears at which the UBER is told.
+const UBER_TOLD: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
 
 /// What one simulated life knows of a member.
 struct Lived<'a> {
@@ -73,6 +84,7 @@ pub(super) fn forecast(
         arrays: effort.arrays,
         plan: plan_in_words(settings, &plans[0]),
         assumptions: assumptions(settings, array, &plans[0], &lived),
+        uber: told_uber(&plans[0]),
         planned,
         alternatives: alternatives.collect(),
     }))
@@ -111,7 +123,7 @@ fn plan(
         let drive = DriveKind {
             capacity_bytes: bytes_of(lived) as f64 * scale,
             wear,
-            uber_log10: uber(settings).map_err(refuse)?,
+            uber_log10: uber(settings, lived).map_err(refuse)?,
             endurance: Some(endurance),
             chance: Chance::new(settings.afr.get(), settings.afr_shape).map_err(refuse)?,
         };
@@ -153,9 +165,54 @@ fn stripe_width(array: &ArraySpec, members: usize) -> Option<u32> {
 }
 
 /// The logarithm of the UBER against wear.
-fn uber(settings: &ForecastSettings) -> Result<Curve, Refused> {
-    let log = |uber: f64| libm::log10(uber.max(1e-300));
-    Curve::new(vec![(0.0, log(settings.uber_new)), (1.0, log(settings.uber_worn))])
+fn uber(settings: &ForecastSettings, lived: &Lived<'_>) -> Result<Curve, Refused> {
+    let log = |uber: f64, least: f64| libm::log10(uber.max(least));
+    let of_chip = match settings.uber {
+        UberSource::Stated => None,
+        UberSource::Chip => crate::build::errors(lived.scenario).zip(rated_erases(lived)),
+    };
+    let Some((errors, rated)) = of_chip else {
+        return Curve::new(vec![(0.0, log(settings.uber_new, 1e-300)), (1.0, log(settings.uber_worn, 1e-300))]);
+    };
+    let (uber, retention, reads) = (Uber::new(&errors), settings.uber_retention, f64::from(settings.uber_reads));
+    let point = |step: u32| {
+        let wear = f64::from(step) * UBER_STEP;
+        (wear, log(uber.at(wear * rated, retention, reads), UBER_LEAST))
+    };
+    Curve::new((0..=UBER_STEPS).map(point).collect())
+}
+
+/// The UBER of the plan at some wears: of the member with the highest.
+fn told_uber(plan: &Plan) -> Vec<UberAtWear> {
+    let at = |wear: f64| plan.members.iter().map(|member| member.drive.uber(wear)).fold(0.0, f64::max);
+    UBER_TOLD.into_iter().map(|wear| UberAtWear { wear, uber: at(wear) }).collect()
+}
+
+/// Where the UBER comes from, in a sentence.
+fn uber_in_words(settings: &ForecastSettings, plan: &Plan, lived: &[Lived<'_>]) -> String {
+    let told: Vec<String> =
+        told_uber(plan).iter().map(|at| format!("{:.1e} at {}", at.uber, percent(at.wear))).collect();
+    let chips = lived.iter().filter_map(|lived| lived.scenario.medium.chip.as_ref());
+    let mut names: Vec<&str> = chips.map(|chip| chip.name.as_str()).collect();
+    names.dedup();
+    let told = told.join(", ");
+    match settings.uber {
+        UberSource::Stated => {
+            format!("UBER is stated, and its logarithm grows straight with the rated erases used: {told}.")
+        }
+        UberSource::Chip => format!(
+            "UBER is what the ECC leaves of the bit errors of {} after the last re-read, {} after data were written and with {} reads of their block: \
+             {told} of the rated erases. The drive's own parity and scrubs are left out.",
+            names.join(" and "),
+            days(settings.uber_retention),
+            settings.uber_reads
+        ),
+    }
+}
+
+/// Erases that a member is rated for, a block.
+fn rated_erases(lived: &Lived<'_>) -> Option<f64> {
+    lived.scenario.device.endurance.map(f64::from)
 }
 
 /// The mean share of rated erases at which the simulated drives died; 1 if none did.
@@ -295,11 +352,10 @@ fn assumptions(settings: &ForecastSettings, array: &ArraySpec, plan: &Plan, live
             settings.batch_cv
         ),
         format!(
-            "Assumed, not measured: {} of new drives fail in a year for other reasons than wear; UBER rises from {:e} to {:e} with wear.",
-            percent(settings.afr.get()),
-            settings.uber_new,
-            settings.uber_worn
+            "Assumed, not measured: {} of new drives fail in a year for other reasons than wear.",
+            percent(settings.afr.get())
         ),
+        uber_in_words(settings, plan, lived),
     ];
     if plan.upkeep.worn_out == WornOut::ReadOnly {
         told.push("A worn drive reads on until its replacement has its data; array.at-end-of-life = \"gone\" is the other case.".to_owned());
@@ -313,7 +369,24 @@ fn assumptions(settings: &ForecastSettings, array: &ArraySpec, plan: &Plan, live
         told.push("The simulated stripe has no parity: its members' wear is scaled to what parity writes.".to_owned());
     }
     told.extend(closed_forms(settings, array));
+    let idle = idle_share(array, lived);
+    if idle >= IDLE_TOLD {
+        told.push(format!(
+            "Metadata and space that no stripe fills take {} of the simulated members, which spares them wear: larger members or a smaller array.chunk have less.",
+            percent(idle)
+        ));
+    }
     told
+}
+
+/// Share of the members of a raid that has no chunk of a stripe; 0 for other layouts.
+fn idle_share(array: &ArraySpec, lived: &[Lived<'_>]) -> f64 {
+    let coder = array.settings.width.zip(wane_raid::code::code(&array.settings.code));
+    let coder = coder.and_then(|(width, code)| wane_raid::code::Coder::new(code, width as usize));
+    let Some(coder) = coder.filter(|_| array.settings.layout == ArrayLayout::Raid) else { return 0.0 };
+    let all: u64 = lived.iter().map(|lived| lived.scenario.device.logical_bytes()).sum();
+    let chunks = array.device.logical_bytes() as f64 * coder.width() as f64 / coder.data() as f64;
+    (1.0 - chunks / all.max(1) as f64).max(0.0)
 }
 
 /// Which alternatives of a simulated code nobody simulated, in a sentence.
