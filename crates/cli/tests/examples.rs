@@ -10,7 +10,7 @@ use assert_cmd::Command;
 const TRACE: &str = "pgbench-ext4.iolog.zst";
 
 /// Each scenario, the settings that make it small, and how it then ends.
-const SMALL: [(&str, &[&str], &str); 18] = [
+const SMALL: [(&str, &[&str], &str); 19] = [
     (
         "aging",
         &["until.drive-writes=3", "probe.at-drive-writes=[0, 1, 2, 3]", "probe.until.requests=500"],
@@ -33,6 +33,7 @@ const SMALL: [(&str, &[&str], &str); 18] = [
         ],
         "drive-writes",
     ),
+    ("redundancy", &["drive.endurance=20", "forecast.arrays=100"], "end-of-life"),
     ("scrub", &["until.requests=2000"], "requests"),
     ("shrink", &["drive.endurance=5"], "end-of-life"),
     ("spares", &["drive.blocks-per-plane=128", "until.requests=1000"], "requests"),

@@ -70,6 +70,91 @@ fn a_large_drive_has_more_to_read_in_a_rebuild() {
     assert!(lost("forecast.drive-capacity=7680 GB") > 3.0 * lost("forecast.drive-capacity=768 GB"));
 }
 
+/// The stripe of five drives as a raid with a code: its parities are simulated.
+fn raid(code: &str, more: &[&str]) -> Forecast {
+    let code = format!("array.code={code}");
+    let set = ["array.layout=raid", "array.chunk=16 KiB", "array.journal=none", "forecast.parities=0", &code];
+    forecast(&[&set[..], more].concat())
+}
+
+#[test]
+fn a_raid_has_a_parity_more_and_uneven_parity_beside_its_plan() {
+    for (code, told, more) in
+        [("xor", "one parity", "2 parities on 6 drives"), ("pq", "2 parities", "3 parities on 6 drives")]
+    {
+        let set = ["forecast.alternatives=[\"more-redundancy\", \"uneven-parity\"]"];
+        let found = raid(code, &set);
+        assert!(found.plan.contains(&format!(", {told}, ")), "{}", found.plan);
+        let names: Vec<&str> = found.alternatives.iter().map(|alternative| alternative.told.as_str()).collect();
+        assert_eq!(names[0], more);
+        let shares =
+            if code == "xor" { "parity in shares from 10 % to 30 %" } else { "parity in shares from 20 % to 60 %" };
+        assert_eq!(names[1], shares);
+        let closed = format!(
+            "One parity more and uneven parity are closed forms, not a simulation: its members' wear is that of the simulated \"{code}\""
+        );
+        assert!(found.assumptions.iter().any(|told| told.starts_with(&closed)), "{:?}", found.assumptions);
+        // Chunk by chunk a write makes p + 1 chunks on n members, and p + 2 on n + 1: each member wears that much faster.
+        let first = |outlook: &wane_results::Outlook| outlook.first_failure[1].years.unwrap();
+        let parities = if code == "xor" { 1.0 } else { 2.0 };
+        let want = (parities + 1.0) / 5.0 / ((parities + 2.0) / 6.0);
+        let ratio = first(&found.alternatives[0].outlook) / first(&found.planned);
+        assert!((ratio / want - 1.0).abs() < 0.01, "{code}: {ratio} for {want}");
+        // The member with most parity dies first, as much earlier as it is written more: s + (1 - s) / k.
+        let written = |share: f64| share + (1.0 - share) / (5.0 - parities);
+        let want = written(parities / 5.0) / written(1.5 * parities / 5.0);
+        let ratio = first(&found.alternatives[1].outlook) / first(&found.planned);
+        assert!((ratio / want - 1.0).abs() < 0.01, "{code}: {ratio} for {want}");
+    }
+    let of_metadata =
+        |forecast: &Forecast| forecast.assumptions.iter().any(|told| told.starts_with("Metadata and space"));
+    let set = "forecast.alternatives=[]";
+    assert!(of_metadata(&raid("xor", &[set])), "chunks of 16 KiB on drives of 4 MiB");
+    assert!(!of_metadata(&forecast(&[set])), "a stripe has none");
+    let copies = raid("copies-2", &["array.width=4", "forecast.alternatives=[\"more-redundancy\"]"]);
+    assert_eq!(copies.alternatives[0].told, "3 copies on 8 drives");
+    assert!(copies.assumptions.iter().any(|told| told.starts_with("One copy more is a closed form")));
+    let narrow = raid("xor", &["array.width=3", "forecast.alternatives=[\"more-redundancy\"]"]);
+    assert!(narrow.plan.contains("one parity in stripes of 3"), "{}", narrow.plan);
+    assert_eq!(narrow.alternatives[0].told, "2 parities in stripes of 4 on 7 drives");
+}
+
+#[test]
+fn the_uber_of_a_chip_is_the_tail_of_its_errors() {
+    const CHIP: [&str; 7] = [
+        "drive.chip=tlc-72l-2018",
+        "drive.ecc.strength=3",
+        "drive.ecc.rereads-max=2",
+        "drive.ecc.draws=sticky",
+        "forecast.uber=chip",
+        "forecast.alternatives=[]",
+        "forecast.uber-retention=30 days",
+    ];
+    let found = forecast(&CHIP);
+    // Binomial tails by their terms: 4,096 bits, of which 3 are corrected, at a quarter of the RBER after two re-reads.
+    let model = wane_nand::rber::chip("tlc-72l-2018").unwrap().model;
+    let chance = |wear: f64| {
+        let wrong = model.rber(40.0 * wear, 30.0, 0.0) / 4.0;
+        let term = |count: i32| {
+            let ways: f64 = (0..count).map(|one| f64::from(4096 - one) / f64::from(one + 1)).product();
+            ways * wrong.powi(count) * (1.0 - wrong).powi(4096 - count)
+        };
+        (1.0 - (0..=3).map(term).sum::<f64>()) / 4096.0
+    };
+    assert_eq!(found.uber.iter().map(|at| at.wear).collect::<Vec<_>>(), [0.0, 0.25, 0.5, 0.75, 1.0]);
+    for at in &found.uber {
+        assert!((at.uber / chance(at.wear) - 1.0).abs() < 0.01, "{at:?} for {}", chance(at.wear));
+    }
+    assert!(found.uber.windows(2).all(|pair| pair[0].uber <= pair[1].uber), "{:?}", found.uber);
+    let told = "bit errors of tlc-72l-2018 after the last re-read, 30 days after data were written";
+    assert!(found.assumptions.iter().any(|one| one.contains(told)), "{:?}", found.assumptions);
+    let stated = forecast(&["forecast.alternatives=[]"]);
+    let worn = stated.uber.last().unwrap().uber;
+    assert!((worn / 1e-15 - 1.0).abs() < 1e-9, "{worn}");
+    let lost = |forecast: &Forecast| forecast.planned.years[1].figures.any_lost.mean;
+    assert!(lost(&found) > lost(&stated), "a weak ECC loses more");
+}
+
 #[test]
 fn a_life_that_wears_nothing_carries_no_forecast() {
     let scenario = scenario(&["until.end-of-life=false", "until.drive-writes=0.001"]);

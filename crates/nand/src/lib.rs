@@ -14,6 +14,7 @@ mod op;
 mod power;
 pub mod rber;
 mod tail;
+mod uber;
 
 use wane_archive::{Archive, ArchiveError};
 use wane_units::{BlockId, Geometry, PeCycles};
@@ -29,6 +30,7 @@ pub use faults::{FailureRate, Fault, FaultConfig, Faults, Loss, When};
 pub use flash::{Flash, FlashPast, Relocations, Resting};
 pub use op::{Barrier, FlashOp, Health, OpKind, PageRead, Purpose, ReadOutcome, Task};
 pub use tail::TailTable;
+pub use uber::Uber;
 
 /// What flash does. Every call changes state at once and takes no time.
 pub trait Media {

@@ -26,6 +26,7 @@ fn plan(redundancy: Redundancy, members: usize) -> Plan {
     let member = Member { drive, load: Curve::slope(1.0), batch: 0, bytes_before: 0.0, age_days: 0.0 };
     Plan {
         redundancy,
+        stripe_width: None,
         members: vec![member; members],
         spare: None,
         host_bytes_per_day: 1e12,

@@ -232,7 +232,7 @@ impl<'a> Array<'a> {
         if failed > tolerance {
             return (0.0, 0.0);
         }
-        let width = self.plan.redundancy.width(self.slots.len());
+        let width = self.plan.width();
         let sectors = match failed {
             0 => self.plan.data_bytes / SECTOR_BYTES / f64::from((width - tolerance).max(1)),
             _ => self.plan.member_bytes_max() / SECTOR_BYTES,

@@ -281,7 +281,7 @@ pub(crate) fn taken(members: u32, takes: f64) -> Vec<f64> {
     (0..=members).map(chance).collect()
 }
 
-/// So many of these, each as likely as another.
+/// `count` of these, each as likely as another.
 fn choose(mut of: Vec<usize>, count: u32, stream: &mut Stream) -> Vec<usize> {
     for place in 0..(count as usize).min(of.len()) {
         let other = place + stream.below((of.len() - place) as u64) as usize;
@@ -309,6 +309,7 @@ mod tests {
         };
         Plan {
             redundancy: Redundancy::Parity(parities),
+            stripe_width: None,
             members: vec![Member { drive, load: Curve::slope(1.0), batch: 0, bytes_before: 0.0, age_days: 0.0 }; 8],
             spare: None,
             host_bytes_per_day: 1e12,
@@ -326,6 +327,19 @@ mod tests {
             },
             shock: Shock { per_year: 0.0, takes: 0.0 },
         }
+    }
+
+    #[test]
+    fn an_array_loses_the_stripes_that_lie_on_all_lost_members() {
+        let share = |redundancy, stripe_width| {
+            let plan = Plan { redundancy, stripe_width, ..plan(1) };
+            plan.bytes_lost_with_array() / plan.data_bytes
+        };
+        assert_eq!(share(Redundancy::Parity(1), None), 1.0);
+        // Of the C(8, 4) choices of members for a stripe, C(6, 2) have two given ones.
+        assert!((share(Redundancy::Parity(1), Some(4)) - 15.0 / 70.0).abs() < 1e-15);
+        assert!((share(Redundancy::Copies(2), None) - 1.0 / 28.0).abs() < 1e-15);
+        assert_eq!(share(Redundancy::Parity(0), None), 1.0);
     }
 
     /// The mean of some values, and how many of them it takes until its standard error is 5 %.
@@ -368,5 +382,24 @@ mod tests {
         };
         let (mean, few) = cycles((0..40_000).map(|_| biased(stream.exponential())));
         assert!((mean / five - 1.0).abs() < 0.03 && (400.0..460.0).contains(&few), "{mean} {few}");
+        // With two parities both steps are raised so that half of the rest of the window fails. With a window of length 1, hazard a and raise r = ln 2 the
+        // second moment over the squared mean is 4 (e^r - 1) / r^4 times the integral of e^(r t) (1 - t)^2: 4.81, which is 1,522 cycles. The 1,300 of
+        // ARRAYS 4.5 are what two windows of their own would take, 2.081^2 - 1 in units of 0.05^2 = 1,332; the second step has only what is left of one.
+        let six_by_steps = |stream: &mut wane_sim::Stream| {
+            let first = stream.exponential() / raised;
+            if first >= 1.0 {
+                return 0.0;
+            }
+            let weight = hazard / (raised * libm::exp(-raised * first));
+            let (rest, second) = (1.0 - first, stream.exponential() / raised);
+            let of_second = hazard * 6.0 / 7.0 * rest / (raised * libm::exp(-raised * second));
+            if second < 1.0 { weight * of_second } else { 0.0 }
+        };
+        let (mean, few) = cycles((0..400_000).map(|_| six_by_steps(&mut stream)));
+        println!("two parities, both steps raised: {few:.0} cycles");
+        assert!((mean / six - 1.0).abs() < 0.03 && (1470.0..1570.0).contains(&few), "{mean} {six} {few}");
+        // Each failure with a window of its own.
+        let moment = 1.0 / (raised * raised);
+        assert!((((moment * moment - 1.0) / 0.0025) - 1332.0).abs() < 1.0, "{moment}");
     }
 }

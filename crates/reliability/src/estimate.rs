@@ -294,7 +294,7 @@ impl Sums {
 
 /// A figure's estimate, whose interval leaves out what cannot be.
 ///
-/// Where no array had a chance of it, the interval ends at the chance that so many arrays miss with 5 % (about 3 / arrays).
+/// Where none of N arrays had a chance of it, the interval ends at the chance that N arrays miss with 5 %: about 3 / N.
 fn bounded(figure: Figure, sums: Moments, count: f64) -> Estimate {
     let mut estimate = sums.estimate(count);
     estimate.low = estimate.low.max(0.0);

@@ -8,8 +8,8 @@ use crate::{Chance, Curve, Endurance};
 pub const SECTOR_BYTES: f64 = 4096.0;
 /// Bytes of a TB.
 pub(crate) const TB: f64 = 1e12;
-/// Most members.
-pub const MEMBERS_MAX: usize = 65;
+/// Most members: those of an array of 64, and half as many more for a third copy.
+pub const MEMBERS_MAX: usize = 96;
 /// Most parities, of which P, Q and R are three.
 pub const PARITIES_MAX: u32 = 3;
 
@@ -48,14 +48,6 @@ impl Redundancy {
         match self {
             Self::Copies(copies) => copies.saturating_sub(1),
             Self::Parity(parities) => parities,
-        }
-    }
-
-    /// Members on which one piece of data and what protects it lie.
-    pub const fn width(self, members: usize) -> u32 {
-        match self {
-            Self::Copies(copies) => copies,
-            Self::Parity(_) => members as u32,
         }
     }
 
@@ -150,6 +142,8 @@ pub struct Shock {
 pub struct Plan {
     /// What it may lose.
     pub redundancy: Redundancy,
+    /// Chunks of a stripe of [`Redundancy::Parity`], parities included, each on another member; `None`: as many as there are members.
+    pub stripe_width: Option<u32>,
     /// Its members.
     pub members: Vec<Member>,
     /// What replaces members; `None`: a new one of the same kind.
@@ -187,6 +181,15 @@ impl Plan {
         if self.redundancy.tolerance() > PARITIES_MAX && matches!(self.redundancy, Redundancy::Parity(_)) {
             return Err(PlanError::Value("parities", f64::from(self.redundancy.tolerance()), "0 to 3"));
         }
+        if let (Redundancy::Parity(parities), Some(width)) = (self.redundancy, self.stripe_width)
+            && !(parities + 1..=members as u32).contains(&width)
+        {
+            return Err(PlanError::Value(
+                "stripe-width",
+                f64::from(width),
+                "more than the parities, and at most the members",
+            ));
+        }
         let upkeep = &self.upkeep;
         let share =
             |name, value: f64| if (0.0..=1.0).contains(&value) { Ok(()) } else { refuse(name, value, "0 to 1") };
@@ -223,12 +226,23 @@ impl Plan {
         self.members.iter().map(|member| member.drive.capacity_bytes).fold(0.0, f64::max)
     }
 
-    /// Bytes of data that are lost with one member more than may fail: all of a stripe's, and of copies those whose members these are.
-    pub(crate) fn bytes_lost_with_array(&self) -> f64 {
+    /// Members on which one piece of data and what protects it lie.
+    pub fn width(&self) -> u32 {
         match self.redundancy {
-            Redundancy::Copies(copies) => self.data_bytes / combinations(self.members.len() as u32, copies),
-            Redundancy::Parity(_) => self.data_bytes,
+            Redundancy::Copies(copies) => copies,
+            Redundancy::Parity(_) => self.stripe_width.unwrap_or(self.members.len() as u32),
         }
+    }
+
+    /// Bytes of data that are lost with one member more than may fail: of the stripes and copies that lie on all of these.
+    ///
+    /// Stripes of w chunks lie on any w of n members alike. Of C(n, w) such choices, C(n - m, w - m) have m given members.
+    pub(crate) fn bytes_lost_with_array(&self) -> f64 {
+        let (members, width, lost) = (self.members.len() as u32, self.width(), self.redundancy.tolerance() + 1);
+        if lost > width {
+            return 0.0;
+        }
+        self.data_bytes * combinations(members - lost, width - lost) / combinations(members, width)
     }
 }
 

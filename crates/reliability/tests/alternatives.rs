@@ -21,6 +21,7 @@ fn plan() -> Plan {
     let member = Member { drive, load: Curve::slope(1.0), batch: 0, bytes_before: 0.0, age_days: 0.0 };
     Plan {
         redundancy: Redundancy::Parity(1),
+        stripe_width: None,
         members: vec![member; 5],
         spare: None,
         host_bytes_per_day: 1e12,
@@ -51,7 +52,7 @@ fn every_alternative_gains_and_is_told_beside_the_plan() {
         Alternative::Spare,
         Alternative::MoreRedundancy,
         Alternative::StaggeredAges { step: 0.1 },
-        Alternative::UnevenParity { shares: graded_shares(5, 1) },
+        Alternative::UnevenParity { shares: graded_shares(&plan()) },
         Alternative::CapacityVariance { factor: 2.0 },
         Alternative::ReplaceAt { wear: 0.6 },
     ];
@@ -90,7 +91,7 @@ fn wear_follows_the_shares_of_parity() {
     }
     assert!((chunks_written(0.4, 5, 1, 0.0) - (0.4 + 0.6 / 4.0)).abs() < 1e-12);
     // One parity and one chunk of data for each chunk, whatever the shares.
-    let sum: f64 = graded_shares(5, 1).iter().map(|share| chunks_written(*share, 5, 1, 0.0)).sum();
+    let sum: f64 = graded_shares(&plan()).iter().map(|share| chunks_written(*share, 5, 1, 0.0)).sum();
     assert!((sum - 2.0).abs() < 1e-12);
     // A drive without spread dies as much earlier as it is written more.
     let mut even = plan();
@@ -104,6 +105,59 @@ fn wear_follows_the_shares_of_parity() {
     let first = |number: usize| outlooks[number].first_failure[1].years.unwrap();
     assert!((first(0) - 4.0).abs() < 1e-9);
     assert!((first(0) / first(1) - 0.55 / 0.4).abs() < 1e-9, "{}", first(1));
+}
+
+/// What a member takes of the host's bytes.
+fn load(member: &Member) -> f64 {
+    member.load.at(1e12) / 1e12
+}
+
+#[test]
+fn one_parity_more_holds_the_same_data_and_writes_what_its_stripes_do() {
+    // Eight members in stripes of four: ten members in stripes of five have as many chunks of data. Chunk by chunk a write changes itself and two
+    // parities instead of one; in full stripes, five chunks instead of four for three of data.
+    for (full, before, after) in [(0.0, 2.0, 3.0), (1.0, 4.0 / 3.0, 5.0 / 3.0), (0.5, 5.0 / 3.0, 7.0 / 3.0)] {
+        let mut narrow = plan();
+        (narrow.stripe_width, narrow.full_stripe_share) = (Some(4), full);
+        let member = Member { load: Curve::slope(before / 8.0), ..narrow.members[0].clone() };
+        narrow.members = vec![member; 8];
+        let more = Alternative::MoreRedundancy.of(&narrow).unwrap();
+        assert_eq!((more.members.len(), more.stripe_width, more.redundancy), (10, Some(5), Redundancy::Parity(2)));
+        let all: f64 = more.members.iter().map(load).sum();
+        assert!((all - after).abs() < 1e-12, "{all} for {after}");
+        assert!(more.members.iter().all(|member| (load(member) - after / 10.0).abs() < 1e-12));
+    }
+}
+
+#[test]
+fn uneven_shares_keep_the_number_of_parities() {
+    let mut unequal = plan();
+    for (member, size) in unequal.members.iter_mut().zip([1.0, 1.0, 2.0, 2.0, 4.0]) {
+        member.load = Curve::slope(size / 5.0);
+    }
+    (unequal.redundancy, unequal.stripe_width, unequal.full_stripe_share) = (Redundancy::Parity(2), Some(4), 0.0);
+    let shares = graded_shares(&unequal);
+    assert!(shares.windows(2).all(|pair| pair[0] < pair[1]) && shares.iter().all(|share| (0.0..=1.0).contains(share)));
+    let parities: f64 = shares.iter().zip([0.1, 0.1, 0.2, 0.2, 0.4]).map(|(share, part)| share * part).sum();
+    assert!((parities - 0.5).abs() < 1e-12, "{shares:?}");
+    // Chunks written in all stay three for each of data: itself and two parities.
+    let all: f64 = unequal.members.iter().map(load).sum();
+    let uneven = Alternative::UnevenParity { shares: shares.clone() }.of(&unequal).unwrap();
+    let changed: f64 = uneven.members.iter().map(load).sum();
+    assert!((changed - all).abs() < 1e-12, "{changed} {all}");
+    for ((member, before), share) in uneven.members.iter().zip(&unequal.members).zip(&shares) {
+        let times = chunks_written(*share, 4, 2, 0.0) / chunks_written(0.5, 4, 2, 0.0);
+        assert!((load(member) / load(before) - times).abs() < 1e-12);
+    }
+    assert!((graded_shares(&plan())[0] - 0.1).abs() < 1e-12, "half of the even share");
+    let mut none = plan();
+    none.redundancy = Redundancy::Parity(0);
+    assert_eq!(graded_shares(&none), [0.0; 5]);
+    for (width, told) in [(1, "`stripe-width` is 1"), (6, "`stripe-width` is 6")] {
+        let mut wrong = plan();
+        wrong.stripe_width = Some(width);
+        assert!(wrong.check().unwrap_err().to_string().starts_with(told));
+    }
 }
 
 #[test]

@@ -29,6 +29,7 @@ fn plan(redundancy: Redundancy, members: usize, drive: &DriveKind, window: f64) 
         |batch| Member { drive: drive.clone(), load: Curve::slope(1.0), batch, bytes_before: 0.0, age_days: 0.0 };
     Plan {
         redundancy,
+        stripe_width: None,
         members: (0..members as u32).map(member).collect(),
         spare: None,
         host_bytes_per_day: 1e12,
@@ -60,6 +61,11 @@ fn at(plan: Plan, arrays: u64, years: f64) -> AtYear {
 /// Checks an estimate within 3 standard errors, of its own and of what it is held against.
 fn check(name: &str, found: Estimate, want: f64, want_error: f64) {
     let slack = 3.0 * (found.standard_error.powi(2) + want_error.powi(2)).sqrt() + 1e-9 * want;
+    println!(
+        "{name}: {:.6e} for {want:.6e}, off by {:+.2} of 3 standard errors",
+        found.mean,
+        (found.mean - want) / slack
+    );
     assert!((found.mean - want).abs() <= slack, "{name}: {found:?} for {want} +- {want_error}");
 }
 
@@ -128,12 +134,12 @@ fn drives_of_one_age_and_load_are_lost_together() {
         // The table cuts digits off, and its arrays are a sample too.
         let rounded = |printed: f64| if printed >= 0.1 { 0.01 } else { 0.001 };
         let found = at(aged_together(Redundancy::Copies(2), 2, cv), arrays, years).figure(Figure::ArrayLost);
-        check("mirror", found, closed, 0.0);
+        check(&format!("mirror at {cv}, {mirror} printed"), found, closed, 0.0);
         assert!((closed - mirror).abs() < rounded(mirror), "{closed} for {mirror}");
         for (parities, printed) in [(1, five), (2, six)] {
             let found = at(aged_together(Redundancy::Parity(parities), 8, cv), arrays, years).figure(Figure::ArrayLost);
             let (share, error) = lost_by_order(8, parities as usize + 1, cv);
-            check(&format!("{parities} parities at {cv}"), found, share, error);
+            check(&format!("{parities} parities at {cv}, {printed} printed"), found, share, error);
             let slack = 3.0 * found.standard_error + rounded(printed);
             assert!((found.mean - printed).abs() < slack, "{found:?} for {printed} at {cv}");
         }

@@ -4,9 +4,10 @@ use wane_results::{
     ArrayDrive, ArrayDriveLatency, ArrayProbe, ArraySummary, DriveState, EndReason, LatencyDistribution, RunResult,
 };
 
-use super::html::{Table, escape, table};
+use super::html::{Figure, Table, escape, table};
 use super::numbers::{capacity, counted, duration, percent, short_or_dash};
-use super::page::{Opening, render_opened};
+use super::page::{Opening, figure_files, render_opened};
+use super::paper::{FigureFile, Format, files};
 
 /// One page about an array whose drives have these results: HTML that needs nothing else, under 1 MB.
 ///
@@ -32,6 +33,13 @@ pub fn array(summary: &ArraySummary, drives: &[RunResult], scenario: &str) -> St
     let name = summary.scenario.name.clone();
     let headline = array_in_words(summary).remove(0);
     render_opened(drives, Some(&Opening { name, headline, section }))
+}
+
+/// The pictures of [`array`] as files for a paper, each with the values behind it: those of the drives, and of the forecast.
+pub fn array_figure_files(summary: &ArraySummary, drives: &[RunResult], format: Format) -> Vec<FigureFile> {
+    let forecast = summary.forecast.iter().filter(|forecast| !forecast.alternatives.is_empty());
+    let own: Vec<Figure> = forecast.map(super::forecast::by_cause).collect();
+    files(&own, format).into_iter().chain(figure_files(drives, format)).collect()
 }
 
 /// What a drive is, in words.

@@ -1,9 +1,11 @@
 //! What is expected of many arrays, in sentences and tables: when the first member dies, what is lost, by what, and what else could be done.
 
-use wane_results::{FirstFailure, Forecast, Interval, Outlook, OutlookYear};
+use wane_results::{FirstFailure, Forecast, Interval, Outlook, OutlookYear, UberAtWear};
 
-use super::html::{Table, escape, table};
+use super::bars::{Bar, Bars};
+use super::html::{Figure, Table, escape, figure, table};
 use super::numbers::{count, counted, counted_of, percent, traffic};
+use super::picture::{Arrangement, Drawing, Values};
 
 /// Causes by their names in results, with words after "by".
 const CAUSES: [(&str, &str); 5] = [
@@ -137,6 +139,7 @@ pub(super) fn section(forecast: &Forecast) -> String {
     if !forecast.alternatives.is_empty() {
         let last = forecast.planned.years.last().map_or(0.0, |year| year.years);
         text.push_str(&format!("<h2>What else could be done, after {}</h2>\n", escape(&years(last))));
+        text.push_str(&figure(&by_cause(forecast), Values::Left));
         text.push_str(&table(&of_alternatives(forecast), "numbers"));
         text.push_str(
             "<p class=\"caption\">The same arrays under each alternative: differences are of the same drives, batches and events. In \
@@ -144,7 +147,10 @@ pub(super) fn section(forecast: &Forecast) -> String {
         );
     }
     let listed: String = forecast.assumptions.iter().map(|told| format!("<li>{}</li>\n", escape(told))).collect();
-    text.push_str(&format!("<details open><summary>What this stands on</summary>\n<ul>\n{listed}</ul></details>\n"));
+    let uber = if forecast.uber.is_empty() { String::new() } else { table(&of_uber(&forecast.uber), "numbers") };
+    text.push_str(&format!(
+        "<details open><summary>What this stands on</summary>\n<ul>\n{listed}</ul>\n{uber}</details>\n"
+    ));
     text
 }
 
@@ -172,6 +178,62 @@ fn of_years(outlook: &Outlook) -> Table {
         ]
     };
     Table { headers: headers.map(str::to_owned).to_vec(), rows: outlook.years.iter().map(row).collect() }
+}
+
+/// The UBER at each wear, a row each.
+fn of_uber(uber: &[UberAtWear]) -> Table {
+    let row = |at: &UberAtWear| vec![percent(at.wear), format!("{:.1e}", at.uber)];
+    let headers = ["rated erases used", "UBER, errors per bit read"];
+    Table { headers: headers.map(str::to_owned).to_vec(), rows: uber.iter().map(row).collect() }
+}
+
+/// The plan and its alternatives, each with its outlook and a name.
+fn plans(forecast: &Forecast) -> Vec<(&str, &Outlook)> {
+    let others = forecast.alternatives.iter().map(|other| (other.told.as_str(), &other.outlook));
+    std::iter::once(("the plan", &forecast.planned)).chain(others).collect()
+}
+
+/// A bar for the plan and for each alternative: the share of arrays that have lost data after the last year, by cause.
+pub(super) fn by_cause(forecast: &Forecast) -> Figure {
+    let last = forecast.planned.years.last().map_or(0.0, |year| year.years);
+    let plans = plans(forecast);
+    let at_last = |outlook: &Outlook, name: &str| {
+        outlook.years.last().and_then(|year| year.loss_causes.get(name)).copied().unwrap_or(0.0)
+    };
+    let is_seen =
+        |(_, (name, _)): &(usize, &(&str, &str))| plans.iter().any(|(_, outlook)| at_last(outlook, name) > 0.0);
+    let causes: Vec<(usize, &(&str, &str))> = CAUSES.iter().enumerate().filter(is_seen).collect();
+    let bar = |(name, outlook): &(&str, &Outlook)| {
+        let any = outlook.years.last().map_or_else(Interval::default, |year| year.figures.any_lost);
+        Bar {
+            name: (*name).to_owned(),
+            value: 100.0 * any.mean,
+            told: chance(any.mean),
+            interval: Some((100.0 * any.low, 100.0 * any.high)),
+            class: String::new(),
+            parts: causes.iter().map(|(_, (cause, _))| 100.0 * at_last(outlook, cause)).collect(),
+            best: false,
+        }
+    };
+    let measure = format!("arrays that have lost any data after {}, by cause", years(last));
+    let bars = Bars {
+        id: "forecast".to_owned(),
+        measure: measure.clone(),
+        unit: "%",
+        description: "The share of arrays that have lost any data, under the plan and under each alternative."
+            .to_owned(),
+        bars: plans.iter().map(bar).collect(),
+        parts: causes.iter().map(|(place, (_, told))| (format!("p{place}"), (*told).to_owned())).collect(),
+    };
+    let mut rows = bars.rows();
+    let headers = rows.remove(0);
+    Figure {
+        heading: String::new(),
+        caption: "Lines at the ends of bars are intervals of 95\u{a0}%.".to_owned(),
+        drawings: vec![Drawing::Bars(bars)],
+        arrangement: Arrangement::Whole,
+        table: Table { headers, rows },
+    }
 }
 
 /// What each alternative comes to after the last year, a row each.
@@ -203,9 +265,8 @@ fn of_alternatives(forecast: &Forecast) -> Table {
             counted(year.figures.drives_replaced.mean),
         ]
     };
-    let planned = std::iter::once(row("the plan", &forecast.planned));
-    let others = forecast.alternatives.iter().map(|other| row(&other.told, &other.outlook));
-    Table { headers: headers.map(str::to_owned).to_vec(), rows: planned.chain(others).collect() }
+    let rows = plans(forecast).into_iter().map(|(told, outlook)| row(told, outlook)).collect();
+    Table { headers: headers.map(str::to_owned).to_vec(), rows }
 }
 
 #[cfg(test)]
@@ -241,6 +302,7 @@ mod tests {
             arrays: 100_000,
             plan: "5 drives".to_owned(),
             assumptions: vec!["Wear is <assumed>.".to_owned()],
+            uber: vec![UberAtWear { wear: 0.0, uber: 1e-17 }, UberAtWear { wear: 1.0, uber: 2.5e-15 }],
             planned: outlook(0.04, None),
             alternatives: vec![other("a spare", -0.03), other("nothing", 0.0005), other("harm", 0.02)],
         }
@@ -264,7 +326,19 @@ mod tests {
     #[test]
     fn the_page_has_the_tables_and_escapes_what_it_is_told() {
         let page = section(&forecast());
-        assert!(page.contains("Wear is &lt;assumed&gt;.") && page.matches("<table").count() == 2, "{page}");
-        assert_eq!(page.matches("<tr>").count(), 2 + 1 + 4, "a head and a row each");
+        assert!(page.contains("Wear is &lt;assumed&gt;.") && page.matches("<table").count() == 4, "{page}");
+        assert_eq!(page.matches("<tr>").count(), 2 + 1 + 4 + 3 + 5, "a head and a row each");
+        assert!(page.contains("2.5e-15"), "{page}");
+    }
+
+    #[test]
+    fn the_picture_has_a_bar_for_each_plan_in_parts_by_cause() {
+        let Drawing::Bars(bars) = by_cause(&forecast()).drawings.remove(0) else { panic!("bars") };
+        let names: Vec<&str> = bars.bars.iter().map(|bar| bar.name.as_str()).collect();
+        assert_eq!(names, ["the plan", "a spare", "nothing", "harm"]);
+        assert_eq!(bars.parts.len(), 2, "causes that nowhere lose have no color");
+        let plan = &bars.bars[0];
+        assert_eq!((plan.told.replace('\u{a0}', " ").as_str(), plan.value), ("4.0 %", 4.0));
+        assert_eq!(plan.parts, [1.0, 3.0], "worn members, then sectors");
     }
 }

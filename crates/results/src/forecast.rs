@@ -13,10 +13,22 @@ pub struct Forecast {
     pub plan: String,
     /// Sentences on what the figures stand on.
     pub assumptions: Vec<String>,
+    /// The UBER that the forecast reads with, against wear: of the member with the highest at each. Empty in results from before it was told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub uber: Vec<UberAtWear>,
     /// What the plan leads to.
     pub planned: Outlook,
     /// What else could be done, each with the same random numbers as the plan.
     pub alternatives: Vec<Alternative>,
+}
+
+/// `forecast.uber.*`
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UberAtWear {
+    /// Share of the rated erases.
+    pub wear: f64,
+    /// Unreadable bit errors per bit read. Those of a chip below 1e-30 are told as 1e-30.
+    pub uber: f64,
 }
 
 /// `forecast.alternatives.*`
@@ -59,7 +71,7 @@ pub struct Interval {
     pub mean: f64,
     /// Lower end, by the normal distribution of the mean.
     pub low: f64,
-    /// Upper end. Where no array came near a loss, what so many arrays miss with 5 %.
+    /// Upper end. Where no array came near a loss, what that number of arrays misses with 5 %.
     pub high: f64,
 }
 

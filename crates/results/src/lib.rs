@@ -28,7 +28,7 @@ pub use folder::{
     ARRAY, Folder, GRID, Inputs, MadeBy, Member, REPORT, RUNS, ResultError, RunResult, SCENARIO, STATISTICS,
     TRACE_COPY, Traces, WINDOWS_CSV, read_run, read_runs,
 };
-pub use forecast::{Alternative, FirstFailure, Forecast, Interval, Outlook, OutlookFigures, OutlookYear};
+pub use forecast::{Alternative, FirstFailure, Forecast, Interval, Outlook, OutlookFigures, OutlookYear, UberAtWear};
 pub use grid::{GRID_LEAVES, GridCell, SeededCell, grid_columns, grid_csv, number, seeded_grid_csv, windows_csv};
 pub use latency::{
     BreakdownMeans, Errors, Latency, LatencyDistribution, LatencyFigures, OpThroughput, OperationFigures,

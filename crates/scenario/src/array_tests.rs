@@ -231,11 +231,11 @@ fn a_forecast_resolves_to_itself_and_changes_the_hash() {
 fn an_array_has_the_alternatives_that_it_can_have() {
     let chosen = |set: &[&str]| {
         let scenario = resolve(FORECAST, set).expect("a forecast");
-        let layout = scenario.array.as_ref().expect("an array").settings.layout;
+        let array = &scenario.array.as_ref().expect("an array").settings;
         scenario
             .forecast
             .expect("a forecast")
-            .chosen(layout)
+            .chosen(array)
             .iter()
             .map(|name| name.name())
             .collect::<Vec<_>>()
@@ -245,16 +245,37 @@ fn an_array_has_the_alternatives_that_it_can_have() {
     let mirror = ["array.layout=mirror", "forecast.parities=0", "forecast.capacity-variance=2"];
     assert_eq!(chosen(&mirror), "spare more-redundancy staggered-ages capacity-variance early-replacement");
     assert_eq!(chosen(&["array.layout=linear", "forecast.parities=0"]), "staggered-ages");
+    // The code of a raid says what it has. One parity of one chunk is a copy.
+    let raid = |code: &str, width: &str| chosen(&["array.layout=raid", "forecast.parities=0", code, width]);
+    let with_parity = "spare more-redundancy staggered-ages uneven-parity early-replacement";
+    assert_eq!(raid("array.code=xor", "array.width=5"), with_parity);
+    assert_eq!(raid("array.code=pq", "array.width=4"), with_parity);
+    assert_eq!(raid("array.code=pqr", "array.width=5"), "spare staggered-ages uneven-parity early-replacement");
+    for (code, width) in [("array.code=copies-2", "array.width=4"), ("array.code=xor", "array.width=2")] {
+        assert_eq!(raid(code, width), "spare more-redundancy staggered-ages early-replacement");
+    }
 }
 
 #[test]
 fn a_forecast_that_cannot_be_made_is_refused_in_one_sentence() {
     let refused = |set: &[&str]| resolve(FORECAST, set).expect_err("it is refused").to_string();
-    let cases: [(&[&str], &str, &str); 8] = [
+    let chip = "drive.chip=tlc-72l-2018";
+    let cases: [(&[&str], &str, &str); 14] = [
         (&["time.drive-writes-per-day=none"], "forecast", "give time.drive-writes-per-day"),
         (&["array.layout=mirror"], "forecast.parities", "found 1 with layout = \"mirror\""),
-        (&["forecast.parities=3", "array.member.0.count=4"], "forecast.parities", "so many parities need 5 at least"),
+        (&["forecast.parities=3", "array.member.0.count=4"], "forecast.parities", "3 parities need 5 members at least"),
         (&["forecast.parities=4"], "forecast.parities", "found 4"),
+        (&["array.layout=raid"], "forecast.parities", "whose parities are those of array.code = \"xor\"; leave it out"),
+        (
+            &[
+                "array.layout=raid",
+                "array.code=pqr",
+                "forecast.parities=0",
+                "forecast.alternatives=[\"more-redundancy\"]",
+            ],
+            "forecast.alternatives.0",
+            "three parities are the most",
+        ),
         (&["forecast.spread=normal", "forecast.cv=0.4"], "forecast.cv", "a normal spread has at most 0.25"),
         (&["forecast.years=[3, 1]"], "forecast.years", "ascending"),
         (
@@ -263,6 +284,10 @@ fn a_forecast_that_cannot_be_made_is_refused_in_one_sentence() {
             "give forecast.capacity-variance",
         ),
         (&["forecast.afr=1.5"], "forecast.afr", "1.5"),
+        (&["forecast.uber=chip"], "forecast.uber", "found \"chip\": there is no drive.chip"),
+        (&["forecast.uber=chip", chip], "forecast.uber", "drive.ecc.strength is \"none\""),
+        (&["forecast.uber=chip", chip, "drive.ecc.strength=75"], "forecast.uber", "drive.ecc.rereads-max is \"none\""),
+        (&["forecast.uber=measured"], "forecast.uber", "stated"),
     ];
     for (set, key, told) in cases {
         let found = refused(set);
@@ -272,4 +297,19 @@ fn a_forecast_that_cannot_be_made_is_refused_in_one_sentence() {
     let text = "[drive]\nlogical-capacity = \"8 MiB\"\npages-per-block = 16\n[until]\ndrive-writes = 1\n[forecast]\n";
     let alone = resolve(text, &[]).expect_err("one drive").to_string();
     assert!(alone.contains("forecast") && alone.contains("is of an array"), "{alone}");
+}
+
+#[test]
+fn keys_of_the_other_source_of_the_uber_are_told_to_have_no_effect() {
+    let told = |set: &[&str]| resolve(FORECAST, set).expect("a forecast").without_effect();
+    assert_eq!(told(&[]), Vec::<String>::new());
+    assert_eq!(
+        told(&["forecast.uber-retention=24h", "forecast.uber-reads=5"]),
+        ["uber-retention", "uber-reads"]
+            .map(|key| format!("forecast.{key} has no effect: forecast.uber is \"stated\""))
+    );
+    let chip = ["drive.chip=tlc-72l-2018", "drive.ecc.strength=75", "drive.ecc.rereads-max=1", "forecast.uber=chip"];
+    assert_eq!(told(&chip), Vec::<String>::new());
+    let worn = told(&[&chip[..], &["forecast.uber-worn=1e-14", "forecast.uber-reads=5"]].concat());
+    assert_eq!(worn, ["forecast.uber-worn has no effect: forecast.uber is \"chip\""]);
 }

@@ -7,6 +7,7 @@ use wane_nand::{Draws, Sensing};
 use wane_ssd::{Collection, Suspend};
 use wane_workload::Arrival;
 
+use super::forecast::ForecastSettings;
 use super::medium::Medium;
 use super::settings::{DriveSettings, FtlSettings};
 use super::time::Time;
@@ -79,7 +80,9 @@ impl Scenario {
             ("drive.faults.lost-die-at", medium.faults.lost_die.is_none(), "no drive.faults.lost-die is lost"),
         ];
         let of_array = self.array.iter().flat_map(|array| array.settings.without_effect());
-        told(&self.entries(), &preset_entries(&self.preset), &rules).into_iter().chain(of_array).collect()
+        let of_forecast = self.forecast.iter().flat_map(ForecastSettings::without_effect);
+        let told = told(&self.entries(), &preset_entries(&self.preset), &rules);
+        told.into_iter().chain(of_array).chain(of_forecast).collect()
     }
 }
 

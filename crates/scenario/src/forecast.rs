@@ -2,14 +2,16 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wane_reliability::{Endurance, PARITIES_MAX, Spread};
+use wane_nand::{Draws, Sensing};
+use wane_raid::code::{Coder, code};
+use wane_reliability::{Endurance, PARITIES_MAX, Redundancy, Spread};
 use wane_units::{Bytes, Rate, Ratio};
 
-use super::array::{ArrayLayout, ArraySpec};
+use super::array::{ArrayLayout, ArraySettings, ArraySpec};
 use super::resolver::Resolver;
 use super::schema::in_field_order;
 use super::written::{OrNone, Span, or_none, span_or_none};
-use super::{ScenarioError, Time};
+use super::{Scenario, ScenarioError, Time};
 
 /// Many arrays like the one of `[array]`: when the first member dies, what is lost after some years, and what another plan would have gained. The run
 /// simulates one array in detail; its members' wear against what is written on them carries all others. Needs `time.drive-writes-per-day`.
@@ -30,10 +32,11 @@ pub struct ForecastSettings {
     #[schemars(extend("x-least" = Bytes(1 << 20), "x-most" = Bytes(1 << 50), "x-default" = "that of the simulated drive"))]
     pub drive_capacity: Option<Bytes>,
     /// Parities that the members of a stripe have in the forecast: 1 is RAID-5, 2 RAID-6. Needs `array.layout = "stripe"`. The simulated array has none:
-    /// its members' wear is scaled to what parity writes on them.
+    /// its members' wear is scaled to what parity writes on them. The parities of `array.layout = "raid"` are those of `array.code`, and simulated.
     #[schemars(range(min = 0, max = PARITIES_MAX))]
     pub parities: u32,
-    /// Share of the host's data that is written by full stripes, which write parity once for all their chunks. The rest is written chunk by chunk.
+    /// Share of the host's data that is written by full stripes, which write parity once for all their chunks. The rest is written chunk by chunk. With
+    /// `array.layout = "raid"` it scales only the alternatives `more-redundancy` and `uneven-parity`.
     #[schemars(with = "Ratio")]
     pub full_stripe_share: Ratio,
     /// Share of its rated erases at which a drive dies on average.
@@ -65,13 +68,23 @@ pub struct ForecastSettings {
     /// Chance that such an event takes a member.
     #[schemars(with = "Ratio")]
     pub shock_takes: Ratio,
-    /// Unreadable bits per bit read (UBER) of a new drive.
+    /// Where the unreadable bits per bit read (UBER) come from.
+    pub uber: UberSource,
+    /// UBER of a new drive.
     #[schemars(range(min = 0.0, max = 1e-6))]
     pub uber_new: f64,
     /// UBER of a drive whose rated erases are used. Between the two its logarithm grows with wear. JEDEC's JESD218 allows 1e-15 (client) and 1e-16
     /// (enterprise).
     #[schemars(range(min = 0.0, max = 1e-6))]
     pub uber_worn: f64,
+    /// Time since data were programmed when a rebuild reads them, at the temperature of `drive.retention`. It matters to `uber = "chip"`. The default is the
+    /// time that JESD218 requires of enterprise drives without power.
+    #[serde(with = "span_or_none")]
+    #[schemars(with = "OrNone<Span>")]
+    pub uber_retention: f64,
+    /// Reads of a block since its erase when a rebuild reads it. It matters to `uber = "chip"`.
+    #[schemars(range(min = 0, max = 1_000_000_000))]
+    pub uber_reads: u32,
     /// Sectors of 4 KiB that become unreadable at rest, a TB and a year, until a scrub finds and repairs them.
     #[schemars(range(min = 0.0, max = 1e6))]
     pub latent_per_tb_year: f64,
@@ -108,6 +121,17 @@ pub struct ForecastSettings {
     #[serde(with = "or_none")]
     #[schemars(with = "OrNone<f64>", extend("minimum" = 1, "maximum" = 1000))]
     pub capacity_variance: Option<f64>,
+}
+
+/// Where the UBER of the members comes from.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum UberSource {
+    /// From `uber-new` and `uber-worn`.
+    #[default]
+    Stated,
+    /// From `drive.chip` and `drive.ecc`: the chance that a codeword is not corrected after the last re-read, over its bits.
+    Chip,
 }
 
 /// See [`Spread`].
@@ -182,8 +206,11 @@ impl Default for ForecastSettings {
             afr_shape: 1.0,
             shocks_per_year: 0.0,
             shock_takes: Ratio::new(0.3).unwrap_or_default(),
+            uber: UberSource::default(),
             uber_new: 1e-17,
             uber_worn: 1e-15,
+            uber_retention: 90.0,
+            uber_reads: 0,
             latent_per_tb_year: 0.0,
             scrub: 30.0,
             detection: 1.0 / 24.0,
@@ -199,34 +226,84 @@ impl Default for ForecastSettings {
 }
 
 impl ForecastSettings {
+    /// What an array has besides data: its own copies or parities, and for a stripe those of the forecast.
+    pub fn redundancy(&self, array: &ArraySettings) -> Redundancy {
+        match array.layout {
+            ArrayLayout::Mirror => Redundancy::Copies(array.copies),
+            ArrayLayout::Stripe | ArrayLayout::Linear => Redundancy::Parity(self.parities),
+            ArrayLayout::Raid => {
+                let Some(code) = code(&array.code) else { return Redundancy::Parity(0) };
+                let tolerates = code.tolerates() as u32;
+                // A parity of one chunk is a copy of it.
+                let coder = array.width.and_then(|width| Coder::new(code, width as usize));
+                if coder.is_some_and(|coder| coder.has_copies()) {
+                    Redundancy::Copies(tolerates + 1)
+                } else {
+                    Redundancy::Parity(tolerates)
+                }
+            }
+        }
+    }
+
     /// Why an array cannot have an alternative; `None` if it can.
-    fn without(&self, name: AlternativeName, layout: ArrayLayout) -> Option<&'static str> {
-        let has_parity = layout == ArrayLayout::Stripe && self.parities > 0;
+    fn without(&self, name: AlternativeName, array: &ArraySettings) -> Option<&'static str> {
+        let redundancy = self.redundancy(array);
+        let has_parity = matches!(redundancy, Redundancy::Parity(1..));
         match name {
             AlternativeName::UnevenParity if !has_parity => Some("the array has no parity"),
-            AlternativeName::MoreRedundancy if layout == ArrayLayout::Linear => {
+            AlternativeName::MoreRedundancy if array.layout == ArrayLayout::Linear => {
                 Some("a linear array has no redundancy")
             }
-            AlternativeName::MoreRedundancy if layout == ArrayLayout::Raid => {
-                Some("what another code writes is simulated: forecast a scenario with it")
+            AlternativeName::MoreRedundancy if has_parity && redundancy.tolerance() >= PARITIES_MAX => {
+                Some("three parities are the most")
             }
-            AlternativeName::MoreRedundancy if self.parities >= PARITIES_MAX => Some("three parities are the most"),
             AlternativeName::CapacityVariance if self.capacity_variance.is_none() => {
                 Some("how much longer drives live is unknown; give forecast.capacity-variance")
             }
-            AlternativeName::EarlyReplacement | AlternativeName::Spare
-                if !layout.is_redundant() && self.parities == 0 =>
-            {
+            AlternativeName::EarlyReplacement | AlternativeName::Spare if redundancy.tolerance() == 0 => {
                 Some("a new drive gets its data from redundancy, and the array has none")
             }
             _ => None,
         }
     }
 
-    /// The alternatives that stand beside the plan of an array with this layout.
-    pub fn chosen(&self, layout: ArrayLayout) -> Vec<AlternativeName> {
-        let can_be = |name: &AlternativeName| self.without(*name, layout).is_none();
+    /// The alternatives that stand beside the plan of an array.
+    pub fn chosen(&self, array: &ArraySettings) -> Vec<AlternativeName> {
+        let can_be = |name: &AlternativeName| self.without(*name, array).is_none();
         self.alternatives.clone().unwrap_or_else(|| AlternativeName::ALL.into_iter().filter(can_be).collect())
+    }
+}
+
+impl ForecastSettings {
+    /// A sentence for each key that is given and not used.
+    pub(super) fn without_effect(&self) -> Vec<String> {
+        let default = Self::default();
+        let is_stated = self.uber == UberSource::Stated;
+        let keys = [
+            ("uber-new", self.uber_new != default.uber_new, !is_stated),
+            ("uber-worn", self.uber_worn != default.uber_worn, !is_stated),
+            ("uber-retention", self.uber_retention != default.uber_retention, is_stated),
+            ("uber-reads", self.uber_reads != default.uber_reads, is_stated),
+        ];
+        let source = if is_stated { "stated" } else { "chip" };
+        let idle = keys.into_iter().filter(|(_, is_given, is_idle)| *is_given && *is_idle);
+        idle.map(|(key, ..)| format!("forecast.{key} has no effect: forecast.uber is \"{source}\"")).collect()
+    }
+}
+
+/// Why a member's chip and its correction give no UBER; `None` if they do.
+fn no_uber(member: &Scenario) -> Option<&'static str> {
+    let ecc = &member.medium.ecc;
+    let is_endless = ecc.rereads_max.is_none() && (ecc.sensing == Sensing::Hard || ecc.draws == Draws::Table);
+    match () {
+        () if member.medium.chip.is_none() => Some("there is no drive.chip"),
+        () if ecc.strength.is_none() => {
+            Some("drive.ecc.strength is \"none\", and every error is corrected; give the bits that are")
+        }
+        () if is_endless => {
+            Some("drive.ecc.rereads-max is \"none\", and some re-read corrects every page; give how many there are")
+        }
+        () => None,
     }
 }
 
@@ -249,24 +326,34 @@ impl Resolver<'_> {
             return refuse(KEY, "counts in years and needs a calendar; give time.drive-writes-per-day".to_owned());
         }
         if settings.parities > 0 && layout != ArrayLayout::Stripe {
-            let why = format!(
-                "found {} with layout = \"{}\"; parities need array.layout = \"stripe\"",
-                settings.parities,
-                layout.name()
-            );
+            let found = format!("found {} with layout = \"{}\"", settings.parities, layout.name());
+            let why = match layout {
+                ArrayLayout::Raid => {
+                    format!(
+                        "{found}, whose parities are those of array.code = \"{}\"; leave it out",
+                        array.settings.code
+                    )
+                }
+                _ => format!("{found}; parities need array.layout = \"stripe\" or \"raid\""),
+            };
             return refuse("forecast.parities", why);
         }
         let least = settings.parities as usize + 2;
         if settings.parities > 0 && members < least {
-            let why =
-                format!("found {} with {members} members; so many parities need {least} at least", settings.parities);
+            let found = settings.parities;
+            let why = format!("found {found} with {members} members; {found} parities need {least} members at least");
             return refuse("forecast.parities", why);
         }
         if Endurance::new(1.0, settings.spread, settings.cv, settings.batch_cv).is_err() {
             return refuse("forecast.cv", format!("found {}; a normal spread has at most 0.25", settings.cv));
         }
-        for (place, name) in settings.chosen(layout).into_iter().enumerate() {
-            if let Some(why) = settings.without(name, layout) {
+        if settings.uber == UberSource::Chip
+            && let Some(why) = array.members.iter().find_map(no_uber)
+        {
+            return refuse("forecast.uber", format!("found \"chip\": {why}"));
+        }
+        for (place, name) in settings.chosen(&array.settings).into_iter().enumerate() {
+            if let Some(why) = settings.without(name, &array.settings) {
                 return refuse(&format!("forecast.alternatives.{place}"), format!("found \"{}\": {why}", name.name()));
             }
         }

@@ -43,7 +43,7 @@ pub use device::Device;
 pub use document::{Document, Given};
 pub use error::ScenarioError;
 pub use file_system::{FileSystemSettings, FileSystemSpec};
-pub use forecast::{AlternativeName, ForecastSettings};
+pub use forecast::{AlternativeName, ForecastSettings, UberSource};
 pub use forward::FastForward;
 pub use keys::{Key, keys};
 pub use manual::manual;

@@ -70,7 +70,10 @@ pub(crate) fn report(arguments: &ReportArguments) -> Result<i32, Failure> {
             FigureFormat::Pdf => Format::Pdf,
             FigureFormat::Png => Format::Png,
         };
-        let files = figure_files(&results, format);
+        let files = match &of_array {
+            Some((array, _)) => wane_report::array_figure_files(array, &results, format),
+            None => figure_files(&results, format),
+        };
         write_figures(folder, &files, others)?;
         told = format!("{}: {} files{}\n", folder.display(), files.len(), beside(folder, &files));
     }

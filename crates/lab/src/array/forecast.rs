@@ -2,21 +2,32 @@
 
 use std::sync::atomic::AtomicBool;
 
+use wane_nand::Uber;
 use wane_reliability::{
     AtYear, Chance, Curve, DriveKind, Effort, Endurance, Estimate, Figure, Member, Plan, PlanError as Refused,
     Redundancy, Shock, Upkeep, WornOut, chunks_written, graded_shares, outlooks,
 };
 use wane_results::{
     Alternative, ArrayDrive, ArraySummary, DriveState, FirstFailure, Forecast, Interval, Outlook, OutlookFigures,
-    OutlookYear, Row, RunResult,
+    OutlookYear, Row, RunResult, UberAtWear,
 };
-use wane_scenario::{AlternativeName, ArrayLayout, ArraySpec, ForecastSettings, LastWord, Scenario};
+use wane_scenario::{AlternativeName, ArrayLayout, ArraySpec, ForecastSettings, LastWord, Scenario, UberSource};
 use wane_units::{Bytes, Nanos};
 
 use crate::build::PlanError;
 
 /// Most points of a curve.
 const POINTS_MAX: usize = 64;
+
+/// Wear between two points of a chip's UBER, and how many there are: up to twice the rated erases. Beyond, the curve goes on as straight.
+const UBER_STEP: f64 = 0.02;
+const UBER_STEPS: u32 = 100;
+/// An UBER below this loses nothing: a petabyte has 1e16 bits.
+const UBER_LEAST: f64 = 1e-30;
+/// Share of the members from which on it is told that no stripe fills it.
+const IDLE_TOLD: f64 = 0.02;
+/// Wears at which the UBER is told.
+const UBER_TOLD: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
 
 /// What one simulated life knows of a member.
 struct Lived<'a> {
@@ -49,7 +60,7 @@ pub(super) fn forecast(
         .map(|(told, (scenario, result))| Lived { scenario, told, result })
         .collect();
     let plan = plan(settings, array, summary, &lived, writes_per_day)?;
-    let chosen = settings.chosen(array.settings.layout);
+    let chosen = settings.chosen(&array.settings);
     let mut plans = vec![plan];
     for name in &chosen {
         let changed = alternative(*name, settings, &plans[0]).of(&plans[0]).map_err(refuse)?;
@@ -66,30 +77,17 @@ pub(super) fn forecast(
     let Some(planned) = found.next() else { return Ok(None) };
     let alternatives = chosen.iter().zip(&plans[1..]).zip(found).map(|((name, plan), outlook)| Alternative {
         name: name.name().to_owned(),
-        told: in_words(*name, settings, plan),
+        told: in_words(*name, settings, &plans[0], plan),
         outlook,
     });
     Ok(Some(Forecast {
         arrays: effort.arrays,
         plan: plan_in_words(settings, &plans[0]),
-        assumptions: assumptions(settings, &plans[0], &lived),
+        assumptions: assumptions(settings, array, &plans[0], &lived),
+        uber: told_uber(&plans[0]),
         planned,
         alternatives: alternatives.collect(),
     }))
-}
-
-/// What the array has besides data.
-fn redundancy_of(array: &ArraySpec, parities: u32) -> Redundancy {
-    match array.settings.layout {
-        ArrayLayout::Mirror => Redundancy::Copies(array.settings.copies),
-        ArrayLayout::Stripe | ArrayLayout::Linear => Redundancy::Parity(parities),
-        // Its members' wear has what its parities or copies write.
-        ArrayLayout::Raid => {
-            let tolerates = wane_raid::code::code(&array.settings.code).map_or(0, |code| code.tolerates() as u32);
-            let has_copies = array.settings.code.starts_with("copies");
-            if has_copies { Redundancy::Copies(tolerates + 1) } else { Redundancy::Parity(tolerates) }
-        }
-    }
 }
 
 /// The plan that the array follows.
@@ -105,7 +103,7 @@ fn plan(
     let largest = lived.iter().map(bytes_of).max().unwrap_or(1).max(1) as f64;
     let scale = settings.drive_capacity.map_or(1.0, |bought| bought.0 as f64 / largest);
     let (count, parities) = (lived.len(), settings.parities);
-    let redundancy = redundancy_of(array, parities);
+    let redundancy = settings.redundancy(&array.settings);
     let full = settings.full_stripe_share.get();
     // The simulated stripe writes one chunk for each of the host's, on one of its members.
     let (data_share, writes) = match parities {
@@ -125,7 +123,7 @@ fn plan(
         let drive = DriveKind {
             capacity_bytes: bytes_of(lived) as f64 * scale,
             wear,
-            uber_log10: uber(settings).map_err(refuse)?,
+            uber_log10: uber(settings, lived).map_err(refuse)?,
             endurance: Some(endurance),
             chance: Chance::new(settings.afr.get(), settings.afr_shape).map_err(refuse)?,
         };
@@ -135,6 +133,7 @@ fn plan(
     let members = members.collect::<Result<Vec<Member>, PlanError>>()?;
     let plan = Plan {
         redundancy,
+        stripe_width: stripe_width(array, count),
         members,
         spare: None,
         host_bytes_per_day: writes_per_day * data_bytes,
@@ -159,10 +158,61 @@ fn plan(
     Ok(plan)
 }
 
+/// Chunks of a stripe that is narrower than the array.
+fn stripe_width(array: &ArraySpec, members: usize) -> Option<u32> {
+    let of_raid = array.settings.width.filter(|_| array.settings.layout == ArrayLayout::Raid);
+    of_raid.filter(|width| (*width as usize) < members)
+}
+
 /// The logarithm of the UBER against wear.
-fn uber(settings: &ForecastSettings) -> Result<Curve, Refused> {
-    let log = |uber: f64| libm::log10(uber.max(1e-300));
-    Curve::new(vec![(0.0, log(settings.uber_new)), (1.0, log(settings.uber_worn))])
+fn uber(settings: &ForecastSettings, lived: &Lived<'_>) -> Result<Curve, Refused> {
+    let log = |uber: f64, least: f64| libm::log10(uber.max(least));
+    let of_chip = match settings.uber {
+        UberSource::Stated => None,
+        UberSource::Chip => crate::build::errors(lived.scenario).zip(rated_erases(lived)),
+    };
+    let Some((errors, rated)) = of_chip else {
+        return Curve::new(vec![(0.0, log(settings.uber_new, 1e-300)), (1.0, log(settings.uber_worn, 1e-300))]);
+    };
+    let (uber, retention, reads) = (Uber::new(&errors), settings.uber_retention, f64::from(settings.uber_reads));
+    let point = |step: u32| {
+        let wear = f64::from(step) * UBER_STEP;
+        (wear, log(uber.at(wear * rated, retention, reads), UBER_LEAST))
+    };
+    Curve::new((0..=UBER_STEPS).map(point).collect())
+}
+
+/// The UBER of the plan at some wears: of the member with the highest.
+fn told_uber(plan: &Plan) -> Vec<UberAtWear> {
+    let at = |wear: f64| plan.members.iter().map(|member| member.drive.uber(wear)).fold(0.0, f64::max);
+    UBER_TOLD.into_iter().map(|wear| UberAtWear { wear, uber: at(wear) }).collect()
+}
+
+/// Where the UBER comes from, in a sentence.
+fn uber_in_words(settings: &ForecastSettings, plan: &Plan, lived: &[Lived<'_>]) -> String {
+    let told: Vec<String> =
+        told_uber(plan).iter().map(|at| format!("{:.1e} at {}", at.uber, percent(at.wear))).collect();
+    let chips = lived.iter().filter_map(|lived| lived.scenario.medium.chip.as_ref());
+    let mut names: Vec<&str> = chips.map(|chip| chip.name.as_str()).collect();
+    names.dedup();
+    let told = told.join(", ");
+    match settings.uber {
+        UberSource::Stated => {
+            format!("UBER is stated, and its logarithm grows straight with the rated erases used: {told}.")
+        }
+        UberSource::Chip => format!(
+            "UBER is what the ECC leaves of the bit errors of {} after the last re-read, {} after data were written and with {} reads of their block: \
+             {told} of the rated erases. The drive's own parity and scrubs are left out.",
+            names.join(" and "),
+            days(settings.uber_retention),
+            settings.uber_reads
+        ),
+    }
+}
+
+/// Erases that a member is rated for, a block.
+fn rated_erases(lived: &Lived<'_>) -> Option<f64> {
+    lived.scenario.device.endurance.map(f64::from)
 }
 
 /// The mean share of rated erases at which the simulated drives died; 1 if none did.
@@ -219,9 +269,7 @@ fn alternative(name: AlternativeName, settings: &ForecastSettings, plan: &Plan) 
         AlternativeName::Spare => Of::Spare,
         AlternativeName::MoreRedundancy => Of::MoreRedundancy,
         AlternativeName::StaggeredAges => Of::StaggeredAges { step: settings.stagger },
-        AlternativeName::UnevenParity => {
-            Of::UnevenParity { shares: graded_shares(plan.members.len(), settings.parities) }
-        }
+        AlternativeName::UnevenParity => Of::UnevenParity { shares: graded_shares(plan) },
         AlternativeName::CapacityVariance => Of::CapacityVariance { factor: settings.capacity_variance.unwrap_or(1.0) },
         AlternativeName::EarlyReplacement => Of::ReplaceAt { wear: settings.early_replacement },
     }
@@ -231,16 +279,16 @@ fn percent(share: f64) -> String {
     format!("{} %", (share * 1000.0).round() / 10.0)
 }
 
-/// What an alternative is, for this array. `plan`: with the alternative.
-fn in_words(name: AlternativeName, settings: &ForecastSettings, plan: &Plan) -> String {
+/// What an alternative of a plan is, in words. `plan`: with the alternative.
+fn in_words(name: AlternativeName, settings: &ForecastSettings, planned: &Plan, plan: &Plan) -> String {
     match name {
         AlternativeName::Spare => "a spare on the shelf".to_owned(),
-        AlternativeName::MoreRedundancy => format!("{} on {} drives", plan.redundancy.in_words(), plan.members.len()),
+        AlternativeName::MoreRedundancy => format!("{} on {} drives", protection(plan), plan.members.len()),
         AlternativeName::StaggeredAges => {
             format!("members that begin with {} of their rated erases between them", percent(settings.stagger))
         }
         AlternativeName::UnevenParity => {
-            let shares = graded_shares(plan.members.len(), settings.parities);
+            let shares = graded_shares(planned);
             let told = |share: Option<&f64>| percent(share.copied().unwrap_or_default());
             format!("parity in shares from {} to {}", told(shares.first()), told(shares.last()))
         }
@@ -250,6 +298,15 @@ fn in_words(name: AlternativeName, settings: &ForecastSettings, plan: &Plan) -> 
         AlternativeName::EarlyReplacement => {
             format!("members replaced at {} of their rated erases", percent(settings.early_replacement))
         }
+    }
+}
+
+/// What a plan has besides data, in words.
+fn protection(plan: &Plan) -> String {
+    let told = plan.redundancy.in_words();
+    match (plan.redundancy, plan.stripe_width) {
+        (Redundancy::Parity(1..), Some(width)) => format!("{told} in stripes of {width}"),
+        _ => told,
     }
 }
 
@@ -266,7 +323,7 @@ fn plan_in_words(settings: &ForecastSettings, plan: &Plan) -> String {
         "{} drives of up to {}, {}, {spares}; a failure is noticed after {}, a drive arrives {} later, a rebuild takes {}",
         plan.members.len(),
         Bytes(plan.members.iter().map(|member| member.drive.capacity_bytes as u64).max().unwrap_or(0)),
-        plan.redundancy.in_words(),
+        protection(plan),
         days(settings.detection),
         days(settings.spare_arrival),
         days(rebuild)
@@ -280,7 +337,7 @@ fn days(days: f64) -> String {
 }
 
 /// What the figures stand on.
-fn assumptions(settings: &ForecastSettings, plan: &Plan, lived: &[Lived<'_>]) -> Vec<String> {
+fn assumptions(settings: &ForecastSettings, array: &ArraySpec, plan: &Plan, lived: &[Lived<'_>]) -> Vec<String> {
     let seen = lived.iter().filter_map(|lived| lived.told.life_used).fold(0.0, f64::max);
     let mean = plan.members.first().and_then(|member| member.drive.endurance).map_or(1.0, |endurance| endurance.mean());
     let mut told = vec![
@@ -295,11 +352,10 @@ fn assumptions(settings: &ForecastSettings, plan: &Plan, lived: &[Lived<'_>]) ->
             settings.batch_cv
         ),
         format!(
-            "Assumed, not measured: {} of new drives fail in a year for other reasons than wear; UBER rises from {:e} to {:e} with wear.",
-            percent(settings.afr.get()),
-            settings.uber_new,
-            settings.uber_worn
+            "Assumed, not measured: {} of new drives fail in a year for other reasons than wear.",
+            percent(settings.afr.get())
         ),
+        uber_in_words(settings, plan, lived),
     ];
     if plan.upkeep.worn_out == WornOut::ReadOnly {
         told.push("A worn drive reads on until its replacement has its data; array.at-end-of-life = \"gone\" is the other case.".to_owned());
@@ -312,7 +368,50 @@ fn assumptions(settings: &ForecastSettings, plan: &Plan, lived: &[Lived<'_>]) ->
     if settings.parities > 0 {
         told.push("The simulated stripe has no parity: its members' wear is scaled to what parity writes.".to_owned());
     }
+    told.extend(closed_forms(settings, array));
+    let idle = idle_share(array, lived);
+    if idle >= IDLE_TOLD {
+        told.push(format!(
+            "Metadata and space that no stripe fills take {} of the simulated members, which spares them wear: larger members or a smaller array.chunk have less.",
+            percent(idle)
+        ));
+    }
     told
+}
+
+/// Share of the members of a raid that has no chunk of a stripe; 0 for other layouts.
+fn idle_share(array: &ArraySpec, lived: &[Lived<'_>]) -> f64 {
+    let coder = array.settings.width.zip(wane_raid::code::code(&array.settings.code));
+    let coder = coder.and_then(|(width, code)| wane_raid::code::Coder::new(code, width as usize));
+    let Some(coder) = coder.filter(|_| array.settings.layout == ArrayLayout::Raid) else { return 0.0 };
+    let all: u64 = lived.iter().map(|lived| lived.scenario.device.logical_bytes()).sum();
+    let chunks = array.device.logical_bytes() as f64 * coder.width() as f64 / coder.data() as f64;
+    (1.0 - chunks / all.max(1) as f64).max(0.0)
+}
+
+/// Which alternatives of a simulated code nobody simulated, in a sentence.
+fn closed_forms(settings: &ForecastSettings, array: &ArraySpec) -> Option<String> {
+    let chosen = settings.chosen(&array.settings);
+    let has = |name: AlternativeName| chosen.contains(&name);
+    let has_copies = matches!(settings.redundancy(&array.settings), Redundancy::Copies(_));
+    let what = match (has(AlternativeName::MoreRedundancy), has(AlternativeName::UnevenParity)) {
+        (true, true) => "One parity more and uneven parity are closed forms",
+        (true, false) if has_copies => "One copy more is a closed form",
+        (true, false) => "One parity more is a closed form",
+        (false, true) => "Uneven parity is a closed form",
+        (false, false) => return None,
+    };
+    let code = &array.settings.code;
+    let of_raid = (array.settings.layout == ArrayLayout::Raid).then_some(());
+    let how = match has_copies {
+        true => "each member takes as many writes as before".to_owned(),
+        false => format!(
+            "its members' wear is that of the simulated \"{code}\", scaled by the chunks that each writes with {} of the data in full stripes \
+             (forecast.full-stripe-share)",
+            percent(settings.full_stripe_share.get())
+        ),
+    };
+    of_raid.map(|()| format!("{what}, not a simulation: {how}."))
 }
 
 fn told_outlook(outlook: &wane_reliability::Outlook) -> Outlook {
