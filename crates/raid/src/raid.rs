@@ -299,13 +299,14 @@ pub struct Raid {
 }
 
 impl Raid {
-    /// An array of these members, none of which has a request outstanding or holds anything.
+    /// An array of these members, none of which has a request outstanding. What they hold is lost; the array begins as zeros.
     ///
     /// # Errors
     /// They make none.
     pub fn new(config: RaidConfig, devices: Vec<Box<dyn Living>>) -> Result<Self, LayoutError> {
         let mut array = Self::to_be_read(config, devices)?;
         meta::check_free(array.members.iter().map(|member| &*member.device), array.unit.0)?;
+        array.zeroed = array.stripes_of_zeros();
         array.commit_if_due();
         array.count();
         Ok(array)
@@ -325,10 +326,6 @@ impl Raid {
         let now = devices.iter().map(|member| member.now()).max().unwrap_or(SimTime::ZERO);
         let members = devices.into_iter().zip(slots);
         let members = members.map(|(device, slots)| Member::new(device, slots, stripes)).collect();
-        let mut zeroed = Bits::new(stripes);
-        if reads_zeros {
-            zeroed.insert(0..stripes);
-        }
         let scrub_every = config.scrub_every;
         Ok(Self {
             config,
@@ -360,7 +357,7 @@ impl Raid {
             ended: CompletionQueue::new(),
             notices: Vec::new(),
             written: Bits::new(stripes),
-            zeroed,
+            zeroed: Bits::new(stripes),
             differs: Bits::new(stripes),
             lost: RangeSet::new(),
             reads_zeros,
