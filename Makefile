@@ -44,7 +44,8 @@ test-python: toolchain python ## Build the Python package into .venv and run its
 live-test: toolchain ## Run served drives under file systems, SQLite and PostgreSQL with ten power cuts each, some minutes; needs root and says what is missing
 	WANE_LIVE=full $(CARGO) test --locked -p wane-cli --test live -- --nocapture --test-threads 1
 
-guest-test: build python ## Run drives as the NVMe disks of a QEMU guest: F2FS, XFS, a RAID-5 that repairs what wear destroyed; minutes, says what is missing
+guest-test: build python ## Run drives as the NVMe disks of a QEMU guest: F2FS, XFS, a RAID-5 that repairs what wear destroyed, md that reads our arrays; minutes, says what is missing
+	$(CARGO) build --locked -p wane-raid --example member_images
 	@WANE=$(WANE_DEVELOPMENT) $(PYTHON) tools/guest-test
 
 fs-test: build python ## Run pjdfstest, fsx and programs that are installed on a mount of wane's file system; needs root, and says what is missing

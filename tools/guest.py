@@ -2,7 +2,7 @@
 
 A guest is Debian's kernel with an initramfs of busybox and a few programs of this machine, run by QEMU's own translator (TCG): /dev/kvm is
 missing in most places where tests run, and does not boot this kernel in some of the others. Its disks are NVMe controllers of QEMU over the
-sockets of `wane serve`.
+sockets of `wane serve`, or over files.
 
 A guest runs one script, which it gets through its second serial port. The script tells what it sees through the same port, one line each. The
 first port is its console; kernel, errors and what was told are in the log.
@@ -22,6 +22,7 @@ import signal
 import subprocess
 import tempfile
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 # Programs that run here or in the guest, and Debian's packages of them.
@@ -284,6 +285,12 @@ class Served:
         told = json.loads(line)
         self.socket, self.control = told["socket"], told["control"]
 
+    def block(self) -> str:
+        """What QEMU reads and writes."""
+        # QEMU takes two commas for one of the path.
+        path = self.socket.replace(",", ",,")
+        return f"driver=nbd,server.type=unix,server.path={path},discard=unmap,cache=none"
+
     def record(self) -> dict:
         """What the drive knows of its health."""
         return json.loads(self.wane.call("ctl", self.control, "smart"))["wane"]["record"]
@@ -309,6 +316,18 @@ class Served:
             self.process.wait(20)
         except subprocess.TimeoutExpired:
             self.kill()
+
+
+class Image:
+    """A file as a disk. What the guest writes to it goes to a file of QEMU's own, which ends with the guest."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        self.path, self.name = path, name
+
+    def block(self) -> str:
+        """What QEMU reads."""
+        path = str(self.path).replace(",", ",,")
+        return f"driver=raw,file.driver=file,file.filename={path},snapshot=on"
 
 
 class Guest:
@@ -408,7 +427,7 @@ class Machine:
             drive.listen()
         return drives
 
-    def boot(self, name: str, drives: list[Served], script: str) -> Guest:
+    def boot(self, name: str, drives: Sequence[Served | Image], script: str) -> Guest:
         """Starts a guest with these disks."""
         self.log = self.wane.logs / f"{name}.log"
         command = [
@@ -426,10 +445,7 @@ class Machine:
         command += ["-kernel", str(self.image), "-initrd", str(self.initramfs)]
         command += ["-append", KERNEL]
         for number, drive in enumerate(drives):
-            # QEMU takes two commas for one of the path.
-            path = drive.socket.replace(",", ",,")
-            disk = f"driver=nbd,server.type=unix,server.path={path},if=none,id=d{number},discard=unmap,cache=none"
-            command += ["-drive", f"{disk},werror=report,rerror=report"]
+            command += ["-drive", f"{drive.block()},if=none,id=d{number},werror=report,rerror=report"]
             block = "logical_block_size=4096,physical_block_size=4096"
             command += ["-device", f"nvme,drive=d{number},serial={drive.name},{block}"]
         guest = Guest(command, self.log)

@@ -39,8 +39,8 @@ pub use placement::{
     EQUAL, Fast, FrontierPoint, MANUAL, PLACEMENTS, Placement, PlacementError, Site, UNEQUAL, frontier, placement,
 };
 pub use raid::{
-    DIRECT, Following, Journal, LostParities, MD, PATHS, Raid, RaidConfig, RaidRepairs, Retargeted, STRAID, Scrub,
-    Server, WritePath, path,
+    AssembleError, DIRECT, Following, Journal, LostParities, MD, PATHS, Raid, RaidConfig, RaidPolicy, RaidRepairs,
+    Retargeted, STRAID, Scrub, Server, WritePath, path,
 };
 pub use redundant::{Condition, Redundant, Safety, as_redundant, redundant_of};
 pub use spread::Spread;

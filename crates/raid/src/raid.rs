@@ -1,6 +1,7 @@
 //! Arrays with parity or copies in stripes, over members of any sizes.
 
 mod aggregate;
+mod assemble;
 mod batch;
 mod change;
 mod commit;
@@ -10,6 +11,7 @@ mod locks;
 mod map;
 mod member;
 mod meta;
+mod missing;
 mod moves;
 mod own;
 mod parity_pages;
@@ -41,6 +43,7 @@ use crate::placement::Placement;
 use crate::spread::{common, severity};
 use crate::times::Times;
 
+pub use assemble::{AssembleError, RaidPolicy};
 use commits::Commits;
 pub use commits::Journal;
 use locks::{Locks, Need};
@@ -301,13 +304,14 @@ pub struct Raid {
 }
 
 impl Raid {
-    /// An array of these members, none of which has a request outstanding or holds anything.
+    /// An array of these members, none of which has a request outstanding. What they hold is lost; the array begins as zeros.
     ///
     /// # Errors
     /// They make none.
     pub fn new(config: RaidConfig, devices: Vec<Box<dyn Living>>) -> Result<Self, LayoutError> {
         let mut array = Self::to_be_read(config, devices)?;
         meta::check_free(array.members.iter().map(|member| &*member.device), array.unit.0)?;
+        array.zeroed = array.stripes_of_zeros();
         array.commit_if_due();
         array.count();
         Ok(array)
@@ -321,18 +325,26 @@ impl Raid {
         let (features, unit) = common(&devices)?;
         let features = config.features(features);
         let sizes: Vec<Sectors> = devices.iter().map(|device| device.capacity()).collect();
-        let Shape { coder, map, areas, slots } = Shape::new(&config, &sizes, unit)?;
+        let shape = Shape::new(&config, &sizes, unit)?;
+        Ok(Self::of_shape(config, devices, shape, features, unit))
+    }
+
+    /// An array of this shape, which knows nothing of what its members hold.
+    fn of_shape(
+        config: RaidConfig,
+        devices: Vec<Box<dyn Living>>,
+        shape: Shape,
+        features: Features,
+        unit: Sectors,
+    ) -> Self {
+        let Shape { coder, map, areas, slots } = shape;
         let reads_zeros = devices.iter().all(|device| device.features().trim_reads_zeros);
         let (stripes, tiles) = (map.stripes(), map.table.len());
         let now = devices.iter().map(|member| member.now()).max().unwrap_or(SimTime::ZERO);
         let members = devices.into_iter().zip(slots);
         let members = members.map(|(device, slots)| Member::new(device, slots, stripes)).collect();
-        let mut zeroed = Bits::new(stripes);
-        if reads_zeros {
-            zeroed.insert(0..stripes);
-        }
         let scrub_every = config.scrub_every;
-        Ok(Self {
+        Self {
             config,
             coder,
             capacity: map.capacity(),
@@ -362,7 +374,7 @@ impl Raid {
             ended: CompletionQueue::new(),
             notices: Vec::new(),
             written: Bits::new(stripes),
-            zeroed,
+            zeroed: Bits::new(stripes),
             differs: Bits::new(stripes),
             lost: RangeSet::new(),
             reads_zeros,
@@ -373,7 +385,7 @@ impl Raid {
             gone: Counters::default(),
             counters: Counters::default(),
             times: Times::default(),
-        })
+        }
     }
 
     /// How it works.

@@ -137,6 +137,40 @@ fn a_rebuilt_member_is_the_lost_one_byte_for_byte() {
     }
 }
 
+/// Devices that held something else make an array of zeros: what they held becomes no part of it, nor of its parities.
+#[test]
+fn an_array_on_devices_that_were_used_begins_as_zeros() {
+    let used = |value: u8, is_whole: bool| -> Box<dyn Living> {
+        let mut device: Box<dyn Living> = Box::new(Ram::new(Sectors(4096)));
+        let all = if is_whole { range(0, 4096) } else { range(3000, 40) };
+        let sectors = all.count.0;
+        assert!(ended(&mut *device, Request::write(all, bytes(value, sectors))).status.is_done());
+        device
+    };
+    for (code, width, path) in [(&XOR as &'static dyn Code, 4, &DIRECT as &'static dyn WritePath), (&PQ, 5, &MD)] {
+        for is_whole in [true, false] {
+            let members = (0..width).map(|number| used(1 + number as u8, is_whole)).collect();
+            let mut array = Raid::new(config(code, width, path), members).unwrap();
+            let mut wanted = bytes(0, array.capacity().0);
+            // A sector of each chunk that follows another one that stays as it was.
+            for (number, start) in (5..array.capacity().0).step_by(32).enumerate() {
+                let value = 100 + number as u8 % 100;
+                let end = ended(&mut array, Request::write(range(start, 1), bytes(value, 1)));
+                assert!(end.status.is_done());
+                wanted[start as usize * 512..][..512].fill(value);
+            }
+            assert!(ended(&mut array, Request::flush()).status.is_done());
+            let all = range(0, array.capacity().0);
+            assert!(ended(&mut array, Request::read(all)).bytes.as_ref() == Some(&wanted), "{}", code.name());
+            for member in 0..code.tolerates() {
+                let now = array.now();
+                array.take_out(now, member, &mut || Fate::Done);
+            }
+            assert!(ended(&mut array, Request::read(all)).bytes.as_ref() == Some(&wanted), "{}", code.name());
+        }
+    }
+}
+
 #[test]
 fn members_of_arrays_and_odd_settings_are_refused() {
     let ram = || -> Box<dyn Living> { Box::new(Ram::new(Sectors(4096))) };

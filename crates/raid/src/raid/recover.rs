@@ -17,7 +17,7 @@ use crate::extents::Slot;
 use crate::mirror::MemberState;
 
 /// What members say together.
-struct Found {
+pub(super) struct Found {
     superblock: Superblock,
     checkpoint: Checkpoint,
     /// By number, without gaps.
@@ -26,6 +26,17 @@ struct Found {
     current: Vec<usize>,
     /// Members that hold nothing of the array, since they were put in the place of others.
     blank: Vec<usize>,
+}
+
+impl Found {
+    /// Whether its tables are those of an array of so many members.
+    pub(super) fn is_sound(&self, members: usize, width: usize) -> bool {
+        let Checkpoint { table, slots, stale, .. } = &self.checkpoint;
+        table.len().is_multiple_of(width)
+            && table.iter().all(|(member, _)| usize::from(*member) < members)
+            && slots.len() <= members
+            && stale.len() <= members
+    }
 }
 
 impl Raid {
@@ -59,18 +70,25 @@ impl Raid {
                 return Err(self.stay_off(&format!("{what}{why}")));
             }
         };
-        self.is_off = false;
         self.take_over(&found);
+        let ready = self.go_on_from(&found);
+        took = Nanos(took.0 + (ready.0 - begin.0));
+        Ok(Recovered { took })
+    }
+
+    /// Carries out again what the ring has, and goes on from there. Returns when the array is ready.
+    pub(super) fn go_on_from(&mut self, found: &Found) -> SimTime {
+        self.is_off = false;
         found.blank.iter().for_each(|member| self.members[*member].is_blank = true);
-        self.replay(&found);
+        self.replay(found);
         found.blank.iter().for_each(|member| self.spoil_all(*member));
         self.come_to_members();
-        took = Nanos(took.0 + (self.now.0 - begin.0));
+        let ready = self.now;
         self.tell_if_degraded();
         self.move_on(&found.checkpoint.target);
         self.want_checkpoint();
         self.count();
-        Ok(Recovered { took })
+        ready
     }
 
     /// Comes to the instant of the member that is furthest ahead.
@@ -123,7 +141,7 @@ impl Raid {
     }
 
     /// What counts of what members say.
-    fn find(&mut self) -> Result<Found, String> {
+    pub(super) fn find(&mut self) -> Result<Found, String> {
         let present: Vec<usize> = (0..self.members.len()).filter(|member| self.members[*member].is_present()).collect();
         if !self.features.keeps_bytes {
             return self.find_kept(&present);
@@ -135,11 +153,7 @@ impl Raid {
                 superblocks.insert(member, superblock);
             }
         }
-        // What a member says that was about to come again does not count before the others say it, too.
-        let counts_itself = |one: &&Superblock| {
-            one.states.get(usize::from(one.member)).is_some_and(|state| *state != MemberState::Absent)
-        };
-        let told = superblocks.values().filter(counts_itself);
+        let told = superblocks.values().filter(|one| one.counts_itself());
         let Some(newest) = told.max_by_key(|one| (one.generation, one.epoch)).cloned() else {
             return Err("no member that comes back has a superblock of the array".to_owned());
         };
@@ -229,8 +243,8 @@ impl Raid {
         found.filter(|found| found.0 == self.config.uuid).map(|found| found.1).collect()
     }
 
-    /// The array is as the checkpoint has it.
-    fn take_over(&mut self, found: &Found) {
+    /// The array is as the checkpoint and the records have it. No member is written.
+    pub(super) fn take_over(&mut self, found: &Found) {
         let Found { superblock, checkpoint, .. } = found;
         self.map.table = checkpoint.table(self.config.width);
         self.capacity = Sectors(checkpoint.capacity);
@@ -266,6 +280,7 @@ impl Raid {
                 self.commits.must_raise = true;
             }
         }
+        self.place_again(found);
     }
 
     /// Tiles lie where the newest records say.
@@ -293,7 +308,6 @@ impl Raid {
 
     /// Carries out again what the ring has.
     fn replay(&mut self, found: &Found) {
-        self.place_again(found);
         let records = || found.entries.iter().flat_map(|entry| &entry.records);
         // What came before a stripe was written anew does not count.
         let mut anew: BTreeMap<u64, usize> = BTreeMap::new();

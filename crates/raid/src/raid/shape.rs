@@ -1,11 +1,15 @@
 //! What a parity array of members of some sizes looks like: where its tiles, parities and own areas lie.
 
-use wane_units::Sectors;
+use std::collections::BTreeMap;
+
+use wane_blockdev::{BlockDevice as _, Extent, ExtentState, SectorRange, all_extents};
+use wane_units::{Lba, Sectors};
 
 use super::commits::Journal;
 use super::map::{self, Map};
 use super::meta::Areas;
 use super::{Raid, RaidConfig};
+use crate::bits::Bits;
 use crate::code::{Code as _, Coder, XOR};
 use crate::extents::ExtentTable;
 use crate::layout::LayoutError;
@@ -70,5 +74,36 @@ impl Raid {
     /// They make none.
     pub fn capacity_of(config: &RaidConfig, sizes: &[Sectors], unit: Sectors) -> Result<Sectors, LayoutError> {
         Shape::new(config, sizes, unit).map(|shape| shape.map.capacity())
+    }
+
+    /// Stripes that are zeros on all members, as far as these know it without being read. A write of a part of another stripe that holds nothing
+    /// writes zeros to the rest of it, or what members held before would become a part of the array.
+    pub(super) fn stripes_of_zeros(&self) -> Bits {
+        let (offset, slot_sectors, chunk) = (self.map.offset, self.map.slot_sectors(), self.map.chunk);
+        let mut zeroed = Bits::new(self.map.stripes());
+        zeroed.insert(0..self.map.stripes());
+        for (number, member) in self.members.iter().enumerate() {
+            let reads_zeros = member.device.features().trim_reads_zeros;
+            let is_zero = |extent: &Extent| match extent.state {
+                ExtentState::Zeroes => true,
+                ExtentState::Hole => reads_zeros,
+                ExtentState::Data => false,
+            };
+            let tiles: BTreeMap<u64, u64> =
+                self.map.table.on(number as u16).map(|(tile, _, slot)| (u64::from(slot), tile)).collect();
+            let mut extents = Vec::new();
+            let all = SectorRange::between(Lba(offset), Lba(member.device.capacity().0.max(offset)));
+            all_extents(&*member.device, all, &mut extents);
+            for Extent { range, .. } in extents.into_iter().filter(|extent| !is_zero(extent)) {
+                let (start, end) = (range.start.0 - offset, range.start.0 + range.count.0 - offset);
+                for (slot, tile) in tiles.range(start / slot_sectors..end.div_ceil(slot_sectors)) {
+                    let begin = slot * slot_sectors;
+                    let rows = start.max(begin) - begin..end.min(begin + slot_sectors) - begin;
+                    let first = tile * self.map.tile;
+                    zeroed.remove(first + rows.start / chunk..first + rows.end.div_ceil(chunk));
+                }
+            }
+        }
+        zeroed
     }
 }

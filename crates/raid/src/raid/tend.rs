@@ -148,7 +148,7 @@ impl Raid {
     }
 
     /// Slots of a member up to the last that is used.
-    fn used_slots(&self, member: usize) -> u64 {
+    pub(super) fn used_slots(&self, member: usize) -> u64 {
         self.map.table.on(member as u16).map(|(_, _, slot)| u64::from(slot) + 1).max().unwrap_or(0)
     }
 
