@@ -137,6 +137,37 @@ fn a_rebuilt_member_is_the_lost_one_byte_for_byte() {
     }
 }
 
+/// A device of another array is not taken for a new one: neither in a member's place, nor as a further member or a spare.
+#[test]
+fn a_member_of_another_array_takes_no_place() {
+    let ram = || -> Box<dyn Living> { Box::new(Fault::new(Ram::new(Sectors(4096)))) };
+    let make = |uuid| {
+        let config = RaidConfig { uuid, ..raid_config(&XOR, 3, &All) };
+        let mut array = Raid::new(config, (0..3).map(|_| ram()).collect()).unwrap();
+        assert!(ended(&mut array, Request::flush()).status.is_done());
+        array
+    };
+    let (mut ours, mut others) = (make(7), make(9));
+    let mut foreign = Vec::new();
+    others.members_mut(&mut |member| foreign.push(member.another()));
+    let why = "member 1 belongs to array 0000000000000009; a device that holds nothing is allowed";
+    let now = ours.now();
+    assert_eq!(ours.replace(now, 1, foreign[1].another()).map(|_| ()).unwrap_err().to_string(), why);
+    assert_eq!(ours.add(now, foreign[1].another()).unwrap_err().to_string(), why.replace("member 1", "member 3"));
+    assert_eq!(ours.state(1), MemberState::Online);
+    ours.add_spare(foreign[1].another());
+    let mut number = 0;
+    ours.members_mut(&mut |member| {
+        if number == 0 {
+            each_of::<Fault<Ram>>(member, &mut |fault| fault.make_gone());
+        }
+        number += 1;
+    });
+    let _ = ended(&mut ours, Request::write(range(0, 64), bytes(1, 64)));
+    let_pass(&mut ours, Nanos(1_000_000_000));
+    assert_eq!((ours.state(0), ours.spares()), (MemberState::Absent, 1));
+}
+
 /// Devices that held something else make an array of zeros: what they held becomes no part of it, nor of its parities.
 #[test]
 fn an_array_on_devices_that_were_used_begins_as_zeros() {

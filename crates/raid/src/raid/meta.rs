@@ -205,14 +205,18 @@ pub(super) struct Entry {
 /// One is: which one, and the number of its array.
 pub(super) fn check_free<'a>(devices: impl Iterator<Item = &'a dyn Living>, unit: u64) -> Result<(), LayoutError> {
     for (number, device) in devices.enumerate() {
-        let mut bytes = vec![0; unit as usize * 512];
-        // A device that cannot show what it holds is taken as it is.
-        let seen = device.peek(SectorRange::new(Lba(0), Sectors(unit)), &mut bytes);
-        if let Some((array, _)) = seen.and_then(|_| open::<Superblock>(SUPERBLOCK, &bytes)) {
+        if let Some(array) = array_of(device, unit) {
             return Err(LayoutError::Belongs(number, array));
         }
     }
     Ok(())
+}
+
+/// The array to which a device belongs. One that cannot show what it holds is taken as it is.
+pub(super) fn array_of(device: &dyn Living, unit: u64) -> Option<u64> {
+    let mut bytes = vec![0; unit as usize * 512];
+    device.peek(SectorRange::new(Lba(0), Sectors(unit)), &mut bytes)?;
+    open::<Superblock>(SUPERBLOCK, &bytes).map(|(array, _)| array)
 }
 
 /// Seals a value, in whole units.

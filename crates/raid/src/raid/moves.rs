@@ -272,7 +272,7 @@ impl Raid {
     /// Adds a member. Nothing lies on it until the array is given a target that uses it ([`Raid::retarget`]).
     ///
     /// # Errors
-    /// Its units do not fit, or it has no room for a slot.
+    /// Its units do not fit, it has no room for a slot, or it belongs to another array.
     ///
     /// # Panics
     /// As of [`Raid::retarget`].
@@ -286,6 +286,7 @@ impl Raid {
         if slots == 0 {
             return Err(LayoutError::Small(device.capacity().0, self.map.offset + self.map.slot_sectors()));
         }
+        self.check_new(self.members.len(), &*device)?;
         if !self.is_off {
             self.catch_up(at.max(self.now));
         }

@@ -3,8 +3,8 @@
 use wane_blockdev::{Living, PowerError};
 use wane_units::{Counters, Fate, SimTime};
 
-use super::Raid;
 use super::member::Joins;
+use super::{Raid, meta};
 use crate::bits::Bits;
 use crate::layout::LayoutError;
 use crate::mirror::MemberState;
@@ -68,7 +68,7 @@ impl Raid {
     /// Puts a new device in a member's place. It is given all that belongs there. Returns the old one, which no longer belongs to the array.
     ///
     /// # Errors
-    /// The new device is too small, or its units do not fit.
+    /// The new device is too small, its units do not fit, or it belongs to another array.
     ///
     /// # Panics
     /// As of [`Raid::take_out`].
@@ -89,6 +89,7 @@ impl Raid {
         if !self.unit.0.is_multiple_of(unit) || sector > self.features.sector.0 {
             return Err(LayoutError::Units(self.unit.0, unit));
         }
+        self.check_new(member, &*device)?;
         if !self.is_off {
             self.catch_up(at);
             let old = &mut self.members[member].device;
@@ -115,7 +116,15 @@ impl Raid {
         Ok(old)
     }
 
-    /// Keeps a device that takes the place of the first member that is lost, if it fits there.
+    /// Checks that a device which is to be a member is none of another array.
+    pub(super) fn check_new(&self, member: usize, device: &dyn Living) -> Result<(), LayoutError> {
+        match meta::array_of(device, self.unit.0).filter(|array| *array != self.config.uuid) {
+            Some(array) => Err(LayoutError::Belongs(member, array)),
+            None => Ok(()),
+        }
+    }
+
+    /// Keeps a device that takes the place of the first member that is lost, if it fits there and belongs to no other array.
     pub fn add_spare(&mut self, device: Box<dyn Living>) {
         self.spares.push(device);
         self.own.no_spare_fits = false;
@@ -132,9 +141,10 @@ impl Raid {
         while let Some(lost) = self.members.iter().position(is_lost).filter(|_| !self.spares.is_empty()) {
             let (offset, slot) = (self.map.offset, self.map.slot_sectors());
             let used = self.used_slots(lost);
-            let Some(fit) =
-                self.spares.iter().position(|spare| spare.capacity().0.saturating_sub(offset) / slot >= used)
-            else {
+            let fits = |spare: &dyn Living| {
+                spare.capacity().0.saturating_sub(offset) / slot >= used && self.check_new(lost, spare).is_ok()
+            };
+            let Some(fit) = self.spares.iter().position(|spare| fits(&**spare)) else {
                 self.own.no_spare_fits = true;
                 break;
             };
