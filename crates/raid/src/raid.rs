@@ -77,6 +77,8 @@ pub struct RaidConfig {
     /// Sectors of the ring that the journal has on each member; what the largest change needs, if that is more.
     pub ring: Sectors,
     /// Time after which a member that has not answered a read is read around: the others make what it has. `None`: never.
+    /// Members that are read only where the others have no copy, as md's `--write-mostly`. With parities it has no effect: they need all members.
+    pub write_mostly: Vec<usize>,
     pub read_around: Option<Nanos>,
     /// Whether it follows members that offer less.
     pub following: Following,

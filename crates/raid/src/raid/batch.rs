@@ -53,19 +53,19 @@ impl Raid {
             }
         }
         let mut asked: Vec<Vec<SectorRange>> = vec![Vec::new(); self.members.len()];
-        let mut of: Vec<Vec<(u64, usize, Rows)>> = vec![Vec::new(); self.members.len()];
+        let mut of: Vec<Vec<(u64, usize, usize, Rows)>> = vec![Vec::new(); self.members.len()];
         let mut missing = Vec::new();
         for (stripe, chunk, rows) in self.pieces(batch.extents) {
             if !self.written.holds(stripe) {
                 continue;
             }
-            if !self.is_usable(stripe, chunk) {
-                missing.push((stripe, chunk, rows));
+            let Some(position) = self.best(stripe, chunk) else {
+                missing.push((stripe, chunk, chunk, rows));
                 continue;
-            }
-            let (member, range) = self.map.place(stripe, chunk, &rows);
+            };
+            let (member, range) = self.map.place(stripe, position, &rows);
             asked[member].push(range);
-            of[member].push((stripe, chunk, rows));
+            of[member].push((stripe, chunk, position, rows));
         }
         for (member, extents) in asked.iter().enumerate().filter(|(_, extents)| !extents.is_empty()) {
             let took = carry_out(&mut self.members[member].device, at, &Batch { extents, ..*batch });
@@ -81,8 +81,8 @@ impl Raid {
             }
         }
         let mut lost = wane_blockdev::RangeSet::new();
-        for (stripe, chunk, rows) in missing {
-            if !self.read_others(at, batch, stripe, chunk, &rows) {
+        for (stripe, chunk, position, rows) in missing {
+            if !self.read_others(at, batch, stripe, position, &rows) {
                 lost.insert(self.map.host(stripe, chunk, &rows));
             }
         }
