@@ -65,6 +65,7 @@ fn array(drives: [ServiceTimes; 3], path: &'static dyn WritePath, member: u64) -
         path,
         journal: Journal::None,
         ring: Sectors::ZERO,
+        write_mostly: Vec::new(),
         read_around: None,
         following: Following::Never,
         rebuild_rate: 1,

@@ -87,7 +87,11 @@ fn every_scenario_runs_at_a_small_scale() {
         assert_eq!(summary["end"]["reason"], end, "{name}");
         // A calendar alone (time.drive-writes-per-day) measures none.
         let is_timed = text(&format!("examples/scenarios/{file}")).contains("\nscheduler = ");
-        assert_eq!(summary["latency"].is_object(), is_timed, "{name}: latencies are measured where a clock is asked for");
+        assert_eq!(
+            summary["latency"].is_object(),
+            is_timed,
+            "{name}: latencies are measured where a clock is asked for"
+        );
     }
 }
 

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use wane_blockdev::{Batch, Living, SectorRange, Stop, Work, each_of, find};
-use wane_raid::{Redundant, redundant_of};
+use wane_raid::{Following, Redundant, redundant_of};
 use wane_results::{
     ArrayDrive, ArrayProbe, ArraySummary, Calendar, DriveState, End, EndCause, EndReason, Errors, RunResult,
 };
@@ -67,6 +67,8 @@ struct ArrayRun<'a> {
     observed: Option<Observed>,
     calendar: Option<Calendar>,
     stopwatch: Stopwatch,
+    /// Units from the first on beyond which no phase touches anything.
+    used: u32,
 }
 
 /// Runs an array to its end.
@@ -89,7 +91,10 @@ pub fn execute(scenario: &Scenario, watch: &mut Watch<'_>) -> Result<ArrayResult
     let unit = Sectors(spec.device.unit.0 / Sectors::SIZE.0);
     let host = Host::of_array(drives.assemble(Assembly::New)?, unit);
     let run = Run::of_array(host, calendar, build::precondition(scenario), phases);
-    let mut array = ArrayRun { scenario, spec, run, drives, stood: Vec::new(), observed: None, calendar, stopwatch };
+    let used = scenario.phases.iter().map(|phase| phase.workload.footprint().unwrap_or(spec.device.logical_units));
+    let used = used.max().unwrap_or(spec.device.logical_units);
+    let mut array =
+        ArrayRun { scenario, spec, run, drives, stood: Vec::new(), observed: None, calendar, stopwatch, used };
     for (place, member) in untimed.members.iter().enumerate() {
         array.note_new(place, member.clone(), 0);
     }
@@ -212,8 +217,12 @@ impl ArrayRun<'_> {
         (stood.record, stood.errors) = (Some(record), errors);
     }
 
-    /// Looks at each drive: takes the row that is due, notes deaths, and replaces what is worn.
+    /// Gives members the space that they want back, and looks at each drive: takes the row that is due, notes deaths, and replaces what is worn.
     fn look(&mut self) -> Result<(), PlanError> {
+        if self.spec.settings.following == Following::Members && self.run.give_back(self.used) {
+            // Moving takes hours where a life takes years.
+            drives::move_all(self.run.array());
+        }
         for number in 0..self.stood.len() {
             let Some(mut record) = self.stood[number].record.take() else { continue };
             let place = self.stood[number].place;
@@ -386,6 +395,7 @@ impl ArrayRun<'_> {
         };
         let stand = told.iter().any(|drive| drive.state == DriveState::Online);
         let (probes, warnings) = self.probes(&told);
+        let capacity_at_end = self.array().capacity().0 * Sectors::SIZE.0;
         let summary = ArraySummary {
             scenario: wane_results::Scenario {
                 name: self.scenario.name.clone(),
@@ -394,6 +404,7 @@ impl ArrayRun<'_> {
             },
             layout: self.spec.settings.layout.name().to_owned(),
             capacity_bytes: self.spec.device.logical_bytes(),
+            capacity_bytes_at_end: Some(capacity_at_end).filter(|end| *end != self.spec.device.logical_bytes()),
             bytes_written,
             end: End { reason, cause, at_drive_writes },
             first_death_at: deaths().reduce(f64::min),

@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use wane_archive::{Archive, ArchiveError};
 use wane_blockdev::{
-    Batch as Asked, BlockDevice, ExtentState, Living, SectorRange, Stop, Tally, Took, Work, all_extents, all_of,
+    Batch as Asked, BlockDevice, ExtentState, Living, Notice, NoticeKind, SectorRange, Stop, Tally, Took, Work,
+    all_extents, all_of,
 };
 use wane_ftl::EndOfLife;
 use wane_results::{Counters, EndCause};
@@ -62,6 +63,8 @@ pub(crate) struct Host {
     device: Below,
     addresses: Addresses,
     unit: Sectors,
+    /// Units that an array had when it was new; 0 of any other device.
+    array_units: u32,
     /// The sectors of the present batch.
     extents: Vec<SectorRange>,
     /// What the last batch of reads found lost.
@@ -79,20 +82,21 @@ impl Host {
         let map = HostSpace::new(drive.logical_initial(), bound, capacity.method());
         let unit = Sectors(u64::from(drive.unit_bytes()) / Sectors::SIZE.0);
         let device = Below::Space(Box::new(Space::new(drive, map)));
-        Self { device, addresses: Addresses::Direct, unit, extents: Vec::new(), unread: Vec::new() }
+        Self { device, addresses: Addresses::Direct, unit, array_units: 0, extents: Vec::new(), unread: Vec::new() }
     }
 
     /// Makes the host of a drive that uses its addresses.
     pub(crate) fn new(drive: Drive, addresses: Addresses) -> Self {
         let unit = Sectors(u64::from(drive.unit_bytes()) / Sectors::SIZE.0);
-        Self { device: Below::Drive(Box::new(drive)), addresses, unit, extents: Vec::new(), unread: Vec::new() }
+        let device = Below::Drive(Box::new(drive));
+        Self { device, addresses, unit, array_units: 0, extents: Vec::new(), unread: Vec::new() }
     }
 
     /// Makes the host whose workload writes the files of a file system.
     pub(crate) fn of_files(files: Files) -> Self {
         let unit = Sectors(u64::from(files.drive().unit_bytes()) / Sectors::SIZE.0);
         let (device, addresses) = (Below::Files(Box::new(files)), Addresses::Direct);
-        Self { device, addresses, unit, extents: Vec::new(), unread: Vec::new() }
+        Self { device, addresses, unit, array_units: 0, extents: Vec::new(), unread: Vec::new() }
     }
 
     /// The file system, if it stands on one.
@@ -110,10 +114,28 @@ impl Host {
         }
     }
 
-    /// Makes the host of an array, which keeps its capacity.
+    /// Makes the host of an array.
     pub(crate) fn of_array(array: Box<dyn Living>, unit: Sectors) -> Self {
+        let array_units = (array.capacity().0 / unit.0) as u32;
         let (device, addresses) = (Below::Stack(array), Addresses::Direct);
-        Self { device, addresses, unit, extents: Vec::new(), unread: Vec::new() }
+        Self { device, addresses, unit, array_units, extents: Vec::new(), unread: Vec::new() }
+    }
+
+    /// Gives an array the capacity that it asks for, unless that holds some of its first `used` units. Returns whether it gave any.
+    pub(crate) fn give_back(&mut self, used: u32) -> bool {
+        let unit = self.unit.0;
+        let Below::Stack(array) = &mut self.device else { return false };
+        let mut heard: Vec<Notice> = Vec::new();
+        array.notices(&mut heard);
+        let wanted = heard.iter().rev().find_map(|notice| match notice.kind {
+            NoticeKind::CapacityWanted { to, .. } => Some(to),
+            _ => None,
+        });
+        let Some(to) = wanted.filter(|to| to.0 >= u64::from(used) * unit && *to < array.capacity()) else {
+            return false;
+        };
+        let now = array.now();
+        array.set_capacity(now, to).is_done()
     }
 
     /// The array.
@@ -173,7 +195,7 @@ impl Host {
             Below::Drive(drive) => drive.logical_initial(),
             Below::Space(space) => space.drive().logical_initial(),
             Below::Files(files) => files.drive().logical_initial(),
-            Below::Stack(array) => (array.capacity().0 / self.unit.0) as u32,
+            Below::Stack(_) => self.array_units,
         }
     }
 

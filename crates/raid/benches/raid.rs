@@ -39,6 +39,7 @@ fn config(journal: Journal) -> RaidConfig {
         path: &DIRECT,
         journal,
         ring: Sectors(8 << 11),
+        write_mostly: Vec::new(),
         read_around: None,
         following: Following::Never,
         rebuild_rate: 1 << 30,

@@ -122,6 +122,7 @@ impl Made {
             journal: Journal::Full,
             ring: Sectors(0),
             read_around: None,
+            write_mostly: Vec::new(),
             following: Following::Never,
             rebuild_rate: 1_000_000_000,
             scrub_every: None,

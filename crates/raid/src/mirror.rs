@@ -50,12 +50,14 @@ pub enum ReadPolicy {
 }
 
 /// How a mirror works.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct MirrorConfig {
     /// Copies of each sector; 2 or more, and no more than there are members.
     pub copies: usize,
     /// Which copy is read.
     pub reads: ReadPolicy,
+    /// Members that are read only where no other one has a good copy, as md's `--write-mostly`.
+    pub write_mostly: Vec<usize>,
     /// Bytes a second at which it copies and scrubs beside its host, in its own time.
     pub rebuild_rate: u64,
     /// Most sectors that it copies at once.
@@ -70,6 +72,7 @@ impl Default for MirrorConfig {
         Self {
             copies: 2,
             reads: ReadPolicy::default(),
+            write_mostly: Vec::new(),
             rebuild_rate: 200_000_000,
             rebuild_chunk: Sectors(2048),
             scrub_every: None,
@@ -149,6 +152,7 @@ impl Mirror {
         let capacity = layout.capacity(&sizes, unit)?;
         let now = devices.iter().map(|member| member.now()).max().unwrap_or(SimTime::ZERO);
         let units = capacity.0 / unit.0;
+        let scrub_every = config.scrub_every;
         let mut mirror = Self {
             config,
             layout,
@@ -167,7 +171,7 @@ impl Mirror {
             owed: None,
             unsure: Unsure::new(units),
             differs: Bits::new(units),
-            own: Own::new(units, now, config.scrub_every),
+            own: Own::new(units, now, scrub_every),
             host: Counters::default(),
             gone: Counters::default(),
             counters: Counters::default(),

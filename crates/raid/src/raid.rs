@@ -22,6 +22,7 @@ mod recover;
 mod shape;
 mod tend;
 mod told;
+mod undo;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -81,6 +82,8 @@ pub struct RaidConfig {
     pub journal: Journal,
     /// Sectors of the ring that the journal has on each member; what the largest change needs, if that is more.
     pub ring: Sectors,
+    /// Members that are read only where the others have no copy, as md's `--write-mostly`. With parities it has no effect: they need all members.
+    pub write_mostly: Vec<usize>,
     /// Time after which a member that has not answered a read is read around: the others make what it has. `None`: never.
     pub read_around: Option<Nanos>,
     /// Whether it follows members that offer less.
@@ -204,6 +207,7 @@ struct Operation {
     entry: Option<u64>,
     recorded: Recorded,
     joint: aggregate::Joint,
+    undo: undo::Undo,
     ended: SimTime,
 }
 
@@ -294,6 +298,8 @@ pub struct Raid {
     /// Whether all members read zeros where they were discarded.
     reads_zeros: bool,
     is_degraded: bool,
+    /// A change of a batch, for which nobody waits, was refused.
+    has_refused: bool,
     /// No member missed anything when the present batch began.
     is_all_there: bool,
     owed: Option<Owed>,
@@ -379,6 +385,7 @@ impl Raid {
             lost: RangeSet::new(),
             reads_zeros,
             is_degraded: false,
+            has_refused: false,
             is_all_there: true,
             owed: None,
             host: Counters::default(),
@@ -639,6 +646,7 @@ impl Raid {
 
     /// Sectors of a request failed.
     fn fail(&mut self, parent: Option<RequestId>, range: SectorRange, status: &Status) {
+        self.has_refused |= parent.is_none();
         let Some(open) = parent.and_then(|parent| self.open.get_mut(&parent)) else { return };
         open.failed.insert(range);
         if severity(status) > severity(&open.worst) {

@@ -26,10 +26,10 @@ fn mirror(members: Vec<Box<dyn Living>>) -> Mirror {
 fn mirrors_are_living_devices() {
     conformance::living_device("a mirror", &|| Box::new(mirror(members([1024, 1000]))), true, 64);
     let by_health = MirrorConfig { reads: ReadPolicy::Healthiest, ..MirrorConfig::default() };
-    let three = || -> Box<dyn Living> { Box::new(Mirror::new(by_health, members([300, 1024, 1000])).unwrap()) };
+    let three = || -> Box<dyn Living> { Box::new(Mirror::new(by_health.clone(), members([300, 1024, 1000])).unwrap()) };
     conformance::living_device("two copies on three members", &three, true, 64);
     let config = MirrorConfig { copies: 3, ..MirrorConfig::default() };
-    let copies = || -> Box<dyn Living> { Box::new(Mirror::new(config, members([1024, 300, 600, 800])).unwrap()) };
+    let copies = || -> Box<dyn Living> { Box::new(Mirror::new(config.clone(), members([1024, 300, 600, 800])).unwrap()) };
     conformance::living_device("three copies on four members", &copies, true, 32);
 }
 
@@ -94,7 +94,7 @@ fn power_cuts_leave_mirrors_with_what_was_durable_and_equal_copies() {
     let config = MirrorConfig { rebuild_chunk: Sectors(16), rebuild_rate: 10_000_000, ..MirrorConfig::default() };
     let make = move |stream: &mut Stream| -> Box<dyn Living> {
         let sizes: &[u64] = if stream.below(2) == 0 { &[112, 96] } else { &[72, 56, 112] };
-        Box::new(Mirror::new(config, volatile(sizes)).unwrap())
+        Box::new(Mirror::new(config.clone(), volatile(sizes)).unwrap())
     };
     let mut tally = DeviceTally::default();
     for seed in 0..10 {

@@ -361,3 +361,66 @@ fn a_member_that_wants_space_gets_it_after_the_host_gave_capacity() {
     let read = ended(&mut array, Request::read(range(0, to.0)));
     assert!(read.bytes.unwrap() == pattern[..to.0 as usize * 512]);
 }
+
+fn wear_out(array: &mut Raid, which: usize) {
+    let mut number = 0;
+    array.members_mut(&mut |member| {
+        if number == which {
+            each_of::<Fault<Ram>>(member, &mut |fault| fault.make_read_only());
+        }
+        number += 1;
+    });
+}
+
+/// Members take no more writes, one after the other, and one more than the code tolerates. All of them still read, so what was written is there to the
+/// end. A write that is refused is not done. A sector that cannot be read afterwards is one of those, and counted as lost.
+#[test]
+fn members_that_take_no_more_writes_take_no_data_along() {
+    let codes: [(&'static dyn Code, usize); 4] = [(&XOR, 4), (&PQ, 5), (&PQR, 6), (&COPIES_2, 4)];
+    let paths = [&DIRECT as &'static dyn WritePath, &MD, &STRAID];
+    let mut lost = 0;
+    for (seed, (code, width)) in (0..30).flat_map(|seed| codes.map(|code| (seed, code))) {
+        let config = RaidConfig { path: paths[seed as usize % 3], ..raid_config(code, width, &All) };
+        let blank = || -> Box<dyn Living> { Box::new(Fault::new(Ram::new(Sectors(4096)))) };
+        let mut array = Raid::new(config, (0..width).map(|_| blank()).collect()).unwrap();
+        let sectors = array.capacity().0.min(400);
+        let mut model = vec![(0u8, true); sectors as usize];
+        let mut stream = Streams::new(seed).stream("writes");
+        let mut refused = 0;
+        for step in 0..160u64 {
+            if step >= 40 && step % 20 == 0 && step / 20 - 2 <= code.tolerates() as u64 {
+                // Nobody knows before it refuses something.
+                wear_out(&mut array, (step / 20) as usize % width);
+            }
+            let count = 1 + stream.below(40);
+            let (start, value) = (stream.below(sectors - count), stream.below(250) as u8 + 1);
+            let status = ended(&mut array, Request::write(range(start, count), bytes(value, count))).status;
+            let mut done = vec![true; count as usize];
+            for failed in status.failed() {
+                (failed.start.0..failed.start.0 + failed.count.0).for_each(|at| done[(at - start) as usize] = false);
+                refused += 1;
+            }
+            for (at, done) in (start..).zip(done) {
+                let was = model[at as usize].0;
+                model[at as usize] = if done { (value, true) } else { (was, false) };
+            }
+        }
+        // Two members of a RAID-10 may have no chunk in common.
+        assert!(refused > 10 || code.name() == COPIES_2.name(), "{} {seed}", code.name());
+        let mut unread = 0;
+        for sector in 0..sectors {
+            let end = ended(&mut array, Request::read(range(sector, 1)));
+            let (value, was_taken) = model[sector as usize];
+            assert!(end.status.is_done() || !was_taken, "{} {seed}: {:?}", code.name(), end.status);
+            unread += u64::from(!end.status.is_done());
+            let is_it = !end.status.is_done() || end.bytes == Some(bytes(value, 1));
+            assert!(is_it, "{} {seed}: sector {sector}", code.name());
+        }
+        // Lost sectors are named, or what too many members lack.
+        let named: u64 = array.lost_sectors(range(0, sectors)).iter().map(|range| range.count.0).sum();
+        let lacked = array.safety().lost.0;
+        assert!(unread == named || lacked > 0 && unread <= named + lacked, "{} {seed}: {unread} {named}", code.name());
+        lost += unread;
+    }
+    assert!(lost < 400, "{lost} of 48,000 sectors: changes that read nothing cannot be taken back");
+}

@@ -4,10 +4,10 @@
 
 mod common;
 
-use common::{ended, members, raid_config};
-use wane_blockdev::{BlockDevice as _, Living, Passing, Request, SectorRange};
-use wane_raid::code::{COPIES_2, Code, PQ, PQR, XOR};
-use wane_raid::{MemberState, Mirror, MirrorConfig, Raid, Redundant, Safety, UNEQUAL, redundant_of};
+use common::{drive, ended, members, raid_config};
+use wane_blockdev::{Batch, BlockDevice as _, Living, Passing, Request, SectorRange, Stop, Work};
+use wane_raid::code::{COPIES_2, COPIES_3, Code, PQ, PQR, XOR};
+use wane_raid::{MemberState, Mirror, MirrorConfig, Raid, RaidConfig, Redundant, Safety, UNEQUAL, redundant_of};
 use wane_sim::{Stream, Streams};
 use wane_units::{Fate, Lba, Nanos, Sectors};
 
@@ -108,4 +108,65 @@ fn two_drives_of_different_pairs_lose_nothing() {
     assert!(array.only_on(pair[1]) > Sectors::ZERO);
     let seen: &dyn Living = &array;
     assert!(redundant_of(seen).is_some());
+}
+
+/// Units that each member has read.
+fn reads(array: &dyn Redundant) -> Vec<u64> {
+    let mut all = Vec::new();
+    array.members(&mut |member| all.push(if member.is_off() { 0 } else { member.counters().host_units_read }));
+    all
+}
+
+/// Reads all, by requests and in a batch. Returns the units that each member read for that.
+fn reads_of_all(array: &mut dyn Redundant) -> Vec<u64> {
+    let before = reads(array);
+    let ranges: Vec<SectorRange> =
+        (0..array.capacity().0 / 8).map(|unit| SectorRange::new(Lba(8 * unit), Sectors(8))).collect();
+    for range in &ranges {
+        assert!(ended(array, Request::read(*range)).status.is_done());
+    }
+    let now = array.now();
+    let took = array.batch(now, &Batch::new(Work::Read, &ranges));
+    assert_eq!((took.stop, took.unread), (Stop::Done, Vec::new()));
+    reads(array).iter().zip(before).map(|(after, before)| after - before).collect()
+}
+
+/// A member that is written mostly is read where nothing else has what it has, and only there: not by reads, nor by the rebuild of another one.
+#[test]
+fn a_member_that_is_written_mostly_is_read_when_the_others_are_out() {
+    let drives = |count: usize| (0..count).map(|_| drive(96, false)).collect::<Vec<_>>();
+    let mirror = |copies: usize| {
+        let config = MirrorConfig { copies, write_mostly: vec![0], ..MirrorConfig::default() };
+        Box::new(Mirror::new(config, drives(copies)).unwrap())
+    };
+    let raid = |code: &'static dyn Code, width: usize| {
+        let config = RaidConfig { write_mostly: vec![0], ..raid_config(code, width, &UNEQUAL) };
+        Box::new(Raid::new(config, drives(width)).unwrap())
+    };
+    let arrays: [Box<dyn Redundant>; 4] = [mirror(2), mirror(3), raid(&COPIES_2, 2), raid(&COPIES_3, 3)];
+    for mut array in arrays {
+        let array = &mut *array;
+        let units = array.capacity().0 / 8;
+        for unit in 0..units {
+            let bytes = vec![unit as u8; 8 * 512];
+            let range = SectorRange::new(Lba(8 * unit), Sectors(8));
+            assert!(ended(array, Request::write(range, bytes)).status.is_done());
+        }
+        let told = reads_of_all(array);
+        assert_eq!((told[0], told.iter().sum::<u64>()), (0, 2 * units), "{told:?}");
+        if told.len() == 3 {
+            out(array, 1);
+            write(array, &mut Streams::new(3).stream("test"), 20);
+            let (before, now) = (reads(array)[0], array.now());
+            array.put_back(now, 1).unwrap();
+            while array.to_copy() > Sectors::ZERO {
+                let now = array.now();
+                array.pass(now, Passing::Idle(Nanos::SECOND));
+            }
+            assert_eq!(reads(array)[0], before, "the third one has it");
+        }
+        (1..told.len()).for_each(|member| out(array, member));
+        let told = reads_of_all(array);
+        assert_eq!(told[0], 2 * units, "{told:?}");
+    }
 }

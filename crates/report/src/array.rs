@@ -193,6 +193,13 @@ pub fn array_in_words(summary: &ArraySummary) -> Vec<String> {
     if ends.iter().enumerate().any(|(number, end)| ends[..number].iter().any(|other| (end - other).abs() < 1.0)) {
         told.push("Drives that are replaced at one time stay alike: leave a part of a life between them.".to_owned());
     }
+    if let Some(end) = summary.capacity_bytes_at_end {
+        told.push(format!(
+            "It followed drives that wanted space back, from {} to {}.",
+            capacity(summary.capacity_bytes),
+            capacity(end)
+        ));
+    }
     told.push(match summary.bytes_lost {
         0 => "All data can be read at the end.".to_owned(),
         lost if lost == summary.capacity_bytes => "All data are lost at the end.".to_owned(),

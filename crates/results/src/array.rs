@@ -15,6 +15,9 @@ pub struct ArraySummary {
     pub layout: String,
     /// Bytes that the array offers.
     pub capacity_bytes: u64,
+    /// Bytes that it offered at its end; absent if these were as many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity_bytes_at_end: Option<u64>,
     /// Bytes that its host wrote.
     pub bytes_written: u64,
     /// Why the run ended. Drive writes are those of the array: bytes written over its capacity.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 use wane_raid::code::Code;
 use wane_raid::{
-    Copies, Journal, Layout, LayoutError, Linear, Placement, Raid, RaidConfig, ReadPolicy, Stripe, WritePath,
+    Copies, Following, Journal, Layout, LayoutError, Linear, Placement, Raid, RaidConfig, ReadPolicy, Stripe, WritePath,
 };
 use wane_sim::Streams;
 use wane_units::{Bytes, Nanos, Rate, Ratio, Sectors};
@@ -94,6 +94,15 @@ pub struct ArraySettings {
     /// the smallest decides (`equal`), or groups of equal members as an administrator would make them (`manual`).
     #[schemars(extend("enum" = placements()))]
     pub placement: String,
+    /// Shares of the parities of `raid` that the members have, in their order, such as `[40, 15, 15, 15, 15]`. A member with more of them wears faster
+    /// where parts of stripes are written, so that the members do not die together. Needs `code = "xor"` and stripes on all members. Source: Diff-RAID
+    /// (EuroSys 2010).
+    #[schemars(
+        length(max = 64),
+        inner(range(min = 0, max = 1000)),
+        extend("x-default" = "equal ones", "x-allowed" = "a list with a share for each member")
+    )]
+    pub parity_shares: Vec<u32>,
     /// How `raid` changes a part of a stripe: reads what is less and waits only for that (`direct`); by the rules and in the time of Linux md
     /// (`md`), whose one thread works on all changes in turn; or as StRAID does (`straid`), with a thread for each change.
     #[schemars(extend("enum" = write_paths()))]
@@ -110,6 +119,16 @@ pub struct ArraySettings {
     #[serde(with = "span_or_none")]
     #[schemars(with = "OrNone<Span>")]
     pub scrub_every: f64,
+    /// Time after which `raid` no longer waits for a member that was asked to read, and makes what it has of the others; `"none"`: it waits. It
+    /// takes a clock (`time.scheduler`).
+    #[serde(with = "or_none")]
+    #[schemars(with = "OrNone<Nanos>", extend("x-least" = Nanos(1_000), "x-most" = Nanos(100 * Nanos::SECOND.0)))]
+    pub read_around: Option<Nanos>,
+    /// Whether `raid` follows members that want space back, as drives with `ftl.capacity = "variant"` do: it asks its host for capacity and moves what
+    /// lies there (`members`). The host of a run gives up what no phase of the workload writes. Or it does not, and a member that gets nothing goes on
+    /// as `ftl.capacity` says (`never`).
+    #[schemars(with = "FollowingWord")]
+    pub following: Following,
     /// Which copy a mirror reads.
     #[schemars(with = "Reads")]
     pub reads: ReadPolicy,
@@ -142,6 +161,17 @@ enum Reads {
     Healthiest,
 }
 
+/// See [`Following`].
+#[derive(JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[expect(dead_code, reason = "its names are the schema of a type of another crate")]
+enum FollowingWord {
+    /// A member that wants space back gets none.
+    Never,
+    /// It gets what it wants, once the host has given up as much.
+    Members,
+}
+
 /// See [`Journal`].
 #[derive(JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -163,6 +193,9 @@ pub struct MemberSettings {
     /// How many there are. Each draws its own random numbers: faults, errors and first erases differ, and what draws nothing is alike.
     #[schemars(range(min = 1, max = 64))]
     pub count: u32,
+    /// Whether a copy is read from them only where the other members have none that is good, as md's `--write-mostly`: for a slow or distant one. Needs
+    /// copies: `layout = "mirror"`, or `"raid"` with `code = "copies-2"` or `"copies-3"`.
+    pub write_mostly: bool,
     /// What differs from `[drive]`.
     #[schemars(with = "DriveSettings")]
     pub drive: Table,
@@ -177,10 +210,13 @@ impl Default for ArraySettings {
             width: None,
             chunk: Bytes(64 << 10),
             placement: wane_raid::UNEQUAL.name().to_owned(),
+            parity_shares: Vec::new(),
             write_path: wane_raid::DIRECT.name().to_owned(),
             journal: Journal::default(),
             rebuild_rate: Rate(200_000_000),
             scrub_every: 0.0,
+            read_around: None,
+            following: Following::default(),
             reads: ReadPolicy::default(),
             at_end_of_life: LastWord::default(),
             replace_at: None,
@@ -193,7 +229,7 @@ impl Default for ArraySettings {
 
 impl Default for MemberSettings {
     fn default() -> Self {
-        Self { count: 1, drive: Table::new() }
+        Self { count: 1, write_mostly: false, drive: Table::new() }
     }
 }
 
@@ -249,6 +285,27 @@ impl ArraySettings {
         (seconds > 0).then(|| Nanos(seconds.saturating_mul(Nanos::SECOND.0)))
     }
 
+    /// Members that are read only where the others have no copy.
+    pub fn write_mostly(&self) -> Vec<usize> {
+        let of = |member: &MemberSettings| std::iter::repeat_n(member.write_mostly, member.count as usize);
+        let all = self.member.iter().flat_map(of).enumerate();
+        all.filter_map(|(number, spared)| spared.then_some(number)).collect()
+    }
+
+    /// Why its members cannot be spared by reads: the key and a sentence.
+    fn refused_write_mostly(&self) -> Option<(String, String)> {
+        let number = self.member.iter().position(|member| member.write_mostly)?;
+        let key = format!("array.member.{number}.write-mostly");
+        let is_raid = self.layout == ArrayLayout::Raid;
+        if self.layout != ArrayLayout::Mirror && !(is_raid && self.code.starts_with("copies")) {
+            let found = if is_raid { &self.code } else { self.layout.name() };
+            let why = "needs copies of all data, layout = \"mirror\" or a code \"copies-2\" or \"copies-3\"";
+            return Some((key, format!("{why}, found \"{}\"", wane_units::excerpt(found))));
+        }
+        let all = self.member.iter().all(|member| member.write_mostly);
+        all.then(|| (key, "is true for all members; leave one that is read".to_owned()))
+    }
+
     /// A sentence for each key that is given and belongs to other layouts.
     pub(super) fn without_effect(&self) -> Vec<String> {
         let (own, default) = (table_of(self), table_of(&Self::default()));
@@ -267,15 +324,18 @@ impl ArraySettings {
 }
 
 /// Keys that belong to some layouts only.
-const OF_LAYOUTS: [(&str, &[ArrayLayout]); 10] = [
+const OF_LAYOUTS: [(&str, &[ArrayLayout]); 13] = [
     ("copies", &[ArrayLayout::Mirror]),
     ("reads", &[ArrayLayout::Mirror]),
     ("chunk", &[ArrayLayout::Stripe, ArrayLayout::Raid]),
     ("code", &[ArrayLayout::Raid]),
     ("width", &[ArrayLayout::Raid]),
     ("placement", &[ArrayLayout::Raid]),
+    ("parity-shares", &[ArrayLayout::Raid]),
     ("write-path", &[ArrayLayout::Raid]),
     ("journal", &[ArrayLayout::Raid]),
+    ("read-around", &[ArrayLayout::Raid]),
+    ("following", &[ArrayLayout::Raid]),
     ("rebuild-rate", &[ArrayLayout::Mirror, ArrayLayout::Raid]),
     ("scrub-every", &[ArrayLayout::Mirror, ArrayLayout::Raid]),
 ];
@@ -331,6 +391,9 @@ impl Resolver<'_> {
         if settings.layout == ArrayLayout::Raid {
             let width = raid::width(&settings, count).map_err(|(key, message)| self.error(key, message))?;
             settings.width = Some(width as u32);
+        }
+        if let Some((key, message)) = settings.refused_write_mostly() {
+            return refuse(&key, message);
         }
         let mut members: Vec<Scenario> = Vec::new();
         for (number, member) in settings.member.iter().enumerate() {

@@ -49,6 +49,10 @@ fn a_resolved_array_resolves_to_itself() {
         &["array.replace-at=0.5", "array.reads=healthiest"],
         &["array.layout=raid", "array.chunk=16KiB", "array.spares=2", "array.scrub-every=30days"],
         &["array.layout=raid", "array.chunk=8KiB", "array.code=copies-2", "array.journal=none"],
+        &["array.layout=raid", "array.chunk=8KiB", "array.parity-shares=[2, 1, 1]"],
+        &["array.member.1.write-mostly=true"],
+        &["array.layout=raid", "array.chunk=8KiB", "array.code=copies-3", "array.member.0.write-mostly=true"],
+        &["array.layout=raid", "array.chunk=8KiB", "array.read-around=20ms", "array.following=members"],
     ] {
         let scenario = resolve(MIRROR, set).expect("an array");
         let text = scenario.to_toml();
@@ -87,7 +91,15 @@ fn a_scenario_of_one_drive_knows_nothing_of_arrays() {
 
 #[test]
 fn what_makes_no_array_is_refused_in_a_sentence() {
-    let cases: [(&[&str], &str); 14] = [
+    let cases: [(&[&str], &str); 16] = [
+        (
+            &["array.layout=stripe", "array.member.1.write-mostly=true"],
+            "array.member.1.write-mostly: needs copies of all data, layout = \"mirror\" or a code \"copies-2\" or \"copies-3\", found \"stripe\"",
+        ),
+        (
+            &["array.member.0.write-mostly=true", "array.member.1.write-mostly=true"],
+            "array.member.0.write-mostly: is true for all members",
+        ),
         (&["array.member.0.drive.faults.lost-die=0"], "drive.faults.lost-die: dies of an array's drives"),
         (&["array.layout=linear", "array.member.0.drive.mapping-unit=2KiB"], "array.member: mapping units differ"),
         (&["array.copies=4"], "array: 4 copies on 3 members"),
@@ -157,13 +169,33 @@ fn keys_of_other_layouts_are_told_to_have_no_effect() {
         ["code", "width"]
             .map(|key| format!("array.{key} has no effect: it belongs to layout raid, and this is mirror"))
     );
+    let shares = of(&["array.parity-shares=[1, 2, 1]", "array.read-around=1s", "array.following=members"]);
+    assert_eq!(
+        shares,
+        ["parity-shares", "read-around", "following"]
+            .map(|key| format!("array.{key} has no effect: it belongs to layout raid, and this is mirror"))
+    );
     let raid = of(&["array.layout=raid", "array.chunk=8KiB", "array.reads=healthiest"]);
     assert_eq!(raid, ["array.reads has no effect: it belongs to layout mirror, and this is raid"]);
 }
 
 #[test]
 fn what_makes_no_raid_is_refused_in_a_sentence() {
-    let cases: [(&[&str], &str); 9] = [
+    let cases: [(&[&str], &str); 17] = [
+        (&["array.member.1.write-mostly=true"], "array.member.1.write-mostly: needs copies of all data"),
+        (&["array.parity-shares=[4, 1]"], "array.parity-shares: found 2 shares for 5 members; each has one"),
+        (&["array.parity-shares=[0, 0, 0, 0, 0]"], "array.parity-shares: found 0 for each member"),
+        (&["array.parity-shares=[97, 1, 1, 1, 1]"], "array.parity-shares: found shares of 101 in lowest terms"),
+        (
+            &["array.parity-shares=[4, 1, 1, 1, 1]", "array.code=pq"],
+            "array.parity-shares: needs a code with one parity, \"xor\", found \"pq\"",
+        ),
+        (
+            &["array.parity-shares=[4, 1, 1, 1, 1]", "array.width=4"],
+            "array.parity-shares: needs stripes on all 5 members, found a width of 4",
+        ),
+        (&["array.read-around=0s"], "array.read-around: found"),
+        (&["array.following=host"], "allowed are never, members"),
         (&["array.code=raid5"], "array.code: found \"raid5\", allowed are copies-2, copies-3, xor, pq, pqr"),
         (&["array.placement=auto"], "array.placement: found \"auto\", allowed are unequal, equal, manual"),
         (&["array.write-path=fast"], "array.write-path: found \"fast\", allowed are direct, md, straid"),

@@ -34,6 +34,17 @@ pub enum Workload {
     Lsm(LsmSpec),
 }
 
+impl Workload {
+    /// Logical units from the first on beyond which it touches nothing; `None` if that is not known.
+    pub fn footprint(&self) -> Option<u32> {
+        match self {
+            Self::Pattern(pattern) => Some(pattern.footprint_units),
+            Self::Mix(parts) => parts.iter().try_fold(0, |most: u32, (_, part)| Some(most.max(part.footprint()?))),
+            Self::Trace(_) | Self::Standin(_) | Self::Lsm(_) => None,
+        }
+    }
+}
+
 /// A stand-in for a published trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StandinSpec {

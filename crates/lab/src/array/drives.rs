@@ -105,6 +105,7 @@ impl Drives {
                 let config = MirrorConfig {
                     copies: settings.copies as usize,
                     reads: settings.reads,
+                    write_mostly: settings.write_mostly(),
                     rebuild_rate: settings.rebuild_rate.0,
                     scrub_every: settings.scrub_time(),
                     ..MirrorConfig::default()
@@ -278,6 +279,19 @@ impl Drives {
             *zero = Counters::from_values(values);
         }
         Ok(())
+    }
+}
+
+/// Lets a parity array move what it planned to, now.
+pub(crate) fn move_all(array: &mut dyn Living) {
+    let is_moving = |array: &mut dyn Living| {
+        let array: &mut dyn Any = array;
+        array.downcast_mut::<Raid>().is_some_and(|array| array.is_moving())
+    };
+    let mut idle = 0;
+    while is_moving(array) && idle < IDLE_SECONDS_MAX {
+        let now = array.now();
+        idle = if array.work(now).is_none() { idle + 1 } else { 0 };
     }
 }
 

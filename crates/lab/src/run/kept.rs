@@ -43,6 +43,11 @@ impl Run {
         self.host.array()
     }
 
+    /// Gives the array the capacity that it asks for, unless that holds some of its first `used` units. Returns whether it gave any.
+    pub(crate) fn give_back(&mut self, used: u32) -> bool {
+        self.host.give_back(used)
+    }
+
     /// Puts another array in its place, which is as large.
     pub(crate) fn set_array(&mut self, array: Box<dyn Living>) {
         self.host.set_array(array);

@@ -244,7 +244,9 @@ impl Mirror {
             ReadPolicy::ShortestQueue => Ordering::Equal,
             ReadPolicy::Healthiest => member(one).life_used.total_cmp(&member(other).life_used),
         };
-        by_health.then(member(one).queue.cmp(&member(other).queue)).then(rank(one).cmp(&rank(other)))
+        let is_spared = |place: usize| self.config.write_mostly.contains(&places[place].0);
+        let by_use = is_spared(one).cmp(&is_spared(other));
+        by_use.then(by_health).then(member(one).queue.cmp(&member(other).queue)).then(rank(one).cmp(&rank(other)))
     }
 
     /// Asks all other copies for sectors that are about to change, of reads that have no answer yet.

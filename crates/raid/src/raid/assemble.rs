@@ -21,7 +21,7 @@ use crate::placement::UNEQUAL;
 use crate::spread::common_of;
 
 /// How an array works from now on: what its members do not say.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct RaidPolicy {
     /// How changes are carried out.
     pub path: &'static dyn WritePath,
@@ -29,6 +29,8 @@ pub struct RaidPolicy {
     pub journal: Journal,
     /// Time after which a member that has not answered a read is read around. `None`: never.
     pub read_around: Option<Nanos>,
+    /// Members that are read only where no other one has a good copy.
+    pub write_mostly: Vec<usize>,
     /// Whether it follows members that offer less.
     pub following: Following,
     /// Bytes of members a second at which it rebuilds and scrubs, in its own time.
@@ -39,9 +41,10 @@ pub struct RaidPolicy {
 
 impl RaidConfig {
     /// The part of it that members do not hold.
-    pub const fn policy(&self) -> RaidPolicy {
+    pub fn policy(&self) -> RaidPolicy {
         let Self { path, journal, read_around, following, rebuild_rate, scrub_every, .. } = *self;
-        RaidPolicy { path, journal, read_around, following, rebuild_rate, scrub_every }
+        let write_mostly = self.write_mostly.clone();
+        RaidPolicy { path, journal, read_around, write_mostly, following, rebuild_rate, scrub_every }
     }
 }
 
@@ -254,7 +257,7 @@ impl Raid {
         let shares = |column| columns.iter().filter(|one| **one == column).count() as u32;
         let is_even = columns == map::left_symmetric(width as u64);
         let parity_shares = if is_even { Vec::new() } else { (0..width as u64).map(shares).collect() };
-        let RaidPolicy { path, journal, read_around, following, rebuild_rate, scrub_every } = policy;
+        let RaidPolicy { path, journal, read_around, write_mostly, following, rebuild_rate, scrub_every } = policy;
         let config = RaidConfig {
             code,
             width,
@@ -266,11 +269,13 @@ impl Raid {
             journal,
             ring: Sectors(areas.ring * areas.unit),
             read_around,
+            write_mostly,
             following,
             rebuild_rate,
             scrub_every,
             uuid: array,
         };
+        config.check_journal()?;
         let table = ExtentTable::of_groups(&[], width);
         let (data, width) = (coder.data() as u64, width as u64);
         let map = Map { chunk, data, width, tile, offset, parity_columns: columns, table, starts: Vec::new() };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use wane_blockdev::{Batch, Kind, Living as _, Origin, Request, SectorRange, Stop, Took, Work, carry_out};
-use wane_units::{Lba, Sectors, SimTime};
+use wane_units::{EndOfLife, Lba, Sectors, SimTime};
 
 use super::Raid;
 use super::map::{Block, Rows};
@@ -53,19 +53,19 @@ impl Raid {
             }
         }
         let mut asked: Vec<Vec<SectorRange>> = vec![Vec::new(); self.members.len()];
-        let mut of: Vec<Vec<(u64, usize, Rows)>> = vec![Vec::new(); self.members.len()];
+        let mut of: Vec<Vec<(u64, usize, usize, Rows)>> = vec![Vec::new(); self.members.len()];
         let mut missing = Vec::new();
         for (stripe, chunk, rows) in self.pieces(batch.extents) {
             if !self.written.holds(stripe) {
                 continue;
             }
-            if !self.is_usable(stripe, chunk) {
-                missing.push((stripe, chunk, rows));
+            let Some(position) = self.best(stripe, chunk) else {
+                missing.push((stripe, chunk, chunk, rows));
                 continue;
-            }
-            let (member, range) = self.map.place(stripe, chunk, &rows);
+            };
+            let (member, range) = self.map.place(stripe, position, &rows);
             asked[member].push(range);
-            of[member].push((stripe, chunk, rows));
+            of[member].push((stripe, chunk, position, rows));
         }
         for (member, extents) in asked.iter().enumerate().filter(|(_, extents)| !extents.is_empty()) {
             let took = carry_out(&mut self.members[member].device, at, &Batch { extents, ..*batch });
@@ -81,8 +81,8 @@ impl Raid {
             }
         }
         let mut lost = wane_blockdev::RangeSet::new();
-        for (stripe, chunk, rows) in missing {
-            if !self.read_others(at, batch, stripe, chunk, &rows) {
+        for (stripe, chunk, position, rows) in missing {
+            if !self.read_others(at, batch, stripe, position, &rows) {
                 lost.insert(self.map.host(stripe, chunk, &rows));
             }
         }
@@ -178,22 +178,35 @@ impl Raid {
         self.host.bytes_written_around += batch.tally.bytes_around;
         let mut quick = Quick::new(self.members.len());
         let mut done = Sectors::ZERO;
+        self.has_refused = false;
         for extent in batch.extents {
             self.count_host(if batch.work == Work::Trim { Kind::Trim } else { Kind::Write }, *extent);
+            self.change_extent(at, batch, *extent, &mut quick);
+            if self.has_refused && batch.work != Work::Trim {
+                break;
+            }
             done += extent.count;
-            if self.features.keeps_bytes || batch.work == Work::Trim {
-                self.change_slowly(at, batch, *extent);
-                continue;
-            }
-            if let Some(block) = self.map.single(*extent) {
-                self.change_block(at, batch, &block, &mut quick);
-                continue;
-            }
-            for block in self.map.blocks(*extent) {
-                self.change_block(at, batch, &block, &mut quick);
-            }
         }
-        self.change_quickly(at, batch, quick, done)
+        let has_refused = std::mem::take(&mut self.has_refused) && batch.work != Work::Trim;
+        let took = self.change_quickly(at, batch, quick, done);
+        if has_refused && took.stop == Stop::Done {
+            // A host that would go on would write what is not kept.
+            return Took { stop: Stop::Dead(self.end_of_life().unwrap_or(EndOfLife::NoFreeBlock)), ..took };
+        }
+        took
+    }
+
+    /// Changes a range in the quick way, or in the slow one.
+    fn change_extent(&mut self, at: SimTime, batch: &Batch<'_>, extent: SectorRange, quick: &mut Quick) {
+        if self.features.keeps_bytes || batch.work == Work::Trim {
+            return self.change_slowly(at, batch, extent);
+        }
+        if let Some(block) = self.map.single(extent) {
+            return self.change_block(at, batch, &block, quick);
+        }
+        for block in self.map.blocks(extent) {
+            self.change_block(at, batch, &block, quick);
+        }
     }
 
     /// Changes a block in the quick way, or in the slow one.

@@ -5,6 +5,7 @@ use wane_blockdev::{Completion, Kind, Origin, Request, SectorRange, Status};
 use super::map::Rows;
 use super::reads::{Parts, slice, slice_mut};
 use super::recorded::Recorded;
+use super::undo::Undo;
 use super::{Child, Chunk, LostParities, New, Operation, Raid, Step, Task};
 use crate::code::add_scaled;
 use crate::mirror::MemberState;
@@ -117,8 +118,9 @@ impl Raid {
         let stripe = operation.block.stripe;
         let is_first = !self.written.holds(stripe);
         let is_changed = |position: &usize| {
-            let chunks = &operation.block.chunks;
-            is_first || chunks.contains(position) || *position >= self.coder.data()
+            is_first
+                || operation.block.chunks.contains(position)
+                || self.parities_of(operation).any(|of| of == *position)
         };
         let member = |position: &usize| &self.members[self.map.member(stripe, *position)];
         if (0..self.coder.width()).any(|position| is_changed(&position) && member(&position).is_full) {
@@ -134,7 +136,7 @@ impl Raid {
             return None;
         }
         let chunks: Vec<usize> = operation.block.chunks.clone().collect();
-        if self.coder.solve(&chunks, &have).is_some() {
+        if self.coder.solve(&chunks, &have).is_some() && !self.takes_along(stripe, &chunks, &have) {
             return None;
         }
         let is_worn_out = (0..self.coder.width()).any(|position| member(&position).state == MemberState::ReadOnly);
@@ -253,8 +255,12 @@ impl Raid {
 
     /// New parities from the old ones.
     fn make_modified(&self, operation: &mut Operation, affected: &[usize]) {
+        // A change that may have to be taken back needs what was there.
+        let stripe = operation.block.stripe;
+        let is_sound = (0..self.coder.width()).all(|position| self.is_usable(stripe, position));
         for parity in affected {
-            let mut sum = operation.chunks[*parity].old.take();
+            let old = &mut operation.chunks[*parity].old;
+            let mut sum = if is_sound { old.take() } else { old.clone() };
             for chunk in operation.block.chunks.clone() {
                 let factor = self.coder.coefficient(parity - self.coder.data(), chunk);
                 let Chunk { old, new, .. } = &operation.chunks[chunk];
@@ -348,6 +354,9 @@ impl Raid {
         let block = operation.block.clone();
         self.unsure.change(&(block.stripe..block.stripe + 1));
         for (_, host) in self.map.hosts(&block) {
+            if self.lost.within(host).next().is_some() {
+                operation.undo = Undo::Cannot;
+            }
             self.lost.remove(host);
         }
         missing.into_iter().flatten().for_each(|member| self.spoil(member, block.stripe));
@@ -392,7 +401,7 @@ impl Raid {
     }
 
     /// Asks a member to write for an operation.
-    fn ask_write(&mut self, id: u64, member: usize, new: New, range: SectorRange, child: Child) {
+    pub(super) fn ask_write(&mut self, id: u64, member: usize, new: New, range: SectorRange, child: Child) {
         let Some(operation) = self.operations.get_mut(&id) else { return };
         operation.waits += 1;
         let mut origin = operation.origin;
@@ -417,20 +426,31 @@ impl Raid {
         {
             operation.chunks[position].refused = Some(completion.status.clone());
         }
+        if operation.undo == Undo::UnderWay && !completion.status.is_done() {
+            operation.undo = Undo::Failed;
+        }
         self.part_is_written(id);
     }
 
-    fn part_is_written(&mut self, id: u64) {
+    pub(super) fn part_is_written(&mut self, id: u64) {
         let Some(operation) = self.operations.get_mut(&id) else { return };
         operation.waits = operation.waits.saturating_sub(1);
         if operation.waits > 0 {
             return;
         }
         operation.ended = operation.ended.max(self.now);
-        if operation.chunks.iter().any(|chunk| chunk.refused.is_some()) {
-            self.judge_refused(id);
+        let (undo, is_refused) = (operation.undo, operation.chunks.iter().any(|chunk| chunk.refused.is_some()));
+        if undo == Undo::Not && self.begin_undo(id) {
+            return;
         }
-        self.check_kept(id);
+        if undo == Undo::UnderWay {
+            self.end_undo(id);
+        } else {
+            if is_refused {
+                self.judge_refused(id);
+            }
+            self.check_kept(id);
+        }
         if let Some(operation) = self.operations.remove(&id) {
             self.end_own(&operation);
             self.operations.insert(id, operation);
@@ -490,7 +510,9 @@ impl Raid {
         let is_refused = |position: &usize| refused[*position].is_some();
         let members = (0..width).filter(is_refused).map(|position| self.map.member(stripe, position));
         let members: Vec<usize> = members.collect();
-        self.spoil_refused(stripe, &members);
+        if !self.confine_refused(&block, &members) {
+            self.spoil_refused(stripe, &members);
+        }
     }
 
     /// The failure of a write to a position that no member takes.
@@ -587,6 +609,7 @@ impl Raid {
             entry: None,
             recorded: Recorded::Tile,
             joint: super::aggregate::Joint::default(),
+            undo: Undo::Not,
             ended: self.now,
         }
     }

@@ -58,7 +58,7 @@ pub(super) struct Map {
     pub(super) tile: u64,
     /// The sector of each member at which its slots begin.
     pub(super) offset: u64,
-    /// The column of the first parity of each stripe, by its number in the tile; it repeats.
+    /// The column of the first parity of each stripe, by its number in the array; it repeats. So uneven shares come out right where tiles are shorter.
     pub(super) parity_columns: Vec<u64>,
     pub(super) table: ExtentTable,
     /// The first tile of each group of tiles on the same members.
@@ -113,9 +113,9 @@ impl Map {
     }
 
     /// The column of a tile in which a position of a stripe lies. Positions are data chunks, and after them parities.
-    fn column(&self, in_tile: u64, position: usize) -> usize {
+    fn column(&self, stripe: u64, position: usize) -> usize {
         let parities = self.width - self.data;
-        let first = self.parity_columns[(in_tile % self.parity_columns.len() as u64) as usize];
+        let first = self.parity_columns[(stripe % self.parity_columns.len() as u64) as usize];
         let from_parity = match (position as u64).checked_sub(self.data) {
             Some(parity) => parity,
             None => parities + position as u64,
@@ -125,7 +125,7 @@ impl Map {
 
     /// The column of a position of a stripe, and the slot there.
     pub(super) fn slot(&self, stripe: u64, position: usize) -> (usize, Slot) {
-        let column = self.column(stripe % self.tile, position);
+        let column = self.column(stripe, position);
         (column, self.table.tile(stripe / self.tile)[column])
     }
 
@@ -135,7 +135,7 @@ impl Map {
         let columns = &self.parity_columns;
         Places {
             slots: self.table.tile(tile),
-            first: columns[(in_tile % columns.len() as u64) as usize] as usize,
+            first: columns[(stripe % columns.len() as u64) as usize] as usize,
             data: self.data as usize,
             start: self.offset + in_tile * self.chunk,
             slot: self.slot_sectors(),
@@ -294,6 +294,21 @@ mod tests {
         // Not all of them together.
         assert!(columns.windows(3).all(|three| three != [0, 0, 0]), "{columns:?}");
         assert_eq!(uneven(&[7, 7]).len(), 2);
+    }
+
+    /// Also where a tile has fewer stripes than a turn of the shares.
+    #[test]
+    fn uneven_shares_hold_across_tiles() {
+        let map = Map { parity_columns: uneven(&[40, 15, 15, 15, 15]), ..map(5, 1, 5) };
+        let parities = (0..map.stripes()).filter(|stripe| map.member(*stripe, 4) == 0).count();
+        assert_eq!((map.stripes(), parities), (15, 6));
+        for stripe in 0..map.stripes() {
+            for position in 0..5 {
+                let (member, range) = map.place(stripe, position, &(3..7));
+                assert_eq!(map.places(stripe).of(position, &(3..7)), (member, range));
+                assert_eq!(map.what_is_at(member, range.start), Some((stripe, position, 3)));
+            }
+        }
     }
 
     #[test]

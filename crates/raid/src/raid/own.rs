@@ -226,7 +226,10 @@ impl Raid {
             return self.read_whole(id);
         }
         let targets = self.targets(stripe);
-        let have: Vec<usize> = (0..self.coder.width()).filter(|position| self.is_usable(stripe, *position)).collect();
+        let mut have: Vec<usize> =
+            (0..self.coder.width()).filter(|position| self.is_usable(stripe, *position)).collect();
+        // The first ones are read that are enough.
+        have.sort_by_key(|position| self.is_spared(self.map.member(stripe, *position)));
         match self.coder.solve(&targets, &have).filter(|_| self.trusts_parity(stripe)) {
             Some(sums) => {
                 let mut sources: Vec<usize> = sums.iter().flatten().map(|term| term.0).collect();

@@ -104,8 +104,13 @@ impl Raid {
         }
     }
 
+    /// Whether a member is read only where the others have no copy.
+    pub(super) fn is_spared(&self, member: usize) -> bool {
+        self.coder.has_copies() && self.config.write_mostly.contains(&member)
+    }
+
     /// The position from which a chunk is read: itself, or a copy of it.
-    fn best(&self, stripe: u64, chunk: usize) -> Option<usize> {
+    pub(super) fn best(&self, stripe: u64, chunk: usize) -> Option<usize> {
         if !self.coder.has_copies() {
             return Some(chunk).filter(|chunk| self.is_usable(stripe, *chunk));
         }
@@ -115,7 +120,10 @@ impl Raid {
         if self.differs.holds(stripe) {
             return usable.next();
         }
-        usable.min_by_key(|position| self.members[self.map.member(stripe, *position)].queue)
+        usable.min_by_key(|position| {
+            let member = self.map.member(stripe, *position);
+            (self.is_spared(member), self.members[member].queue)
+        })
     }
 
     /// Reads every position that was not asked yet. What is missing follows from them.

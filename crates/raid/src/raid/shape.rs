@@ -15,6 +15,16 @@ use crate::extents::ExtentTable;
 use crate::layout::LayoutError;
 use crate::placement::Site;
 
+impl RaidConfig {
+    /// Checks that the code has what the journal records.
+    pub(super) fn check_journal(&self) -> Result<(), LayoutError> {
+        if self.journal == Journal::Ppl && self.code.name() != XOR.name() {
+            return Err(LayoutError::PartialParity(self.code.name()));
+        }
+        Ok(())
+    }
+}
+
 /// What an array of some members looks like.
 pub(super) struct Shape {
     pub(super) coder: Coder,
@@ -30,9 +40,7 @@ impl Shape {
         let Some(coder) = Coder::new(config.code, config.width) else {
             return Err(LayoutError::Width(config.code.name(), config.width));
         };
-        if config.journal == Journal::Ppl && config.code.name() != XOR.name() {
-            return Err(LayoutError::PartialParity(config.code.name()));
-        }
+        config.check_journal()?;
         let chunk = config.chunk.0;
         if chunk == 0 || !chunk.is_multiple_of(unit.0) {
             return Err(LayoutError::Chunk(chunk, unit.0));

@@ -87,7 +87,7 @@ impl Raid {
             let odd = stale.chain([&self.differs]).filter_map(|bits| bits.next(at..stripes.end));
             let odd = odd.min_by_key(|run| run.start).unwrap_or(stripes.end..stripes.end);
             // Between two odd ones all stripes miss the same members, on positions that turn.
-            let turn = self.map.width;
+            let turn = self.map.parity_columns.len() as u64;
             for offset in 0..turn.min(odd.start - at) {
                 let written = self.written_of_turn(at + offset..odd.start, turn);
                 *damage.entry((self.unusable(at + offset, without), true)).or_default() += written;

@@ -172,6 +172,7 @@ pub(crate) fn raid_config(code: &'static dyn Code, width: usize, placement: &'st
         path: &DIRECT,
         journal: Journal::Full,
         ring: Sectors(0),
+        write_mostly: Vec::new(),
         read_around: None,
         following: Following::Never,
         rebuild_rate: 1_000_000_000,

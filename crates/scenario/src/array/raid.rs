@@ -1,7 +1,7 @@
 //! `layout = "raid"`: the settings as the array takes them.
 
 use wane_raid::code::{CODES, Code, code};
-use wane_raid::{Following, LayoutError, PATHS, PLACEMENTS, RaidConfig, path, placement};
+use wane_raid::{LayoutError, PATHS, PLACEMENTS, RaidConfig, path, placement};
 use wane_units::{Bytes, Sectors};
 
 use super::{ArraySettings, sectors};
@@ -14,6 +14,8 @@ const SLOTS_LEAST: u64 = 64;
 const SLOTS_MOST: u64 = 1 << 16;
 /// Bytes of the ring on a member, at most.
 const RING_MAX: Bytes = Bytes(32 << 20);
+/// Stripes after which the places of uneven parities repeat, at most. Superblocks list them.
+const TURN_MAX: u32 = 100;
 
 /// The names of all codes.
 pub(super) fn codes() -> Vec<&'static str> {
@@ -71,6 +73,47 @@ fn unknown(key: &'static str, found: &str, all: &[&str]) -> (&'static str, Strin
     (key, format!("found \"{}\", allowed are {}", wane_units::excerpt(found), all.join(", ")))
 }
 
+/// Shares of the parities; empty if all members have the same.
+///
+/// # Errors
+/// A key and a sentence: members cannot have them.
+fn shares(
+    settings: &ArraySettings,
+    code: &dyn Code,
+    width: usize,
+    members: usize,
+) -> Result<Vec<u32>, (&'static str, String)> {
+    let shares = &settings.parity_shares;
+    let refuse = |why: String| Err(("array.parity-shares", why));
+    if shares.is_empty() {
+        return Ok(Vec::new());
+    }
+    if code.tolerates() != 1 || code.data(width) != width.checked_sub(1) {
+        return refuse(format!("needs a code with one parity, \"xor\", found \"{}\"", code.name()));
+    }
+    if width != members {
+        return refuse(format!("needs stripes on all {members} members, found a width of {width}"));
+    }
+    if shares.len() != members {
+        return refuse(format!("found {} shares for {members} members; each has one", shares.len()));
+    }
+    if shares.iter().all(|share| *share == 0) {
+        return refuse("found 0 for each member; at least one has a part of the parities".to_owned());
+    }
+    let divisor = shares.iter().fold(0, |one, other| gcd(one, *other));
+    let turn: u32 = shares.iter().map(|share| share / divisor).sum();
+    if turn > TURN_MAX {
+        return refuse(format!(
+            "found shares of {turn} in lowest terms, at most {TURN_MAX} are allowed, as of percent"
+        ));
+    }
+    Ok(shares.clone())
+}
+
+fn gcd(one: u32, other: u32) -> u32 {
+    if other == 0 { one } else { gcd(other, one % other) }
+}
+
 /// How the array works, on members of these sizes.
 ///
 /// # Errors
@@ -98,12 +141,13 @@ pub(super) fn config(
         chunk: sectors(settings.chunk.0),
         slot: sectors(SLOT_MAX.0).min(Sectors(share.max(all / SLOTS_MOST))),
         placement,
-        parity_shares: Vec::new(),
+        parity_shares: shares(settings, code, width, sizes.len())?,
         path,
         journal: settings.journal,
         ring: sectors(RING_MAX.0).min(Sectors(share)),
-        read_around: None,
-        following: Following::Never,
+        write_mostly: settings.write_mostly(),
+        read_around: settings.read_around,
+        following: settings.following,
         rebuild_rate: settings.rebuild_rate.0,
         scrub_every: settings.scrub_time(),
         uuid,
