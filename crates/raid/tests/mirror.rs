@@ -29,7 +29,8 @@ fn mirrors_are_living_devices() {
     let three = || -> Box<dyn Living> { Box::new(Mirror::new(by_health.clone(), members([300, 1024, 1000])).unwrap()) };
     conformance::living_device("two copies on three members", &three, true, 64);
     let config = MirrorConfig { copies: 3, ..MirrorConfig::default() };
-    let copies = || -> Box<dyn Living> { Box::new(Mirror::new(config.clone(), members([1024, 300, 600, 800])).unwrap()) };
+    let copies =
+        || -> Box<dyn Living> { Box::new(Mirror::new(config.clone(), members([1024, 300, 600, 800])).unwrap()) };
     conformance::living_device("three copies on four members", &copies, true, 32);
 }
 

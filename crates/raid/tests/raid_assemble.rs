@@ -64,7 +64,7 @@ impl Living for Assembled {
         let policy = self.array.config().policy();
         let copies = |devices: &[Box<dyn Living>]| devices.iter().map(|device| device.another()).collect();
         self.array = loop {
-            match Raid::assemble(policy, copies(&devices)) {
+            match Raid::assemble(policy.clone(), copies(&devices)) {
                 // It had come in the place of another one, and nothing was on it yet.
                 Err(AssembleError::NoSuperblock(number)) => _ = devices.remove(number),
                 made => break made.map_err(|why| PowerError::Lost(why.to_string()))?,

@@ -116,7 +116,12 @@ impl Raid {
                     bytes += block.bytes();
                     self.merge(id, other, both);
                 }
-                None => passed.push(block),
+                None => {
+                    // A unit is written whole: what shares one with a change that came before it would become durable without that.
+                    let rows = &block.rows;
+                    let whole = rows.start - rows.start % self.unit.0..rows.end.next_multiple_of(self.unit.0);
+                    passed.push(Block { rows: whole, ..block });
+                }
             }
         }
         bytes
