@@ -125,8 +125,8 @@ pub use device::{
     check_capacity, check_mapped_limit, check_peek,
 };
 pub use layers::{
-    BusyTime, Delay, Delays, Effect, Entry, Fault, Fifo, Keep, KindStats, Persistence, Record, ServiceTimes, Stats,
-    replay,
+    BusyTime, Delay, Delays, Effect, Entry, Fault, Fifo, Integrity, IntegrityError, Keep, KindStats, Mismatches,
+    Persistence, Record, ServiceTimes, Stats, replay,
 };
 pub use living::{
     Batch, Health, Living, Passing, PowerError, Recovered, Stop, Tally, Took, Wanted, Work, all_of, carry_out, each_of,

@@ -24,7 +24,7 @@ use crate::run::{Budget, Finished, Progress, Run, Watch};
 use crate::session::{self, Measured, SessionError};
 use crate::sources::Opener;
 
-pub(crate) use drives::{Assembly, Drives, Due, copy_all};
+pub(crate) use drives::{Assembly, Checked, Drives, Due, copy_all};
 use observed::Observed;
 pub(crate) use timed::{Look, Looked};
 

@@ -53,6 +53,7 @@ fn a_resolved_array_resolves_to_itself() {
         &["array.member.1.write-mostly=true"],
         &["array.layout=raid", "array.chunk=8KiB", "array.code=copies-3", "array.member.0.write-mostly=true"],
         &["array.layout=raid", "array.chunk=8KiB", "array.read-around=20ms", "array.following=members"],
+        &["array.layout=raid", "array.chunk=16KiB", "array.checksums=true"],
     ] {
         let scenario = resolve(MIRROR, set).expect("an array");
         let text = scenario.to_toml();
@@ -81,6 +82,15 @@ fn a_member_of_another_preset_resolves_to_itself() {
 }
 
 #[test]
+fn checksums_take_their_place_from_each_member() {
+    let bytes = |set: &[&str]| resolve(MIRROR, set).expect("an array").host_device().logical_bytes();
+    // Members of 8, 8 and 12 MiB: a block of marks each, and a block for each 4 MiB.
+    let checked = (3 + 3 + 4) * 4096;
+    assert_eq!(bytes(&["array.checksums=true"]), (28 * (1 << 20) - checked) / 2);
+    assert_eq!(bytes(&["array.checksums=true", "array.layout=linear"]), 28 * (1 << 20) - checked);
+}
+
+#[test]
 fn a_scenario_of_one_drive_knows_nothing_of_arrays() {
     let scenario = resolve("[drive]\npreset = \"tiny\"\n[until]\ndrive-writes = 1\n", &[]).expect("a drive");
     assert!(scenario.array.is_none() && !scenario.to_toml().contains("[array]"));
@@ -91,7 +101,7 @@ fn a_scenario_of_one_drive_knows_nothing_of_arrays() {
 
 #[test]
 fn what_makes_no_array_is_refused_in_a_sentence() {
-    let cases: [(&[&str], &str); 16] = [
+    let cases: [(&[&str], &str); 17] = [
         (
             &["array.layout=stripe", "array.member.1.write-mostly=true"],
             "array.member.1.write-mostly: needs copies of all data, layout = \"mirror\" or a code \"copies-2\" or \"copies-3\", found \"stripe\"",
@@ -102,6 +112,10 @@ fn what_makes_no_array_is_refused_in_a_sentence() {
         ),
         (&["array.member.0.drive.faults.lost-die=0"], "drive.faults.lost-die: dies of an array's drives"),
         (&["array.layout=linear", "array.member.0.drive.mapping-unit=2KiB"], "array.member: mapping units differ"),
+        (
+            &["array.checksums=true", "drive.mapping-unit=2KiB"],
+            "array.checksums: the device writes units of 4 sectors; checksums need units of whole blocks of 4 KiB",
+        ),
         (&["array.copies=4"], "array: 4 copies on 3 members"),
         (&["array.copies=1"], "array.copies: found 1, expected a whole number from 2 to 16"),
         (&["array.layout=raid5"], "allowed are mirror, stripe, linear, raid"),

@@ -49,6 +49,12 @@ pub enum Effect {
         /// Sectors carried out.
         first: Sectors,
     },
+    /// A write is carried out elsewhere and reported as done: as [`Effect::Torn`] of no sector, and others lose what they held. Beyond the capacity it
+    /// is lost. Requests of other kinds are not affected.
+    Misdirected {
+        /// The first sector that is written.
+        to: Lba,
+    },
 }
 
 impl Effect {
@@ -66,6 +72,8 @@ struct Patch {
     end: End,
     /// For a read: bad sectors.
     unreadable: Vec<SectorRange>,
+    /// For a read: sectors that are read wrong.
+    rotten: Vec<SectorRange>,
 }
 
 /// How a request ends if its rest is not carried out.
@@ -92,6 +100,8 @@ pub struct Fault<D> {
     device: D,
     forever: RangeSet,
     until_written: RangeSet,
+    /// Sectors that are read with wrong bytes.
+    rotten: RangeSet,
     /// By number of the request among all requests, or among those of its kind.
     effects: BTreeMap<u64, Effect>,
     effects_by_kind: BTreeMap<(Kind, u64), Effect>,
@@ -109,6 +119,7 @@ impl<D: BlockDevice> Fault<D> {
             device,
             forever: RangeSet::new(),
             until_written: RangeSet::new(),
+            rotten: RangeSet::new(),
             effects: BTreeMap::new(),
             effects_by_kind: BTreeMap::new(),
             submitted: 0,
@@ -142,6 +153,15 @@ impl<D: BlockDevice> Fault<D> {
             Persistence::UntilWritten => self.until_written.insert(SectorRange::between(Lba(start), Lba(end))),
             Persistence::Forever => self.forever.insert(SectorRange::between(Lba(start), Lba(end))),
         }
+    }
+
+    /// Lets sectors rot, as [`Self::make_bad`] makes them bad: until they are written, zeroed or trimmed, a read of them is done and returns all their
+    /// bits inverted. This breaks the rules as [`Effect::Torn`] does. A remap does not move it.
+    ///
+    /// # Panics
+    /// The range ends beyond 2^64.
+    pub fn make_rotten(&mut self, range: SectorRange) {
+        self.rotten.insert(range);
     }
 
     /// Wears the device out: everything submitted from now on that changes contents ends as [`Status::ReadOnly`]. Reads and
@@ -224,7 +244,8 @@ impl<D: BlockDevice> Fault<D> {
             Some(Effect::NoSpace { first }) if needs_space => (served(first), End::NoSpace),
             Some(Effect::ReadOnly { first }) if kind != Kind::Read => (served(first), End::ReadOnly),
             Some(Effect::Torn { first }) => (served(first), End::Done),
-            Some(Effect::NoSpace { .. } | Effect::ReadOnly { .. } | Effect::Gone) | None => (range.count, End::Done),
+            Some(Effect::NoSpace { .. } | Effect::ReadOnly { .. } | Effect::Gone | Effect::Misdirected { .. })
+            | None => (range.count, End::Done),
         };
         let bad = match kind {
             Kind::Write | Kind::WriteZeroes | Kind::Remap => self.forever.within(range).next(),
@@ -249,6 +270,7 @@ impl<D: BlockDevice> Fault<D> {
             return;
         }
         self.until_written.remove(request.range);
+        self.rotten.remove(request.range);
         if request.kind == Kind::Remap {
             let moved = |range: SectorRange| {
                 let start = Lba(range.start.0 - request.source.start.0 + request.range.start.0);
@@ -260,6 +282,18 @@ impl<D: BlockDevice> Fault<D> {
                 self.until_written.insert(range);
             }
         }
+    }
+
+    /// Sends a write elsewhere. Returns whether it was one.
+    fn misdirect(&self, request: &mut Request, effect: Option<Effect>) -> bool {
+        let Some(Effect::Misdirected { to }) = effect.filter(|_| request.kind == Kind::Write) else { return false };
+        let there = SectorRange::new(to, request.range.count);
+        if there.lies_within(self.device.capacity()) {
+            request.range = there;
+        } else {
+            *request = Request::read(SectorRange::EMPTY).with_origin(request.origin);
+        }
+        true
     }
 
     /// Cuts a request down to what is carried out.
@@ -279,6 +313,12 @@ impl<D: BlockDevice> Fault<D> {
             }
         }
     }
+}
+
+/// Inverts the bytes of a part of a range.
+fn invert(range: SectorRange, part: SectorRange, bytes: &mut [u8]) {
+    let from = SectorRange::between(range.start, part.start).len_bytes();
+    bytes[from..from + part.len_bytes()].iter_mut().for_each(|byte| *byte = !*byte);
 }
 
 impl Patch {
@@ -306,6 +346,7 @@ impl Patch {
         if self.kind != Kind::Read || self.end == End::Gone {
             completion.bytes = None;
         } else if let Some(bytes) = &mut completion.bytes {
+            self.rotten.iter().for_each(|part| invert(self.range, *part, bytes));
             for spoiled in self.unreadable.iter().chain([&self.rest]) {
                 let from = SectorRange::between(self.range.start, spoiled.start).len_bytes();
                 bytes[from..from + spoiled.len_bytes()].fill(0);
@@ -332,14 +373,19 @@ impl<D: BlockDevice> BlockDevice for Fault<D> {
             let both: RangeSet = self.forever.within(range).chain(self.until_written.within(range)).collect();
             unreadable.extend(both.within(range));
         }
+        let mut rotten = Vec::new();
+        if kind == Kind::Read && !self.rotten.is_empty() {
+            rotten.extend(self.rotten.within(range));
+        }
         if cut {
             Self::shorten(&mut request, rest, end);
         }
+        let is_elsewhere = self.misdirect(&mut request, effect);
         self.heal(&request);
-        let patched = cut || !unreadable.is_empty();
+        let patched = cut || is_elsewhere || !unreadable.is_empty() || !rotten.is_empty();
         let id = self.device.submit(at, request);
         if patched {
-            self.patches.insert(id, Patch { kind, range, rest, end, unreadable });
+            self.patches.insert(id, Patch { kind, range, rest, end, unreadable, rotten });
         }
         id
     }
@@ -365,6 +411,7 @@ impl<D: BlockDevice> BlockDevice for Fault<D> {
         let status = self.device.set_capacity(at, capacity);
         if status.is_done() {
             // Contents above the end are lost, and their errors with them.
+            self.rotten.remove(SectorRange::between(Lba(capacity.0), Lba(before.0)));
             self.until_written.remove(SectorRange::between(Lba(capacity.0), Lba(before.0)));
         }
         status
@@ -382,6 +429,7 @@ impl<D: BlockDevice> BlockDevice for Fault<D> {
             return None;
         }
         let below = self.device.peek(range, bytes)?;
+        self.rotten.within(range).for_each(|part| invert(range, part, bytes));
         let bad = self.forever.within(range).chain(self.until_written.within(range));
         let lost: RangeSet = below.into_iter().chain(bad).collect();
         let lost: Vec<SectorRange> = lost.within(range).collect();
@@ -408,6 +456,7 @@ impl<D: Living> Fault<D> {
             && self.effects_by_kind.is_empty()
             && self.forever.is_empty()
             && self.until_written.is_empty()
+            && self.rotten.is_empty()
     }
 
     /// Carries out one range of a batch as far as it is to succeed.
@@ -437,6 +486,9 @@ impl<D: Living> Fault<D> {
             work = Work::Read;
         } else {
             Self::shorten(&mut request, rest, end);
+        }
+        if self.misdirect(&mut request, effect) && request.kind == Kind::Read {
+            work = Work::Read;
         }
         self.heal(&request);
         let list = [request.range];
@@ -493,6 +545,7 @@ impl<D: Living> Living for Fault<D> {
             device: self.device.another(),
             forever: self.forever.clone(),
             until_written: self.until_written.clone(),
+            rotten: self.rotten.clone(),
             effects: self.effects.clone(),
             effects_by_kind: self.effects_by_kind.clone(),
             submitted: self.submitted,
@@ -506,6 +559,7 @@ impl<D: Living> Living for Fault<D> {
     fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
         archive.field("fault.forever", &mut self.forever)?;
         archive.field("fault.until-written", &mut self.until_written)?;
+        archive.field("fault.rotten", &mut self.rotten)?;
         archive.field("fault.effects", &mut self.effects)?;
         archive.field("fault.effects-by-kind", &mut self.effects_by_kind)?;
         archive.field("fault.submitted", &mut self.submitted)?;

@@ -3,7 +3,7 @@
 use std::any::Any;
 
 use wane_archive::{Archive, ArchiveError};
-use wane_blockdev::{Living, Passing, all_of, find};
+use wane_blockdev::{Integrity, IntegrityError, Living, Passing, all_of, find};
 use wane_raid::{Linear, MemberState, Mirror, MirrorConfig, Raid, Redundant, Spread, Stripe, as_redundant};
 use wane_results::Counters;
 use wane_scenario::{ArrayLayout, ArraySpec, Initial, LastWord, SEED_MAX, Scenario};
@@ -63,11 +63,14 @@ impl Due {
     }
 }
 
+/// A drive with checksums, also as a copy is one.
+pub(crate) type Checked = Integrity<Box<dyn Living>>;
+
 /// A new drive of a member. Its wear leveling is on from the start.
-fn new_drive(member: &Scenario) -> Result<Box<dyn Living>, PlanError> {
+fn new_drive(member: &Scenario) -> Result<Drive, PlanError> {
     let mut drive = build::bare_drive_with(member, &PolicyOverrides::default())?;
     drive.set_leveling(true);
-    Ok(Box::new(drive))
+    Ok(drive)
 }
 
 impl Drives {
@@ -96,7 +99,8 @@ impl Drives {
     /// # Errors
     /// They make none.
     pub(crate) fn assemble(&self, what_for: Assembly) -> Result<Box<dyn Living>, PlanError> {
-        let drives = (0..self.numbers.len()).map(|place| new_drive(&self.scenario(place))).collect::<Result<_, _>>()?;
+        let member = |place| self.as_member(new_drive(&self.scenario(place))?);
+        let drives = (0..self.numbers.len()).map(member).collect::<Result<_, _>>()?;
         let settings = &self.spec.settings;
         let of = |error: wane_raid::LayoutError| PlanError::Setting("array".to_owned(), error.to_string());
         let chunk = Sectors(settings.chunk.0 / Sectors::SIZE.0);
@@ -125,6 +129,15 @@ impl Drives {
                 )
             }
         })
+    }
+
+    /// A drive as the array has it: with checksums, if the scenario says so.
+    fn as_member(&self, drive: Drive) -> Result<Box<dyn Living>, PlanError> {
+        if !self.spec.settings.checksums {
+            return Ok(Box::new(drive));
+        }
+        let of = |error: IntegrityError| PlanError::Setting("array.checksums".to_owned(), error.to_string());
+        Ok(Box::new(Checked::new(Box::new(drive)).map_err(of)?))
     }
 
     /// Number of the new drive that stands in a place; 0 for the one of the scenario.
@@ -242,11 +255,11 @@ impl Drives {
     /// The drive cannot be built.
     pub(crate) fn replace(&mut self, array: &mut dyn Living, place: usize) -> Result<(), PlanError> {
         let Some(array) = as_redundant(array) else { return Ok(()) };
-        let mut drive = new_drive(&self.scenario_of(place, self.made + 1))?;
+        let mut new = new_drive(&self.scenario_of(place, self.made + 1))?;
         let mut kept = Ok(());
         let mut like = None;
         array.members(&mut |member| like = like.or_else(|| find::<Drive>(member)));
-        if let (Some(like), Some(new)) = (like, drive_mut(drive.as_mut())) {
+        if let Some(like) = like {
             // It is set up as the others are.
             new.format(wane_blockdev::BlockDevice::features(like).sector);
             if like.keeps_bytes() {
@@ -255,8 +268,8 @@ impl Drives {
         }
         let failed = |error: String| PlanError::Setting("array.replace-at".to_owned(), error);
         kept.map_err(|error| failed(format!("no memory for the new drive's bytes: {error}")))?;
-        let now = array.now();
-        array.replace(now, place, drive).map_err(|error| failed(error.to_string()))?;
+        let (now, new) = (array.now(), self.as_member(new)?);
+        array.replace(now, place, new).map_err(|error| failed(error.to_string()))?;
         self.made += 1;
         (self.numbers[place], self.dead[place], self.zero[place]) = (self.made, false, Counters::default());
         Ok(())
@@ -293,12 +306,6 @@ pub(crate) fn move_all(array: &mut dyn Living) {
         let now = array.now();
         idle = if array.work(now).is_none() { idle + 1 } else { 0 };
     }
-}
-
-/// The device as a drive.
-fn drive_mut(device: &mut dyn Living) -> Option<&mut Drive> {
-    let device: &mut dyn Any = device;
-    device.downcast_mut()
 }
 
 /// Lets an array give its members all that they lack, as far as it can, and end its scrub, now.

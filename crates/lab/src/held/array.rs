@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicBool;
 
 use wane_archive::{Archive, ArchiveError};
 use wane_blockdev::{
-    Batch, BlockDevice, Blocking, ExtentState, Living, Passing, Request, SectorRange, Work, all_extents, all_of,
-    carry_out, each_of,
+    Batch, BlockDevice, Blocking, ExtentState, Living, Mismatches, Passing, Request, SectorRange, Work, all_extents,
+    all_of, carry_out, each_of,
 };
 use wane_ftl::Outcome;
 use wane_raid::{MemberState, Redundant, Repairs, as_redundant, redundant_of};
@@ -16,7 +16,7 @@ use wane_ssd::Drive;
 use wane_units::{Bytes, Fate, Lba, Sectors};
 
 use super::{Held, KeptError};
-use crate::array::{Assembly, Looked};
+use crate::array::{Assembly, Checked, Looked};
 use crate::build;
 
 /// Times that the drives of an array come to rest until it asks them for nothing more. One that rebuilds is never done.
@@ -331,6 +331,16 @@ impl Held {
     /// What an array with more than one copy of its data did for itself; `None` for anything else.
     pub fn repairs(&self) -> Option<Repairs> {
         redundant_of(self.device()).map(Redundant::repairs)
+    }
+
+    /// What the checksums of an array's drives found, of all drives together; `None` if they have none.
+    pub fn mismatches(&self) -> Option<Mismatches> {
+        let layers = all_of::<Checked>(self.device());
+        let sum = |mut all: Mismatches, layer: &&Checked| {
+            all += layer.mismatches();
+            all
+        };
+        (!layers.is_empty()).then(|| layers.iter().fold(Mismatches::default(), sum))
     }
 
     /// Does something to a drive of an array that goes on without some.

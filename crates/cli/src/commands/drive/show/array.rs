@@ -31,6 +31,9 @@ pub(crate) struct ArrayFacts {
     /// How safe the data are, and what to do.
     told: Option<String>,
     repairs: Option<Repairs>,
+    /// What checksums found, if the drives have some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    checksums: Option<Checksums>,
     members: Vec<OfDrive>,
     workload: String,
     history: Vec<String>,
@@ -45,6 +48,14 @@ struct Repairs {
     scrubbed_bytes: u64,
     unequal_bytes: u64,
     unreadable_bytes: u64,
+}
+
+/// What the checksums of an array's drives found, in bytes.
+#[derive(Debug, Serialize)]
+struct Checksums {
+    mismatched_bytes: u64,
+    rewritten_bytes: u64,
+    remade_bytes: u64,
 }
 
 /// A drive of an array.
@@ -111,6 +122,11 @@ pub(super) fn facts(kept: &Kept, path: &Path) -> ArrayFacts {
         unequal_bytes: repairs.unequal.0 * 512,
         unreadable_bytes: repairs.unreadable.0 * 512,
     });
+    let checksums = kept.mismatches().map(|mismatches| Checksums {
+        mismatched_bytes: mismatches.found.0 * 512,
+        rewritten_bytes: mismatches.rewritten.0 * 512,
+        remade_bytes: mismatches.remade.0 * 512,
+    });
     let standing = kept.standing();
     ArrayFacts {
         drive: path.display().to_string(),
@@ -129,6 +145,7 @@ pub(super) fn facts(kept: &Kept, path: &Path) -> ArrayFacts {
         condition: standing.as_ref().map(|standing| standing.condition.name()),
         told: standing.map(|standing| standing.told),
         repairs,
+        checksums,
         members: drives(kept),
         workload: workload(scenario),
         history: kept.history(),
@@ -180,6 +197,13 @@ pub(super) fn words(kept: &Kept, facts: &ArrayFacts) -> String {
         let unequal = if *unequal_bytes > 0 { format!(", {} unequal", Bytes(*unequal_bytes)) } else { String::new() };
         let (repaired, copied, scrubbed) = (Bytes(*repaired_bytes), Bytes(*copied_bytes), Bytes(*scrubbed_bytes));
         say("repairs", format!("{repaired} repaired, {copied} copied, {scrubbed} scrubbed{unequal}"));
+    }
+    if let Some(Checksums { mismatched_bytes, rewritten_bytes, remade_bytes }) = &facts.checksums {
+        let (mismatched, rewritten, remade) = (Bytes(*mismatched_bytes), Bytes(*rewritten_bytes), Bytes(*remade_bytes));
+        say(
+            "checksums",
+            format!("{mismatched} mismatched, {rewritten} of it written again; {remade} remade after cuts"),
+        );
     }
     say("workload", format!("{}, which continues where it stopped", facts.workload));
     for (number, event) in facts.history.iter().enumerate() {
