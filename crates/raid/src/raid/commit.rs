@@ -431,8 +431,13 @@ impl Raid {
         for member in having.iter().filter(|member| all.contains(member)) {
             self.members[*member].is_blank = false;
             self.members[*member].place ^= 1;
-            // The next superblocks count it.
-            joined |= std::mem::take(&mut self.members[*member].joins) != Joins::Not;
+            let joins = &mut self.members[*member].joins;
+            *joins = match joins {
+                // The next superblocks count it.
+                Joins::Newly | Joins::Again => Joins::Next,
+                Joins::Next | Joins::Not => Joins::Not,
+            };
+            joined |= *joins == Joins::Next;
         }
         // One that came meanwhile has none of it.
         let is_late = all.iter().any(|member| !having.contains(member));

@@ -17,6 +17,8 @@ pub(super) enum Joins {
     Again,
     /// It is new, and nothing lies on it.
     Newly,
+    /// It has a superblock of its own, and the next ones count it. Until these are durable it is none without which the array comes back.
+    Next,
 }
 
 /// A member and what is known of it.
@@ -93,7 +95,7 @@ impl Member {
 
     /// The condition that superblocks tell of it.
     pub(super) fn told_state(&self) -> MemberState {
-        if self.joins == Joins::Not { self.state } else { MemberState::Absent }
+        if matches!(self.joins, Joins::Not | Joins::Next) { self.state } else { MemberState::Absent }
     }
 
     /// Share of its rated wear that is used.
