@@ -275,6 +275,31 @@ fn a_partial_parity_takes_less_of_the_ring_than_contents() {
     assert_eq!(members_write(Journal::Ppl), 32 * (2 + 2 * 2));
 }
 
+/// What members write for random changes of 4 KiB in batches whose host never flushes: data and parity, and on two members what the ring has of each.
+#[test]
+fn batches_write_the_journal() {
+    let writes_each = |journal| {
+        let config = RaidConfig { journal, ring: Sectors(8 << 10), ..raid_config(&XOR, 5, &All) };
+        let mut array = Raid::new(config, (0..5).map(|_| hollow_drive()).collect()).unwrap();
+        let units = array.capacity().0 / 8;
+        let all: Vec<SectorRange> = (0..units).map(|unit| range(unit * 8, 8)).collect();
+        let now = array.now();
+        assert_eq!(carry_out(&mut array, now, &Batch::new(Work::Write, &all)).stop, Stop::Done);
+        let before: u64 = written(&array).iter().sum();
+        let mut stream = Streams::new(4).stream("writes");
+        for _ in 0..20 {
+            let some: Vec<SectorRange> = (0..1_000).map(|_| range(stream.below(units) * 8, 8)).collect();
+            assert_eq!(carry_out(&mut array, now, &Batch::new(Work::Write, &some)).stop, Stop::Done);
+        }
+        (written(&array).iter().sum::<u64>() - before) as f64 / 20_000.0
+    };
+    let (none, ppl, full) = (writes_each(Journal::None), writes_each(Journal::Ppl), writes_each(Journal::Full));
+    // A record has a head of 64 bytes and 8 bytes for each part; checkpoints come each time that half of the ring is full.
+    assert!((2.0..2.05).contains(&none), "{none}");
+    assert!((4.03..4.3).contains(&ppl), "{ppl}");
+    assert!((6.06..6.4).contains(&full), "{full}");
+}
+
 fn written(array: &Raid) -> Vec<u64> {
     let mut all = Vec::new();
     array.members(&mut |member| all.push(member.counters().host_units_written));

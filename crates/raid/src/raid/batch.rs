@@ -193,6 +193,10 @@ impl Raid {
             // A host that would go on would write what is not kept.
             return Took { stop: Stop::Dead(self.end_of_life().unwrap_or(EndOfLife::NoFreeBlock)), ..took };
         }
+        if took.stop == Stop::Done && !self.commits.fresh.is_empty() {
+            // A host flushes now and then, which workloads leave out. Changes of a stripe are recorded from the first flush on.
+            self.commit_at_once();
+        }
         took
     }
 
