@@ -782,7 +782,7 @@ fn an_array_with_parities_tells_its_condition_and_is_tended() {
         let (code, out, err) = drive(folder, words);
         (code, out + &err)
     };
-    let whole = "r.wane: whole: all data are there as they should, any one drive may be lost\n";
+    let whole = "r.wane: whole: every drive has all that it should, any one drive may be lost\n";
     assert_eq!(told("status r.wane"), (0, whole.to_owned()));
     done(folder, "take-out r.wane/1");
     done(folder, "write r.wane data --at 1MiB");
@@ -808,7 +808,20 @@ fn an_array_with_parities_tells_its_condition_and_is_tended() {
     assert!(scrubbed.contains(": 16 KiB made again of the other drives\n"), "{scrubbed}");
     done(folder, "check r.wane --data");
     let shown = done(folder, "show r.wane");
-    assert!(shown.contains("raid of 4 drives") && shown.contains("whole: all data are there"), "{shown}");
+    assert!(shown.contains("raid of 4 drives") && shown.contains("whole: every drive has all"), "{shown}");
+    // What two drives lost in one stripe is lost, and told once it is found.
+    done(folder, "fork r.wane g.wane");
+    done(folder, "inject g.wane/0 --at 5MiB --length 16KiB --fault medium-error");
+    done(folder, "inject g.wane/1 --at 5MiB --length 16KiB --fault medium-error");
+    assert_eq!(told("scrub g.wane").0, 1);
+    let (code, lost) = told("status g.wane");
+    assert!(code == 2 && lost.contains("16 KiB cannot be read, which drives lost and no other has"), "{lost}");
+    // A flipped bit is written over with all of its unit.
+    done(folder, "inject r.wane/2 --at 5MiB --length 64KiB --fault flipped-bits");
+    let scrubbed = done(folder, "scrub r.wane");
+    assert!(scrubbed.contains("did not fit"), "{scrubbed}");
+    let again = done(folder, "scrub r.wane");
+    assert!(!again.contains("did not fit"), "{again}");
     let json: serde_json::Value = serde_json::from_str(&done(folder, "status r.wane --json")).unwrap();
     assert_eq!((&json["condition"], &json["spare_losses"]), (&"whole".into(), &1.into()));
     let end = done(folder, "age r.wane --until drive-writes=4");

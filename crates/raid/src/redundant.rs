@@ -37,8 +37,8 @@ impl Condition {
 pub struct Safety {
     /// Members that may be lost in addition, whichever these are, without loss of data.
     pub spare: usize,
-    /// Sectors of the array that cannot be made of the members that are there. Sectors that members themselves lost are not in there, since only
-    /// reading finds them.
+    /// Sectors of the array that cannot be made of the members that are there. What members themselves lost is in there for a parity array, once
+    /// reading, a rebuild or a scrub has found it.
     pub lost: Sectors,
 }
 

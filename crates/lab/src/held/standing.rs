@@ -57,8 +57,17 @@ impl Held {
         };
         let lost_bytes = lost.0 * Sectors::SIZE.0;
         let told = match condition {
-            Condition::Whole => format!("whole: all data are there as they should, {}", any(spare, "may be lost")),
-            Condition::Degraded => format!("degraded: {}; {}", troubles(&members), any(spare, "more may be lost")),
+            Condition::Whole => format!("whole: every drive has all that it should, {}", any(spare, "may be lost")),
+            Condition::Degraded => {
+                // Until a drive is replaced, some writes fail.
+                let is_dead = self.device().end_of_life().is_some();
+                let writes = if is_dead { "the array takes no writes any more; " } else { "" };
+                format!("degraded: {}; {writes}{}", troubles(&members), any(spare, "more may be lost"))
+            }
+            Condition::Failed if members.iter().all(is_online) => format!(
+                "failed: {} cannot be read, which drives lost and no other has; write them again, from a copy if there is one",
+                Bytes(lost_bytes)
+            ),
             Condition::Failed => {
                 let out = named(members.iter().filter(|member| member.state == MemberState::Absent));
                 let what = if out.is_empty() { troubles(&members) } else { format!("too many drives are out ({out})") };

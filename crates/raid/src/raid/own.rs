@@ -1,5 +1,7 @@
 //! What a parity array does for itself, at instants of its own: it makes parities fit after a power cut, gives members what they miss, and scrubs.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use wane_blockdev::SectorRange;
 use wane_units::{Nanos, Sectors, SimTime};
@@ -336,6 +338,7 @@ impl Raid {
         }
         let all = operation.block.rows.clone();
         let (mut is_wrong, mut was_found) = (false, true);
+        let mut corrections = Vec::new();
         for row in all.clone() {
             let rows = row..row + 1;
             if self.fits(operation, &all, &rows, None) {
@@ -348,14 +351,15 @@ impl Raid {
             let mut liars = (0..width).filter(|position| self.fits(operation, &all, &rows, Some(*position)));
             let (first, second) = (liars.next(), liars.next());
             if let (Some(liar), None) = (first, second) {
-                self.correct(operation, &all, &rows, liar);
+                corrections.extend(self.correction(operation, &all, &rows, liar));
                 continue;
             }
             was_found = false;
             for parity in self.coder.data()..width {
-                self.correct(operation, &all, &rows, parity);
+                corrections.extend(self.correction(operation, &all, &rows, parity));
             }
         }
+        self.correct(operation, &all, corrections);
         self.own.repairs.mismatched += u64::from(is_wrong);
         self.own.repairs.corrected += u64::from(is_wrong && was_found && how == Scrub::Repair);
     }
@@ -391,10 +395,29 @@ impl Raid {
         Some(made)
     }
 
-    fn correct(&self, operation: &mut Operation, all: &Rows, rows: &Rows, position: usize) {
-        if let Some(bytes) = self.follows(operation, all, rows, position) {
-            operation.repairs.push((position, rows.clone(), Some(bytes)));
+    /// What a position is to hold in a row: the position, the row and its bytes.
+    fn correction(
+        &self,
+        operation: &Operation,
+        all: &Rows,
+        row: &Rows,
+        position: usize,
+    ) -> Option<(usize, u64, Vec<u8>)> {
+        self.follows(operation, all, row, position).map(|bytes| (position, row.start, bytes))
+    }
+
+    /// Has corrected rows written, by whole units: a member writes a part of a unit by reading the rest, which it may have wrong, too.
+    fn correct(&self, operation: &mut Operation, all: &Rows, corrections: Vec<(usize, u64, Vec<u8>)>) {
+        let mut units: BTreeMap<(usize, u64), Vec<u8>> = BTreeMap::new();
+        let of_unit = |row: u64| row - row % self.unit.0..(row - row % self.unit.0 + self.unit.0).min(all.end);
+        for (position, row, bytes) in corrections {
+            let unit = of_unit(row);
+            let old = || slice(operation.chunks[position].old.as_deref().unwrap_or(&[]), all, &unit).to_vec();
+            let new = units.entry((position, unit.start)).or_insert_with(old);
+            slice_mut(new, &unit, &(row..row + 1)).copy_from_slice(&bytes);
         }
+        let repairs = units.into_iter().map(|((position, start), bytes)| (position, of_unit(start), Some(bytes)));
+        operation.repairs.extend(repairs);
     }
 
     /// An operation of its own ends.

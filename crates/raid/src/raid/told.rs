@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use wane_units::Sectors;
+use wane_blockdev::SectorRange;
+use wane_units::{Lba, Sectors};
 
 use super::Raid;
 use crate::mirror::Repairs;
@@ -39,7 +40,24 @@ impl Raid {
             missing = missing.max(if is_trusted { positions.len() } else { tolerates });
             lost += self.unmade(&positions, is_trusted) * stripes;
         }
-        Safety { spare: tolerates.saturating_sub(missing), lost: Sectors(lost * self.map.chunk) }
+        let lost = Sectors(lost * self.map.chunk) + self.known_lost();
+        Safety { spare: tolerates.saturating_sub(missing), lost }
+    }
+
+    /// Sectors that members lost themselves, as far as that was found, in chunks that can be made otherwise.
+    fn known_lost(&self) -> Sectors {
+        let all = SectorRange::new(Lba(0), self.capacity);
+        let mut sum = Sectors::ZERO;
+        for block in self.lost.within(all).flat_map(|range| self.map.blocks(range)) {
+            let missing = self.unusable(block.stripe, None);
+            let have: Vec<usize> = (0..self.coder.width()).filter(|position| !missing.contains(position)).collect();
+            let is_trusted = self.coder.has_copies() || !self.differs.holds(block.stripe);
+            for (chunk, host) in self.map.hosts(&block) {
+                let is_made = !missing.contains(&chunk) || is_trusted && self.coder.solve(&[chunk], &have).is_some();
+                sum += Sectors(if is_made { host.count.0 } else { 0 });
+            }
+        }
+        sum
     }
 
     /// What it did for itself so far, in sectors.
