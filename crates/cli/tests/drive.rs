@@ -797,6 +797,11 @@ fn an_array_with_parities_tells_its_condition_and_is_tended() {
     done(folder, "take-out f.wane/2 --force");
     let (code, failed) = told("status f.wane");
     assert!(code == 2 && failed.contains("cannot be read, too many drives are out (1, 2); put back"), "{failed}");
+    let (code, refused) = told("replace f.wane/1");
+    assert!(
+        code == 2 && refused.contains("drive 1 is out, and ") && refused.contains("put-back 1, or --force"),
+        "{refused}"
+    );
     let back = done(folder, "put-back r.wane/1");
     assert!(back.starts_with("r.wane/1: put drive 1 back, and copied "), "{back}");
     done(folder, "power-cut r.wane");
@@ -816,6 +821,15 @@ fn an_array_with_parities_tells_its_condition_and_is_tended() {
     assert_eq!(told("scrub g.wane").0, 1);
     let (code, lost) = told("status g.wane");
     assert!(code == 2 && lost.contains("16 KiB cannot be read, which drives lost and no other has"), "{lost}");
+    // Without a journal, a cut costs nothing where nothing was being changed.
+    let none = array.replace("raid", "raid --set array.journal=none");
+    done(folder, &format!("create n.wane {small} {none} --empty"));
+    done(folder, "write n.wane data --at 0B");
+    done(folder, "take-out n.wane/0");
+    done(folder, "write n.wane data --at 1MiB");
+    done(folder, "power-cut n.wane");
+    let (code, after) = told("status n.wane");
+    assert!(code == 1 && after.contains("degraded: drive 0 is out"), "{after}");
     // A flipped bit is written over with all of its unit.
     done(folder, "inject r.wane/2 --at 5MiB --length 64KiB --fault flipped-bits");
     let scrubbed = done(folder, "scrub r.wane");

@@ -582,7 +582,10 @@ impl Raid {
                 self.note_time(operation, number, &completion);
                 self.was_written(operation, Some(position), &completion);
             }
-            Child::Repair { operation } => self.was_written(operation, None, &completion),
+            Child::Repair { operation } => {
+                self.count_repair(operation, &completion);
+                self.was_written(operation, None, &completion);
+            }
             Child::Twin { operation, stripe } => {
                 if !completion.status.is_done() {
                     self.note_copied(stripe, false);

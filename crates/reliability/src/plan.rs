@@ -210,6 +210,10 @@ impl Plan {
             if !kind.wear.never_falls() {
                 return Err(PlanError::Falls("wear"));
             }
+            // A new drive would be due for replacement when it has just got its data, for ever.
+            if let Some(wear) = upkeep.replace_at.filter(|wear| *wear <= kind.wear.at(kind.capacity_bytes)) {
+                return refuse("replace-at", wear, "more than the wear of filling a drive once");
+            }
         }
         for member in &self.members {
             at_least_0("bytes-before", member.bytes_before)?;

@@ -400,7 +400,13 @@ impl Held {
     /// # Errors
     /// It is one, or this has one copy of its data, or no such drive.
     pub fn check_copies(&mut self, place: usize) -> Result<(), KeptError> {
-        let bytes = Bytes(self.on_redundant(place)?.only_on(place).0 * Sectors::SIZE.0);
+        let array = self.on_redundant(place)?;
+        let bytes = |sectors: Sectors| Bytes(sectors.0 * Sectors::SIZE.0);
+        let missing = array.safety().lost;
+        if array.state(place) == MemberState::Absent && missing > Sectors::ZERO {
+            return Err(KeptError::NeededBack { place, bytes: bytes(missing) });
+        }
+        let bytes = bytes(array.only_on(place));
         let is_mirror = self.drives.as_ref().is_some_and(|of| of.spec().settings.layout == ArrayLayout::Mirror);
         match bytes {
             Bytes(0) => Ok(()),

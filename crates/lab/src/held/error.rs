@@ -184,6 +184,16 @@ pub enum KeptError {
         /// What cannot be made of the others.
         bytes: Bytes,
     },
+    /// Some data may come back with it.
+    #[error(
+        "drive {place} is out, and {bytes} cannot be read, which it may have; put-back {place}, or --force does it all the same"
+    )]
+    NeededBack {
+        /// The drive.
+        place: usize,
+        /// What cannot be made of the others.
+        bytes: Bytes,
+    },
     /// It has one copy of its data.
     #[error(
         "the array is no mirror: it has one copy of its data, so that no drive of it can be taken out or replaced, and nothing be compared"

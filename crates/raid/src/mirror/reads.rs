@@ -440,16 +440,21 @@ impl Mirror {
             let Some(first) = reading.answers[number].bytes.as_deref() else { continue };
             for other in reading.answers.iter().filter(|other| other.member != reading.answers[number].member) {
                 let Some(bytes) = other.bytes.as_deref() else { continue };
-                let shared = part.intersection(other.part.host);
-                for sector in 0..shared.count.0 {
-                    let one = shared.without_first(Sectors(sector)).first(Sectors(1));
+                let mut shared = part.intersection(other.part.host);
+                while !shared.is_empty() {
+                    // By whole units: of a part of one, a member reads the rest, and some refuse it.
+                    let to_next = Sectors(self.unit.0 - shared.start.0 % self.unit.0).min(shared.count);
+                    let one = shared.first(to_next);
+                    shared = shared.without_first(to_next);
                     if overwritten.touches(one) || other.bad.touches(one) {
                         continue;
                     }
-                    let want = slice(Some(first), reading.answers[number].part.host, one);
-                    if slice(Some(bytes), other.part.host, one) != want {
-                        self.own.repairs.unequal += Sectors(1);
-                        self.write_on(other.member, one, want, changes::Why::Repair);
+                    let want = slice(Some(first), reading.answers[number].part.host, one).unwrap_or_default();
+                    let found = slice(Some(bytes), other.part.host, one).unwrap_or_default();
+                    let sectors = want.chunks(512).zip(found.chunks(512)).filter(|(want, found)| want != found).count();
+                    if sectors > 0 {
+                        self.own.repairs.unequal += Sectors(sectors as u64);
+                        self.write_on(other.member, one, Some(want), changes::Why::Repair);
                     }
                 }
             }

@@ -179,6 +179,7 @@ impl Raid {
         let mut quick = Quick::new(self.members.len());
         let mut done = Sectors::ZERO;
         self.has_refused = false;
+        let fresh = self.commits.fresh.len();
         for extent in batch.extents {
             self.count_host(if batch.work == Work::Trim { Kind::Trim } else { Kind::Write }, *extent);
             self.change_extent(at, batch, *extent, &mut quick);
@@ -193,8 +194,9 @@ impl Raid {
             // A host that would go on would write what is not kept.
             return Took { stop: Stop::Dead(self.end_of_life().unwrap_or(EndOfLife::NoFreeBlock)), ..took };
         }
-        if took.stop == Stop::Done && !self.commits.fresh.is_empty() {
-            // A host flushes now and then, which workloads leave out. Changes of a stripe are recorded from the first flush on.
+        // A host flushes now and then, which workloads leave out. Changes of a stripe are recorded from the first flush on.
+        let is_due = self.commits.fresh.len() == fresh || self.commits.fresh.len() * 8 >= self.map.stripes();
+        if took.stop == Stop::Done && !self.commits.fresh.is_empty() && is_due {
             self.commit_at_once();
         }
         took

@@ -365,7 +365,6 @@ impl Raid {
         }
         for (position, rows, bytes) in repairs {
             let (member, range) = self.map.place(block.stripe, position, &rows);
-            self.own.repairs.repaired += range.count;
             self.ask_write(id, member, bytes.map_or(New::Blank, New::Bytes), range, Child::Repair { operation: id });
         }
         self.part_is_written(id);

@@ -16,6 +16,9 @@ use super::{Child, New, Operation, Raid, Step, Task};
 use crate::bits::Bits;
 use crate::owed::Part;
 
+/// Most units that a batch writes on the same members of the ring before others take their turn.
+const ENTRY_UNITS: u64 = 64;
+
 impl Raid {
     /// A change may go to its place, after a record of it if it needs one.
     pub(super) fn log(&mut self, id: u64) {
@@ -76,8 +79,9 @@ impl Raid {
             |range: SectorRange| Part { host: SectorRange::new(wane_units::Lba(0), range.count), start: range.start };
         while left > 0 {
             let head = if self.commits.head >= self.areas.ring { 0 } else { self.commits.head };
-            let units = left.min(self.areas.ring - head);
-            for member in self.ring_members(self.config.code.tolerates() + 1) {
+            let units = left.min(self.areas.ring - head).min(ENTRY_UNITS);
+            self.commits.turn += 1;
+            for member in self.holders_of(self.commits.turn) {
                 writes[member].push(host(self.areas.ring(head, units)));
             }
             self.commits.head = head + units;
@@ -86,7 +90,7 @@ impl Raid {
             if self.commits.since * 2 > self.areas.ring {
                 self.commits.since = 0;
                 let sectors = self.commits.bytes.div_ceil(512).max(1).next_multiple_of(self.areas.unit);
-                for member in self.ring_members(self.members.len()) {
+                for member in self.ring_members() {
                     writes[member]
                         .push(host(self.areas.checkpoint(self.members[member].place, sectors / self.areas.unit)));
                     writes[member].extend((0..2).map(|copy| host(self.areas.superblock(copy))));
@@ -219,7 +223,7 @@ impl Raid {
                     Stage::WriteCheckpoint
                 }
                 Stage::WriteCheckpoint => {
-                    self.flush_for_commit(self.members.len());
+                    self.flush_for_commit(&self.ring_members());
                     Stage::FlushCheckpoint
                 }
                 Stage::FlushCheckpoint => {
@@ -227,7 +231,7 @@ impl Raid {
                     Stage::WriteSuperblocks
                 }
                 Stage::WriteSuperblocks => {
-                    self.flush_for_commit(self.members.len());
+                    self.flush_for_commit(&self.ring_members());
                     Stage::FlushSuperblocks
                 }
                 // A member was lost meanwhile: the others say so before anything is acknowledged that it lacks.
@@ -249,7 +253,9 @@ impl Raid {
                     if !self.commits.is_entered && self.write_entry() { Stage::WriteEntry } else { self.end_cycle() }
                 }
                 Stage::WriteEntry => {
-                    self.flush_for_commit(self.config.code.tolerates() + 1);
+                    let mut holders = std::mem::take(&mut self.commits.holders);
+                    holders.retain(|member| self.members[*member].is_online());
+                    self.flush_for_commit(&holders);
                     Stage::FlushEntry
                 }
                 Stage::FlushEntry => {
@@ -276,16 +282,32 @@ impl Raid {
         self.flush_present();
     }
 
-    /// Members that have the ring: as many as leave one when as many are lost as the code tolerates.
-    fn ring_members(&self, count: usize) -> Vec<usize> {
+    /// Members that have superblocks and checkpoints.
+    fn ring_members(&self) -> Vec<usize> {
         let counts = |member: &usize| self.members[*member].is_online() && !self.members[*member].is_retired;
-        (0..self.members.len()).filter(counts).take(count).collect()
+        (0..self.members.len()).filter(counts).collect()
     }
 
-    fn flush_for_commit(&mut self, count: usize) {
-        for member in self.ring_members(count) {
+    /// Members that have an entry of the ring: as many as leave one when as many are lost as the code tolerates. They take turns, since the ring is written
+    /// more than anything else.
+    fn holders_of(&self, number: u64) -> Vec<usize> {
+        let mut members = self.ring_members();
+        // What is only written on a member that others do not count yet would be lost with them.
+        let counted = |member: &usize| self.members[*member].joins == Joins::Not;
+        let count = self.config.code.tolerates() + 1;
+        if members.iter().filter(|member| counted(member)).count() >= count {
+            members.retain(counted);
+        }
+        let first = (number % members.len().max(1) as u64) as usize;
+        members.rotate_left(first);
+        members.truncate(count);
+        members
+    }
+
+    fn flush_for_commit(&mut self, members: &[usize]) {
+        for member in members {
             self.commits.waits += 1;
-            self.ask(member, Request::flush(), Child::Commit { cycle: self.commits.cycle });
+            self.ask(*member, Request::flush(), Child::Commit { cycle: self.commits.cycle });
         }
     }
 
@@ -337,7 +359,11 @@ impl Raid {
         let open = self.commits.entries.iter().find(|entry| entry.open > 0);
         self.commits.first = open.map_or(self.commits.next, |entry| entry.number);
         self.commits.touched = Bits::new(self.map.table.len());
-        let is_bare = |operation: &&Operation| operation.task == Task::Write && operation.recorded == Recorded::Tile;
+        // Of what waits for its record, nothing is in its place. A stripe that does not count yet has no parities that could not fit.
+        let is_bare = |operation: &&Operation| {
+            let is_written = operation.task == Task::Write && operation.step == Step::Writes;
+            is_written && operation.recorded == Recorded::Tile && !self.commits.fresh.holds(operation.block.stripe)
+        };
         for operation in self.operations.values().filter(is_bare) {
             self.commits.touched.insert_one(operation.block.stripe / self.map.tile);
         }
@@ -379,7 +405,7 @@ impl Raid {
         let bytes = meta::seal(meta::CHECKPOINT, self.config.uuid, &checkpoint, self.areas.unit_bytes());
         let units = (bytes.len() / self.areas.unit_bytes()) as u64;
         self.commits.bytes = bytes.len() as u64;
-        self.commits.having = self.ring_members(self.members.len());
+        self.commits.having = self.ring_members();
         for member in self.commits.having.clone() {
             // Not where its superblock points to: that may be the only one that is whole.
             let range = self.areas.checkpoint(self.members[member].place ^ 1, units);
@@ -426,7 +452,7 @@ impl Raid {
     /// The checkpoint is durable, and so is what points to it.
     fn end_checkpoint(&mut self) {
         let having = std::mem::take(&mut self.commits.having);
-        let all = self.ring_members(self.members.len());
+        let all = self.ring_members();
         let mut joined = false;
         for member in having.iter().filter(|member| all.contains(member)) {
             self.members[*member].is_blank = false;
@@ -541,7 +567,8 @@ impl Raid {
         let blank = if self.features.keeps_bytes { 0 } else { self.areas.units(bytes) };
         let units = ((sealed.len() / self.areas.unit_bytes()) as u64).max(blank);
         let Some(at) = self.commits.room(units, self.areas.ring) else { return self.wait_for_room() };
-        for member in self.ring_members(self.config.code.tolerates() + 1) {
+        self.commits.holders = self.holders_of(entry.number);
+        for member in self.commits.holders.clone() {
             self.write_own(member, self.areas.ring(at, units), &sealed);
         }
         let open = self.commits.entering.len() as u32;

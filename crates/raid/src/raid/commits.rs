@@ -82,7 +82,11 @@ pub(super) struct Commits {
     pub(super) failed: Option<Status>,
     /// Changes that wait for an entry.
     pub(super) logging: VecDeque<u64>,
-    /// Those of the present entry.
+    /// Pieces of the ring that batches wrote.
+    pub(super) turn: u64,
+    /// Members that get the present entry.
+    pub(super) holders: Vec<usize>,
+    /// Changes of the present entry.
     pub(super) entering: Vec<u64>,
     /// Records that wait for an entry, and how many of them the present one has.
     pub(super) records: Vec<Record>,
@@ -144,6 +148,8 @@ impl Commits {
             flushes: Vec::new(),
             failed: None,
             logging: VecDeque::new(),
+            turn: 0,
+            holders: Vec::new(),
             entering: Vec::new(),
             records: Vec::new(),
             recording: 0,

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use wane_blockdev::SectorRange;
+use wane_blockdev::{Completion, SectorRange};
 use wane_units::{Nanos, Sectors, SimTime};
 
 use super::map::Rows;
 use super::member::Joins;
 use super::reads::{slice, slice_mut};
+use super::undo::Undo;
 use super::{New, Operation, Raid, Step, Task};
 use crate::bits::Bits;
 use crate::code::add_scaled;
@@ -18,6 +19,8 @@ use crate::code::add_scaled;
 pub struct RaidRepairs {
     /// Sectors that a member had lost, and got back from the others.
     pub repaired: Sectors,
+    /// Sectors that a member refused when it was to get them back.
+    pub refused: Sectors,
     /// Sectors that members were given that they had missed.
     pub rebuilt: Sectors,
     /// Stripes whose parities were made anew after a power cut.
@@ -465,6 +468,15 @@ impl Raid {
         if self.own.has_news && self.next_own().is_none() {
             self.own.has_news = false;
             self.want_checkpoint();
+        }
+    }
+
+    /// A member answers what was to repair it. Changes that are taken back are no repairs.
+    pub(super) fn count_repair(&mut self, id: u64, completion: &Completion) {
+        if self.operations.get(&id).is_some_and(|operation| operation.undo == Undo::Not) {
+            let repairs = &mut self.own.repairs;
+            let counted = if completion.status.is_done() { &mut repairs.repaired } else { &mut repairs.refused };
+            *counted += completion.range.count;
         }
     }
 

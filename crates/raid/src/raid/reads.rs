@@ -304,8 +304,6 @@ impl Raid {
         let repairs = std::mem::take(&mut operation.repairs);
         let stripe = operation.block.stripe;
         operation.waits = repairs.len() as u32;
-        self.own.repairs.repaired +=
-            repairs.iter().fold(Sectors::ZERO, |sum, (_, rows, _)| sum + Sectors(rows.end - rows.start));
         let is_over = repairs.is_empty();
         for (position, rows, bytes) in repairs {
             let (member, range) = self.map.place(stripe, position, &rows);

@@ -67,7 +67,7 @@ impl Raid {
         Repairs {
             repaired: repairs.repaired,
             copied: repairs.rebuilt + Sectors(repairs.resynced * self.coder.parities() as u64 * self.map.chunk),
-            failed: Sectors::ZERO,
+            failed: repairs.refused,
             scrubbed: Sectors(repairs.scrubbed * stripe),
             unequal: Sectors(repairs.mismatched * stripe),
             unreadable: repairs.lost,
