@@ -5,7 +5,7 @@
 //! and tolerances were fixed by a small model before these ran.
 
 use wane_blockdev::{
-    Batch, BlockDevice, Fifo, Kind, Living, Passing, Ram, RamConfig, Resize, SectorRange, ServiceTimes, Work,
+    BlockDevice, Fifo, Kind, Living, Passing, Ram, RamConfig, Request, Resize, SectorRange, ServiceTimes,
     measured::{NVME0, NVME0_DEGRADED, NVME1, SATA0, SATA1},
 };
 use wane_raid::code::XOR;
@@ -74,9 +74,15 @@ fn array(drives: [ServiceTimes; 3], path: &'static dyn WritePath, member: u64) -
     };
     let made = Raid::new(config, drives.into_iter().map(of).collect());
     let mut array = made.unwrap_or_else(|error| unreachable!("three members of a size make an array: {error}"));
-    let (now, all) = (array.now(), [SectorRange::new(Lba(0), array.capacity())]);
-    array.batch(now, &Batch::new(Work::Write, &all));
-    array.pass(now, Passing::Idle(Nanos(10_000_000)));
+    // By requests, since a batch counts as flushed.
+    let (now, mut ended) = (array.now(), Vec::new());
+    for start in (0..array.capacity().0).step_by(2 * CHUNK.0 as usize) {
+        array.submit(now, Request::write_without_bytes(SectorRange::new(Lba(start), Sectors(2 * CHUNK.0))));
+    }
+    while let Some(next) = array.next_event_at() {
+        array.complete(next.max(array.now()), &mut ended);
+    }
+    array.pass(array.now(), Passing::Idle(Nanos(10_000_000)));
     array
 }
 
