@@ -179,7 +179,7 @@ impl Raid {
         let mut quick = Quick::new(self.members.len());
         let mut done = Sectors::ZERO;
         self.has_refused = false;
-        let fresh = self.commits.fresh.len();
+        self.commits.is_in_batch = !self.features.keeps_bytes;
         for extent in batch.extents {
             self.count_host(if batch.work == Work::Trim { Kind::Trim } else { Kind::Write }, *extent);
             self.change_extent(at, batch, *extent, &mut quick);
@@ -188,16 +188,12 @@ impl Raid {
             }
             done += extent.count;
         }
+        self.commits.is_in_batch = false;
         let has_refused = std::mem::take(&mut self.has_refused) && batch.work != Work::Trim;
         let took = self.change_quickly(at, batch, quick, done);
         if has_refused && took.stop == Stop::Done {
             // A host that would go on would write what is not kept.
             return Took { stop: Stop::Dead(self.end_of_life().unwrap_or(EndOfLife::NoFreeBlock)), ..took };
-        }
-        // A host flushes now and then, which workloads leave out. Changes of a stripe are recorded from the first flush on.
-        let is_due = self.commits.fresh.len() == fresh || self.commits.fresh.len() * 8 >= self.map.stripes();
-        if took.stop == Stop::Done && !self.commits.fresh.is_empty() && is_due {
-            self.commit_at_once();
         }
         took
     }
@@ -277,7 +273,11 @@ impl Raid {
         match logged {
             Some(parts) => {
                 let rows = (block.rows.end - block.rows.start) as usize * 512;
-                quick.logged += self.logged_quickly(stripe, parts, rows);
+                let bytes = self.logged_quickly(stripe, parts, rows);
+                for (member, range) in self.ring_for(bytes) {
+                    let host = SectorRange::new(Lba(0), range.count);
+                    quick.writes[member].push(Part { host, start: range.start });
+                }
             }
             None => {
                 self.written.insert_one(stripe);
@@ -294,9 +294,9 @@ impl Raid {
         true
     }
 
-    /// Reads, writes to the journal, and writes.
+    /// Reads and writes.
     fn change_quickly(&mut self, at: SimTime, batch: &Batch<'_>, quick: Quick, done: Sectors) -> Took {
-        let Quick { reads, mut writes, logged } = quick;
+        let Quick { reads, writes } = quick;
         let origin = batch.origin;
         for (member, extents) in reads.iter().enumerate().filter(|(_, extents)| !extents.is_empty()) {
             let asked = Batch::new(Work::Read, extents).from(Origin::ArrayParity);
@@ -307,7 +307,6 @@ impl Raid {
                 }
             }
         }
-        self.write_ring(logged, &mut writes);
         self.owed = Some(Owed::new(&Batch { work: Work::Write, origin, ..*batch }, writes));
         let (stop, refused) = self.pay(at);
         let Some(refused) = refused else { return Took::new(done, stop) };
@@ -384,13 +383,11 @@ impl Raid {
 struct Quick {
     reads: Vec<Vec<SectorRange>>,
     writes: Vec<Vec<Part>>,
-    /// Bytes of records.
-    logged: usize,
 }
 
 impl Quick {
     fn new(members: usize) -> Self {
-        Self { reads: vec![Vec::new(); members], writes: vec![Vec::new(); members], logged: 0 }
+        Self { reads: vec![Vec::new(); members], writes: vec![Vec::new(); members] }
     }
 
     fn read(&mut self, (member, range): (usize, SectorRange)) {

@@ -14,9 +14,8 @@ use super::meta::{self, Checkpoint, Entry, Record, Superblock, runs};
 use super::recorded::Recorded;
 use super::{Child, New, Operation, Raid, Step, Task};
 use crate::bits::Bits;
-use crate::owed::Part;
 
-/// Most units that a batch writes on the same members of the ring before others take their turn.
+/// Units of the ring that a batch writes on the same members before others take their turn.
 const ENTRY_UNITS: u64 = 64;
 
 impl Raid {
@@ -26,6 +25,9 @@ impl Raid {
         let (stripe, task) = (operation.block.stripe, operation.task.clone());
         let tile = stripe / self.map.tile;
         if self.commits.fresh.holds(stripe) && task == Task::Write {
+            if self.commits.is_in_batch {
+                self.write_ring_for(id);
+            }
             return self.write(id);
         }
         if task == Task::Unwrite && self.commits.fresh.holds(stripe) {
@@ -53,13 +55,11 @@ impl Raid {
         self.recorded(operation) != Recorded::Tile || !self.commits.dirty.holds(operation.block.stripe / self.map.tile)
     }
 
-    /// Bytes of the record of a change without contents, for which members write `parts` chunks of `bytes`.
+    /// Bytes of the record of a change in a batch, for which members write `parts` chunks of `bytes`. A batch counts as flushed: what it changes is
+    /// recorded, also in a stripe that its host never flushed.
     pub(super) fn logged_quickly(&mut self, stripe: u64, parts: usize, bytes: usize) -> usize {
         let tile = stripe / self.map.tile;
         self.commits.touched.insert_one(tile);
-        if self.commits.fresh.holds(stripe) {
-            return 0;
-        }
         match self.config.journal {
             // The sum of other chunks takes the place of a chunk and the parity.
             Journal::Ppl if parts == 2 => 64 + bytes + 8,
@@ -72,30 +72,37 @@ impl Raid {
         }
     }
 
-    /// Has members write what the records of a batch take in the ring, and a checkpoint each time that half of it is full.
-    pub(super) fn write_ring(&mut self, bytes: usize, writes: &mut [Vec<Part>]) {
-        let mut left = if bytes == 0 { 0 } else { self.areas.units(bytes) };
-        let host =
-            |range: SectorRange| Part { host: SectorRange::new(wane_units::Lba(0), range.count), start: range.start };
-        while left > 0 {
+    /// Takes note of bytes of records in a batch. Returns what members write of the ring for them, a unit at a time, and a checkpoint each time that half
+    /// of the ring is full. It does not depend on where a batch ends.
+    pub(super) fn ring_for(&mut self, bytes: usize) -> Vec<(usize, SectorRange)> {
+        self.commits.pending += bytes;
+        let mut writes = Vec::new();
+        while self.commits.pending >= self.areas.unit_bytes() {
+            self.commits.pending -= self.areas.unit_bytes();
             let head = if self.commits.head >= self.areas.ring { 0 } else { self.commits.head };
-            let units = left.min(self.areas.ring - head).min(ENTRY_UNITS);
+            let holders = self.holders_of(self.commits.turn / ENTRY_UNITS);
+            writes.extend(holders.into_iter().map(|member| (member, self.areas.ring(head, 1))));
             self.commits.turn += 1;
-            for member in self.holders_of(self.commits.turn) {
-                writes[member].push(host(self.areas.ring(head, units)));
-            }
-            self.commits.head = head + units;
-            self.commits.since += units;
-            left -= units;
+            self.commits.head = head + 1;
+            self.commits.since += 1;
             if self.commits.since * 2 > self.areas.ring {
                 self.commits.since = 0;
-                let sectors = self.commits.bytes.div_ceil(512).max(1).next_multiple_of(self.areas.unit);
+                let units = self.areas.units(self.commits.bytes as usize);
                 for member in self.ring_members() {
-                    writes[member]
-                        .push(host(self.areas.checkpoint(self.members[member].place, sectors / self.areas.unit)));
-                    writes[member].extend((0..2).map(|copy| host(self.areas.superblock(copy))));
+                    writes.push((member, self.areas.checkpoint(self.members[member].place, units)));
+                    writes.extend((0..2).map(|copy| (member, self.areas.superblock(copy))));
                 }
             }
+        }
+        writes
+    }
+
+    /// The same of a change that is carried out by itself in a batch.
+    fn write_ring_for(&mut self, id: u64) {
+        let bytes = self.operations.get(&id).map_or(0, |operation| self.room_of(operation));
+        for (member, range) in self.ring_for(bytes) {
+            let request = New::Blank.request(range).with_origin(Origin::ArrayParity);
+            self.ask(member, request, Child::Commit { cycle: u64::MAX });
         }
     }
 

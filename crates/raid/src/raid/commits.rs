@@ -82,8 +82,11 @@ pub(super) struct Commits {
     pub(super) failed: Option<Status>,
     /// Changes that wait for an entry.
     pub(super) logging: VecDeque<u64>,
-    /// Pieces of the ring that batches wrote.
+    /// Units of the ring that batches wrote, and bytes of records that make no unit yet.
     pub(super) turn: u64,
+    pub(super) pending: usize,
+    /// A batch without contents is under way.
+    pub(super) is_in_batch: bool,
     /// Members that get the present entry.
     pub(super) holders: Vec<usize>,
     /// Changes of the present entry.
@@ -149,6 +152,8 @@ impl Commits {
             failed: None,
             logging: VecDeque::new(),
             turn: 0,
+            pending: 0,
+            is_in_batch: false,
             holders: Vec::new(),
             entering: Vec::new(),
             records: Vec::new(),
