@@ -814,6 +814,35 @@ fn an_array_with_parities_tells_its_condition_and_is_tended() {
     done(folder, "check r.wane --data");
     let shown = done(folder, "show r.wane");
     assert!(shown.contains("raid of 4 drives") && shown.contains("whole: every drive has all"), "{shown}");
+    let json: serde_json::Value = serde_json::from_str(&done(folder, "status r.wane --json")).unwrap();
+    assert_eq!((&json["condition"], &json["spare_losses"]), (&"whole".into(), &1.into()));
+    let end = done(folder, "age r.wane --until drive-writes=4");
+    assert!(end.starts_with("r.wane: aged"), "{end}");
+    // What is no array, or cannot be asked, gives no answer.
+    done(folder, "create d.wane --preset tiny");
+    for (words, why) in [
+        ("status d.wane", "d.wane: is one drive and no array"),
+        ("status r.wane/0", "r.wane/0: is a drive of an array, which is asked how safe its data are as a whole"),
+        ("status none.wane", "none.wane"),
+    ] {
+        let (code, refused) = told(words);
+        assert!(code == 4 && refused.contains(why) && refused.lines().count() == 1, "{words}: {code} {refused}");
+    }
+}
+
+/// What drives lost for good is told once it is found; what they only return wrong is corrected, and a cut costs nothing at rest.
+#[test]
+fn an_array_tells_what_is_lost_and_corrects_what_is_not() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path();
+    std::fs::write(folder.join("data"), vec![7; 70_000]).unwrap();
+    let small = "--preset tiny --set drive.logical-capacity=16MiB --set ftl.recovery=checkpoint";
+    let array = "--set array.layout=raid --set array.chunk=16KiB --set array.member=[{count=4}]";
+    done(folder, &format!("create r.wane {small} {array} --for serve --until drive-writes=2"));
+    let told = |words: &str| {
+        let (code, out, err) = drive(folder, words);
+        (code, out + &err)
+    };
     // What two drives lost in one stripe is lost, and told once it is found.
     done(folder, "fork r.wane g.wane");
     done(folder, "inject g.wane/0 --at 5MiB --length 16KiB --fault medium-error");
@@ -836,20 +865,6 @@ fn an_array_with_parities_tells_its_condition_and_is_tended() {
     assert!(scrubbed.contains("did not fit"), "{scrubbed}");
     let again = done(folder, "scrub r.wane");
     assert!(!again.contains("did not fit"), "{again}");
-    let json: serde_json::Value = serde_json::from_str(&done(folder, "status r.wane --json")).unwrap();
-    assert_eq!((&json["condition"], &json["spare_losses"]), (&"whole".into(), &1.into()));
-    let end = done(folder, "age r.wane --until drive-writes=4");
-    assert!(end.starts_with("r.wane: aged"), "{end}");
-    // What is no array, or cannot be asked, gives no answer.
-    done(folder, "create d.wane --preset tiny");
-    for (words, why) in [
-        ("status d.wane", "d.wane: is one drive and no array"),
-        ("status r.wane/0", "r.wane/0: is a drive of an array, which is asked how safe its data are as a whole"),
-        ("status none.wane", "none.wane"),
-    ] {
-        let (code, refused) = told(words);
-        assert!(code == 4 && refused.contains(why) && refused.lines().count() == 1, "{words}: {code} {refused}");
-    }
 }
 
 /// What is done to the whole is not done to a drive of it, and the other way round.
