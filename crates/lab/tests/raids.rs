@@ -36,8 +36,8 @@ fn five_drives_live_to_the_end_of_their_array() {
     // All drives read on, so nothing of what they had is lost with the second one that takes no more writes.
     assert_eq!(summary.bytes_lost, 0);
     let (first, end) = (summary.first_death_at.unwrap(), summary.end.at_drive_writes);
-    // Without a drive each change is recorded in the ring, so that the others wear faster.
-    assert!(first < 0.95 * end, "{first} of {end}");
+    // The journal that the array keeps without a drive wears the others faster: 0.84 of the life.
+    assert!(first < 0.9 * end, "{first} of {end}");
     assert_eq!(summary.writes_degraded, end - first);
     let (old, others) = summary.drives.split_last().unwrap();
     assert_eq!((old.state, old.ended_at), (DriveState::ReadOnly, Some(first)));
@@ -93,7 +93,7 @@ fn a_spare_comes_for_a_dead_drive() {
     assert!(with.summary.bytes_copied > 3 << 20, "{}", with.summary.bytes_copied);
     // Without it, the next death takes data along.
     assert_eq!(without.summary.bytes_copied, 0);
-    assert!(without.summary.bytes_lost > 0 && without.summary.writes_degraded > 0.3, "{:?}", without.summary);
+    assert!(without.summary.bytes_lost > 0 && without.summary.writes_degraded > 0.5, "{:?}", without.summary);
     assert!(with.summary.writes_degraded < 0.5 * without.summary.writes_degraded, "{:?}", with.summary);
 }
 
@@ -101,7 +101,7 @@ fn a_spare_comes_for_a_dead_drive() {
 #[test]
 fn a_code_decides_how_many_drives_may_go() {
     let set = |code: &'static str| {
-        let until = ["until.end-of-life=false", "until.drive-writes=10"];
+        let until = ["until.end-of-life=false", "until.drive-writes=14"];
         let new = "array.member.0.drive.endurance=300";
         let counts = ["array.member.0.count=3", "array.member.1.count=2"];
         [code, new, counts[0], counts[1], "array.at-end-of-life=gone", until[0], until[1]]

@@ -294,7 +294,7 @@ impl Sums {
 
 /// A figure's estimate, whose interval leaves out what cannot be.
 ///
-/// Where none of N arrays had a chance of it, the interval ends at the chance that N arrays miss with 5 %: about 3 / N.
+/// If no array of N had a chance of it, the interval ends at about 3 / N. N arrays miss that chance in 5 % of all cases.
 fn bounded(figure: Figure, sums: Moments, count: f64) -> Estimate {
     let mut estimate = sums.estimate(count);
     estimate.low = estimate.low.max(0.0);

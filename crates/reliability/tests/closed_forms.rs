@@ -23,7 +23,7 @@ fn drive() -> DriveKind {
     }
 }
 
-/// An array of such drives, one rated wear of which is 1,000 days of the host's writes, and whose rebuild takes so many days.
+/// An array of such drives, one rated wear of which is 1,000 days of the host's writes, and whose rebuild takes N days.
 fn plan(redundancy: Redundancy, members: usize, drive: &DriveKind, window: f64) -> Plan {
     let member =
         |batch| Member { drive: drive.clone(), load: Curve::slope(1.0), batch, bytes_before: 0.0, age_days: 0.0 };

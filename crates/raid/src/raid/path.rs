@@ -62,7 +62,7 @@ pub trait WritePath: fmt::Debug + Send + Sync {
     }
 
     /// Whether such a change reads the chunks that are not written, of `stripe` bytes of data. `first` bytes are its own, whose old data it has read;
-    /// `joined` are those that it took in. The default is StRAID's rule: where that takes fewer reads from here on.
+    /// `joined` are those that it took in. The default is StRAID's rule: it does if it then has fewer chunks left to read.
     fn reconstructs(&self, stripe: u64, first: u64, joined: u64) -> bool {
         joined > stripe.saturating_sub(first) / 2
     }

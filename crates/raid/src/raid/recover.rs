@@ -29,7 +29,7 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// Whether its tables are those of an array of so many members.
+    /// Whether its tables are those of an array of N members.
     pub(super) fn is_sound(&self, members: usize, width: usize) -> bool {
         let Checkpoint { table, slots, stale, .. } = &self.checkpoint;
         table.len().is_multiple_of(width)
