@@ -35,7 +35,7 @@ pub fn array(summary: &ArraySummary, drives: &[RunResult], scenario: &str) -> St
     render_opened(drives, Some(&Opening { name, headline, section }))
 }
 
-/// The pictures of [`array`] as files for a paper, each with the values behind it: those of the drives, and of the forecast.
+/// The pictures of [`array()`] as files for a paper, each with the values behind it: those of the drives, and of the forecast.
 pub fn array_figure_files(summary: &ArraySummary, drives: &[RunResult], format: Format) -> Vec<FigureFile> {
     let forecast = summary.forecast.iter().filter(|forecast| !forecast.alternatives.is_empty());
     let own: Vec<Figure> = forecast.map(super::forecast::by_cause).collect();
