@@ -100,7 +100,7 @@ fn gained(alternative: &wane_results::Alternative) -> Option<String> {
     let (verdict, told) = match () {
         () if change.high < 0.0 => ("fewer lose data", between(&change, points)),
         () if change.low > 0.0 => ("more lose data", between(&change, points)),
-        () => ("no difference that so many arrays show", between(&change, points)),
+        () => ("no difference beyond chance", between(&change, points)),
     };
     Some(format!(
         "With {}: data are lost in {} after {}; {verdict}, {told} percentage points.",
@@ -316,7 +316,7 @@ mod tests {
             "data are lost in 4.0 % (3.9 % to 4.1 %) of the arrays, all data of an array in 3.0e-8",
             "Of the losses in 5 years: 75 % by sectors that a rebuild could not read, 25 % by worn members.",
             "With a spare: data are lost in 1.0 % after 5 years; fewer lose data, -3.00 (-3.10 to -2.90) percentage points.",
-            "With nothing: data are lost in 4.0 % after 5 years; no difference that so many arrays show",
+            "With nothing: data are lost in 4.0 % after 5 years; no difference beyond chance",
             "With harm: data are lost in 6.0 % after 5 years; more lose data",
         ] {
             assert!(told.contains(sentence), "{sentence} in\n{told}");
