@@ -768,15 +768,23 @@ fn a_mirror_is_kept_as_a_drive_is_and_its_drives_come_and_go() {
     assert!(end.starts_with("k.wane: died (spare-exhausted)\n") && end.contains("read-only"), "{end}");
 }
 
+/// Four small drives with a parity.
+const RAID_OF_FOUR: &str = "--preset tiny --set drive.logical-capacity=16MiB --set ftl.recovery=checkpoint \
+                            --set array.layout=raid --set array.chunk=16KiB --set array.member=[{count=4}]";
+
+/// A folder with such an array, aged, as `r.wane`, and 70,000 bytes of sevens as `data`.
+fn raid_of_four() -> tempfile::TempDir {
+    let place = tempfile::tempdir().unwrap();
+    std::fs::write(place.path().join("data"), vec![7; 70_000]).unwrap();
+    done(place.path(), &format!("create r.wane {RAID_OF_FOUR} --for serve --until drive-writes=2"));
+    place
+}
+
 /// An array with parities goes on without a drive, tells what to do, and is whole again.
 #[test]
 fn an_array_with_parities_tells_its_condition_and_is_tended() {
-    let place = tempfile::tempdir().unwrap();
+    let place = raid_of_four();
     let folder = place.path();
-    std::fs::write(folder.join("data"), vec![7; 70_000]).unwrap();
-    let small = "--preset tiny --set drive.logical-capacity=16MiB --set ftl.recovery=checkpoint";
-    let array = "--set array.layout=raid --set array.chunk=16KiB --set array.member=[{count=4}]";
-    done(folder, &format!("create r.wane {small} {array} --for serve --until drive-writes=2"));
     done(folder, "write r.wane data --at 64KiB");
     let told = |words: &str| {
         let (code, out, err) = drive(folder, words);
@@ -833,12 +841,8 @@ fn an_array_with_parities_tells_its_condition_and_is_tended() {
 /// What drives lost for good is told once it is found; what they only return wrong is corrected, and a cut costs nothing at rest.
 #[test]
 fn an_array_tells_what_is_lost_and_corrects_what_is_not() {
-    let place = tempfile::tempdir().unwrap();
+    let place = raid_of_four();
     let folder = place.path();
-    std::fs::write(folder.join("data"), vec![7; 70_000]).unwrap();
-    let small = "--preset tiny --set drive.logical-capacity=16MiB --set ftl.recovery=checkpoint";
-    let array = "--set array.layout=raid --set array.chunk=16KiB --set array.member=[{count=4}]";
-    done(folder, &format!("create r.wane {small} {array} --for serve --until drive-writes=2"));
     let told = |words: &str| {
         let (code, out, err) = drive(folder, words);
         (code, out + &err)
@@ -851,8 +855,7 @@ fn an_array_tells_what_is_lost_and_corrects_what_is_not() {
     let (code, lost) = told("status g.wane");
     assert!(code == 2 && lost.contains("16 KiB cannot be read, which drives lost and no other has"), "{lost}");
     // Without a journal, a cut costs nothing where nothing was being changed.
-    let none = array.replace("raid", "raid --set array.journal=none");
-    done(folder, &format!("create n.wane {small} {none} --empty"));
+    done(folder, &format!("create n.wane {RAID_OF_FOUR} --set array.journal=none --empty"));
     done(folder, "write n.wane data --at 0B");
     done(folder, "take-out n.wane/0");
     done(folder, "write n.wane data --at 1MiB");
