@@ -8,7 +8,9 @@
 
 use wane_units::excerpt;
 
-use crate::{Attribute, Quantity, Reading};
+use crate::names::{self, Percent};
+use crate::reading::{Known, Protocol};
+use crate::{Attribute, Quantity, Reading, consistency};
 
 const MIB_32: f64 = (32u64 << 20) as f64;
 const GIB: f64 = (1u64 << 30) as f64;
@@ -101,9 +103,10 @@ const fn unused(id: u8) -> Rule {
 pub struct Family {
     /// Its name.
     pub name: &'static str,
-    /// Beginnings of model names, for drives that are not in smartctl's database.
+    /// Beginnings of model names, for drives that are not in smartctl's database; behind a star, what also is in the name.
     pub models: &'static [&'static str],
-    /// Parts of the names that smartctl gives the family.
+    /// Parts of the names that smartctl gives the family. Without any, smartctl names it as other drives that differ, and its models
+    /// go before that name.
     pub families: &'static [&'static str],
     /// Meanings of its attributes. They take precedence over those that all drives share.
     rules: &'static [Rule],
@@ -151,8 +154,9 @@ const COMMON: &[Rule] = &[
 pub const FAMILIES: &[Family] = &[
     Family {
         name: "Silicon Motion",
-        models: &["ADATA SP550", "TS32GMTS400"],
-        families: &["SiliconMotion based", "Silicon Motion based"],
+        models: &["ADATA SP550", "TS32GMTS400", "KINGSTON SKC600"],
+        // Not those on USB, whose 245 counts erases.
+        families: &["SiliconMotion based SSDs", "Silicon Motion based SSDs", "Silicon Motion based OEM SSDs"],
         rules: &[
             count(160, Q::MediaErrors),
             count(161, Q::SpareBlocks),
@@ -166,6 +170,7 @@ pub const FAMILIES: &[Family] = &[
             unused(175),
             unused(176),
             unused(177),
+            told(231, Q::PercentageUsed, RawLeft),
             count(178, Q::BadBlocksGrown),
             count(181, Q::ProgramFails),
             count(182, Q::EraseFails),
@@ -320,8 +325,70 @@ pub const FAMILIES: &[Family] = &[
         source: "smartmontools drivedb.h, \"Intel 730 and DC S35x0/3610/3700 Series SSDs\"",
     },
     Family {
+        name: "Kingston UV400 and UV500",
+        models: &["KINGSTON SUV400", "KINGSTON SUV500"],
+        families: &["Kingston SSDNow UV400/500"],
+        rules: &[
+            unused(100),
+            unused(101),
+            unused(170),
+            count(171, Q::ProgramFails),
+            count(172, Q::EraseFails),
+            count(174, Q::UnsafeShutdowns),
+            unused(175),
+            unused(176),
+            told(177, Q::PercentageUsed, NormalizedLeft),
+            unused(178),
+            count(180, Q::SpareBlocks),
+            unused(183),
+            unused(201),
+            unused(204),
+            told(231, Q::PercentageUsed, NormalizedLeft),
+            // They stand at 100 on worn drives too.
+            unused(233),
+            unused(234),
+            told(241, Q::HostWritten, Raw(GIB)),
+            told(242, Q::HostRead, Raw(GIB)),
+            unused(250),
+        ],
+        source: "smartmontools drivedb.h, \"Kingston SSDNow UV400/500\"",
+    },
+    Family {
+        name: "SK hynix SE5031 and SE5110",
+        models: &["HFS*FEH-", "HFS*H2X069N", "SK HYNIX SE5110", "SK HYNIX SE5031"],
+        families: &[],
+        rules: &[
+            count(171, Q::ProgramFails),
+            count(172, Q::EraseFails),
+            count(173, Q::EraseCountMax),
+            count(174, Q::UnsafeShutdowns),
+            unused(175),
+            unused(176),
+            // Whether the rating is reached.
+            unused(177),
+            unused(178),
+            unused(179),
+            unused(180),
+            unused(181),
+            unused(182),
+            unused(183),
+            unused(201),
+            unused(202),
+            unused(204),
+            told(231, Q::PercentageUsed, NormalizedLeft),
+            unused(234),
+            told(235, Q::HostWritten, Raw(GIB)),
+            // Older databases call it the host's.
+            told(241, Q::FlashWritten, Raw(GIB)),
+            told(242, Q::HostRead, Raw(GIB)),
+            told(245, Q::PercentageUsed, NormalizedLeft),
+            unused(250),
+        ],
+        source: "smartmontools drivedb.h, \"SK hynix SATA SSDs\" of the models HFS...FEH",
+    },
+    Family {
         name: "Phison",
-        models: &["KINGSTON SKC400", "KINGSTON SUV300", "KINGSTON SA400"],
+        models: &["KINGSTON SKC400", "KINGSTON SUV300", "KINGSTON SA400", "PNY CS900"],
         families: &["Phison Driven SSDs", "Phison Driven OEM SSDs"],
         rules: &[
             unused(168),
@@ -343,45 +410,25 @@ pub const FAMILIES: &[Family] = &[
     },
 ];
 
-/// Attributes whose names state the quantity and its unit, as in smartctl's database, for drives in none of the families above.
-const NAMED: &[(&str, Quantity, f64)] = &[
-    ("Host_Writes_32MiB", Q::HostWritten, MIB_32),
-    ("Host_Reads_32MiB", Q::HostRead, MIB_32),
-    ("NAND_Writes_32MiB", Q::FlashWritten, MIB_32),
-    ("Flash_Writes_32MiB", Q::FlashWritten, MIB_32),
-    ("Host_Writes_GiB", Q::HostWritten, GIB),
-    ("Host_Reads_GiB", Q::HostRead, GIB),
-    ("Lifetime_Writes_GiB", Q::HostWritten, GIB),
-    ("Lifetime_Reads_GiB", Q::HostRead, GIB),
-    ("Flash_Writes_GiB", Q::FlashWritten, GIB),
-    ("NAND_Writes_1GiB", Q::FlashWritten, GIB),
-    ("Total_Writes_GiB", Q::HostWritten, GIB),
-    ("Total_Reads_GiB", Q::HostRead, GIB),
-    ("Total_NAND_Writes_GiB", Q::FlashWritten, GIB),
-    ("NAND_GiB_Written", Q::FlashWritten, GIB),
-    ("NAND_Writes_GiB", Q::FlashWritten, GIB),
-    ("Host_Writes_MiB", Q::HostWritten, (1u64 << 20) as f64),
-    ("Host_Reads_MiB", Q::HostRead, (1u64 << 20) as f64),
-];
-
-/// Attributes whose names in smartctl's database state that their normalized value is what is left of the drive's life, for
-/// drives in none of the families above.
-const LEFT: [&str; 10] = [
-    "Media_Wearout_Indicator",
-    "Wear_Leveling_Count",
-    "SSD_Life_Left",
-    "Remaining_Lifetime_Perc",
-    "Percent_Lifetime_Remain",
-    "Percent_Life_Remaining",
-    "Perc_Rated_Life_Remain",
-    "Remaining_Life",
-    "Lifetime_Left",
-    "Media_Life_Remaining",
-];
-
 /// Parts of names that show that an attribute does not have its usual meaning: on Barefoot drives 198 and 199 are what the host
 /// read and wrote.
-const OTHERWISE: [&str; 4] = ["Host_", "Read_Sectors", "Write_Sectors", "Initial_Bad_Block"];
+const OTHERWISE: [&str; 12] = [
+    "Host_",
+    "Read_Sectors",
+    "Write_Sectors",
+    "Initial_Bad_Block",
+    "Factory_Bad_Block",
+    "Read_Failure_Blk",
+    "Total_Unc_Read",
+    "ECC_Error_Count",
+    "Proprietary_",
+    "Unknown_JMF",
+    "Drive_Temp_Warning",
+    "SATA_Error_Ct",
+];
+
+/// The name of a number that a drive lists and does not count.
+const IDLE: &str = "Not_In_Use";
 
 fn is_otherwise(attribute: &Attribute) -> bool {
     OTHERWISE.iter().any(|part| attribute.name.contains(part))
@@ -396,51 +443,194 @@ fn has_word(text: &str, part: &str) -> bool {
 /// families similar names.
 pub fn family(reading: &Reading) -> Option<&'static Family> {
     let model = reading.model.as_deref().unwrap_or_default();
+    let is_model = |family: &&Family| family.models.iter().any(|pattern| has_pattern(model, pattern));
+    let alone = FAMILIES.iter().filter(|family| family.families.is_empty()).find(is_model);
     let found = match reading.family.as_deref().filter(|named| !named.is_empty()) {
+        _ if alone.is_some() => alone,
         Some(named) => FAMILIES.iter().find(|family| family.families.iter().any(|part| has_word(named, part))),
-        None => FAMILIES.iter().find(|family| family.models.iter().any(|start| model.starts_with(start))),
+        None => FAMILIES.iter().find(is_model),
     };
-    // A disk of a maker that also makes flash drives belongs to none of these.
-    found.filter(|_| reading.is_rotating != Some(true))
+    // A disk of a maker that also makes flash drives belongs to none of these, and neither does what is no ATA drive.
+    let is_ata = !matches!(reading.protocol, Some(Protocol::Nvme | Protocol::Scsi));
+    found.filter(|_| reading.is_rotating != Some(true) && is_ata)
+}
+
+/// How a family's table takes an attribute: `None` if it has none of this number, and inside if the number is not used.
+pub fn meaning(family: &Family, id: u8) -> Option<Option<Take>> {
+    family.rules.iter().find(|(known, _)| *known == id).map(|(_, rule)| rule.map(|(_, take)| take))
+}
+
+/// Whether a model begins with a pattern, and has what is behind its star.
+fn has_pattern(model: &str, pattern: &str) -> bool {
+    let (start, inner) = pattern.split_once('*').unwrap_or((pattern, ""));
+    model.starts_with(start) && model.contains(inner)
 }
 
 /// Adds what the attributes of a reading mean, and lists those that are not understood.
 pub(crate) fn understand(reading: &mut Reading) {
     let own = family(reading).map_or(&[][..], |family| family.rules);
-    let attributes = std::mem::take(&mut reading.attributes);
+    let all = std::mem::take(&mut reading.attributes);
+    let attributes: Vec<Attribute> = all.iter().filter(|attribute| attribute.name != IDLE).cloned().collect();
     let is_own = |id: u8| own.iter().any(|(known, _)| *known == id);
-    // Several attributes of a family with the same quantity are parts of it.
+    let mut wear = Vec::new();
+    // Several attributes of a family with the same quantity are parts of it, but of wear each tells all.
     for (at, (id, rule)) in own.iter().enumerate() {
-        let Some((quantity, _)) = rule else { continue };
+        let Some((quantity, take)) = rule else { continue };
         let is_first = !own[..at].iter().any(|(_, other)| other.is_some_and(|(other, _)| other == *quantity));
-        if is_first {
+        if *quantity == Q::PercentageUsed {
+            let found = attributes.iter().find(|attribute| attribute.id == *id);
+            let value = found.and_then(|found| taken(reading, *quantity, *take, found));
+            wear.extend(value.map(|value| Known { value, from: format!("attribute {id}") }));
+        } else if is_first {
             sum(reading, &attributes, own, *quantity, *id);
         }
     }
     for (id, rule) in COMMON.iter().filter(|(id, _)| !is_own(*id)) {
         let found = attributes.iter().find(|attribute| attribute.id == *id);
         if let (Some((quantity, take)), Some(attribute)) = (rule, found.filter(|found| !is_otherwise(found))) {
-            let value = taken(&mut reading.not_understood, *take, attribute);
+            let value = taken(reading, *quantity, *take, attribute);
             reading.know(*quantity, value, &format!("attribute {id}"));
         }
     }
-    for attribute in &attributes {
-        let named = NAMED.iter().find(|(name, ..)| *name == attribute.name);
-        if is_own(attribute.id) {
-            continue;
+    by_names(reading, &attributes, own, &mut wear);
+    reserve(reading, &attributes, own);
+    reading.attributes = all;
+    derive(reading, &mut wear);
+    decide(reading, wear);
+}
+
+/// Parts of names of attributes that count the blocks in reserve, and have what is left of them as their normalized value.
+const RESERVE: [&str; 2] = ["reserv", "rsvd"];
+
+/// Takes the least of what is in reserve. smartctl's own key is the normalized value of attribute 5 on an ATA drive, reallocated sectors (7.5
+/// looks at no other), which can stand at 100 with nothing left in reserve.
+fn reserve(reading: &mut Reading, attributes: &[Attribute], own: &[Rule]) {
+    let Some(known) = reading.known.get(&Q::Spare).filter(|known| known.from.starts_with("spare_available")) else {
+        return;
+    };
+    let left = |attribute: &Attribute| {
+        let name = attribute.name.to_ascii_lowercase();
+        match own.iter().find(|(id, _)| *id == attribute.id) {
+            Some((_, rule)) => rule.filter(|(told, _)| *told == Q::Spare).and_then(|(_, take)| take.of(attribute)),
+            None if RESERVE.iter().any(|part| name.contains(part)) => attribute.value.map(f64::from),
+            None => None,
         }
-        if let Some((_, quantity, unit)) = named {
-            let value = attribute.number().map(|raw| raw * unit);
-            reading.know(*quantity, value, &format!("attribute {} ({})", attribute.id, attribute.name));
-        } else if let Some(left) = life_left(attribute).filter(|_| reading.is_rotating != Some(true)) {
-            let from = format!("attribute {} ({}), normalized", attribute.id, attribute.name);
-            reading.know(Q::PercentageUsed, Some(100.0 - left), &from);
-        } else if is_otherwise(attribute) || !COMMON.iter().any(|(id, _)| *id == attribute.id) {
-            reading.not_understood.push(in_words(attribute));
+    };
+    let found = attributes.iter().filter_map(|attribute| Some((left(attribute)?, attribute)));
+    let least = found.filter(|(left, _)| *left > 0.0).min_by(|one, other| one.0.total_cmp(&other.0));
+    let Some((left, attribute)) = least else { return };
+    if left < known.value {
+        let from = format!("{}, normalized", in_words(attribute));
+        let threshold = attribute.threshold.filter(|least| *least > 0).map(f64::from);
+        for (quantity, value) in [(Q::Spare, Some(left)), (Q::SpareThreshold, threshold)] {
+            if let Some(value) = value {
+                reading.known.insert(quantity, Known { value, from: from.clone() });
+            }
         }
     }
-    reading.attributes = attributes;
-    derive(reading);
+}
+
+/// Adds what the attributes that no table has by their numbers say by their names.
+fn by_names(reading: &mut Reading, attributes: &[Attribute], own: &[Rule], wear: &mut Vec<Known>) {
+    let is_own = |id: u8| own.iter().any(|(known, _)| *known == id);
+    let mut parts: Vec<(Quantity, f64, String)> = Vec::new();
+    for attribute in attributes.iter().filter(|attribute| !is_own(attribute.id)) {
+        let (name, from) = (attribute.name.to_ascii_lowercase(), in_words(attribute));
+        // A number whose power of two stands elsewhere.
+        let power = attributes.iter().find(|other| other.name.to_ascii_lowercase() == format!("{name}_exp"));
+        let is_scaled = power.is_some_and(|power| power.number() != Some(0.0));
+        if let Some(moved) = names::moved(&name).filter(|_| !is_scaled) {
+            match (attribute.number().map(|raw| raw * moved.unit), moved.is_part) {
+                (Some(bytes), true) => parts.push((moved.quantity, bytes, attribute.id.to_string())),
+                (Some(bytes), false) => reading.know(moved.quantity, Some(bytes), &from),
+                (None, _) => reading.refuse(moved.quantity, format!("{from}: raw \"{}\"", excerpt(&attribute.raw))),
+            }
+        } else if let Some(quantity) = names::erases(&name).filter(|_| reading.is_rotating != Some(true)) {
+            match attribute.number() {
+                Some(count) => reading.know(quantity, Some(count), &from),
+                None => reading.not_understood.push(from),
+            }
+        } else if let Some(used) = used(reading, attribute, &name) {
+            wear.extend(used.map(|value| Known { value, from: format!("{from}{}", how(attribute, &name)) }));
+        } else if is_otherwise(attribute) || !COMMON.iter().any(|(id, _)| *id == attribute.id) {
+            reading.not_understood.push(from);
+        }
+    }
+    for quantity in [Q::FlashWritten, Q::FlashRead] {
+        let of: Vec<_> = parts.iter().filter(|(of, ..)| *of == quantity).collect();
+        let bytes: f64 = of.iter().map(|(_, bytes, _)| bytes).sum();
+        let ids: Vec<&str> = of.iter().map(|(.., id)| id.as_str()).collect();
+        // A family's own part, by its number: the flash of three bits beside that of one.
+        match reading.known.get_mut(&quantity) {
+            Some(known) if !own.is_empty() && known.from.starts_with("attribute") && !ids.is_empty() => {
+                known.value += bytes;
+                known.from = format!("{} + {}", known.from.replacen("attribute ", "attributes ", 1), ids.join(" + "));
+            }
+            _ if ids.is_empty() => {}
+            _ => reading.know(quantity, Some(bytes), &format!("attributes {}", ids.join(" + "))),
+        }
+    }
+}
+
+/// Percent used by an attribute whose name says that it is of the drive's life; `None` if it does not, and inside if it says nothing.
+fn used(reading: &mut Reading, attribute: &Attribute, name: &str) -> Option<Option<f64>> {
+    if reading.is_rotating == Some(true) {
+        return None;
+    }
+    if name == names::EITHER_WAY {
+        return Some(taken(reading, Q::PercentageUsed, EitherWay, attribute));
+    }
+    let percent = names::life(name)?;
+    let found = match percent {
+        Percent::Left => life_left(attribute, name, reading.is_default_named).map(|left| 100.0 - left),
+        Percent::Used => attribute.number().filter(|used| (0.0..=255.0).contains(used)),
+    };
+    if found.is_none() {
+        let normalized = attribute.value.map_or_else(String::new, |value| format!("value {value}, "));
+        let said = format!("{}: {normalized}raw \"{}\"", in_words(attribute), excerpt(&attribute.raw));
+        reading.refuse(Q::PercentageUsed, said);
+    }
+    Some(found)
+}
+
+/// Which value of an attribute tells the wear.
+fn how(attribute: &Attribute, name: &str) -> &'static str {
+    match names::life(name) {
+        Some(Percent::Left) if raw_left(attribute, name).is_none() => ", normalized",
+        _ => "",
+    }
+}
+
+/// Takes the worst of the wear that several attributes tell and that nothing contradicts.
+fn decide(reading: &mut Reading, mut wear: Vec<Known>) {
+    wear.retain(|known| {
+        let is_possible = Q::PercentageUsed.allows(known.value);
+        if !is_possible {
+            reading.refuse(Q::PercentageUsed, format!("{}: {} is not possible", known.from, known.value));
+        }
+        is_possible
+    });
+    // Of equal ones the first in the table.
+    wear.sort_by(|one, other| other.value.total_cmp(&one.value));
+    for known in wear {
+        match consistency::doubt(reading, &known) {
+            Some(why) => reading.contradictions.push(why),
+            None => believe(reading, known),
+        }
+    }
+}
+
+/// Takes wear that an attribute tells: the worst counts, also where a standard tells less of it.
+fn believe(reading: &mut Reading, known: Known) {
+    match reading.known.get(&Q::PercentageUsed) {
+        Some(standard) if known.value > standard.value + FINER_POINTS && standard.value < 100.0 => {
+            let (less, from) = (standard.value, &standard.from);
+            let said = format!("percentage_used_percent is {less} by {from}, and {} by {}", known.value, known.from);
+            reading.contradictions.push(said);
+            reading.known.insert(Q::PercentageUsed, known);
+        }
+        _ => reading.know(Q::PercentageUsed, Some(known.value), &known.from),
+    }
 }
 
 /// An attribute in words.
@@ -449,23 +639,32 @@ fn in_words(attribute: &Attribute) -> String {
     if name.is_empty() { format!("attribute {id}") } else { format!("attribute {id} ({name})") }
 }
 
-/// The value of an attribute; one that cannot be understood is added to a list.
-fn taken(not_understood: &mut Vec<String>, take: Take, attribute: &Attribute) -> Option<f64> {
+/// The value of an attribute; one that cannot be understood is listed.
+fn taken(reading: &mut Reading, quantity: Quantity, take: Take, attribute: &Attribute) -> Option<f64> {
     let value = take.of(attribute);
     if value.is_none() {
         let normalized = attribute.value.map_or_else(String::new, |value| format!("value {value}, "));
-        not_understood.push(format!("{}: {normalized}raw \"{}\"", in_words(attribute), excerpt(&attribute.raw)));
+        let said = format!("{}: {normalized}raw \"{}\"", in_words(attribute), excerpt(&attribute.raw));
+        reading.refuse(quantity, said);
     }
     value
 }
 
-/// Percent of the drive's life that is left, if an attribute's name says that it is. A normalized value of zero beside a raw value
+/// Percent of the drive's life that is left by an attribute whose name says that it is. A normalized value of zero beside a raw value
 /// is of an attribute with another meaning, which smartctl's default names call so; a count of erases of zero was never counted.
-fn life_left(attribute: &Attribute) -> Option<f64> {
-    let left = attribute.value.filter(|left| *left <= 100 && LEFT.contains(&attribute.name.as_str()))?;
-    let is_count = attribute.name.ends_with("Count");
-    let is_believed = left > 0 || (!is_count && attribute.number() == Some(0.0));
-    is_believed.then_some(f64::from(left))
+/// smartctl's names for any drive say nothing where the normalized value is still what it was at first.
+fn life_left(attribute: &Attribute, name: &str, is_default_named: bool) -> Option<f64> {
+    let left = f64::from(attribute.value.filter(|left| *left <= 100)?);
+    let is_count = name.ends_with("count");
+    let is_any = is_default_named && names::ANY_WEAR.contains(&name) && left == 100.0;
+    let is_believed = left > 0.0 || (!is_count && attribute.number() == Some(0.0));
+    (is_believed && !is_any).then(|| raw_left(attribute, name).unwrap_or(left))
+}
+
+/// The percentage in the raw value, where the normalized one stays at 100. On Micron's attribute 202 it is what is used.
+fn raw_left(attribute: &Attribute, name: &str) -> Option<f64> {
+    let raw = attribute.number().filter(|raw| (1.0..100.0).contains(raw))?;
+    (names::is_percent(name) && attribute.value == Some(100) && attribute.id != 202).then_some(raw)
 }
 
 /// Adds a quantity that is the sum of several of a family's attributes.
@@ -475,7 +674,7 @@ fn sum(reading: &mut Reading, attributes: &[Attribute], own: &[Rule], quantity: 
     for (id, rule) in own {
         let Some((_, take)) = rule.filter(|(told, _)| *told == quantity) else { continue };
         let found = attributes.iter().find(|attribute| attribute.id == *id);
-        let value = found.and_then(|found| taken(&mut reading.not_understood, take, found));
+        let value = found.and_then(|found| taken(reading, quantity, take, found));
         if let Some(value) = value {
             total = Some(total.unwrap_or(0.0) + value);
             from.push(id.to_string());
@@ -491,8 +690,8 @@ fn sum(reading: &mut Reading, attributes: &[Attribute], own: &[Rule], quantity: 
 const FINER_POINTS: f64 = 5.0;
 
 /// Adds quantities that follow from others.
-fn derive(reading: &mut Reading) {
-    rate(reading);
+fn derive(reading: &mut Reading, wear: &mut Vec<Known>) {
+    rate(reading, wear);
     let pages = (reading.get(Q::PagesForHost), reading.get(Q::PagesInBackground), reading.get(Q::HostWritten));
     if let (Some(host), Some(background), Some(written)) = pages
         && (host > 0.0 || background == 0.0)
@@ -502,23 +701,25 @@ fn derive(reading: &mut Reading) {
     }
 }
 
-/// Adds the wear by mean and rated erases.
-fn rate(reading: &mut Reading) {
-    // Rated erases give the wear more finely than in whole percent, and beyond 100.
-    if let (Some(mean), Some(rated)) = (reading.get(Q::EraseCountMean), reading.get(Q::EraseCountRated))
-        && rated > 0.0
-    {
-        let finer = 100.0 * mean / rated;
-        // What the drive itself reports by a standard stands, if the two do not agree.
-        let own = reading.known.get(&Q::PercentageUsed).filter(|known| !known.from.starts_with("attribute"));
-        if let Some(own) = own.filter(|own| own.value < 100.0 && (own.value - finer).abs() > FINER_POINTS) {
-            let said =
-                format!("the wear is {} % by {}, and {finer:.1} % by mean and rated erases", own.value, own.from);
-            reading.contradictions.push(said);
-            return;
-        }
-        reading.known.remove(&Q::PercentageUsed);
-        let from = format!("mean erase count of {mean:.0} of {rated:.0} rated cycles");
-        reading.know(Q::PercentageUsed, Some(finer), &from);
+/// Adds the wear by mean and rated erases, which is finer than whole percent, and goes beyond 100.
+fn rate(reading: &mut Reading, wear: &mut Vec<Known>) {
+    let (Some(mean), Some(rated)) = (reading.get(Q::EraseCountMean), reading.get(Q::EraseCountRated)) else { return };
+    if rated <= 0.0 {
+        return;
     }
+    let finer = 100.0 * mean / rated;
+    // What the drive itself reports by a standard stands, if the two do not agree.
+    if let Some(own) = reading.known.get(&Q::PercentageUsed)
+        && own.value < 100.0
+        && (own.value - finer).abs() > FINER_POINTS
+    {
+        let said = format!("the wear is {} % by {}, and {finer:.1} % by mean and rated erases", own.value, own.from);
+        reading.contradictions.push(said);
+        return;
+    }
+    reading.known.remove(&Q::PercentageUsed);
+    wear.retain(|known| {
+        known.value > 100.0_f64.max(finer) || (known.value < 100.0 && (known.value - finer).abs() > FINER_POINTS)
+    });
+    wear.push(Known { value: finer, from: format!("mean erase count of {mean:.0} of {rated:.0} rated cycles") });
 }

@@ -1,6 +1,7 @@
 //! Holds the values of one record to each other: what cannot be true together is said, and wear that its own drive contradicts is
 //! not believed.
 
+use crate::reading::Known;
 use crate::{Quantity as Q, Reading};
 
 /// Least and most erases that any flash is rated for: ten times less than cells of four bits, ten times more than cells of one.
@@ -27,12 +28,15 @@ const ZERO_KELVIN: [f64; 2] = [0.0, -273.0];
 
 /// Checks a record that was read.
 pub(crate) fn check(reading: &mut Reading) {
+    let known = &reading.known;
+    reading.unread.retain(|quantity| !known.contains_key(quantity));
     if reading.simulated.is_some() || reading.source.is_page() {
         return;
     }
     if is_blank(reading) {
         reading.known.retain(|quantity, _| *quantity == Q::Capacity);
         reading.is_passed = None;
+        reading.unread.clear();
         reading.not_understood.push("a log of zeros alone, as of virtual drives: it tells nothing".to_owned());
         return;
     }
@@ -58,28 +62,41 @@ fn is_blank(reading: &Reading) -> bool {
     is_log && rows_are_zero && values.into_iter().all(|(quantity, known)| is_zero(quantity, known.value))
 }
 
-/// Takes wear away that mean erases or the host's writes contradict.
+/// Takes wear away that erases or the host's writes contradict.
 fn wear(reading: &mut Reading) {
-    let Some(used) = reading.known.get(&Q::PercentageUsed).cloned() else { return };
+    let used = reading.known.get(&Q::PercentageUsed).cloned();
+    if let Some(why) = used.and_then(|used| doubt(reading, &used)) {
+        reading.known.remove(&Q::PercentageUsed);
+        reading.contradictions.push(why);
+    }
+}
+
+/// Why a drive's wear is not believed: its mean or most erases or the host's writes contradict it.
+pub(crate) fn doubt(reading: &Reading, used: &Known) -> Option<String> {
     let written = reading.get(Q::HostWritten).map(|host| host.max(reading.get(Q::FlashWritten).unwrap_or(0.0)));
     let writes = written.zip(reading.get(Q::Capacity).filter(|bytes| *bytes > 0.0));
     let writes = writes.map(|(written, capacity)| written / capacity);
     let writes_min = if used.value >= WORN_PERCENT { DRIVE_WRITES_WORN_MIN } else { DRIVE_WRITES_MIN };
-    let mean = reading.get(Q::EraseCountMean).filter(|_| reading.is_rotating != Some(true));
+    let is_flash = reading.is_rotating != Some(true);
+    let mean = reading.get(Q::EraseCountMean).filter(|_| is_flash);
+    let most = reading.get(Q::EraseCountMax).filter(|_| is_flash && mean.is_none());
     // Erases for all of the wear, if it goes on so.
     let rated = |erases: f64, used: f64| 100.0 * erases / used;
-    let why = match (mean, writes) {
-        (Some(mean), _) if used.value >= HELD_PERCENT && rated(mean, used.value) < RATED_MIN => {
+    let is_held = used.value >= HELD_PERCENT;
+    let why = match (mean, most, writes) {
+        (Some(mean), ..) if is_held && rated(mean, used.value) < RATED_MIN => {
             format!("each block was erased {mean} times")
         }
-        (Some(mean), _) if rated(mean, used.value + 1.0) > RATED_MAX => format!("each block was erased {mean} times"),
-        (None, Some(writes)) if used.value >= HELD_PERCENT && rated(writes, used.value) < writes_min => {
+        (Some(mean), ..) if rated(mean, used.value + 1.0) > RATED_MAX => format!("each block was erased {mean} times"),
+        (None, Some(most), _) if is_held && rated(most, used.value) < RATED_MIN => {
+            format!("no block was erased more than {most} times")
+        }
+        (None, _, Some(writes)) if is_held && rated(writes, used.value) < writes_min => {
             format!("the drive was written {writes:.2} times over")
         }
-        _ => return,
+        _ => return None,
     };
-    reading.known.remove(&Q::PercentageUsed);
-    reading.contradictions.push(format!("wear of {} % by {} is not believed: {why}", used.value, used.from));
+    Some(format!("wear of {} % by {} is not believed: {why}", used.value, used.from))
 }
 
 /// Totals that no drive reaches in its hours, and counts that are out of order.

@@ -26,6 +26,7 @@ pub mod energy;
 mod health;
 mod identity;
 mod json;
+mod names;
 mod numbers;
 mod ocp;
 mod quantity;

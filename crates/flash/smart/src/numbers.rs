@@ -91,7 +91,10 @@ pub(crate) fn whole_amount(text: &str) -> Option<f64> {
     amount(text).filter(|amount| amount.rest.trim().is_empty()).map(|amount| amount.value)
 }
 
-/// A number of JSON, which may be written as text, as large counts are.
+/// Keys under which tools wrap a number: `{"value": 3}`, `{"n": 3, "s": "3"}`.
+const WRAPPED: [&str; 2] = ["value", "n"];
+
+/// A number of JSON, which may be written as text, as large counts are, in two halves of 64 bits, alone in a list, or wrapped.
 pub(crate) fn number(value: &Value) -> Option<f64> {
     match value {
         Value::Number(number) => number.as_f64(),
@@ -99,6 +102,14 @@ pub(crate) fn number(value: &Value) -> Option<f64> {
             // "1e20", which no tool prints in groups.
             text.trim().parse().ok().filter(|value: &f64| value.is_finite())
         }),
+        Value::Array(elements) => match &elements[..] {
+            [one] => number(one),
+            _ => None,
+        },
+        Value::Object(members) => match members.get("hi").zip(members.get("lo")) {
+            Some((high, low)) => Some(number(high)? * 2f64.powi(64) + number(low)?),
+            None => WRAPPED.iter().find_map(|key| members.get(*key)).and_then(number),
+        },
         _ => None,
     }
 }
@@ -213,6 +224,13 @@ mod tests {
             [("2,000", 2000.0), ("2 000", 2000.0), ("0x10", 16.0), ("1e20", 1e20), ("97311.44", 97_311.44)]
         {
             assert_eq!(number(&Value::String(text.to_owned())), Some(want), "{text}");
+        }
+        let wrapped = [r#"{"value":61}"#, r#"{"n":61,"s":"61"}"#, "[61]", r#"[{"value":"61"}]"#, r#"{"hi":0,"lo":61}"#];
+        for text in wrapped {
+            assert_eq!(number(&serde_json::from_str(text).unwrap()), Some(61.0), "{text}");
+        }
+        for text in ["[]", "[6, 1]", "{}", "null", "true", r#"{"s":"61"}"#] {
+            assert_eq!(number(&serde_json::from_str(text).unwrap()), None, "{text}");
         }
         for text in ["nan", "inf", "6 38", "7 apples", ""] {
             assert_eq!(number(&Value::String(text.to_owned())), None, "{text}");

@@ -196,6 +196,16 @@ impl Quantity {
         )
     }
 
+    /// Whether no drive can be called good while this was reported and could not be read.
+    pub fn is_weighty(self) -> bool {
+        let is_harmless = matches!(self, Self::ErrorLogEntries | Self::LinkErrors);
+        (self.is_error() && !is_harmless)
+            || matches!(
+                self,
+                Self::PercentageUsed | Self::Spare | Self::CriticalWarning | Self::BadBlocksGrown | Self::DiesOffline
+            )
+    }
+
     /// Whether two sources cannot both be right. Counts are read one after the other, and are rounded to different units.
     pub(crate) fn disagrees(self, one: f64, other: f64) -> bool {
         let (less, more) = (one.min(other), one.max(other));

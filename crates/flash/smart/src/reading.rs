@@ -29,8 +29,22 @@ pub enum Source {
     Attrlog,
     /// Metrics of Prometheus's smartctl_exporter.
     Exporter,
+    /// Metrics of node_exporter's scripts.
+    NodeExporter,
+    /// Metrics of telegraf.
+    Telegraf,
+    /// The text that CrystalDiskInfo saves.
+    CrystalDiskInfo,
+    /// Windows' `Get-StorageReliabilityCounter`.
+    Windows,
+    /// `mmc extcsd read`, or Linux's `life_time` of an eMMC device.
+    Emmc,
     /// `nvme intel smart-log-add -o json`.
     IntelPage,
+    /// NVMe's log page 09h, as of `nvme endurance-log`.
+    EndurancePage,
+    /// Statistics of NVMe's flexible data placement, as of `nvme fdp stats`.
+    FdpPage,
     /// OCP's log page C0h, as its 512 bytes or as `nvme ocp smart-add-log -o json`.
     OcpPage,
     /// A simulated drive itself.
@@ -40,7 +54,7 @@ pub enum Source {
 impl Source {
     /// Whether it is a page that lacks the drive's names and the time, and adds to the record given before it.
     pub const fn is_page(self) -> bool {
-        matches!(self, Self::OcpPage | Self::IntelPage)
+        matches!(self, Self::OcpPage | Self::IntelPage | Self::EndurancePage | Self::FdpPage)
     }
 }
 
@@ -104,6 +118,17 @@ pub struct Attribute {
 }
 
 impl Attribute {
+    /// Whether it is at its threshold, or was: as the tool says, or else by its values, as smartctl has it. A threshold of 0 is none, and values from 254
+    /// on are none.
+    pub fn failed(&self) -> Option<Failed> {
+        let threshold = self.threshold.filter(|threshold| *threshold > 0);
+        let is_at = |value: Option<u8>| {
+            threshold.zip(value).is_some_and(|(threshold, value)| (1..=253).contains(&value) && value <= threshold)
+        };
+        let by_values = if is_at(self.value) { Some(Failed::Now) } else { is_at(self.worst).then_some(Failed::Past) };
+        self.failed.or(by_values)
+    }
+
     /// The first number of the raw value, as decoded by smartctl: "24 (Min/Max 18/47)" is 24, and "0x0156" 342. `None` if it is
     /// several numbers, each of another meaning.
     pub fn number(&self) -> Option<f64> {
@@ -114,6 +139,15 @@ impl Attribute {
         }
         amount(words.first()?).filter(|told| !told.is_cut()).map(|told| told.value)
     }
+}
+
+/// Hexadecimal digits of a World Wide Name.
+const WWN_DIGITS: usize = 16;
+
+/// A World Wide Name in one form; `None` if a text is none, or if a part of it was taken out.
+pub(crate) fn world_wide_name(text: &str) -> Option<String> {
+    let plain = text.trim().trim_start_matches("0x").replace(' ', "").to_ascii_lowercase();
+    (plain.len() == WWN_DIGITS && plain.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(plain)
 }
 
 /// A report about a drive at one moment.
@@ -131,6 +165,9 @@ pub struct Reading {
     pub family: Option<String>,
     /// Its serial number.
     pub serial: Option<String>,
+    /// Its World Wide Name, in hexadecimal digits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wwn: Option<String>,
     /// The machine's name for it, which tells drives apart that have no serial number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
@@ -144,14 +181,23 @@ pub struct Reading {
     pub known: BTreeMap<Quantity, Known>,
     /// The ATA attributes, as reported.
     pub attributes: Vec<Attribute>,
+    /// Whether smartctl's database does not have the drive, so that its attributes have smartctl's names for any drive.
+    #[serde(skip)]
+    pub is_default_named: bool,
     /// Reported values that are not understood, by name.
     pub not_understood: Vec<String>,
+    /// Quantities that were reported, and of which no report could be read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<Quantity>,
     /// Values that contradict each other, in words.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub contradictions: Vec<String>,
     /// Entries of ATA's error log, of those that are kept, that are of data that could not be read.
     #[serde(skip)]
     pub logged_uncorrectable: u32,
+    /// How the drive's last test of itself failed, in smartctl's words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed_test: Option<String>,
     /// The whole record, if the drive is simulated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub simulated: Option<HealthRecord>,
@@ -167,13 +213,17 @@ impl Reading {
             model: None,
             family: None,
             serial: None,
+            wwn: None,
             device: None,
             firmware: None,
             unix_seconds: None,
             is_passed: None,
             known: BTreeMap::new(),
             attributes: Vec::new(),
+            is_default_named: false,
+            failed_test: None,
             not_understood: Vec::new(),
+            unread: Vec::new(),
             contradictions: Vec::new(),
             logged_uncorrectable: 0,
             simulated: None,
@@ -190,7 +240,7 @@ impl Reading {
     pub fn know(&mut self, quantity: Quantity, value: Option<f64>, from: &str) {
         let Some(value) = value else { return };
         if !quantity.allows(value) {
-            self.not_understood.push(format!("{from}: {value} is not possible"));
+            self.refuse(quantity, format!("{from}: {value} is not possible"));
             return;
         }
         let new = Known { value, from: from.to_owned() };
@@ -205,6 +255,14 @@ impl Reading {
             if quantity.is_error() && value > before.value {
                 self.known.insert(quantity, new);
             }
+        }
+    }
+
+    /// Lists a quantity's report that could not be read.
+    pub(crate) fn refuse(&mut self, quantity: Quantity, said: String) {
+        self.not_understood.push(said);
+        if !self.unread.contains(&quantity) {
+            self.unread.push(quantity);
         }
     }
 

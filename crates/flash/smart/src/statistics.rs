@@ -26,12 +26,24 @@ pub(crate) struct Statistic {
 }
 
 impl Statistic {
+    /// Its quantity, unit and name; `None` if it is not used.
+    fn meaning(&self) -> Option<(Q, f64, String)> {
+        let (page, offset, quantity, unit) =
+            TABLE.iter().find(|(page, offset, ..)| (*page, *offset) == (self.page, self.offset))?;
+        Some((*quantity, *unit, format!("device statistics, page {page:02x}h offset {offset:03x}h")))
+    }
+
     /// Adds it to a reading. `sector_bytes`: bytes of a logical sector.
     pub(crate) fn note(&self, reading: &mut Reading, sector_bytes: f64) {
-        let found = TABLE.iter().find(|(page, offset, ..)| (*page, *offset) == (self.page, self.offset));
-        let Some((page, offset, quantity, unit)) = found else { return };
-        let unit = if *unit == 0.0 { sector_bytes } else { *unit };
-        let from = format!("device statistics, page {page:02x}h offset {offset:03x}h");
-        reading.know(*quantity, self.value.map(|value| value * unit), &from);
+        let Some((quantity, unit, from)) = self.meaning() else { return };
+        let unit = if unit == 0.0 { sector_bytes } else { unit };
+        reading.know(quantity, self.value.map(|value| value * unit), &from);
+    }
+
+    /// Lists it as not understood.
+    pub(crate) fn refuse(&self, reading: &mut Reading, shown: &str) {
+        if let Some((quantity, _, from)) = self.meaning() {
+            reading.refuse(quantity, format!("{from}: {shown}"));
+        }
     }
 }

@@ -137,6 +137,122 @@ fn standard_keys_go_before_vendors_attributes() {
     }
 }
 
+/// smartctl 7.5's own key is attribute 5's normalized value on ATA drives, whatever is left in reserve: see findings/.
+#[test]
+fn what_is_left_in_reserve_goes_before_what_smartctl_makes_of_reallocated_sectors() {
+    let ata = |model: &str, family: &str, rows: &[(u8, &str, u8, u8, u64)]| {
+        let spare = json!({ "current_percent": 100, "threshold_percent": 3 });
+        let names = [("model_name", model.into()), ("model_family", family.into()), ("spare_available", spare)];
+        judged(one(&unknown(rows, &names)))
+    };
+    for (model, family, rows, verdict, part) in [
+        (
+            "INTEL SSDSC2KB480G7",
+            "Intel S4510/S4610/S4500/S4600 Series SSDs",
+            &[(5, "Reallocated_Sector_Ct", 100, 0, 0), (232, "Available_Reservd_Space", 10, 10, 0)][..],
+            Verdict::Warning,
+            "10 % of the spare is left, the threshold is 10 %",
+        ),
+        (
+            "EXAMPLE SSD",
+            "",
+            &[
+                (5, "Reallocated_Sector_Ct", 100, 0, 0),
+                (170, "Available_Reservd_Space", 14, 10, 0),
+                (180, "Unused_Rsvd_Blk_Cnt_Tot", 90, 0, 5),
+            ],
+            Verdict::Warning,
+            "14 % of the spare is left, the threshold is 10 %",
+        ),
+        // What says nothing of the reserve, or more of it, changes nothing.
+        (
+            "EXAMPLE SSD",
+            "",
+            &[
+                (5, "Reallocated_Sector_Ct", 100, 0, 0),
+                (179, "Used_Rsvd_Blk_Cnt_Tot", 100, 10, 0),
+                (231, "SSD_Life_Left", 40, 0, 40),
+            ],
+            Verdict::Good,
+            "100 % of the spare is left, the threshold is 3 %",
+        ),
+    ] {
+        check(&ata(model, family, rows), "spare", verdict, part);
+    }
+}
+
+/// A record of a SATA drive with these attributes (number, name, value, threshold, raw) that no database knows.
+fn unknown(rows: &[(u8, &str, u8, u8, u64)], more: &[(&str, Value)]) -> String {
+    let rows = rows.iter().map(|(id, name, value, thresh, raw)| {
+        json!({ "id": id, "name": name, "value": value, "thresh": thresh, "raw": { "value": raw, "string": raw.to_string() } })
+    });
+    let mut record = json!({
+        "smartctl": {}, "device": { "protocol": "ATA" }, "model_name": "EXAMPLE SSD", "in_smartctl_database": false, "rotation_rate": 0,
+        "serial_number": "S1", "smart_status": { "passed": true }, "user_capacity": { "bytes": 512_000_000_000u64 },
+        "power_on_time": { "hours": 20_000 }, "ata_smart_attributes": { "table": rows.collect::<Vec<_>>() },
+    });
+    more.iter().for_each(|(key, value)| record[*key] = value.clone());
+    record.to_string()
+}
+
+#[test]
+fn an_attribute_at_its_threshold_is_told_where_no_column_says_so() {
+    for (value, thresh, verdict) in
+        [(3, 10, Verdict::Warning), (10, 10, Verdict::Warning), (11, 10, Verdict::Good), (0, 0, Verdict::Good)]
+    {
+        let judgement = judged(one(&unknown(&[(232, "Available_Reservd_Space", value, thresh, 0)], &[])));
+        let found = judgement.findings.iter().find(|finding| finding.rule == "thresholds").unwrap();
+        assert_eq!(found.verdict, verdict, "{value} of {thresh}: {}", found.reason);
+    }
+}
+
+#[test]
+fn a_default_name_tells_no_wear_whatever_its_raw_value() {
+    for raw in [0, 900] {
+        let judgement = judged(one(&unknown(
+            &[(177, "Wear_Leveling_Count", 100, 0, raw), (5, "Reallocated_Sector_Ct", 100, 10, 0)],
+            &[],
+        )));
+        check(&judgement, "unread", Verdict::Notice, "percentage_used_percent");
+    }
+}
+
+#[test]
+fn a_failed_test_of_itself_is_a_warning() {
+    let status = |passed: bool| json!({ "standard": { "table": [{ "status": { "passed": passed, "string": "Completed: read failure" } }] } });
+    let rows = [(5, "Reallocated_Sector_Ct", 100, 10, 0)];
+    let judgement = judged(one(&unknown(&rows, &[("ata_smart_self_test_log", status(false))])));
+    check(&judgement, "self-test", Verdict::Warning, "failed: Completed: read failure");
+    assert!(!has(&judged(one(&unknown(&rows, &[("ata_smart_self_test_log", status(true))]))), "self-test"));
+    let table = json!({ "table": [{ "self_test_result": { "value": 7, "string": "Completed: failed segments" } }] });
+    check(
+        &judged(one(&unknown(&rows, &[("nvme_self_test_log", table)]))),
+        "self-test",
+        Verdict::Warning,
+        "failed segments",
+    );
+}
+
+#[test]
+fn shapes_of_an_assessment_and_of_a_table_are_read() {
+    let rows = [(5, "Reallocated_Sector_Ct", 1, 10, 4000)];
+    let judgement = judged(one(&unknown(&rows, &[("smart_status", json!({ "passed": 0 }))])));
+    assert_eq!(judgement.verdict, Verdict::Failing, "{}", judgement.text());
+    let row = json!({ "5": { "id": 5, "name": "Reallocated_Sector_Ct", "value": 1, "thresh": 10, "raw": { "value": 4000, "string": "4000" } } });
+    let judgement = judged(one(&unknown(&[], &[("ata_smart_attributes", json!({ "table": row }))])));
+    assert!(judgement.verdict >= Verdict::Warning, "{}", judgement.text());
+}
+
+#[test]
+fn drives_of_one_serial_number_and_other_capacities_are_two() {
+    let of = |bytes: u64, seconds: u64| {
+        let more = [("user_capacity", json!({ "bytes": bytes })), ("local_time", json!({ "time_t": seconds }))];
+        one(&unknown(&[(5, "Reallocated_Sector_Ct", 100, 10, 0)], &more))
+    };
+    let judgement = judge(vec![of(2_000_000_000_000, 1_700_086_400), of(1_000_000_000_000, 1_700_000_000)]).unwrap();
+    check(&judgement, "two-drives", Verdict::Notice, "a capacity of 1000 GB and one of 2000 GB");
+}
+
 #[test]
 fn wear_that_stands_in_an_attribute_of_a_drive_in_no_family_is_found() {
     for (id, name, value, raw, want) in [
@@ -150,8 +266,119 @@ fn wear_that_stands_in_an_attribute_of_a_drive_in_no_family_is_found() {
     ] {
         let reading = sata("NONAME", "", &[(id, name, value, 0, raw), (9, "Power_On_Hours", 100, 0, "10")], "");
         assert_eq!(reading.get(Q::PercentageUsed), want, "{name} {value} {raw}");
-        let is_told = reading.not_understood.contains(&format!("attribute {id} ({name})"));
+        let is_told =
+            reading.not_understood.contains(&format!("attribute {id} ({name}): value {value}, raw \"{raw}\""));
         assert_eq!(is_told, want.is_none(), "{:?}", reading.not_understood);
+    }
+}
+
+/// smartctl's names for any drive say nothing of one that its database does not have.
+#[test]
+fn a_default_name_at_its_first_value_says_nothing() {
+    let named = |family: &str, rows: &[(u8, &str, u8, u8, &str)]| sata("NONAME", family, rows, "");
+    for (id, name, raw) in [
+        (177, "Wear_Leveling_Count", "4"),
+        (233, "Media_Wearout_Indicator", "602110"),
+        (177, "Wear_Leveling_Count", "0x0004"),
+    ] {
+        let rows = [
+            (id, name, 100, 50, raw),
+            (9, "Power_On_Hours", 100, 0, "41216"),
+            (231, "Unknown_SSD_Attribute", 7, 0, "7"),
+        ];
+        let reading = named("", &rows);
+        assert_eq!(reading.get(Q::PercentageUsed), None, "{reading:#?}");
+        let judgement = judged(reading);
+        check(&judgement, "unread", Verdict::Notice, "percentage_used_percent was reported and could not be read");
+        // Of a drive that it has, and where the value fell, the name is believed.
+        assert_eq!(named("Others based SSDs", &rows).get(Q::PercentageUsed), Some(0.0));
+        assert_eq!(named("", &[(id, name, 88, 50, raw)]).get(Q::PercentageUsed), Some(12.0));
+    }
+    let json = |is_known: bool| {
+        json!({ "smartctl": {}, "smart_status": { "passed": true }, "in_smartctl_database": is_known, "model_family": "F", "ata_smart_attributes": {
+            "table": [{ "id": 177, "name": "Wear_Leveling_Count", "value": 100, "raw": { "value": 4, "string": "4" } }] } })
+    };
+    assert_eq!([false, true].map(|known| one(&json(known).to_string()).get(Q::PercentageUsed)), [None, Some(0.0)]);
+}
+
+#[test]
+fn of_several_attributes_the_worst_that_is_believed_counts() {
+    let wear = |rows: &[(u8, &str, u8, u8, &str)]| {
+        let reading = sata("NONAME", "Others based SSDs", rows, "");
+        (reading.get(Q::PercentageUsed), judged(reading))
+    };
+    let (used, judgement) = wear(&[
+        (177, "Wear_Leveling_Count", 99, 0, "60"),
+        (231, "SSD_Life_Left", 12, 0, "12"),
+        (233, "Media_Wearout_Indicator", 97, 0, "0"),
+    ]);
+    assert_eq!(used, Some(88.0));
+    check(
+        &judgement,
+        "wear",
+        Verdict::Notice,
+        "88 % of the rated wear is used (attribute 231 (SSD_Life_Left), normalized)",
+    );
+    check(
+        &judgement,
+        "contradictions",
+        Verdict::Notice,
+        "percentage_used_percent is 88 by attribute 231 (SSD_Life_Left), normalized, and 1 by attribute 177",
+    );
+    // A drive whose blocks were erased 62 times at most has not used 97 %.
+    let (used, judgement) = wear(&[
+        (169, "Max_Erase_Count", 96, 0, "62"),
+        (177, "Wear_Leveling_Count", 98, 0, "49"),
+        (233, "Media_Wearout_Indicator", 3, 0, "9"),
+    ]);
+    assert_eq!(used, Some(2.0));
+    check(
+        &judgement,
+        "contradictions",
+        Verdict::Notice,
+        "wear of 97 % by attribute 233 (Media_Wearout_Indicator), normalized is not believed: no block was",
+    );
+    // The raw value is the percentage where the normalized one stays.
+    let (used, _) = wear(&[(169, "Remaining_Lifetime_Perc", 100, 0, "31")]);
+    assert_eq!(used, Some(69.0));
+    let (used, _) = wear(&[(173, "Drive_Life_Used%", 100, 0, "31")]);
+    assert_eq!(used, Some(31.0));
+    // A standard goes before all of them, and it is told if they do not agree.
+    let lines = "0x07  0x008  1      3  ---  Percentage Used Endurance Indicator\n";
+    let judgement = judged(sata("NONAME", "Others based SSDs", &[(231, "SSD_Life_Left", 12, 0, "12")], lines));
+    check(&judgement, "contradictions", Verdict::Notice, "percentage_used_percent is 3 by device statistics");
+}
+
+#[test]
+fn parts_of_the_flash_are_added_and_a_total_is_not() {
+    let flash = |family: &str, rows: &[(u8, &str, u8, u8, &str)]| sata("NONAME", family, rows, "").get(Q::FlashWritten);
+    let unit = 33_554_432.0;
+    let both = [(245, "TLC_Writes_32MiB", 100, 0, "5"), (246, "SLC_Writes_32MiB", 100, 0, "7")];
+    assert_eq!(flash("Others based SSDs", &both), Some(12.0 * unit));
+    assert_eq!(flash("Silicon Motion based SSDs", &both), Some(12.0 * unit));
+    assert_eq!(flash("Silicon Motion based SSDs", &both[..1]), Some(5.0 * unit));
+    let total = [(233, "Total_NAND_Writes_GiB", 100, 0, "9"), (249, "TLC_NAND_GB_Writes", 100, 0, "4")];
+    assert_eq!(flash("Marvell based SanDisk SSDs", &total), Some(9.0 * 1_073_741_824.0));
+    // A count whose power of two stands elsewhere is no count.
+    let scaled = [(235, "Flash_LBAs_Written", 100, 0, "9"), (237, "Flash_LBAs_Written_Exp", 100, 0, "4")];
+    assert_eq!(flash("Swissbit X-7x Family SATA SSD", &scaled), None);
+}
+
+/// Numbers of which some drives have another count, by their names.
+#[test]
+fn a_name_of_another_count_goes_before_what_most_drives_count() {
+    for (id, name, quantity) in [
+        (190, "Drive_Temp_Warning", Q::Temperature),
+        (190, "SATA_Error_Ct", Q::Temperature),
+        (197, "Not_In_Use", Q::Pending),
+        (197, "ECC_Error_Count", Q::Pending),
+        (184, "Factory_Bad_Block_Count", Q::EndToEndErrors),
+        (194, "Proprietary_194", Q::Temperature),
+    ] {
+        let reading = sata("NONAME", "Others based SSDs", &[(id, name, 100, 0, "30")], "");
+        assert_eq!(reading.get(quantity), None, "{name}");
+        let told: &[String] = if name == "Not_In_Use" { &[] } else { &[format!("attribute {id} ({name})")] };
+        assert_eq!(reading.not_understood, told);
     }
 }
 

@@ -157,6 +157,31 @@ fn the_end_of_life_has_an_interval() {
     assert!(past.life.end.is_none() && past.life.basis.contains("past its rating"));
 }
 
+/// A spare that is far above its threshold and falls fast is no drive that is well for long.
+#[test]
+fn a_falling_spare_has_a_date() {
+    let at = |day, spare: u32| nvme(day, &json!({ "available_spare": spare }));
+    let judgement = judged(&[at(100, 80), at(0, 100)]);
+    // 70 points are left at 20 in 100 days: 350 days from 22:13; 69 at 21 are 328.6, and 71 at 19 373.7.
+    let expected = "the spare falls, and will be at its threshold on 2025-02-06, between 2025-01-16 and 2025-03-02";
+    check(&judgement, "spare-end", Verdict::Notice, expected);
+    assert_eq!((judgement.verdict, found(&judgement, "spare").verdict), (Verdict::Notice, Verdict::Good));
+    check(&judged(&[at(100, 25), at(0, 90)]), "spare-end", Verdict::Warning, "will be at its threshold on 2024-03-17");
+    // Without dates it is told in hours under power, where it is near.
+    let without = |record: Value| {
+        let mut record = record;
+        record.as_object_mut().unwrap().remove("local_time");
+        record
+    };
+    let undated = judged(&[without(at(100, 25)), without(at(0, 90))]);
+    check(&undated, "spare-end", Verdict::Warning, "at its threshold in 554 hours under power");
+    // One that stays, grows, or is beyond its threshold has none.
+    for (now, before) in [(80, 80), (90, 80), (8, 80)] {
+        let judgement = judged(&[at(100, now), at(0, before)]);
+        assert!(judgement.findings.iter().all(|finding| finding.rule != "spare-end"), "{now}: {}", judgement.text());
+    }
+}
+
 #[test]
 fn what_the_host_can_still_write_is_told_where_the_host_wears_the_drive() {
     let at = |day: u32, used: u32, units: u32| {
@@ -166,15 +191,71 @@ fn what_the_host_can_still_write_is_told_where_the_host_wears_the_drive() {
     let units = |percent: u32| percent.min(10) * 10 + percent.saturating_sub(10) * 4;
     let log: Vec<Value> = (0..=30).rev().map(|percent| at(percent, percent, 1000 + units(percent))).collect();
     let left = judged(&log).life.host_terabytes_left.unwrap();
-    let of_units = |units: f64| units * 512_000.0 / 1e12;
-    // The last turn lies somewhere in the last 4 units.
-    assert!((left.expected.unwrap() - of_units(278.0)).abs() < of_units(0.5), "{left:?}");
-    assert!(left.earliest.unwrap() < of_units(270.0) && left.latest.unwrap() > of_units(285.0), "{left:?}");
-    // One turn makes no line, and a drive past its rating has nothing left.
-    assert_eq!(judged(&[at(9, 21, 1900), at(0, 20, 1000)]).life.host_terabytes_left, None);
+    let near = |found: Option<f64>, units: f64| {
+        let want = units * 512_000.0 / 1e12;
+        assert!(found.is_some_and(|found| (found - want).abs() < 1e-9 * want), "{left:?} is not {want}");
+    };
+    // The later half took 4 units for each, of which 2 may have passed since the last; the fastest quarter 4 too, the slowest 10.
+    near(left.expected, 70.0 * 4.0 - 2.0);
+    near(left.earliest, 69.0 * 4.0);
+    near(left.latest, 71.0 * 10.0);
+    // A growth of a step bounds one side, and a drive past its rating has nothing left.
+    let one = judged(&[at(9, 21, 1900), at(0, 20, 1000)]).life.host_terabytes_left.unwrap();
+    assert!(one.latest.is_none() && one.earliest < one.expected, "{one:?}");
     assert_eq!(judged(&[at(9, 103, 1900), at(5, 102, 1400), at(0, 101, 1000)]).life.host_terabytes_left, None);
     // Wear while the host writes nothing does not depend on its writes.
     assert_eq!(judged(&[at(9, 23, 1000), at(5, 22, 1000), at(0, 20, 1000)]).life.host_terabytes_left, None);
+}
+
+/// Monthly records of a drive that takes 10 TB for each percent: the end by the calendar and what can be written agree.
+#[test]
+fn what_is_left_in_days_and_in_terabytes_is_one_forecast() {
+    let month = |number: u32| {
+        let units = (40 + 10 * number) * 1_953_125;
+        nvme(i64::from(30 * number), &json!({ "percentage_used": 4 + number, "data_units_written": units }))
+    };
+    for count in [2, 3, 4, 8, 12] {
+        let records: Vec<Value> = (0..count).rev().map(month).collect();
+        let judgement = judged(&records);
+        let (left, end) = (judgement.life.host_terabytes_left.unwrap(), judgement.life.end.unwrap());
+        let last = 1_700_000_000 + i64::from(30 * (count - 1)) * DAY;
+        let days = |day: &Option<String>| day.as_deref().map(|day| (noon(day) - last) as f64 / DAY as f64);
+        for (terabytes, day) in
+            [(left.earliest, &end.earliest), (left.expected, &end.expected), (left.latest, &end.latest)]
+        {
+            let by_days = days(day).map(|days| days / 3.0);
+            let is_near = terabytes.zip(by_days).is_none_or(|(one, other)| (one - other).abs() < 1.0);
+            assert!(
+                is_near && terabytes.is_some() == by_days.is_some(),
+                "{count}: {terabytes:?} TB and {by_days:?} by {day:?}"
+            );
+        }
+    }
+    let three = judged(&[month(2), month(1), month(0)]).life.host_terabytes_left.unwrap();
+    assert_eq!(
+        [three.earliest, three.expected, three.latest].map(|value| value.unwrap().round()),
+        [620.0, 940.0, 1900.0]
+    );
+    // One record tells both by the mean rate of its life: 17 % at 1.597 TB.
+    let one =
+        judged(&[nvme(0, &json!({ "percentage_used": 17, "data_units_written": 3_119_180, "power_on_hours": 964 }))]);
+    let (left, hours) = (one.life.host_terabytes_left.unwrap(), one.life.power_on_hours_left.unwrap());
+    assert_eq!(
+        [left.earliest, left.expected, left.latest].map(|value| format!("{:.2}", value.unwrap())),
+        ["7.28", "7.80", "8.38"]
+    );
+    let share = 1.597_020_16 / 964.0;
+    assert!((left.expected.unwrap() - hours.expected.unwrap() * share).abs() < 1e-6, "{left:?} {hours:?}");
+    let text = judged(&[month(1), month(0)]).text();
+    assert!(text.contains("most not bounded) until then"), "{text}");
+}
+
+/// Noon of a day, in seconds of the Unix clock.
+fn noon(day: &str) -> i64 {
+    let parts: Vec<i64> = day.split('-').map(|part| part.parse().unwrap()).collect();
+    let (year, month) = if parts[1] > 2 { (parts[0], parts[1] - 3) } else { (parts[0] - 1, parts[1] + 9) };
+    let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + parts[2] - 1;
+    (days - 719_468) * DAY + DAY / 2
 }
 
 #[test]

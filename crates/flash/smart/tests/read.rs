@@ -150,7 +150,7 @@ fn nvme_clis_keys_old_and_new_are_read() {
             (Source::NvmeJson, Some(Protocol::Nvme), Some(false))
         );
     }
-    assert_eq!(one(br#"{"avail_spare":97}"#).known.len(), 1, "missing is missing");
+    assert_eq!(one(br#"{"avail_spare":97,"power_cycles":6}"#).known.len(), 2, "missing is missing");
 }
 
 /// A page built by the offsets of OCP's table, and not by ours.

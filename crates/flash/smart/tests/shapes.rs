@@ -103,6 +103,21 @@ fn a_number_that_is_not_understood_whole_is_told_and_not_used() {
     assert!(errors.verdict == Verdict::Warning && errors.reason.contains("784 more"), "{errors:?}");
 }
 
+/// A key of JSON with nothing behind it is no drive without wear: nobody calls that good.
+#[test]
+fn a_key_without_a_value_is_told() {
+    for nothing in ["", "-", " ", "not available"] {
+        let log = json!({ "percentage_used": nothing, "available_spare": 100, "media_errors": 0 });
+        let record = json!({
+            "smartctl": {}, "device": { "protocol": "NVMe" }, "smart_status": { "passed": true }, "nvme_smart_health_information_log": log,
+        });
+        let reading = one(record.to_string().as_bytes());
+        assert_eq!(reading.unread, [Q::PercentageUsed], "{nothing:?}: {reading:#?}");
+        let judged = judge(vec![reading]).unwrap();
+        assert_eq!(judged.verdict, Verdict::Notice, "{nothing:?}: {}", judged.text());
+    }
+}
+
 #[test]
 fn what_others_put_before_each_line_changes_nothing() {
     let forms: [fn(&str) -> String; 5] = [
@@ -385,8 +400,8 @@ fn metrics_of_the_exporter_are_the_drives_of_a_machine() {
                 smartctl_device_smartctl_exit_status{device=\"nvme0\"} 8\n";
     let reading = one(text.as_bytes());
     check(&reading, &[(Q::PercentageUsed, 3.0), (Q::MediaErrors, 0.0), (Q::PowerOnHours, 2.0), (Q::Temperature, 41.0)]);
-    // 1,000 units, which the exporter multiplies by 1,024 blocks.
-    check(&reading, &[(Q::HostWritten, 512e6)]);
+    // 1,024 units of 512,000 bytes, as since version 0.13.
+    check(&reading, &[(Q::HostWritten, 524.288e6)]);
     assert_eq!((reading.model.as_deref(), reading.serial.as_deref()), (Some("A \"DRIVE\""), Some("S1")));
     assert_eq!(
         (reading.source, reading.is_passed, reading.unix_seconds),
@@ -427,6 +442,20 @@ fn a_log_of_zeros_tells_nothing() {
     check(&worn, &[(Q::Spare, 0.0)]);
 }
 
+/// smartctl leaves `power_on_time` out where a drive uses the byte above the hours: see findings/.
+#[test]
+fn hours_that_only_the_attributes_text_has_are_read() {
+    for (string, value) in
+        [("20000 (0 0 1)", 20_000 | 1 << 24), ("20000 (1 0 0)", 20_000 | 1 << 40), ("20000", 20_000u64)]
+    {
+        let record = json!({
+            "smartctl": {}, "device": { "protocol": "ATA" }, "model_name": "EXAMPLE SSD", "smart_status": { "passed": true },
+            "ata_smart_attributes": { "table": [{ "id": 9, "name": "Power_On_Hours", "value": 95, "raw": { "value": value, "string": string } }] },
+        });
+        assert_eq!(one(record.to_string().as_bytes()).get(Q::PowerOnHours), Some(20_000.0), "{string}");
+    }
+}
+
 #[test]
 fn intels_page_adds_the_writes_to_flash() {
     let page = r#"{ "Intel Smart log" : "nvme0n1", "Device stats" : {
@@ -444,6 +473,14 @@ fn intels_page_adds_the_writes_to_flash() {
     // Firmware that counts no erases.
     let blank = page.replace("\"min\" : 3, \"max\" : 9, \"avg\" : 5", "\"min\" : 0, \"max\" : 0, \"avg\" : 0");
     assert_eq!(one(blank.as_bytes()).get(Q::EraseCountMean), None);
+    // nvme-cli fills in what the page does not have with zeros, as no drive counts: see findings/.
+    let filled = page.replace("\"normalized\" : 100, \"raw\" : 1074", "\"normalized\" : 0, \"raw\" : 0");
+    assert_ne!(filled, page);
+    assert_eq!(one(filled.as_bytes()).get(Q::ProgramFails), None);
+    let none = page.replace("\"raw\" : 1074", "\"raw\" : 0");
+    assert_eq!(one(none.as_bytes()).get(Q::ProgramFails), Some(0.0));
+    let hot = page.replace("\"wear_leveling\"", "\"thermal_throttle_status\" : { \"normalized\" : 100, \"raw\" : { \"pct\" : 0, \"cnt\" : 4 } }, \"wear_leveling\"");
+    assert_eq!(one(hot.as_bytes()).get(Q::Throttled), Some(4.0));
     // A word in a text is no number that is missing.
     assert_eq!(one(br#"{"avail_spare": NaN, "percent_used": 3, "a": "nan \" inf"}"#).get(Q::PercentageUsed), Some(3.0));
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use wane_units::excerpt;
 
+use super::told::count;
 use super::{DoctorError, Records};
 use crate::quantity::Kind;
 use crate::reading::Reading;
@@ -36,6 +37,11 @@ pub struct Rate {
 /// later 508,340.
 const WOBBLE: f64 = 1e-3;
 
+/// Share and bytes by which a page's count of the host's writes may differ from that of its record: both are rounded, and read one
+/// after the other.
+const WRITES_APART: f64 = 0.1;
+const WRITES_APART_BYTES: f64 = 1e10;
+
 /// Records from the earliest to the latest; at least one.
 pub(super) struct History {
     readings: Vec<Reading>,
@@ -44,6 +50,35 @@ pub(super) struct History {
     /// Quantities that only earlier records report.
     earlier: Vec<Quantity>,
     pub(super) clock: Clock,
+    /// What says that the records are of several drives with one serial number, of which only the last is kept.
+    pub(super) impossible: Option<String>,
+}
+
+/// Hours by which a drive's count may grow more than the calendar does: both are rounded, and a text may have another time zone. Less
+/// where the machine has another name for the drive.
+const HOURS_APART: f64 = 36.0;
+const HOURS_APART_DEVICES: f64 = 2.0;
+const HOURS_FAST: f64 = 1.05;
+
+/// Share by which capacities of one drive may differ: a name space that was made smaller is still of its drive, but not half of it.
+const CAPACITY_APART: f64 = 0.5;
+
+/// What two records say that no drive does, in words: hours under power that grow faster than the calendar, or fall.
+fn impossible(one: &Reading, next: &Reading) -> Option<String> {
+    let (before, after) = (one.get(Q::Capacity), next.get(Q::Capacity));
+    if let (Some(before), Some(after)) = (before, after)
+        && (before - after).abs() > CAPACITY_APART * before
+    {
+        return Some(format!("a capacity of {:.0} GB and one of {:.0} GB", before / 1e9, after / 1e9));
+    }
+    let hours = next.get(Q::PowerOnHours)? - one.get(Q::PowerOnHours)?;
+    let passed = (next.unix_seconds? - one.unix_seconds?) as f64 / 3600.0;
+    let is_other = one.device.as_deref().map(device) != next.device.as_deref().map(device);
+    let allowed = if is_other { HOURS_APART_DEVICES } else { HOURS_APART };
+    // A count that falls was reset, unless the machine has both drives.
+    let is_less = is_other && passed < HOURS_APART && hours < -allowed;
+    let is_more = hours > HOURS_FAST * passed + allowed && one.simulated.is_none();
+    (is_more || is_less).then(|| format!("{} hours under power more in {passed:.1} hours", count(hours)))
 }
 
 impl History {
@@ -51,6 +86,7 @@ impl History {
         let mut readings = with_pages(given);
         same(&readings, "serial numbers", |reading| reading.serial.as_deref(), plain)?;
         same(&readings, "models", |reading| reading.model.as_deref(), plain)?;
+        same(&readings, "World Wide Names", |reading| reading.wwn.as_deref(), str::to_owned)?;
         // A serial number tells more than a machine's name for a drive, which may change.
         let is_nameless = readings.iter().any(|reading| reading.serial.is_none());
         same(&readings, "devices", |reading| reading.device.as_deref().filter(|_| is_nameless), device)?;
@@ -65,6 +101,11 @@ impl History {
         if timed {
             readings.sort_by_key(|reading| reading.unix_seconds);
         }
+        let impossible = readings.windows(2).rev().find_map(|pair| impossible(&pair[0], &pair[1]).filter(|_| timed));
+        if impossible.is_some() {
+            // The earlier ones are of another drive.
+            readings.drain(..readings.len() - 1);
+        }
         let (Some(first), Some(last)) = (readings.first(), readings.last()) else { return Err(DoctorError::None) };
         let clock = if timed && first.unix_seconds < last.unix_seconds {
             Clock::Calendar
@@ -74,7 +115,7 @@ impl History {
             Clock::None
         };
         let (state, earlier) = state(&readings);
-        let history = Self { readings, state, earlier, clock };
+        let history = Self { readings, state, earlier, clock, impossible };
         let day = |reading: &Reading| history.day(reading);
         debug_assert!(history.readings.is_sorted_by_key(day), "records stand in the order of their clock");
         Ok(history)
@@ -188,11 +229,25 @@ fn with_pages(given: Vec<Reading>) -> Vec<Reading> {
     readings
 }
 
-fn add(reading: &mut Reading, page: Reading) {
+fn add(reading: &mut Reading, mut page: Reading) {
+    // A page may count since it was switched on, and then its writes to flash do not belong to all of the host's.
+    let told = |reading: &Reading| reading.known.get(&Q::HostWritten).cloned();
+    if let (Some(own), Some(of_page)) = (told(reading), told(&page))
+        && (own.value - of_page.value).abs() > (WRITES_APART * own.value.max(of_page.value)).max(WRITES_APART_BYTES)
+        && page.known.remove(&Q::FlashWritten).is_some()
+    {
+        page.not_understood.push(format!(
+            "writes to flash beside {} of {:.0} bytes, where {} has {:.0}: they are of other writes",
+            of_page.from, of_page.value, own.from, own.value
+        ));
+    }
     for (quantity, known) in page.known {
         reading.known.entry(quantity).or_insert(known);
     }
     reading.not_understood.extend(page.not_understood);
+    reading.unread.extend(page.unread);
+    let known = &reading.known;
+    reading.unread.retain(|quantity| !known.contains_key(quantity));
 }
 
 /// Checks that all records have the same name, in a form in which names of one drive are equal.

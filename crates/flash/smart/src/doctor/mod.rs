@@ -171,7 +171,7 @@ pub fn judge(readings: Vec<Reading>) -> Result<Judgement, DoctorError> {
             is_simulated: last.simulated.is_some(),
         },
         records: history.records(),
-        verdict: worst.unwrap_or(Verdict::Unknown),
+        verdict: worst.filter(|worst| *worst > Verdict::Good || is_told(history.state())).unwrap_or(Verdict::Unknown),
         findings,
         writes,
         life,
@@ -179,4 +179,10 @@ pub fn judge(readings: Vec<Reading>) -> Result<Judgement, DoctorError> {
         known: last.known.clone(),
         not_understood: last.not_understood.clone(),
     })
+}
+
+/// Whether a drive reports enough to be called good: an assessment, or its wear, spare or errors. Its temperature alone is not.
+fn is_told(drive: &Reading) -> bool {
+    let is_rated = drive.attributes.iter().any(|row| row.threshold.is_some_and(|threshold| threshold > 0));
+    is_rated || drive.is_passed.is_some() || drive.known.keys().any(|quantity| quantity.is_weighty())
 }

@@ -2,7 +2,7 @@
 
 use super::counts::{COUNTERS, counted};
 use super::history::History;
-use super::life::{Life, is_by_erases};
+use super::life::{Between, Life, is_by_erases, spare_forecast};
 use super::told::{count, whole};
 use super::writes::Writes;
 use super::{Finding, Verdict};
@@ -55,9 +55,11 @@ pub(super) fn findings(history: &History, writes: &Writes, life: &Life) -> Vec<F
     let single = [
         assessment(history),
         thresholds(history),
+        self_test(history),
         wear(history, life),
         end(history, life),
         spare(history),
+        spare_end(history, life),
         pending(history),
         dies(history),
         capacitor(history),
@@ -66,6 +68,8 @@ pub(super) fn findings(history: &History, writes: &Writes, life: &Life) -> Vec<F
         own_writes(writes),
         fallen(history),
         contradictions(history),
+        unread(history),
+        drives(history),
         earlier(history),
     ];
     let counted = COUNTERS.iter().filter_map(|counters| counted(history, counters));
@@ -141,11 +145,34 @@ fn contradictions(history: &History) -> Option<Finding> {
     finding("contradictions", Verdict::Notice, reason, "wane: of two values that cannot both be right, one is wrong")
 }
 
+/// Records that cannot be of one drive, of which only the last is judged.
+fn drives(history: &History) -> Option<Finding> {
+    let reason = format!(
+        "the records are of two drives of one serial number, or the drive miscounts: {}; the last record alone is judged, and \
+         `--name-by file` takes each file for a drive",
+        history.impossible.as_ref()?
+    );
+    finding("two-drives", Verdict::Notice, reason, "wane: no drive is under power for longer than the time that passes")
+}
+
+/// What the last record reports and could not be read, so that its other values do not say that the drive is well.
+fn unread(history: &History) -> Option<Finding> {
+    let unread = history.last().unread.iter().filter(|quantity| quantity.is_weighty());
+    let keys: Vec<&str> = unread.map(|quantity| quantity.key()).collect();
+    (!keys.is_empty()).then_some(())?;
+    let reason = format!(
+        "{} {} reported and could not be read, so that the drive is not known to be well",
+        keys.join(", "),
+        if keys.len() == 1 { "was" } else { "were" }
+    );
+    finding("unread", Verdict::Notice, reason, "wane: a value that is not understood is no sign of health")
+}
+
 fn thresholds(history: &History) -> Option<Finding> {
     let attributes = &history.state().attributes;
     let named = |failed, prefailure: Option<bool>| {
         let found = attributes.iter().filter(|attribute| {
-            attribute.failed == Some(failed) && prefailure.is_none_or(|wanted| attribute.is_prefailure == wanted)
+            attribute.failed() == Some(failed) && prefailure.is_none_or(|wanted| attribute.is_prefailure == wanted)
         });
         found.map(|attribute| format!("{} ({})", attribute.id, attribute.name)).collect::<Vec<_>>().join(", ")
     };
@@ -155,7 +182,12 @@ fn thresholds(history: &History) -> Option<Finding> {
         return finding("thresholds", Verdict::Failing, format!("at its threshold of failure: attribute {now}"), ACS);
     }
     if !aged.is_empty() {
-        return finding("thresholds", Verdict::Warning, format!("at its threshold of age: attribute {aged}"), ACS);
+        return finding(
+            "thresholds",
+            Verdict::Warning,
+            format!("at its threshold, of age or not said of what: attribute {aged}"),
+            ACS,
+        );
     }
     if !past.is_empty() {
         let reason = format!("once at its threshold, but no longer: attribute {past}");
@@ -164,6 +196,16 @@ fn thresholds(history: &History) -> Option<Finding> {
     let all = format!("none of {} attributes is at its threshold", attributes.len());
     (!attributes.is_empty()).then_some(())?;
     finding("thresholds", Verdict::Good, all, ACS)
+}
+
+fn self_test(history: &History) -> Option<Finding> {
+    let reason = format!("the drive's last test of itself failed: {}", history.last().failed_test.as_ref()?);
+    finding(
+        "self-test",
+        Verdict::Warning,
+        reason,
+        "ATA Command Set 4, SMART self-test; NVM Express, device self-test log",
+    )
 }
 
 fn wear(history: &History, life: &Life) -> Option<Finding> {
@@ -243,6 +285,31 @@ fn spare(history: &History) -> Option<Finding> {
         _ => Verdict::Good,
     };
     finding("spare", verdict, reason, SPARE)
+}
+
+const SPARE_END: &str =
+    "wane: linear fall of the spare; notice from a year before its threshold, warning from 30 days before";
+
+/// When the spare will be at its threshold. One point of it, which may go at any time, bounds no end.
+fn spare_end(history: &History, life: &Life) -> Option<Finding> {
+    let left = spare_forecast(history)?;
+    let expected = left.left?;
+    let reason = match &life.spare_end {
+        Some(Between { earliest: Some(earliest), expected: Some(expected), latest: Some(latest) }) => {
+            format!("the spare falls, and will be at its threshold on {expected}, between {earliest} and {latest}")
+        }
+        Some(Between { earliest: Some(earliest), expected: Some(expected), .. }) => {
+            format!("the spare falls, and will be at its threshold on {expected}, not before {earliest}")
+        }
+        Some(_) => return None,
+        None => {
+            format!("the spare falls, and will be at its threshold in {} hours under power", count(24.0 * expected))
+        }
+    };
+    let days = |left: Option<f64>| left.map(|left| left as i64);
+    let verdict = nearness(days(left.left), days(left.left_least), left.left_most.is_some());
+    (life.spare_end.is_some() || verdict > Verdict::Good).then_some(())?;
+    finding("spare-end", verdict, reason, SPARE_END)
 }
 
 fn pending(history: &History) -> Option<Finding> {

@@ -10,6 +10,9 @@ use crate::time::{DAY_SECONDS, iso_day, parse_iso_day};
 const VERDICT_COLUMNS: usize = 8;
 const NAME_COLUMNS: usize = 20;
 
+/// Terabytes below which gigabytes are told.
+const SMALL_TERABYTES: f64 = 0.1;
+
 /// Days within which Ceph's own predictor expects a drive that it calls bad to fail (`diskprediction_local`).
 const CEPH_BAD_DAYS: i64 = 14;
 
@@ -23,7 +26,7 @@ pub(super) fn count(value: f64) -> String {
         }
         text.push(digit);
     }
-    text
+    if value < 0.0 { format!("-{text}") } else { text }
 }
 
 /// Rounded down, as pages report percentages; below 10 with one digit if it is not whole.
@@ -73,9 +76,13 @@ impl Judgement {
         line("written to flash", self.writes.flash_terabytes.map(|terabytes| format!("{terabytes:.3} TB")));
         line("end of rated life", Some(self.end_in_words()));
         if let Some(left) = &self.life.host_terabytes_left {
-            let told = |terabytes: Option<f64>| terabytes.map_or_else(|| "?".to_owned(), |value| format!("{value:.3}"));
+            // A simulated drive is small.
+            let (factor, unit) = if left.expected < Some(SMALL_TERABYTES) { (1e3, "GB") } else { (1.0, "TB") };
+            let told = |bytes: Option<f64>| {
+                bytes.map_or_else(|| "not bounded".to_owned(), |bytes| format!("{:.3}", factor * bytes))
+            };
             let (least, expected, most) = (told(left.earliest), told(left.expected), told(left.latest));
-            line("host writes left", Some(format!("{expected} TB (least {least}, most {most}) until then")));
+            line("host writes left", Some(format!("{expected} {unit} (least {least}, most {most}) until then")));
         }
         for unknown in &self.not_understood {
             line("not understood", Some(clean(unknown)));

@@ -101,8 +101,12 @@ fn amplification(history: &History, host: f64, flash: f64, own: f64) -> Amplific
     let ends = told.first().zip(told.last()).filter(|_| told.len() > 1);
     let grown = ends.map(|(first, last)| (last.0 - first.0, last.1 - first.1));
     let window = grown.filter(|(host, flash)| *host >= 0.0 && *flash >= 0.0).and_then(|(host, flash)| {
-        let counts = own <= OWN_SHARE_MAX * flash;
-        if host == 0.0 {
+        let stands = flash == 0.0 && host > 0.0;
+        let counts = own <= OWN_SHARE_MAX * flash && !stands;
+        if stands {
+            why_none
+                .get_or_insert("between the records the flash's count stands still while the host writes".to_owned());
+        } else if host == 0.0 {
             why_none.get_or_insert("between the records the host wrote nothing".to_owned());
         } else if !counts {
             why_none.get_or_insert("between the records the drive wrote much by itself".to_owned());

@@ -1,9 +1,11 @@
-//! A line of text with a name and a value: the value is taken only if it is understood to its end.
+//! A name and a value, of a line of text or of JSON: the value is taken only if it is understood to its end, and is listed if it is
+//! not.
 
+use serde_json::Value;
 use wane_units::excerpt;
 
-use crate::numbers::{Amount, amount, decimal};
-use crate::{Quantity as Q, Reading};
+use crate::numbers::{Amount, amount, decimal, number};
+use crate::{Protocol, Quantity as Q, Reading};
 
 /// Units that tools print behind a number, without signs and in lower case.
 const UNITS: [&str; 14] = [
@@ -32,28 +34,71 @@ const ROUNDING: f64 = 1e-3;
 
 const ZERO_CELSIUS_KELVIN: f64 = 273.0;
 
+/// A temperature above this is in Kelvin, as in NVMe's log: no drive works at 200 degrees Celsius.
+const CELSIUS_MAX: f64 = 200.0;
+
+/// Texts of tools that stand for no value.
+const NOTHING: [&str; 4] = ["", "-", "<not available>", "not available"];
+
+/// Adds a value of JSON, in units of `unit`. A value of another shape is read if it can be, and otherwise listed.
+pub(super) fn take(reading: &mut Reading, quantity: Q, unit: f64, value: &Value, from: &str) {
+    match (number(value), value) {
+        // NVMe has 0 Kelvin where it does not tell.
+        (Some(0.0), _) if quantity == Q::Temperature && reading.protocol == Some(Protocol::Nvme) => {}
+        (Some(told), _) if quantity == Q::Temperature && told > CELSIUS_MAX => {
+            reading.know(quantity, Some(told - ZERO_CELSIUS_KELVIN), from);
+        }
+        (Some(told), _) => reading.know(quantity, Some(told * unit), from),
+        // A key with nothing is one whose value was lost on the way.
+        (None, Value::String(text)) if NOTHING.contains(&text.trim()) => {
+            reading.refuse(quantity, format!("{from}: \"{}\"", excerpt(text)));
+        }
+        (None, Value::String(text)) => note(reading, quantity, unit, text, from),
+        (None, other) => reading.refuse(quantity, format!("{from}: {}", excerpt(&other.to_string()))),
+    }
+}
+
+/// Adds the value at a place `a/b` of an object, or what stands there instead of the inner object.
+pub(super) fn take_at(reading: &mut Reading, quantity: Q, unit: f64, root: &Value, place: &str) {
+    let mut at = root;
+    for key in place.split('/') {
+        at = match at.get(key) {
+            Some(inner) => inner,
+            // smartctl has an object here, and perhaps without this key.
+            None if at.is_object() => return,
+            None => break,
+        };
+    }
+    take(reading, quantity, unit, at, &place.replace('/', "."));
+}
+
 /// Adds the value of a field, in units of `unit`. A value that contradicts the size beside it, or of which only a part was
 /// read, is listed as not understood, and so is what follows a number.
 pub(super) fn note(reading: &mut Reading, quantity: Q, unit: f64, value: &str, from: &str) {
     let Some(found) = amount(value) else {
-        if value.contains(|letter: char| letter.is_ascii_digit()) {
-            reading.not_understood.push(format!("{from}: \"{}\"", excerpt(value)));
+        if !NOTHING.contains(&value.trim()) {
+            reading.refuse(quantity, format!("{from}: \"{}\"", excerpt(value)));
         }
         return;
     };
     if found.is_cut() {
-        reading.not_understood.push(format!("{from}: \"{}\" is not one number", excerpt(value)));
+        reading.refuse(quantity, format!("{from}: \"{}\" is not one number", excerpt(value)));
         return;
     }
     let (words, brackets) = parts(found.rest);
     let mut told = found.value * unit;
+    if let Some((told, _)) = size(value).filter(|_| quantity.key().ends_with("_bytes")) {
+        // "144 TB", whatever the unit of the plain number.
+        reading.know(quantity, Some(told), from);
+        return;
+    }
     if quantity == Q::Temperature {
         told = celsius(&found, &plain(&words), &brackets);
     }
     for bracket in &brackets {
         match size(bracket) {
             Some((size, rounding)) if (size - told).abs() > rounding + ROUNDING * size => {
-                reading.not_understood.push(format!("{from}: \"{}\" contradicts itself", excerpt(value)));
+                reading.refuse(quantity, format!("{from}: \"{}\" contradicts itself", excerpt(value)));
                 return;
             }
             Some(_) => {}
@@ -142,6 +187,31 @@ mod tests {
         assert_eq!(said, ["field: \"in 2020\" behind the number", "field: \"since the reset\" behind the number"]);
         assert_eq!(noted(Q::Spare, 1.0, "- 3 -").1, ["field: \"- 3 -\""]);
         assert_eq!(noted(Q::Spare, 1.0, "<not available>"), (None, vec![]));
+    }
+
+    #[test]
+    fn a_value_of_json_of_another_shape_is_read_or_listed() {
+        let taken = |quantity, unit, text: &str| {
+            let mut reading = Reading::new(Source::NvmeJson);
+            take(&mut reading, quantity, unit, &serde_json::from_str(text).unwrap(), "key");
+            (reading.get(quantity), reading.not_understood, reading.unread)
+        };
+        for text in ["61", "\"61 %\"", "\"61\"", "[61]", r#"{"value": 61}"#, r#"{"n": 61, "s": "61"}"#] {
+            assert_eq!(taken(Q::PercentageUsed, 1.0, text), (Some(61.0), vec![], vec![]), "{text}");
+        }
+        for text in ["\"144 TB\"", "281250000", "\"281,250,000 [144 TB]\""] {
+            assert_eq!(taken(Q::HostWritten, 512e3, text), (Some(144e12), vec![], vec![]), "{text}");
+        }
+        assert_eq!(taken(Q::Temperature, 1.0, "312").0, Some(39.0));
+        for (text, said) in [
+            ("null", "key: null"),
+            ("[6, 1]", "key: [6,1]"),
+            (r#"{"v": 61}"#, r#"key: {"v":61}"#),
+            ("\"worn\"", "key: \"worn\""),
+        ] {
+            let wanted = (None, vec![said.to_owned()], vec![Q::PercentageUsed]);
+            assert_eq!(taken(Q::PercentageUsed, 1.0, text), wanted, "{text}");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! begin alike.
 
 /// Beginnings of lines that are known.
-const MARKS: [&str; 9] = [
+const MARKS: [&str; 10] = [
     "=== START OF ",
     "Device Model:",
     "Model Number:",
@@ -13,6 +13,7 @@ const MARKS: [&str; 9] = [
     "SMART overall-health self-assessment",
     "SMART/Health Information (NVMe",
     "ID# ATTRIBUTE_NAME",
+    "Additional Smart Log for NVM",
     "Smart Log for NVME device",
     "SMART Health Status:",
 ];

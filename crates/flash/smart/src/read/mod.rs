@@ -1,15 +1,16 @@
 //! Reads other tools' output about a drive. The kind of input is recognized by its content.
 
 mod attrlog;
-mod exporter;
+mod crystal;
+pub(crate) mod emmc;
 mod field;
+mod foreign;
 mod gron;
-mod intel_json;
 mod json;
 mod lines;
-mod nvme_json;
-mod nvme_text;
-mod ocp_json;
+mod metrics;
+mod ocp;
+mod page_text;
 mod pages;
 mod refusal;
 mod smartctl_json;
@@ -54,9 +55,14 @@ pub enum ReadError {
         "is a list of devices, as of `smartctl --scan`, and has no drive's health; run `smartctl -x --json` on a device of it"
     )]
     Devices,
-    /// Output of another command of nvme-cli.
-    #[error("is the output of `{0}`, which is not read; give its JSON (`-o json`), or the output of `nvme smart-log`")]
-    OtherNvme(String),
+    /// What another tool tells, which is known and not read.
+    #[error("is {what}, which is not read; {help}")]
+    Foreign {
+        /// What it is.
+        what: &'static str,
+        /// What to do.
+        help: &'static str,
+    },
     /// A page that is no OCP page.
     #[error("{0}")]
     Page(#[from] LogError),
@@ -71,8 +77,9 @@ pub enum ReadError {
     Unknown,
 }
 
-const ALLOWED: &str = "smartctl's JSON or text, the output of `nvme smart-log`, the JSON of `nvme ocp smart-add-log` and `nvme intel smart-log-add`, \
-                       smartd's attrlog, metrics of smartctl_exporter, and the 512 bytes of OCP's log page C0h";
+const ALLOWED: &str = "smartctl's JSON or text, nvme-cli's `smart-log`, `endurance-log`, `fdp stats`, `ocp smart-add-log`, and `intel smart-log-add`, \
+                       smartd's attrlog, metrics of smartctl_exporter, node_exporter, and telegraf, scrutiny's and Proxmox' answers, the text of \
+                       CrystalDiskInfo, Windows' Get-StorageReliabilityCounter, `mmc extcsd read`, and the 512 bytes of OCP's log page C0h";
 
 /// Most bytes of unpacked data: as much as an input may have.
 const UNPACKED_MAX: u64 = 64 << 20;
@@ -101,7 +108,7 @@ pub fn read_named(file: &str, bytes: &[u8]) -> Result<Vec<Reading>, ReadError> {
 fn read_plain(file: &str, bytes: &[u8]) -> Result<Vec<Reading>, ReadError> {
     // A page begins with a count, which may be any bytes, so it is recognized by its length and its GUID.
     if bytes.len() == PAGE_BYTES && !looks_like_text(bytes) {
-        return Ok(vec![pages::ocp(bytes)?]);
+        return Ok(vec![ocp::of_bytes(bytes)?]);
     }
     let text = text_of(bytes);
     let text = text.trim_start_matches('\u{feff}').trim();
@@ -120,7 +127,7 @@ fn of_text(text: &str) -> Result<Vec<Reading>, ReadError> {
         Some('{' | '[') => return json::readings(text),
         Some(_) => {}
     }
-    if let Some(readings) = exporter::readings(text) {
+    if let Some(readings) = metrics::readings(text) {
         return readings;
     }
     if let Some(json) = json::unquoted(text) {
@@ -133,8 +140,17 @@ fn of_text(text: &str) -> Result<Vec<Reading>, ReadError> {
         return yaml::readings(text);
     }
     let lines = lines::lines(text);
+    if let Some(told) = crystal::readings(&lines) {
+        return told;
+    }
+    if let Some(told) = emmc::reading(&lines) {
+        return Ok(vec![told]);
+    }
+    if let Some(refused) = refusal::of_events(&lines) {
+        return Err(refused);
+    }
     let readings =
-        if nvme_text::is_one(&lines) { nvme_text::readings(&lines) } else { smartctl_text::readings(&lines) };
+        if page_text::is_one(&lines) { page_text::readings(&lines)? } else { smartctl_text::readings(&lines) };
     if readings.is_empty() { Err(refusal::of_text(&lines)) } else { Ok(readings) }
 }
 

@@ -6,7 +6,7 @@ use super::field;
 use super::lines::is_version;
 use crate::attributes::understand;
 use crate::numbers::{amount, decimal, whole_amount};
-use crate::reading::{Attribute, Failed, Protocol, Source};
+use crate::reading::{Attribute, Failed, Protocol, Source, world_wide_name};
 use crate::statistics::Statistic;
 use crate::time::parse_asctime;
 use crate::{Quantity as Q, Reading};
@@ -144,6 +144,8 @@ fn reading(lines: &[&str]) -> Reading {
             // "number of hours powered up  = 24755.95".
             let hours = decimal(hours.trim_start().trim_start_matches('='));
             reading.know(Q::PowerOnHours, hours, OLD_HOURS);
+        } else if let Some(failed) = failed_test(line) {
+            reading.failed_test.get_or_insert(failed);
         } else if line.contains("Error: UNC") {
             reading.logged_uncorrectable += 1;
         } else if let Some((name, value)) = line.split_once(':') {
@@ -164,8 +166,19 @@ fn reading(lines: &[&str]) -> Reading {
     if let (Some(vendor), Some(product), Some(Protocol::Scsi)) = (vendor, &reading.model, reading.protocol) {
         reading.model = Some(format!("{vendor} {product}").trim().to_owned());
     }
+    reading.is_default_named = reading.family.is_none();
     understand(&mut reading);
     reading
+}
+
+/// How the last test of the drive failed, if this line of the log of tests says so: "# 1  Extended offline    Completed: read failure       90%", of NVMe
+/// " 0   Extended          Completed: failed segments".
+fn failed_test(line: &str) -> Option<String> {
+    let line = line.trim_start();
+    let rest = line.strip_prefix("# 1 ").or_else(|| line.strip_prefix("0 "))?;
+    let (_, told) = rest.split_once("Completed: ").or_else(|| rest.split_once("Fatal or unknown "))?;
+    let told = told.split("  ").next().unwrap_or_default().trim();
+    (told.contains("fail") || told.contains("error") || rest.contains("Fatal")).then(|| excerpt(told).to_string())
 }
 
 /// Reads a row of SCSI's table of errors.
@@ -198,6 +211,7 @@ fn named(reading: &mut Reading, name: &str, value: &str, sector_bytes: &mut f64)
         "Model Number" => (reading.model, reading.protocol) = (text(), Some(Protocol::Nvme)),
         "Product" => (reading.model, reading.protocol) = (text(), Some(Protocol::Scsi)),
         "Model Family" => reading.family = text(),
+        "LU WWN Device Id" | "Logical Unit id" => reading.wwn = world_wide_name(value),
         // A later run in the same log, which had no drive to query.
         _ if name.starts_with("Smartctl open device") => {
             reading.not_understood.push(excerpt(&format!("{name}: {value}")).to_string());
@@ -222,6 +236,7 @@ fn named(reading: &mut Reading, name: &str, value: &str, sector_bytes: &mut f64)
             reading.is_passed = Some(value.starts_with("PASSED") || value == "OK");
         }
         "ATA Error Count" | "Device Error Count" => {
+            reading.protocol.get_or_insert(Protocol::Ata);
             reading.know(Q::ErrorLogEntries, amount(value).map(|told| told.value), "ATA error log");
         }
         // "hours:minutes 24755:57".
