@@ -110,17 +110,15 @@ fn start_iolog(waiting: &mut Vec<Request>, timed: bool, out: &mut dyn Write) -> 
     Ok(timed)
 }
 
-/// Shortest wait that fio does not discard, in microseconds.
-pub(super) const WAIT_MIN: u64 = 100;
-
-/// Writes a request. In version 2 waits tell the times of a trace that was taken for one without; `last` is what they sum up to.
+/// Writes a request. In version 2 waits tell the times of a trace that was taken for one without, in milliseconds since it began, as fio takes them;
+/// `last` is the last of them.
 fn iolog(request: &Request, timed: bool, last: &mut u64, out: &mut dyn Write) -> std::io::Result<()> {
     let micros = request.at / 1000;
     if timed {
         write!(out, "{micros} ")?;
-    } else if micros >= *last + WAIT_MIN {
-        writeln!(out, "{DEVICE} wait {} 0", micros - *last)?;
-        *last = micros;
+    } else if micros / 1000 > *last {
+        *last = micros / 1000;
+        writeln!(out, "{DEVICE} wait {last} 0")?;
     }
     let action = match request.op {
         Op::Read => "read",

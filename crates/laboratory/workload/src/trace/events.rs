@@ -9,10 +9,12 @@ pub(super) enum Event {
     Queue,
     /// Answered by the device.
     Complete,
+    /// Taken back from the device, which will be sent it again.
+    Requeue,
 }
 
 impl Event {
-    const ALL: [Self; 3] = [Self::Issue, Self::Queue, Self::Complete];
+    pub(super) const ALL: [Self; 4] = [Self::Issue, Self::Queue, Self::Complete, Self::Requeue];
 
     /// The kind of an action of blkparse.
     pub(super) fn of_action(action: &[u8]) -> Option<Self> {
@@ -20,6 +22,7 @@ impl Event {
             b"D" => Some(Self::Issue),
             b"Q" => Some(Self::Queue),
             b"C" => Some(Self::Complete),
+            b"R" => Some(Self::Requeue),
             _ => None,
         }
     }
@@ -30,6 +33,7 @@ impl Event {
             Self::Issue => "block_rq_issue",
             Self::Queue => "block_bio_queue",
             Self::Complete => "block_rq_complete",
+            Self::Requeue => "block_rq_requeue",
         }
     }
 
@@ -43,7 +47,25 @@ impl Event {
             Self::Issue => "issue (D)",
             Self::Queue => "queue (Q)",
             Self::Complete => "completion (C)",
+            Self::Requeue => "requeue (R)",
         }
+    }
+}
+
+/// The kinds of events that count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Kinds {
+    pub(super) event: Event,
+    /// The kind that counts of appends to zones. Their completions alone name the sectors that they wrote.
+    pub(super) appends: Event,
+    /// Whether completions count since writes complete at other sectors than they were issued to.
+    pub(super) moves: bool,
+}
+
+impl Kinds {
+    /// Events of one kind, appends as well.
+    pub(super) const fn all(event: Event) -> Self {
+        Self { event, appends: event, moves: false }
     }
 }
 
@@ -57,8 +79,8 @@ const LEFT_MIN: u64 = 2;
 /// Numbers of events of each kind, and the bytes that they move.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Events {
-    counts: [u64; 3],
-    bytes: [u64; 3],
+    counts: [u64; Event::ALL.len()],
+    bytes: [u64; Event::ALL.len()],
 }
 
 impl Events {
@@ -66,6 +88,11 @@ impl Events {
     pub(super) fn add(&mut self, event: Event, bytes: u64) {
         self.counts[event as usize] += 1;
         self.bytes[event as usize] = self.bytes[event as usize].saturating_add(bytes);
+    }
+
+    /// The number of events of a kind.
+    pub(super) fn count(&self, event: Event) -> u64 {
+        self.counts[event as usize]
     }
 
     /// The kind that counts in a trace whose first events these are: issues, unless there are none or far too few of them.

@@ -55,12 +55,31 @@ pub struct Figures {
     pub hotness: Option<Hotness>,
     /// Share of the reads and writes that start where the previous one of the same kind ended.
     pub sequential_share: Option<f64>,
+    /// The figures of the reads alone; null if there are none.
+    pub of_reads: Option<OneWay>,
+    /// The figures of the writes alone; null if there are none.
+    pub of_writes: Option<OneWay>,
     /// Mean time between requests; null if the trace has no times.
     pub interarrival_ns_mean: Option<f64>,
     /// Nanoseconds from the start to the last request; null if the trace has no times.
     pub duration_ns: Option<u64>,
     /// Bytes written per day at this pace; null if the trace has no times.
     pub bytes_written_per_day: Option<f64>,
+}
+
+/// The figures of the requests in one direction: the columns by which the dissertation (000, Table 4) and Kim et al. (004, Table 4) tell their traces.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct OneWay {
+    /// Bytes of the pages that they touch.
+    pub footprint_bytes: u64,
+    /// Mean bytes of a request.
+    pub request_bytes_mean: f64,
+    /// Share of them that start where the previous one ended.
+    pub sequential_share: f64,
+    /// Their skew.
+    pub hotness: Option<Hotness>,
+    /// Share of the accesses that go to the hottest fifth of the pages that they touch.
+    pub top_fifth_share: f64,
 }
 
 /// The point at which the hottest share h of the touched pages receives a share r = 1 - h of the accesses.
@@ -119,7 +138,7 @@ pub struct Measure {
     counts: [u64; 4],
     bytes: [u64; 2],
     ends: [Option<u64>; 2],
-    sequential: u64,
+    sequential: [u64; 2],
     last_at: u64,
     heat: Heat,
 }
@@ -135,7 +154,7 @@ impl Measure {
             Op::Trim | Op::Flush => return,
         };
         self.bytes[kind] = self.bytes[kind].saturating_add(request.length);
-        self.sequential += u64::from(self.ends[kind] == Some(request.offset));
+        self.sequential[kind] += u64::from(self.ends[kind] == Some(request.offset));
         self.ends[kind] = request.offset.checked_add(request.length);
         self.heat.touch(request, kind);
     }
@@ -158,13 +177,30 @@ impl Measure {
             footprint_bytes: touched.saturating_mul(PAGE),
             footprint_written_bytes: written.saturating_mul(PAGE),
             request_bytes_mean: per_moved(self.bytes[0].saturating_add(self.bytes[1])),
-            hotness: self.heat.hotness(usize::from(writes > 0)),
-            sequential_share: per_moved(self.sequential),
+            hotness: hotness(&self.heat.ranked(usize::from(writes > 0))),
+            sequential_share: per_moved(self.sequential[0] + self.sequential[1]),
+            of_reads: self.one_way(0),
+            of_writes: self.one_way(1),
             duration_ns: (self.last_at > 0).then_some(self.last_at),
             bytes_written_per_day: (self.last_at > 0)
                 .then(|| self.bytes[1] as f64 / (self.last_at as f64 / Nanos::DAY.0 as f64)),
             interarrival_ns_mean: (self.last_at > 0).then(|| self.last_at as f64 / (arrivals - 1).max(1) as f64),
         }
+    }
+}
+
+impl Measure {
+    /// The figures of the reads (0) or the writes (1).
+    fn one_way(&self, kind: usize) -> Option<OneWay> {
+        let requests = self.counts[kind];
+        let ranked = self.heat.ranked(kind);
+        (requests > 0).then(|| OneWay {
+            footprint_bytes: ranked.values().sum::<u64>().saturating_mul(PAGE),
+            request_bytes_mean: self.bytes[kind] as f64 / requests as f64,
+            sequential_share: self.sequential[kind] as f64 / requests as f64,
+            hotness: hotness(&ranked),
+            top_fifth_share: share_of_hottest(&ranked, 0.2),
+        })
     }
 }
 
@@ -214,37 +250,60 @@ impl Heat {
         })
     }
 
-    fn hotness(&self, kind: usize) -> Option<Hotness> {
+    /// How many pages there are of each number of reads (0) or of writes (1), of those with any.
+    fn ranked(&self, kind: usize) -> BTreeMap<u32, u64> {
         let mut pages_by_count = BTreeMap::<u32, u64>::new();
         for (counts, pages) in self.counts().filter(|(counts, _)| counts[kind] > 0) {
             *pages_by_count.entry(counts[kind]).or_default() += pages;
         }
-        let accesses = |count: u32, pages: u64| u128::from(count) * u128::from(pages);
-        let all: u64 = pages_by_count.values().sum();
-        let total: u128 = pages_by_count.iter().map(|(count, pages)| accesses(*count, *pages)).sum();
-        let (mut rank, mut sum) = (0u64, 0u128);
-        for (count, pages) in pages_by_count.into_iter().rev() {
-            let at = |more: u64| Hotness {
-                r: (sum + accesses(count, more)) as f64 / total as f64,
-                h: (rank + more) as f64 / all as f64,
-            };
-            let is_there = |more: u64| at(more).r + at(more).h >= 1.0;
-            if is_there(pages) {
-                // Both shares grow with each page, so the first page that reaches the point is found by bisection.
-                let (mut least, mut most) = (1, pages);
-                while least < most {
-                    let middle = least + (most - least) / 2;
-                    if is_there(middle) { most = middle } else { least = middle + 1 }
-                }
-                let found = at(least);
-                debug_assert!(found.r <= 1.0, "the hottest pages take a share of the accesses, found {}", found.r);
-                debug_assert!(found.h <= 1.0, "the hottest pages are a share of all, found {}", found.h);
-                return Some(found);
-            }
-            (rank, sum) = (rank + pages, sum + accesses(count, pages));
-        }
-        None
+        pages_by_count
     }
+}
+
+fn accesses(count: u32, pages: u64) -> u128 {
+    u128::from(count) * u128::from(pages)
+}
+
+fn all_accesses(pages_by_count: &BTreeMap<u32, u64>) -> u128 {
+    pages_by_count.iter().map(|(count, pages)| accesses(*count, *pages)).sum()
+}
+
+fn hotness(pages_by_count: &BTreeMap<u32, u64>) -> Option<Hotness> {
+    let (all, total) = (pages_by_count.values().sum::<u64>(), all_accesses(pages_by_count));
+    let (mut rank, mut sum) = (0u64, 0u128);
+    for (count, pages) in pages_by_count.iter().rev().map(|(count, pages)| (*count, *pages)) {
+        let at = |more: u64| Hotness {
+            r: (sum + accesses(count, more)) as f64 / total as f64,
+            h: (rank + more) as f64 / all as f64,
+        };
+        let is_there = |more: u64| at(more).r + at(more).h >= 1.0;
+        if is_there(pages) {
+            // Both shares grow with each page, so the first page that reaches the point is found by bisection.
+            let (mut least, mut most) = (1, pages);
+            while least < most {
+                let middle = least + (most - least) / 2;
+                if is_there(middle) { most = middle } else { least = middle + 1 }
+            }
+            let found = at(least);
+            debug_assert!(found.r <= 1.0, "the hottest pages take a share of the accesses, found {}", found.r);
+            debug_assert!(found.h <= 1.0, "the hottest pages are a share of all, found {}", found.h);
+            return Some(found);
+        }
+        (rank, sum) = (rank + pages, sum + accesses(count, pages));
+    }
+    None
+}
+
+/// Share of the accesses that go to the hottest `share` of the pages. A page that is partly among them counts in part.
+fn share_of_hottest(pages_by_count: &BTreeMap<u32, u64>, share: f64) -> f64 {
+    let mut left = share * pages_by_count.values().sum::<u64>() as f64;
+    let mut sum = 0.0;
+    for (count, pages) in pages_by_count.iter().rev() {
+        let taken = left.min(*pages as f64);
+        sum += taken * f64::from(*count);
+        left -= taken;
+    }
+    sum / (all_accesses(pages_by_count) as f64).max(1.0)
 }
 
 /// Reads a trace to its end and computes its figures.

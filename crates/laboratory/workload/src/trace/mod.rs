@@ -10,6 +10,9 @@ mod detect;
 mod events;
 mod info;
 mod input;
+mod losses;
+mod numbers;
+mod processors;
 mod reader;
 mod replay;
 mod spans;
@@ -24,7 +27,7 @@ use wane_units::{excerpt, why_unwritten};
 use crate::{Op, Request};
 
 pub use convert::{Converted, Target, convert, write_requests};
-pub use info::{Figures, Hotness, Info, Measure, info};
+pub use info::{Figures, Hotness, Info, Measure, OneWay, info};
 pub use reader::Reader;
 pub use replay::{CHUNK_BYTES, Replay, TraceSource, pace};
 
@@ -112,6 +115,25 @@ impl Format {
         matches!(self, Self::Compact | Self::Vscsi | Self::Blktrace | Self::OracleGeneral)
     }
 
+    /// What a 1 stands for, if its requests have a number for their direction.
+    pub const fn one(self) -> Option<Op> {
+        match self {
+            Self::Mqsim | Self::Ssdsim | Self::Disksim => Some(Op::Read),
+            Self::Tencent => Some(Op::Write),
+            _ => None,
+        }
+    }
+
+    /// The columns of a format of numbers alone, as words.
+    const fn columns(self) -> &'static str {
+        match self {
+            Self::Mqsim | Self::Ssdsim => "nanoseconds, device, sector, sectors and direction",
+            Self::Disksim => "milliseconds, device, sector, sectors and direction",
+            Self::Tencent => "seconds since 1970, sector, sectors, direction and volume",
+            _ => self.summary(),
+        }
+    }
+
     /// Every format.
     pub const ALL: &'static [Self] = &[
         Self::Compact,
@@ -184,7 +206,7 @@ impl Format {
             Self::Msr => "FILETIME,HOST,DISK,Read|Write,OFFSET,BYTES,RESPONSE",
             Self::Spc => "ASU,SECTOR,BYTES,R|W,SECONDS",
             Self::Alibaba => "DEVICE,R|W,OFFSET,BYTES,MICROSECONDS",
-            Self::Tencent => "SECONDS,SECTOR,SECTORS,0|1,VOLUME, with 0 for a read and 1 for a write",
+            Self::Tencent => "UNIX-SECONDS,SECTOR,SECTORS,0|1,VOLUME, with 0 for a read and 1 for a write",
             Self::Systor => "SECONDS,RESPONSE,R|W,LUN,OFFSET,BYTES",
             Self::OracleGeneral => "binary records of 24 bytes: seconds, object, bytes, next access",
         }
@@ -210,18 +232,28 @@ impl FromStr for Format {
     }
 }
 
-/// Assumptions about a trace without direction or unit. Of a cache's trace the unit is the distance of its objects, at least 4 KiB.
+/// Assumptions about what a trace does not say. Of a cache's trace the unit is the distance of its objects, at least 4 KiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Assume {
-    /// Direction.
+    /// Direction, if the format has none.
     pub op: Op,
-    /// Bytes of a block.
+    /// Bytes of a block, if the format has no unit.
     pub block_bytes: u64,
+    /// What a 1 stands for, if directions are numbers; `None`: what it stands for in files of the format, see [`Format::one`].
+    pub one: Option<Op>,
 }
 
 impl Default for Assume {
     fn default() -> Self {
-        Self { op: Op::Write, block_bytes: SECTOR }
+        Self { op: Op::Write, block_bytes: SECTOR, one: None }
+    }
+}
+
+impl Assume {
+    /// The direction of a request of `format` that is marked by a 1, or not.
+    fn direction(self, format: Format, is_one: bool) -> Op {
+        let one = self.one.or(format.one());
+        if is_one == (one == Some(Op::Write)) { Op::Write } else { Op::Read }
     }
 }
 

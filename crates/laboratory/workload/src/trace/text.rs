@@ -4,26 +4,36 @@ mod linux;
 
 use wane_units::Fnv;
 
-use super::convert::WAIT_MIN;
-use super::events::Event;
+use super::events::{Event, Kinds};
+use super::losses::Told;
 use super::{Arrival, Assume, Format, SECTOR, has_place};
 use crate::{Op, Request};
 
-pub(super) use linux::is_blkparse_event;
+pub(super) use linux::{has_failed, is_blkparse_event, is_kernel_event};
 
 /// The content of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Line {
     /// A request.
     Request(Arrival),
+    /// A request that a note should count besides.
+    Special(Special, Arrival),
     /// A request that does not count, since events of another kind do, and its bytes.
     Left(Event, u64),
-    /// A pause before the next request, in nanoseconds.
+    /// A request that goes back to the queue, from which it is issued again.
+    Requeued(Option<Special>, Arrival),
+    /// Nanoseconds since a replay began before which no request goes on.
     Wait(u64),
     /// Nothing to replay: a header, another event, a summary.
     Ignored,
     /// Nothing that can be replayed, but counted.
     Passed(Passed),
+    /// A request of this many bytes, of which the kernel that printed it does not say what it does.
+    Unnamed(u64),
+    /// What the trace says of itself.
+    Told(Told),
+    /// Neither of the format nor among what its tools print besides.
+    Strange,
     /// A request that does not fit on any drive.
     Beyond,
     /// A line that should parse but does not.
@@ -41,19 +51,38 @@ pub(super) enum Passed {
     Undirected,
     /// An action of an iolog that fio passes over too.
     Action,
-    /// A wait of an iolog that is too short for fio.
-    ShortWait,
+    /// A reset of a zone, or of all.
+    ZoneReset,
+    /// A command to a zone of which the kernel that printed it names neither the kind nor the zone.
+    ZoneCommand,
+    /// An append to a zone at its issue, of which the completion counts.
+    AppendIssued,
 }
 
 impl Passed {
     /// Every reason, in the order of its number, with what it counts.
-    pub(super) const ALL: [(Self, &'static str); 5] = [
+    pub(super) const ALL: [(Self, &'static str); 7] = [
         (Self::Command, "SCSI commands that move no data were skipped"),
         (Self::Diskless, "requests of no disk were skipped"),
         (Self::Undirected, "requests that neither read nor write were skipped"),
         (Self::Action, "lines with actions that are not replayed were passed over, as fio does"),
-        (Self::ShortWait, "waits of less than 100 us were passed over, as fio does"),
+        (Self::ZoneReset, "zone resets were passed over, since no event tells how large a zone is"),
+        (
+            Self::ZoneCommand,
+            "commands to zones, such as resets, were passed over, since this kernel names neither kind nor zone",
+        ),
+        // Told beside the appends that completed.
+        (Self::AppendIssued, ""),
     ];
+}
+
+/// Requests that are not what their event says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Special {
+    /// An append to a zone.
+    Append,
+    /// Zeroes, which a drive may deallocate, so that it is a trim.
+    Zeroes,
 }
 
 /// How lines are read.
@@ -61,8 +90,7 @@ impl Passed {
 pub(super) struct Rules {
     pub(super) format: Format,
     pub(super) assume: Assume,
-    /// The kind of events that counts.
-    pub(super) event: Event,
+    pub(super) kinds: Kinds,
 }
 
 impl Rules {
@@ -73,13 +101,13 @@ impl Rules {
             return Line::Ignored;
         }
         let parsed = match self.format {
-            Format::Mqsim | Format::Ssdsim => mqsim(line),
+            Format::Mqsim | Format::Ssdsim => self.mqsim(line),
             Format::CloudphysicsCsv if number == 1 && line.starts_with(b"version") => return Line::Ignored,
             Format::CloudphysicsCsv => cloudphysics(line),
-            Format::Blkparse => return linux::blkparse(line, self.event),
-            Format::Ftrace => return linux::ftrace(line, self.event),
+            Format::Blkparse => return linux::blkparse(line, self.kinds),
+            Format::Ftrace => return linux::ftrace(line, self.kinds),
             Format::Biosnoop => linux::biosnoop(line),
-            Format::Disksim => disksim(line),
+            Format::Disksim => self.disksim(line),
             Format::Etw => etw(line),
             // Files of several hours are often joined, each with its header.
             Format::Systor if line.starts_with(b"Timestamp") => return Line::Ignored,
@@ -95,10 +123,47 @@ impl Rules {
             Format::Msr => msr(line),
             Format::Spc => spc(line),
             Format::Alibaba => alibaba(line),
-            Format::Tencent => tencent(line),
+            Format::Tencent => self.tencent(line),
             Format::Compact | Format::Vscsi | Format::Blktrace | Format::OracleGeneral => None,
         };
         parsed.unwrap_or(Line::Bad)
+    }
+
+    /// The direction that a cell of 0 or 1 names.
+    fn direction(&self, cell: &[u8]) -> Option<Op> {
+        matches!(cell, b"0" | b"1").then(|| self.assume.direction(self.format, cell == b"1"))
+    }
+
+    fn mqsim(&self, line: &[u8]) -> Option<Line> {
+        let mut words = Words(line);
+        let at = whole(words.next()?)?;
+        let device = whole(words.next()?)?;
+        let extent = [whole(words.next()?)?, whole(words.next()?)?];
+        let op = self.direction(words.next()?)?;
+        words.next().is_none().then(|| request(Some(at), device, op, SECTOR, extent))
+    }
+
+    fn disksim(&self, line: &[u8]) -> Option<Line> {
+        let mut words = Words(line);
+        let at = decimal(words.next()?, 6)?;
+        let device = whole(words.next()?)?;
+        let extent = [whole(words.next()?)?, whole(words.next()?)?];
+        // Hexadecimal; the lowest bit says that it is a read.
+        let flags = u32::from_str_radix(std::str::from_utf8(words.next()?).ok()?, 16).ok()?;
+        let op = self.assume.direction(self.format, flags & 1 == 1);
+        words.next().is_none().then(|| request(Some(at), device, op, SECTOR, extent))
+    }
+
+    fn tencent(&self, line: &[u8]) -> Option<Line> {
+        if line.contains(&b' ') {
+            return None;
+        }
+        let mut cells = cells(line);
+        let at = seconds(cells.next()?)?;
+        let extent = [whole(cells.next()?)?, whole(cells.next()?)?];
+        let op = self.direction(cells.next()?)?;
+        let volume = whole(cells.next()?)?;
+        cells.next().is_none().then(|| request(Some(at), volume, op, SECTOR, extent))
     }
 }
 
@@ -126,7 +191,7 @@ fn is_header(line: &[u8]) -> bool {
 }
 
 /// Fields between runs of blanks.
-struct Words<'a>(&'a [u8]);
+pub(super) struct Words<'a>(pub(super) &'a [u8]);
 
 impl<'a> Iterator for Words<'a> {
     type Item = &'a [u8];
@@ -152,7 +217,7 @@ fn cells(line: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// A whole number in decimal.
-fn whole(text: &[u8]) -> Option<u64> {
+pub(super) fn whole(text: &[u8]) -> Option<u64> {
     if text.is_empty() {
         return None;
     }
@@ -185,30 +250,6 @@ fn seconds(text: &[u8]) -> Option<u64> {
     decimal(text, 9)
 }
 
-fn mqsim(line: &[u8]) -> Option<Line> {
-    let mut words = Words(line);
-    let at = whole(words.next()?)?;
-    let device = whole(words.next()?)?;
-    let extent = [whole(words.next()?)?, whole(words.next()?)?];
-    let op = match words.next()? {
-        b"0" => Op::Write,
-        b"1" => Op::Read,
-        _ => return None,
-    };
-    words.next().is_none().then(|| request(Some(at), device, op, SECTOR, extent))
-}
-
-fn disksim(line: &[u8]) -> Option<Line> {
-    let mut words = Words(line);
-    let at = decimal(words.next()?, 6)?;
-    let device = whole(words.next()?)?;
-    let extent = [whole(words.next()?)?, whole(words.next()?)?];
-    // Hexadecimal; the lowest bit says that it is a read.
-    let flags = u32::from_str_radix(std::str::from_utf8(words.next()?).ok()?, 16).ok()?;
-    let op = if flags & 1 == 1 { Op::Read } else { Op::Write };
-    words.next().is_none().then(|| request(Some(at), device, op, SECTOR, extent))
-}
-
 /// SCSI opcodes of 6, 10, 12 and 16 bytes; WRITE SAME and UNMAP trim.
 pub(super) fn scsi(opcode: u32) -> Option<Op> {
     match opcode {
@@ -227,6 +268,7 @@ fn cloudphysics(line: &[u8]) -> Option<Line> {
     let at = seconds(cells.next()?)?;
     let opcode = u8::from_str_radix(std::str::from_utf8(cells.next()?).ok()?, 16).ok()?;
     let (length, sector) = (whole(cells.next()?)?, whole(cells.next()?)?);
+    cells.next().is_none().then_some(())?;
     Some(match (scsi(u32::from(opcode)), sector.checked_mul(SECTOR)) {
         (Some(op), Some(offset)) => request(Some(at), 0, op, 1, [offset, length]),
         (Some(_), None) => Line::Beyond,
@@ -268,8 +310,9 @@ enum Timed {
 }
 
 fn fio(line: &[u8], timed: Timed) -> Line {
+    let own: &[u8] = if timed == Timed::Yes { b"fio version 3 iolog" } else { b"fio version 2 iolog" };
     if line.starts_with(b"fio version") {
-        return Line::Ignored;
+        return if line.starts_with(own) { Line::Ignored } else { Line::Strange };
     }
     let parsed = (|| {
         let mut words = Words(line);
@@ -293,13 +336,9 @@ fn fio(line: &[u8], timed: Timed) -> Line {
     parsed.unwrap_or(Line::Bad)
 }
 
-/// Microseconds to wait after the wait before.
-fn wait(micros: u64) -> Line {
-    match micros.checked_mul(1000) {
-        Some(_) if micros < WAIT_MIN => Line::Passed(Passed::ShortWait),
-        Some(nanos) => Line::Wait(nanos),
-        None => Line::Bad,
-    }
+/// Milliseconds since fio began: so it takes them (3.25 to 3.41), while its manual has microseconds after the wait before.
+fn wait(millis: u64) -> Line {
+    millis.checked_mul(1_000_000).map_or(Line::Bad, Line::Wait)
 }
 
 /// Whether a word may name an action, rather than be a number in the wrong column.
@@ -335,18 +374,6 @@ fn alibaba(line: &[u8]) -> Option<Line> {
     Some(request(Some(whole(cells.next()?)?.checked_mul(1000)?), device, op, 1, extent))
 }
 
-fn tencent(line: &[u8]) -> Option<Line> {
-    let mut cells = cells(line);
-    let at = seconds(cells.next()?)?;
-    let extent = [whole(cells.next()?)?, whole(cells.next()?)?];
-    let op = match cells.next()? {
-        b"0" => Op::Read,
-        b"1" => Op::Write,
-        _ => return None,
-    };
-    Some(request(Some(at), whole(cells.next()?)?, op, SECTOR, extent))
-}
-
 fn systor(line: &[u8]) -> Option<Line> {
     let mut cells = cells(line);
     let at = Some(seconds(cells.next()?)?);
@@ -370,6 +397,9 @@ fn etw(line: &[u8]) -> Option<Line> {
         b"DiskRead" => Op::Read,
         b"DiskWrite" => Op::Write,
         b"DiskFlush" => Op::Flush,
+        b"BeginHeader" | b"EndHeader" => return Some(Line::Ignored),
+        // Every event has its time in the second column.
+        name if name == line && !line.starts_with(b"OS Version") => return Some(Line::Strange),
         name => return name.first().is_some_and(u8::is_ascii_alphabetic).then_some(Line::Ignored),
     };
     let time = cells.next()?;
