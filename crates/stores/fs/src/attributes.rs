@@ -4,6 +4,7 @@ use crate::error::{Answer, FsError};
 use crate::inode::{ATTRIBUTES, INLINE_ATTRIBUTES, INLINE_ATTRIBUTES_END, Ino, Moment};
 use crate::le::{Reader, Writer, put_u32, u32_at};
 use crate::port::Port;
+use crate::room::{By, Need};
 use crate::seal::{BlockKind, SEAL};
 use crate::volume::Volume;
 
@@ -85,6 +86,7 @@ impl<P: Port> Volume<P> {
         if name.is_empty() || name.len() > ATTRIBUTE_NAME_MAX {
             return Err(FsError::BufferTooSmall);
         }
+        self.balance()?;
         let mut list = self.attributes(ino)?;
         let place = list.iter().position(|(known, _)| known == name);
         match (how, place) {
@@ -102,8 +104,26 @@ impl<P: Port> Volume<P> {
     /// There is none of that name.
     pub fn remove_attribute(&mut self, ino: Ino, name: &[u8], now: Moment) -> Answer<()> {
         self.writable()?;
+        self.balance()?;
         let mut list = self.attributes(ino)?;
         let place = list.iter().position(|(known, _)| known == name).ok_or(FsError::NoAttribute)?;
+        list.remove(place);
+        self.put_attributes(ino, &list, now)
+    }
+
+    /// Ends rights of a file whose data changed: it gets other permissions, and loses an attribute if it has that. That takes no room, so that it can
+    /// follow the change that ends them.
+    ///
+    /// # Errors
+    /// The device lost some of the file.
+    pub fn end_rights(&mut self, ino: Ino, permissions: Option<u16>, attribute: &[u8], now: Moment) -> Answer<()> {
+        self.writable()?;
+        if let Some(permissions) = permissions {
+            self.set_permissions(ino, permissions)?;
+            self.inode_mut(ino)?.set_changed(now);
+        }
+        let mut list = self.attributes(ino)?;
+        let Some(place) = list.iter().position(|(known, _)| known == attribute) else { return Ok(()) };
         list.remove(place);
         self.put_attributes(ino, &list, now)
     }
@@ -113,10 +133,10 @@ impl<P: Port> Volume<P> {
         if bytes.len() >= ATTRIBUTES_MAX {
             return Err(FsError::NoSpace);
         }
-        self.balance()?;
         let fits = bytes.len() < INLINE_ATTRIBUTES_END - INLINE_ATTRIBUTES;
         let mut nid = u32_at(&self.node(ino)?.bytes, ATTRIBUTES);
         if !fits && nid == 0 {
+            self.ask_room(Need::NODE, By::Other)?;
             nid = self.make_node(BlockKind::Attributes, Some(ino), 0)?;
             put_u32(&mut self.node_mut(ino)?.bytes, ATTRIBUTES, nid);
         }

@@ -11,7 +11,8 @@ use crate::map::{LOST, Slot};
 use crate::nat::NOT_WRITTEN;
 use crate::port::{Addr, Port};
 use crate::seal::BlockKind;
-use crate::volume::Volume;
+use crate::segments::Owner;
+use crate::volume::{Damaged, Volume};
 
 /// Something that does not hold, in a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,8 +28,8 @@ impl fmt::Display for Finding {
 #[derive(Default)]
 struct Walk {
     findings: Vec<Finding>,
-    /// Blocks that are pointed at.
-    blocks: BTreeSet<Addr>,
+    /// Blocks that are pointed at, and what does.
+    blocks: BTreeMap<Addr, Owner>,
     nodes: BTreeSet<u32>,
     promised: u64,
     /// Names of each file, and directories in each directory.
@@ -42,12 +43,16 @@ impl Walk {
 }
 
 impl<P: Port> Volume<P> {
-    /// Walks through all files, and returns what does not hold. What is in memory counts as if it were written.
+    /// Walks through all files, and returns what does not hold, after what the mount found. What is in memory counts as if it were written.
     ///
     /// # Errors
     /// The root directory is lost.
     pub fn check(&mut self) -> Answer<Vec<Finding>> {
-        Ok(self.walk()?.findings)
+        let mut findings: Vec<Finding> = self.damaged.iter().map(Damaged::finding).map(Finding).collect();
+        let mut walk = self.walk()?;
+        self.check_summaries(&mut walk);
+        findings.append(&mut walk.findings);
+        Ok(findings)
     }
 
     /// Walks through all files, and returns the blocks of the main area that they and their nodes have.
@@ -55,7 +60,7 @@ impl<P: Port> Volume<P> {
     /// # Errors
     /// The root directory is lost.
     pub fn blocks_in_use(&mut self) -> Answer<BTreeSet<Addr>> {
-        Ok(self.walk()?.blocks)
+        Ok(self.walk()?.blocks.into_keys().collect())
     }
 
     fn walk(&mut self) -> Answer<Walk> {
@@ -170,7 +175,7 @@ impl<P: Port> Volume<P> {
         let is_directory = self.inode(ino)?.kind() == Some(FileKind::Directory);
         for slot in 0..self.geometry.inode_pointers() {
             let at = self.pointer(Slot { nid: ino, slot })?.at;
-            self.see_block(ino, at, walk);
+            self.see_block(ino, Owner { nid: ino, slot: slot as u16 }, at, walk);
         }
         for place in 0..NIDS {
             let nid = u32_at(&self.node(ino)?.bytes, nid_at(block, place));
@@ -190,7 +195,7 @@ impl<P: Port> Volume<P> {
         if is_direct {
             for slot in 0..self.geometry.node_pointers() {
                 let at = self.pointer(Slot { nid, slot })?.at;
-                self.see_block(ino, at, walk);
+                self.see_block(ino, Owner { nid, slot: slot as u16 }, at, walk);
             }
             return Ok(());
         }
@@ -212,16 +217,18 @@ impl<P: Port> Volume<P> {
         if entry.ino != ino || self.node(nid)?.ino != ino {
             walk.find(format!("node {nid} is used by file {ino}, and says otherwise"));
         }
-        self.see_block(ino, entry.at, walk);
+        self.see_block(ino, Owner { nid, slot: 0 }, entry.at, walk);
         Ok(())
     }
 
-    fn see_block(&mut self, ino: Ino, at: Addr, walk: &mut Walk) {
+    fn see_block(&mut self, ino: Ino, owner: Owner, at: Addr, walk: &mut Walk) {
         match at {
             0 | LOST => {}
             NOT_WRITTEN => walk.promised += 1,
             at if !self.geometry.is_main(at) => walk.find(format!("file {ino} points outside, at block {at}")),
-            at if !walk.blocks.insert(at) => walk.find(format!("block {at} is used twice, once by file {ino}")),
+            at if walk.blocks.insert(at, owner).is_some() => {
+                walk.find(format!("block {at} is used twice, once by file {ino}"));
+            }
             at if !self.segments.is_used(&self.geometry, at) => {
                 walk.find(format!("block {at} of file {ino} counts as free"));
             }
@@ -238,10 +245,41 @@ impl<P: Port> Volume<P> {
         }
     }
 
+    /// Summaries say who owns each block, by which cleaning moves it. What was recovered since the last checkpoint is in none yet.
+    fn check_summaries(&mut self, walk: &mut Walk) {
+        let (mut findings, mut known): (_, Option<(u32, Vec<Owner>)>) = (Vec::new(), None);
+        let mut told = None;
+        for (at, owner) in &walk.blocks {
+            let (segment, place) = self.geometry.place(*at);
+            if told == Some(segment) || !self.segments.is_durable(&self.geometry, *at) {
+                continue;
+            }
+            if known.as_ref().is_none_or(|(of, _)| *of != segment) {
+                let Ok(owners) = self.segments.owners(&self.geometry, &mut self.port, segment) else {
+                    findings.push(format!("the summary of segment {segment} is damaged: its blocks cannot be moved"));
+                    told = Some(segment);
+                    continue;
+                };
+                known = Some((segment, owners));
+            }
+            let says = known.as_ref().and_then(|(_, owners)| owners.get(place as usize)).copied().unwrap_or_default();
+            if says != *owner {
+                let (told_as, is) = (says.describe(), owner.describe());
+                findings.push(format!("the summary of segment {segment} says {told_as} of block {at}, which is {is}"));
+                told = Some(segment);
+            }
+        }
+        walk.findings.extend(findings.into_iter().map(Finding));
+    }
+
     fn check_tables(&mut self, walk: &mut Walk) {
         let (used, seen) = (self.segments.used(), walk.blocks.len() as u64);
         if used != seen {
             walk.find(format!("{used} blocks count as used, and {seen} are"));
+        }
+        if self.nat.next == 0 || self.nat.next >= self.geometry.nodes() {
+            let (next, last) = (self.nat.next, self.geometry.nodes() - 1);
+            walk.find(format!("the search for a free node goes on at {next}; from 1 to {last} are allowed"));
         }
         if self.node_count as usize != walk.nodes.len() {
             walk.find(format!("{} nodes are counted, and {} are there", self.node_count, walk.nodes.len()));

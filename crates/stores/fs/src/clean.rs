@@ -132,6 +132,7 @@ impl<P: Port> Volume<P> {
         let to = taken.map_err(|fault| self.fail(fault))?;
         let wrote = self.port.write(to, &bytes, Use::Move);
         wrote.map_err(|fault| self.fail(fault))?;
+        self.counted.copied += 1;
         self.segments.note_unused(&self.geometry, at);
         self.set_pointer(slot, pointer.moved(to))
     }

@@ -1,5 +1,5 @@
-//! What a device wants back, and how the file system answers it: steps 1 to 8 of Fig. 9 of the capacity-variant storage system (Jiao et al., FAST '24) as one
-//! loop.
+//! What a device wants back, and how the file system answers it: steps 1 to 6 of Fig. 9 of the capacity-variant storage system (Jiao et al., FAST '24) as one
+//! loop. Steps 7 and 8, by which the device learns that it has to go on without, are not here: it finds out when nothing comes.
 
 use wane_blockdev::{Notice, NoticeKind};
 use wane_units::Sectors;

@@ -50,6 +50,19 @@ pub(crate) struct Place {
     slot: usize,
 }
 
+/// Where a new name fits, and how many levels its directory then has.
+pub(crate) struct Gap {
+    depth: u32,
+    place: Place,
+}
+
+impl Gap {
+    /// The block in which it lies.
+    pub(crate) const fn block(&self) -> Index {
+        self.place.index
+    }
+}
+
 /// How a block of a directory is divided.
 #[derive(Clone, Copy)]
 pub(crate) struct Slots {
@@ -198,8 +211,8 @@ impl<P: Port> Volume<P> {
         Ok(None)
     }
 
-    /// Where a new name fits: a block that there is or will be, and the slot there.
-    fn gap_for(&mut self, dir: Ino, name: &[u8]) -> Answer<(u32, Place)> {
+    /// Where a new name fits: in a block that there is or will be.
+    pub(crate) fn gap_for(&mut self, dir: Ino, name: &[u8]) -> Answer<Gap> {
         let (hash, slots) = (self.hash(name), Slots::new(self.geometry.block));
         let depth = self.inode(dir)?.depth();
         for level in 0..depth.min(DEPTH_MAX) {
@@ -209,25 +222,25 @@ impl<P: Port> Volume<P> {
                     None => Some(0),
                 };
                 if let Some(slot) = slot {
-                    return Ok((depth, Place { index, slot }));
+                    return Ok(Gap { depth, place: Place { index, slot } });
                 }
             }
         }
         if depth >= DEPTH_MAX {
             return Err(FsError::NoSpace);
         }
-        Ok((depth + 1, Place { index: Self::bucket(depth, hash).start, slot: 0 }))
+        Ok(Gap { depth: depth + 1, place: Place { index: Self::bucket(depth, hash).start, slot: 0 } })
     }
 
-    /// Adds a name, which the directory has not.
+    /// Adds a name, which the directory has not, where it fits, and where there is room for it.
     ///
     /// # Errors
-    /// There is no room for it. Then nothing changed.
-    pub(crate) fn add_name(&mut self, dir: Ino, name: &[u8], ino: Ino, kind: FileKind) -> Answer<()> {
-        let (depth, place) = self.gap_for(dir, name)?;
+    /// The device lost some of the directory. Then nothing changed.
+    pub(crate) fn add_name(&mut self, dir: Ino, name: &[u8], gap: &Gap, ino: Ino, kind: FileKind) -> Answer<()> {
+        let Gap { depth, place } = *gap;
         let (hash, slots, size) = (self.hash(name), Slots::new(self.geometry.block), self.geometry.block);
         self.dir_page(dir, place.index)?;
-        self.promise(dir, place.index)?;
+        self.give_place(dir, place.index)?;
         let block = self.dir_page_mut(dir, place.index)?;
         for slot in place.slot..place.slot + name.len().div_ceil(SLOT) {
             Slots::mark(block, slot, true);

@@ -8,7 +8,7 @@ pub enum FsError {
     #[error("no such file or directory")]
     NotFound,
     /// EIO
-    #[error("the device lost it")]
+    #[error("the device lost it, or gave other bytes than were written")]
     Io,
     /// EEXIST
     #[error("there is one of that name")]

@@ -5,13 +5,18 @@ use crate::error::{Answer, FsError};
 use crate::inode::BODY;
 use crate::inode::{FLAG_INLINE, FileKind, Ino, Moment, inline_max};
 use crate::map::{LOST, Missing, index_max};
+use crate::names::SetAttr;
 use crate::nat::NOT_WRITTEN;
 use crate::pages::Index;
 use crate::port::Port;
+use crate::room::By;
 use crate::volume::Volume;
 
 /// Blocks of one write after which room is made again.
 const PAGES_BETWEEN: u64 = 64;
+
+/// Blocks that a call promises or gives up after which room is made again.
+const BLOCKS_BETWEEN: u64 = 4096;
 
 /// Where `seek` looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,28 +115,58 @@ impl<P: Port> Volume<P> {
     /// Writes bytes to a file. Returns how many it took: fewer than all if room ends among them.
     ///
     /// # Errors
-    /// There is no room, the file would grow too large, or it is no file.
+    /// There is no room, the file would grow too large, or it is no file. Then nothing changed.
     pub fn write(&mut self, ino: Ino, offset: u64, bytes: &[u8], now: Moment) -> Answer<usize> {
-        self.writable()?;
-        self.regular(ino)?;
-        let end =
-            offset.checked_add(bytes.len() as u64).filter(|end| *end <= self.size_max()).ok_or(FsError::TooLarge)?;
-        if bytes.is_empty() {
+        if !self.check_write(ino, offset, bytes.len() as u64)? {
             return Ok(0);
         }
         self.balance()?;
         let written = self.write_any(ino, offset, bytes)?;
-        let size = self.inode(ino)?.size().max(offset + written as u64);
-        debug_assert!(written <= bytes.len() && offset + written as u64 <= end, "no more is written than was given");
-        let mut inode = self.inode_mut(ino)?;
-        inode.set_size(size);
-        inode.set_modified(now);
-        inode.set_changed(now);
+        self.note_written(ino, offset + written as u64, now)?;
         Ok(written)
+    }
+
+    /// Writes all bytes to a file, or none: for who can make nothing of a short write.
+    ///
+    /// # Errors
+    /// As of [`Volume::write`]. Nothing changed, unless the device failed among them.
+    pub fn write_whole(&mut self, ino: Ino, offset: u64, bytes: &[u8], now: Moment) -> Answer<()> {
+        if !self.check_write(ino, offset, bytes.len() as u64)? {
+            return Ok(());
+        }
+        self.balance()?;
+        let (block, end) = (self.block_u64(), offset + bytes.len() as u64);
+        let is_inline = self.inode(ino)?.has(FLAG_INLINE);
+        if !is_inline || end > inline_max(self.geometry.block) as u64 {
+            let need = self.need_of(ino, offset / block..end.div_ceil(block))?;
+            self.ask_room(need, By::Other)?;
+        }
+        // Of blocks that are written in part, the rest must be known.
+        for edge in [offset, end].into_iter().filter(|edge| !is_inline && !edge.is_multiple_of(block)) {
+            self.page(ino, (edge / block) as Index)?;
+        }
+        let written = self.write_any(ino, offset, bytes)?;
+        self.note_written(ino, offset + written as u64, now)?;
+        if written == bytes.len() { Ok(()) } else { Err(FsError::Io) }
+    }
+
+    /// Refuses a write that cannot be. Returns whether there is something to write.
+    fn check_write(&mut self, ino: Ino, offset: u64, length: u64) -> Answer<bool> {
+        self.writable()?;
+        self.regular(ino)?;
+        offset.checked_add(length).filter(|end| *end <= self.size_max()).ok_or(FsError::TooLarge)?;
+        Ok(length > 0)
+    }
+
+    /// The data of a file changed, and end no sooner than there.
+    fn note_written(&mut self, ino: Ino, end: u64, now: Moment) -> Answer<()> {
+        let size = self.inode(ino)?.size().max(end);
+        self.allocated(ino, size, now)
     }
 
     /// Writes bytes, and leaves size and times as they are.
     pub(crate) fn write_any(&mut self, ino: Ino, offset: u64, bytes: &[u8]) -> Answer<usize> {
+        let block = self.block_u64();
         let inode = self.inode(ino)?;
         if inode.has(FLAG_INLINE) {
             let end = offset + bytes.len() as u64;
@@ -140,15 +175,19 @@ impl<P: Port> Volume<P> {
                 node.bytes[from..from + bytes.len()].copy_from_slice(bytes);
                 return Ok(bytes.len());
             }
+            let first = offset / block;
+            let need = self.need_of(ino, first..first + 1)?;
+            self.ask_room(need, By::Other)?;
             self.leave_inode(ino)?;
         }
-        let (block, mut done) = (self.block_u64(), 0);
+        let mut done = 0;
         while done < bytes.len() {
             let at = offset + done as u64;
             let (index, within) = ((at / block) as Index, (at % block) as usize);
             let take = (block as usize - within).min(bytes.len() - done);
-            if done > 0 && u64::from(index).is_multiple_of(PAGES_BETWEEN) {
-                self.balance()?;
+            let has_time = done == 0 || !u64::from(index).is_multiple_of(PAGES_BETWEEN) || self.balance().is_ok();
+            if !has_time {
+                break;
             }
             match self.write_page(ino, index, within, &bytes[done..done + take]) {
                 Ok(()) => done += take,
@@ -167,15 +206,15 @@ impl<P: Port> Volume<P> {
         self.writable()?;
         self.regular(ino)?;
         if self.inode(ino)?.has(FLAG_INLINE) {
+            let need = self.need_of(ino, blocks.start.into()..u64::from(blocks.start) + 1)?;
+            self.ask_room(need, By::Other)?;
             self.leave_inode(ino)?;
         }
         let mut done = 0;
         for index in blocks.clone() {
-            if u64::from(done).is_multiple_of(PAGES_BETWEEN) {
-                self.balance()?;
-            }
-            match self.promise(ino, index) {
-                Ok(_) => drop(self.pages.change(ino, index, Box::default)),
+            let ready = if u64::from(done).is_multiple_of(PAGES_BETWEEN) { self.balance() } else { Ok(()) };
+            match ready.and_then(|()| self.promise(ino, index)) {
+                Ok(()) => drop(self.pages.change(ino, index, Box::default)),
                 Err(error) if done == 0 => return Err(error),
                 Err(_) => break,
             }
@@ -223,17 +262,11 @@ impl<P: Port> Volume<P> {
         Ok(())
     }
 
-    /// Moves the data of a file out of its inode.
-    ///
-    /// # Errors
-    /// There is no room.
+    /// Moves the data of a file out of its inode, where there is room for that.
     fn leave_inode(&mut self, ino: Ino) -> Answer<()> {
         let inode = self.inode(ino)?;
         let (size, end) = (inode.inline_size(), inode.0.len() - crate::seal::SEAL);
         let data = inode.0[BODY..BODY + size].to_vec();
-        if !data.is_empty() && self.room() == 0 {
-            return Err(FsError::NoSpace);
-        }
         let node = self.node_mut(ino)?;
         node.bytes[BODY..end].fill(0);
         crate::inode::InodeMut(&mut node.bytes).set_flag(FLAG_INLINE, false);
@@ -243,25 +276,24 @@ impl<P: Port> Volume<P> {
     /// Changes the size of a file.
     ///
     /// # Errors
-    /// It would be too large, there is no room to cut a block, or it is no file.
+    /// It would be too large, there is no room for what leaves its inode, or it is no file. Then nothing changed.
     pub fn truncate(&mut self, ino: Ino, size: u64, now: Moment) -> Answer<()> {
-        self.writable()?;
-        self.regular(ino)?;
-        if size > self.size_max() {
-            return Err(FsError::TooLarge);
-        }
-        self.balance()?;
-        self.set_size_of(ino, size)?;
-        let mut inode = self.inode_mut(ino)?;
-        inode.set_modified(now);
-        inode.set_changed(now);
-        Ok(())
+        let set = SetAttr { size: Some(size), ..SetAttr::default() };
+        self.set_attr(ino, &set, now).map(drop)
     }
 
-    fn set_size_of(&mut self, ino: Ino, size: u64) -> Answer<()> {
+    /// Refuses a size that a file cannot have.
+    pub(crate) fn check_size_of(&mut self, ino: Ino, size: u64) -> Answer<()> {
+        self.regular(ino)?;
+        if size > self.size_max() { Err(FsError::TooLarge) } else { Ok(()) }
+    }
+
+    pub(crate) fn set_size_of(&mut self, ino: Ino, size: u64) -> Answer<()> {
         let (block, before) = (self.block_u64(), self.inode(ino)?.size());
         if self.inode(ino)?.has(FLAG_INLINE) {
             if size > inline_max(self.geometry.block) as u64 {
+                let need = self.need_of(ino, 0..0)?;
+                self.ask_room(need, By::Other)?;
                 self.leave_inode(ino)?;
             } else if size < before {
                 let end = inline_max(self.geometry.block);
@@ -317,7 +349,8 @@ impl<P: Port> Volume<P> {
         }
         let (first, last) = (offset / block, end.div_ceil(block));
         if how != Allocate::PunchHole {
-            self.check_room(ino, first, last)?;
+            let need = self.need_of(ino, first..last)?;
+            self.ask_room(need, By::Other)?;
             if self.inode(ino)?.has(FLAG_INLINE) {
                 self.leave_inode(ino)?;
             }
@@ -326,11 +359,33 @@ impl<P: Port> Volume<P> {
             self.make_hole(ino, offset, end)?;
         }
         if how != Allocate::PunchHole {
-            for index in first..last {
-                self.promise(ino, index as Index)?;
-            }
+            self.fill_holes(ino, first..last)?;
         }
         self.allocated(ino, if keeps_size { size } else { size.max(end) }, now)
+    }
+
+    /// Gives all blocks of a range a place that have none, where there is room for them. What was lost stays lost.
+    fn fill_holes(&mut self, ino: Ino, range: std::ops::Range<u64>) -> Answer<()> {
+        let (mut at, mut done) = (range.start, 0);
+        while at < range.end {
+            let next = self.next_mapped(ino, at)?.map_or(range.end, |next| next.min(range.end));
+            for index in at..next {
+                self.give_place(ino, index as Index)?;
+                done += 1;
+                self.keep_up(done)?;
+            }
+            at = next + 1;
+        }
+        Ok(())
+    }
+
+    /// Writes what waits, now and then in a call that changes many blocks. All that the call needs was asked for, so that only a device that lost what
+    /// says whose its blocks are leaves no room to write.
+    fn keep_up(&mut self, done: u64) -> Answer<()> {
+        if !done.is_multiple_of(BLOCKS_BETWEEN) {
+            return Ok(());
+        }
+        self.balance().map_err(|error| if error == FsError::NoSpace { FsError::Io } else { error })
     }
 
     fn allocated(&mut self, ino: Ino, size: u64, now: Moment) -> Answer<()> {
@@ -339,19 +394,6 @@ impl<P: Port> Volume<P> {
         inode.set_modified(now);
         inode.set_changed(now);
         Ok(())
-    }
-
-    /// Refuses a range for which there is no room.
-    fn check_room(&mut self, ino: Ino, first: u64, last: u64) -> Answer<()> {
-        let mut missing = 0;
-        let mut at = first;
-        while at < last {
-            let next = self.next_mapped(ino, at)?.map_or(last, |next| next.min(last));
-            missing += next - at;
-            at = next + 1;
-        }
-        let nodes = if missing == 0 { 0 } else { missing / u64::from(self.geometry.node_pointers()) + 5 };
-        if missing + nodes > self.room() { Err(FsError::NoSpace) } else { Ok(()) }
     }
 
     /// Zeros a range: whole blocks become holes.
@@ -363,10 +405,12 @@ impl<P: Port> Volume<P> {
         }
         self.zero_within(ino, offset, first * block)?;
         self.zero_within(ino, last * block, end)?;
-        let mut at = first;
+        let (mut at, mut done) = (first, 0);
         while let Some(next) = self.next_mapped(ino, at)?.filter(|next| *next < last) {
             self.punch(ino, next as Index)?;
             at = next + 1;
+            done += 1;
+            self.keep_up(done)?;
         }
         Ok(())
     }

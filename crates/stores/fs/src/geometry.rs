@@ -48,12 +48,22 @@ pub enum FormatError {
     /// No checkpoint is whole.
     #[error("both checkpoints are damaged")]
     Checkpoint,
+    /// No checkpoint can be used: a number of the newest one cannot be.
+    #[error("the checkpoint contradicts itself: {0}")]
+    Contradiction(String),
     /// A structure that is needed to mount is lost.
     #[error("{0} is lost or damaged")]
     Lost(&'static str),
     /// The device cannot be read.
     #[error("the device cannot be read")]
     Device,
+}
+
+impl FormatError {
+    /// Whether there is a file system of wane, and what is damaged of it is the reason.
+    pub const fn is_damage(&self) -> bool {
+        matches!(self, Self::Superblock | Self::Checkpoint | Self::Contradiction(_) | Self::Lost(_))
+    }
 }
 
 /// Whether data of programs have checksums.
@@ -304,6 +314,11 @@ impl Geometry {
     /// The first block of a pack of checkpoints, 0 or 1.
     pub(crate) const fn pack(&self, pack: u32) -> Addr {
         (SUPER_SEGMENTS + pack * self.pack_segments) * self.segment
+    }
+
+    /// Where an unmount notes its checkpoint: behind the second superblock, apart from both packs.
+    pub(crate) const fn unmount_note(&self) -> Addr {
+        self.segment + 1
     }
 
     pub(crate) const fn pack_blocks(&self) -> u32 {

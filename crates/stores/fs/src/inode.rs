@@ -1,5 +1,7 @@
 //! Inodes: what a file is, in a block. All numbers are at fixed places.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use crate::le::{i64_at, put_i64, put_u16, put_u32, put_u64, u16_at, u32_at, u64_at};
 use crate::seal::SEAL;
 
@@ -17,6 +19,23 @@ pub struct Moment {
     /// Nanoseconds, below 10^9.
     pub nanos: u32,
 }
+
+impl From<SystemTime> for Moment {
+    /// Before 1970 too, nanoseconds count up from the second.
+    fn from(time: SystemTime) -> Self {
+        match time.duration_since(UNIX_EPOCH) {
+            Ok(since) => Self { seconds: since.as_secs().cast_signed(), nanos: since.subsec_nanos() },
+            Err(before) => {
+                let before = before.duration();
+                let (seconds, nanos) = (-before.as_secs().cast_signed(), before.subsec_nanos());
+                if nanos == 0 { Self { seconds, nanos } } else { Self { seconds: seconds - 1, nanos: NANOS - nanos } }
+            }
+        }
+    }
+}
+
+/// Nanoseconds of a second.
+const NANOS: u32 = 1_000_000_000;
 
 /// What a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -4,7 +4,7 @@ use crate::geometry::{DataChecksums, Geometry, SUPER_SEGMENTS};
 use crate::inode::Ino;
 use crate::port::{Addr, Port};
 use crate::segments::Log;
-use crate::volume::{Copied, Volume};
+use crate::volume::{Damaged, Volume};
 
 /// An area of the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +101,7 @@ impl Geometry {
 }
 
 impl Log {
-    const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::HotNode => "hot nodes",
             Self::WarmNode => "warm nodes",
@@ -120,7 +120,7 @@ impl<P: Port> Volume<P> {
         let heads = Log::ALL.into_iter().zip(&self.segments.heads);
         Layout {
             uuid: geometry.uuid,
-            lacks_first_superblock: self.damaged.contains(&Copied::Superblock),
+            lacks_first_superblock: self.damaged.contains(&Damaged::Superblock),
             block_bytes: geometry.block as u32,
             segment_blocks: geometry.segment,
             section_segments: geometry.section_segments,

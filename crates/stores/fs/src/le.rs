@@ -42,6 +42,11 @@ impl<'a> Reader<'a> {
         Some(taken)
     }
 
+    /// Whether nothing is left.
+    pub(crate) const fn is_over(&self) -> bool {
+        self.at == self.bytes.len()
+    }
+
     pub(crate) fn u8(&mut self) -> Option<u8> {
         self.take(1).map(|taken| taken[0])
     }

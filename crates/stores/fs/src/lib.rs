@@ -16,8 +16,16 @@
 //!
 //! A checkpoint makes everything durable at once. Between two of them an fsync writes a file's data and then its nodes, in a chain that the next
 //! mount follows. No block that the last checkpoint needs is written, trimmed or moved before the next one is durable.
+//!
+//! # Where things are
+//!
+//! `geometry` and `seal` are the format; `nat`, `segments` and `checkpoint` the tables and what makes them durable at once. `names`, `directory`, `file`, `map`
+//! and `attributes` are the calls, `data` holds contents against their checksums, `pages` what is in memory. `clean` makes room, `shrink` gives space back
+//! by ways that are policies, a file each. `recovery` is fsync and the roll-forward; `audit` holds a checkpoint against its tables at a mount, `check` walks
+//! through all of it.
 
 mod attributes;
+mod audit;
 mod check;
 mod checkpoint;
 mod clean;
@@ -40,6 +48,7 @@ mod planned;
 mod port;
 mod recovery;
 mod remap;
+mod room;
 mod seal;
 mod segments;
 mod shrink;

@@ -11,6 +11,7 @@ use crate::le::{put_u32, u32_at};
 use crate::nat::NOT_WRITTEN;
 use crate::pages::Index;
 use crate::port::{Addr, Port};
+use crate::room::{By, Need};
 use crate::seal::BlockKind;
 use crate::volume::Volume;
 
@@ -36,12 +37,12 @@ pub(crate) enum Missing {
 }
 
 /// Blocks of a file below a node of this level.
-fn span(geometry: &Geometry, level: u32) -> u64 {
+pub(crate) fn span(geometry: &Geometry, level: u32) -> u64 {
     u64::from(geometry.node_pointers()) * u64::from(geometry.node_children()).pow(level)
 }
 
 /// The number in an inode below which a block lies, and its place below it.
-fn branch(geometry: &Geometry, index: Index) -> Option<(usize, u64)> {
+pub(crate) fn branch(geometry: &Geometry, index: Index) -> Option<(usize, u64)> {
     let mut rest = u64::from(index) - u64::from(geometry.inode_pointers());
     for (place, level) in LEVELS.into_iter().enumerate() {
         if rest < span(geometry, level) {
@@ -142,16 +143,23 @@ impl<P: Port> Volume<P> {
     /// Promises a block of a file a place, if it has none.
     ///
     /// # Errors
-    /// There is no room.
+    /// There is no room. Then nothing changed.
     pub(crate) fn promise(&mut self, ino: Ino, index: Index) -> Answer<()> {
+        let need = self.need_of_block(ino, index)?;
+        if need == Need::default() {
+            return Ok(());
+        }
+        self.ask_room(need, By::Other)?;
+        self.give_place(ino, index)
+    }
+
+    /// The same where there is room for it.
+    pub(crate) fn give_place(&mut self, ino: Ino, index: Index) -> Answer<()> {
         let slot = self.slot(ino, index, Missing::Make)?.ok_or(FsError::TooLarge)?;
         if self.pointer(slot)?.is_charged() {
             return Ok(());
         }
-        if self.room() == 0 {
-            return Err(FsError::NoSpace);
-        }
-        self.charged += 1;
+        self.charged = self.charged.saturating_add(1);
         self.add_blocks(ino, 1)?;
         self.set_pointer(slot, Pointer::NOT_WRITTEN)
     }

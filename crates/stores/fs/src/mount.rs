@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::checkpoint::{NEXT_ORPHAN, Pack, Why};
+use crate::checkpoint::{Lost, NEXT_ORPHAN, Newest, Pack, Why};
 use crate::error::Answer;
 use crate::geometry::{self, FormatConfig, FormatError, Geometry};
 use crate::inode::{FileKind, Ino, LINKS, Moment, ROOT};
@@ -11,9 +11,10 @@ use crate::nat::Nat;
 use crate::nodes::Nodes;
 use crate::pages::Pages;
 use crate::port::{Barrier, Port, Use};
+use crate::recovery::Chain;
 use crate::seal::BlockKind;
 use crate::segments::Segments;
-use crate::volume::{Copied, Counted, Mode, Trims, Volume};
+use crate::volume::{Counted, Damaged, Mode, Trims, Volume};
 
 /// How a file system is mounted.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +54,11 @@ pub fn format<P: Port>(
         )));
     }
     let (geometry, sections) = Geometry::new(config, port.blocks())?;
+    if port.limit() < port.blocks() {
+        // What it holds leaves no room.
+        let blocks = u32::try_from(port.blocks()).unwrap_or(u32::MAX);
+        port.trim(0, blocks).map_err(|_| FormatError::Device)?;
+    }
     let zeros = vec![0; geometry.block];
     // Old checkpoints go first, then the tables' copies that the first checkpoint takes.
     let packs = (0..geometry.pack_blocks()).flat_map(|block| [geometry.pack(0) + block, geometry.pack(1) + block]);
@@ -153,7 +159,7 @@ impl<P: Port> Volume<P> {
             has_changed: true,
             trims: config.trims,
             target: None,
-            damaged: BTreeSet::new(),
+            damaged: Vec::new(),
             intended: Vec::new(),
             remaps: crate::remap::Remaps::Yes,
             wanted: None,
@@ -184,7 +190,7 @@ impl<P: Port> Volume<P> {
     /// There is none, it is a newer one, or what is needed of it is lost.
     pub fn mount(mut port: P, config: &MountConfig) -> Result<Self, FormatError> {
         let (geometry, is_second) = read_superblock(&mut port)?;
-        let (number, pack, is_older) = Pack::newest(&geometry, &mut port)?;
+        let Newest { number, pack, lost: newer, lacks_footer, contradictions } = Pack::newest(&geometry, &mut port)?;
         let needs = u64::from(geometry.main()) + u64::from(pack.space.end) * u64::from(geometry.section());
         let is_short = needs > port.blocks();
         if is_short && config.mode == Mode::ReadWrite {
@@ -195,17 +201,11 @@ impl<P: Port> Volume<P> {
         }
         let mut config = *config;
         let mut volume = Self::empty(port, geometry, &config);
-        if is_short {
-            volume.damaged.insert(Copied::Tail);
-        }
-        if is_second {
-            volume.damaged.insert(Copied::Superblock);
-        }
-        if is_older {
-            // What the newer one freed may hold something else by now.
-            volume.damaged.insert(Copied::Checkpoint);
-            config.mode = Mode::ReadOnly;
-        }
+        volume.damaged.extend(is_short.then_some(Damaged::Tail));
+        volume.damaged.extend(is_second.then_some(Damaged::Superblock));
+        volume.damaged.extend(lacks_footer.then_some(Damaged::Footer(pack.version)));
+        volume.damaged.extend(newer.map(|Lost { version, why }| Damaged::Checkpoint(version, pack.version, why)));
+        volume.damaged.extend(contradictions.into_iter().map(Damaged::Contradiction));
         volume.nat.live.clone_from(&pack.nat_live);
         volume.nat.journal.clone_from(&pack.nat_journal);
         volume.nat.next = pack.next_nid;
@@ -219,33 +219,55 @@ impl<P: Port> Volume<P> {
         (volume.charged, volume.node_count) = (pack.charged, pack.node_count);
         volume.generation = pack.generation;
         volume.has_changed = false;
+        let found = volume.audit(&pack);
+        volume.damaged.extend(found.into_iter().map(Damaged::Contradiction));
         volume.node(ROOT).map_err(|_| FormatError::Lost("the root directory"))?;
-        let lost = |_| FormatError::Lost("what was written after the last checkpoint");
         volume.orphans = volume.orphans_of(&pack).map_err(|_| FormatError::Lost("the list of orphans"))?;
+        let found = volume.audit_orphans();
+        volume.damaged.extend(found.into_iter().map(Damaged::Contradiction));
+        let chain = volume.chain(pack.seal_version);
+        // After an unmount nothing is written before another checkpoint.
+        let is_known = volume.damaged.iter().any(|damaged| matches!(damaged, Damaged::Checkpoint(..)));
+        let missing = if pack.is_clean || is_known { None } else { volume.missing_after(&chain, &pack) };
+        volume.damaged.extend(missing);
+        if volume.damaged.iter().any(Damaged::forbids_changes) {
+            config.mode = Mode::ReadOnly;
+        }
+        volume.go_on_from(&pack, chain, config.mode)?;
+        Ok(volume)
+    }
+
+    /// Goes on from a checkpoint: finishes what was begun, and recovers what was made durable after it.
+    fn go_on_from(&mut self, pack: &Pack, chain: Chain, mode: Mode) -> Result<(), FormatError> {
         if !pack.space.intended.is_empty() {
-            let finished = volume.finish_remap(&pack.space.intended, config.mode);
+            let finished = self.finish_remap(&pack.space.intended, mode);
             finished.map_err(|_| FormatError::Lost("what was being remapped"))?;
         }
         // What fsynced after an unmount and was cut off follows a clean checkpoint.
-        let has_more = volume.roll_forward(pack.seal_version, config.mode).map_err(lost)?;
-        volume.was_clean = pack.is_clean && !has_more;
+        let lost = |_| FormatError::Lost("what was written after the last checkpoint");
+        let has_more = self.roll_forward(chain, mode).map_err(lost)?;
+        self.was_clean = pack.is_clean && !has_more;
         // Later nodes begin with this mount's own number: a mount before may have left nodes behind that no chain leads to yet.
-        volume.seal_version = pack.version << 32 | u64::from(config.nonce);
-        if config.mode == Mode::ReadWrite && (!pack.is_clean || has_more) {
-            for orphan in volume.orphans.clone() {
+        self.seal_version |= pack.version << 32;
+        if mode == Mode::ReadWrite && (!pack.is_clean || has_more) {
+            for orphan in self.orphans.clone() {
                 // One that is lost takes its blocks with it.
-                if volume.free_file(orphan).is_err() {
-                    volume.orphans.remove(&orphan);
+                if self.free_file(orphan).is_err() {
+                    self.orphans.remove(&orphan);
                 }
             }
-            volume.has_changed = true;
-            volume.checkpoint(Why::Sync).map_err(|_| FormatError::Device)?;
+            self.has_changed = true;
+            self.checkpoint(Why::Sync).map_err(|_| FormatError::Device)?;
             // A discard before the power failed may not have been durable.
-            let free = volume.segments.all_free();
-            volume.discard(&free).map_err(|_| FormatError::Device)?;
+            let free = self.segments.all_free();
+            self.discard(&free).map_err(|_| FormatError::Device)?;
         }
-        volume.mode = config.mode;
-        Ok(volume)
+        if mode == Mode::ReadWrite && self.port.limit() < self.port.blocks() {
+            // What was written past the file system would take the room that it counts as its own.
+            self.discard_all_else().map_err(|_| FormatError::Device)?;
+        }
+        self.mode = mode;
+        Ok(())
     }
 
     fn orphans_of(&mut self, pack: &Pack) -> Answer<BTreeSet<Ino>> {

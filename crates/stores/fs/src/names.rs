@@ -1,12 +1,13 @@
 //! Names: files are made, linked, renamed and removed.
 
-use crate::directory::NAME_MAX;
+use crate::directory::{NAME_MAX, Place};
 use crate::error::{Answer, FsError};
 use crate::inode::{
     ATTRIBUTES, Attr, FLAG_INLINE, FileKind, GENERATION, GID, Ino, InodeMut, LINKS, Moment, PARENT, RDEV, UID,
     inline_max,
 };
 use crate::port::Port;
+use crate::room::{By, Need};
 use crate::seal::BlockKind;
 use crate::volume::Volume;
 
@@ -39,11 +40,21 @@ pub enum Rename {
     NoReplace,
     /// The two names change places.
     Exchange,
+    /// It replaces that file, and the former name becomes a whiteout (`RENAME_WHITEOUT`): device 0, which overlay file systems take for a name that is
+    /// removed. It has this owner and group.
+    Whiteout {
+        /// The owner.
+        uid: u32,
+        /// The group.
+        gid: u32,
+    },
 }
 
 /// Changes of attributes. What is `None` stays.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SetAttr {
+    /// Bytes, of a regular file.
+    pub size: Option<u64>,
     /// Permissions.
     pub permissions: Option<u16>,
     /// Owner.
@@ -82,17 +93,17 @@ impl<P: Port> Volume<P> {
         Ok(links)
     }
 
-    /// Blocks that a new name and a new file take at most.
-    fn check_room_for_name(&self) -> Answer<()> {
-        // The inode, a block of the directory, and the nodes above that.
-        if self.room() < 6 { Err(FsError::NoSpace) } else { Ok(()) }
-    }
-
     /// Makes a file. A directory has no entries.
     ///
     /// # Errors
     /// There is one of that name, the name is none, or there is no room.
     pub fn make(&mut self, dir: Ino, name: &[u8], new: &NewFile, now: Moment) -> Answer<Attr> {
+        let ino = self.make_with(dir, name, new, Need::default(), now)?;
+        self.attr(ino)
+    }
+
+    /// Makes a file that takes room beside its inode.
+    fn make_with(&mut self, dir: Ino, name: &[u8], new: &NewFile, beside: Need, now: Moment) -> Answer<Ino> {
         self.writable()?;
         self.directory(dir)?;
         Self::check_name(name)?;
@@ -106,7 +117,28 @@ impl<P: Port> Volume<P> {
             return Err(FsError::TooManyLinks);
         }
         self.balance()?;
-        self.check_room_for_name()?;
+        let gap = self.gap_for(dir, name)?;
+        let need = self.need_of_gap(dir, &gap)?;
+        self.ask_room(need + Need::NODE + beside, By::Other)?;
+        let ino = self.make_inode(dir, name, new, now)?;
+        if let Err(error) = self.add_name(dir, name, &gap, ino, new.kind) {
+            self.drop_node(ino)?;
+            return Err(error);
+        }
+        if new.kind == FileKind::Directory {
+            self.add_links(dir, 1)?;
+        }
+        self.touch(dir, now)?;
+        self.newborn.insert(ino);
+        if self.gone_names.contains(&(dir, name.to_vec())) {
+            // Another file may still have this name on the disk.
+            self.entangled.insert(ino);
+        }
+        Ok(ino)
+    }
+
+    /// The inode of a new file, for which there is room.
+    fn make_inode(&mut self, dir: Ino, name: &[u8], new: &NewFile, now: Moment) -> Answer<Ino> {
         let ino = self.make_node(BlockKind::Inode, None, 0)?;
         self.generation = self.generation.wrapping_add(1);
         let generation = self.generation;
@@ -123,20 +155,7 @@ impl<P: Port> Volume<P> {
         inode.set_modified(now);
         inode.set_changed(now);
         inode.set_born(now);
-        if let Err(error) = self.add_name(dir, name, ino, new.kind) {
-            self.drop_node(ino)?;
-            return Err(error);
-        }
-        if new.kind == FileKind::Directory {
-            self.add_links(dir, 1)?;
-        }
-        self.touch(dir, now)?;
-        self.newborn.insert(ino);
-        if self.gone_names.contains(&(dir, name.to_vec())) {
-            // Another file may still have this name on the disk.
-            self.entangled.insert(ino);
-        }
-        self.attr(ino)
+        Ok(ino)
     }
 
     /// The inode of a file that is being made.
@@ -153,16 +172,13 @@ impl<P: Port> Volume<P> {
             return Err(if target.is_empty() { FsError::NotFound } else { FsError::NameTooLong });
         }
         let new = NewFile { kind: FileKind::Symlink, ..*new };
-        if self.room() < 8 {
-            return Err(FsError::NoSpace);
-        }
-        let made = self.make(dir, name, &new, now)?;
-        if target.len() > inline_max(self.geometry.block) {
-            self.inode_mut(made.ino)?.set_flag(FLAG_INLINE, false);
-        }
-        self.write_any(made.ino, 0, target)?;
-        self.inode_mut(made.ino)?.set_size(target.len() as u64);
-        self.attr(made.ino)
+        let is_inline = target.len() <= inline_max(self.geometry.block);
+        let beside = if is_inline { Need::default() } else { Need::BLOCK };
+        let ino = self.make_with(dir, name, &new, beside, now)?;
+        self.inode_mut(ino)?.set_flag(FLAG_INLINE, is_inline);
+        self.write_any(ino, 0, target)?;
+        self.inode_mut(ino)?.set_size(target.len() as u64);
+        self.attr(ino)
     }
 
     /// The target of a symbolic link.
@@ -202,8 +218,10 @@ impl<P: Port> Volume<P> {
             return Err(FsError::Exists);
         }
         self.balance()?;
-        self.check_room_for_name()?;
-        self.add_name(dir, name, ino, attr.kind)?;
+        let gap = self.gap_for(dir, name)?;
+        let need = self.need_of_gap(dir, &gap)?;
+        self.ask_room(need, By::Other)?;
+        self.add_name(dir, name, &gap, ino, attr.kind)?;
         self.add_links(ino, 1)?;
         self.inode_mut(ino)?.set_changed(now);
         self.touch(dir, now)?;
@@ -375,15 +393,20 @@ impl<P: Port> Volume<P> {
             return Err(FsError::TooManyLinks);
         }
         self.balance()?;
-        match target {
-            Some((place, ..)) => self.change_name(to, place, ino, kind)?,
-            None => {
-                self.check_room_for_name()?;
-                self.add_name(to, new, ino, kind)?;
-            }
+        let gap = if target.is_none() { Some(self.gap_for(to, new)?) } else { None };
+        let of_name = gap.as_ref().map_or(Ok(Need::default()), |gap| self.need_of_gap(to, gap))?;
+        let of_whiteout = if matches!(how, Rename::Whiteout { .. }) { Need::NODE } else { Need::default() };
+        self.ask_room(of_name + of_whiteout, By::Rename)?;
+        match (target, gap) {
+            (Some((place, ..)), _) => self.change_name(to, place, ino, kind)?,
+            (None, Some(gap)) => self.add_name(to, new, &gap, ino, kind)?,
+            (None, None) => {}
         }
         let (place, ..) = self.find(from, name)?.ok_or(FsError::Io)?;
-        self.remove_name(from, place)?;
+        match how {
+            Rename::Whiteout { uid, gid } => self.white_out((from, name), place, (uid, gid), now)?,
+            _ => self.remove_name(from, place)?,
+        }
         if kind == FileKind::Directory {
             self.add_links(from, -1)?;
             self.add_links(to, 1)?;
@@ -399,6 +422,22 @@ impl<P: Port> Volume<P> {
         self.renamed(ino, to, new, now)?;
         self.touch(from, now)?;
         self.touch(to, now)
+    }
+
+    /// Lets a name stand for a file that is removed.
+    fn white_out(
+        &mut self,
+        (dir, name): (Ino, &[u8]),
+        place: Place,
+        (uid, gid): (u32, u32),
+        now: Moment,
+    ) -> Answer<()> {
+        let new = NewFile { kind: FileKind::CharDevice, permissions: 0, uid, gid, rdev: 0 };
+        let ino = self.make_inode(dir, name, &new, now)?;
+        self.change_name(dir, place, ino, new.kind)?;
+        self.newborn.insert(ino);
+        self.entangled.insert(ino);
+        Ok(())
     }
 
     /// Refuses to replace a file by one of this kind.
@@ -445,27 +484,41 @@ impl<P: Port> Volume<P> {
         self.touch(to, now)
     }
 
-    /// Changes attributes.
+    /// Changes attributes, and the size of a file. With its size its data change.
     ///
     /// # Errors
-    /// There is no such file.
+    /// There is no such file; for a size also as of [`Volume::truncate`]. Then nothing changed.
     pub fn set_attr(&mut self, ino: Ino, set: &SetAttr, now: Moment) -> Answer<Attr> {
         self.writable()?;
-        self.balance()?;
-        let mode = self.inode(ino)?.mode();
-        let mut inode = self.inode_mut(ino)?;
-        if let Some(permissions) = set.permissions {
-            inode.set_mode((mode & !0o7777) | (permissions & 0o7777));
+        if let Some(size) = set.size {
+            self.check_size_of(ino, size)?;
         }
+        self.balance()?;
+        if let Some(size) = set.size {
+            self.set_size_of(ino, size)?;
+            self.inode_mut(ino)?.set_modified(now);
+        }
+        if let Some(permissions) = set.permissions {
+            self.set_permissions(ino, permissions)?;
+        }
+        let mut inode = self.inode_mut(ino)?;
         set.uid.into_iter().for_each(|uid| inode.set_u32(UID, uid));
         set.gid.into_iter().for_each(|gid| inode.set_u32(GID, gid));
         set.accessed.into_iter().for_each(|moment| inode.set_accessed(moment));
         set.modified.into_iter().for_each(|moment| inode.set_modified(moment));
         inode.set_changed(now);
-        if set.uid.is_some() || set.gid.is_some() || set.permissions.is_some() {
+        if set.uid.is_some() || set.gid.is_some() {
             self.entangled.insert(ino);
         }
         self.attr(ino)
+    }
+
+    /// Changes permissions.
+    pub(crate) fn set_permissions(&mut self, ino: Ino, permissions: u16) -> Answer<()> {
+        let mode = self.inode(ino)?.mode();
+        self.inode_mut(ino)?.set_mode((mode & !0o7777) | (permissions & 0o7777));
+        self.entangled.insert(ino);
+        Ok(())
     }
 
     /// Notes when a file was last read. Unlike [`Volume::set_attr`] that is no change of the file.

@@ -30,6 +30,8 @@ pub(crate) struct Nat {
     pub(crate) next: u32,
     /// Numbers that became free since the checkpoint. A roll-forward could mistake a new node for the old one.
     freed: BTreeSet<u32>,
+    /// Numbers that are free, and found.
+    found: BTreeSet<u32>,
 }
 
 impl Nat {
@@ -41,34 +43,39 @@ impl Nat {
             changed: BTreeSet::new(),
             next: 1,
             freed: BTreeSet::new(),
+            found: BTreeSet::new(),
         }
     }
 
     fn load(&mut self, geometry: &Geometry, port: &mut impl Port, block: u32) -> Result<&mut [NatEntry], Fault> {
-        let slot = &mut self.blocks[block as usize];
-        if slot.is_none() {
-            let at = geometry.nat(block, u32::from(self.live[block as usize]));
-            let mut bytes = vec![0; geometry.block];
-            port.read(at, &mut bytes)?;
-            let seal = Seal::open(&bytes, at).filter(|seal| seal.kind == BlockKind::Nat && seal.owner == block);
-            let per_block = geometry.nat_entries();
-            let mut entries = vec![NatEntry::default(); per_block as usize];
-            match seal {
-                Some(_) => entries.iter_mut().enumerate().for_each(|(place, entry)| {
-                    let at = place * NAT_ENTRY;
-                    *entry = NatEntry { at: u32_at(&bytes, at), ino: u32_at(&bytes, at + 4) };
-                }),
-                // A copy that was never written is all zeros.
-                None if bytes.iter().all(|byte| *byte == 0) => {}
-                None => return Err(Fault::Medium),
-            }
-            let first = block * per_block;
-            for (nid, entry) in self.journal.range(first..first + per_block) {
-                entries[(nid - first) as usize] = *entry;
-            }
-            *slot = Some(entries.into_boxed_slice());
+        if self.blocks[block as usize].is_none() {
+            self.blocks[block as usize] = Some(self.read(geometry, port, block)?);
         }
-        Ok(slot.as_mut().map(AsMut::as_mut).unwrap_or_default())
+        Ok(self.blocks[block as usize].as_mut().map(AsMut::as_mut).unwrap_or_default())
+    }
+
+    /// The entries of a block as the last checkpoint has them. They are not kept.
+    pub(crate) fn read(&self, geometry: &Geometry, port: &mut impl Port, block: u32) -> Result<Box<[NatEntry]>, Fault> {
+        let at = geometry.nat(block, u32::from(self.live[block as usize]));
+        let mut bytes = vec![0; geometry.block];
+        port.read(at, &mut bytes)?;
+        let seal = Seal::open(&bytes, at).filter(|seal| seal.kind == BlockKind::Nat && seal.owner == block);
+        let per_block = geometry.nat_entries();
+        let mut entries = vec![NatEntry::default(); per_block as usize];
+        match seal {
+            Some(_) => entries.iter_mut().enumerate().for_each(|(place, entry)| {
+                let at = place * NAT_ENTRY;
+                *entry = NatEntry { at: u32_at(&bytes, at), ino: u32_at(&bytes, at + 4) };
+            }),
+            // A copy that was never written is all zeros.
+            None if bytes.iter().all(|byte| *byte == 0) => {}
+            None => return Err(Fault::Medium),
+        }
+        let first = block * per_block;
+        for (nid, entry) in self.journal.range(first..first + per_block) {
+            entries[(nid - first) as usize] = *entry;
+        }
+        Ok(entries.into_boxed_slice())
     }
 
     pub(crate) fn get(&mut self, geometry: &Geometry, port: &mut impl Port, nid: u32) -> Result<NatEntry, Fault> {
@@ -88,26 +95,46 @@ impl Nat {
     ) -> Result<(), Fault> {
         let per_block = geometry.nat_entries();
         let slot = &mut self.load(geometry, port, nid / per_block)?[(nid % per_block) as usize];
-        if slot.at != 0 && entry.at == 0 {
+        let before = std::mem::replace(slot, entry);
+        // A node that was never written left nothing behind.
+        if before.at != 0 && before.at != NOT_WRITTEN && entry.at == 0 {
             self.freed.insert(nid);
         }
-        let per_block = geometry.nat_entries();
-        self.load(geometry, port, nid / per_block)?[(nid % per_block) as usize] = entry;
         self.changed.insert(nid);
         Ok(())
     }
 
-    /// Takes a free number; `None` if there is none.
-    pub(crate) fn take(&mut self, geometry: &Geometry, port: &mut impl Port) -> Result<Option<u32>, Fault> {
+    /// Finds free numbers, which then can be taken. Returns whether it found `count`.
+    pub(crate) fn find_free(&mut self, geometry: &Geometry, port: &mut impl Port, count: usize) -> Result<bool, Fault> {
         let all = geometry.nodes();
         for _ in 0..all {
+            if self.found.len() >= count {
+                return Ok(true);
+            }
             let nid = if self.next < all { self.next.max(1) } else { 1 };
             self.next = if nid + 1 >= all { 1 } else { nid + 1 };
             if self.get(geometry, port, nid)?.at == 0 && !self.freed.contains(&nid) {
-                return Ok(Some(nid));
+                self.found.insert(nid);
             }
         }
-        Ok(None)
+        Ok(self.found.len() >= count)
+    }
+
+    /// Takes a free number; `None` if there is none.
+    pub(crate) fn take(&mut self, geometry: &Geometry, port: &mut impl Port) -> Result<Option<u32>, Fault> {
+        self.find_free(geometry, port, 1)?;
+        Ok(self.found.pop_first())
+    }
+
+    /// Nothing else takes this number before the next checkpoint.
+    pub(crate) fn keep(&mut self, nid: u32) {
+        self.found.remove(&nid);
+        self.freed.insert(nid);
+    }
+
+    /// Whether the next checkpoint makes numbers free.
+    pub(crate) fn has_freed(&self) -> bool {
+        !self.freed.is_empty()
     }
 
     /// Writes what changed, for a checkpoint: into the journal if it is little, otherwise into the copies that do not hold.

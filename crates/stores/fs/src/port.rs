@@ -141,6 +141,14 @@ pub trait Port {
         true
     }
 
+    /// Whether blocks may hold something that the file system did not write: what a device held before, or what others wrote to it.
+    ///
+    /// Default: they do not, since nobody else writes to the device.
+    fn holds_of_others(&self, at: Addr, count: u64) -> bool {
+        let _ = (at, count);
+        false
+    }
+
     /// What the device wants of its host since it was last asked.
     ///
     /// Default: nothing.
@@ -360,8 +368,16 @@ impl<D: BlockDevice> Port for Direct<D> {
     }
 
     fn holds(&self, at: Addr) -> bool {
+        // Only what remaps tells what was. A file in which somebody dug holes lacks blocks that are zeros.
+        if !self.device.device().features().remap {
+            return true;
+        }
+        self.holds_of_others(at, 1)
+    }
+
+    fn holds_of_others(&self, at: Addr, count: u64) -> bool {
         let mut told = Vec::new();
-        all_extents(self.device.device(), self.range(at, 1), &mut told);
+        all_extents(self.device.device(), self.range(at, count), &mut told);
         told.iter().any(|extent| extent.state != ExtentState::Hole)
     }
 

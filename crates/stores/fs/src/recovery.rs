@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::checkpoint::Why;
+use crate::checkpoint::{Pack, Why};
 use crate::data::Pointer;
 use crate::error::{Answer, FsError};
 use crate::geometry::DataChecksums;
@@ -14,7 +14,7 @@ use crate::nodes::Node;
 use crate::port::{Addr, Barrier, Port};
 use crate::seal::{BlockKind, MARK_FSYNC, MARK_LAST, MARK_NAME, Seal};
 use crate::segments::{Head, Log, Owner, read_summary, write_summary};
-use crate::volume::{Mode, Volume};
+use crate::volume::{Damaged, Mode, Volume};
 
 /// Directories above a file that are looked at. A damaged one may lie in itself.
 const DEPTH_MAX: u32 = 1024;
@@ -23,6 +23,15 @@ const DEPTH_MAX: u32 = 1024;
 struct Found {
     seal: Seal,
     bytes: Vec<u8>,
+}
+
+/// The nodes that were written after a checkpoint, each of which says where the next one lies.
+pub(crate) struct Chain {
+    nodes: Vec<Found>,
+    /// The sections in which they lie.
+    places: BTreeSet<u32>,
+    /// Where the next one would lie.
+    end: Addr,
 }
 
 impl<P: Port> Volume<P> {
@@ -92,8 +101,8 @@ impl<P: Port> Volume<P> {
     }
 
     /// Does again what was made durable after the checkpoint. Returns whether there was anything.
-    pub(crate) fn roll_forward(&mut self, version: u64, mode: Mode) -> Answer<bool> {
-        let (mut chain, places) = self.chain(version);
+    pub(crate) fn roll_forward(&mut self, chain: Chain, mode: Mode) -> Answer<bool> {
+        let Chain { nodes: mut chain, places, .. } = chain;
         if places.is_empty() {
             return Ok(false);
         }
@@ -112,6 +121,8 @@ impl<P: Port> Volume<P> {
                 whole.push((ino, group));
             }
         }
+        // What is made anew for one file takes no number of another that is still to come.
+        whole.iter().for_each(|(ino, _)| self.nat.keep(*ino));
         let mut owners = BTreeMap::new();
         for (ino, group) in whole {
             self.recover(ino, &group, &mut owners)?;
@@ -122,11 +133,11 @@ impl<P: Port> Volume<P> {
         Ok(true)
     }
 
-    /// The nodes that were written after the checkpoint, and the sections in which they lie.
-    fn chain(&mut self, version: u64) -> (Vec<Found>, BTreeSet<u32>) {
+    /// The nodes that were written after the checkpoint whose seals have a version.
+    pub(crate) fn chain(&mut self, version: u64) -> Chain {
         let head = &self.segments.heads[Log::WarmNode as usize];
         let mut at: Addr = self.geometry.main() + head.segment * self.geometry.segment + head.next;
-        let (mut chain, mut places) = (Vec::new(), BTreeSet::new());
+        let (mut nodes, mut places) = (Vec::new(), BTreeSet::new());
         let mut seen = BTreeSet::new();
         while self.geometry.is_main(at) && seen.insert(at) {
             let mut bytes = vec![0; self.geometry.block];
@@ -136,10 +147,35 @@ impl<P: Port> Volume<P> {
             let is_next = |seal: &Seal| seal.kind.is_node() && seal.version == version;
             let Some(seal) = Seal::open(&bytes, at).filter(is_next) else { break };
             places.insert((at - self.geometry.main()) / self.geometry.section());
-            chain.push(Found { seal, bytes });
+            nodes.push(Found { seal, bytes });
             at = seal.next;
         }
-        (chain, places)
+        Chain { nodes, places, end: at }
+    }
+
+    /// What must have been durable after a checkpoint, and is not there. A cut of the power leaves chains that end early, too: that something was
+    /// durable is known where something lies behind that was written only after a flush.
+    pub(crate) fn missing_after(&mut self, chain: &Chain, pack: &Pack) -> Option<Damaged> {
+        let (version, end) = (pack.seal_version, chain.end);
+        // Nodes of the same mount and a later version are written once its checkpoint is durable. Other mounts have other numbers.
+        let newer = self.seal_at(end).map(|seal| seal.version).filter(|newer| *newer as u32 == version as u32);
+        if let Some(newer) = newer.map(|newer| newer >> 32).filter(|newer| *newer > pack.version) {
+            return Some(Damaged::Checkpoint(newer, pack.version, None));
+        }
+        // The fsync to which the last node of the chain belongs, if it goes on.
+        let is_open = |seal: &Seal| seal.marks & MARK_FSYNC != 0 && seal.marks & MARK_LAST == 0;
+        let open = chain.nodes.last().map(|found| found.seal).filter(is_open).map(|seal| seal.ino);
+        let (section, main) = (self.geometry.section(), self.geometry.main());
+        let behind = main + (end.saturating_sub(main) / section + 1) * section;
+        let mut has_ended = false;
+        for at in end + 1..behind {
+            let Some(seal) = self.seal_at(at).filter(|seal| seal.version == version) else { continue };
+            if has_ended || open.is_some_and(|ino| ino != seal.ino) {
+                return Some(Damaged::Synchronized(end, pack.version));
+            }
+            has_ended = seal.marks & MARK_LAST != 0;
+        }
+        None
     }
 
     /// Where data have checksums, an fsync writes its nodes without waiting for its data: if it did not end, any of them may be missing. That can be
@@ -209,8 +245,8 @@ impl<P: Port> Volume<P> {
         bytes[..BODY].copy_from_slice(&found.bytes[..BODY]);
         self.nodes.insert(ino, Node { bytes, kind: BlockKind::Inode, ino, first: 0, is_dirty: true });
         self.dirty.insert(ino);
-        self.charged += 1;
-        self.node_count += 1;
+        self.charged = self.charged.saturating_add(1);
+        self.node_count = self.node_count.saturating_add(1);
         self.generation = self.generation.max(u32_at(&found.bytes, crate::inode::GENERATION));
         Ok(())
     }
@@ -257,7 +293,7 @@ impl<P: Port> Volume<P> {
         let is_sound = !to.is_block() || self.is_new(to);
         let to = if is_sound { to } else { Pointer::LOST };
         if to.is_charged() {
-            self.charged += 1;
+            self.charged = self.charged.saturating_add(1);
             if to.is_block() {
                 self.segments.note_used(&self.geometry, to.at);
                 owners.insert(to.at, Owner { nid: slot.nid, slot: slot.slot as u16 });
@@ -332,7 +368,8 @@ impl<P: Port> Volume<P> {
             return self.free_file(ino);
         }
         InodeMut(&mut self.node_mut(ino)?.bytes).set_u32(LINKS, 1);
-        self.add_name(parent, &name, ino, kind)
+        let gap = self.gap_for(parent, &name)?;
+        self.add_name(parent, &name, &gap, ino, kind)
     }
 
     /// Ends the logs of the checkpoint, notes who owns what was recovered, and begins new ones where nothing of the chain lies: if the power fails

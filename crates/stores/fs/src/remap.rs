@@ -136,6 +136,11 @@ impl<P: Port> Volume<P> {
         for to in intended {
             pairs.append(&mut self.pairs_of(*to)?);
         }
+        // One block cannot go to two places: that is no summary of what is to come.
+        let sources: BTreeSet<Addr> = pairs.iter().map(|pair| pair.from).collect();
+        if sources.len() < pairs.len() {
+            return Err(FsError::Io);
+        }
         // On a device that cannot tell, all of it is still where it was.
         let is_here: Vec<bool> = pairs.iter().map(|pair| self.port.holds(pair.from)).collect();
         let mut lost = BTreeSet::new();

@@ -24,10 +24,12 @@ pub(crate) enum BlockKind {
     Indirect,
     Attributes,
     Directory,
+    /// What is noted of the last checkpoint as a file system is unmounted.
+    Unmount,
 }
 
 impl BlockKind {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::Super,
         Self::Checkpoint,
         Self::Nat,
@@ -38,6 +40,7 @@ impl BlockKind {
         Self::Indirect,
         Self::Attributes,
         Self::Directory,
+        Self::Unmount,
     ];
 
     fn of(number: u8) -> Option<Self> {

@@ -42,6 +42,13 @@ pub(crate) struct Owner {
     pub(crate) slot: u16,
 }
 
+impl Owner {
+    /// As a sentence has it.
+    pub(crate) fn describe(self) -> String {
+        if self.nid == 0 { "nobody's".to_owned() } else { format!("place {} of node {}", self.slot, self.nid) }
+    }
+}
+
 /// Where a log writes next.
 #[derive(Clone, Debug)]
 pub(crate) struct Head {
@@ -85,6 +92,17 @@ pub(crate) struct Segments {
     pub(crate) ceiling: u32,
     /// Sections that cannot be cleaned, since the device lost who owns their blocks.
     stuck: BTreeSet<u32>,
+    /// The sum of the table as the last checkpoint has it: a checksum of each segment of which blocks are in use, added up.
+    pub(crate) sum: u32,
+}
+
+/// The part of a segment in the sum of the table.
+fn sum_of(segment: u32, words: &[u64]) -> u32 {
+    if words.iter().all(|word| *word == 0) {
+        return 0;
+    }
+    let crc = crc32c::crc32c(&segment.to_le_bytes());
+    words.iter().fold(crc, |crc, word| crc32c::crc32c_append(crc, &word.to_le_bytes()))
 }
 
 impl Segments {
@@ -112,7 +130,12 @@ impl Segments {
             cap: geometry.sections,
             ceiling: u32::MAX,
             stuck: BTreeSet::new(),
+            sum: 0,
         }
+    }
+
+    fn words_of(&self, segment: u32) -> std::ops::Range<usize> {
+        segment as usize * self.words..(segment as usize + 1) * self.words
     }
 
     fn bit(&self, segment: u32, place: u32) -> (usize, u64) {
@@ -127,6 +150,44 @@ impl Segments {
         let (segment, place) = geometry.place(at);
         let (word, bit) = self.bit(segment, place);
         self.now[word] & bit != 0
+    }
+
+    /// Whether it is, and was in the last checkpoint.
+    pub(crate) fn is_durable(&self, geometry: &Geometry, at: Addr) -> bool {
+        let (segment, place) = geometry.place(at);
+        let (word, bit) = self.bit(segment, place);
+        self.now[word] & self.durable[word] & bit != 0
+    }
+
+    /// The first block of a segment from a place on that is in use.
+    pub(crate) fn used_from(&self, segment: u32, place: u32) -> Option<u32> {
+        (place..self.segment).find(|place| {
+            let (word, bit) = self.bit(segment, *place);
+            self.now[word] & bit != 0
+        })
+    }
+
+    /// Blocks of nodes that are in use.
+    pub(crate) fn nodes_used(&self) -> u64 {
+        let all = self.used.iter().enumerate();
+        all.filter(|(segment, _)| self.log_of(*segment as u32).is_of_nodes()).map(|(_, used)| u64::from(*used)).sum()
+    }
+
+    /// A place for each block, in which [`Segments::claim`] notes those that were claimed.
+    pub(crate) fn unclaimed(&self) -> Vec<u64> {
+        vec![0; self.now.len()]
+    }
+
+    /// Claims a block for a node. Whether a node can be there: it is in use, in a segment of nodes, and nobody claimed it.
+    pub(crate) fn claim(&self, geometry: &Geometry, claimed: &mut [u64], at: Addr) -> bool {
+        if !self.is_used(geometry, at) {
+            return false;
+        }
+        let (segment, place) = geometry.place(at);
+        let (word, bit) = self.bit(segment, place);
+        let is_first = claimed[word] & bit == 0;
+        claimed[word] |= bit;
+        is_first && self.log_of(segment).is_of_nodes()
     }
 
     pub(crate) fn note_used(&mut self, geometry: &Geometry, at: Addr) {
@@ -411,6 +472,11 @@ impl Segments {
 
     /// Writes what changed, for a checkpoint: into its journal if it is little, otherwise into the copies that do not hold.
     pub(crate) fn write(&mut self, geometry: &Geometry, port: &mut impl Port, version: u64) -> Result<(), Fault> {
+        for segment in &self.changed {
+            let range = self.words_of(*segment);
+            self.sum = self.sum.wrapping_sub(sum_of(*segment, &self.durable[range.clone()]));
+            self.sum = self.sum.wrapping_add(sum_of(*segment, &self.now[range]));
+        }
         self.journal.extend(&self.changed);
         self.changed.clear();
         if self.journal.len() <= JOURNAL_MAX {
@@ -441,7 +507,7 @@ impl Segments {
         let mut entry = vec![0; 8 + self.segment.div_ceil(8) as usize];
         put_u16(&mut entry, 0, self.used[segment as usize]);
         entry[2] = self.log[segment as usize];
-        let words = &self.now[segment as usize * self.words..(segment as usize + 1) * self.words];
+        let words = &self.now[self.words_of(segment)];
         let bytes = words.iter().flat_map(|word| word.to_le_bytes());
         entry[8..].iter_mut().zip(bytes).for_each(|(byte, bits)| *byte = bits);
         entry
@@ -450,7 +516,8 @@ impl Segments {
     /// Sets a segment by its entry.
     pub(crate) fn set_entry(&mut self, segment: u32, entry: &[u8]) {
         self.log[segment as usize] = entry[2];
-        let words = &mut self.now[segment as usize * self.words..(segment as usize + 1) * self.words];
+        let range = self.words_of(segment);
+        let words = &mut self.now[range];
         for (word, bytes) in words.iter_mut().zip(entry[8..].chunks(8)) {
             let mut raw = [0; 8];
             raw[..bytes.len()].copy_from_slice(bytes);
@@ -495,11 +562,13 @@ impl Segments {
     /// Counts what is in use.
     fn count(&mut self) {
         self.of_section.fill(0);
-        for segment in 0..self.used.len() {
-            let words = &self.now[segment * self.words..(segment + 1) * self.words];
+        self.sum = 0;
+        for segment in 0..self.used.len() as u32 {
+            let words = &self.now[self.words_of(segment)];
             let used: u32 = words.iter().map(|word| word.count_ones()).sum();
-            self.used[segment] = used as u16;
-            self.of_section[segment / self.per_section as usize] += used;
+            self.sum = self.sum.wrapping_add(sum_of(segment, words));
+            self.used[segment as usize] = used as u16;
+            self.of_section[(segment / self.per_section) as usize] += used;
         }
         self.durable.clone_from(&self.now);
         self.find_free();
@@ -514,7 +583,7 @@ impl Segments {
     /// A checkpoint is durable. What it does not use can be taken. Returns the sections that became free.
     pub(crate) fn settled(&mut self, since: &BTreeSet<u32>) -> Vec<u32> {
         for segment in since {
-            let range = *segment as usize * self.words..(*segment as usize + 1) * self.words;
+            let range = self.words_of(*segment);
             self.durable[range.clone()].copy_from_slice(&self.now[range]);
         }
         let mut freed = Vec::new();

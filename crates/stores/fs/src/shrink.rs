@@ -17,6 +17,8 @@ pub use way::Way;
 use std::collections::BTreeSet;
 
 use self::way::{Gives, How, Logs, Next, SpaceView};
+use wane_units::Bytes;
+
 use crate::checkpoint::Why;
 use crate::clean::MARGIN;
 use crate::error::{Answer, FsError};
@@ -39,7 +41,7 @@ pub struct Target {
 #[non_exhaustive]
 pub enum Refusal {
     /// It would not hold what there is.
-    #[error("what is there does not fit in {asked} bytes; the least size is {least} bytes")]
+    #[error("what is there does not fit in {}; the least size is {}", Bytes(*asked).exactly(), Bytes(*least).exactly())]
     TooSmall {
         /// What was asked for, in bytes of the device.
         asked: u64,
@@ -47,7 +49,7 @@ pub enum Refusal {
         least: u64,
     },
     /// The device or the file system is not so large.
-    #[error("cannot have {asked} bytes; {most} bytes are the most")]
+    #[error("cannot have {}; the largest size is {}", Bytes(*asked).exactly(), Bytes(*most).exactly())]
     TooLarge {
         /// What was asked for.
         asked: u64,
@@ -96,25 +98,26 @@ pub(crate) struct Given {
 }
 
 impl Given {
-    /// Numbers of 4 bytes: end, cap, target (0: none) and its way, how many sections are intended, 0, and those.
-    pub(crate) fn put(&self, out: &mut Writer) {
+    /// Numbers of 4 bytes: end, cap, target (0: none) and its way, how many sections are intended, the sum of the SIT, and those sections.
+    pub(crate) fn put(&self, out: &mut Writer, sum: u32) {
         out.u32(self.end);
         out.u32(self.cap);
         out.u32(self.target.map_or(0, |target| target.sections));
         out.u32(self.target.map_or(0, |target| target.way as u32));
         out.u32(self.intended.len() as u32);
-        out.u32(0);
+        out.u32(sum);
         self.intended.iter().for_each(|section| out.u32(*section));
     }
 
-    pub(crate) fn get(input: &mut Reader<'_>) -> Option<Self> {
+    /// The same, and the sum.
+    pub(crate) fn get(input: &mut Reader<'_>) -> Option<(Self, u32)> {
         let (end, cap, sections, way) = (input.u32()?, input.u32()?, input.u32()?, input.u32()?);
         let way = Way::of_number(way)?;
         let target = (sections > 0).then_some(Target { sections, way });
         let count = Some(input.u32()?).filter(|count| *count as usize <= INTENDED_MAX)?;
-        input.u32()?;
-        let intended = (0..count).map(|_| input.u32().filter(|section| *section < end)).collect::<Option<_>>()?;
-        Some(Self { end, cap, target, intended })
+        let sum = input.u32()?;
+        let intended = (0..count).map(|_| input.u32()).collect::<Option<_>>()?;
+        Some((Self { end, cap, target, intended }, sum))
     }
 }
 
@@ -393,6 +396,11 @@ impl<P: Port> Volume<P> {
         self.target = None;
         self.has_changed = true;
         self.checkpoint(Why::Sync)?;
+        if gives == Gives::Sections {
+            // A limit counts all that the device holds, also what was never discarded.
+            let discarded = self.discard_all_else();
+            discarded.map_err(|fault| self.fail(fault))?;
+        }
         // A discard that is not durable could come back above the limit.
         let flushed = self.port.flush(Barrier::Footer);
         flushed.map_err(|fault| self.fail(fault))?;

@@ -88,31 +88,63 @@ pub struct Volume<P> {
     /// Blocks that the device wants the file system to have at most, and that it does not have yet.
     pub(crate) wanted: Option<u64>,
     /// What was damaged at the mount.
-    pub(crate) damaged: BTreeSet<Copied>,
+    pub(crate) damaged: Vec<Damaged>,
     pub(crate) counted: Counted,
     /// The last checkpoint was made as it was unmounted.
     pub(crate) was_clean: bool,
 }
 
 /// What was found damaged at a mount, and is no reason not to look at the rest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Copied {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Damaged {
     Superblock,
-    Checkpoint,
+    /// The footer of the checkpoint of this version.
+    Footer(u64),
+    /// The checkpoint of this version, instead of which that of the other one is used. If it is whole, why it cannot be used.
+    Checkpoint(u64, u64, Option<String>),
+    /// A node that an fsync wrote after the checkpoint of this version, at this block.
+    Synchronized(Addr, u64),
+    /// What contradicts the checkpoint.
+    Contradiction(String),
     /// The device is shorter than the file system.
     Tail,
 }
 
-impl Copied {
-    /// What a user should know where the first or newer copy is damaged.
-    const fn note(self) -> &'static str {
+impl Damaged {
+    /// Whether a change could cost more.
+    pub(crate) const fn forbids_changes(&self) -> bool {
+        !matches!(self, Self::Superblock | Self::Footer(_))
+    }
+
+    /// What is found, in a sentence.
+    pub(crate) fn finding(&self) -> String {
         match self {
-            Self::Superblock => "the first superblock is damaged; the second one is used",
-            Self::Checkpoint => "the newest checkpoint is damaged; the one before is used, and nothing is changed",
-            Self::Tail => {
-                "the device is shorter than the file system; what lay beyond its end is lost, and nothing is changed"
+            Self::Superblock => "the first superblock is damaged".to_owned(),
+            Self::Footer(version) => format!("the footer of the newest checkpoint, {version}, is damaged"),
+            Self::Checkpoint(version, used, why) => {
+                let why = why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+                format!(
+                    "the newest checkpoint, {version}, is damaged{why}; what is newer than checkpoint {used} is missing"
+                )
             }
+            Self::Synchronized(at, version) => format!(
+                "a file that was synchronized after checkpoint {version} has its node at block {at}, which is damaged; what was synchronized from \
+                 it on is missing"
+            ),
+            Self::Contradiction(what) => format!("the checkpoint contradicts itself: {what}"),
+            Self::Tail => "the device is shorter than the file system; what lay beyond its end is lost".to_owned(),
         }
+    }
+
+    /// What a user should know who mounts it.
+    fn note(&self) -> String {
+        let instead = match self {
+            Self::Superblock => "the second one is used",
+            Self::Footer(_) => "what was noted at the unmount is used",
+            Self::Checkpoint(..) | Self::Synchronized(..) | Self::Contradiction(_) => "nothing is changed",
+            Self::Tail => return self.finding() + ", and nothing is changed",
+        };
+        format!("{}; {instead}", self.finding())
     }
 }
 
@@ -134,6 +166,9 @@ pub struct Counted {
     pub cleaned: u64,
     /// Blocks that cleaning moved.
     pub moved: u64,
+    /// Of these, blocks of data that were copied as they were: not those that a program had changed, and which it writes anyway, and no nodes, which
+    /// the next checkpoint writes.
+    pub copied: u64,
     /// Blocks that the device remapped.
     pub remapped: u64,
     /// Blocks of data that were written.
@@ -155,8 +190,13 @@ impl<P: Port> Volume<P> {
     }
 
     /// What a user should know of its mount, in sentences: what is damaged, and what is used instead.
-    pub fn notes(&self) -> impl Iterator<Item = &'static str> {
-        self.damaged.iter().map(|structure| structure.note())
+    pub fn notes(&self) -> impl Iterator<Item = String> {
+        self.damaged.iter().map(Damaged::note)
+    }
+
+    /// Whether what is there may be older than what was made durable, or wrong: nothing is changed then.
+    pub fn is_doubtful(&self) -> bool {
+        self.damaged.iter().any(Damaged::forbids_changes)
     }
 
     /// What it did since it was mounted.
@@ -250,36 +290,6 @@ impl<P: Port> Volume<P> {
         self.port
     }
 
-    /// Blocks for users, if N sections may hold something.
-    pub(crate) fn user_blocks_of(&self, sections: u32) -> u64 {
-        self.geometry.user_blocks_of(sections)
-    }
-
-    /// Blocks for users.
-    pub(crate) fn user_blocks(&self) -> u64 {
-        let target = self.target.map_or(u32::MAX, |target| target.sections);
-        self.user_blocks_of(self.segments.cap.min(self.segments.end).min(target))
-    }
-
-    /// Blocks that users can still have.
-    pub(crate) fn room(&self) -> u64 {
-        self.user_blocks().saturating_sub(self.charged)
-    }
-
-    /// What `statfs` tells.
-    pub fn space(&self) -> Space {
-        let nodes = u64::from(self.geometry.nodes() - 1);
-        let left = nodes.saturating_sub(u64::from(self.node_count)).min(self.room());
-        Space {
-            block_bytes: self.geometry.block as u32,
-            blocks: self.user_blocks(),
-            free: self.room(),
-            files: u64::from(self.node_count) + left,
-            files_free: left,
-            name_max: 255,
-        }
-    }
-
     /// Refuses changes where nothing may change.
     pub(crate) fn writable(&self) -> Answer<()> {
         if self.mode == Mode::ReadWrite { Ok(()) } else { Err(FsError::ReadOnly) }
@@ -340,14 +350,11 @@ impl<P: Port> Volume<P> {
         Ok(Node { bytes, kind: seal.kind, ino: seal.ino, first: seal.first, is_dirty: false })
     }
 
-    /// Makes a node, for which a block is promised.
+    /// Makes a node, for which there is room.
     ///
     /// # Errors
-    /// There is no room, or no number.
+    /// There is no number.
     pub(crate) fn make_node(&mut self, kind: BlockKind, ino: Option<Ino>, first: u32) -> Answer<u32> {
-        if self.room() == 0 {
-            return Err(FsError::NoSpace);
-        }
         let nid = self.nat.take(&self.geometry, &mut self.port)?.ok_or(FsError::NoSpace)?;
         let ino = ino.unwrap_or(nid);
         self.nat.set(&self.geometry, &mut self.port, nid, NatEntry { at: NOT_WRITTEN, ino })?;

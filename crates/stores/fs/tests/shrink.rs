@@ -8,8 +8,8 @@ use bed::cuts::{Cuts, Image};
 use bed::{Bed, Taste, step};
 use wane_blockdev::{BlockDevice, Blocking, Ram};
 use wane_fs::{
-    Attended, Direct, FileKind, FormatConfig, Moment, MountConfig, NewFile, Port, Progress, ROOT, Refusal, Volume,
-    Wanted, Way, format,
+    Attended, Direct, FileKind, FormatConfig, Moment, MountConfig, NewFile, Port, Progress, ROOT, Refusal, Trims,
+    Volume, Wanted, Way, format,
 };
 use wane_sim::{Stream, Streams};
 use wane_units::Sectors;
@@ -212,4 +212,80 @@ fn a_demand_that_cannot_be_met_is_told_and_remembered() {
     while bed.volume.attend(Way::Surrender, 64).unwrap() != Attended::Nothing {}
     assert_eq!((bed.volume.size(), bed.volume.port().limit() * 4096), (wanted, wanted));
     bed.compare();
+}
+
+/// Fills what there is room for, and makes that durable.
+fn filled(bed: &mut Bed<Ports>) {
+    bed.call(&bed::Step::Make(0, b"large".to_vec(), FileKind::File));
+    let room = bed.volume.space().free as usize * 4096 / 10 * 9;
+    let id = *bed.inos.keys().max().unwrap();
+    bed.call(&bed::Step::Write(id, 0, vec![3; room]));
+    bed.call(&bed::Step::Sync);
+    assert_eq!(
+        (bed.volume.mode(), bed.full),
+        (wane_fs::Mode::ReadWrite, 0),
+        "a part of the room that is told can be written"
+    );
+    bed.compare();
+}
+
+/// Writes all blocks of a device that hold nothing yet, from its end on, as far as it lets.
+fn written_by_others(port: Ports) -> Ports {
+    let mut blocking = port.into_inner();
+    let blocks = blocking.device().capacity().0 / 8;
+    for block in (0..blocks).rev() {
+        let range = wane_blockdev::SectorRange::new(wane_units::Lba(block * 8), Sectors(8));
+        let mut told = Vec::new();
+        wane_blockdev::all_extents(blocking.device(), range, &mut told);
+        if told.iter().all(|extent| extent.state == wane_blockdev::ExtentState::Hole) {
+            // Beyond the limit there is no space.
+            let _ = blocking.write(range.start, vec![9; range.len_bytes()]);
+        }
+    }
+    Direct::new(blocking, 4096)
+}
+
+/// A device counts all that it holds against its limit. A file system counts its own blocks.
+#[test]
+fn what_others_wrote_to_a_limited_device_takes_no_room() {
+    let (mut bed, _) = aged(2, &SMALL, 8 << 20, 200);
+    let bytes = bed.volume.least() + 20 * SECTION;
+    bed.volume.set_target(bytes, Way::Surrender).unwrap();
+    all(&mut bed);
+    let Bed { volume, tree, inos, now, full } = bed;
+    let port = written_by_others(volume.unmount().map_err(|(_, error)| error).unwrap());
+    let volume = Volume::mount(port, &MountConfig::new(5)).unwrap();
+    let mut bed = Bed { volume, tree, inos, now, full };
+    bed.compare();
+    filled(&mut bed);
+    // It is made anew there, too.
+    let port = written_by_others(bed.volume.unmount().map_err(|(_, error)| error).unwrap());
+    let port = format(port, &SMALL, Moment::default(), (0, 0)).unwrap();
+    filled(&mut Bed::new(Volume::mount(port, &MountConfig::new(6)).unwrap()));
+}
+
+/// A volume that discards nothing, and one on a device that others had written before, get smaller as any other.
+#[test]
+fn a_volume_that_gets_smaller_gives_back_what_it_never_discarded() {
+    for (trims, is_dirty) in [(Trims::Never, false), (Trims::AtOnce, true), (Trims::Never, true)] {
+        let mut port = Direct::new(Blocking::new(Ram::new(Sectors((8 << 20) / 512))), 4096);
+        if is_dirty {
+            port = written_by_others(port);
+        }
+        let port = format(port, &SMALL, Moment::default(), (0, 0)).unwrap();
+        let mut bed = Bed::new(Volume::mount(port, &MountConfig { trims, ..MountConfig::new(1) }).unwrap());
+        bed.call(&bed::Step::Make(0, b"gone".to_vec(), FileKind::File));
+        bed.call(&bed::Step::Write(1, 0, vec![1; 5 << 20]));
+        bed.call(&bed::Step::Sync);
+        bed.call(&bed::Step::Unlink(0, b"gone".to_vec()));
+        bed.call(&bed::Step::Sync);
+        let bytes = bed.volume.least() + 30 * SECTION;
+        bed.volume.set_target(bytes, Way::Surrender).unwrap();
+        all(&mut bed);
+        assert_eq!(bed.volume.port().device().device().mapped_limit().0 * 512, bytes, "{trims:?} {is_dirty}");
+        filled(&mut bed);
+        bed.call(&bed::Step::Unlink(0, b"large".to_vec()));
+        bed.call(&bed::Step::Sync);
+        filled(&mut bed);
+    }
 }

@@ -14,7 +14,7 @@ use wane_fs::{
     Refusal, Volume, Wanted, Way, format,
 };
 use wane_sim::Streams;
-use wane_units::Sectors;
+use wane_units::{Bytes, Sectors};
 
 const SMALL: FormatConfig = FormatConfig { segment_bytes: 64 << 10, ..FormatConfig::new([7; 16], [1, 2]) };
 /// The same, with checksums of data.
@@ -271,7 +271,7 @@ fn a_volume_grows_to_its_greatest_size() {
         // The device is as it was.
         assert_eq!(
             bed.volume.set_target(8 << 20, Way::Relocate).map_err(|why| why.to_string()),
-            Err(format!("cannot have {} bytes; {least} bytes are the most", 8 << 20))
+            Err(format!("cannot have 8 MiB; the largest size is {}", Bytes(least).exactly()))
         );
         bed.volume.sync().unwrap();
         let before = bed;

@@ -120,6 +120,15 @@ impl Bits {
         }
     }
 
+    /// Takes all of another set out.
+    pub(crate) fn remove_all(&mut self, other: &Self) {
+        let mut at = 0;
+        while let Some(run) = other.next(at..other.bound) {
+            at = run.end;
+            self.remove(run);
+        }
+    }
+
     /// Keeps only what another set holds, too.
     pub(crate) fn keep(&mut self, other: &Self) {
         if other.is_empty() {
@@ -188,6 +197,7 @@ mod tests {
                 0 => (bits.insert(range.clone()), set.extend(range)).1,
                 1 => (bits.insert_one(start), set.extend([start])).1,
                 2 => (bits.remove(range.clone()), set.retain(|unit| !range.contains(unit))).1,
+                3 if step % 40 == 33 => (bits.remove_all(&other), set.retain(|unit| !second.contains(unit))).1,
                 3 => (other.insert(range.clone()), second.extend(range)).1,
                 _ if step % 50 == 4 => (bits.merge(&other), set.extend(&second)).1,
                 _ if step % 70 == 9 => (bits.keep(&other), set.retain(|unit| second.contains(unit))).1,

@@ -24,7 +24,8 @@ impl Run {
 
 /// Puts each sector on several members, which may differ in size.
 ///
-/// The capacity is the largest D with `sum(min(size, D)) >= copies * D` (`SPEC.md` 9.1, from dissertation 000 §6.3): members no larger than D are
+/// The capacity is the largest D with `sum(min(size, D)) >= copies * D` (the closed form of the problem in
+/// dissertation 000 §6.4.2): members no larger than D are
 /// filled, and no sector has two copies on one member. The sectors are cut into runs, at most one more than there are members.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Copies {

@@ -1,7 +1,7 @@
 //! The extent table: which slots of which members each tile of an array has.
 //!
 //! Members are cut into slots of equal size. A tile of an array has `width` slots, each on another member. Stripes lie within tiles, so that a tile can
-//! be moved without another one (`ARRAYS.md` 4.2).
+//! be moved without another one.
 
 mod flow;
 pub mod learned;

@@ -16,6 +16,14 @@
 //! Each member gets its part of a batch in order. One that pauses lets the array pause; what it and the others still owe then lies in the array, and
 //! [`Living::go_on`](wane_blockdev::Living::go_on) carries it out. So no unit is written twice, and the host hands nothing in again. An array gives
 //! no space back: a member that wants some goes on without.
+//!
+//! # Where things are
+//!
+//! A mirror's members and their states are in `mirror/member`; `reads` chooses among them, `changes` writes all, `own` makes them equal, `tend` takes
+//! members out and in. Of [`Raid`], `raid/map` knows addresses and `locks` the order of operations on a stripe; `reads` and `change` work on stripes as a write
+//! path says (`path`, a file each); `commit` makes durable in cycles what `meta` and `packed` have the format of; `recover` comes back from the members
+//! alone; `own` rebuilds and scrubs, `moves` moves tiles, `tend` takes members out and in, `batch` is work without time. A placement is a file in
+//! `placement`, a code one in `code`; `extents` is the table of tiles, and `extents/retarget` plans how it changes with its members.
 
 mod bits;
 pub mod code;

@@ -261,12 +261,19 @@ impl Mirror {
         }
         self.members[member].state = state;
         if state == MemberState::Absent {
+            self.forget_changes(member);
             for units in self.unsure.ranges(None) {
                 self.spoil_on(member, &units);
             }
         }
         self.tell(NoticeKind::MemberLost(member as u32));
         self.tell_if_degraded();
+    }
+
+    /// What a member answered of changes that are not over it may have forgotten, or it was another device that answered.
+    fn forget_changes(&mut self, member: usize) {
+        let last = RequestId(self.next_id.saturating_sub(1));
+        self.members[member].fail(last);
     }
 
     /// These units of a member are stale, as far as it has a copy of them.

@@ -1,7 +1,7 @@
 //! Placements: on which members each tile of an array lies.
 //!
 //! A placement sees members as [`Site`]s and answers with groups of tiles. What the groups hold together lies on the same members; the array's first
-//! tiles lie in the fastest group (`SPEC.md` 9.2, from dissertation 000 §6.3).
+//! tiles lie in the fastest group (dissertation 000 §6.4.3).
 
 mod equal;
 mod fast;
@@ -77,7 +77,7 @@ pub fn tiles(groups: &[Group]) -> u64 {
     groups.iter().map(|group| group.tiles).sum()
 }
 
-/// Bytes a second of a group's sequential reads: its width times the slowest member's (`SPEC.md` 9.2). A bound: what members do besides is left out.
+/// Bytes a second of a group's sequential reads: its width times the slowest member's. A bound: what members do besides is left out.
 pub fn speed(group: &Group, sites: &[Site]) -> f64 {
     let slowest = group.members.iter().map(|member| sites[usize::from(*member)].speed).min_by(f64::total_cmp);
     slowest.unwrap_or(0.0) * group.members.len() as f64
@@ -105,7 +105,7 @@ pub(crate) fn peeled(sites: &[Site], sizes: &[u64], width: usize, tiles: u64) ->
     runs.map(|(chosen, count)| (chosen.into_iter().map(|place| order[place]).collect(), count)).collect()
 }
 
-/// Groups of these runs: one for each set of members, fastest first, of equally fast ones that with more tiles (`SPEC.md` 9.2). Members rise.
+/// Groups of these runs: one for each set of members, fastest first, of equally fast ones that with more tiles (dissertation 000 §6.4.3). Members rise.
 pub(crate) fn grouped(sites: &[Site], runs: Vec<(Vec<usize>, u64)>) -> Vec<Group> {
     let mut counts: BTreeMap<Vec<u16>, u64> = BTreeMap::new();
     for (members, count) in runs {
@@ -168,11 +168,11 @@ pub(crate) mod tests {
         let (one, two) = (one(), two());
         let (unequal_1, unequal_2) = (UNEQUAL.groups(&one, 3).unwrap(), UNEQUAL.groups(&two, 6).unwrap());
         assert_eq!((tiles(&unequal_1) * 3, tiles(&unequal_2) * 6), (528, 8712));
-        assert_eq!((unequal_1.len(), unequal_2.len()), (6, 7), "ARRAYS 1.1");
-        assert_eq!((&unequal_1[0].members[..], unequal_1[0].tiles), (&[0u16, 1, 2][..], 98), "ARRAYS 1.4");
+        assert_eq!((unequal_1.len(), unequal_2.len()), (6, 7), "never more than there are members");
+        assert_eq!((&unequal_1[0].members[..], unequal_1[0].tiles), (&[0u16, 1, 2][..], 98), "NVMe alone");
         let (manual_1, manual_2) = (MANUAL.groups(&one, 3).unwrap(), MANUAL.groups(&two, 6).unwrap());
         assert_eq!((tiles(&manual_1) * 3, tiles(&manual_2) * 6), (510, 8046));
-        assert_eq!((&manual_1[0].members[..], manual_1[0].tiles), (&[0u16, 1, 2][..], 100), "ARRAYS 1.4");
+        assert_eq!((&manual_1[0].members[..], manual_1[0].tiles), (&[0u16, 1, 2][..], 100), "NVMe alone");
         assert_eq!(tiles(&EQUAL.groups(&one, 3).unwrap()), 40, "six times 20, three a tile");
     }
 

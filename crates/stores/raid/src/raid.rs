@@ -2,6 +2,7 @@
 
 mod aggregate;
 mod assemble;
+mod away;
 mod batch;
 mod change;
 mod commit;
@@ -14,6 +15,7 @@ mod meta;
 mod missing;
 mod moves;
 mod own;
+mod packed;
 mod parity_pages;
 mod path;
 mod reads;
@@ -22,6 +24,7 @@ mod recover;
 mod shape;
 mod tend;
 mod told;
+mod turns;
 mod undo;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -208,6 +211,7 @@ struct Operation {
     recorded: Recorded,
     joint: aggregate::Joint,
     undo: undo::Undo,
+    first: away::First,
     ended: SimTime,
 }
 
@@ -318,6 +322,8 @@ impl Raid {
         let mut array = Self::to_be_read(config, devices)?;
         meta::check_free(array.members.iter().map(|member| &*member.device), array.unit.0)?;
         array.zeroed = array.stripes_of_zeros();
+        // What members discarded before they came here they may still forget.
+        array.unsure.change(&(0..array.map.stripes()));
         array.commit_if_due();
         array.count();
         Ok(array)
@@ -434,21 +440,8 @@ impl Raid {
     /// A member does not have what a stripe holds now.
     fn spoil(&mut self, member: usize, stripe: u64) {
         self.members[member].stale.insert_one(stripe);
+        self.give_up_unknown(stripe);
         self.tell_if_degraded();
-    }
-
-    /// These stripes of a member are stale, as far as they are written and it has a part of them.
-    fn spoil_on(&mut self, member: usize, stripes: std::ops::Range<u64>) {
-        let mut at = stripes.start;
-        while let Some(run) = self.written.next(at..stripes.end) {
-            at = run.end;
-            for stripe in run {
-                let tile = self.map.table.tile(stripe / self.map.tile);
-                if tile.iter().any(|slot| usize::from(slot.member) == member) {
-                    self.members[member].stale.insert_one(stripe);
-                }
-            }
-        }
     }
 
     fn tell_if_degraded(&mut self) {
@@ -471,9 +464,7 @@ impl Raid {
         if state == MemberState::Absent {
             // What it had not flushed is lost with it, a checkpoint too.
             self.commits.having.retain(|having| *having != member);
-            for stripes in self.unsure.ranges(None) {
-                self.spoil_on(member, stripes);
-            }
+            self.forget(member);
         }
         self.tell(NoticeKind::MemberLost(member as u32));
         self.tell_if_degraded();
@@ -484,9 +475,10 @@ impl Raid {
         let id = self.new_id();
         let is_change = operation.task != Task::Read;
         let stripe = operation.block.stripe;
-        // What is not known to be written is written as a whole.
-        let is_wide = is_change
-            && (self.config.path.locks_stripes() || self.locks.is_busy(stripe) || !self.written.holds(stripe));
+        // What is not known to be written is written as a whole, and what does not fit is first made good as a whole.
+        let is_unfit = || self.differs.holds(stripe) || !self.lost.is_empty() && self.is_given_up(stripe);
+        let is_odd = || !self.written.holds(stripe) || is_unfit();
+        let is_wide = is_change && (self.config.path.locks_stripes() || self.locks.is_busy(stripe) || is_odd());
         let rows = if is_wide { 0..self.map.chunk } else { operation.block.rows.clone() };
         self.operations.insert(id, operation);
         if self.locks.enter(stripe, id, Need { rows, is_change }) {

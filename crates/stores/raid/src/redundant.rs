@@ -56,8 +56,11 @@ pub trait Redundant: Array {
     /// Sectors of the array that could not be read any more without a member that is there.
     fn only_on(&self, member: usize) -> Sectors;
 
-    /// What further losses it stands.
+    /// What further losses it stands, also with the power of all members.
     fn safety(&self) -> Safety;
+
+    /// Whether all members have all that they should, durably: a power cut takes nothing from them that the array needs.
+    fn is_settled(&self) -> bool;
 
     /// Whether it has something to do for itself.
     fn is_at_work(&self) -> bool;
@@ -131,6 +134,10 @@ macro_rules! as_their_own {
 
         fn safety(&self) -> Safety {
             self.safety()
+        }
+
+        fn is_settled(&self) -> bool {
+            self.is_settled()
         }
 
         fn is_at_work(&self) -> bool {

@@ -202,7 +202,7 @@ fn power_cuts_of_arrays_over_checksums_lose_nothing() {
             }
         },
         recovery: Nanos(50_000_000),
-        ..common::explored(&make)
+        ..Devices::new(&make)
     };
     let mut tally = DeviceTally::default();
     for seed in 0..3 {

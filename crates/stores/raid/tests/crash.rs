@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{explored, range};
+use common::range;
 use wane_blockdev::{Delay, Delays, Effect, Fault, Keep, Kind, Living, Persistence, Record, Stats};
 use wane_raid::{Linear, Spread, Stripe};
 use wane_sim::Stream;
@@ -43,7 +43,7 @@ fn power_cuts_leave_what_was_durable() {
     let mut tally = DeviceTally::default();
     for seed in 0..6 {
         for make in [&layers as &dyn Fn(&mut Stream) -> Box<dyn Living>, &arrays] {
-            tally += explored(make).explore(seed).unwrap_or_else(|what| panic!("{what}"));
+            tally += Devices::new(make).explore(seed).unwrap_or_else(|what| panic!("{what}"));
         }
     }
     assert!(tally.cuts > 1_000 && tally.complete > 50 && tally.twice > 200, "{tally:?}");
@@ -68,15 +68,15 @@ fn a_device_that_lies_is_found_and_its_failure_is_replayed() {
         (&torn, 3, "is torn"),
         (&forgets, 2, "a read ends as medium error"),
     ] {
-        let devices = Devices { outcomes, ..explored(make) };
+        let devices = Devices { outcomes, ..Devices::new(make) };
         let what = (0..20).find_map(|seed| devices.explore(seed).err());
         let what = what.unwrap_or_else(|| panic!("the one of which it should be said that it {says} is not found"));
         assert!(what.contains(says), "{what}");
         let (replay, _) = what.split_once(": ").unwrap();
         if replay.matches('/').count() >= 2 {
             assert_eq!(devices.replay(replay), Err(what.clone()));
-            assert_eq!(Devices { outcomes, ..explored(&honest) }.replay(replay), Ok(()));
+            assert_eq!(Devices { outcomes, ..Devices::new(&honest) }.replay(replay), Ok(()));
         }
     }
-    assert_eq!(explored(&honest).replay("5/x"), Err("5/x is no replay".to_owned()));
+    assert_eq!(Devices::new(&honest).replay("5/x"), Err("5/x is no replay".to_owned()));
 }

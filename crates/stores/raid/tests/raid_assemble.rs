@@ -116,7 +116,7 @@ fn devices_make_the_array_again_after_every_cut() {
     };
     let mut tally = DeviceTally::default();
     for seed in 0..3 {
-        let devices = Devices { disturb: &disturb, recovery: Nanos(50_000_000), ..common::explored(&make) };
+        let devices = Devices { disturb: &disturb, recovery: Nanos(50_000_000), ..Devices::new(&make) };
         tally += devices.explore(seed).unwrap_or_else(|what| panic!("{what}"));
     }
     assert!(tally.cuts > 300 && tally.twice > 50, "{tally:?}");

@@ -74,7 +74,7 @@ fn explored<'a>(make: &'a dyn Fn(&mut Stream) -> Box<dyn Living>) -> Devices<'a>
             }
         },
         recovery: Nanos(50_000_000),
-        ..common::explored(make)
+        ..Devices::new(make)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The learned index of dissertation 000 §6.4.4, beside which [`GroupTable`](super::GroupTable) is measured. Arrays do not use it.
 //!
 //! The chunks of an array, parities included, are numbered stripe by stripe. Within a group of tiles, the chunks that have the same place in a stripe and
-//! the same rotation lie on one member, and their offsets there are a linear function of their numbers: `offset = K * chunk + I` (`SPEC.md` 9.3). Here K is
+//! the same rotation lie on one member, and their offsets there are a linear function of their numbers: `offset = K * chunk + I`. Here K is
 //! 1/n, stored as n, and the sum is taken before the division, so that no answer is ever wrong: `offset = (chunk + I) / n`.
 
 use super::{Group, Slot};

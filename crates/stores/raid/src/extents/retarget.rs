@@ -1,7 +1,7 @@
 //! Plans for members that shrink, grow, come or go: which tiles stay, and what has to move.
 //!
 //! Running the placement again would move most of an array, since everything behind a change has another place then. So tiles stay where they are, and as
-//! few of their slots move as can be (`ARRAYS.md` 4.2): a minimum-cost flow from sets of tiles to members says how many slots of which tiles go where,
+//! few of their slots move as can be: a minimum-cost flow from sets of tiles to members says how many slots of which tiles go where,
 //! and the peel says which tile has which.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -556,7 +556,8 @@ mod tests {
         ranges
     }
 
-    /// `ARRAYS.md` 4.2 has 0.5 to 2.8 against 0.6 to 6.0 for config 1, and 0 to 1.0 against 0 to 2.8 for config 2.
+    /// Percent of the slots that move, by member: 0.5 to 2.8 for config 1 of dissertation 000 Table 9, and 0 to 1.0 for config 2. Placing anew moves 0.6 to
+    /// 6.0 and 0 to 2.8. An independent model of the same rule found these.
     #[test]
     fn a_member_that_loses_a_tenth_moves_few_slots() {
         for (sites, width, least, most) in [(one(), 3, 0.3, 3.0), (two(), 6, 0.0, 1.1)] {

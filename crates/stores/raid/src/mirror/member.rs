@@ -88,6 +88,16 @@ impl Member {
         &self.stale
     }
 
+    /// The same as it would be after a power cut.
+    pub(crate) const fn stale_if_cut(&self) -> &Bits {
+        &self.stale_if_cut
+    }
+
+    /// Whether a power cut would take nothing from it that the array needs.
+    pub(crate) const fn is_durable(&self) -> bool {
+        self.stale_if_cut.is_empty()
+    }
+
     /// Whether it has, and would have after a power cut, all that it should.
     pub(crate) const fn is_whole(&self) -> bool {
         self.stale.is_empty() && self.stale_if_cut.is_empty()

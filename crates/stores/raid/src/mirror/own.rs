@@ -227,7 +227,7 @@ impl Mirror {
     }
 
     /// The first of these units, up to where another member is stale.
-    fn alike(&self, units: Range<u64>) -> Range<u64> {
+    pub(super) fn alike(&self, units: Range<u64>) -> Range<u64> {
         let mut end = units.end;
         for member in &self.members {
             let next = member.stale().next(units.clone());

@@ -37,6 +37,8 @@ pub(super) struct Reading {
     before: Vec<RequestId>,
     /// Sectors that changed since it came.
     overwritten: RangeSet,
+    /// Copies may differ in what it reads, so that the first one counts although others answer sooner.
+    waits_for_first: bool,
 }
 
 /// What one member says.
@@ -130,7 +132,8 @@ impl Mirror {
         };
         let before = self.open.iter().filter(|(_, open)| overlaps(open)).map(|(id, _)| *id).collect();
         let is_scrub = why == Why::Scrub;
-        let reading = Reading { why, origin, answers: Vec::new(), before, overwritten: RangeSet::new() };
+        let (answers, overwritten) = (Vec::new(), RangeSet::new());
+        let reading = Reading { why, origin, answers, before, overwritten, waits_for_first: false };
         let (at, doing) = (self.now, Doing::Read(reading));
         self.open.insert(id, Open { at, kind: Kind::Read, range, waits: 0, ended: at, doing });
         self.ask_copies(id, range, is_scrub);
@@ -171,7 +174,7 @@ impl Mirror {
             let run = &self.layout.runs()[number];
             let mut rest = piece;
             while !rest.is_empty() {
-                let turn = self.turn(rest);
+                let turn = self.with_one_first(self.turn(rest));
                 let found = self.order_of(number, turn).into_iter().find_map(|place| {
                     let member = run.places[place].0;
                     let length = self.readable(member, &reading.answers, turn);
@@ -214,6 +217,16 @@ impl Mirror {
         }
     }
 
+    /// The start of a range of which the same copy is the first good one, where copies may differ.
+    fn with_one_first(&self, range: SectorRange) -> SectorRange {
+        let units = self.units_of(range);
+        if self.differs.is_empty() || !self.differs.touches(units.clone()) {
+            return range;
+        }
+        let end = self.alike(units).end * self.unit.0;
+        range.first(range.count.min(Sectors(end.saturating_sub(range.start.0))))
+    }
+
     /// The places of a run that can be read, the best first. Where copies may differ, the first one is it.
     pub(super) fn order_of(&self, run: usize, turn: SectorRange) -> Vec<usize> {
         let places = &self.layout.runs()[run].places;
@@ -253,8 +266,10 @@ impl Mirror {
     pub(super) fn secure(&mut self, range: SectorRange) {
         let reads = |open: &Open| matches!(open.doing, Doing::Read(_)) && open.range.overlaps(range);
         let ids: Vec<RequestId> = self.open.iter().filter(|(_, open)| reads(open)).map(|(id, _)| *id).collect();
+        let may_differ = self.differs.touches(self.units_of(range));
         for id in ids {
             let Some(Open { range: whole, doing: Doing::Read(reading), .. }) = self.open.get_mut(&id) else { continue };
+            reading.waits_for_first |= may_differ;
             let mut shared = RangeSet::new();
             shared.insert(whole.intersection(range));
             for known in reading.overwritten.within(range) {
@@ -351,7 +366,8 @@ impl Mirror {
     pub(super) fn judge(&mut self, id: RequestId) {
         let Some(Open { range, waits, doing: Doing::Read(reading), .. }) = self.open.get(&id) else { return };
         let (range, waits) = (*range, *waits);
-        if !reading.before.is_empty() || (reading.why == Why::Scrub && waits > 0) {
+        let waits_for_all = reading.why == Why::Scrub || reading.waits_for_first;
+        if !reading.before.is_empty() || (waits_for_all && waits > 0) {
             return;
         }
         let (picks, rest) = reading.covered(range);

@@ -38,6 +38,10 @@ impl Mirror {
             return Ok(());
         }
         self.catch_up(at);
+        if self.members[member].device.is_off() {
+            // Nothing was asked of it since its power went.
+            self.lose(member, MemberState::Absent);
+        }
         let device = &mut self.members[member].device;
         match device.power_on(at) {
             Ok(_) | Err(PowerError::IsOn) => {}
@@ -82,6 +86,7 @@ impl Mirror {
         let new = Member::new(device, self.capacity.0 / self.unit.0);
         self.count();
         let old = std::mem::replace(&mut self.members[member], new);
+        self.forget_changes(member);
         // What it did for the array is not undone.
         let gone = self.gone.values().zip(old.counted.values()).map(|(sum, value)| sum + value);
         self.gone = Counters::from_values(gone);

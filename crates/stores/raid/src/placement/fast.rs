@@ -162,7 +162,7 @@ mod tests {
         }
     }
 
-    /// Capacity of config 2 with N stripes on NVMe only (`ARRAYS.md` 1.4).
+    /// Capacity of config 2 with N stripes on NVMe only, computed apart from this code.
     #[test]
     fn fast_space_costs_what_the_rules_say() {
         let nvme: Vec<usize> = (0..6).collect();

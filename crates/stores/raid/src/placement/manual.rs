@@ -8,7 +8,7 @@ use crate::extents::Group;
 /// Groups as an operator makes them by hand.
 pub static MANUAL: Manual = Manual;
 
-/// The baseline of dissertation 000 §6.5.4, by groups (`SPEC.md` 9.1): the `width` members with the most free slots make a group, until the smallest
+/// The baseline of dissertation 000 §6.5.4, by groups: the `width` members with the most free slots make a group, until the smallest
 /// of them is full; then the next. Of members with equally many the fastest comes first.
 #[derive(Debug)]
 pub struct Manual;

@@ -1,7 +1,7 @@
 //! How many rows fit on members of unequal sizes, and which members take each row.
 //!
-//! A row is `width` slots on as many members: a tile, or a sector with its copies. Both rules are from `SPEC.md` 9.1; the jump that makes many equal rows
-//! at once is from `ARRAYS.md` 4.2.5.
+//! A row is `width` slots on as many members: a tile, or a sector with its copies. The problem is that of dissertation 000 §6.4.2, which solves
+//! it as an integer program. The closed form and the peel are wane's, and so is the jump that makes many equal rows at once.
 
 /// The largest D with `sum(min(size, D)) >= width * D`.
 pub(crate) fn most(sizes: &[u64], width: u64) -> u64 {
@@ -92,7 +92,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// The example and the two configurations of `SPEC.md` 9.1, in GiB and in chunks of 64 KiB.
+    /// The example and the two configurations of dissertation 000 (Fig. 53, Table 10), in GiB and in chunks of 64 KiB.
     #[test]
     fn the_anchors_of_the_closed_form_come_out() {
         let (one, two) = ([150, 120, 100, 80, 60, 20], [894, 894, 894, 894, 2969, 894, 447, 447, 447, 1740]);
@@ -107,7 +107,7 @@ pub(crate) mod tests {
         assert!((exported(&two, 6) - 8716.5).abs() < 0.05, "{}", exported(&two, 6));
     }
 
-    /// Rows one by one: the rule of `SPEC.md` 9.1 as it is written there.
+    /// Rows one by one, without jumps: the fastest members, of which the slowest make room until no more critical ones are left out than the slack allows.
     fn single(sizes: &[u64], width: u64, rows: u64) -> Vec<(Vec<usize>, u64)> {
         let mut room = sizes.to_vec();
         let mut runs: Vec<(Vec<usize>, u64)> = Vec::new();

@@ -1,4 +1,4 @@
-//! As many tiles as fit on members of any sizes, the first ones as fast as can be.
+//! As many tiles as fit on members of any sizes, the first ones on fast members where their speeds are known.
 
 use super::{Placement, PlacementError, Site, check, grouped, peel, peeled};
 use crate::extents::Group;
@@ -6,7 +6,7 @@ use crate::extents::Group;
 /// As many tiles as fit on members of any sizes.
 pub static UNEQUAL: Unequal = Unequal;
 
-/// The closed form says how many tiles there are; fast members are taken first, as long as all of these tiles still fit (`SPEC.md` 9.1).
+/// The closed form says how many tiles there are; fast members are taken first, as long as all of these tiles still fit.
 #[derive(Debug)]
 pub struct Unequal;
 

@@ -1,7 +1,10 @@
 //! How a parity array changes contents: which old contents it reads, what it makes of them, and who is written.
 
 use wane_blockdev::{Completion, Kind, Origin, Request, SectorRange, Status};
+use wane_units::SimTime;
 
+use super::away::First;
+use super::map::Block;
 use super::map::Rows;
 use super::reads::{Parts, slice, slice_mut};
 use super::recorded::Recorded;
@@ -60,6 +63,26 @@ impl Raid {
         missing.map(|position| self.map.member(stripe, position)).collect()
     }
 
+    /// Whether a member that came back since a change was prepared has no part in it, although it could have.
+    pub(super) fn leaves_out(&self, operation: &Operation) -> bool {
+        let stripe = operation.block.stripe;
+        let is_left_out =
+            |position: usize| operation.chunks[position].new.is_none() && self.is_writable(stripe, position);
+        operation.task == Task::Write && self.parities_of(operation).any(is_left_out)
+    }
+
+    /// A change is prepared anew. Were it carried out without a member that is back, others could be lost before that one has been given its part.
+    pub(super) fn prepare_again(&mut self, id: u64) {
+        let Some(operation) = self.operations.get_mut(&id) else { return };
+        for (position, chunk) in operation.chunks.iter_mut().enumerate() {
+            let new = chunk.new.take().filter(|_| operation.block.chunks.contains(&position));
+            *chunk = Chunk { new, ..Chunk::default() };
+        }
+        (operation.step, operation.is_whole, operation.entry) = (Step::Waits, false, None);
+        operation.repairs.clear();
+        self.ready.push_back(id);
+    }
+
     /// Parities that change. Those of members that are missing are left out.
     pub(super) fn affected(&self, operation: &Operation) -> Vec<usize> {
         self.parities_of(operation).filter(|position| self.is_usable(operation.block.stripe, *position)).collect()
@@ -83,13 +106,16 @@ impl Raid {
 
     /// Reads what a change needs.
     pub(super) fn begin_change(&mut self, id: u64) {
-        let Some(operation) = self.operations.get(&id) else { return };
-        let stripe = operation.block.stripe;
-        if let Some(why) = self.refusal(operation) {
-            return self.refuse(id, &why);
-        }
+        let Some(stripe) = self.operations.get(&id).map(|operation| operation.block.stripe) else { return };
         if self.hold(id, stripe) {
             return;
+        }
+        let Some(operation) = self.operations.get(&id) else { return };
+        if let Some(task) = self.comes_first(operation) {
+            return self.begin_first_of(id, task);
+        }
+        if let Some(why) = self.refusal(operation) {
+            return self.refuse(id, &why);
         }
         if !self.written.holds(stripe) {
             return self.begin_first(id);
@@ -114,7 +140,7 @@ impl Raid {
     }
 
     /// Why a change cannot be kept: nothing of it is done then.
-    fn refusal(&self, operation: &Operation) -> Option<Status> {
+    pub(super) fn refusal(&self, operation: &Operation) -> Option<Status> {
         let stripe = operation.block.stripe;
         let is_first = !self.written.holds(stripe);
         let is_changed = |position: &usize| {
@@ -160,8 +186,11 @@ impl Raid {
         let stripe = operation.block.stripe;
         let written: Vec<usize> = operation.block.chunks.clone().collect();
         let are_usable = |positions: &[usize]| positions.iter().all(|position| self.is_usable(stripe, *position));
-        // Where parities may not fit, they are made from all data.
-        let may_modify = are_usable(&written) && are_usable(&self.counted(operation)) && !self.differs.holds(stripe);
+        // Where parities may not fit, they are made from all data. Of what is lost they have zeros, whatever a member says that it holds.
+        let is_lost = |(_, host): (usize, SectorRange)| self.lost.touches(host);
+        let has_lost = !self.lost.is_empty() && self.map.hosts(&operation.block).any(is_lost);
+        let fits = !has_lost && !self.differs.holds(stripe);
+        let may_modify = are_usable(&written) && are_usable(&self.counted(operation)) && fits;
         let may_reconstruct = are_usable(others);
         let modifies = self.config.path.modifies(written.len() + affected.len(), others.len());
         match (may_modify, may_reconstruct) {
@@ -173,10 +202,11 @@ impl Raid {
 
     /// The first write to a stripe, whose other contents are zeros.
     fn begin_first(&mut self, id: u64) {
+        let Some(stripe) = self.operations.get(&id).map(|operation| operation.block.stripe) else { return };
+        let must_fill = !self.is_zeroed(stripe);
         let Some(operation) = self.operations.get_mut(&id) else { return };
-        let stripe = operation.block.stripe;
         let all = 0..self.map.chunk;
-        if !self.zeroed.holds(stripe) && operation.block.rows != all {
+        if must_fill && operation.block.rows != all {
             // Members may hold anything there, so that all of it is written.
             let rows = std::mem::replace(&mut operation.block.rows, all.clone());
             for chunk in &mut operation.chunks {
@@ -187,7 +217,6 @@ impl Raid {
                 }
             }
         }
-        let must_fill = !self.zeroed.holds(stripe);
         for position in 0..self.coder.data() {
             let Some(operation) = self.operations.get_mut(&id) else { return };
             let chunk = &mut operation.chunks[position];
@@ -240,12 +269,18 @@ impl Raid {
             self.operations.insert(id, operation);
             return self.write(id);
         }
+        // A parity whose member came back meanwhile is made if what it needs was read. If not, the member misses the change.
         let affected = self.affected(&operation);
         if operation.is_whole {
             self.make_whole(&mut operation, &affected);
-        } else if affected.first().is_some_and(|parity| operation.chunks[*parity].is_asked) {
+        } else if operation.chunks[operation.block.chunks.start].is_asked {
+            let was_read = |parity: &usize| operation.chunks[*parity].is_asked;
+            let affected: Vec<usize> = affected.into_iter().filter(was_read).collect();
             self.make_modified(&mut operation, &affected);
         } else {
+            let is_asked = |chunk: usize| operation.chunks[chunk].is_asked;
+            let was_read = |parity: &usize| self.others(&operation, &[*parity]).into_iter().all(is_asked);
+            let affected: Vec<usize> = affected.into_iter().filter(was_read).collect();
             self.make_reconstructed(&mut operation, &affected);
         }
         self.keep_parities(&operation);
@@ -331,7 +366,7 @@ impl Raid {
                     }
                     Some(_) => {}
                     // Parity has zeros for it, and nobody is told that these are its contents.
-                    None => self.lost.insert(self.map.host(stripe, chunk, &part)),
+                    None => self.lose_rows(stripe, chunk, &part),
                 }
             }
             operation.chunks[chunk].old = Some(all).filter(|_| self.features.keeps_bytes);
@@ -339,10 +374,32 @@ impl Raid {
         self.make_reconstructed(operation, affected);
     }
 
+    /// Rows of a chunk are lost, and parity has zeros for them. A member that comes back with something else there does not have the chunk.
+    fn lose_rows(&mut self, stripe: u64, chunk: usize, rows: &Rows) {
+        self.lost.insert(self.map.host(stripe, chunk, rows));
+        if !self.is_usable(stripe, chunk) {
+            self.spoil(self.map.member(stripe, chunk), stripe);
+        }
+    }
+
+    /// What is made equal on a stripe does not become so where a member cannot be written; and a member that is away may come back with something else.
+    fn spoil_unequal(&mut self, stripe: u64) {
+        for position in 0..self.coder.width() {
+            let is_made = position >= self.coder.data() && !self.is_writable(stripe, position);
+            if is_made || !self.is_usable(stripe, position) {
+                self.spoil(self.map.member(stripe, position), stripe);
+            }
+        }
+    }
+
     /// Members get what is new.
     pub(super) fn write(&mut self, id: u64) {
         let is_write = |operation: &&Operation| operation.task == Task::Write;
         let missing = self.operations.get(&id).filter(is_write).map(|operation| self.missing(operation));
+        let is_discard = |operation: &&Operation| operation.task == Task::Unwrite;
+        if let Some(stripe) = self.operations.get(&id).filter(is_discard).map(|operation| operation.block.stripe) {
+            self.empty(stripe);
+        }
         let Some(operation) = self.operations.get_mut(&id) else { return };
         operation.step = Step::Writes;
         operation.waits = 1;
@@ -359,7 +416,11 @@ impl Raid {
             }
             self.lost.remove(host);
         }
+        let is_resync = operation.task == Task::Resync;
         missing.into_iter().flatten().for_each(|member| self.spoil(member, block.stripe));
+        if is_resync {
+            self.spoil_unequal(block.stripe);
+        }
         for (position, new) in news {
             self.write_position(id, position, new);
         }
@@ -454,18 +515,15 @@ impl Raid {
             self.end_own(&operation);
             self.operations.insert(id, operation);
         }
-        self.leave(id);
+        self.go_on_or_leave(id);
     }
 
     /// Members refused what they were to write. They do not have it; the others tell what it is.
     fn judge_refused(&mut self, id: u64) {
         let Some(operation) = self.operations.get(&id) else { return };
         let stripe = operation.block.stripe;
-        if operation.task == Task::Unwrite {
-            // Whatever members hold there, the stripe is zeros.
-            return self.zeroed.remove(stripe..stripe + 1);
-        }
-        if matches!(operation.task, Task::Rebuild | Task::Move) {
+        // Whatever members hold of a stripe that was discarded, it is zeros.
+        if matches!(operation.task, Task::Rebuild | Task::Move | Task::Unwrite) {
             return;
         }
         let refused: Vec<(usize, Status)> = operation
@@ -535,21 +593,27 @@ impl Raid {
             return self.leave(id);
         }
         operation.chunks.iter_mut().for_each(|chunk| chunk.new = Some(New::Trim));
+        self.log(id);
+    }
+
+    /// A stripe holds nothing from now on. Before its record is durable a power cut leaves what it held, and a checkpoint must know of that.
+    fn empty(&mut self, stripe: u64) {
         self.written.remove(stripe..stripe + 1);
         self.differs.remove(stripe..stripe + 1);
-        for chunk in 0..self.coder.data() {
-            self.lost.remove(self.map.host(stripe, chunk, &(0..self.map.chunk)));
-        }
+        self.lost.remove(self.map.host(stripe, 0, &(0..self.map.stripe_sectors())));
         for member in &mut self.members {
             // What was discarded makes room.
             member.is_full = false;
             member.stale.remove(stripe..stripe + 1);
         }
-        let is_whole = (0..self.coder.width()).all(|position| self.is_writable(stripe, position));
-        if self.reads_zeros && is_whole {
-            self.zeroed.insert_one(stripe);
+    }
+
+    /// A stripe was discarded. Its members hold zeros there if all of them did it; until they flush, those that lose their power may hold anything.
+    pub(super) fn end_unwrite(&mut self, operation: &Operation) {
+        let is_done = |chunk: &Chunk| chunk.was_written && chunk.refused.is_none();
+        if self.reads_zeros && operation.chunks.iter().all(is_done) {
+            self.zeroed.insert_one(operation.block.stripe);
         }
-        self.log(id);
     }
 
     /// The operations of a change of the host.
@@ -591,25 +655,34 @@ impl Raid {
     pub(super) fn operation(
         &self,
         parent: Option<wane_blockdev::RequestId>,
-        block: super::map::Block,
+        block: Block,
         task: Task,
         origin: Origin,
     ) -> Operation {
-        Operation {
-            parent,
+        let chunks = vec![Chunk::default(); self.coder.width()];
+        Operation { parent, task, ended: self.now, ..Operation::new(block, chunks, origin) }
+    }
+}
+
+impl Operation {
+    /// A write that has not begun.
+    pub(super) fn new(block: Block, chunks: Vec<Chunk>, origin: Origin) -> Self {
+        Self {
+            parent: None,
             block,
-            task,
+            task: Task::Write,
             step: Step::Waits,
             waits: 0,
             origin,
-            chunks: vec![Chunk::default(); self.coder.width()],
+            chunks,
             is_whole: false,
             repairs: Vec::new(),
             entry: None,
             recorded: Recorded::Tile,
             joint: super::aggregate::Joint::default(),
             undo: Undo::Not,
-            ended: self.now,
+            first: First::Not,
+            ended: SimTime::ZERO,
         }
     }
 }

@@ -6,13 +6,14 @@
 //! A stripe that held nothing is written in place without a record. It counts as written from the next flush on, which makes it so after its data are
 //! durable; until then a power cut leaves zeros. During such a flush nothing else changes these stripes.
 
-use wane_blockdev::{NoticeKind, Origin, Request, RequestId, SectorRange, Status};
+use wane_blockdev::{NoticeKind, Origin, RangeSet, Request, RequestId, SectorRange, Status};
 
 use super::commits::{Journal, Placed, Stage};
+use super::map::Block;
 use super::member::{Joins, Member};
 use super::meta::{self, Checkpoint, Entry, Record, Superblock, runs};
 use super::recorded::Recorded;
-use super::{Child, New, Operation, Raid, Step, Task};
+use super::{Child, New, Operation, Raid, Step, Task, packed};
 use crate::bits::Bits;
 
 /// Units of the ring that a batch writes on the same members before others take their turn.
@@ -22,6 +23,9 @@ impl Raid {
     /// A change may go to its place, after a record of it if it needs one.
     pub(super) fn log(&mut self, id: u64) {
         let Some(operation) = self.operations.get(&id) else { return };
+        if self.leaves_out(operation) {
+            return self.prepare_again(id);
+        }
         let (stripe, task) = (operation.block.stripe, operation.task.clone());
         let tile = stripe / self.map.tile;
         if self.commits.fresh.holds(stripe) && task == Task::Write {
@@ -61,9 +65,8 @@ impl Raid {
         let tile = stripe / self.map.tile;
         self.commits.touched.insert_one(tile);
         match self.config.journal {
-            // The sum of other chunks takes the place of a chunk and the parity.
-            Journal::Ppl if parts == 2 => 64 + bytes + 8,
-            Journal::Full | Journal::Ppl => 64 + parts * (bytes + 8),
+            Journal::Ppl if parts == 2 => Journal::Ppl.record_bytes(bytes, parts),
+            Journal::Full | Journal::Ppl => Journal::Full.record_bytes(bytes, parts),
             Journal::None if self.commits.dirty.holds(tile) => 0,
             Journal::None => {
                 self.commits.dirty.insert_one(tile);
@@ -87,7 +90,7 @@ impl Raid {
             self.commits.since += 1;
             if self.commits.since * 2 > self.areas.ring {
                 self.commits.since = 0;
-                let units = self.areas.units(self.commits.bytes as usize);
+                let units = self.areas.units(self.commits.bytes);
                 for member in self.ring_members() {
                     writes.push((member, self.areas.checkpoint(self.members[member].place, units)));
                     writes.extend((0..2).map(|copy| (member, self.areas.superblock(copy))));
@@ -248,17 +251,9 @@ impl Raid {
                     } else {
                         self.end_entry();
                     }
-                    self.commits.with_checkpoint = true;
-                    self.begin_checkpoint();
-                    self.flush_present();
-                    Stage::FlushMembers
+                    self.checkpoint_first()
                 }
-                Stage::Drain | Stage::FlushMembers | Stage::FlushSuperblocks => {
-                    if self.commits.stage == Stage::FlushSuperblocks {
-                        self.end_checkpoint();
-                    }
-                    if !self.commits.is_entered && self.write_entry() { Stage::WriteEntry } else { self.end_cycle() }
-                }
+                Stage::Drain | Stage::FlushMembers | Stage::FlushSuperblocks => self.enter_or_end(),
                 Stage::WriteEntry => {
                     let mut holders = std::mem::take(&mut self.commits.holders);
                     holders.retain(|member| self.members[*member].is_online());
@@ -280,13 +275,48 @@ impl Raid {
         }
     }
 
+    /// An entry is written if there is something for one; otherwise the cycle ends, unless a member was lost of which the others do not say so yet.
+    fn enter_or_end(&mut self) -> Stage {
+        if self.commits.stage == Stage::FlushSuperblocks {
+            self.end_checkpoint();
+        }
+        if !self.commits.is_entered && self.write_entry() {
+            Stage::WriteEntry
+        } else if self.commits.must_raise && !self.commits.flushes.is_empty() {
+            self.checkpoint_first()
+        } else {
+            self.end_cycle()
+        }
+    }
+
+    /// A checkpoint comes before this cycle ends.
+    fn checkpoint_first(&mut self) -> Stage {
+        self.commits.with_checkpoint = true;
+        self.note_lacking();
+        self.begin_checkpoint();
+        self.flush_present();
+        Stage::FlushMembers
+    }
+
     /// Members flush what is in its place.
     fn begin_flush(&mut self) {
         self.commits.unflushed = Bits::new(self.map.stripes());
         self.commits.recording = self.commits.records.len();
+        self.note_lacking();
         self.begin_checkpoint();
         self.unsure.begin_flush(RequestId(self.commits.cycle));
         self.flush_present();
+    }
+
+    /// What a member is given from now on may not be durable when the flush ends that begins now.
+    fn note_lacking(&mut self) {
+        let closing = &self.commits.closing;
+        let lacks = |member: &Member| {
+            let mut lacks = if closing.is_empty() { Bits::new(0) } else { member.stale.clone() };
+            lacks.keep(closing);
+            lacks
+        };
+        self.commits.lacking = self.members.iter().map(lacks).collect();
     }
 
     /// Members that have superblocks and checkpoints.
@@ -295,20 +325,17 @@ impl Raid {
         (0..self.members.len()).filter(counts).collect()
     }
 
-    /// Members that have an entry of the ring: as many as leave one when as many are lost as the code tolerates. They take turns, since the ring is written
-    /// more than anything else.
+    /// Members that have an entry of the ring: as many as leave one when as many are lost as the code tolerates.
     fn holders_of(&self, number: u64) -> Vec<usize> {
         let mut members = self.ring_members();
         // What is only written on a member that others do not count yet would be lost with them.
         let counted = |member: &usize| self.members[*member].joins == Joins::Not;
-        let count = self.config.code.tolerates() + 1;
-        if members.iter().filter(|member| counted(member)).count() >= count {
+        let lap = self.areas.lap(self.config.code.tolerates() + 1, self.commits.bytes);
+        if members.iter().filter(|member| counted(member)).count() >= lap.copies {
             members.retain(counted);
         }
-        let first = (number % members.len().max(1) as u64) as usize;
-        members.rotate_left(first);
-        members.truncate(count);
-        members
+        let sizes: Vec<u64> = members.iter().map(|member| u64::from(self.members[*member].slots)).collect();
+        lap.holders(&sizes, number).into_iter().map(|number| members[number]).collect()
     }
 
     fn flush_for_commit(&mut self, members: &[usize]) {
@@ -360,20 +387,45 @@ impl Raid {
         if !self.commits.with_checkpoint {
             return;
         }
-        // What is made good after the flush has begun may not be durable when it ends.
+        // What is made good after the flush has begun may not be durable when it ends, and asks for the next checkpoint.
+        self.commits.wants_checkpoint = false;
         self.commits.stale = self.members.iter().map(|member| member.stale.clone()).collect();
         self.commits.differs = self.differs.clone();
         let open = self.commits.entries.iter().find(|entry| entry.open > 0);
         self.commits.first = open.map_or(self.commits.next, |entry| entry.number);
         self.commits.touched = Bits::new(self.map.table.len());
-        // Of what waits for its record, nothing is in its place. A stripe that does not count yet has no parities that could not fit.
+        // Of what waits for its record, nothing is in its place; of what has it, all may come there before the next checkpoint. A stripe that does not
+        // count yet has no parities that could not fit.
         let is_bare = |operation: &&Operation| {
-            let is_written = operation.task == Task::Write && operation.step == Step::Writes;
-            is_written && operation.recorded == Recorded::Tile && !self.commits.fresh.holds(operation.block.stripe)
+            let is_fresh = self.commits.fresh.holds(operation.block.stripe);
+            operation.task == Task::Write && operation.recorded == Recorded::Tile && !is_fresh
         };
-        for operation in self.operations.values().filter(is_bare) {
+        let placed = self.operations.values().filter(|operation| operation.step == Step::Writes);
+        let entered = self.commits.entering.iter().filter_map(|id| self.operations.get(id));
+        for operation in placed.chain(entered).filter(is_bare) {
             self.commits.touched.insert_one(operation.block.stripe / self.map.tile);
         }
+    }
+
+    /// Positions of stripes that would be stale after a power cut now, since a change is going to its place there of which the ring does not have the contents
+    /// and a member was lost meanwhile.
+    fn unfit_if_cut(&self) -> Vec<(u64, usize)> {
+        let is_bare = |operation: &&Operation| {
+            operation.task == Task::Write && operation.step == Step::Writes && operation.recorded == Recorded::Tile
+        };
+        let mut unfit = Vec::new();
+        for operation in
+            self.operations.values().filter(|_| self.is_degraded && !self.coder.has_copies()).filter(is_bare)
+        {
+            let stripe = operation.block.stripe;
+            let missing = (0..self.coder.width()).filter(|position| !self.is_usable(stripe, *position));
+            let missing: Vec<usize> = missing.collect();
+            if !missing.is_empty() && !self.commits.fresh.holds(stripe) {
+                let all = missing.into_iter().chain(self.coder.data()..self.coder.width());
+                unfit.extend(all.map(|position| (stripe, position)));
+            }
+        }
+        unfit
     }
 
     fn write_checkpoint(&mut self) {
@@ -391,6 +443,13 @@ impl Raid {
             }
         }
         let mut stale = std::mem::take(&mut self.commits.stale);
+        let (unfit, mut lost) = (self.unfit_if_cut(), self.lost.clone());
+        for (stripe, position) in &unfit {
+            stale[self.map.member(*stripe, *position)].insert_one(*stripe);
+            if *position < self.coder.data() {
+                lost.insert(self.map.host(*stripe, *position, &(0..self.map.chunk)));
+            }
+        }
         for (stale, member) in stale.iter_mut().zip(&self.members) {
             stale.merge(&member.stale);
             stale.keep(&written);
@@ -405,11 +464,15 @@ impl Raid {
             slots: self.members.iter().map(|member| member.slots).collect(),
             target: self.moves.target().to_vec(),
             capacity: self.capacity.0,
-            lost: Checkpoint::lost_of(self.lost.within(all)),
+            lost: Checkpoint::lost_of(lost.within(all)),
         };
         self.commits.dirty = dirty;
         self.commits.has_stale = stale.iter().any(|stale| !stale.is_empty());
-        let bytes = meta::seal(meta::CHECKPOINT, self.config.uuid, &checkpoint, self.areas.unit_bytes());
+        // The entry of this cycle will say the same of stripes that count from then on.
+        let is_lacking = |member: &usize| self.commits.lacking.get(*member).is_some_and(|lacking| !lacking.is_empty());
+        let lacks = (0..stale.len()).filter(|member| !stale[*member].is_empty() || is_lacking(member));
+        self.commits.lacks = lacks.collect();
+        let bytes = packed::seal(self.config.uuid, &checkpoint, self.config.width, self.areas.unit_bytes());
         let units = (bytes.len() / self.areas.unit_bytes()) as u64;
         self.commits.bytes = bytes.len() as u64;
         self.commits.having = self.ring_members();
@@ -428,7 +491,7 @@ impl Raid {
             epoch: self.commits.epoch,
             member: member as u16,
             states: self.members.iter().map(Member::told_state).collect(),
-            retired: self.members.iter().map(|member| member.is_retired || member.joins == Joins::Newly).collect(),
+            retired: self.members.iter().map(Member::is_left_out).collect(),
             code: self.config.code.name().to_owned(),
             width: self.config.width as u16,
             chunk: self.map.chunk,
@@ -461,6 +524,7 @@ impl Raid {
         let having = std::mem::take(&mut self.commits.having);
         let all = self.ring_members();
         let mut joined = false;
+        self.commits.lacks_if_cut = std::mem::take(&mut self.commits.lacks);
         for member in having.iter().filter(|member| all.contains(member)) {
             self.members[*member].is_blank = false;
             self.members[*member].place ^= 1;
@@ -476,7 +540,7 @@ impl Raid {
         let is_late = all.iter().any(|member| !having.contains(member));
         let first = self.commits.first;
         self.commits.entries.retain(|entry| entry.number >= first);
-        self.commits.wants_checkpoint = is_late || joined;
+        self.commits.wants_checkpoint |= is_late || joined;
         self.commits.must_raise |= joined;
         self.commits.is_blocked = false;
         self.commits.is_formatted = true;
@@ -504,13 +568,21 @@ impl Raid {
             Recorded::PartialParity => return self.record_of_partial(operation),
             Recorded::Contents => {}
         }
-        let missing = self.missing(operation).into_iter().map(|member| member as u16).collect();
+        let mut missing = self.missing(operation);
+        let lost = if operation.is_whole { self.lost_beside(&operation.block) } else { Vec::new() };
+        if operation.is_whole {
+            // Who lacks a chunk that is lost may come back with what it held.
+            let members = (0..self.coder.width()).map(|position| self.map.member(stripe, position));
+            missing.extend(members.filter(|member| self.members[*member].stale.holds(stripe)));
+            missing.sort_unstable();
+            missing.dedup();
+        }
+        let missing = missing.into_iter().map(|member| member as u16).collect();
         let of = |(position, chunk): (usize, &super::Chunk)| {
             let new = chunk.new.as_ref()?;
             Some((position as u16, new.bytes().map(<[u8]>::to_vec).unwrap_or_default()))
         };
         let parts = operation.chunks.iter().enumerate().filter_map(of).collect();
-        let lost = if operation.is_whole { self.lost_in(stripe) } else { Vec::new() };
         let Operation { block, .. } = operation;
         Record::Change {
             stripe,
@@ -522,10 +594,12 @@ impl Raid {
         }
     }
 
-    /// Lost sectors of a stripe.
-    fn lost_in(&self, stripe: u64) -> Vec<(u64, u64)> {
-        let all = self.map.host(stripe, 0, &(0..self.map.stripe_sectors()));
-        self.lost.within(all).map(|range| (range.start.0, range.count.0)).collect()
+    /// Lost sectors of the stripe of a change, beside those that it writes.
+    fn lost_beside(&self, block: &Block) -> Vec<(u64, u64)> {
+        let all = self.map.host(block.stripe, 0, &(0..self.map.stripe_sectors()));
+        let mut lost: RangeSet = self.lost.within(all).collect();
+        self.map.hosts(block).for_each(|(_, host)| lost.remove(host));
+        lost.within(all).map(|range| (range.start.0, range.count.0)).collect()
     }
 
     /// Bytes that a record takes, whether the array keeps contents or not.
@@ -554,6 +628,11 @@ impl Raid {
                 self.commits.logging.pop_front();
                 continue;
             };
+            if self.leaves_out(operation) {
+                self.commits.logging.pop_front();
+                self.prepare_again(id);
+                continue;
+            }
             let more = self.room_of(operation);
             if !records.is_empty() && bytes + more > limit {
                 break;
@@ -571,7 +650,7 @@ impl Raid {
         let has_changes = records.iter().any(|record| matches!(record, Record::Change { .. } | Record::Unwritten(_)));
         let entry = Entry { number: self.commits.next, life: self.commits.life, records };
         let sealed = meta::seal(meta::ENTRY, self.config.uuid, &entry, self.areas.unit_bytes());
-        let blank = if self.features.keeps_bytes { 0 } else { self.areas.units(bytes) };
+        let blank = if self.features.keeps_bytes { 0 } else { self.areas.units(bytes as u64) };
         let units = ((sealed.len() / self.areas.unit_bytes()) as u64).max(blank);
         let Some(at) = self.commits.room(units, self.areas.ring) else { return self.wait_for_room() };
         self.commits.holders = self.holders_of(entry.number);
@@ -610,6 +689,9 @@ impl Raid {
         let of = |(number, member): (usize, &Member)| {
             let mut both = member.stale.clone();
             both.keep(&self.commits.closing);
+            if let Some(lacking) = self.commits.lacking.get(number) {
+                both.merge(lacking);
+            }
             (!both.is_empty()).then(|| (number as u16, runs(&both, all)))
         };
         let missing = self.members.iter().enumerate().filter_map(of).collect();

@@ -1,6 +1,6 @@
 //! The state of what makes things durable: see [`super::commit`].
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 use wane_blockdev::{RequestId, Status};
@@ -102,6 +102,8 @@ pub(super) struct Commits {
     pub(super) unflushed: Bits,
     /// Those of `fresh` that this cycle makes count.
     pub(super) closing: Bits,
+    /// Which of these members did not have when this cycle's flush began.
+    pub(super) lacking: Vec<Bits>,
     pub(super) with_checkpoint: bool,
     /// Members that have this cycle's checkpoint: a superblock that points to it goes to no other.
     pub(super) having: Vec<usize>,
@@ -128,6 +130,10 @@ pub(super) struct Commits {
     pub(super) touched: Bits,
     /// Whether the last checkpoint has stripes that members miss.
     pub(super) has_stale: bool,
+    /// Members that lack something by the checkpoint of this cycle.
+    pub(super) lacks: BTreeSet<usize>,
+    /// Members that would lack something if the power went now, although they lack nothing.
+    pub(super) lacks_if_cut: BTreeSet<usize>,
     /// What members missed, and which stripes did not fit, when this cycle's checkpoint began.
     pub(super) stale: Vec<Bits>,
     pub(super) differs: Bits,
@@ -162,6 +168,7 @@ impl Commits {
             fresh: Bits::new(stripes),
             unflushed: Bits::new(stripes),
             closing: Bits::new(stripes),
+            lacking: Vec::new(),
             with_checkpoint: false,
             having: Vec::new(),
             wants_checkpoint: true,
@@ -179,6 +186,8 @@ impl Commits {
             dirty: Bits::new(tiles),
             touched: Bits::new(tiles),
             has_stale: false,
+            lacks: BTreeSet::new(),
+            lacks_if_cut: BTreeSet::new(),
             stale: Vec::new(),
             differs: Bits::new(0),
             entry: None,
@@ -190,8 +199,9 @@ impl Commits {
 
     /// What is under way is no more.
     pub(super) fn cut(&mut self) {
-        let fresh = Self { kept: std::mem::take(&mut self.kept), ..Self::new(0, 0) };
-        *self = fresh;
+        let kept = std::mem::take(&mut self.kept);
+        let lacks_if_cut = std::mem::take(&mut self.lacks_if_cut);
+        *self = Self { kept, lacks_if_cut, ..Self::new(0, 0) };
     }
 
     /// Goes on from a superblock: the next entry gets this number, and the ring is empty.
@@ -231,6 +241,12 @@ impl Commits {
             return Some(0).filter(|_| units < tail.at);
         }
         Some(self.head).filter(|_| self.head + units < tail.at)
+    }
+
+    /// Whether the record of a move is being written.
+    pub(super) fn is_entering_placed(&self) -> bool {
+        let records = self.entry.iter().flat_map(|entry| &entry.records);
+        records.into_iter().any(|record| matches!(record, Record::Placed { .. }))
     }
 
     /// Units of the ring in use.

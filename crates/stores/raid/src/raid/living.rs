@@ -119,17 +119,17 @@ impl Raid {
     fn lay_over(&self, stripe: u64, chunk: usize, rows: &Rows, to: &mut [u8]) {
         for id in self.locks.on(stripe) {
             let Some(operation) = self.operations.get(&id) else { continue };
-            let is_under_way = operation.step != Step::Writes;
+            let (block, chunks) = operation.asked();
+            let is_under_way = operation.step != Step::Writes || operation.first.waits();
             if operation.task == Task::Unwrite && is_under_way {
                 to.fill(0);
             }
-            let Some(new) = operation.chunks.get(chunk).and_then(|chunk| chunk.new.as_ref()).filter(|_| is_under_way)
-            else {
+            let Some(new) = chunks.get(chunk).and_then(|chunk| chunk.new.as_ref()).filter(|_| is_under_way) else {
                 continue;
             };
-            let own = &operation.block.rows;
+            let own = &block.rows;
             let both = own.start.max(rows.start)..own.end.min(rows.end);
-            if operation.block.chunks.contains(&chunk) && !both.is_empty() {
+            if block.chunks.contains(&chunk) && !both.is_empty() {
                 let there = slice_mut(to, rows, &both);
                 match new {
                     New::Bytes(bytes) => there.copy_from_slice(slice(bytes, own, &both)),

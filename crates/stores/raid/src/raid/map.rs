@@ -217,6 +217,11 @@ impl Map {
         blocks
     }
 
+    /// A block that is a whole stripe, for work of the array's own.
+    pub(super) const fn whole_stripe(&self, stripe: u64) -> Block {
+        Block { stripe, rows: 0..self.chunk, chunks: 0..0 }
+    }
+
     /// The pieces of a block in the order of chunks, each with its sectors of the array.
     pub(super) fn hosts<'a>(&'a self, block: &'a Block) -> impl Iterator<Item = (usize, SectorRange)> + 'a {
         block.chunks.clone().map(|chunk| (chunk, self.host(block.stripe, chunk, &block.rows)))

@@ -98,6 +98,11 @@ impl Member {
         if matches!(self.joins, Joins::Not | Joins::Next) { self.state } else { MemberState::Absent }
     }
 
+    /// Whether nothing of the array lies on it, and superblocks tell so.
+    pub(super) fn is_left_out(&self) -> bool {
+        self.is_retired || self.joins == Joins::Newly
+    }
+
     /// Share of its rated wear that is used.
     pub(super) fn life_used(&self) -> f64 {
         let mut health = Vec::new();

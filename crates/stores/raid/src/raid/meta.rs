@@ -2,7 +2,7 @@
 //!
 //! Each member begins with two superblocks, two places for a checkpoint, and the ring. A checkpoint has the extent table and which stripes hold
 //! something or are stale; the ring has what changed since, and the new contents of stripes that are being changed. The newest superblock of the
-//! highest generation says which checkpoint counts, and from which entry on the ring is to be carried out again (`ARRAYS.md` 4.1).
+//! highest generation says which checkpoint counts, and from which entry on the ring is to be carried out again.
 //!
 //! Everything is sealed with a CRC32C, so that what was torn is not taken for whole. Numbers of entries rise by one.
 
@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use wane_blockdev::{Living, SectorRange};
 use wane_units::{Lba, Sectors};
 
+use super::turns::Lap;
 use crate::bits::Bits;
 use crate::extents::{ExtentTable, Slot};
 use crate::layout::LayoutError;
@@ -18,7 +19,6 @@ use crate::mirror::MemberState;
 
 /// The first bytes of what is sealed: what it is, and the version of its format.
 pub(super) const SUPERBLOCK: [u8; 8] = *b"waneRS01";
-pub(super) const CHECKPOINT: [u8; 8] = *b"waneRC01";
 pub(super) const ENTRY: [u8; 8] = *b"waneRE01";
 /// Bytes before what is sealed: what it is, the array, length and checksum.
 const HEAD: usize = 32;
@@ -71,8 +71,13 @@ impl Areas {
     }
 
     /// Units for N bytes that are to be sealed.
-    pub(super) const fn units(&self, bytes: usize) -> u64 {
-        (bytes + HEAD).div_ceil(self.unit_bytes()) as u64
+    pub(super) const fn units(&self, bytes: u64) -> u64 {
+        (bytes + HEAD as u64).div_ceil(self.unit * 512)
+    }
+
+    /// What members get between two checkpoints of N bytes, each half a ring.
+    pub(super) const fn lap(&self, copies: usize, checkpoint: u64) -> Lap {
+        Lap { copies, entries: self.ring / 2, each: self.units(checkpoint) + 2 }
     }
 }
 
@@ -261,7 +266,7 @@ mod tests {
         let bytes = seal(ENTRY, 5, &entry, 512);
         assert_eq!(bytes.len(), 512);
         assert_eq!(open::<Entry>(ENTRY, &bytes), Some((5, entry)));
-        assert_eq!(open::<Entry>(CHECKPOINT, &bytes), None);
+        assert_eq!(open::<Entry>(SUPERBLOCK, &bytes), None);
         for byte in 0..HEAD + 6 {
             let mut rotten = bytes.clone();
             rotten[byte] ^= 1;

@@ -13,7 +13,7 @@ use wane_blockdev::{
 };
 use wane_units::{Lba, Sectors, SimTime};
 
-use super::map::{Block, Rows};
+use super::map::Rows;
 use super::member::{Joins, Member};
 use super::meta::Record;
 use super::{Operation, Raid, Task};
@@ -392,8 +392,10 @@ impl Raid {
                 let new = Slot { member: *member, slot: *slot };
                 let old = self.map.table.tile(*tile)[usize::from(*column)];
                 self.map.table.place(*tile, usize::from(*column), new);
+                let stripes = tile * self.map.tile..(tile + 1) * self.map.tile;
+                // What holds nothing was not copied, and other tiles may have lain there.
+                self.zeroed.remove(stripes.clone());
                 if old.member != new.member {
-                    let stripes = tile * self.map.tile..(tile + 1) * self.map.tile;
                     self.members[usize::from(old.member)].stale.remove(stripes);
                 }
                 self.moves.moving = None;
@@ -408,10 +410,8 @@ impl Raid {
         let moving = self.moves.moving.as_ref()?;
         let step = moving.step;
         if !self.members[usize::from(step.to.member)].is_online() {
-            // It cannot be written: another plan is needed.
-            self.moves.moving = None;
-            self.moves.target.clear();
-            self.moves.plan.clear();
+            // It cannot be written.
+            self.give_moves_up();
             return None;
         }
         let next = moving.todo.next(0..self.map.tile).map(|run| step.tile * self.map.tile + run.start);
@@ -443,6 +443,38 @@ impl Raid {
         let is_it = stripe / self.map.tile == moving.step.tile
             && self.map.slot(stripe, position).0 == usize::from(moving.step.position);
         is_it.then_some(moving.step.to)
+    }
+
+    /// Whether a part of a tile is being moved to a member.
+    pub(super) fn moves_to(&self, tile: u64, member: usize) -> bool {
+        let is_it = |moving: &Moving| moving.step.tile == tile && usize::from(moving.step.to.member) == member;
+        self.moves.moving.as_ref().is_some_and(is_it)
+    }
+
+    /// A member may have forgotten what was moved to it: it stays where it is, unless its record is on its way. That is written after members flushed, and
+    /// what they were given since is stale.
+    pub(super) fn forget_move_to(&mut self, member: usize) {
+        let is_it = |moving: &Moving| usize::from(moving.step.to.member) == member;
+        if !self.moves.moving.as_ref().is_some_and(is_it) || self.commits.is_entering_placed() {
+            return;
+        }
+        let before = self.commits.records.len().min(self.commits.recording);
+        let is_placed = |record: &Record| matches!(record, Record::Placed { .. });
+        self.commits.recording -= self.commits.records[..before].iter().filter(|record| is_placed(record)).count();
+        self.commits.records.retain(|record| !is_placed(record));
+        self.give_moves_up();
+    }
+
+    /// Nothing more is moved: another plan is needed.
+    fn give_moves_up(&mut self) {
+        self.moves.moving = None;
+        self.moves.target.clear();
+        self.moves.plan.clear();
+    }
+
+    /// Whether a stripe that holds nothing is zeros on all members. In a place to which it is being moved there may be anything.
+    pub(super) fn is_zeroed(&self, stripe: u64) -> bool {
+        self.zeroed.holds(stripe) && !self.moves_tile(stripe)
     }
 
     /// Whether a part of the tile of a stripe is being moved.
@@ -499,13 +531,8 @@ impl Raid {
         self.read_whole(id);
     }
 
-    /// A block that is a whole stripe, for work of its own.
-    pub(super) const fn whole_stripe(&self, stripe: u64) -> Block {
-        Block { stripe, rows: 0..self.map.chunk, chunks: 0..0 }
-    }
-
     /// Work of its own on a stripe.
     pub(super) fn own_operation(&self, stripe: u64, task: Task) -> Operation {
-        self.operation(None, self.whole_stripe(stripe), task, Origin::ArrayRepair)
+        self.operation(None, self.map.whole_stripe(stripe), task, Origin::ArrayRepair)
     }
 }

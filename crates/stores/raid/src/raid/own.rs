@@ -124,6 +124,11 @@ impl Raid {
         Sectors((stale + self.differs.len()) * self.map.chunk)
     }
 
+    /// What is missing of a stripe may be made again.
+    pub(super) fn own_again(&mut self, stripe: u64) {
+        self.own.stuck.remove(stripe..stripe + 1);
+    }
+
     /// What is missing may be made again.
     pub(super) fn look_again(&mut self) {
         self.own.stuck = Bits::new(self.map.stripes());
@@ -225,7 +230,7 @@ impl Raid {
         if !self.written.holds(stripe) {
             self.differs.remove(stripe..stripe + 1);
             self.members.iter_mut().for_each(|member| member.stale.remove(stripe..stripe + 1));
-            return self.leave(id);
+            return self.go_on_or_leave(id);
         }
         if task != Task::Rebuild {
             return self.read_whole(id);
@@ -245,10 +250,12 @@ impl Raid {
                     self.was_prepared(id);
                 }
             }
+            // Of data that are lost parities have zeros.
+            None if self.is_given_up(stripe) => self.read_whole(id),
             None => {
                 // More members are missing than the code tolerates.
                 self.own.stuck.insert_one(stripe);
-                self.leave(id);
+                self.go_on_or_leave(id);
             }
         }
     }
@@ -266,7 +273,11 @@ impl Raid {
     pub(super) fn prepare_own(&mut self, operation: &mut Operation) {
         match operation.task {
             Task::Rebuild => {
-                let targets = self.targets(operation.block.stripe);
+                let mut targets = self.targets(operation.block.stripe);
+                // A member that came back meanwhile gets what was read for it, or waits for its turn.
+                let asked: Vec<usize> =
+                    (0..self.coder.width()).filter(|position| operation.chunks[*position].is_asked).collect();
+                targets.retain(|target| operation.is_whole || self.coder.solve(&[*target], &asked).is_some());
                 self.prepare_rebuild(operation, &targets);
             }
             Task::Move => {
@@ -434,6 +445,9 @@ impl Raid {
                     if chunk.was_written && chunk.refused.is_none() {
                         let member = self.map.member(stripe, position);
                         self.members[member].stale.remove(stripe..stripe + 1);
+                        // Until a checkpoint has it.
+                        self.commits.lacks.insert(member);
+                        self.commits.lacks_if_cut.insert(member);
                         self.members[member].is_full = false;
                         self.own.repairs.rebuilt += Sectors(self.map.chunk);
                     }
@@ -455,6 +469,7 @@ impl Raid {
                 self.own.has_news = true;
             }
             Task::Resync => self.own.stuck.insert_one(stripe),
+            Task::Unwrite => self.end_unwrite(operation),
             _ => {}
         }
     }

@@ -183,7 +183,10 @@ impl Raid {
         let has_failed = operation.chunks.iter().any(|chunk| !chunk.bad.is_empty());
         let is_left =
             |position: usize| !operation.chunks[position].is_asked && self.is_usable(operation.block.stripe, position);
-        if has_failed && (!operation.is_whole || (0..self.coder.width()).any(is_left)) {
+        let is_change = operation.task != Task::Read;
+        let has_more = operation.is_whole && (has_failed || is_change) && (0..self.coder.width()).any(is_left);
+        // What a member has that came back meanwhile is not lost.
+        if has_failed && !operation.is_whole || has_more {
             return self.read_whole(id);
         }
         match operation.task {
@@ -305,6 +308,9 @@ impl Raid {
         let stripe = operation.block.stripe;
         operation.waits = repairs.len() as u32;
         let is_over = repairs.is_empty();
+        if !is_over {
+            self.unsure.change(&(stripe..stripe + 1));
+        }
         for (position, rows, bytes) in repairs {
             let (member, range) = self.map.place(stripe, position, &rows);
             let range = SectorRange::new(Lba(range.start.0), Sectors(range.count.0));

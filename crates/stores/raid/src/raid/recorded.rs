@@ -30,11 +30,7 @@ pub(super) enum Recorded {
 impl Raid {
     /// What the ring is to have of a change of a stripe that holds something.
     pub(super) fn recorded(&self, operation: &Operation) -> Recorded {
-        let stripe = operation.block.stripe;
-        let is_bare = operation.task == Task::Write
-            && !operation.is_whole
-            && (0..self.coder.width()).all(|position| self.is_writable(stripe, position))
-            && !self.commits.must_raise;
+        let is_bare = self.is_bare(operation);
         match self.config.journal {
             Journal::Ppl if is_bare && self.is_partial(operation) => Recorded::PartialParity,
             // What the ring holds would be carried out again, over what came later.
@@ -47,6 +43,16 @@ impl Raid {
             }
             _ => Recorded::Contents,
         }
+    }
+
+    /// Whether a change is of a stripe of which nothing is missing.
+    fn is_bare(&self, operation: &Operation) -> bool {
+        let stripe = operation.block.stripe;
+        operation.task == Task::Write
+            && !operation.is_whole
+            && (0..self.coder.width()).all(|position| self.is_writable(stripe, position))
+            && !self.commits.must_raise
+            && self.missing(operation).is_empty()
     }
 
     /// Whether a partial parity says enough: of several chunks, one that is lost with the power could not be told from the others.
@@ -94,11 +100,16 @@ impl Raid {
         later
     }
 
-    /// A member was lost after the record of a partial parity: what that member does not get would be known from the parity alone. Has the change
-    /// recorded with its contents, and returns whether it is so.
+    /// A member was lost after the record of a change that has not all of its contents: what that member has or does not get would be known from the
+    /// parity alone. Has the change recorded with its contents, and returns whether it is so.
     pub(super) fn record_again(&mut self, id: u64) -> bool {
         let Some(operation) = self.operations.get(&id) else { return false };
-        if operation.recorded != Recorded::PartialParity || self.recorded(operation) == Recorded::PartialParity {
+        let stays = match operation.recorded {
+            Recorded::Contents => true,
+            Recorded::PartialParity => self.recorded(operation) == Recorded::PartialParity,
+            Recorded::Tile => self.is_bare(operation),
+        };
+        if stays {
             return false;
         }
         let entry = operation.entry;

@@ -7,11 +7,12 @@ use wane_blockdev::{
 };
 use wane_units::{Fate, Lba, Nanos, Sectors, SimTime};
 
+use super::commits::Stage;
 use super::map::Rows;
 use super::member::Joins;
 use super::meta::{self, Checkpoint, Entry, Record, Superblock};
 use super::reads::slice;
-use super::{New, Raid};
+use super::{New, Raid, packed};
 use crate::bits::Bits;
 use crate::extents::Slot;
 use crate::mirror::MemberState;
@@ -81,14 +82,33 @@ impl Raid {
         self.is_off = false;
         found.blank.iter().for_each(|member| self.members[*member].is_blank = true);
         self.replay(found);
-        found.blank.iter().for_each(|member| self.spoil_all(*member));
+        // One that is out may have taken another's place, too.
+        let is_blank = |member: &usize| found.blank.contains(member) || self.is_blank_and_out(*member);
+        let blank: Vec<usize> = (0..self.members.len()).filter(is_blank).collect();
+        blank.into_iter().for_each(|member| self.spoil_all(member));
+        self.give_up_all();
         self.come_to_members();
-        let ready = self.now;
         self.tell_if_degraded();
         self.move_on(&found.checkpoint.target);
         self.want_checkpoint();
+        self.settle_found();
         self.count();
-        ready
+        self.now
+    }
+
+    /// Whether a member was put in the place of another one, and taken out before it had a superblock.
+    fn is_blank_and_out(&self, member: usize) -> bool {
+        self.members[member].is_blank && !self.members[member].is_present()
+    }
+
+    /// Waits until what was found is durable on all members. An entry that one member had must not go with it, nor may one come back later with a member
+    /// that was away.
+    fn settle_found(&mut self) {
+        let first = self.commits.cycle;
+        while self.commits.stage != Stage::Idle && self.commits.cycle == first {
+            let Some(next) = self.next_event() else { break };
+            self.catch_up(next.max(self.now));
+        }
     }
 
     /// Comes to the instant of the member that is furthest ahead.
@@ -173,7 +193,7 @@ impl Raid {
             if own.epoch == newest.epoch && checkpoint.is_none() {
                 let units = own.checkpoint.1 / self.areas.unit_bytes() as u64;
                 let bytes = self.read_now(*member, self.areas.checkpoint(own.checkpoint.0, units));
-                let found = meta::open::<Checkpoint>(meta::CHECKPOINT, &bytes);
+                let found = packed::open(&bytes, &self.areas);
                 checkpoint = found.filter(|found| found.0 == self.config.uuid).map(|found| found.1);
             }
             for entry in self.entries_of(*member) {
@@ -309,6 +329,7 @@ impl Raid {
     /// Carries out again what the ring has.
     fn replay(&mut self, found: &Found) {
         let records = || found.entries.iter().flat_map(|entry| &entry.records);
+        let lacking: Vec<Bits> = self.members.iter().map(|member| member.stale.clone()).collect();
         // What came before a stripe was written anew does not count.
         let mut anew: BTreeMap<u64, usize> = BTreeMap::new();
         for (number, record) in records().enumerate() {
@@ -332,6 +353,8 @@ impl Raid {
                 let mut of_tile = Bits::new(self.map.stripes());
                 of_tile.insert(tile * self.map.tile..(tile + 1) * self.map.tile);
                 of_tile.keep(&self.written);
+                // Where a member lacked its part, each change was recorded with all of its contents, and parities that do not fit are stale.
+                lacking.iter().for_each(|stale| of_tile.remove_all(stale));
                 self.differs.merge(&of_tile);
             }
         }

@@ -42,6 +42,10 @@ impl Raid {
             return Ok(());
         }
         self.catch_up(at);
+        if self.members[member].device.is_off() {
+            // Nothing was asked of it since its power went.
+            self.lose(member, MemberState::Absent);
+        }
         let device = &mut self.members[member].device;
         match device.power_on(at) {
             Ok(_) | Err(PowerError::IsOn) => {}

@@ -7,6 +7,7 @@ use wane_blockdev::SectorRange;
 use wane_units::{Lba, Sectors};
 
 use super::Raid;
+use super::member::Joins;
 use crate::mirror::Repairs;
 use crate::redundant::Safety;
 
@@ -29,12 +30,26 @@ impl Raid {
         Sectors(then.saturating_sub(now) * self.map.chunk)
     }
 
-    /// What further losses it stands.
+    /// Whether a member has all that it should, and would have it if the power failed now.
+    fn is_safe(&self, member: usize) -> bool {
+        let lacks_if_cut = self.commits.lacks_if_cut.contains(&member);
+        let member = &self.members[member];
+        member.is_present() && member.joins == Joins::Not && member.stale.is_empty() && !lacks_if_cut
+    }
+
+    /// Whether all members have all that they should, durably, and the array counts them.
+    pub fn is_settled(&self) -> bool {
+        (0..self.members.len()).all(|member| self.members[member].is_retired || self.is_safe(member))
+    }
+
+    /// What further losses it stands, also with the power of all members.
     pub fn safety(&self) -> Safety {
         let tolerates = self.config.code.tolerates();
-        let absent = |slot: &crate::extents::Slot| !self.members[usize::from(slot.member)].is_present();
-        let of_tile = |tile: u64| self.map.table.tile(tile).iter().filter(|slot| absent(slot)).count();
-        let mut missing = (0..self.map.table.len()).map(of_tile).max().unwrap_or(0);
+        // Wherever their tiles lie: no more than the code tolerates may lack an entry of the ring, or be missing when the power returns.
+        let counts = |member: &usize| !self.members[*member].is_left_out();
+        let mut missing = (0..self.members.len()).filter(counts).filter(|member| !self.is_safe(*member)).count();
+        // Where they may differ, the first copy counts.
+        missing = missing.max(if self.differs.is_empty() { 0 } else { tolerates });
         let mut lost = 0;
         for ((positions, is_trusted), stripes) in self.damage(None) {
             missing = missing.max(if is_trusted { positions.len() } else { tolerates });

@@ -12,9 +12,7 @@ use wane_ftl::policies::recovery::{FullScan, FullScanParams};
 use wane_ftl::policies::retirement::{AtErases, AtErasesParams};
 use wane_raid::code::Code;
 use wane_raid::{DIRECT, Following, Group, Journal, Placement, PlacementError, RaidConfig, Site};
-use wane_sim::Stream;
 use wane_ssd::{ClockSpec, Drive, DriveConfig, SchedulerConfig, Timing};
-use wane_testkit::crash::Devices;
 use wane_units::{Bytes, EndOfLife, Geometry, Lba, Nanos, Ratio, Sectors, SimTime};
 
 /// Members in memory that take different times.
@@ -126,22 +124,6 @@ impl Living for Pausing {
 
     fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
         self.device.archive(archive)
-    }
-}
-
-/// What is explored of devices that nobody disturbs.
-pub(crate) fn explored<'a>(make: &'a dyn Fn(&mut Stream) -> Box<dyn Living>) -> Devices<'a> {
-    Devices {
-        make,
-        disturb: &|_, _, _| {},
-        on_return: &|_, _, _| {},
-        steps: 40,
-        cut_every: 1,
-        window: Sectors(96),
-        each_of: 4,
-        some: 10,
-        outcomes: 2,
-        recovery: Nanos(1_000),
     }
 }
 

@@ -1,7 +1,8 @@
 //! The write path of Linux md (raid456): stripe heads of a page a member, and one thread an array that works on them.
 //!
 //! The rule of md 5.15 (`handle_stripe_dirtying`) with `rmw_level` 1: read-modify-write where it takes fewer reads. A page of a failed member counts
-//! as more than any number of reads, that of a parity too: then the chunks that are not written are read for nothing. The time of the thread makes three NVMe drives as fast as the dissertation measured them (000 Fig. 63; `ARRAYS.md` 4.3).
+//! as more than any number of reads, that of a parity too: then the chunks that are not written are read for nothing. The time
+//! of the thread is fitted: it makes three NVMe drives as fast as the dissertation measured them (000 Fig. 63).
 
 use std::ops::Range;
 
