@@ -38,6 +38,7 @@
 //!
 //! A value whose reading fails is left half changed and must not be used.
 
+mod index;
 mod reader;
 mod shared;
 mod writer;
@@ -48,6 +49,7 @@ use bytemuck::Pod;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+pub use index::Index;
 pub use reader::Reader;
 pub use shared::{Later, Others, Pieces};
 pub use writer::Writer;
@@ -55,8 +57,8 @@ pub use writer::Writer;
 /// The first bytes of every archive. The last two are the version of its format.
 const MAGIC: [u8; 8] = *b"wanest01";
 
-/// Most bytes under one checksum. A piece stays in the second-level cache between its copy and its checksum.
-const PIECE_BYTES: usize = 1 << 18;
+/// Most bytes under one checksum, and bytes of each piece of a table but the last. A piece stays in the second-level cache between its copy and its checksum.
+pub const PIECE_BYTES: usize = 1 << 18;
 
 /// What follows a record's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -172,12 +174,53 @@ pub trait Archive {
         Ok(Found::Unread)
     }
 
+    /// Reads where the pieces of a table of `length` bytes lie, [`PIECE_BYTES`] each but for the last, instead of the table. `None`: nothing was read,
+    /// and the table is to be read at once.
+    ///
+    /// # Errors
+    /// As of [`Archive::value`].
+    fn pieces_later(&mut self, _name: &str, _length: usize) -> Result<Option<Vec<Unread>>, ArchiveError> {
+        Ok(None)
+    }
+
+    /// Writes a table of which some pieces were never read: those that `unread` has are written by their places. What `bytes` have there means
+    /// nothing.
+    ///
+    /// # Errors
+    /// As of [`Archive::value`]; a piece that must be copied is damaged; the archive is one that is read.
+    fn table_partly(&mut self, _name: &str, _bytes: &mut [u8], _unread: &[Option<Unread>]) -> Result<(), ArchiveError> {
+        Err(ArchiveError::Unsaved("a table that was not read cannot be written here".to_owned()))
+    }
+
     /// Writes a table that was never read, by its place. Returns false, and writes nothing, if the archive cannot refer to that.
     ///
     /// # Errors
     /// As of [`Archive::value`].
     fn table_again(&mut self, _name: &str, _later: &Later) -> Result<bool, ArchiveError> {
         Ok(false)
+    }
+}
+
+/// A piece of a table that was not read.
+#[derive(Clone, Debug)]
+pub enum Unread {
+    /// It lies there.
+    At(Later),
+    /// It repeats this word.
+    Repeated([u8; 4]),
+}
+
+impl Unread {
+    /// Reads it into `bytes`, which are as long, and verifies it.
+    ///
+    /// # Errors
+    /// The file is gone, cut short or damaged.
+    pub fn read(&self, bytes: &mut [u8]) -> Result<(), ArchiveError> {
+        match self {
+            Self::At(later) => later.read(bytes)?,
+            Self::Repeated(word) => reader::repeat(*word, bytes),
+        }
+        Ok(())
     }
 }
 

@@ -3,9 +3,13 @@
 use std::io::{BufReader, ErrorKind, Read, Seek};
 use std::sync::Arc;
 
+use crate::index::{Index, Lies};
 use crate::shared::{Later, Place};
 use crate::writer::WORD;
-use crate::{Archive, ArchiveError, Form, Found, Kind, MAGIC, Others, PIECE_BYTES, Pieces};
+use crate::{Archive, ArchiveError, Form, Found, Kind, MAGIC, Others, PIECE_BYTES, Pieces, Unread};
+
+/// Shortest table of which pieces are read later. A shorter one is read sooner than it is found.
+pub(crate) const LATER_LEAST_BYTES: usize = 1 << 14;
 
 /// Reads state that a [`crate::Writer`] wrote. Reads are large except for short fields, which a buffer makes cheap.
 #[derive(Debug)]
@@ -22,6 +26,8 @@ pub struct Reader<R: Read> {
     pieces: Pieces,
     /// Leaves bytes out. Without it every table is read at once.
     skip: Option<fn(&mut R, i64) -> std::io::Result<()>>,
+    /// Where the pieces of its large tables lie, if that is known.
+    index: Option<Index>,
 }
 
 impl<R: Read + Seek> Reader<BufReader<R>> {
@@ -35,6 +41,12 @@ impl<R: Read + Seek> Reader<BufReader<R>> {
         Ok(reader)
     }
 
+    /// Lets it find the pieces of its large tables by an index of the archive.
+    pub fn indexed(mut self, index: Option<Index>) -> Self {
+        self.index = index;
+        self
+    }
+
     /// Finds where the pieces of an archive with any content lie, without reading and verifying them.
     ///
     /// # Errors
@@ -42,8 +54,12 @@ impl<R: Read + Seek> Reader<BufReader<R>> {
     pub fn skim(mut self) -> Result<Pieces, ArchiveError> {
         let mut small = Vec::new();
         loop {
+            let begin = self.offset;
             let (name, kind, mut left) = self.any_head()?;
             self.last = name;
+            if kind == Kind::Table as u8 && self.by_index(begin, left as usize)?.is_some() {
+                continue;
+            }
             while left > 0 {
                 let length = left.min(PIECE_BYTES as u64) as usize;
                 left -= length as u64;
@@ -77,7 +93,8 @@ impl<R: Read> Reader<R> {
     /// It is not an archive, or of an unknown version.
     pub fn beside(from: R, file: u64, others: Option<Arc<dyn Others>>) -> Result<Self, ArchiveError> {
         let last = "its first bytes".to_owned();
-        let mut reader = Self { from, last, file, offset: 0, others, pieces: Pieces::default(), skip: None };
+        let mut reader =
+            Self { from, last, file, offset: 0, others, pieces: Pieces::default(), skip: None, index: None };
         let mut magic = [0; MAGIC.len()];
         reader.exactly(&mut magic).map_err(|error| match error {
             ArchiveError::CutShort { .. } => ArchiveError::NotAnArchive,
@@ -213,15 +230,19 @@ impl<R: Read> Reader<R> {
                 if !bytes.len().is_multiple_of(WORD) {
                     return Err(self.damaged());
                 }
-                // A memory page that already holds the word is not touched, since it may not be allocated yet.
-                for place in bytes.chunks_mut(1 << 12) {
-                    if !place.chunks_exact(WORD).all(|held| held == word) {
-                        place.chunks_exact_mut(WORD).for_each(|held| held.copy_from_slice(&word));
-                    }
-                }
+                repeat(word, bytes);
                 Ok(())
             }
             _ => Err(self.damaged()),
+        }
+    }
+}
+
+/// Fills `bytes` with a word. A memory page that already holds it is not touched, since it may not be allocated yet.
+pub(crate) fn repeat(word: [u8; WORD], bytes: &mut [u8]) {
+    for place in bytes.chunks_mut(1 << 12) {
+        if !place.chunks_exact(WORD).all(|held| held == word) {
+            place.chunks_exact_mut(WORD).for_each(|held| held.copy_from_slice(&word));
         }
     }
 }
@@ -267,6 +288,34 @@ impl<R: Read> Reader<R> {
         }
         let (found, wanted) = (format!("{length} B long"), format!("{wanted} B"));
         Err(ArchiveError::AnotherDrive { name: name.to_owned(), found, wanted })
+    }
+
+    /// The pieces of a table of `length` bytes whose record begins there and whose head was read, if the index has them.
+    fn by_index(&mut self, begin: u64, length: usize) -> Result<Option<Vec<Unread>>, ArchiveError> {
+        let (Some(skip), Some(files)) = (self.skip, self.others.clone()) else { return Ok(None) };
+        let Some(index) = self.index.take() else { return Ok(None) };
+        let table = index.table(begin).filter(|table| table.pieces.len() == length.div_ceil(PIECE_BYTES));
+        let mut unread = table.map(|table| Vec::with_capacity(table.pieces.len()));
+        if let (Some(table), Some(unread)) = (table, &mut unread) {
+            for (number, piece) in table.pieces.iter().enumerate() {
+                let length = PIECE_BYTES.min(length - number * PIECE_BYTES);
+                self.pieces.note(piece.checksum);
+                unread.push(match piece.lies {
+                    Lies::Repeated(word) => Unread::Repeated(word),
+                    Lies::At(file, offset) => {
+                        let (place, checksum) = (Place { file, offset }, piece.checksum);
+                        self.pieces.add(checksum, length, place);
+                        let (files, name) = (files.clone(), self.last.clone());
+                        Unread::At(Later { files, place, length: length as u32, checksum, name })
+                    }
+                });
+            }
+            let left = table.end.checked_sub(self.offset).ok_or_else(|| self.damaged())?;
+            skip(&mut self.from, left as i64)?;
+            self.offset = table.end;
+        }
+        self.index = Some(index);
+        Ok(unread)
     }
 
     /// Finds the place of a piece, and leaves its bytes out.
@@ -329,6 +378,29 @@ impl<R: Read> Archive for Reader<R> {
         }
         self.table_head(name, length)?;
         self.piece_later(length)
+    }
+
+    fn pieces_later(&mut self, name: &str, length: usize) -> Result<Option<Vec<Unread>>, ArchiveError> {
+        if self.skip.is_none() || length < LATER_LEAST_BYTES || !length.is_multiple_of(WORD) {
+            return Ok(None);
+        }
+        let begin = self.offset;
+        self.table_head(name, length)?;
+        if let Some(pieces) = self.by_index(begin, length)? {
+            return Ok(Some(pieces));
+        }
+        let mut pieces = Vec::with_capacity(length.div_ceil(PIECE_BYTES));
+        let mut left = length;
+        while left > 0 {
+            let count = left.min(PIECE_BYTES);
+            pieces.push(match self.piece_later(count)? {
+                Found::Later(later) => Unread::At(later),
+                Found::Repeated(word) => Unread::Repeated(word),
+                Found::Unread => return Err(self.damaged()),
+            });
+            left -= count;
+        }
+        Ok(Some(pieces))
     }
 
     fn table(&mut self, name: &str, bytes: &mut [u8]) -> Result<(), ArchiveError> {

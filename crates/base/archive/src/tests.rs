@@ -225,3 +225,113 @@ fn tables_are_read_later_and_written_again_unread() {
         assert_eq!(told, "it is damaged in \"table in archive 1\"");
     }
 }
+
+#[test]
+fn a_table_is_read_piece_by_piece_and_written_partly_unread() {
+    let entry = |at: u32, seed: u32| if at < 70_000 { 7 } else { at.wrapping_mul(2_654_435_761).rotate_left(seed) };
+    let table = |seed: u32| (0..300_000u32).map(|at| entry(at, seed)).collect::<Vec<u32>>();
+    let mut shelf = Shelf::default();
+    let write = |shelf: &mut Shelf, file: u64, known: Pieces, table: &mut Vec<u32>| {
+        let mut writer = Writer::beside(Vec::new(), file, Some((known, Arc::new(shelf.clone())))).unwrap();
+        (&mut writer as &mut dyn Archive).fixed("table", table).unwrap();
+        let (bytes, pieces) = writer.finish_told().unwrap();
+        shelf.0.insert(file, bytes);
+        pieces
+    };
+    let mut whole = table(1);
+    let pieces = write(&mut shelf, 1, Pieces::default(), &mut whole);
+    let files: Arc<dyn Others> = Arc::new(shelf.clone());
+    let late = |shelf: &Shelf| {
+        let from = std::io::BufReader::new(io::Cursor::new(shelf.0[&1].clone()));
+        let mut reader = Reader::late(from, 1, Arc::new(shelf.clone())).unwrap();
+        let unread = reader.pieces_later("table", 1_200_000).unwrap().expect("it can be read later");
+        assert_eq!(
+            reader.finish_told().unwrap().digest(),
+            pieces.digest(),
+            "what was not read is known by its checksum"
+        );
+        unread
+    };
+    let mut reader = Reader::beside(shelf.0[&1].as_slice(), 1, None).unwrap();
+    assert!(reader.pieces_later("table", 1_200_000).unwrap().is_none(), "it is read at once");
+    let unread = late(&shelf);
+    assert_eq!(unread.len(), 5);
+    assert!(matches!(unread[0], Unread::Repeated([7, 0, 0, 0])), "{:?}", unread[0]);
+    // One piece is read, and one of its entries changes.
+    let mut partly = vec![0u32; 300_000];
+    let mut left: Vec<Option<Unread>> = unread.into_iter().map(Some).collect();
+    let piece = 2 * PIECE_BYTES / 4..3 * PIECE_BYTES / 4;
+    left[2].take().unwrap().read(bytemuck::cast_slice_mut(&mut partly[piece.clone()])).unwrap();
+    assert!(partly[piece.clone()] == whole[piece.clone()]);
+    (partly[piece.start], whole[piece.start]) = (1, 1);
+    let wanted = write(&mut shelf, 2, pieces.clone(), &mut whole);
+    for (known, most) in [(pieces.clone(), PIECE_BYTES + 1000), (Pieces::default(), 5 * PIECE_BYTES)] {
+        let mut writer = Writer::beside(Vec::new(), 3, Some((known, Arc::clone(&files)))).unwrap();
+        writer.table_partly("table", bytemuck::cast_slice_mut(&mut partly), &left).unwrap();
+        let (bytes, told) = writer.finish_told().unwrap();
+        assert_eq!(told.digest(), wanted.digest());
+        assert!(bytes.len() < most && bytes.len() > most / 2, "{} of {most}", bytes.len());
+    }
+    // Damage is found when its piece is read, or copied.
+    let mut damaged = shelf.clone();
+    let place = damaged.0[&1].len() - 100;
+    damaged.0.get_mut(&1).unwrap()[place] ^= 1;
+    let unread = late(&damaged);
+    unread[3].read(&mut vec![0; PIECE_BYTES]).unwrap();
+    let length = 1_200_000 - 4 * PIECE_BYTES;
+    let told = unread[4].read(&mut vec![0; length]).unwrap_err().to_string();
+    assert_eq!(told, "it is damaged in \"table in archive 1\"");
+    let mut writer = Writer::new(Vec::new()).unwrap();
+    let unread: Vec<Option<Unread>> = unread.into_iter().map(Some).collect();
+    assert!(writer.table_partly("table", bytemuck::cast_slice_mut(&mut partly), &unread).is_err());
+    let mut reader = Reader::new(shelf.0[&1].as_slice()).unwrap();
+    assert!(reader.table_partly("table", &mut [0; 8], &[]).is_err(), "what is read is not written");
+}
+
+/// An index finds the same pieces as a look through the archive, and one of another archive, or a damaged one, is none.
+#[test]
+fn an_index_finds_the_pieces_of_large_tables_at_once() {
+    let entry = |at: u32| if at.is_multiple_of(5 << 16) { at } else { at >> 18 };
+    let mut table: Vec<u32> = (0..66 * (PIECE_BYTES as u32 / 4) + 9).map(entry).collect();
+    let mut small = vec![3u32; 100];
+    let mut write = |file: u64, known| {
+        let mut writer = Writer::beside(Vec::new(), file, known).unwrap();
+        let archive = &mut writer as &mut dyn Archive;
+        archive.fixed("small", &mut small).unwrap();
+        archive.fixed("table", &mut table).unwrap();
+        archive.list("small", &mut small).unwrap();
+        writer.finish_indexed().unwrap()
+    };
+    let (first, pieces, _) = write(1, None);
+    let mut shelf = Shelf([(1, first)].into());
+    // The second has references to the first.
+    let (second, pieces, index) = write(2, Some((pieces, Arc::new(shelf.clone()))));
+    shelf.0.insert(2, second.clone());
+    let bytes = index.bytes(pieces.digest()).expect("it has many pieces");
+    assert_eq!(Index::read(&bytes, pieces.digest()), Some(index));
+    assert_eq!(Index::read(&bytes, pieces.digest() ^ 1), None);
+    for bit in (0..8 * bytes.len()).step_by(97) {
+        let mut flipped = bytes.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        assert_eq!(Index::read(&flipped, pieces.digest()), None, "bit {bit}");
+    }
+    let read = |index: Option<Index>| {
+        let from = || std::io::BufReader::new(io::Cursor::new(second.clone()));
+        let late = || Reader::late(from(), 2, Arc::new(shelf.clone())).unwrap().indexed(index.clone());
+        assert_eq!(late().skim().unwrap().digest(), pieces.digest());
+        let mut reader = late();
+        let mut few = vec![0u32; 100];
+        (&mut reader as &mut dyn Archive).fixed("small", &mut few).unwrap();
+        let unread = reader.pieces_later("table", 4 * table.len()).unwrap().expect("it can be read later");
+        (&mut reader as &mut dyn Archive).list("small", &mut few).unwrap();
+        let told = reader.finish_told().unwrap();
+        assert_eq!(told.digest(), pieces.digest());
+        assert_eq!(told.files().collect::<Vec<_>>(), pieces.files().collect::<Vec<_>>());
+        let mut all = vec![0u32; table.len()];
+        let places = bytemuck::cast_slice_mut::<u32, u8>(&mut all).chunks_mut(PIECE_BYTES);
+        unread.iter().zip(places).for_each(|(piece, place)| piece.read(place).unwrap());
+        assert!(all == table);
+        unread.len()
+    };
+    assert_eq!([None, Index::read(&bytes, pieces.digest())].map(read), [67, 67]);
+}

@@ -3,8 +3,10 @@
 use std::io::Write;
 use std::sync::Arc;
 
+use crate::index::{self, Index, Lies};
+use crate::reader::LATER_LEAST_BYTES;
 use crate::shared::{Place, SHARED_MIN_BYTES};
-use crate::{Archive, ArchiveError, Form, Kind, Later, MAGIC, Others, PIECE_BYTES, Pieces};
+use crate::{Archive, ArchiveError, Form, Kind, Later, MAGIC, Others, PIECE_BYTES, Pieces, Unread};
 
 /// Bytes of the word that a piece repeats.
 pub(crate) const WORD: usize = 4;
@@ -20,6 +22,9 @@ pub struct Writer<W: Write> {
     known: Option<(Pieces, Arc<dyn Others>)>,
     /// Where its pieces lie.
     pieces: Pieces,
+    /// Those of its large tables, and the table that is written.
+    index: Index,
+    table: Option<index::Table>,
     scratch: Vec<u8>,
 }
 
@@ -38,7 +43,16 @@ impl<W: Write> Writer<W> {
     /// The system refuses to write.
     pub fn beside(out: W, file: u64, known: Option<(Pieces, Arc<dyn Others>)>) -> Result<Self, ArchiveError> {
         let out = std::io::BufWriter::with_capacity(1 << 16, out);
-        let mut writer = Self { out, file, offset: 0, known, pieces: Pieces::default(), scratch: Vec::new() };
+        let mut writer = Self {
+            out,
+            file,
+            offset: 0,
+            known,
+            pieces: Pieces::default(),
+            index: Index::default(),
+            table: None,
+            scratch: Vec::new(),
+        };
         writer.put(&MAGIC)?;
         Ok(writer)
     }
@@ -55,10 +69,19 @@ impl<W: Write> Writer<W> {
     ///
     /// # Errors
     /// The system refuses to write.
-    pub fn finish_told(mut self) -> Result<(W, Pieces), ArchiveError> {
+    pub fn finish_told(self) -> Result<(W, Pieces), ArchiveError> {
+        let (out, pieces, _) = self.finish_indexed()?;
+        Ok((out, pieces))
+    }
+
+    /// As [`Writer::finish_told`], and also returns the index of its large tables.
+    ///
+    /// # Errors
+    /// The system refuses to write.
+    pub fn finish_indexed(mut self) -> Result<(W, Pieces, Index), ArchiveError> {
         self.head("end", Kind::End, 0)?;
         let out = self.out.into_inner().map_err(std::io::IntoInnerError::into_error)?;
-        Ok((out, self.pieces))
+        Ok((out, self.pieces, self.index))
     }
 
     fn put(&mut self, bytes: &[u8]) -> Result<(), ArchiveError> {
@@ -96,9 +119,35 @@ impl<W: Write> Writer<W> {
             let place = Place { file: self.file, offset: self.offset + 1 };
             self.pieces.add(checksum, bytes.len(), place);
         }
+        let lies = match bytes {
+            [a, b, c, d] if form == Form::Repeated => Lies::Repeated([*a, *b, *c, *d]),
+            _ => Lies::At(self.file, self.offset + 1),
+        };
+        self.note(checksum, lies);
         self.put(&[form as u8])?;
         self.put(bytes)?;
         self.put(&checksum.to_le_bytes())
+    }
+
+    /// Writes a piece of a table.
+    fn part(&mut self, piece: &[u8]) -> Result<(), ArchiveError> {
+        match repeated(piece) {
+            Some(word) => self.piece(Form::Repeated, word),
+            None => self.piece(Form::Plain, piece),
+        }
+    }
+
+    /// Whether a piece that was not read lies in a file to which this one may refer.
+    fn has(&self, later: &Later) -> bool {
+        self.known.as_ref().is_some_and(|(known, _)| known.has(later.checksum, later.len(), later.place))
+    }
+
+    /// Writes a piece that was not read, by its place.
+    fn again(&mut self, later: &Later) -> Result<(), ArchiveError> {
+        let Later { place, checksum, .. } = *later;
+        self.pieces.note(checksum);
+        self.pieces.add(checksum, later.len(), place);
+        self.refer(place, checksum)
     }
 
     /// Where exactly these bytes already lie in another file.
@@ -111,7 +160,32 @@ impl<W: Write> Writer<W> {
             .find(|place| others.read_at(place.file, place.offset, found).is_ok() && *found == *bytes)
     }
 
+    /// Takes note of a piece of the table that is written.
+    fn note(&mut self, checksum: u32, lies: Lies) {
+        if let Some(table) = &mut self.table {
+            table.pieces.push(index::Piece { checksum, lies });
+        }
+    }
+
+    /// Writes a table of this many bytes by its `pieces`, which are indexed if they are many.
+    fn indexed(
+        &mut self,
+        name: &str,
+        length: usize,
+        pieces: impl FnOnce(&mut Self) -> Result<(), ArchiveError>,
+    ) -> Result<(), ArchiveError> {
+        let begin = self.offset;
+        self.head(name, Kind::Table, length as u64)?;
+        self.table = (length >= LATER_LEAST_BYTES).then(|| index::Table { begin, end: 0, pieces: Vec::new() });
+        let written = pieces(self);
+        if let Some(table) = self.table.take() {
+            self.index.push(index::Table { end: self.offset, ..table });
+        }
+        written
+    }
+
     fn refer(&mut self, place: Place, checksum: u32) -> Result<(), ArchiveError> {
+        self.note(checksum, Lies::at(place));
         let mut record = vec![Form::Elsewhere as u8];
         record.extend_from_slice(&place.file.to_le_bytes());
         record.extend_from_slice(&place.offset.to_le_bytes());
@@ -134,26 +208,33 @@ impl<W: Write> Archive for Writer<W> {
     }
 
     fn table_again(&mut self, name: &str, later: &Later) -> Result<bool, ArchiveError> {
-        let Later { place, checksum, .. } = *later;
-        if !self.known.as_ref().is_some_and(|(known, _)| known.has(checksum, later.len(), place)) {
+        if !self.has(later) {
             return Ok(false);
         }
         self.head(name, Kind::Table, later.len() as u64)?;
-        self.pieces.note(checksum);
-        self.pieces.add(checksum, later.len(), place);
-        self.refer(place, checksum)?;
+        self.again(later)?;
         Ok(true)
     }
 
+    fn table_partly(&mut self, name: &str, bytes: &mut [u8], unread: &[Option<Unread>]) -> Result<(), ArchiveError> {
+        assert_eq!(unread.len(), bytes.len().div_ceil(PIECE_BYTES), "each piece is known to be read or not");
+        let mut copy = Vec::new();
+        self.indexed(name, bytes.len(), |writer| {
+            bytes.chunks(PIECE_BYTES).zip(unread).try_for_each(|(piece, unread)| match unread {
+                None => writer.part(piece),
+                Some(Unread::Repeated(word)) => writer.piece(Form::Repeated, word),
+                Some(Unread::At(later)) if writer.has(later) => writer.again(later),
+                Some(Unread::At(later)) => {
+                    copy.resize(piece.len(), 0);
+                    later.read(&mut copy)?;
+                    writer.part(&copy)
+                }
+            })
+        })
+    }
+
     fn table(&mut self, name: &str, bytes: &mut [u8]) -> Result<(), ArchiveError> {
-        self.head(name, Kind::Table, bytes.len() as u64)?;
-        for piece in bytes.chunks(PIECE_BYTES) {
-            match repeated(piece) {
-                Some(word) => self.piece(Form::Repeated, word)?,
-                None => self.piece(Form::Plain, piece)?,
-            }
-        }
-        Ok(())
+        self.indexed(name, bytes.len(), |writer| bytes.chunks(PIECE_BYTES).try_for_each(|piece| writer.part(piece)))
     }
 }
 

@@ -226,19 +226,14 @@ fn power_cuts_leave_checksums_that_fit() {
         Box::new(Integrity::new(device).unwrap().cleaning_every(Nanos(1_000 << stream.below(9))))
     };
     let devices = Devices {
-        make: &make,
         disturb: &|device, at, stream| {
             let rest = if stream.below(2) == 0 { Nanos(1_000_000) } else { Nanos(0) };
             device.pass(at, Passing::Idle(rest));
         },
-        on_return: &|_, _, _| {},
         steps: 120,
-        cut_every: 1,
-        window: Sectors(96),
         each_of: 6,
-        some: 10,
-        outcomes: 2,
         recovery: Nanos(1_000_000),
+        ..Devices::new(&make)
     };
     let mut tally = DeviceTally::default();
     for seed in 0..8 {

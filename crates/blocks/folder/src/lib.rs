@@ -1,6 +1,6 @@
 //! Folders whose files survive a crash, from four pieces:
 //!
-//! - [`Lock`]: one process has the folder open;
+//! - [`Lock`]: one [`Process`] has the folder open, and who it is, is known ([`Holder`]);
 //! - [`replace`]: a file changes whole or not at all, also if the machine stops;
 //! - [`Staging`]: a folder appears whole or not at all;
 //! - [`Disk`]: the calls of the system on which that rests. [`System`] makes them, and [`Simulated`] is a disk in memory that fails where a
@@ -8,6 +8,7 @@
 
 mod disk;
 mod lock;
+mod process;
 mod simulated;
 mod staging;
 
@@ -16,6 +17,7 @@ use std::path::Path;
 
 pub use disk::{Disk, Output, System};
 pub use lock::{Lock, LockError};
+pub use process::{Holder, Process};
 pub use simulated::{Failing, Simulated};
 pub use staging::{Staging, StagingError};
 

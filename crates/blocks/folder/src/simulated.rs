@@ -19,6 +19,9 @@ pub enum Failing {
     Io,
     /// ENOSPC. A write may have written a part.
     NoSpace,
+    /// The process is killed in the call, and makes no further one. A write has written N/256 of its bytes. Each call ends with an error,
+    /// as somebody has to be told.
+    Killed(u8),
 }
 
 impl Failing {
@@ -26,6 +29,7 @@ impl Failing {
         match self {
             Self::Io => io::Error::other("simulated: input/output error"),
             Self::NoSpace => io::ErrorKind::StorageFull.into(),
+            Self::Killed(_) => io::Error::other("simulated: the process was killed"),
         }
     }
 }
@@ -81,9 +85,16 @@ impl State {
         let number = self.calls;
         self.calls += 1;
         match self.fail {
+            // The dead write nothing.
+            Some((at, Failing::Killed(_))) if at < number => Err(Failing::Killed(0)),
             Some((at, how)) if at == number => Err(how),
             _ => Ok(()),
         }
+    }
+
+    /// Whether the process was killed.
+    fn is_dead(&self) -> bool {
+        matches!(self.fail, Some((at, Failing::Killed(_))) if at < self.calls)
     }
 
     fn change(&mut self, what: Change) {
@@ -182,7 +193,9 @@ impl Write for Opened {
         let mut state = self.disk.state();
         let (count, failed) = match state.call() {
             Ok(()) => (bytes.len(), None),
-            Err(how) => (if how == Failing::NoSpace { bytes.len() / 2 } else { 0 }, Some(how)),
+            Err(how @ Failing::NoSpace) => (bytes.len() / 2, Some(how)),
+            Err(how @ Failing::Killed(part)) => (bytes.len() * usize::from(part) / 256, Some(how)),
+            Err(how @ Failing::Io) => (0, Some(how)),
         };
         let file = &mut state.files[self.file];
         let end = self.written + count;
@@ -209,6 +222,10 @@ impl Output for Opened {
     fn sync(&mut self) -> io::Result<()> {
         let mut state = self.disk.state();
         let called = state.call();
+        if let Err(how @ Failing::Killed(_)) = called {
+            // What the system has it may still write.
+            return Err(how.error());
+        }
         let file = &mut state.files[self.file];
         let from = std::mem::replace(&mut file.dirty_from, file.present.len());
         called.map_err(Failing::error)?;
@@ -301,6 +318,9 @@ impl Disk for Simulated {
 
     fn sync_folder(&self, _folder: &Path) {
         let mut state = self.state();
+        if state.is_dead() {
+            return;
+        }
         state.durable_names = state.names.clone();
         state.changes.clear();
     }
@@ -348,6 +368,21 @@ mod tests {
         assert_eq!((&found[..512], &found[512..]), (&[0; 512][..], &[8; 512][..]));
         // Until then it is there.
         assert_eq!(disk.read(path).unwrap()[0], 7);
+    }
+
+    #[test]
+    fn a_process_that_is_killed_has_written_a_part_and_makes_no_further_call() {
+        let disk = Simulated::default();
+        let path = Path::new("/d/a");
+        let mut file = disk.create(path).unwrap();
+        disk.fail(1, Failing::Killed(128));
+        file.write_all(&[1; 100]).unwrap();
+        assert!(file.write_all(&[2; 100]).is_err());
+        assert!(file.write_all(&[3; 100]).is_err() && file.sync().is_err() && disk.remove(path).is_err());
+        disk.sync_folder(Path::new("/d"));
+        disk.heal();
+        assert_eq!(disk.read(path).unwrap(), [[1; 100].as_slice(), &[2; 50]].concat());
+        assert!((0..40).any(|seed| disk.crashed(seed).read(path).is_err()), "its name was not synced");
     }
 
     #[test]

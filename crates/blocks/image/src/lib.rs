@@ -18,12 +18,12 @@ use std::io;
 use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
-use rustix::fs::FallocateFlags;
+use rustix::fs::{FallocateFlags, SeekFrom};
 use wane_blockdev::{
-    BlockDevice, Completion, Features, Kind, Notice, NoticeKind, Request, RequestId, Resize, SectorRange, Status,
-    check_capacity,
+    BlockDevice, Completion, Extent, ExtentState, Features, Kind, Notice, NoticeKind, Request, RequestId, Resize,
+    SectorRange, Status, check_capacity,
 };
-use wane_units::{Sectors, SimTime};
+use wane_units::{Lba, Sectors, SimTime};
 
 /// What an image is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -246,6 +246,29 @@ impl BlockDevice for Image {
         out.append(&mut self.notices);
     }
 
+    /// The first extent of the range, as the system tells it of the file. Where it cannot, all is data.
+    fn extents(&self, range: SectorRange, out: &mut Vec<Extent>) {
+        let range = range.intersection(SectorRange::new(Lba(0), self.capacity));
+        if range.is_empty() {
+            return;
+        }
+        let from = range.start.0 * SECTOR;
+        let end = from + range.count.0 * SECTOR;
+        let data = match rustix::fs::seek(&self.file, SeekFrom::Data(from)) {
+            Err(rustix::io::Errno::NXIO) => end,
+            found => found.unwrap_or(from),
+        };
+        // A hole is of whole sectors.
+        let hole = Sectors(data.min(end) / SECTOR - range.start.0);
+        let (count, state) = if hole > Sectors::ZERO {
+            (hole, ExtentState::Hole)
+        } else {
+            let hole = rustix::fs::seek(&self.file, SeekFrom::Hole(data)).unwrap_or(end).min(end);
+            (Sectors(hole.div_ceil(SECTOR) - range.start.0), ExtentState::Data)
+        };
+        out.push(Extent { range: range.first(count), state });
+    }
+
     fn next_event_at(&self) -> Option<SimTime> {
         self.done.front().map(|first| first.at)
     }
@@ -261,8 +284,7 @@ impl BlockDevice for Image {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
-    use wane_blockdev::Blocking;
-    use wane_units::Lba;
+    use wane_blockdev::{Blocking, all_extents};
 
     use super::*;
 
@@ -286,6 +308,28 @@ mod tests {
         assert!(read == [0; 4096] || read == [7; 4096]);
         let beyond = device.read(SectorRange::new(Lba(2048), Sectors(8)));
         assert_eq!(beyond.unwrap_err().status, Status::OutOfRange);
+    }
+
+    #[test]
+    fn what_was_never_written_is_told_as_a_hole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("image");
+        let mut device = Blocking::new(Image::create(&path, 1 << 40).unwrap());
+        let told = |device: &Blocking<Image>| {
+            let mut told = Vec::new();
+            all_extents(device.device(), SectorRange::new(Lba(0), Sectors(1 << 31)), &mut told);
+            told.iter().map(|extent| (extent.range.start.0, extent.range.count.0, extent.state)).collect::<Vec<_>>()
+        };
+        assert_eq!(told(&device), [(0, 1 << 31, ExtentState::Hole)]);
+        for at in [1 << 20, 1 << 30] {
+            device.write(Lba(at), vec![7; 4096]).unwrap();
+        }
+        let told = told(&device);
+        let data: Vec<u64> =
+            told.iter().filter(|(_, _, state)| *state == ExtentState::Data).map(|(start, ..)| *start).collect();
+        // The system may tell more than was written, and not less.
+        assert_eq!(data, [1 << 20, 1 << 30], "{told:?}");
+        assert_eq!(told.iter().map(|(_, count, _)| count).sum::<u64>(), 1 << 31);
     }
 
     #[test]

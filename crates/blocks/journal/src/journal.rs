@@ -5,10 +5,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use wane_folder::{Disk, Output};
+use wane_folder::{Disk, Output, UNFINISHED};
 
+use crate::keyed::{Keys, RECORD_HEAD_BYTES, Secret};
 use crate::read::{self, Found, Loose, Opened, name, segment_of};
-use crate::segment::{HEAD_BYTES, Head, INPUT_MAX, Lineage, Place, RECORD_HEAD_BYTES, Record, Salt, digest_with, put};
+use crate::segment::{HEAD_BYTES, Head, INPUT_MAX, Lineage, Place, Record};
 use crate::syncing::{Ended, Syncing};
 use crate::{Input, JournalError};
 
@@ -38,7 +39,7 @@ impl JournalConfig {
 #[derive(Debug)]
 struct Segment {
     head: Head,
-    salt: Salt,
+    keys: Keys,
     file: Box<dyn Output>,
     /// Bytes for which there is room.
     room: u64,
@@ -82,13 +83,15 @@ impl Journal {
     ) -> Result<Self, JournalError> {
         let unread = |error| JournalError::Unread { file: "its folder".to_owned(), error };
         let newest = disk.names(folder).map_err(unread)?.iter().filter_map(|name| segment_of(name)).max().unwrap_or(0);
-        let head = Head { device, number: newest + 1, first: 0, synced: 0, digest: 0 };
+        let secret = Secret::draw().map_err(JournalError::Unwritten)?;
+        let head = Head { device, number: newest + 1, first: 0, synced: 0, digest: 0, secret: Some(secret) };
         Self::begin(disk, folder, config, head, VecDeque::new())
     }
 
     /// Opens a journal at the place that a checkpoint names. Each record from there on goes to `each`, with its file's name. A torn tail is cut
     /// off. The journal goes on in a new segment, into which the last records are written again of which nobody knows that they are on the
-    /// disk: a system that has them in memory may have failed to write them, and says so only once.
+    /// disk: a system that has them in memory may have failed to write them, and says so only once. The caller knows of the first `known` records
+    /// that they are.
     ///
     /// # Errors
     /// It is damaged, of another device, or `each` refuses; nothing is changed then. Or the disk refuses.
@@ -97,14 +100,17 @@ impl Journal {
         folder: &Path,
         lineage: &Lineage,
         config: JournalConfig,
-        place: Place,
+        (place, known): (Place, u64),
         each: &mut dyn FnMut(&Record<'_>, &str) -> Result<(), E>,
     ) -> Result<(Self, Opened), E> {
-        let Found { mut opened, loose, newest } = read::read(disk.as_ref(), folder, lineage, (place, u64::MAX), each)?;
+        let Found { mut opened, loose, newest, secret } =
+            read::read(disk.as_ref(), folder, lineage, (place, u64::MAX, known), each)?;
         let (first, digest) =
             loose.front().map_or((opened.end.number, opened.end.digest), |first| (first.number, first.digest));
         let number = lineage.before.last().map_or(newest, |(until, _)| newest.max(*until)) + 1;
-        let head = Head { device: lineage.device, number, first, synced: first, digest };
+        // A journal of the format before goes on in the present one.
+        let secret = Some(secret.map_or_else(Secret::draw, Ok).map_err(JournalError::Unwritten)?);
+        let head = Head { device: lineage.device, number, first, synced: first, digest, secret };
         let journal = Self::begin(disk, folder, config, head, loose)?;
         opened.end = journal.place();
         Ok((journal, opened))
@@ -119,8 +125,9 @@ impl Journal {
     ) -> Result<Self, JournalError> {
         let needed: usize = loose.iter().map(|record| RECORD_HEAD_BYTES + record.bytes.len()).sum();
         let room = config.first_room().max((HEAD_BYTES + needed) as u64);
-        let mut present = reserved(disk.as_ref(), folder, head, room).map_err(refused)?;
-        present.file.write_all(&present.head.bytes()).map_err(JournalError::Unwritten)?;
+        // Under its own name it replaces what it repeats, and must be whole then.
+        let unfinished = folder.join(format!("{}{UNFINISHED}", name(head.number)));
+        let present = reserved(disk.as_ref(), &unfinished, head, room).map_err(refused)?;
         let mut journal = Self {
             disk,
             folder: folder.to_owned(),
@@ -136,23 +143,34 @@ impl Journal {
             present,
             next: None,
         };
-        for Loose { number, at, bytes, .. } in loose {
-            assert_eq!(number, journal.number, "the records that are written again follow each other");
-            journal.put(at, |out| out.extend_from_slice(&bytes));
+        if let Err(error) = journal.repeat(loose, &unfinished) {
+            let _ = journal.disk.remove(&unfinished);
+            return Err(error);
         }
-        journal.write()?;
-        journal.present.file.sync().map_err(JournalError::Unwritten)?;
-        journal.synced = journal.written;
-        // From now on it replaces what it repeats.
         journal.disk.sync_folder(folder);
         Ok(journal)
+    }
+
+    /// Writes the head and the first records of a segment that begins, and gives it its name when they are on the disk.
+    fn repeat(&mut self, loose: VecDeque<Loose>, unfinished: &Path) -> Result<(), JournalError> {
+        self.present.file.write_all(&self.present.head.bytes()).map_err(JournalError::Unwritten)?;
+        for Loose { number, at, bytes, .. } in loose {
+            assert_eq!(number, self.number, "the records that are written again follow each other");
+            self.put(at, |out| out.extend_from_slice(&bytes));
+        }
+        self.write()?;
+        self.present.file.sync().map_err(JournalError::Unwritten)?;
+        self.synced = self.written;
+        let name = self.folder.join(name(self.present.head.number));
+        self.disk.rename(unfinished, &name).map_err(JournalError::Unwritten)
     }
 
     /// Appends a record to the group.
     fn put(&mut self, at: u64, write: impl FnOnce(&mut Vec<u8>)) {
         let marks = (self.number, at, self.synced);
-        let checksum = put(&mut self.group, &self.present.salt, marks, write);
-        self.digest = digest_with(self.digest, checksum);
+        let place = self.place().offset;
+        let checksum = self.present.keys.put(&mut self.group, place, marks, write);
+        self.digest = checksum.digest_after(self.digest);
         self.number += 1;
     }
 
@@ -214,14 +232,16 @@ impl Journal {
                 next.room = room;
                 Ok(())
             }
-            None => {
-                // What it goes on from is known when it begins.
-                let head = Head { number: self.present.head.number + 1, ..self.present.head };
-                let next = reserved(self.disk.as_ref(), &self.folder, head, room).map_err(refused)?;
-                self.next = Some(next);
-                Ok(())
-            }
+            None => self.reserve_next(room),
         }
+    }
+
+    /// Makes the file of the next segment. What it goes on from is known when it begins.
+    fn reserve_next(&mut self, room: u64) -> Result<(), JournalError> {
+        let head = Head { number: self.present.head.number + 1, ..self.present.head };
+        let path = self.folder.join(name(head.number));
+        self.next = Some(reserved(self.disk.as_ref(), &path, head, room).map_err(refused)?);
+        Ok(())
     }
 
     /// Appends a record at an instant of the device's time. Returns its number.
@@ -326,9 +346,7 @@ impl Journal {
     pub fn seal(&mut self) -> Result<Place, JournalError> {
         self.sync()?;
         if self.next.is_none() {
-            let head = Head { number: self.present.head.number + 1, ..self.present.head };
-            let next = reserved(self.disk.as_ref(), &self.folder, head, self.config.first_room()).map_err(refused)?;
-            self.next = Some(next);
+            self.reserve_next(self.config.first_room())?;
         }
         self.go_over()?;
         self.is_broken = true;
@@ -363,7 +381,7 @@ impl Journal {
         (place, before): (Place, u64),
         each: &mut dyn FnMut(&Record<'_>, &str) -> Result<(), E>,
     ) -> Result<Opened, E> {
-        Ok(read::read(disk, folder, lineage, (place, before), each)?.opened)
+        Ok(read::read(disk, folder, lineage, (place, before, 0), each)?.opened)
     }
 
     /// Bytes of the records since it was opened or sealed.
@@ -409,12 +427,12 @@ fn refused(error: std::io::Error) -> JournalError {
 }
 
 /// Makes a segment's file and takes room for it. Its head is not written.
-fn reserved(disk: &dyn Disk, folder: &Path, head: Head, room: u64) -> std::io::Result<Segment> {
-    let path = folder.join(name(head.number));
-    let mut file = disk.create(&path)?;
+fn reserved(disk: &dyn Disk, path: &Path, head: Head, room: u64) -> std::io::Result<Segment> {
+    let mut file = disk.create(path)?;
     if let Err(error) = file.reserve(room) {
-        let _ = disk.remove(&path);
+        let _ = disk.remove(path);
         return Err(error);
     }
-    Ok(Segment { head, salt: head.salt(), file, room })
+    let secret = head.secret.as_ref().expect("what is written has a secret");
+    Ok(Segment { keys: Keys::new(secret, head.device, head.number), head, file, room })
 }

@@ -1,21 +1,24 @@
 //! A device is a function of its inputs. This crate keeps them: records in segments, files of a folder, from which a device is replayed onto
 //! its last checkpoint.
 //!
-//! A record has a number, an instant of the device's time, and an [`Input`]. Its checksum is salted with the device and the segment, so that a
-//! record of another place is no record. The head of a segment names the device, the segment's number, the number of its first record, and
-//! the digest of all records before it.
+//! A record has a number, an instant of the device's time, and an [`Input`]. It begins with a mark, which nobody can make who does not know the
+//! journal's secret, so that neither a record of another place nor any bytes of a client are a record. The head of a segment has the secret, and
+//! names the device, the segment's number, the number of its first record, and the digest of all records before it.
 //!
 //! **What a crash leaves.** Each record says up to which one all were on the disk when it was written. A bad record at or below the highest
-//! such mark is damage, and the journal is refused. A bad record above it is the torn tail: it is cut off with all behind it. Cutting removes
+//! such number is damage, and the journal is refused. A bad record above it is the torn tail: it is cut off with all behind it. Cutting removes
 //! nothing. The next segment begins with the number of the first record that was cut off, and a later segment replaces what earlier ones have
-//! from its first record on. So bytes of the tail, which a crash may bring back, mean nothing.
+//! from its first record on. So bytes of the tail, which a crash may bring back, mean nothing. A segment with which a journal is opened has its
+//! name once all that it repeats is on the disk: whoever opens it may be killed meanwhile.
 //!
 //! **What fails.** The room for a record is there before it is accepted ([`Journal::make_room`]). After a write or a sync that failed
 //! nothing is known of the disk, and the journal takes nothing more.
 
 mod input;
 mod journal;
+mod keyed;
 mod read;
+mod salted;
 mod segment;
 mod syncing;
 

@@ -7,7 +7,8 @@ use std::path::Path;
 use wane_folder::Disk;
 
 use crate::JournalError;
-use crate::segment::{HEAD_BYTES, Head, INPUT_MAX, Lineage, Place, Record, Salt, digest_with};
+use crate::keyed::Secret;
+use crate::segment::{Behind, Head, Lineage, Marks, Place, Record};
 
 /// Name of a segment's file.
 pub fn name(segment: u64) -> String {
@@ -32,6 +33,8 @@ pub struct Opened {
     pub dropped: u64,
     /// Records from the place on.
     pub records: u64,
+    /// The last of these, of which nobody knows that they are on the disk. If they are cut off at the end of a record, that is not seen.
+    pub unmarked: u64,
 }
 
 /// A segment whose head is whole.
@@ -49,6 +52,13 @@ struct Segments {
     headless: Vec<(u64, Vec<u8>)>,
     /// The number of the newest segment there is.
     newest: u64,
+}
+
+impl Segments {
+    /// The journal's secret; `None`: none of them is of the present format.
+    fn secret(&self) -> Option<Secret> {
+        self.whole.iter().rev().find_map(|segment| segment.head.secret)
+    }
 }
 
 /// The segments with these numbers.
@@ -103,20 +113,24 @@ pub(crate) struct Found {
     pub(crate) loose: VecDeque<Loose>,
     /// The number of the newest segment there is.
     pub(crate) newest: u64,
+    /// The journal's, if it has one.
+    pub(crate) secret: Option<Secret>,
 }
 
-/// Reads the records from `place` on, in segments before `before`, and hands each to `each`.
+/// Reads the records from `place` on, in segments before `before`, and hands each to `each`. The first `known` records are on the disk.
 pub(crate) fn read<E: From<JournalError>>(
     disk: &dyn Disk,
     folder: &Path,
     lineage: &Lineage,
-    (place, before): (Place, u64),
+    (place, before, known): (Place, u64, u64),
     each: &mut dyn FnMut(&Record<'_>, &str) -> Result<(), E>,
 ) -> Result<Found, E> {
     let mut loose: VecDeque<Loose> = VecDeque::new();
-    let Segments { whole: segments, headless, newest } = segments(disk, folder, lineage, place.segment..before)?;
+    let found = segments(disk, folder, lineage, place.segment..before)?;
+    let secret = found.secret();
+    let Segments { whole: segments, headless, newest } = found;
     let mut end = place;
-    let mut synced = place.number;
+    let mut synced = place.number.max(known);
     let mut is_torn = false;
     for segment in &segments {
         let head = segment.head;
@@ -130,23 +144,23 @@ pub(crate) fn read<E: From<JournalError>>(
             if head.digest != end.digest {
                 return Err(JournalError::Stranger { file }.into());
             }
-            end = Place { segment: head.number, offset: HEAD_BYTES as u64, ..end };
+            end = Place { segment: head.number, offset: head.length() as u64, ..end };
         }
         synced = synced.max(head.synced);
-        let salt = head.salt();
+        let marks = head.marks();
         while end.number < segment.end {
-            let rest = segment.bytes.get(end.offset as usize..).unwrap_or_default();
-            let Some(record) = Record::parse(rest, &salt).filter(|record| record.number == end.number) else { break };
+            let record = marks.record(&segment.bytes, end.offset as usize);
+            let Some(record) = record.filter(|record| record.number == end.number) else { break };
             each(&record, &file)?;
             synced = synced.max(record.synced);
-            let Record { number, at, bytes, .. } = record;
+            let Record { number, at, bytes, length, checksum, .. } = record;
             loose.push_back(Loose { number, at, bytes: bytes.to_vec(), digest: end.digest });
             while loose.front().is_some_and(|first| first.number < synced) {
                 loose.pop_front();
             }
-            end.digest = digest_with(end.digest, record.checksum);
+            end.digest = checksum.digest_after(end.digest);
             end.number += 1;
-            end.offset += record.length() as u64;
+            end.offset += length as u64;
         }
         // Others may go on from here, unless what they would go on from is missing.
         is_torn = segments.iter().all(|other| other.head.number <= head.number || other.head.first != end.number);
@@ -167,15 +181,15 @@ pub(crate) fn read<E: From<JournalError>>(
         return Err(JournalError::Damaged { file: name(end.segment), offset: end.offset, number: end.number }.into());
     }
     for (number, bytes) in &headless {
-        let salt = Head { device: lineage.owner(*number), number: *number, first: 0, synced: 0, digest: 0 }.salt();
-        let tail = behind(bytes.get(HEAD_BYTES..).unwrap_or_default(), &salt, end.number);
+        let tail = Marks::new(secret.as_ref(), lineage.owner(*number), *number).behind(bytes, 0, end.number);
         dropped += tail.records;
         if tail.marked > end.number {
             return Err(JournalError::Damaged { file: name(*number), offset: 0, number: end.number }.into());
         }
     }
     loose.retain(|record| record.number >= synced);
-    Ok(Found { opened: Opened { end, cut, dropped, records: end.number - place.number }, loose, newest })
+    let (records, unmarked) = (end.number - place.number, loose.len() as u64);
+    Ok(Found { opened: Opened { end, cut, dropped, records, unmarked }, loose, newest, secret })
 }
 
 /// What lies behind the end, and its bytes.
@@ -187,52 +201,14 @@ fn beyond(segments: &[Segment], end: Place) -> (Behind, u64) {
             // It was replaced.
             continue;
         }
-        let from = if is_last { end.offset as usize } else { HEAD_BYTES };
+        let from = if is_last { end.offset as usize } else { segment.head.length() };
         let tail = segment.bytes.get(from..).unwrap_or_default();
-        let written = tail.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
-        cut += written as u64;
+        cut += tail.iter().rposition(|byte| *byte != 0).map_or(0, |last| last as u64 + 1);
         if !is_last {
             all.marked = all.marked.max(segment.head.synced);
         }
-        let found = behind(&tail[..written], &segment.head.salt(), end.number);
+        let found = segment.head.marks().behind(&segment.bytes, from, end.number);
         all = Behind { marked: all.marked.max(found.marked), records: all.records + found.records };
     }
     (all, cut)
-}
-
-/// Whole records that lie behind the end.
-#[derive(Clone, Copy, Default)]
-struct Behind {
-    /// The highest mark of them.
-    marked: u64,
-    records: u64,
-}
-
-/// How many times over the bytes behind the end are checked at most. Clients wrote them, and may have written what looks like heads of records.
-const CHECKS_MOST: usize = 16;
-
-/// The whole records from this number on that lie anywhere in `bytes`. Records of an earlier end, which a crash brought back, have lower numbers.
-fn behind(bytes: &[u8], salt: &Salt, from: u64) -> Behind {
-    let mut found = Behind::default();
-    let (mut at, mut left) = (0, bytes.len().saturating_mul(CHECKS_MOST).max(INPUT_MAX));
-    let numbers = from..from.saturating_add(bytes.len() as u64);
-    while at < bytes.len() {
-        let rest = &bytes[at..];
-        // Most places are ruled out without a look at the bytes that a record there would have.
-        let length = Record::claimed(rest, &numbers).unwrap_or(0);
-        if length > left {
-            // It takes too long to find out, so that it counts as damage.
-            return Behind { marked: u64::MAX, ..found };
-        }
-        left -= length;
-        match Some(length).filter(|length| *length > 0).and_then(|_| Record::parse(rest, salt)) {
-            Some(record) => {
-                found.marked = found.marked.max(record.synced);
-                found.records += 1;
-                at += record.length();
-            }
-            None => at += 1,
-        }
-    }
-    found
 }

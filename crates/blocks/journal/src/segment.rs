@@ -1,17 +1,17 @@
 //! The bytes of a segment: a head, and records.
 
-use std::ops::Range;
-
 use serde::{Deserialize, Serialize};
 
+use crate::keyed::{Keys, Secret};
+use crate::salted::Salt;
+
 /// The first bytes of a segment. The last two are the version of its format.
-const MAGIC: [u8; 8] = *b"wanejr01";
+const MAGIC: [u8; 8] = *b"wanejr02";
+const MAGIC_BEFORE: [u8; 8] = *b"wanejr01";
 
-/// Bytes of a segment's head.
-pub(crate) const HEAD_BYTES: usize = 52;
-
-/// Bytes of a record before its input.
-pub(crate) const RECORD_HEAD_BYTES: usize = 32;
+/// Bytes of a segment's head, and of the format before, in which it has no secret.
+pub(crate) const HEAD_BYTES: usize = 68;
+const HEAD_BYTES_BEFORE: usize = 52;
 
 /// Most bytes of an input: the longest transfer, and what names it.
 pub(crate) const INPUT_MAX: usize = 33 << 20;
@@ -69,9 +69,12 @@ pub(crate) struct Head {
     pub(crate) synced: u64,
     /// The digest of all records before it.
     pub(crate) digest: u32,
+    /// The journal's; `None`: the segment is of the format before.
+    pub(crate) secret: Option<Secret>,
 }
 
 impl Head {
+    /// Its bytes. All that is written is of the present format.
     pub(crate) fn bytes(&self) -> [u8; HEAD_BYTES] {
         let mut bytes = Vec::with_capacity(HEAD_BYTES);
         bytes.extend(MAGIC);
@@ -80,6 +83,7 @@ impl Head {
         }
         bytes.extend(self.digest.to_le_bytes());
         bytes.extend([0; 4]);
+        bytes.extend(self.secret.expect("what is written has a secret").0);
         let checksum = crc32fast::hash(&bytes);
         bytes.extend(checksum.to_le_bytes());
         bytes.try_into().expect("a head has all its fields")
@@ -87,9 +91,13 @@ impl Head {
 
     /// `None` if these are no head.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
-        let bytes: &[u8; HEAD_BYTES] = bytes.first_chunk()?;
-        let (body, checksum) = bytes.split_at(HEAD_BYTES - 4);
-        if !body.starts_with(&MAGIC) || crc32fast::hash(body).to_le_bytes() != *checksum {
+        let is_before = bytes.starts_with(&MAGIC_BEFORE);
+        if !is_before && !bytes.starts_with(&MAGIC) {
+            return None;
+        }
+        let length = if is_before { HEAD_BYTES_BEFORE } else { HEAD_BYTES };
+        let (body, checksum) = bytes.get(..length)?.split_at(length - 4);
+        if crc32fast::hash(body).to_le_bytes() != *checksum {
             return None;
         }
         let field = |number: usize| long(&body[8 + 8 * number..]);
@@ -99,34 +107,68 @@ impl Head {
             first: field(2)?,
             synced: field(3)?,
             digest: u32::from_le_bytes(*body[40..].first_chunk()?),
+            secret: body[48..].first_chunk().copied().map(Secret),
         };
         // What a later version may write there.
-        (body[44..] == [0; 4]).then_some(head)
+        (body[44..48] == [0; 4]).then_some(head)
     }
 
-    /// What the checksums of its records begin with.
-    pub(crate) fn salt(&self) -> Salt {
-        let mut hasher = crc32fast::Hasher::new();
-        hasher.update(&self.device.to_le_bytes());
-        hasher.update(&self.number.to_le_bytes());
-        Salt(hasher)
+    /// Bytes before its first record.
+    pub(crate) const fn length(&self) -> usize {
+        if self.secret.is_some() { HEAD_BYTES } else { HEAD_BYTES_BEFORE }
+    }
+
+    /// How its records are read.
+    pub(crate) fn marks(&self) -> Marks {
+        Marks::new(self.secret.as_ref(), self.device, self.number)
     }
 }
 
-fn long(bytes: &[u8]) -> Option<u64> {
+pub(crate) fn long(bytes: &[u8]) -> Option<u64> {
     bytes.first_chunk().map(|bytes| u64::from_le_bytes(*bytes))
 }
 
-/// See [`Head::salt`].
+/// How the records of a segment are told from other bytes.
 #[derive(Clone, Debug)]
-pub(crate) struct Salt(crc32fast::Hasher);
+pub(crate) enum Marks {
+    Keyed(Keys),
+    /// In the format before.
+    Salted(Salt),
+}
 
-impl Salt {
-    fn checksum(&self, rest: &[u8]) -> u32 {
-        let mut hasher = self.0.clone();
-        hasher.update(rest);
-        hasher.finalize()
+impl Marks {
+    /// Those of a segment of a device, whose journal has this secret, or none.
+    pub(crate) fn new(secret: Option<&Secret>, device: u64, segment: u64) -> Self {
+        match secret {
+            Some(secret) => Self::Keyed(Keys::new(secret, device, segment)),
+            None => Self::Salted(Salt::new(device, segment)),
+        }
     }
+
+    /// The record at a place of the segment's bytes; `None` if there is none, or a bad one.
+    pub(crate) fn record<'a>(&self, bytes: &'a [u8], place: usize) -> Option<Record<'a>> {
+        match self {
+            Self::Keyed(keys) => keys.record(bytes, place),
+            Self::Salted(salt) => salt.record(bytes, place),
+        }
+    }
+
+    /// What lies behind an end of records, whose next would have this number.
+    pub(crate) fn behind(&self, bytes: &[u8], end: usize, from: u64) -> Behind {
+        match self {
+            Self::Keyed(keys) => keys.behind(bytes, end, from),
+            Self::Salted(salt) => salt.behind(bytes, end, from),
+        }
+    }
+}
+
+/// Records that lie anywhere behind the end. Those of an earlier end, which a crash brought back, have lower numbers, and are none.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Behind {
+    /// The most records that they say were on the disk.
+    pub(crate) marked: u64,
+    /// How many are whole.
+    pub(crate) records: u64,
 }
 
 /// A record of an input.
@@ -138,72 +180,29 @@ pub struct Record<'a> {
     pub at: u64,
     /// Records that were on the disk when it was written.
     pub(crate) synced: u64,
-    pub(crate) checksum: u32,
+    pub(crate) checksum: Checksum,
+    /// Its bytes in the segment.
+    pub(crate) length: usize,
     /// The input: see [`crate::Input::decode`].
     pub bytes: &'a [u8],
 }
 
-/// Appends a record whose input `write` appends. Returns its checksum.
-pub(crate) fn put(
-    out: &mut Vec<u8>,
-    salt: &Salt,
-    (number, at, synced): (u64, u64, u64),
-    write: impl FnOnce(&mut Vec<u8>),
-) -> u32 {
-    let start = out.len();
-    out.extend([0; 8]);
-    for field in [number, at, synced] {
-        out.extend(field.to_le_bytes());
-    }
-    write(out);
-    let length = out.len() - start - RECORD_HEAD_BYTES;
-    assert!(length > 0 && length <= INPUT_MAX, "an input has {length} bytes");
-    out[start..start + 4].copy_from_slice(&(length as u32).to_le_bytes());
-    let length_and = salt.checksum(&(length as u32).to_le_bytes());
-    let mut hasher = crc32fast::Hasher::new_with_initial(length_and);
-    hasher.update(&out[start + 8..]);
-    let checksum = hasher.finalize();
-    out[start + 4..start + 8].copy_from_slice(&checksum.to_le_bytes());
-    checksum
+/// What holds a record together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Checksum {
+    Tag(u64),
+    /// In the format before.
+    Salted(u32),
 }
 
-impl<'a> Record<'a> {
-    /// The record at the start of `bytes`; `None` if there is none, or a bad one.
-    pub(crate) fn parse(bytes: &'a [u8], salt: &Salt) -> Option<Self> {
-        let head: &[u8; RECORD_HEAD_BYTES] = bytes.first_chunk()?;
-        let length = u32::from_le_bytes(*head.first_chunk()?);
-        let end = RECORD_HEAD_BYTES + length as usize;
-        if length == 0 || length as usize > INPUT_MAX || bytes.len() < end {
-            return None;
+impl Checksum {
+    /// The digest of all records up to the one with this checksum.
+    pub(crate) fn digest_after(self, digest: u32) -> u32 {
+        let mut hasher = crc32fast::Hasher::new_with_initial(digest);
+        match self {
+            Self::Tag(tag) => hasher.update(&tag.to_le_bytes()),
+            Self::Salted(checksum) => hasher.update(&checksum.to_le_bytes()),
         }
-        let checksum = u32::from_le_bytes(*head[4..].first_chunk()?);
-        let mut hasher = crc32fast::Hasher::new_with_initial(salt.checksum(&length.to_le_bytes()));
-        hasher.update(&bytes[8..end]);
-        if hasher.finalize() != checksum {
-            return None;
-        }
-        let (number, at, synced) = (long(&head[8..])?, long(&head[16..])?, long(&head[24..])?);
-        Some(Self { number, at, synced, checksum, bytes: &bytes[RECORD_HEAD_BYTES..end] })
+        hasher.finalize()
     }
-
-    /// The length that the head of a record at the start of `bytes` claims; `None` if it cannot be the head of a record with one of these numbers.
-    pub(crate) fn claimed(bytes: &[u8], numbers: &Range<u64>) -> Option<usize> {
-        let head: &[u8; RECORD_HEAD_BYTES] = bytes.first_chunk()?;
-        let length = u32::from_le_bytes(*head.first_chunk()?) as usize;
-        let (number, synced) = (long(&head[8..])?, long(&head[24..])?);
-        let is_one = length > 0 && length <= INPUT_MAX && numbers.contains(&number) && synced <= number;
-        (is_one && bytes.len() >= RECORD_HEAD_BYTES + length).then_some(RECORD_HEAD_BYTES + length)
-    }
-
-    /// Its bytes in the segment.
-    pub(crate) const fn length(&self) -> usize {
-        RECORD_HEAD_BYTES + self.bytes.len()
-    }
-}
-
-/// The digest of all records up to one with this checksum.
-pub(crate) fn digest_with(digest: u32, checksum: u32) -> u32 {
-    let mut hasher = crc32fast::Hasher::new_with_initial(digest);
-    hasher.update(&checksum.to_le_bytes());
-    hasher.finalize()
 }

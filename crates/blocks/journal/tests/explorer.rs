@@ -1,7 +1,12 @@
-//! Journals on a disk that fails at every call, crashes at every call, and is damaged at every byte: what was acknowledged is there, and
-//! nothing that was never written.
+//! Journals on a disk that fails at every call, of processes that are killed and machines that crash at every call, and damaged at every byte:
+//! what was acknowledged is there, and nothing that was never written, whatever clients write.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
+
+#[path = "explorer/contents.rs"]
+mod contents;
+#[path = "explorer/old.rs"]
+mod old;
 
 use std::io::Write;
 use std::path::Path;
@@ -10,6 +15,8 @@ use std::sync::Arc;
 use wane_folder::{Disk, Failing, Simulated};
 use wane_journal::{Input, Journal, JournalConfig, JournalError, Lineage, Opened, Place, Record};
 use wane_sim::{Stream, Streams};
+
+use contents::{KINDS, contents};
 
 const FOLDER: &str = "/drive";
 const DEVICE: u64 = 0xfeed;
@@ -21,7 +28,7 @@ fn create(disk: &Simulated) -> Result<Journal, JournalError> {
 
 /// Where a new journal begins.
 fn begin() -> Place {
-    Place { segment: 1, offset: 52, number: 0, digest: 0 }
+    create(&Simulated::default()).unwrap().place()
 }
 
 type Records = Vec<(u64, Input)>;
@@ -39,7 +46,7 @@ fn open(disk: &Simulated, place: Place) -> Result<(Journal, Opened, Records), Jo
         Ok::<_, JournalError>(())
     };
     let (journal, opened) =
-        Journal::open(Arc::new(disk.clone()), Path::new(FOLDER), &Lineage::of(DEVICE), CONFIG, place, &mut each)?;
+        Journal::open(Arc::new(disk.clone()), Path::new(FOLDER), &Lineage::of(DEVICE), CONFIG, (place, 0), &mut each)?;
     assert_eq!(opened.records, records.len() as u64);
     Ok((journal, opened, records))
 }
@@ -53,8 +60,14 @@ struct Model {
     synced: usize,
 }
 
-/// Lives a while. Ends at the first failure, which it returns.
-fn live(journal: &mut Journal, model: &mut Model, stream: &mut Stream, steps: usize) -> Result<(), JournalError> {
+/// Lives a while, for clients that write [`contents`] of a kind. Ends at the first failure, which it returns.
+fn live(
+    journal: &mut Journal,
+    model: &mut Model,
+    (disk, kind): (&Simulated, u64),
+    stream: &mut Stream,
+    steps: usize,
+) -> Result<(), JournalError> {
     for _ in 0..steps {
         match stream.below(11) {
             9 => {
@@ -79,9 +92,9 @@ fn live(journal: &mut Journal, model: &mut Model, stream: &mut Stream, steps: us
                 model.synced = model.synced.max(journal.settle()? as usize);
             }
             0..5 => {
-                let input = Input::Command(vec![stream.below(250) as u8 + 1; stream.below(300) as usize]);
+                let input = Input::Command(contents(kind, journal.number(), disk, stream));
                 let at = 10 * model.appended.len() as u64;
-                journal.make_room(301)?;
+                journal.make_room(old::encoded(&input).len())?;
                 journal.append(at, &input)?;
                 model.appended.push((at, input));
             }
@@ -114,7 +127,8 @@ fn holds(records: &[(u64, Input)], model: &mut Model, least: usize, case: &str) 
 #[test]
 fn what_is_written_survives_a_kill_and_what_is_synced_a_crash_at_every_call() {
     // The number of calls of a life is known once it was lived.
-    for seed in 0..12u64 {
+    for seed in 0..seeds(2) {
+        let kind = seed % KINDS;
         for call in 0.. {
             let disk = Simulated::default();
             let mut stream = Streams::new(seed).stream("life");
@@ -122,7 +136,7 @@ fn what_is_written_survives_a_kill_and_what_is_synced_a_crash_at_every_call() {
             disk.fail(call, if seed % 2 == 0 { Failing::Io } else { Failing::NoSpace });
             let case = format!("seed {seed}, call {call}");
             let Ok(mut journal) = create(&disk) else { continue };
-            let failed = live(&mut journal, &mut model, &mut stream, 40).is_err();
+            let failed = live(&mut journal, &mut model, (&disk, kind), &mut stream, 40).is_err();
             if failed {
                 // Nothing is acknowledged any more, or all goes on: a third is not allowed.
                 let after = journal.sync();
@@ -143,7 +157,7 @@ fn what_is_written_survives_a_kill_and_what_is_synced_a_crash_at_every_call() {
                 holds(&records, &mut left, model.synced, &case);
                 // It lives on, and crashes again.
                 let mut again = Streams::new(crash).stream("again");
-                let _ = live(&mut journal, &mut left, &mut again, 15);
+                let _ = live(&mut journal, &mut left, (&crashed, kind), &mut again, 15);
                 let twice = crashed.crashed(crash + 1);
                 let synced = left.synced;
                 let (_, _, records) =
@@ -154,7 +168,8 @@ fn what_is_written_survives_a_kill_and_what_is_synced_a_crash_at_every_call() {
             let (mut journal, _, records) = open(&alive, begin()).unwrap_or_else(|error| panic!("{case}: {error}"));
             let written = killed.written;
             holds(&records, &mut killed, written, &case);
-            let _ = live(&mut journal, &mut killed, &mut Streams::new(seed).stream("killed"), 15);
+            let mut again = Streams::new(seed).stream("killed");
+            let _ = live(&mut journal, &mut killed, (&alive, kind), &mut again, 15);
             let synced = killed.synced.max(killed.appended.len().min(journal.synced() as usize));
             for crash in 0..4 {
                 let mut left = killed.clone();
@@ -168,6 +183,60 @@ fn what_is_written_survives_a_kill_and_what_is_synced_a_crash_at_every_call() {
             }
         }
     }
+}
+
+/// Seeds of an explorer: so many of each kind of [`contents`], or as many as `WANE_JOURNAL_SEEDS` says.
+fn seeds(of_each: u64) -> u64 {
+    std::env::var("WANE_JOURNAL_SEEDS").map_or(of_each, |given| given.parse().unwrap()) * KINDS
+}
+
+/// A life of which each call is the last.
+fn killed_at_each_call(seed: u64) {
+    let kind = seed % KINDS;
+    for call in 0.. {
+        let disk = Simulated::default();
+        let mut stream = Streams::new(seed).stream("life");
+        let mut kills = Streams::new(seed).stream(&format!("kill {call}"));
+        let mut model = Model::default();
+        disk.fail(call, Failing::Killed(kills.below(256) as u8));
+        let Ok(mut journal) = create(&disk) else { continue };
+        let is_killed = live(&mut journal, &mut model, (&disk, kind), &mut stream, 40).is_err();
+        drop(journal);
+        disk.heal();
+        for opened in 0..3 {
+            let case = format!("seed {seed}, killed at call {call}, opened {opened} times");
+            if opened < 2 {
+                // Who opens it is killed, too.
+                disk.fail(kills.below(8), Failing::Killed(kills.below(256) as u8));
+                let _ = open(&disk, begin());
+                disk.heal();
+            }
+            let (mut journal, found, records) = open(&disk, begin()).unwrap_or_else(|error| panic!("{case}: {error}"));
+            let least = model.written;
+            holds(&records, &mut model, least, &case);
+            assert_eq!(found.dropped, 0, "{case}: a kill leaves no whole record behind a torn one");
+            if opened == 1 {
+                disk.fail(kills.below(12), Failing::Killed(kills.below(256) as u8));
+            }
+            let _ = live(&mut journal, &mut model, (&disk, kind), &mut kills, 6);
+            disk.heal();
+        }
+        // And then the machine dies.
+        let (synced, case) = (model.synced, format!("seed {seed}, killed at call {call}, and crashed"));
+        for crash in 0..2 {
+            let (_, _, records) =
+                open(&disk.crashed(crash), begin()).unwrap_or_else(|error| panic!("{case} {crash}: {error}"));
+            holds(&records, &mut model.clone(), synced, &case);
+        }
+        if !is_killed {
+            break;
+        }
+    }
+}
+
+#[test]
+fn a_process_that_is_killed_at_any_call_loses_nothing_that_was_written_and_its_journal_opens() {
+    (0..seeds(2)).for_each(killed_at_each_call);
 }
 
 /// A journal of some segments, of which all but the last records are known to be on the disk.
@@ -286,7 +355,7 @@ fn a_journal_goes_on_from_a_checkpoint_and_forgets_what_lies_before() {
         journal.append(number, &input(number)).unwrap();
     }
     let place = journal.seal().unwrap();
-    assert_eq!((place.number, place.offset), (20, 52));
+    assert_eq!((place.number, place.offset), (20, begin().offset));
     for number in 20..25 {
         journal.append(number, &input(number)).unwrap();
     }
@@ -334,7 +403,7 @@ fn a_fork_goes_on_from_its_parents_segments_and_takes_no_later_ones() {
             records += 1;
             Ok::<_, JournalError>(())
         };
-        let place = begin();
+        let place = (begin(), 0);
         let (journal, _) =
             Journal::open(Arc::new(fork.clone()), Path::new(FOLDER), &lineage, CONFIG, place, &mut each)?;
         Ok::<_, JournalError>((journal, records))
@@ -384,37 +453,53 @@ fn a_segment_that_is_missing_is_named() {
 }
 
 #[test]
-fn whole_records_behind_a_torn_one_are_counted_however_many_bytes_lie_there() {
-    // As a client writes them: at random, and such as look like heads of records.
+fn whole_records_behind_a_torn_one_are_counted_whatever_bytes_lie_there() {
     let mut stream = Streams::new(1).stream("bytes");
     let random: Vec<u8> = (0..4 << 20).map(|_| stream.below(256) as u8).collect();
-    let heads: Vec<u8> = (0..1 << 15)
-        .flat_map(|_| {
-            [(1u32 << 16).to_le_bytes(), [7; 4]]
-                .concat()
-                .into_iter()
-                .chain([3u64, 0, 0].iter().flat_map(|field| field.to_le_bytes()))
-        })
-        .collect();
+    let heads = old::head(1 << 16, (3, 0)).repeat(1 << 15);
     let config = JournalConfig { segment_bytes: 64 << 20, step_bytes: 1 << 20 };
-    for (bytes, wanted) in [(random, Some(1)), (heads, None)] {
+    for (bytes, last) in [(random.clone(), 9), (random, 0), (heads, 9)] {
         let disk = Simulated::default();
         let arc: Arc<dyn Disk> = Arc::new(disk.clone());
         let mut journal = Journal::create(arc, Path::new(FOLDER), DEVICE, config).unwrap();
+        let mut places = Vec::new();
         for number in 0..4 {
-            let input = if number == 2 { bytes.clone() } else { vec![1; 9] };
+            let input = if number == 2 { bytes.clone() } else { vec![last; 9] };
+            places.push(journal.place().offset as usize);
             journal.append(number, &Input::Command(input)).unwrap();
         }
         journal.write().unwrap();
-        let path = Path::new(FOLDER).join("journal.1");
-        let all = disk.read(&path).unwrap();
-        let place = all.len() - all.iter().rev().position(|byte| *byte != 0).unwrap() - bytes.len() / 2;
-        disk.damage(&path, |bytes| bytes[place] ^= 1);
-        match (open(&disk, begin()), wanted) {
-            (Ok((_, opened, records)), Some(dropped)) => assert_eq!((records.len(), opened.dropped), (2, dropped)),
-            // It would take too long to tell.
-            (Err(JournalError::Damaged { .. }), None) => {}
-            (other, _) => panic!("{:?}", other.map(|(_, opened, _)| opened)),
-        }
+        disk.damage(&Path::new(FOLDER).join("journal.1"), |all| all[(places[2] + places[3]) / 2] ^= 1);
+        let (_, opened, records) = open(&disk, begin()).unwrap();
+        assert_eq!((records.len(), opened.dropped), (2, 1));
+    }
+}
+
+#[test]
+fn what_nobody_knows_to_be_on_the_disk_is_counted() {
+    let disk = Simulated::default();
+    let mut journal = create(&disk).unwrap();
+    let input = Input::Comment(vec![1; 9]);
+    let look = || {
+        let mut each = |_: &Record<'_>, _: &str| Ok::<_, JournalError>(());
+        Journal::look(&disk, Path::new(FOLDER), &Lineage::of(DEVICE), begin(), &mut each).unwrap()
+    };
+    for (number, syncs) in [(0, false), (1, false), (2, true), (3, false), (4, true)] {
+        journal.append(number, &input).unwrap();
+        let _ = if syncs { journal.sync().unwrap() } else { journal.write().unwrap() };
+        // The record after a sync says that it was made.
+        assert_eq!((look().records, look().unmarked), [(1, 1), (2, 2), (3, 3), (4, 1), (5, 2)][number as usize]);
+    }
+    drop(journal);
+    let known = |known: u64| {
+        let mut each = |_: &Record<'_>, _: &str| Ok::<_, JournalError>(());
+        let (arc, lineage): (Arc<dyn Disk>, _) = (Arc::new(disk.clone()), Lineage::of(DEVICE));
+        Journal::open(arc, Path::new(FOLDER), &lineage, CONFIG, (begin(), known), &mut each)
+    };
+    assert!(matches!(known(6), Err(JournalError::Damaged { number: 5, .. })), "somebody knows of a sixth");
+    for (of_first, repeated) in [(0, 2), (4, 1)] {
+        let (journal, _) = known(of_first).unwrap();
+        assert_eq!(journal.place().offset - begin().offset, repeated * 58, "what is on the disk is not written again");
+        assert_eq!((look().records, look().unmarked), (5, repeated), "no record says that the last ones are");
     }
 }

@@ -4,8 +4,9 @@
 //! |---|---|
 //! | `drive.json` | the manifest: version, the drive's scenario, the valid state file, what was done to the drive |
 //! | `state.N` | the state of save N, an archive (`wane-archive`) |
+//! | `pieces.N` | where the pieces of `state.N` lie, if they are many; it saves reading, and a state without it is looked through |
 //! | `journal.N` | what was done to the drive since its last save, if it is or was served (`wane-journal`) |
-//! | `lock` | held by the process that has the drive open; holds the number of the last save |
+//! | `lock` | held by the process that has the drive open; notes the number of the last save, and how far the journal was on the disk |
 //!
 //! A save writes a new state file beside the old one, and then renames a new manifest into place. Before the rename the old drive
 //! is valid, after it the new one, even if the machine stops. State files never change once they are written. A fork is a folder
@@ -25,14 +26,20 @@ use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use wane_archive::{ArchiveError, Others, Pieces, Reader, Writer};
-use wane_folder::{Disk, Lock, LockError, Output, Staging, StagingError, System, UNFINISHED, replace};
+use wane_archive::{ArchiveError, Index, Others, Pieces, Reader, Writer};
+use wane_folder::{Disk, Holder, Lock, LockError, Output, Staging, StagingError, System, UNFINISHED, replace};
+use wane_journal::Place;
 use wane_units::{excerpt_path, why_unwritten};
 
 use manifest::ManifestError;
 pub use manifest::{JournalStart, MANIFEST, Manifest, Stored, VERSION};
 
 const LOCK: &str = "lock";
+/// The index of the state, with its number behind it.
+const PIECES: &str = "pieces.";
+/// Lines of it: the number of the last save; what sets the newest journal apart, its records on the disk, and whether it was closed there.
+const SAVE_LINE: u64 = 0;
+const JOURNAL_LINE: u64 = 1;
 /// Most earlier state files to which a save refers.
 const SHARES_MAX: usize = 8;
 /// An earlier state file of which less than 1/`SHARE_MIN` is needed is not kept.
@@ -57,9 +64,9 @@ pub enum ShelfError {
     /// The folder is no drive.
     #[error("{0} is not a drive: it has no {MANIFEST}")]
     NotADrive(String),
-    /// Another process has it open.
-    #[error("{0} is in use by another process; wait until that has ended")]
-    Busy(String),
+    /// Somebody has it open.
+    #[error("{0} is in use by {1}; wait until that has ended")]
+    Busy(String, Holder),
     /// Its manifest cannot be used.
     #[error("{0}/{MANIFEST}: {1}")]
     Manifest(String, ManifestError),
@@ -106,6 +113,20 @@ pub enum ShelfError {
         found: u64,
         /// Saves so far.
         saved: u64,
+    },
+    /// Its journal is shorter than what was noted of it.
+    #[error(
+        "{path}/{file} ends before record {found}, and {noted} records were on the disk: it was cut off, or is an older copy; put the newest one back, or remove {path}/{LOCK} to go on from this one"
+    )]
+    Shorter {
+        /// The folder.
+        path: String,
+        /// The segment in which it ends.
+        file: String,
+        /// Records up to its end.
+        found: u64,
+        /// Records up to which it was noted to go.
+        noted: u64,
     },
     /// It cannot be saved; the saved state is still there.
     #[error("{path} cannot be saved: {error}; the drive is as it was")]
@@ -183,7 +204,7 @@ impl DriveFolder {
         let lock = lock(path)?;
         let text = fs::read(path.join(MANIFEST)).map_err(system(path, "read"))?;
         let manifest = Manifest::parse(&text).map_err(|error| ShelfError::Manifest(shown(path), error))?;
-        let (found, saved) = (manifest.stored.number, lock.noted());
+        let (found, saved) = (manifest.stored.number, lock.noted(SAVE_LINE));
         if found < saved {
             return Err(ShelfError::Older { path: shown(path), found, saved });
         }
@@ -192,7 +213,36 @@ impl DriveFolder {
 
     /// Notes the number of the present save, so that an older manifest is recognized.
     fn note_save(&self) {
-        self.lock.note(self.manifest.stored.number);
+        self.lock.note(SAVE_LINE, &[self.manifest.stored.number]);
+    }
+
+    /// Notes how many records of its journal are on the disk, so that a shorter one is recognized. `is_closed`: it ends there.
+    pub fn note_journal(&self, records: u64, is_closed: bool) {
+        if let Some(start) = &self.manifest.journal {
+            self.lock.note(JOURNAL_LINE, &[start.device, records, u64::from(is_closed)]);
+        }
+    }
+
+    /// Records of its journal that were noted to be on the disk, and whether it was closed there.
+    pub fn noted_journal(&self) -> (u64, bool) {
+        let [device, records, is_closed] = [0, 1, 2].map(|line| self.lock.noted(JOURNAL_LINE + line));
+        match &self.manifest.journal {
+            Some(start) if start.device == device => (records, is_closed == 1),
+            _ => (0, false),
+        }
+    }
+
+    /// Checks that its journal, which ends there, has all records that were noted.
+    ///
+    /// # Errors
+    /// It is shorter.
+    pub fn check_journal(&self, end: Place) -> Result<(), ShelfError> {
+        let (found, (noted, _)) = (end.number, self.noted_journal());
+        if found >= noted {
+            return Ok(());
+        }
+        let (path, file) = (shown(&self.path), wane_journal::name(end.segment));
+        Err(ShelfError::Shorter { path, file, found, noted })
     }
 
     /// Path of the folder.
@@ -229,7 +279,18 @@ impl DriveFolder {
         &mut self,
         read: impl FnOnce(&mut Reader<BufReader<File>>) -> Result<T, ArchiveError>,
     ) -> Result<T, ShelfError> {
-        self.read_by(LATE_BYTES, Reader::late, read)
+        let index = self.index();
+        let begin = |file, number, files| Ok(Reader::late(file, number, files)?.indexed(index));
+        self.read_by(LATE_BYTES, begin, read)
+    }
+
+    /// Where the pieces of the state lie, if that was noted.
+    fn index(&self) -> Option<Index> {
+        let Stored { number, digest, .. } = self.manifest.stored;
+        let place = self.path.join(format!("{PIECES}{number}"));
+        // Opening a pipe would block.
+        let bytes = fs::metadata(&place).ok().filter(fs::Metadata::is_file).and_then(|_| fs::read(place).ok())?;
+        Index::read(&bytes, digest)
     }
 
     fn read_by<T>(
@@ -263,9 +324,9 @@ impl DriveFolder {
         }
         self.manifest = manifest;
         let (opened, unread) = self.state()?;
-        let reader =
-            Reader::late(BufReader::with_capacity(LATE_BYTES, opened), self.manifest.stored.number, self.files());
-        self.pieces = reader.and_then(Reader::skim).map_err(unread)?;
+        let (number, index) = (self.manifest.stored.number, self.index());
+        let reader = Reader::late(BufReader::with_capacity(LATE_BYTES, opened), number, self.files());
+        self.pieces = reader.and_then(|reader| reader.indexed(index).skim()).map_err(unread)?;
         Ok(())
     }
 
@@ -402,6 +463,9 @@ impl DriveFolder {
                 fs::copy(&from, &to).and_then(|_| File::open(&to)?.sync_all()).map_err(system(path, "forked"))?;
             }
         }
+        let index = format!("{PIECES}{}", self.manifest.stored.number);
+        // It is worth no copy.
+        let _ = System.link(&self.path.join(&index), &staging.path().join(&index));
         let mut manifest = self.manifest.clone();
         name(&mut manifest);
         assert!(manifest.states().eq(self.manifest.states()), "a fork has the state files of its parent");
@@ -473,9 +537,15 @@ impl DriveFolder {
             let number = name.strip_prefix("state.").and_then(|number| number.parse::<u64>().ok());
             let stored = self.manifest.stored.number;
             let is_wanted = |number| self.manifest.states().any(|state| state.number == number);
-            let is_old = number.is_some_and(|number| !is_wanted(number) && number <= stored + 1);
-            let is_unfinished =
-                name.strip_suffix(UNFINISHED).is_some_and(|of| of.starts_with("state.") || of == MANIFEST);
+            let of_pieces = name.strip_prefix(PIECES).and_then(|number| number.parse::<u64>().ok());
+            let is_old = number.is_some_and(|number| !is_wanted(number) && number <= stored + 1)
+                || of_pieces.is_some_and(|number| number != stored && number <= stored + 1);
+            let is_unfinished = name.strip_suffix(UNFINISHED).is_some_and(|of| {
+                of.starts_with("state.")
+                    || of.starts_with(PIECES)
+                    || of == MANIFEST
+                    || wane_journal::segment_of(of).is_some()
+            });
             let is_done = wane_journal::segment_of(&name).is_some_and(|segment| {
                 self.manifest.journal.as_ref().is_none_or(|start| segment < start.place.segment)
             });
@@ -533,7 +603,8 @@ fn unmade(path: &Path) -> impl FnOnce(StagingError) -> ShelfError {
 fn lock(path: &Path) -> Result<Lock, ShelfError> {
     Lock::take(path, LOCK).map_err(|error| match error {
         LockError::System(error) => system(path, "locked")(error),
-        _ => ShelfError::Busy(shown(path)),
+        LockError::Busy(holder) => ShelfError::Busy(shown(path), holder),
+        _ => ShelfError::Busy(shown(path), Holder::Unknown),
     })
 }
 
@@ -545,18 +616,25 @@ fn write_state(
     write: impl FnOnce(&mut Writer<Box<dyn Output>>) -> Result<(), ArchiveError>,
 ) -> Result<(Stored, Pieces), ArchiveError> {
     let file = format!("state.{number}");
-    let mut pieces = Pieces::default();
+    let (mut pieces, mut index) = (Pieces::default(), Index::default());
     let written = replace(&System, folder, &file, |output| {
         let mut writer = Writer::beside(output, number, known)?;
         write(&mut writer)?;
-        let (output, told) = writer.finish_told()?;
-        pieces = told;
+        let (output, told, of_tables) = writer.finish_indexed()?;
+        (pieces, index) = (told, of_tables);
         Ok(output)
     });
     let bytes = written.map_err(|error| match error {
         ArchiveError::Io(error) => ArchiveError::Unsaved(why_unwritten(&error)),
         other => other,
     })?;
+    if let Some(index) = index.bytes(pieces.digest()) {
+        // Without it the state is as good, and slower to open.
+        let _ = replace(&System, folder, &format!("{PIECES}{number}"), |mut output| {
+            output.write_all(&index)?;
+            Ok::<_, io::Error>(output)
+        });
+    }
     Ok((Stored { file, number, bytes, digest: pieces.digest() }, pieces))
 }
 

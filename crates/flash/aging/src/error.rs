@@ -34,16 +34,11 @@ pub enum AgingError {
     #[error("every value is {0}; a distribution needs at least two different ones")]
     Constant(f64),
     /// A log that does not go forward.
-    #[error("entry {entry} of the log has {found} after {before}; both host writes and percentage used only grow")]
+    #[error("the log has {found} after {before}; both its place in the drive's life and percentage used only grow")]
     Backwards {
-        /// Number of the entry, from 0.
-        entry: usize,
-        /// Its value.
+        /// The last value.
         found: f64,
-        /// The value of the entry before it.
+        /// The first.
         before: f64,
     },
-    /// A log that shows no wear.
-    #[error("percentage used stays at {0} % over the whole log; without a step there is no slope for a forecast")]
-    NoStep(f64),
 }

@@ -54,7 +54,7 @@ pub enum ModelKind {
     SkewNormal,
     /// Each rank of wear grows as it grew over the window, whatever the distribution.
     Ranks,
-    /// DEVS, a model chosen for each block at the beginning and kept.
+    /// DEVS, a model chosen for each block at the beginning, and fitted to its latest periods now and then.
     Devs,
     /// CML, a line for each block through everything since the beginning.
     Cml,
@@ -83,8 +83,14 @@ impl ModelKind {
         matches!(self, Self::LeastSquares | Self::TheilSen | Self::Ranks)
     }
 
-    /// Builds the model without observations. `window` is the number of periods in its window, if it has one.
-    pub fn build(self, window: usize) -> Box<dyn Model> {
+    /// Whether the model is fitted anew only before some prediction stages.
+    pub const fn has_refit(self) -> bool {
+        matches!(self, Self::Devs)
+    }
+
+    /// Builds the model without observations. `window` is the number of periods in its window, if it has one; `refit` the number
+    /// of prediction stages between two fits, 0 for a model that keeps its first, if it is one that is not always fitted.
+    pub fn build(self, window: usize, refit: u32) -> Box<dyn Model> {
         let window = window.clamp(WINDOW_LEAST, WINDOW_MOST);
         match self {
             Self::TwoPoint => Box::new(lines::TwoPoint::default()),
@@ -92,7 +98,7 @@ impl ModelKind {
             Self::TheilSen => Box::new(lines::TheilSen::new(window)),
             Self::SkewNormal => Box::new(groups::SkewNormalGroups::default()),
             Self::Ranks => Box::new(groups::Ranks::new(window)),
-            Self::Devs => Box::new(reconstructed::Devs::default()),
+            Self::Devs => Box::new(reconstructed::Devs::new(refit)),
             Self::Cml => Box::new(reconstructed::Cml::default()),
         }
     }

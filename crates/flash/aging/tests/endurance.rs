@@ -51,19 +51,21 @@ fn check(name: &str, log: &[(f64, u64)], within: f64) {
     // The life of this log begins at its first turn and ends at its last.
     let end = log.iter().find(|(_, erases)| *erases as f64 == last).unwrap().0;
     let percent = |erases: u64| 100.0 * (erases as f64 - first) / (last - first);
-    let entries =
-        log.iter().map(|(written, erases)| LogEntry { bytes_written: *written, percentage_used: percent(*erases) });
+    let entries = log.iter().map(|(written, erases)| LogEntry { at: *written, percentage_used: percent(*erases) });
     let known: Vec<LogEntry> = entries.take_while(|entry| entry.percentage_used <= 67.0).collect();
-    let now = known[known.len() - 1].bytes_written;
-    let found = forecast(&known).unwrap();
-    let (ours, real) = (now + found.bytes_left - log[0].0, end - log[0].0);
+    let now = known[known.len() - 1].at;
+    // The count of erases is what is rounded.
+    let found = forecast(&known, 100.0 / (last - first)).unwrap();
+    let [least, left, most] = [found.left_least, found.left, found.left_most].map(Option::unwrap);
+    let (ours, real) = (now + left - log[0].0, end - log[0].0);
     eprintln!(
         "{name}: {} readings, forecast {ours:.4e} bytes, came to {real:.4e}: {:+.1} %; {found:?}",
         known.len(),
         100.0 * (ours / real - 1.0)
     );
     assert!((ours / real - 1.0).abs() < within, "{name}: {ours} and {real}");
-    assert!(found.bytes_left_least <= found.bytes_left && found.bytes_left <= found.bytes_left_most, "{found:?}");
+    assert!(least <= left && left <= most, "{found:?}");
+    assert!(least <= end - now && end - now <= most, "{name}: {} is not between {least} and {most}", end - now);
 }
 
 #[test]

@@ -14,6 +14,9 @@ impl<M: Media> Ftl<M> {
     /// # Errors
     /// The first invariant that does not hold, with its numbers.
     pub fn check(&self) -> Result<(), String> {
+        if !self.is_whole() {
+            return Err("its maps are not read to their end".to_owned());
+        }
         let mut mapped = 0u64;
         for (logical, unit) in (0u32..).zip(self.map.iter().copied()) {
             if unit == UNMAPPED {

@@ -120,6 +120,8 @@ pub struct FtlConfig {
     pub remap_log: Bytes,
     /// The run's random streams.
     pub streams: wane_sim::Streams,
+    /// Its state is about to be read from a file ([`crate::Ftl::archive`]): until then it holds nothing, and must not be used.
+    pub is_to_be_read: bool,
 }
 
 /// Default number of free blocks that garbage collection keeps, as in the released FTLSim.
@@ -159,6 +161,7 @@ impl FtlConfig {
             wordline_pages: NonZeroU32::MIN,
             remap_log: REMAP_LOG,
             streams: wane_sim::Streams::new(1),
+            is_to_be_read: false,
         }
     }
 }

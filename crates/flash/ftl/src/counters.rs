@@ -1,6 +1,9 @@
 //! Why a page is programmed, and which counter counts it.
 
+use wane_nand::Media;
 use wane_units::Counters;
+
+use crate::engine::Ftl;
 
 /// Why a page is programmed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,5 +42,24 @@ impl CountPrograms for Counters {
             Cause::Parity => &mut self.programmed_parity,
             Cause::Metadata => &mut self.programmed_metadata,
         } += units;
+    }
+}
+
+impl<M: Media> Ftl<M> {
+    /// Counts reads of units that the host knows to hold nothing.
+    pub fn read_unmapped(&mut self, units: u64) {
+        self.counters.host_units_read += units;
+        self.counters.host_units_read_unmapped += units;
+    }
+
+    /// Counts units that the host wrote in part, and the bytes of them that it did not write.
+    pub fn count_written_in_part(&mut self, units: u64, bytes_around: u64) {
+        self.counters.units_written_in_part += units;
+        self.counters.bytes_written_around += bytes_around;
+    }
+
+    /// Counts bytes of units read that the host did not ask for.
+    pub fn count_read_around(&mut self, bytes: u64) {
+        self.counters.bytes_read_around += bytes;
     }
 }

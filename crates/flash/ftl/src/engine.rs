@@ -1,6 +1,7 @@
 //! The FTL's state, how it is built, and what can be read from it.
 
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
 use wane_nand::{Media, Task};
 pub use wane_units::EndOfLife;
@@ -47,6 +48,8 @@ pub struct Ftl<M: Media> {
     pub(crate) locator: UnitLocator,
     pub(crate) map: Table<u32>,
     pub(crate) reverse: Table<u32>,
+    /// Why a piece of them could not be read when it was needed.
+    pub(crate) unreadable: OnceLock<String>,
     pub(crate) erase_count: Vec<u32>,
     /// Erases of all blocks when the firmware was built.
     pub(crate) erases_initial: u64,
@@ -182,13 +185,13 @@ impl<M: Media> Ftl<M> {
         let physical_units = u64::from(layout.blocks()) * u64::from(units_per_block);
         let (scrub, retired) = (scrub(&config, &layout), unusable(&media, &layout));
         let retired_blocks = retired.iter().filter(|is_retired| **is_retired).count() as u32;
-        if is_new {
-            check_counts(&config, &layout, retired_blocks)?;
-        }
+        is_new.then(|| check_counts(&config, &layout, retired_blocks)).transpose()?;
         let (persist, pages) = (persist(&config, &layout)?, layout.blocks() * layout.pages_per_superblock());
         let stripes = stripes(&config, &layout, pages, media.geometry().dies())?;
-        let map = empty_map(&config, stripes.as_ref().map_or(0, |_| Stripes::count_max(pages)))?;
+        let stripes_max = stripes.as_ref().map_or(0, |_| Stripes::count_max(pages));
+        let map = empty_map(&config, stripes_max, is_new && config.is_to_be_read)?;
         let (erase_count, (placement, streams)) = (erase_counts(&media, &layout), placement(&config, &layout));
+        let worn_before = erase_count.iter().map(|count| u64::from(*count)).sum();
         let domains = build_domains(&config, &layout, &erase_count, &retired)?;
         let mut ftl = Self {
             layout,
@@ -196,8 +199,9 @@ impl<M: Media> Ftl<M> {
             locator: layout.locator(),
             map,
             reverse: Table::zeroed(physical_units as usize)?,
-            erases_initial: erase_count.iter().map(|count| u64::from(*count)).sum(),
-            worn_before: erase_count.iter().map(|count| u64::from(*count)).sum(),
+            unreadable: OnceLock::new(),
+            erases_initial: worn_before,
+            worn_before,
             erase_count,
             retired,
             domains,
@@ -242,10 +246,8 @@ impl<M: Media> Ftl<M> {
             media,
             capacity: config.capacity,
         };
-        if ftl.erases_initial > 0 {
-            // Policies begin with new blocks, and these are not.
-            ftl.resync_policies();
-        }
+        // Policies begin with new blocks.
+        (worn_before > 0).then(|| ftl.resync_policies());
         Ok(ftl)
     }
 
@@ -363,12 +365,18 @@ impl<M: Media> Ftl<M> {
         self.lost.contains(&logical.0) || in_buffer()
     }
 
+    /// Number of exported units whose data are lost.
+    pub fn units_lost(&self) -> u64 {
+        let exported = self.lost.iter().filter(|unit| **unit < self.exported).count();
+        let buffered = self.rescued.iter().filter(|rescued| rescued.is_lost && !self.lost.contains(&rescued.logical.0));
+        (exported + buffered.count()) as u64
+    }
+
     /// The physical unit that holds a logical one.
     pub fn lookup(&self, logical: Lpn) -> Option<UnitId> {
-        let unit = Some(self.map[logical.index()]).filter(|unit| *unit != UNMAPPED).map(UnitId)?;
-        debug_assert_eq!(
-            self.reverse[unit.index()],
-            logical.0,
+        let unit = Some(self.entry(logical)).filter(|unit| *unit != UNMAPPED).map(UnitId)?;
+        debug_assert!(
+            !self.reverse.is_whole() || self.reverse[unit.index()] == logical.0,
             "the reverse map leads back to who is mapped to a unit"
         );
         Some(unit)
@@ -426,12 +434,12 @@ impl<M: Media> Ftl<M> {
 }
 
 /// The map of an empty drive: entries for the host's units and for the parity of `stripes_max` stripes.
-fn empty_map(config: &FtlConfig, stripes_max: u32) -> Result<Table<u32>, BuildError> {
+fn empty_map(config: &FtlConfig, stripes_max: u32, is_unread: bool) -> Result<Table<u32>, BuildError> {
     let units = u64::from(config.logical_units) + u64::from(stripes_max) * u64::from(config.units_per_page);
     if units > u64::from(u32::MAX - 1) {
         return Err(BuildError::TooManyUnits { units });
     }
-    Ok(Table::filled(units as usize, UNMAPPED)?)
+    Ok(if is_unread { Table::zeroed(units as usize)? } else { Table::filled(units as usize, UNMAPPED)? })
 }
 
 /// For each firmware block, whether it cannot be used: it is bad from the factory, or its erase count cannot rise any further.
@@ -473,7 +481,7 @@ fn writers(config: &FtlConfig) -> Vec<Task> {
 }
 
 /// Fewest free blocks that a drive with a recovery policy keeps, in each domain.
-const RECOVERY_RESERVE: u32 = 3;
+pub const RECOVERY_RESERVE: u32 = 3;
 
 /// Checks the page and block sizes. It comes before a layout is made, which divides by them.
 fn check_page(config: &FtlConfig) -> Result<(), BuildError> {

@@ -86,13 +86,16 @@ impl<M: Media> Ftl<M> {
     /// Whether a unit holds data, on flash or in buffers that a recovery could not program.
     pub fn holds(&self, logical: Lpn) -> bool {
         let is_buffered = || self.rescued.iter().any(|rescued| rescued.logical == logical);
-        self.map[logical.index()] != UNMAPPED || is_buffered()
+        self.entry(logical) != UNMAPPED || is_buffered()
     }
 
-    /// Number of exported units that hold data. This looks at each of them.
+    /// Number of exported units that hold data. With stripes this looks at each of them; parity is valid, too.
     pub fn units_held(&self) -> u64 {
-        let mapped = self.map[..self.exported as usize].iter().filter(|unit| **unit != UNMAPPED).count();
-        let buffered = self.rescued.iter().filter(|rescued| self.map[rescued.logical.index()] == UNMAPPED);
-        (mapped + buffered.count()) as u64
+        let mapped = match &self.stripes {
+            None => self.layout.superblocks().map(|block| u64::from(self.valid(block))).sum(),
+            Some(_) => Lpn::all(0..self.exported).filter(|unit| self.entry(*unit) != UNMAPPED).count() as u64,
+        };
+        let buffered = self.rescued.iter().filter(|rescued| self.entry(rescued.logical) == UNMAPPED);
+        mapped + buffered.count() as u64
     }
 }

@@ -102,7 +102,7 @@ impl<M: Media> Ftl<M> {
     /// The unit is not exported.
     pub fn write_uncorrectable(&mut self, unit: Lpn) -> Result<(), OutOfRange> {
         self.check_range(&[unit.0])?;
-        if self.map[unit.index()] != UNMAPPED {
+        if self.entry(unit) != UNMAPPED {
             self.note_lost(unit.0, false);
             self.lost.insert(unit.0);
         }
@@ -119,12 +119,6 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Counts reads of units that the host knows to hold nothing.
-    pub fn read_unmapped(&mut self, units: u64) {
-        self.counters.host_units_read += units;
-        self.counters.host_units_read_unmapped += units;
-    }
-
     pub(crate) fn write_for(&mut self, units: &[u32], cause: Cause) -> (usize, Outcome) {
         if let Err(refused) = self.check_range(units) {
             return (0, Outcome::OutOfRange(refused));
@@ -132,6 +126,9 @@ impl<M: Media> Ftl<M> {
         let mut done = 0;
         if let Some(death) = self.dead {
             return (0, Outcome::Dead(death));
+        }
+        if !self.is_whole() && !self.load_to_write(units) {
+            return (0, Outcome::Dead(EndOfLife::NoVictim));
         }
         self.begin_call();
         if self.stream_count > 1
@@ -368,18 +365,10 @@ impl<M: Media> Ftl<M> {
         Ok(())
     }
 
-    /// Counts units that the host wrote in part, and the bytes of them that it did not write.
-    pub fn count_written_in_part(&mut self, units: u64, bytes_around: u64) {
-        self.counters.units_written_in_part += units;
-        self.counters.bytes_written_around += bytes_around;
-    }
-
-    /// Counts bytes of units read that the host did not ask for.
-    pub fn count_read_around(&mut self, bytes: u64) {
-        self.counters.bytes_read_around += bytes;
-    }
-
     fn read_units(&mut self, units: &[u32]) {
+        if !self.is_whole() && !self.load_to_read(units) {
+            return;
+        }
         let mut position = 0;
         while position < units.len() {
             if let Some(ahead) = units.get(position + AHEAD) {
@@ -512,6 +501,9 @@ impl<M: Media> Ftl<M> {
     pub fn trim(&mut self, units: &[Lpn]) -> Result<(), OutOfRange> {
         let units: &[u32] = bytemuck::cast_slice(units);
         self.check_range(units)?;
+        if !self.is_whole() && !self.load_to_write(units) {
+            return Ok(());
+        }
         if !self.lost.is_empty() {
             self.forget_loss(units);
         }
@@ -579,7 +571,7 @@ impl<M: Media> Ftl<M> {
         assert!(exported <= self.exported, "a drive shrinks, it never grows back");
         let mut given_up = self.map[exported as usize..self.exported as usize].iter();
         debug_assert!(
-            given_up.all(|unit| *unit == UNMAPPED),
+            !self.map.is_whole() || given_up.all(|unit| *unit == UNMAPPED),
             "what is given up was trimmed, or it would take space for ever"
         );
         self.event(Event::Nvram);

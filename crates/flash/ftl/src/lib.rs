@@ -14,6 +14,7 @@ mod free;
 mod giving;
 mod host;
 pub mod index;
+mod late;
 mod leveling;
 mod media;
 mod mode;
@@ -35,7 +36,7 @@ mod work;
 
 pub use config::{BuildError, EraseGroup, Frontiers, FtlConfig, Layout, Pooling, RefusedSetting};
 pub use counters::Cause;
-pub use engine::{EndOfLife, Ftl, Origin, OutOfRange, Outcome};
+pub use engine::{EndOfLife, Ftl, Origin, OutOfRange, Outcome, RECOVERY_RESERVE};
 pub use failures::UnretiredError;
 pub use giving::DemandCause;
 pub use payload::ZEROS;

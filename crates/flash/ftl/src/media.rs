@@ -27,6 +27,7 @@ impl<M: Media> Ftl<M> {
             locator: self.locator,
             map: self.map,
             reverse: self.reverse,
+            unreadable: self.unreadable,
             erase_count: self.erase_count,
             erases_initial: self.erases_initial,
             worn_before: self.worn_before,

@@ -257,6 +257,9 @@ impl<M: Media> Ftl<M> {
         assert!(!self.retired[block.index()], "a retired block is never erased again");
         assert!(self.erase_count[block.index()] < u32::MAX, "a block retires at the last erase that can be counted");
         assert!(self.domains[domain].has(block), "an erase is counted by the domain of its block");
+        if !self.is_whole() {
+            self.load_block(block);
+        }
         self.before_erase(block);
         self.note_erase(block, cause);
         let width = self.layout.width();

@@ -92,6 +92,9 @@ impl<M: Media> Ftl<M> {
         mover: Mover,
         mut asked: Option<StreamId>,
     ) -> Result<(), EndOfLife> {
+        if !self.is_whole() && !self.load_for_call() {
+            return Err(EndOfLife::NoVictim);
+        }
         let count = self.gather(victim);
         self.empty(domain, victim);
         let mut done = 0;

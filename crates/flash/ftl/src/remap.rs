@@ -66,6 +66,9 @@ impl<M: Media> Ftl<M> {
     /// A range is not exported, the two overlap, or the destination is the shorter one.
     pub fn remap(&mut self, to: Lpn, from: Lpn, to_units: u32, from_units: u32) -> Result<u32, RemapError> {
         self.check_remap(to, from, to_units, from_units)?;
+        if !self.is_whole() && !self.load_for_call() {
+            return Ok(0);
+        }
         self.log_room(from, from_units)?;
         self.harden_units(from, from_units);
         self.event(Event::Nvram);

@@ -87,8 +87,8 @@ impl<M: Media<Tag = ()>> Ftl<M> {
         archive.same("drive.shape", &shape)?;
         self.archive_policies(archive)?;
         media(&mut self.media, archive)?;
-        archive.fixed("map", &mut self.map)?;
-        archive.fixed("reverse-map", &mut self.reverse)?;
+        self.map.archive("map", archive)?;
+        self.reverse.archive("reverse-map", archive)?;
         archive.same("domains", &(self.domains.len() as u32))?;
         self.domains.iter_mut().try_for_each(|domain| domain.archive(archive))?;
         self.archive_blocks(archive)?;

@@ -30,7 +30,8 @@ impl<M: Media> Ftl<M> {
         state.tell(BlockEvent::Opened, block, erases);
         self.note_opened(block, stream);
         self.placement.opened(block, stream);
-        Some(block)
+        // What is written to it lies among what may not be read yet.
+        (self.is_whole() || self.load_block(block)).then_some(block)
     }
 
     /// Opens a block for a stream.

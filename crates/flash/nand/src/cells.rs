@@ -51,16 +51,41 @@ pub struct ErrorConfig {
     pub uncorrectable: Uncorrectable,
 }
 
-/// What a chip's fit counts as reads in read disturb. Kim et al. (FAST 2019) give reads of a block, up to 10,000, without saying of what the
-/// manufacturer's data were; their drive has 256 pages a block.
+/// What a chip's fit counts as reads in read disturb. Kim et al. (FAST 2019) do not say. In their simulation of blocks of 256 pages an hour of
+/// re-reads is felt (figure 5), as it can be only if each read of a block counts. How many pages the blocks of the measured chips have is not published.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DisturbCount {
-    /// Each read of any page of the block, as in the paper's own simulation. A block of 2,112 pages that is read once from end to end has 2,112.
+    /// Each read of any page of a block, as in the paper's own simulation, and of a larger block than theirs a share: a block that is read once from
+    /// end to end has at most the 256 that theirs has. For a chip of the scenario's own, whose data were counted where they were measured, as
+    /// [`Self::ByBlock`].
+    AsFitted,
+    /// Each read of any page of the block, however many it has. A block of 2,112 pages that is read once from end to end has 2,112.
     #[default]
     ByBlock,
     /// The mean reads of the block's pages: a block that is read once from end to end has one.
     ByPage,
+}
+
+impl DisturbCount {
+    /// Its name in a scenario.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::AsFitted => "as-fitted",
+            Self::ByBlock => "by-block",
+            Self::ByPage => "by-page",
+        }
+    }
+
+    /// The share of a read for which each read of a block of `pages` pages counts, of a fit that was used with blocks of `fitted` pages.
+    pub fn share(self, pages: u32, fitted: Option<u32>) -> f64 {
+        debug_assert!(pages > 0, "a block has pages");
+        match self {
+            Self::AsFitted => fitted.map_or(1.0, |fitted| f64::from(fitted.min(pages)) / f64::from(pages)),
+            Self::ByBlock => 1.0,
+            Self::ByPage => 1.0 / f64::from(pages),
+        }
+    }
 }
 
 /// What the host gets from a page with more errors than can be corrected.
@@ -680,6 +705,15 @@ impl Cells {
     #[inline]
     pub fn expected_errors(&self, block: BlockId, page: u32, now_days: f64) -> f64 {
         f64::from(self.config.ecc.codeword_bits()) * self.rber(block, page, now_days)
+    }
+
+    /// Days at `now_days` since the first page of a block was programmed; `None` if errors do not grow with age.
+    pub fn data_age(&self, block: BlockId, now_days: f64) -> Option<f64> {
+        let since = match &self.retention.as_ref()?.written {
+            Written::Blocks(days) => now_days - days[block.index()],
+            Written::Pages(stamps) => stamps.days_since(block.index() * self.pages_per_block as usize, now_days),
+        };
+        Some(since.max(0.0))
     }
 
     /// The share of bits of a block that read wrong just after a program.

@@ -156,6 +156,12 @@ impl Flash {
         self.now_days + self.ahead_days
     }
 
+    /// Days that the data in the first page of a block have aged, on that clock.
+    pub fn data_age(&self, block: BlockId) -> f64 {
+        let of_cells = self.cells.as_ref().and_then(|cells| cells.data_age(block, self.data_days()));
+        of_cells.unwrap_or(self.now_days - self.written[block.index()])
+    }
+
     /// Sets whether the errors of relocation reads are drawn.
     pub fn set_relocations(&mut self, relocations: Relocations) {
         self.relocations = relocations;
@@ -318,6 +324,16 @@ impl Resting {
             programmed(&mut flash, block, first);
         }
         flash
+    }
+
+    /// Days by which the clock of the data is ahead of time.
+    pub fn ahead_days(&self) -> f64 {
+        self.flash.ahead_days
+    }
+
+    /// As [`Flash::data_age`], of a block that was erased so often by now. One that was erased meanwhile counts as programmed now.
+    pub fn data_age(&self, block: BlockId, erases: u32) -> f64 {
+        if self.erase_counts[block.index()] == erases { self.flash.data_age(block) } else { 0.0 }
     }
 
     /// Writes its state to a file, or reads it back. It must be of the same flash.

@@ -87,11 +87,11 @@ impl RberModel {
         Self { beta: product(self.beta, 1.0, libm::pow(rate, self.n)), ..self }
     }
 
-    /// The same model for reads of a block of `pages` pages, of a fit that counts reads of the whole block.
+    /// The same model where each read of a block counts as this share of one.
     #[must_use]
-    pub fn disturbed_by_pages(self, pages: u32) -> Self {
-        debug_assert!(pages > 0, "a block has pages");
-        Self { gamma: product(self.gamma, 1.0, libm::pow(f64::from(pages), -self.q)), ..self }
+    pub fn disturbed_by(self, share: f64) -> Self {
+        debug_assert!(share > 0.0, "a read disturbs");
+        Self { gamma: product(self.gamma, 1.0, libm::pow(share, self.q)), ..self }
     }
 
     /// The four terms of the RBER. They are not limited to 1.
@@ -137,7 +137,13 @@ pub struct Chip {
     pub model: RberModel,
     /// The range over which its source plots them: up to the rated cycles, one year and 10,000 reads.
     pub ranges: Ranges,
+    /// Pages of a block of the drive in which its source used the fit (Kim et al., FAST 2019, table 3). The pages of the chips that were measured
+    /// are not published.
+    pub block_pages: u32,
 }
+
+/// See [`Chip::block_pages`].
+const FITTED_PAGES: u32 = 256;
 
 const fn ranges(cycles: f64) -> Ranges {
     Ranges { cycles: (0.0, cycles), days: (0.0, 365.0), reads: (0.0, 10_000.0) }
@@ -154,6 +160,7 @@ pub const CHIPS: &[Chip] = &[
         source: "Kim et al., FAST 2019, table 2: 98 samples from published figures, R2 0.984",
         model: RberModel::from_parameters([5.06e-8, 1.05e-14, 9.31e-14, 4.17e-15, 2.16, 1.80, 0.80, 1.07, 1.45]),
         ranges: ranges(50_000.0),
+        block_pages: FITTED_PAGES,
     },
     Chip {
         name: "mlc-2ynm-2015",
@@ -161,6 +168,7 @@ pub const CHIPS: &[Chip] = &[
         source: "Kim et al., FAST 2019, table 2: 173 samples from published figures of two chips, R2 0.988",
         model: RberModel::from_parameters([8.34e-5, 3.30e-11, 5.56e-19, 6.26e-13, 1.71, 2.49, 3.33, 1.76, 0.47]),
         ranges: ranges(10_000.0),
+        block_pages: FITTED_PAGES,
     },
     Chip {
         name: "tlc-72l-2018",
@@ -168,6 +176,7 @@ pub const CHIPS: &[Chip] = &[
         source: "Kim et al., FAST 2019, table 2: 54 samples from a manufacturer, R2 0.969",
         model: RberModel::from_parameters([1.48e-3, 3.90e-10, 6.28e-5, 3.73e-9, 2.05, 0.14, 0.54, 0.33, 1.71]),
         ranges: ranges(10_000.0),
+        block_pages: FITTED_PAGES,
     },
     // alpha is that of tlc-72l-2018 times (10,000/300)^2.05; gamma and p match its disturb at both ends.
     Chip {
@@ -186,6 +195,7 @@ pub const CHIPS: &[Chip] = &[
             1.71,
         ]),
         ranges: ranges(300.0),
+        block_pages: FITTED_PAGES,
     },
 ];
 

@@ -18,6 +18,8 @@ pub struct MeasuredWindow<M> {
     pub from: M,
     /// The mark at its end.
     pub until: M,
+    /// The phase of its commands, counted by [`Meter::begin_phase`].
+    pub phase: u32,
     /// When it began, in nanoseconds.
     pub from_ns: u64,
     /// When its last command was done, in nanoseconds.
@@ -69,6 +71,8 @@ pub struct Meter<M> {
     window_requests: u64,
     /// Number of the window in which the second part begins.
     second_part: Option<usize>,
+    /// The tokens from which on commands are of each phase but the first.
+    phase_tokens: Vec<u64>,
 }
 
 /// Joins a window with the one after it.
@@ -76,19 +80,6 @@ fn join<M>(first: &mut MeasuredWindow<M>, second: MeasuredWindow<M>) {
     first.latencies.merge(&second.latencies);
     first.requests += second.requests;
     (first.until, first.until_ns) = (second.until, second.until_ns);
-}
-
-/// Joins windows in pairs. An odd one at the end stays.
-fn in_pairs<M>(windows: Vec<MeasuredWindow<M>>) -> Vec<MeasuredWindow<M>> {
-    let mut pairs = windows.into_iter();
-    let mut joined = Vec::new();
-    while let Some(mut first) = pairs.next() {
-        if let Some(second) = pairs.next() {
-            join(&mut first, second);
-        }
-        joined.push(first);
-    }
-    joined
 }
 
 fn sum<M>(windows: &[MeasuredWindow<M>]) -> Latencies {
@@ -100,9 +91,14 @@ fn sum<M>(windows: &[MeasuredWindow<M>]) -> Latencies {
 impl<M: Clone> Meter<M> {
     /// Makes an empty meter. The first window starts at time 0 and at `mark`.
     pub fn new(mark: M) -> Self {
-        let mut meter =
-            Self { latency_sum_ns: 0, windows: Vec::new(), window_requests: WINDOW_REQUESTS, second_part: None };
-        meter.begin_window(0, mark);
+        let mut meter = Self {
+            latency_sum_ns: 0,
+            windows: Vec::new(),
+            window_requests: WINDOW_REQUESTS,
+            second_part: None,
+            phase_tokens: Vec::new(),
+        };
+        meter.begin_window(0, mark, 0);
         meter
     }
 
@@ -111,11 +107,16 @@ impl<M: Clone> Meter<M> {
         Self { window_requests: u64::MAX, ..self }
     }
 
-    /// Adds a completion to the present window.
+    /// Adds a completion to the present window, or to the last one of the phase before in which it came.
     #[inline]
     pub fn record(&mut self, completion: &Completion) {
         self.latency_sum_ns += u128::from(completion.latency_ns());
-        let window = self.windows.last_mut().expect("a meter has a window");
+        let window = if self.phase_tokens.last().is_some_and(|first| completion.token < *first) {
+            let phase = self.phase_tokens.partition_point(|first| *first <= completion.token) as u32;
+            self.windows.iter_mut().rfind(|window| window.phase == phase).expect("each phase has a window")
+        } else {
+            self.windows.last_mut().expect("a meter has a window")
+        };
         debug_assert!(window.until_ns <= completion.at, "commands are done in the order of time");
         window.latencies.record(completion);
         window.requests += 1;
@@ -141,22 +142,65 @@ impl<M: Clone> Meter<M> {
     /// Ends the present window and begins another at `at`, in nanoseconds.
     pub fn next_window(&mut self, at: u64, mark: M) {
         self.end_window(mark.clone());
-        if self.windows.len() >= WINDOWS_MAX {
-            let windows = std::mem::take(&mut self.windows);
-            match &mut self.second_part {
-                None => self.windows = in_pairs(windows),
-                Some(second_part) => {
-                    let mut before = windows;
-                    let since = before.split_off(*second_part);
-                    self.windows = in_pairs(before);
-                    *second_part = self.windows.len();
-                    self.windows.extend(in_pairs(since));
+        // Each phase may leave an odd window that has none to join.
+        let most = WINDOWS_MAX + self.phase() as usize;
+        if self.windows.len() >= most {
+            self.join_in_pairs();
+            self.window_requests *= 2;
+            assert!(self.windows.len() < most, "joined windows leave room for another");
+        }
+        self.begin_window(at, mark, self.phase());
+    }
+
+    /// Joins windows of one phase and part in pairs. An odd one at the end stays.
+    fn join_in_pairs(&mut self) {
+        let windows = std::mem::take(&mut self.windows);
+        let second_part = self.second_part;
+        let mut is_alone = false;
+        for (number, window) in windows.into_iter().enumerate() {
+            let begins_part = second_part == Some(number);
+            if begins_part {
+                self.second_part = Some(self.windows.len());
+            }
+            match self.windows.last_mut() {
+                Some(last) if is_alone && !begins_part && last.phase == window.phase => {
+                    join(last, window);
+                    is_alone = false;
+                }
+                _ => {
+                    self.windows.push(window);
+                    is_alone = true;
                 }
             }
-            self.window_requests *= 2;
-            assert!(self.windows.len() < WINDOWS_MAX, "joined windows leave room for another");
         }
-        self.begin_window(at, mark);
+    }
+
+    fn phase(&self) -> u32 {
+        self.windows.last().expect("a meter has a window").phase
+    }
+
+    /// Ends the present window if it has few commands: they go to the window before, if that is of the same phase and part.
+    fn join_short(&mut self) {
+        let is_short = self.windows.last().is_some_and(|last| 2 * last.requests < self.window_requests);
+        let begins_part = self.second_part.is_some_and(|second_part| second_part + 1 == self.windows.len());
+        let is_alike = matches!(&self.windows[..], [.., previous, last] if previous.phase == last.phase);
+        if is_short
+            && is_alike
+            && !begins_part
+            && let Some(last) = self.windows.pop()
+            && let Some(previous) = self.windows.last_mut()
+        {
+            join(previous, last);
+        }
+    }
+
+    /// Begins another phase of the run, and with it a window, at `at`, in nanoseconds. Commands whose tokens are below `token` are of the phases
+    /// before, whenever they are done. Windows of two phases are never joined.
+    pub fn begin_phase(&mut self, at: u64, mark: M, token: u64) {
+        self.join_short();
+        self.end_window(mark.clone());
+        self.phase_tokens.push(token);
+        self.begin_window(at, mark, self.phase() + 1);
     }
 
     /// Begins the second part of the run, and with it a window, at `at`, in nanoseconds. Windows of the two parts are never
@@ -167,23 +211,17 @@ impl<M: Clone> Meter<M> {
             return;
         }
         // The end of the first part may be too short for a window of its own.
-        let is_short = self.windows.last().is_some_and(|last| 2 * last.requests < self.window_requests);
-        if is_short
-            && self.windows.len() > 1
-            && let Some(last) = self.windows.pop()
-            && let Some(previous) = self.windows.last_mut()
-        {
-            join(previous, last);
-        }
+        self.join_short();
         self.end_window(mark.clone());
         self.second_part = Some(self.windows.len());
-        self.begin_window(at, mark);
+        self.begin_window(at, mark, self.phase());
     }
 
-    fn begin_window(&mut self, at: u64, mark: M) {
+    fn begin_window(&mut self, at: u64, mark: M, phase: u32) {
         self.windows.push(MeasuredWindow {
             from: mark.clone(),
             until: mark,
+            phase,
             from_ns: at,
             until_ns: at,
             requests: 0,
@@ -273,11 +311,15 @@ mod tests {
 
         /// A read that comes now; of nothing where `page` is none.
         fn read(&mut self, page: Option<u32>) -> bool {
+            self.read_as(page, 7)
+        }
+
+        fn read_as(&mut self, page: Option<u32>, token: u64) -> bool {
             let (task, purpose) = (Task::Host, Purpose::Serve);
             if let Some(page) = page {
                 self.flash.read(PageRead { block: BlockId(0), page, bytes: 4096, task, purpose, rereads_max: None });
             }
-            let command = Command { token: 7, kind: CommandKind::Read, bytes: 4096 };
+            let command = Command { token, kind: CommandKind::Read, bytes: 4096 };
             let submitted = self.clock.submit(command, self.flash.ops());
             self.flash.clear_ops();
             submitted
@@ -347,6 +389,49 @@ mod tests {
     #[test]
     fn a_part_that_begins_in_the_first_window_is_the_whole_run() {
         assert!(Bed::new().served(10 * WINDOW_REQUESTS, Some(WINDOW_REQUESTS / 2)).parts.is_none());
+    }
+
+    #[test]
+    fn phases_of_a_run_never_share_a_window() {
+        for first in [1, WINDOW_REQUESTS, 5 * WINDOW_REQUESTS + 7, 77_777, 250_003] {
+            let (mut bed, reads) = (Bed::new(), 300 * WINDOW_REQUESTS);
+            for number in 0..reads {
+                // Four reads are under way, of both phases at their border.
+                bed.clock.arrive_below(4, &GO, &mut |completion| bed.meter.record(completion));
+                if number == first {
+                    bed.meter.begin_phase(bed.clock.now_ns(), number, number);
+                }
+                bed.read_as(Some(1), number);
+                if bed.meter.window_is_full() {
+                    bed.meter.next_window(bed.clock.now_ns(), number + 1);
+                }
+            }
+            let timed = bed.finish(reads);
+            let of = |phase: u32| timed.windows.iter().filter(move |window| window.phase == phase);
+            let counted = [0, 1].map(|phase| of(phase).map(|window| window.requests).sum::<u64>());
+            assert_eq!(counted, [first, reads - first], "{first}");
+            assert_eq!(of(1).next().map(|window| window.from), Some(first), "a window begins with the phase");
+            assert!(timed.windows.len() <= WINDOWS_MAX + 1, "{}", timed.windows.len());
+        }
+    }
+
+    #[test]
+    fn more_phases_than_windows_have_a_window_each() {
+        let (mut bed, phases) = (Bed::new(), 3 * WINDOWS_MAX as u64);
+        for number in 0..phases * WINDOW_REQUESTS {
+            bed.clock.arrive_below(1, &GO, &mut |completion| bed.meter.record(completion));
+            if number > 0 && number.is_multiple_of(WINDOW_REQUESTS) {
+                bed.meter.begin_phase(bed.clock.now_ns(), number, number);
+            }
+            bed.read_as(Some(1), number);
+            if bed.meter.window_is_full() {
+                bed.meter.next_window(bed.clock.now_ns(), number + 1);
+            }
+        }
+        let timed = bed.finish(phases * WINDOW_REQUESTS);
+        let found: Vec<(u32, u64)> = timed.windows.iter().map(|window| (window.phase, window.requests)).collect();
+        let wanted: Vec<(u32, u64)> = (0..phases as u32).map(|phase| (phase, WINDOW_REQUESTS)).collect();
+        assert_eq!(found, wanted);
     }
 
     #[test]

@@ -3,7 +3,6 @@
 use wane_ftl::BlockState;
 use wane_nand::{Cells, Faults, Loss};
 use wane_smart::{HealthRecord, energy};
-use wane_units::Lpn;
 
 use crate::{Clock, Drive};
 
@@ -21,7 +20,7 @@ struct Spare {
 }
 
 impl Drive {
-    /// The drive's health. This looks at every exported unit and every block, and changes nothing.
+    /// The drive's health. This looks at every block, and changes nothing.
     pub fn health_record(&self) -> HealthRecord {
         let (counters, unit) = (self.counters(), u64::from(self.unit_bytes()));
         let geometry = self.geometry();
@@ -35,7 +34,7 @@ impl Drive {
         let host_units_read = counters.host_units_read.saturating_sub(counters.host_units_read_unmapped);
         let units_read = host_units_read + counters.units_read_to_modify + relocated;
         let pages_read = units_read + counters.scrub_checks;
-        let mapped = (0..self.exported()).filter(|unit| self.lookup(Lpn(*unit)).is_some()).count() as u64;
+        let mapped = self.mapped_units();
         let rated = self.rated_cycles().map(|cycles| u64::from(cycles).saturating_mul(geometry.capacity().0));
         let corrected = self.cells().map(|cells| cells.counters());
         let commands = &self.front.commands;

@@ -1,39 +1,45 @@
 //! DEVS and CML, with which the dissertation (000, ch. 3) compares, reconstructed from its words: their code is not released.
 
 use super::Model;
-use crate::Period;
 use crate::regression::least_squares;
+use crate::{History, Period};
 
-/// Number of observations from which DEVS chooses.
+/// Number of periods from which DEVS chooses, and to which it is fitted.
 const CHOSEN_FROM: usize = 4;
 
-/// The behavior of a block that DEVS chose: erases as a polynomial of the periods since the choice.
+/// A candidate fitted to a block: its erases as a polynomial of the periods since the fit.
 #[derive(Clone, Copy, Debug, Default)]
-struct Chosen {
+struct Fitted {
     linear: f64,
     quadratic: f64,
 }
 
 /// DEVS, a reconstruction: it "considers multiple model candidates and selects the best one for prediction. This model, however,
 /// is not always updated before each prediction stage". For each block it chooses one of the last value, a line, a parabola, and
-/// a line through the three latest values, by the error of one step ahead over the first four periods. Model and coefficients are
-/// kept from then on.
-#[derive(Clone, Debug, Default)]
+/// a line through the three latest values, by the error of one step ahead over the first four periods. The choice is kept. Its
+/// coefficients are fitted to the latest four periods before the first of each `refit` prediction stages, or never again if that
+/// is 0. As for all models, the time of a fit is simulated time.
+#[derive(Clone, Debug)]
 pub(super) struct Devs {
-    /// Erases of each block before the first period, and at the end of each of the first periods.
-    first: Vec<Vec<u32>>,
-    /// When it chose, in periods of life, and its choices.
-    chosen: Option<(f64, Vec<Chosen>)>,
+    refit: u32,
+    latest: History,
+    /// For each block the place of its candidate in [`CANDIDATES`]; empty until it chose.
+    candidates: Vec<usize>,
+    /// The latest fit, and when it was made, in periods of life.
+    fitted: Vec<Fitted>,
+    since: f64,
     /// Periods of life at the end of the latest observed one.
     now: f64,
+    /// Prediction stages since the choice.
+    stages: u32,
 }
 
 /// The candidates, in the order in which equal ones are chosen.
-const CANDIDATES: [fn(&[f64]) -> Chosen; 4] = [
-    |_| Chosen::default(),
-    |values| Chosen { linear: slope(values), quadratic: 0.0 },
+const CANDIDATES: [fn(&[f64]) -> Fitted; 4] = [
+    |_| Fitted::default(),
+    |values| Fitted { linear: slope(values), quadratic: 0.0 },
     parabola,
-    |values| Chosen { linear: slope(&values[values.len().saturating_sub(3)..]), quadratic: 0.0 },
+    |values| Fitted { linear: slope(&values[values.len().saturating_sub(3)..]), quadratic: 0.0 },
 ];
 
 /// Slope of the line of least squares through values one period apart.
@@ -44,10 +50,10 @@ fn slope(values: &[f64]) -> f64 {
 
 /// The parabola of least squares through values one period apart, as growth from the latest value. With fewer than three values
 /// it is a line.
-fn parabola(values: &[f64]) -> Chosen {
+fn parabola(values: &[f64]) -> Fitted {
     let count = values.len();
     if count < 3 {
-        return Chosen { linear: slope(values), quadratic: 0.0 };
+        return Fitted { linear: slope(values), quadratic: 0.0 };
     }
     // About the middle odd moments vanish, so that line and parabola separate.
     let middle = (count as f64 - 1.0) / 2.0;
@@ -58,32 +64,57 @@ fn parabola(values: &[f64]) -> Chosen {
     let (total, weighed) = (sum(&|_, y| y), sum(&|x, y| x * x * y));
     let quadratic = (count as f64 * weighed - second * total) / (count as f64 * fourth - second * second);
     let linear = sum(&|x, y| x * y) / second;
-    Chosen { linear: linear + 2.0 * quadratic * middle, quadratic }
+    Fitted { linear: linear + 2.0 * quadratic * middle, quadratic }
 }
 
-impl Chosen {
+impl Fitted {
     fn growth(self, from: f64, to: f64) -> f64 {
         let at = |time: f64| self.linear * time + self.quadratic * time * time;
         at(to) - at(from)
     }
+}
 
-    /// The candidate whose steps over these values had the smallest error.
-    fn of(values: &[f64]) -> Self {
-        let error = |candidate: fn(&[f64]) -> Self| -> f64 {
-            let step = |known: usize| {
-                let (before, next) = (&values[..known], values[known]);
-                (before[known - 1] + candidate(before).growth(0.0, 1.0) - next).abs()
-            };
-            (2..values.len()).map(step).sum()
+/// The place of the candidate whose steps over these values had the smallest error.
+fn chosen(values: &[f64]) -> usize {
+    let error = |candidate: fn(&[f64]) -> Fitted| -> f64 {
+        let step = |known: usize| {
+            let (before, next) = (&values[..known], values[known]);
+            (before[known - 1] + candidate(before).growth(0.0, 1.0) - next).abs()
         };
-        let mut best = (f64::INFINITY, CANDIDATES[0]);
-        for candidate in CANDIDATES {
-            let found = error(candidate);
-            if found < best.0 - 1e-9 {
-                best = (found, candidate);
-            }
+        (2..values.len()).map(step).sum()
+    };
+    let mut best = (f64::INFINITY, 0);
+    for (place, candidate) in CANDIDATES.into_iter().enumerate() {
+        let found = error(candidate);
+        if found < best.0 - 1e-9 {
+            best = (found, place);
         }
-        best.1(values)
+    }
+    best.1
+}
+
+impl Devs {
+    /// Without observations. The coefficients are fitted anew every `refit` prediction stages; 0: never.
+    pub(super) fn new(refit: u32) -> Self {
+        Self {
+            refit,
+            latest: History::new(CHOSEN_FROM),
+            candidates: Vec::new(),
+            fitted: Vec::new(),
+            since: 0.0,
+            now: 0.0,
+            stages: 0,
+        }
+    }
+
+    /// Simulated erases of a block at the ends of the latest periods, from 0 at the start of the first.
+    fn values(&self, block: usize) -> Vec<f64> {
+        let mut erases = 0.0;
+        let ends = self.latest.periods().map(|period| {
+            erases += period.rate(block);
+            erases
+        });
+        std::iter::once(0.0).chain(ends).collect()
     }
 }
 
@@ -93,30 +124,32 @@ impl Model for Devs {
     }
 
     fn observe(&mut self, period: &Period) {
+        let has_chosen = !self.candidates.is_empty();
+        // What lies between two observed periods was predicted.
+        self.stages += u32::from(has_chosen && period.from > self.now + 1e-9);
         self.now = period.from + period.span;
-        if self.chosen.is_some() {
+        self.latest.push(period.clone()).expect("periods are of one drive");
+        let is_due = self.refit > 0 && self.stages.is_multiple_of(self.refit);
+        if self.latest.periods().len() < CHOSEN_FROM || has_chosen && !is_due {
             return;
         }
-        if self.first.is_empty() {
-            self.first.push(period.before.clone());
+        let blocks = period.after.len();
+        if !has_chosen {
+            self.candidates = (0..blocks).map(|block| chosen(&self.values(block))).collect();
         }
-        self.first.push(period.after.clone());
-        if self.first.len() > CHOSEN_FROM {
-            let of_block = |block: usize| {
-                let values: Vec<f64> = self.first.iter().map(|counts| f64::from(counts[block])).collect();
-                Chosen::of(&values)
-            };
-            self.chosen = Some((self.now, (0..period.after.len()).map(of_block).collect()));
-            self.first.clear();
-        }
+        let fitted = |(block, place): (usize, &usize)| CANDIDATES[*place](&self.values(block));
+        self.fitted = self.candidates.iter().enumerate().map(fitted).collect();
+        self.since = self.now;
     }
 
     fn predict(&self, now: &[u32], ahead: f64) -> Vec<f64> {
         let counts = now.iter().map(|count| f64::from(*count));
-        let Some((since, chosen)) = &self.chosen else { return counts.collect() };
-        assert_eq!(chosen.len(), now.len(), "blocks that are predicted are those that were observed");
-        let from = self.now - since;
-        counts.zip(chosen).map(|(count, chosen)| count + chosen.growth(from, from + ahead)).collect()
+        if self.fitted.is_empty() {
+            return counts.collect();
+        }
+        assert_eq!(self.fitted.len(), now.len(), "blocks that are predicted are those that were observed");
+        let from = self.now - self.since;
+        counts.zip(&self.fitted).map(|(count, fitted)| count + fitted.growth(from, from + ahead)).collect()
     }
 }
 

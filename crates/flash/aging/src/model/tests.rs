@@ -6,7 +6,7 @@ use crate::{Next, Projector, Schedule, accuracy};
 /// Erase counts after `periods` periods at acceleration factor `factor`. `rate` is how often a block is erased in a period of
 /// life.
 fn lived(kind: ModelKind, factor: f64, periods: usize, blocks: usize, rate: impl Fn(usize, f64) -> u32) -> Vec<u32> {
-    let mut model = kind.build(8);
+    let mut model = kind.build(8, 2);
     let mut schedule = Schedule::new(factor, model.needs()).unwrap();
     let mut projector = Projector::default();
     let (mut counts, mut at) = (vec![10; blocks], 0.0);
@@ -31,7 +31,7 @@ fn lived(kind: ModelKind, factor: f64, periods: usize, blocks: usize, rate: impl
 
 #[test]
 fn two_points_make_a_line() {
-    let mut model = ModelKind::TwoPoint.build(2);
+    let mut model = ModelKind::TwoPoint.build(2, 2);
     assert_eq!(model.predict(&[14], 1.0), [14.0], "without an observation nothing moves");
     model.observe(&Period { from: 0.0, span: 1.0, before: vec![10], after: vec![14], write_amplification: 1.0 });
     assert_eq!(model.predict(&[14], 1.0), [18.0]);
@@ -76,7 +76,7 @@ fn a_step_of_the_rate_costs_one_period_of_the_difference() {
 fn one_odd_period_does_not_move_theil_and_sen() {
     let periods = [3, 40, 3, 3, 3, 3, 3];
     let predict = |kind: ModelKind| {
-        let (mut model, mut count) = (kind.build(8), 0);
+        let (mut model, mut count) = (kind.build(8, 2), 0);
         for (from, erases) in periods.into_iter().enumerate() {
             let (before, after) = (vec![count], vec![count + erases]);
             model.observe(&Period { from: from as f64, span: 1.0, before, after, write_amplification: 1.0 });
@@ -116,13 +116,13 @@ fn groups_move_a_skew_normal_distribution() {
     let of = crate::skew_normal::SkewNormal { shape: 0.75, location: 310.0, scale: 15.1 };
     let now: Vec<u32> = (0..2000).map(|rank| (of.quantile((f64::from(rank) + 0.5) / 2000.0) + 0.5) as u32).collect();
     let before: Vec<u32> = now.iter().map(|count| count - 5).collect();
-    let mut model = ModelKind::SkewNormal.build(2);
+    let mut model = ModelKind::SkewNormal.build(2, 2);
     model.observe(&Period { from: 0.0, span: 1.0, before, after: now.clone(), write_amplification: 1.0 });
     let predicted = Projector::default().project(&now, &model.predict(&now, 2.0), None).erase_counts;
     let want: Vec<u32> = now.iter().map(|count| count + 10).collect();
     assert!(accuracy::wasserstein(&predicted, &want).unwrap() < 0.5);
     // Blocks that are all alike have no distribution, and move.
-    let mut model = ModelKind::SkewNormal.build(2);
+    let mut model = ModelKind::SkewNormal.build(2, 2);
     model.observe(&Period { from: 0.0, span: 1.0, before: vec![3; 20], after: vec![4; 20], write_amplification: 1.0 });
     assert_eq!(model.predict(&[4; 20], 1.0), [5.0; 20]);
 }
@@ -148,7 +148,7 @@ fn baselines_fall_behind_in_the_published_order() {
 #[test]
 fn devs_chooses_by_one_step() {
     let growth = |values: &[f64]| {
-        let mut model = reconstructed::Devs::default();
+        let mut model = reconstructed::Devs::new(2);
         for (from, pair) in values.windows(2).enumerate() {
             let (before, after) = (vec![pair[0] as u32], vec![pair[1] as u32]);
             model.observe(&Period { from: from as f64, span: 1.0, before, after, write_amplification: 1.0 });
@@ -160,4 +160,32 @@ fn devs_chooses_by_one_step() {
     assert!((growth(&[0.0, 5.0, 10.0, 15.0, 20.0]) - 5.0).abs() < 1e-9);
     // Squares continue as squares: 16 to 25.
     assert!((growth(&[0.0, 1.0, 4.0, 9.0, 16.0]) - 9.0).abs() < 1e-9);
+}
+
+#[test]
+fn devs_fits_its_choice_anew_every_so_many_predictions() {
+    // One erase a period, from the sixth period on three. Periods 5, 7, 9 and so on are predicted.
+    let predicted = |refit: u32| {
+        let mut model = reconstructed::Devs::new(refit);
+        let mut found = Vec::new();
+        for at in [0, 1, 2, 3, 5, 7, 9, 11, 13] {
+            let more = if at < 5 { 1 } else { 3 };
+            let period = Period {
+                from: f64::from(at),
+                span: 1.0,
+                before: vec![100],
+                after: vec![100 + more],
+                write_amplification: 1.0,
+            };
+            model.observe(&period);
+            found.push(model.predict(&[100], 1.0)[0] - 100.0);
+        }
+        found.split_off(3)
+    };
+    assert_eq!(predicted(0), [1.0; 6]);
+    let (always, second) = (predicted(1), predicted(2));
+    // A line of least squares through five values gives the rates in its middle more weight than those at its ends.
+    let want = [1.0, 1.4, 2.0, 2.6, 3.0, 3.0];
+    assert!(always.iter().zip(want).all(|(found, want)| (found - want).abs() < 1e-9), "{always:?}");
+    assert_eq!(second, [always[0], always[0], always[2], always[2], always[4], always[4]]);
 }

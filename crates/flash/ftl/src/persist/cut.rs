@@ -244,6 +244,10 @@ pub(crate) struct Capture<M: Media> {
 impl<M: Media> Ftl<M> {
     /// Cuts the power while the drive is idle. `None` if the drive keeps no out-of-band data.
     pub fn power_cut(mut self) -> Option<PowerCut<M>> {
+        if !self.is_whole() {
+            // What cannot be read is told, and nothing that follows is kept.
+            self.load_for_call();
+        }
         let stripes = self.stripes_left();
         let persist = self.persist.take()?;
         let (kept, ledger) = (self.kept(), self.ledger());

@@ -36,7 +36,8 @@ use crate::engine::UNMAPPED;
 use crate::policies::StreamId;
 use crate::policies::recovery::RecoveryPolicy;
 use crate::table::Table;
-use area::{Area, Record};
+pub(crate) use area::Area;
+use area::Record;
 use log::RemapLog;
 use oob::OutOfBand;
 

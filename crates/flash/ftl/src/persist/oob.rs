@@ -81,13 +81,29 @@ impl OutOfBand {
 
     /// Writes everything to a file, or reads it back.
     pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
-        archive.fixed("oob.offsets", &mut self.offsets)?;
+        self.offsets.archive("oob.offsets", archive)?;
         archive.fixed("oob.ends", &mut self.ends)?;
         archive.field("oob.far", &mut self.far)?;
         archive.field("oob.lost", &mut self.lost)?;
         archive.field("oob.torn", &mut self.torn)?;
         archive.field("oob.rebuilt", &mut self.rebuilt)?;
         archive.field("oob.next", &mut self.next)
+    }
+
+    /// Whether all of it was read.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.offsets.is_whole()
+    }
+
+    /// Reads what was not read yet.
+    pub(crate) fn load(&mut self) -> Result<(), ArchiveError> {
+        self.offsets.load()
+    }
+
+    /// Reads what was not read yet of a block.
+    pub(crate) fn touch(&mut self, block: SuperblockId) -> Result<(), ArchiveError> {
+        let pages = self.pages(block);
+        self.offsets.touch(pages.start as usize..pages.end as usize)
     }
 
     /// The number that the next program gets.

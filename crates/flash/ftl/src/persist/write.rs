@@ -168,6 +168,9 @@ impl<M: Media> Ftl<M> {
         if let Some(death) = self.dead {
             return Outcome::Dead(death);
         }
+        if !self.is_whole() && !self.load_for_call() {
+            return Outcome::Dead(EndOfLife::NoVictim);
+        }
         self.harden();
         let closed = self.close_stripes();
         if let Outcome::Dead(_) = closed {
@@ -245,6 +248,12 @@ impl<M: Media> Ftl<M> {
         // The area records earlier programs and is read from its end backwards, so no page may be missing between others.
         self.media.barrier(Barrier::Changes);
         self.program_media(block, row..row + 1, Task::GarbageCollection);
+        if let MetaPage::Summary(part) = page
+            && !self.map.is_whole()
+        {
+            let units = self.persist.as_ref().map_or(0..0, |persist| persist.area.units(part));
+            self.load_units(units);
+        }
         let Some(persist) = &mut self.persist else { return false };
         persist.accepted[block.index()] = first + per_page;
         let sequence = persist.oob.next() - 1;

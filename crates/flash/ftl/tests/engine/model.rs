@@ -210,6 +210,7 @@ fn build(drive: &Drive) -> Ftl<StrictMedia> {
         wordline_pages: NonZeroU32::new(drive.wordline_pages).unwrap(),
         remap_log: Bytes(1 << 20),
         streams: wane_sim::Streams::new(7),
+        is_to_be_read: false,
     };
     // A checkpoint cannot record stripes, and some drives have no room for metadata.
     let kept = Ftl::new(StrictMedia::new(geometry), config.clone());

@@ -41,7 +41,7 @@ impl Drive {
     /// What is wrong with the files from which kept bytes were read since the drive was opened, if anything is. What the drive answered since then
     /// may be wrong, and it must not be saved.
     pub fn damage(&self) -> Option<&str> {
-        self.payload.as_ref().and_then(crate::payload::Payload::damage)
+        self.payload.as_ref().and_then(crate::payload::Payload::damage).or_else(|| self.unreadable())
     }
 
     /// As [`Drive::write_batch`], with the bytes of all units in one slice. A drive that keeps no bytes drops them.

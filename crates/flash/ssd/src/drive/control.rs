@@ -34,7 +34,8 @@ impl Drive {
     /// The age clock of data, in days. It is [`Drive::day`], corrected for the time that the drive lay warmer or colder than
     /// usual. Its differences are the age of data.
     pub fn data_days(&self) -> f64 {
-        self.flash().map_or(self.day(), wane_nand::Flash::data_days)
+        let at_rest = || self.day() + self.resting().map_or(0.0, wane_nand::Resting::ahead_days);
+        self.flash().map_or_else(at_rest, wane_nand::Flash::data_days)
     }
 
     /// Days that the drive lay without power, and how often it did.

@@ -1,8 +1,9 @@
 //! Properties and counters of a drive.
 
+use wane_archive::ArchiveError;
 use wane_ftl::policies::capacity::CapacityPolicy;
 use wane_ftl::{BlockState, Counters, Layout};
-use wane_units::{Geometry, Lpn, Sectors, SuperblockId, UnitId};
+use wane_units::{BlockId, Geometry, Lpn, Sectors, SuperblockId, UnitId};
 
 use super::{Drive, Firmware, MOVING};
 
@@ -49,6 +50,15 @@ impl Drive {
             Firmware::Counting(ftl) => ftl.media().erase_counts(),
             Firmware::Detailed(ftl) => ftl.media().erase_counts(),
             Firmware::Moving => unreachable!("{MOVING}"),
+        }
+    }
+
+    /// Days that the data in the first page of a flash block have aged, on the age clock of data ([`Drive::data_days`]).
+    pub fn data_age(&self, block: BlockId) -> f64 {
+        match (self.flash(), self.resting()) {
+            (Some(flash), _) => flash.data_age(block),
+            (None, Some(resting)) => resting.data_age(block, self.erase_counts()[block.index()]),
+            (None, None) => 0.0,
         }
     }
 
@@ -104,6 +114,24 @@ impl Drive {
         over_either!(&self.firmware, ftl => ftl.closed_at(block))
     }
 
+    /// Whether its firmware's maps were read from its file to the end, see [`wane_ftl::Ftl::is_whole`].
+    pub fn is_whole(&self) -> bool {
+        self.is_off() || over_either!(&self.firmware, ftl => ftl.is_whole())
+    }
+
+    /// Reads what of its firmware's maps was not read yet.
+    ///
+    /// # Errors
+    /// A piece is damaged, or its file is gone.
+    pub fn load(&mut self) -> Result<(), ArchiveError> {
+        if self.is_off() { Ok(()) } else { over_either!(&mut self.firmware, ftl => ftl.load()) }
+    }
+
+    /// Why a piece of them could not be read when it was needed. The drive must not be saved then.
+    pub fn unreadable(&self) -> Option<&str> {
+        if self.is_off() { None } else { over_either!(&self.firmware, ftl => ftl.unreadable()) }
+    }
+
     /// The physical unit that holds a logical one.
     pub fn lookup(&self, unit: Lpn) -> Option<UnitId> {
         over_either!(&self.firmware, ftl => ftl.lookup(unit))
@@ -112,6 +140,11 @@ impl Drive {
     /// Whether a unit's data were lost inside the drive.
     pub fn is_lost(&self, unit: Lpn) -> bool {
         over_either!(&self.firmware, ftl => ftl.is_lost(unit))
+    }
+
+    /// Number of exported units whose data were lost inside the drive.
+    pub fn units_lost(&self) -> u64 {
+        over_either!(&self.firmware, ftl => ftl.units_lost())
     }
 
     /// The policy that responds to retired blocks.
