@@ -452,7 +452,7 @@ mod tests {
 
     #[test]
     fn speeds_of_arrays_are_as_on_the_page() {
-        let page = include_str!("../../../docs/claims.md");
+        let page = include_str!("../../../../docs/claims.md");
         let claims: Vec<Claim> = claims().into_iter().filter(|claim| claim.class != Class::Order).collect();
         let runs = Runs::default();
         for claim in &claims {

@@ -38,6 +38,7 @@ pub(super) fn claims() -> Vec<Claim> {
         needs_package: false,
         over_seeds: OverSeeds::Untried,
         scenarios: || SIZES.map(burst).into(),
+        later: |_| Vec::new(),
         evaluate: dc4,
         others: Others::Run {
             scenarios: || OTHER_SPARES.map(|spare| burst_with(LARGEST, spare)).into(),

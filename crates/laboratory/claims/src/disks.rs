@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn the_page_has_the_texts_of_these_claims() {
-        let page = include_str!("../../../docs/claims.md");
+        let page = include_str!("../../../../docs/claims.md");
         for claim in claims() {
             let texts = [claim.configuration, claim.published, claim.reading, claim.tolerance];
             for (title, text) in ["run", "the paper", "read here", "agreement"].into_iter().zip(texts) {

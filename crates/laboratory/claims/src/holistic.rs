@@ -234,7 +234,7 @@ fn re8_note(runs: &Runs) -> String {
         format!("{} % on {}", percent(Scheme::PAYING.map(of)), chip.title)
     });
     format!(
-        "the traces are not public: how reads and writes overlap, and the reads' sizes and bursts, are assumed. No reading gives the order of the \
+        "the traces are not in the repository: how reads and writes overlap, and the reads' sizes and bursts, are assumed. No reading gives the order of the \
          schemes. On the MLC chips hardly a codeword exceeds 4 or 10 bits, so HRM only writes parity there and the oracle does nothing. Where data is \
          {} to {} days old when a trace begins, as in the middle of figure 9, re-reading, the oracle and HRM cost {} ({}), which is not the paper's \
          18.7 and 5.0 % either. The last reading below comes nearest to figure 11's levels, with HRM behind the oracle. On TLC the three cost {} %: a \

@@ -13,6 +13,7 @@ mod disks;
 mod forward;
 mod heat;
 mod holistic;
+mod kept;
 mod mean_field;
 mod observe;
 mod page;
@@ -20,6 +21,7 @@ mod pictures;
 mod prevention;
 mod reliability;
 mod runs;
+mod traces;
 mod twin;
 mod unpublished;
 mod variant;
@@ -29,8 +31,10 @@ use std::collections::BTreeSet;
 
 use wane_scenario::{Scenario, Sources};
 
+pub use kept::Kept;
 pub use page::{Difference, details, differences, page, renewed, strangers};
-pub use runs::{Each, Packaged, Runs, SEEDS, reproduce};
+pub use runs::{Each, Options, Packaged, Runs, SEEDS, reproduce};
+pub use traces::Traces;
 
 /// How far a claim can be held against a paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +43,7 @@ pub enum Class {
     Arithmetic,
     /// The mechanism alone decides: must come out within the tolerance.
     Mechanism,
-    /// Depends on traces or hosts that are not public: sign and order are compared.
+    /// Depends on traces that are not in the repository, or on hosts that are not public: sign and order are compared.
     Order,
     /// Was measured on hardware that is not available: numbers are imported, and what follows from them is compared.
     Imported,
@@ -128,6 +132,8 @@ pub enum Matter {
     Scale,
     /// The seed of the random streams.
     Seed,
+    /// Whether the requests are a published trace's or its stand-in's.
+    Trace,
 }
 
 impl Matter {
@@ -137,12 +143,13 @@ impl Matter {
             Self::Choice => "choice",
             Self::Scale => "scale",
             Self::Seed => "seed",
+            Self::Trace => "trace",
         }
     }
 
     /// Returns the matter with this word.
     pub fn of_word(word: &str) -> Option<Self> {
-        [Self::Choice, Self::Scale, Self::Seed].into_iter().find(|matter| matter.word() == word)
+        [Self::Choice, Self::Scale, Self::Seed, Self::Trace].into_iter().find(|matter| matter.word() == word)
     }
 }
 
@@ -179,6 +186,8 @@ pub struct Claim {
     pub needs_package: bool,
     over_seeds: OverSeeds,
     scenarios: fn() -> Vec<Scenario>,
+    /// Scenarios that follow from the results of the others, with the claim's own seed.
+    later: fn(&Runs) -> Vec<Scenario>,
     evaluate: fn(&Runs) -> Finding,
     others: Others,
 }
@@ -249,6 +258,7 @@ impl Claim {
             needs_package: false,
             over_seeds: OverSeeds::Untried,
             scenarios,
+            later: |_| Vec::new(),
             evaluate,
             others,
         }
@@ -263,6 +273,11 @@ impl Claim {
     /// Number of findings in the Python package's measurement: one for each seed.
     pub const fn packaged_seeds(&self) -> u64 {
         if self.class.is_drawn() { SEEDS } else { 1 }
+    }
+
+    /// Whether it is run on one of the traces too.
+    pub fn has_trace(&self, traces: &Traces) -> bool {
+        traces.describe(&(self.scenarios)()).is_some()
     }
 
     /// Scenarios that the claim runs, with those of its other readings.
@@ -295,16 +310,24 @@ impl Finding {
 }
 
 impl Reproduced<'_> {
-    /// What the verdict depends on: seeds, scales or choices that were tried and changed it.
+    /// What the verdict depends on: seeds, scales or choices that were tried and changed it. A trace is none: its result stands beside the
+    /// stand-in's.
     pub fn fragile(&self) -> Vec<Matter> {
-        let others = self.others.iter().map(|reading| (reading.matter, reading.verdict));
+        let others = self.others.iter().filter(|reading| reading.matter != Matter::Trace);
+        let others = others.map(|reading| (reading.matter, reading.verdict));
         let seeds = self.seeds.iter().map(|(_, finding)| (Matter::Seed, finding.verdict));
         let differing = others.chain(seeds).filter(|(_, verdict)| *verdict != self.finding.verdict);
         differing.map(|(matter, _)| matter).collect::<BTreeSet<Matter>>().into_iter().collect()
     }
 
-    /// The verdict with its qualification for a table's cell, such as "agrees, fragile (seed)".
+    /// The verdict with its qualification for a table's cell, such as "agrees, fragile (seed)", and the one on the traces beside it.
     pub fn standing(&self) -> String {
+        let trace = self.others.iter().find(|reading| reading.matter == Matter::Trace);
+        let of_trace = |trace: &Reading| format!("{} (stand-in), {} (trace)", self.qualified(), trace.verdict.word());
+        trace.map_or_else(|| self.qualified(), of_trace)
+    }
+
+    fn qualified(&self) -> String {
         let word = self.finding.verdict.word();
         let fragile = self.fragile();
         if self.finding.verdict == Verdict::NotRun {
@@ -323,9 +346,9 @@ impl Reproduced<'_> {
 }
 
 /// Claims that were run with `--every-seed` once and had the same verdict with all five seeds.
-const KEPT_BY_SEEDS: [&str; 22] = [
-    "CV4", "CV5", "CV6", "CV8", "CV-scale", "DC4", "RE1", "RE3", "RE4", "RE5", "RE8", "RE-scale", "WL1", "WL2", "WL3",
-    "WL5", "WL6", "WL9", "WL10", "PR4", "PR14", "PR16",
+const KEPT_BY_SEEDS: [&str; 21] = [
+    "CV4", "CV5", "CV6", "CV8", "CV-scale", "DC4", "RE3", "RE4", "RE5", "RE8", "RE-scale", "WL1", "WL2", "WL3", "WL5",
+    "WL6", "WL9", "WL10", "PR4", "PR14", "PR16",
 ];
 
 /// Every claim, in order.
@@ -442,6 +465,7 @@ mod tests {
                 "agrees, fragile (choice, scale, seed)",
             ),
             (row("RE10", Vec::new(), Vec::new()), "agrees, arithmetic"),
+            (row("CV1", vec![other(Matter::Trace, differs)], Vec::new()), "agrees (stand-in), differs (trace)"),
         ];
         for (row, standing) in table {
             assert_eq!(row.standing(), standing);

@@ -73,7 +73,7 @@ pub(super) const PUBLISHED: &str = "8 x 4 x 2 planes of 1,024 blocks, 200 of 256
                                     codeword, how many codewords a read of 4 KiB checks, and the spread of cycles";
 
 pub(super) const READ: &str = "one codeword of 512 bytes decides for a read of 4 KiB; cycles are normal with a deviation of 5 %; data are written once in \
-                               order and then at random. All of RE1 to RE9 are read alike";
+                               order and then at random. All of RE2 to RE9 are read alike";
 
 impl Unpublished {
     /// Lines of `[drive.initial]`.

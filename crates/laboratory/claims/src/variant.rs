@@ -403,6 +403,7 @@ mod tests {
     fn a_drive_is_too_slow_between_two_probes() {
         let window = |at_drive_writes: f64, megabytes: f64| Window {
             kind: WindowKind::Probe,
+            phase: 0,
             at_drive_writes,
             at_days: None,
             erase_count_mean: 0.0,

@@ -2,8 +2,8 @@
 
 use super::{
     BY_TEXT, FIXED, LEVELERS, Life, PACKED, RANDOM_OF_SCRIPTS, RANDOM_OF_TEXT, SCALE, SCATTERED, SMALL, VARIANT,
-    all_traces, by_text, choice, claim, design, finding, leveler, lifetime, mixture_of, most, percent, preconditioned,
-    traces,
+    all_traces, by_text, choice, claim, design, finding, is_near, leveler, lifetime, mixture_of, most, percent,
+    preconditioned, traces,
 };
 use crate::{Claim, Class, Finding, Others, OverSeeds, Reading, Runs, SEEDS, gain, mean};
 use wane_scenario::Scenario;
@@ -106,7 +106,7 @@ fn cv10_claim() -> Claim {
                 "CV10",
                 "000 Fig. 25",
                 "relocation bound of 1, 5, 10 GiB: 3.21x, 4.07x, 4.10x Fix_NoWL; RAD-AS 11.64x at 1 GiB; DAP-PS steps at the 18th GiB",
-                "the mean rises by more than 1 % from 1 to 5 GiB and saturates there (10 GiB within 5 % of it)",
+                "each mean and RAD-AS within 25 %; the mean rises by more than 1 % from 1 to 5 GiB and saturates there (10 GiB within 5 % of it)",
             ],
             || {
                 let bounds = traces().flat_map(|trace| BOUNDS.map(|gib| bounded(trace, SCATTERED, gib)));
@@ -229,12 +229,15 @@ fn cv9_others(runs: &Runs) -> Vec<Reading> {
     std::iter::once(benefit).chain((1..=SEEDS).map(with_seed)).collect()
 }
 
-/// Mean ratios under the three bounds, in words, and whether they rise and saturate. `ratio` is a trace's ratio under a bound in GiB.
+/// Mean ratios under the three bounds, in words, and whether they are the paper's, rise and saturate. `ratio` is a trace's ratio under a bound in
+/// GiB.
 fn bound_means(ratio: impl Fn(&str, u32) -> f64) -> (String, bool) {
     let [one, five, ten] = BOUNDS.map(|gib| mean(traces().map(|trace| ratio(trace, gib))));
-    let rises = five > one * 1.01;
-    let words = format!("{one:.2}x, {five:.2}x, {ten:.2}x; RAD-AS {:.2}x at 1 GiB", ratio("rad-as", 1));
-    (words, rises && gain(ten, five).abs() <= 0.05)
+    let rad_as = ratio("rad-as", 1);
+    let is_near =
+        [(one, 3.21), (five, 4.07), (ten, 4.1), (rad_as, 11.64)].iter().all(|(ours, paper)| is_near(*ours, *paper));
+    let words = format!("{one:.2}x, {five:.2}x, {ten:.2}x; RAD-AS {rad_as:.2}x at 1 GiB");
+    (words, is_near && five > one * 1.01 && gain(ten, five).abs() <= 0.05)
 }
 
 fn cv10(runs: &Runs) -> Finding {
@@ -246,8 +249,9 @@ fn cv10(runs: &Runs) -> Finding {
         let row = BOUNDS.map(|gib| format!("{:.2}", ratio(trace, gib)));
         table += &format!("| {trace} | {} |\n", row.join(" | "));
     }
-    let note = "a bound of B GiB lets a scattered footprint of F GiB lose at most the share B / F of the drive; DAP-PS's step cannot come \
-                out of it. Lifetimes over those of Fix_NoWL:";
+    let note = "a bound of B GiB lets a scattered footprint of F GiB lose at most the share B / F of the drive, so that it rises as the paper's, but from \
+                less; DAP-PS's step cannot come out of it. Lazy shrink, which moves nothing, lives longer, and does not saturate. Lifetimes over \
+                those of Fix_NoWL:";
     Finding { table, ..finding(ours, agrees, note) }
 }
 

@@ -1,10 +1,10 @@
 //! CV5 to CV7: what the paper's text says of single traces (000 §4.5.1).
 
 use super::{
-    BY_TEXT, RANDOM_OF_SCRIPTS, RANDOM_OF_TEXT, by_text, choice, claim, designs, finding, lifetime, percent,
+    BY_TEXT, RANDOM_OF_SCRIPTS, RANDOM_OF_TEXT, by_text, choice, claim, designs, finding, is_near, lifetime, percent,
     preconditioned,
 };
-use crate::{Claim, Finding, Others, Reading, Runs, gain};
+use crate::{Claim, Finding, Others, Reading, Runs};
 
 pub(super) fn claims() -> Vec<Claim> {
     vec![cv5_claim(), cv6_claim(), cv7_claim()]
@@ -68,7 +68,6 @@ fn cv7_claim() -> Claim {
 
 /// CV5's result after `random` random drive writes, with the gain over `base`, and whether it agrees.
 fn befs(runs: &Runs, random: u32, base: &str) -> (String, bool) {
-    let near = |ours: f64, paper: f64| gain(ours, paper).abs() <= 0.25;
     let lived = lifetime(runs.get(&preconditioned("msn-befs", "Var_NoWL", random)));
     let gain = runs.gain_after(random, "msn-befs", "Var_NoWL", base);
     let dp = percent(runs.gain_after(random, "msn-befs", "Fix_NoWL", "Fix_DP"));
@@ -76,7 +75,7 @@ fn befs(runs: &Runs, random: u32, base: &str) -> (String, bool) {
         "{lived:.0} drive writes = {:.2} TiB; gain {gain:.2} over {base}; Fix_NoWL {dp} against Fix_DP",
         lived * 256.0 / 1024.0
     );
-    (words, near(lived, 145.0) && near(gain, 0.91))
+    (words, is_near(lived, 145.0) && is_near(gain, 0.91))
 }
 
 fn cv5(runs: &Runs) -> Finding {

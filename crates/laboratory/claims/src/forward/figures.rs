@@ -4,12 +4,12 @@ use wane_aging::skew_normal::SkewNormal;
 use wane_report::published::{Bars, Distributions, Picture};
 
 use super::{
-    FACTORS, FIGURE_7, FIGURE_12, FRAMEWORK, Life, MODELS, SCALE, accuracies, by_factor, erases, of_factors,
+    FACTORS, FIGURE_7, FIGURE_12, FRAMEWORK, Life, MODELS, RANKED, SCALE, accuracies, by_factor, erases, of_factors,
     of_figure_7, on_amber, on_femu, to_failure, unleveled,
 };
 use crate::Runs;
 
-const ACCURACY: &str = "accuracy, blocks matched by id";
+const ACCURACY: &str = "accuracy, blocks matched by rank";
 
 /// The figures of a claim, under the title of their page.
 pub(crate) fn pictures(id: &str, runs: &Runs) -> Option<(&'static str, Vec<Picture>)> {
@@ -40,7 +40,7 @@ pub(crate) fn pictures(id: &str, runs: &Runs) -> Option<(&'static str, Vec<Pictu
 }
 
 fn bars(runs: &Runs, lives: &[Life], factor: &str, heading: &'static str, levels: Vec<(f64, String)>) -> Picture {
-    let found = accuracies(runs, lives, factor);
+    let found = accuracies(runs, lives, factor, MODELS, RANKED);
     let group =
         |(place, life): (usize, &Life)| (life.trace.to_owned(), found.iter().map(|of_model| of_model[place]).collect());
     Picture::Bars(Bars {
@@ -49,7 +49,7 @@ fn bars(runs: &Runs, lives: &[Life], factor: &str, heading: &'static str, levels
             "Erase counts at a factor of {factor} against the full run. DEVS and CML are reconstructions."
         ),
         measure: ACCURACY,
-        series: MODELS.map(|model| if model == FRAMEWORK { "FF".to_owned() } else { model.to_uppercase() }).into(),
+        series: MODELS.map(|model| model.title.to_owned()).into(),
         groups: lives.iter().enumerate().map(group).collect(),
         levels,
     })
@@ -57,7 +57,7 @@ fn bars(runs: &Runs, lives: &[Life], factor: &str, heading: &'static str, levels
 
 fn figure_12(runs: &Runs) -> Picture {
     let group = |(life, paper): (Life, [f64; 4])| {
-        let ours = by_factor(runs, &life, |found| found.by_id);
+        let ours = by_factor(runs, &life, RANKED);
         [(life.trace.to_owned(), ours.to_vec()), (format!("{}, paper", life.trace), paper.to_vec())]
     };
     Picture::Bars(Bars {

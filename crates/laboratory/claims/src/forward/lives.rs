@@ -21,6 +21,34 @@ pub(super) const OLTP: [(&str, &str); 2] = [("TPCC", "r = 0.84\nh = 0.2"), ("TPC
 
 const UNLEVELED: &str = "{ policy = 'none' }";
 
+/// A model of fast-forward, as a scenario names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Model {
+    /// Its name in tables and figures.
+    pub(super) title: &'static str,
+    kind: &'static str,
+    /// Predictions between two fits of DEVS; `None`: the default.
+    refit: Option<u32>,
+}
+
+/// The framework's model, and those that it is compared with.
+pub(super) const FRAMEWORK: Model = Model { title: "FF", kind: "two-point", refit: None };
+pub(super) const DEVS: Model = Model { title: "DEVS", kind: "devs", refit: None };
+pub(super) const CML: Model = Model { title: "CML", kind: "cml", refit: None };
+
+impl Model {
+    /// DEVS, fitted again after this number of predictions; 0: never.
+    pub(super) const fn refitted(self, refit: u32) -> Self {
+        Self { refit: Some(refit), ..self }
+    }
+
+    /// Keys of `[fast-forward]`.
+    fn keys(self) -> String {
+        let refit = self.refit.map(|refit| format!("refit = {refit}\n")).unwrap_or_default();
+        format!("model = '{}'\n{refit}", self.kind)
+    }
+}
+
 /// A life, in full or fast-forwarded.
 #[derive(Clone, Debug)]
 pub(super) struct Life {
@@ -33,7 +61,7 @@ pub(super) struct Life {
     leveler: &'static str,
     retire: &'static str,
     workload: String,
-    until: &'static str,
+    until: String,
     seed: u64,
 }
 
@@ -57,9 +85,17 @@ impl Life {
     }
 
     /// The life predicted in part, by `model` at `factor`.
-    pub(super) fn forwarded(&self, factor: &str, model: &str) -> Scenario {
-        let forward = format!("[fast-forward]\nfactor = {factor}\nmodel = '{model}'\n");
-        scenario(&format!("{}, {model}, factor {factor}", self.name), &self.text(self.seed, &forward))
+    pub(super) fn forwarded(&self, factor: &str, model: Model) -> Scenario {
+        let forward = format!("[fast-forward]\nfactor = {factor}\n{}", model.keys());
+        let refit = model.refit.map(|refit| format!(", refit {refit}")).unwrap_or_default();
+        let name = format!("{}, {}{refit}, factor {factor}", self.name, model.kind);
+        scenario(&name, &self.text(self.seed, &forward))
+    }
+
+    /// The same life up to N drive writes. A life that ends earlier ends there.
+    pub(super) fn up_to(&self, drive_writes: f64) -> Self {
+        let until = format!("end-of-life = true\ndrive-writes = {drive_writes}");
+        Self { name: format!("{}, up to {drive_writes:.1} drive writes", self.name), until, ..self.clone() }
     }
 
     /// The life predicted in part, with the `[fast-forward]` table `forward`.
@@ -105,7 +141,7 @@ pub(super) fn ftlsim(trace: &'static str, scale: u32, until: &'static str) -> Li
         leveler: "{ policy = 'pwl', threshold = '50 %' }",
         retire: "at-endurance",
         workload: format!("standin = '{trace}'"),
-        until,
+        until: until.to_owned(),
         seed: 1,
     }
 }
@@ -120,7 +156,7 @@ pub(super) fn amber(trace: &'static str) -> Life {
         leveler: "{ policy = 'variance' }",
         retire: "at-endurance",
         workload: format!("standin = '{trace}'"),
-        until: "drive-writes = 600",
+        until: "drive-writes = 600".to_owned(),
         seed: 1,
     }
 }
@@ -134,7 +170,7 @@ pub(super) fn femu((trace, hotness): (&'static str, &str)) -> Life {
         leveler: UNLEVELED,
         retire: "never",
         workload: format!("pattern = 'hot-cold'\n{hotness}\nrequest-size = '8 KiB'"),
-        until: "drive-writes = 50",
+        until: "drive-writes = 50".to_owned(),
         seed: 1,
     }
 }

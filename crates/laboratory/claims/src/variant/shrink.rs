@@ -311,8 +311,10 @@ fn cs2() -> Finding {
     let [surrender, relocate, remap] = seconds;
     let ratio = relocate / remap;
     let agrees = surrender < remap && remap < relocate && (0.5..=1.5).contains(&(ratio / PAPER_RATIO));
-    let ours =
-        format!("{surrender:.4} s, {relocate:.3} s and {remap:.3} s; relocation {ratio:.1} times as long as remap");
+    let ours = format!(
+        "{surrender:.4} s by whole free sections, which is not the paper's way; {relocate:.3} s and {remap:.3} s; relocation {ratio:.1} times as \
+             long as remap"
+    );
     finding(ours, agrees, CS2_NOTE.to_owned(), table)
 }
 
@@ -337,7 +339,11 @@ fn cs3() -> Finding {
     }
     let [small, large] = [0, 1].map(|size| change(Age::Aged, Way::Surrender, size));
     let agrees = small < -0.01 && large < small;
-    let ours = format!("{:+.1} % at 16 KiB, {:+.1} % at 4 MiB", 100.0 * small, 100.0 * large);
+    let ours = format!(
+        "{:+.1} % at 16 KiB, {:+.1} % at 4 MiB, after whole sections were given back, which is not the paper's way",
+        100.0 * small,
+        100.0 * large
+    );
     finding(ours, agrees, CS3_NOTE.to_owned(), table)
 }
 

@@ -239,7 +239,7 @@ pub(super) fn thresholds() -> Vec<Claim> {
                 "host writes of the life against TrSS, YCSB-A and F on average: 3.27 times with 6 %, 2.68 times with 4 %",
                 "6 % above 4 % above TrSS",
             ],
-            [CONFIGURATION, PUBLISHED, READ_DISCARD],
+            [CONFIGURATION, CS16_PUBLISHED, READ_DISCARD],
             || lives(BOTH.into_iter().flat_map(compared)),
             cs16,
             Others::Run { scenarios: threshold_others, evaluate: cs16_readings },
@@ -431,7 +431,11 @@ fn cs16(runs: &Runs) -> Finding {
     finding(ours, agrees, CS16_NOTE.to_owned(), String::new())
 }
 
-const CS16_NOTE: &str = "";
+const CS16_PUBLISHED: &str = "RocksDB over F2FS on FEMU with 128 GiB; the file system is aged first, and the drive by an acceleration factor of 2. \
+                              Section 5.4.1 says 3.27x and 2.68x of TrSS' host writes, a ratio; the abstract extends \"the lifetime by 268-327 %\", \
+                              which would be a gain, of the same numbers";
+
+const CS16_NOTE: &str = "read as ratios, as section 5.4.1 has them; as gains they would be 4.27 and 3.68 times. The order is judged, which is the same";
 
 /// YCSB-A under other readings.
 fn threshold_cases() -> Vec<(Matter, &'static str, [Life; 3])> {
