@@ -83,7 +83,7 @@ impl Alternative {
 /// Chunks that are written on a member for each chunk of data that the host writes.
 ///
 /// `share`: stripes whose parity it has, of stripes on `members` members. A single chunk writes itself and all parities, (1 - share) / k of them on this member; a full stripe writes one
-/// chunk on each member for k of data. Computed in ARRAYS 4.4: shares of 40/15/15/15/15 wear the first member 1.52 times as fast as the others, 1.31, 1.17 and
+/// chunk on each member for k of data. So shares of 40/15/15/15/15 wear the first member 1.52 times as fast as the others, 1.31, 1.17 and
 /// 1.07 times with 50, 75 and 90 % full stripes.
 pub fn chunks_written(share: f64, members: usize, parities: u32, full_stripe_share: f64) -> f64 {
     let data = (members - parities as usize) as f64;

@@ -383,8 +383,8 @@ mod tests {
         let (mean, few) = cycles((0..40_000).map(|_| biased(stream.exponential())));
         assert!((mean / five - 1.0).abs() < 0.03 && (400.0..460.0).contains(&few), "{mean} {few}");
         // With two parities both steps are raised so that half of the rest of the window fails. With a window of length 1, hazard a and raise r = ln 2 the
-        // second moment over the squared mean is 4 (e^r - 1) / r^4 times the integral of e^(r t) (1 - t)^2: 4.81, which is 1,522 cycles. The 1,300 of
-        // ARRAYS 4.5 are what two windows of their own would take, 2.081^2 - 1 in units of 0.05^2 = 1,332; the second step has only what is left of one.
+        // second moment over the squared mean is 4 (e^r - 1) / r^4 times the integral of e^(r t) (1 - t)^2: 4.81, which is 1,522 cycles. Two windows
+        // of their own would take 2.081^2 - 1 in units of 0.05^2 = 1,332; the second step has only what is left of one.
         let six_by_steps = |stream: &mut wane_sim::Stream| {
             let first = stream.exponential() / raised;
             if first >= 1.0 {

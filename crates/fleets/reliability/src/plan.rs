@@ -241,7 +241,7 @@ impl Plan {
     /// Bytes of data that are lost with one member more than may fail: of the stripes and copies that lie on all of these.
     ///
     /// Stripes of w chunks lie on any w of n members alike. Of C(n, w) such choices, C(n - m, w - m) have m given members.
-    pub(crate) fn bytes_lost_with_array(&self) -> f64 {
+    pub fn bytes_lost_with_array(&self) -> f64 {
         let (members, width, lost) = (self.members.len() as u32, self.width(), self.redundancy.tolerance() + 1);
         if lost > width {
             return 0.0;

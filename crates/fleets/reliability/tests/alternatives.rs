@@ -78,7 +78,7 @@ fn every_alternative_gains_and_is_told_beside_the_plan() {
 
 #[test]
 fn wear_follows_the_shares_of_parity() {
-    // ARRAYS 4.4 and 4.5: 40/15/15/15/15, alone and with full stripes; 80/5/5/5/5.
+    // By hand: 40/15/15/15/15, alone and with full stripes; 80/5/5/5/5.
     for (most, least, full, want) in [
         (0.4, 0.15, 0.0, 1.52),
         (0.4, 0.15, 0.5, 1.31),

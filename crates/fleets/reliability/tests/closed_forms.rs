@@ -124,7 +124,7 @@ fn lost_by_order(members: usize, needed: usize, cv: f64) -> (f64, f64) {
 
 #[test]
 fn drives_of_one_age_and_load_are_lost_together() {
-    // ARRAYS 4.5: coefficient of variation; mirror, RAID-5 and RAID-6 of 8 drives.
+    // By an independent model: coefficient of variation; mirror, RAID-5 and RAID-6 of 8 drives.
     let table = [(0.01, [0.107, 0.97, 0.34]), (0.05, [0.021, 0.46, 0.021]), (0.2, [0.005, 0.14, 0.001])];
     for (cv, [mirror, five, six]) in table {
         let sigma = 5.0 * DAYS * cv;

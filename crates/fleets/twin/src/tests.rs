@@ -403,7 +403,7 @@ fn the_example_is_a_fleet() {
 
 /// A file of the repository.
 fn repository(file: &str) -> String {
-    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file)).unwrap()
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..").join(file)).unwrap()
 }
 
 #[test]

@@ -48,6 +48,7 @@ impl Ahead {
                 self.ended = true;
                 break;
             }
+            host.place(&mut next.pages);
             host.prefetch(&next.pages);
             self.count += 1;
         }

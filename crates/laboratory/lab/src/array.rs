@@ -4,11 +4,12 @@
 //! step, and so does the instant of which results speak.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use wane_blockdev::{Batch, Living, SectorRange, Stop, Work, each_of, find};
 use wane_raid::{Following, Redundant, redundant_of};
 use wane_results::{
-    ArrayDrive, ArrayProbe, ArraySummary, Calendar, DriveState, End, EndCause, EndReason, Errors, RunResult,
+    ArrayDrive, ArrayProbe, ArraySummary, Calendar, DriveState, End, EndCause, EndReason, Errors, RunResult, Unfinished,
 };
 use wane_scenario::{ArrayLayout, ArraySpec, LastWord, Scenario, Scheduler};
 use wane_sim::Streams;
@@ -78,7 +79,7 @@ struct ArrayRun<'a> {
 pub fn execute(scenario: &Scenario, watch: &mut Watch<'_>) -> Result<ArrayResult, SessionError> {
     let Some(spec) = &scenario.array else { return Err(PlanError::Array.into()) };
     check_run(scenario)?;
-    session::check_fit(build::memory_estimate(scenario))?;
+    session::check_memory(scenario)?;
     let stopwatch = Stopwatch::start();
     let mut opener = Opener::new(spec.device, Streams::new(scenario.seed), Arc::clone(watch.stop));
     let calendar = calendar::calendar(scenario, &mut opener)?;
@@ -100,11 +101,32 @@ pub fn execute(scenario: &Scenario, watch: &mut Watch<'_>) -> Result<ArrayResult
     }
     array.observed = observed;
     array.live(watch)?;
+    let in_probe = array.observed.as_ref().is_some_and(|observed| observed.was_cut);
     let mut result = array.finish();
-    let writes_per_day = calendar.map(|calendar| calendar.drive_writes_per_day);
-    let forecast = forecast::forecast(scenario, &result.summary, &result.drives, writes_per_day, watch.stop)?;
-    result.summary.forecast = forecast;
+    result.summary.interrupted = match result.summary.end.reason {
+        EndReason::Interrupted => Some(Unfinished::Life),
+        _ => in_probe.then_some(Unfinished::Probe),
+    };
+    if result.summary.interrupted.is_none() {
+        foretell(scenario, &mut result, calendar, watch.stop)?;
+    }
     Ok(result)
+}
+
+/// Makes the forecast, if one is asked for, unless `stop` is set.
+fn foretell(
+    scenario: &Scenario,
+    result: &mut ArrayResult,
+    calendar: Option<Calendar>,
+    stop: &AtomicBool,
+) -> Result<(), PlanError> {
+    let writes_per_day = calendar.map(|calendar| calendar.drive_writes_per_day);
+    let forecast = forecast::forecast(scenario, &result.summary, &result.drives, writes_per_day, stop)?;
+    if forecast.is_none() && forecast::is_asked(scenario, writes_per_day) {
+        result.summary.interrupted = Some(Unfinished::Forecast);
+    }
+    result.summary.forecast = forecast;
+    Ok(())
 }
 
 /// Refuses what `wane run` does not simulate of an array, at its key.
@@ -394,7 +416,8 @@ impl ArrayRun<'_> {
             false => 0.0,
         };
         let stand = told.iter().any(|drive| drive.state == DriveState::Online);
-        let (probes, warnings) = self.probes(&told);
+        let (probes, of_probes) = self.probes(&told);
+        let warnings = self.scenario.unasked().into_iter().chain(of_probes).collect();
         let capacity_at_end = self.array().capacity().0 * Sectors::SIZE.0;
         let summary = ArraySummary {
             scenario: wane_results::Scenario {
@@ -407,6 +430,7 @@ impl ArrayRun<'_> {
             capacity_bytes_at_end: Some(capacity_at_end).filter(|end| *end != self.spec.device.logical_bytes()),
             bytes_written,
             end: End { reason, cause, at_drive_writes },
+            interrupted: None,
             first_death_at: deaths().reduce(f64::min),
             last_death_at: deaths().reduce(f64::max).filter(|_| !stand),
             writes_degraded,
@@ -425,5 +449,43 @@ impl ArrayRun<'_> {
         };
         let drives = self.stood.into_iter().filter_map(|stood| Some((stood.scenario, stood.result?))).collect();
         ArrayResult { summary, drives }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering;
+
+    use wane_results::CalendarOrigin;
+    use wane_scenario::Sources;
+
+    use super::*;
+
+    const ARRAY: &str = "[drive]\nlogical-capacity = \"4 MiB\"\nspare-factor = 0.2\npages-per-block = 16\nendurance = 40\nchip = \"tlc-72l-2018\"\n\
+                         [time]\ndrive-writes-per-day = 1\nscheduler = \"event\"\n[probe]\nat-drive-writes = [1, 2]\nuntil = { requests = 2_000 }\n\
+                         [array]\nlayout = \"mirror\"\n[[array.member]]\ncount = 2\n[forecast]\narrays = 100\n[until]\ndrive-writes = 2\n";
+
+    /// The array as it is when `stop` is set at a step after this many array writes.
+    fn lived(until: f64) -> ArraySummary {
+        let scenario = Scenario::resolve(&Sources { file: Some(("a.toml", ARRAY)), ..Sources::default() }).unwrap();
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut step = |step: &crate::run::Step| stop.store(step.drive_writes >= until, Ordering::Relaxed);
+        execute(&scenario, &mut Watch { step: &mut step, stop: &stop }).unwrap().summary
+    }
+
+    #[test]
+    fn what_was_stopped_says_which_stage() {
+        let whole = lived(f64::INFINITY);
+        assert_eq!((whole.interrupted, whole.probes.len(), whole.forecast.is_some()), (None, 2, true));
+        let stopped = lived(0.5);
+        assert_eq!((stopped.interrupted, stopped.end.reason), (Some(Unfinished::Life), EndReason::Interrupted));
+        assert_eq!((stopped.probes.len(), stopped.forecast), (0, None));
+        // In its forecast, its life is whole.
+        let scenario = Scenario::resolve(&Sources { file: Some(("a.toml", ARRAY)), ..Sources::default() }).unwrap();
+        let mut result = execute(&scenario, &mut Watch { step: &mut |_| {}, stop: &Arc::default() }).unwrap();
+        let calendar = Calendar { drive_writes_per_day: 1.0, origin: CalendarOrigin::Scenario };
+        foretell(&scenario, &mut result, Some(calendar), &AtomicBool::new(true)).unwrap();
+        let ArraySummary { interrupted, forecast, end, .. } = result.summary;
+        assert_eq!((interrupted, forecast, end), (Some(Unfinished::Forecast), None, whole.end));
     }
 }

@@ -14,6 +14,7 @@ use wane_units::{Bytes, Nanos};
 use wane_workload::trace::{Reader, TraceError};
 use wane_workload::{Arrival, Op, SHARE_MIN};
 
+use crate::array::Assembly;
 use crate::calendar;
 use crate::files::Files;
 use crate::observer::ObserverSpec;
@@ -22,9 +23,11 @@ use crate::overrides::{OverrideError, Policies};
 use crate::run::{Phase, Plan, Planned, Precondition, Stretch};
 use crate::sources::Opener;
 pub use crate::sources::trace_options;
-use wane_scenario::{Scenario, Workload};
+use wane_scenario::{Scenario, ScenarioError, Workload};
 
 mod detailed;
+
+pub(crate) use detailed::error_correction;
 
 /// Reasons why a resolved scenario cannot be built.
 #[derive(Debug, thiserror::Error)]
@@ -48,6 +51,9 @@ pub enum PlanError {
     /// A trace cannot be opened or does not fit the drive.
     #[error("workload.trace: {0}")]
     Trace(#[from] TraceError),
+    /// A workload does not fit what is left of its device.
+    #[error(transparent)]
+    Rest(#[from] ScenarioError),
     /// There is no room for a key-value store.
     #[error("workload: {0}")]
     Store(String),
@@ -267,18 +273,18 @@ fn drive(
 ) -> Result<(Drive, Option<Box<ObserverSpec>>), PlanError> {
     let is_observed = detailed::is_needed(scenario, &policies);
     let errors = detailed::errors(scenario, &policies);
-    let drive = drive_of(scenario, policies, errors, opener.streams)?;
+    let drive = drive_of(scenario, policies, errors, opener.streams, Assembly::New)?;
     let observer =
         is_observed.then(|| detailed::spec(scenario, errors.as_ref(), calendar, opener).map(Box::new)).transpose()?;
     Ok((drive, observer))
 }
 
-/// Makes the plan of a look at an existing drive: the requests of the scenario's only phase, without preconditioning.
-pub(crate) fn look(scenario: &Scenario, drive: Drive, stop: &Arc<AtomicBool>) -> Result<Plan, PlanError> {
+/// Makes the plan of a look at an existing drive: the requests of the scenario's only phase, without preconditioning, on `units` units of it.
+pub(crate) fn look(scenario: &Scenario, drive: Drive, units: u32, stop: &Arc<AtomicBool>) -> Result<Plan, PlanError> {
     let streams = Streams::new(scenario.seed);
     let mut opener = Opener::new(scenario.device, streams, Arc::clone(stop));
     let phase = &scenario.phases[0];
-    let source = opener.source(&phase.workload, "look.workload")?;
+    let source = opener.source_on_the_rest(&phase.workload, units, "look.workload")?;
     if phase.arrival == Arrival::Trace
         && let Some(reason) = source.timeless()
     {
@@ -315,15 +321,19 @@ pub(crate) fn observer_of_array(
     detailed::spec(scenario, None, calendar, opener).map(Some)
 }
 
-/// The requests of a look at an array, which come from the scenario's only phase.
+/// The requests of a look at an array, which come from the scenario's only phase, on `units` units of it.
 ///
 /// # Errors
 /// The workload cannot be opened, or has no times and needs some.
-pub(crate) fn look_at_array(scenario: &Scenario, stop: &Arc<AtomicBool>) -> Result<crate::array::Look, PlanError> {
+pub(crate) fn look_at_array(
+    scenario: &Scenario,
+    units: u32,
+    stop: &Arc<AtomicBool>,
+) -> Result<crate::array::Look, PlanError> {
     let streams = Streams::new(scenario.seed);
     let mut opener = Opener::new(*scenario.host_device(), streams, Arc::clone(stop));
     let phase = &scenario.phases[0];
-    let source = opener.source(&phase.workload, "look.workload")?;
+    let source = opener.source_on_the_rest(&phase.workload, units, "look.workload")?;
     if phase.arrival == Arrival::Trace
         && let Some(reason) = source.timeless()
     {
@@ -358,7 +368,7 @@ pub(crate) fn clocks(scenario: &Scenario) -> Vec<ClockSpec> {
 /// # Errors
 /// Firmware and flash do not fit each other.
 pub fn bare_drive(scenario: &Scenario) -> Result<Drive, PlanError> {
-    bare_drive_with(scenario, &PolicyOverrides::default())
+    bare_drive_with(scenario, &PolicyOverrides::default(), Assembly::New)
 }
 
 /// Raw bit errors of a scenario's flash and their correction; `None` without a chip.
@@ -370,14 +380,18 @@ pub fn errors(scenario: &Scenario) -> Option<ErrorConfig> {
 ///
 /// # Errors
 /// As [`bare_drive`]; a policy does not fit the scenario.
-pub(crate) fn bare_drive_with(scenario: &Scenario, overrides: &PolicyOverrides) -> Result<Drive, PlanError> {
+pub(crate) fn bare_drive_with(
+    scenario: &Scenario,
+    overrides: &PolicyOverrides,
+    what_for: Assembly,
+) -> Result<Drive, PlanError> {
     refuse_array(scenario)?;
     if scenario.file_system.is_some() {
         return Err(PlanError::UnderFiles);
     }
     let policies = overrides.policies(scenario)?;
     let errors = detailed::errors(scenario, &policies);
-    drive_of(scenario, policies, errors, Streams::new(scenario.seed))
+    drive_of(scenario, policies, errors, Streams::new(scenario.seed), what_for)
 }
 
 fn firmware_of(scenario: &Scenario, policies: Policies, streams: Streams) -> FtlConfig {
@@ -405,6 +419,7 @@ fn firmware_of(scenario: &Scenario, policies: Policies, streams: Streams) -> Ftl
         wordline_pages: device.wordline_pages,
         remap_log: ftl.remap_log,
         streams,
+        is_to_be_read: false,
     }
 }
 
@@ -413,9 +428,11 @@ fn drive_of(
     policies: Policies,
     errors: Option<ErrorConfig>,
     streams: Streams,
+    what_for: Assembly,
 ) -> Result<Drive, PlanError> {
     let device = &scenario.device;
-    let config = firmware_of(scenario, policies, streams);
+    let is_to_be_read = what_for == Assembly::Read;
+    let config = FtlConfig { is_to_be_read, ..firmware_of(scenario, policies, streams) };
     let mut drive = Drive::new(DriveConfig {
         erase_counts: detailed::first_erases(scenario, streams),
         errors,

@@ -7,7 +7,7 @@ use wane_blockdev::{Batch, Blocking, Living, SectorRange, Stop, Took, Work};
 use wane_fs::{
     Allocate, Attended, Counted, Direct, FileKind, FsError, Moment, MountConfig, NewFile, ROOT, Volume, Way, format,
 };
-use wane_results::{EndCause, FileSystem};
+use wane_results::{Counters, EndCause, FileSystem};
 use wane_scenario::FileSystemSpec;
 use wane_ssd::Drive;
 use wane_units::{Bytes, EndOfLife, Lba, Sectors};
@@ -25,8 +25,9 @@ struct Used {
     written: u64,
     read: u64,
     lost: u64,
-    /// Units that the drive's host had written.
+    /// Units that the drive's host had written, and units that its flash had programmed.
     at_drive: u64,
+    programmed: u64,
     counted: Counted,
 }
 
@@ -112,10 +113,22 @@ impl Files {
         self.cause
     }
 
+    /// The drive's counters, with what the file system moved as what it is to the drive: writes of its host.
+    pub(crate) fn counters(&self) -> Counters {
+        let counters = *self.drive().counters();
+        let moved = counters.programmed_file_system;
+        Counters {
+            host_units_written: counters.host_units_written + moved,
+            programmed_host: counters.programmed_host + moved,
+            programmed_file_system: 0,
+            ..counters
+        }
+    }
+
     fn used_now(&self) -> Used {
-        let counters = self.drive().counters();
-        let at_drive = counters.host_units_written + counters.programmed_file_system;
-        Used { at_drive, counted: self.volume.counted(), ..self.used }
+        let counters = self.counters();
+        let (at_drive, programmed) = (counters.host_units_written, counters.programmed_total());
+        Used { at_drive, programmed, counted: self.volume.counted(), ..self.used }
     }
 
     /// Counts from now on.
@@ -128,13 +141,18 @@ impl Files {
     pub(crate) fn told(&self) -> FileSystem {
         let (now, before, unit) = (self.used_now(), self.before, self.unit.0 * Sectors::SIZE.0);
         let written = now.written - before.written;
-        let at_drive = now.at_drive - before.at_drive;
+        let per_written = |units: u64| (written > 0).then(|| units as f64 / written as f64);
+        let (at_drive, data) = (now.at_drive - before.at_drive, now.counted.data - before.counted.data);
+        let copied = now.counted.copied - before.counted.copied;
         FileSystem {
             way: self.way.name().to_owned(),
             bytes_written: written * unit,
             bytes_read: (now.read - before.read) * unit,
-            write_amplification: (written > 0).then(|| at_drive as f64 / written as f64),
-            bytes_moved: (now.counted.moved - before.counted.moved) * unit,
+            bytes_written_back: Some(data * unit),
+            write_amplification: per_written(at_drive),
+            write_amplification_of_flash: per_written(now.programmed - before.programmed),
+            bytes_moved: copied * unit,
+            bytes_of_structures: Some(at_drive.saturating_sub(data + copied) * unit),
             bytes_remapped: (now.counted.remapped - before.counted.remapped) * unit,
             checkpoints: now.counted.checkpoints - before.counted.checkpoints,
             size_at_start: self.size_at_start.0,

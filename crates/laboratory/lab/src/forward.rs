@@ -56,7 +56,7 @@ const PERIODS_PLANNED: u32 = 10_000;
 
 /// Drive writes, of `drive_writes`, that are simulated. An adaptive life decides during the run and may simulate all.
 pub(crate) fn simulated(spec: &FastForward, drive_writes: f64) -> f64 {
-    let needs = spec.model.build(spec.window as usize).needs();
+    let needs = spec.model.build(spec.window as usize, spec.refit).needs();
     let Ok(mut schedule) = Schedule::new(spec.factor, needs) else { return drive_writes };
     if spec.adaptive {
         return drive_writes;
@@ -163,7 +163,7 @@ struct Saved {
 
 impl Forward {
     pub(crate) fn new(run: &Run, spec: &FastForward) -> Result<Self, ForwardError> {
-        let model = spec.model.build(spec.window as usize);
+        let model = spec.model.build(spec.window as usize, spec.refit);
         let schedule = Schedule::new(spec.factor, model.needs())?;
         let period = (spec.period * f64::from(run.drive().logical_initial())).round().max(1.0);
         let told =
@@ -212,7 +212,7 @@ impl Forward {
         let is_next = phase != self.phase;
         if is_next {
             self.phase = phase;
-            self.model = self.spec.model.build(self.spec.window as usize);
+            self.model = self.spec.model.build(self.spec.window as usize, self.spec.refit);
             self.schedule = Schedule::new(self.spec.factor, self.model.needs())?;
         }
         Ok(is_next)
@@ -346,7 +346,7 @@ impl Forward {
                     continue;
                 }
                 // The change was in a simulated part, so what was learned before no longer holds.
-                self.model = self.spec.model.build(self.spec.window as usize);
+                self.model = self.spec.model.build(self.spec.window as usize, self.spec.refit);
                 pace = start;
             }
             saved = None;

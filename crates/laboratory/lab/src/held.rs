@@ -3,30 +3,27 @@
 //!
 //! It is built on [`Run`], which serves the requests.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::{Deserialize, Serialize};
-use wane_archive::{Archive, ArchiveError, Reader, Writer};
-use wane_blockdev::{Blocking, IoError, Living, Passing, Status, each_of};
+use wane_archive::{Archive, ArchiveError};
+use wane_blockdev::{BlockDevice, Blocking, IoError, Living, Passing, Status, each_of};
 use wane_ftl::{Fate, Recovery};
-use wane_results::{Counters, EndCause, EndReason, Fingerprints, Inputs, RunResult, WearSnapshot, Window};
+use wane_results::{Counters, EXTRAPOLATED, EndCause, EndReason, Inputs, RunResult, WearSnapshot, Window};
 use wane_scenario::Scenario;
-use wane_sim::Streams;
 use wane_ssd::Drive;
-use wane_units::{BlockId, Lpn, Nanos, Sectors};
+use wane_units::{BlockId, Nanos, Sectors};
 
 use crate::array::{Assembly, Drives};
 
 use crate::build::{self, PlanError, PolicyOverrides};
-use crate::calendar;
 use crate::progress::Stopwatch;
 use crate::record::wear;
 pub use crate::run::WrittenBytes;
-use crate::run::{Budget, Phase, Progress, Run, Watch};
+use crate::run::{Budget, Progress, Run, Watch};
 use crate::session;
-use crate::sources::Opener;
+use crate::usable::Usable;
 
 pub use act::{Act, Acted, Aging};
 use ahead::Ahead;
@@ -40,6 +37,7 @@ mod ahead;
 mod array;
 mod data;
 mod error;
+mod place;
 mod requests;
 mod standing;
 mod target;
@@ -122,6 +120,8 @@ pub struct Held {
     /// The saved place in the workload; empty at its start. The workload is opened only when the drive ages, so that looking at the
     /// drive does not need its traces.
     place: Vec<u8>,
+    /// Units of the device on which it was opened, or is at its place; 0: those of the new device.
+    rest: u32,
     /// The contents of the workload's traces when it was opened.
     traces: Inputs,
     /// See [`Held::written_trimmed`].
@@ -138,51 +138,37 @@ fn workload(scenario: &Scenario) -> Result<&wane_scenario::Workload, KeptError> 
     }
 }
 
-/// The contents of the traces of a scenario's workload.
-fn contents(scenario: &Scenario, stop: &AtomicBool) -> Inputs {
-    Fingerprints::default().inputs(&scenario.traces(), stop)
-}
-
-/// Makes the workload of a scenario, as workload `number` since the drive was new, and its drive writes per day.
-fn phase(scenario: &Scenario, number: u32, stop: &Arc<AtomicBool>) -> Result<(Phase, Option<f64>), KeptError> {
-    if scenario.traces().iter().any(|path| *path == Path::new("-")) {
-        return Err(KeptError::Stdin);
-    }
-    let mut opener = Opener::new(*scenario.host_device(), Streams::new(scenario.seed), Arc::clone(stop));
-    let source = opener.source(workload(scenario)?, &format!("workload.{number}"))?;
-    let calendar = calendar::calendar(scenario, &mut opener)?;
-    if stop.load(Ordering::Relaxed) {
-        // A workload that could not be opened completely would give no requests.
-        return Err(KeptError::Interrupted);
-    }
-    let phase = Phase { source, units_max: None, days_max: None, requests_max: None };
-    Ok((phase, calendar.map(|calendar| calendar.drive_writes_per_day)))
-}
-
 impl Held {
     /// Makes a new, empty drive with a scenario's drive and workload. Policies from outside replace some of its own.
     ///
     /// # Errors
     /// The scenario makes no drive, has several phases, or needs more memory than there is.
     pub fn new(scenario: &Scenario, overrides: PolicyOverrides) -> Result<Self, KeptError> {
-        Self::with(scenario, overrides, 0)
+        Self::with(scenario, overrides, 0, Assembly::New)
     }
 
     /// The same, after `workloads` workloads.
-    pub(crate) fn with(scenario: &Scenario, overrides: PolicyOverrides, workloads: u32) -> Result<Self, KeptError> {
-        session::check_memory(scenario)?;
+    pub(crate) fn with(
+        scenario: &Scenario,
+        overrides: PolicyOverrides,
+        workloads: u32,
+        what_for: Assembly,
+    ) -> Result<Self, KeptError> {
+        // One that is read piece by piece takes what is touched.
+        if what_for == Assembly::New {
+            session::check_memory(scenario)?;
+        }
         if scenario.fast_forward.is_some() {
             return Err(KeptError::FastForward);
         }
         workload(scenario)?;
         let drives = scenario.array.as_ref().map(|spec| Drives::new(scenario.seed, spec));
         let run = match &drives {
-            None => Run::of_kept(build::bare_drive_with(scenario, &overrides)?),
+            None => Run::of_kept(build::bare_drive_with(scenario, &overrides, what_for)?),
             Some(_) if !overrides.is_empty() => return Err(PlanError::ArrayPolicies.into()),
-            Some(drives) => Run::of_kept_array(
-                drives.assemble(Assembly::New)?,
-                Sectors(drives.spec().device.unit.0 / Sectors::SIZE.0),
-            ),
+            Some(drives) => {
+                Run::of_kept_array(drives.assemble(what_for)?, Sectors(drives.spec().device.unit.0 / Sectors::SIZE.0))
+            }
         };
         let (scenario, place, traces) = (scenario.clone(), Vec::new(), Inputs::Nothing);
         Ok(Self {
@@ -195,6 +181,7 @@ impl Held {
             per_day: None,
             since: (0.0, 0),
             place,
+            rest: 0,
             traces,
             written_trimmed: 0,
             forward: None,
@@ -224,6 +211,7 @@ impl Held {
             per_day: self.per_day,
             since: self.since,
             place: self.place.clone(),
+            rest: self.rest,
             traces: self.traces.clone(),
             written_trimmed: self.written_trimmed,
             forward: self.forward.clone(),
@@ -290,7 +278,7 @@ impl Held {
             let filled = self.counters().host_units_filled(u64::from(drive.unit_bytes()));
             return filled as f64 / f64::from(drive.logical_initial());
         }
-        self.run.lived() as f64 / f64::from(self.pages())
+        self.run.lived() as f64 / f64::from(self.pages_when_new())
     }
 
     /// Of these, drive writes that were predicted instead of simulated.
@@ -311,82 +299,6 @@ impl Held {
         if self.focus.is_some() { self.drive().life_used() } else { self.run.life_used() }
     }
 
-    /// Gives it the workload and the calendar of this scenario, which must have the same drive. An unchanged workload continues at its place, unless
-    /// its trace was changed.
-    ///
-    /// # Errors
-    /// The scenario has several phases, or a workload that cannot be opened or never writes. The drive then keeps its workload.
-    pub fn set_workload(&mut self, scenario: Scenario, stop: &Arc<AtomicBool>) -> Result<(), KeptError> {
-        let is_same = workload(&scenario)? == workload(&self.scenario)?;
-        if is_same && (self.place.is_empty() || contents(&scenario, stop) == self.traces) {
-            if scenario.time != self.scenario.time {
-                // The calendar is read when the workload is opened.
-                self.close_workload()?;
-                self.begin_days();
-            }
-            self.scenario = scenario;
-            return Ok(());
-        }
-        assert_eq!(
-            scenario.host_device(),
-            self.scenario.host_device(),
-            "a workload is all that changes of a drive's scenario"
-        );
-        let (phase, per_day) = phase(&scenario, self.workloads + 1, stop)?;
-        if phase.source.never_writes() {
-            return Err(KeptError::Writeless);
-        }
-        (self.per_day, self.traces) = (per_day, contents(&scenario, stop));
-        self.run.take_workload(Some(phase));
-        // What was learned of the other workload does not hold.
-        self.forward = None;
-        self.place = Vec::new();
-        self.workloads += 1;
-        self.begin_days();
-        self.scenario = scenario;
-        Ok(())
-    }
-
-    /// Opens the workload at its place, if it is not open.
-    pub(crate) fn open_workload(&mut self, stop: &Arc<AtomicBool>) -> Result<(), KeptError> {
-        if self.run.workload().is_some() {
-            return Ok(());
-        }
-        let (mut phase, per_day) = phase(&self.scenario, self.workloads, stop)?;
-        let traces = contents(&self.scenario, stop);
-        if !self.place.is_empty() {
-            if traces != self.traces {
-                return Err(KeptError::TraceChanged);
-            }
-            let place = |phase: &mut Phase, place: &[u8]| {
-                let mut reader = Reader::new(place)?;
-                phase.source.archive(&mut reader)?;
-                reader.finish()
-            };
-            place(&mut phase, &self.place).map_err(|error| KeptError::Place(error.to_string()))?;
-        }
-        (self.per_day, self.traces) = (per_day, traces);
-        self.run.take_workload(Some(phase));
-        Ok(())
-    }
-
-    /// Saves the place in the workload.
-    fn note_place(&mut self) -> Result<(), ArchiveError> {
-        if let Some(source) = self.run.workload() {
-            let mut writer = Writer::new(Vec::new())?;
-            source.archive(&mut writer)?;
-            self.place = writer.finish()?;
-        }
-        Ok(())
-    }
-
-    /// Closes the workload. It will be opened again at the same place.
-    fn close_workload(&mut self) -> Result<(), KeptError> {
-        self.note_place().map_err(|error| KeptError::Place(error.to_string()))?;
-        self.run.take_workload(None);
-        Ok(())
-    }
-
     /// Archives its state apart from the scenario: writes it to a file or reads it back. It is written at rest, as between two requests.
     pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
         if !archive.is_reading() {
@@ -403,10 +315,11 @@ impl Held {
         self.archive_drives(archive)?;
         self.run.archive(archive)?;
         // When the drive was preconditioned, which drives of earlier versions never were.
-        let mut began = (self.since.0, self.since.1, self.run.counted_from());
-        archive.grown_by(Counters::NAMES.len(), "days.since", &mut began)?;
+        let mut began = (self.since.0, self.since.1, self.run.counted_from(), self.rest);
+        archive.grown_by(Counters::NAMES.len() + 1, "days.since", &mut began)?;
         self.since = (began.0, began.1);
         self.run.count_from(began.2);
+        self.rest = began.3;
         archive.list("workload.place", &mut self.place)?;
         archive.field("workload.traces", &mut self.traces)
     }
@@ -437,7 +350,7 @@ impl Held {
     fn let_days_pass(&mut self) {
         let Some(per_day) = self.per_day else { return };
         let (day, units) = self.since;
-        let drive_writes = (self.run.lived() - units) as f64 / f64::from(self.pages());
+        let drive_writes = (self.run.lived() - units) as f64 / f64::from(self.pages_when_new());
         let today = day + drive_writes / per_day;
         match &mut self.drives {
             Some(drives) if today > drives.day => {
@@ -523,8 +436,7 @@ impl Held {
             return mapped.iter().filter(|is_held| **is_held).count() as f64 / mapped.len().max(1) as f64;
         }
         let drive = self.drive();
-        let mapped = Lpn::all(0..drive.exported()).filter(|unit| drive.lookup(*unit).is_some()).count();
-        mapped as f64 / f64::from(drive.exported().max(1))
+        drive.mapped_units() as f64 / f64::from(drive.exported().max(1))
     }
 
     /// Number of units with written bytes that the workload trimmed in the last [`Held::age`]. Its `written` says what became of them.
@@ -543,13 +455,14 @@ impl Held {
         }
         self.check_there()?;
         self.open_workload(stop)?;
+        self.run.stay_within(self.run.usable());
         if self.run.never_writes() {
             return Err(KeptError::Writeless);
         }
         if matches!(target, Target::Wear(_) | Target::EndOfLife) && self.run.life_used().is_none() {
             return Err(KeptError::Unrated);
         }
-        let logical = u64::from(self.pages());
+        let logical = u64::from(self.pages_when_new());
         let units = |drive_writes: f64| Goal::Units((drive_writes * logical as f64).round().max(0.0) as u64);
         let before_the_end = |left: f64| Ok::<_, KeptError>(self.end(stop)?.map(|end| units(end - left)));
         let goal = match target {
@@ -600,7 +513,7 @@ impl Held {
             return Err(KeptError::Unrated);
         }
         let mut copy = self.run.try_clone().map_err(|error| KeptError::NoEnd(error.to_string()))?;
-        let units = u64::from(self.pages()).min(STEP_UNITS_MAX);
+        let units = u64::from(self.pages_when_new()).min(STEP_UNITS_MAX);
         let (mut forward, mut drives) = (self.forward.clone(), self.drives.clone());
         while step(&mut copy, units, Goal::Wear(f64::INFINITY), forward.as_mut(), drives.as_mut())? != Progress::Over {
             if stop.load(Ordering::Relaxed) {
@@ -610,7 +523,7 @@ impl Held {
         if copy.died_of().is_none() {
             return Err(KeptError::NoEnd("its workload ends before".to_owned()));
         }
-        Ok(Some(copy.lived() as f64 / f64::from(self.pages())))
+        Ok(Some(copy.lived() as f64 / f64::from(self.pages_when_new())))
     }
 
     /// Share of the goal that the drive has reached. From 1 on it has reached the goal.
@@ -637,13 +550,28 @@ impl Held {
     pub fn look(self, scenario: &Scenario, watch: &mut Watch<'_>) -> Result<RunResult, KeptError> {
         workload(scenario)?;
         let stopwatch = Stopwatch::start();
+        // Of the data that lie there now, which the requests read.
+        let caveats = self.caveats();
         let drive = match self.focus {
             Some(_) => self.drive().clone(),
             None if self.is_array() => return Err(KeptError::OneDrive("probed")),
             None => self.run.into_drive(),
         };
-        let plan = build::look(scenario, drive, watch.stop)?;
-        let mut result = session::to_its_end(scenario, &self.overrides, Run::of_look(plan), &stopwatch, watch)?;
+        let usable = Usable::of(&drive, Sectors(u64::from(drive.unit_bytes()) / Sectors::SIZE.0));
+        if usable.count() == 0 {
+            return Err(KeptError::NothingLeft(drive.capacity()));
+        }
+        let plan = build::look(scenario, drive, usable.count(), watch.stop)?;
+        let run = Run::of_look(plan, usable);
+        let mut result = session::to_its_end(scenario, &self.overrides, run, &stopwatch, watch)?;
+        let warnings = &mut result.summary.warnings;
+        for caveat in caveats {
+            let is_same =
+                |told: &String| *told == caveat || (told.contains(EXTRAPOLATED) && caveat.contains(EXTRAPOLATED));
+            if !warnings.iter().any(is_same) {
+                warnings.push(caveat);
+            }
+        }
         if result.summary.end.reason == EndReason::EndOfLife
             && let Some(asked) = scenario.phases[0].until.requests
         {
@@ -657,18 +585,23 @@ impl Held {
     }
 
     /// Cuts its power, whatever it is doing, and lets it recover. `fate` decides the outcome of each program and erase that the flash is
-    /// working on; a drive that was just opened has none. Returns what the recovery of a drive did, and how long it took if there is a clock.
+    /// working on; a drive that was just opened has none. Drives of an array that are to be `out` are taken out before the power comes back. Returns what
+    /// the recovery of a drive did, and how long it took if there is a clock.
     ///
     /// # Errors
-    /// It keeps no out-of-band data, or does not come back.
+    /// It keeps no out-of-band data, or does not come back; or a drive cannot be taken out, and nothing was done.
     pub fn cut_power(
         &mut self,
+        out: &[u32],
         mut fate: impl FnMut() -> Fate,
     ) -> Result<(Option<Recovery>, Option<Nanos>), KeptError> {
+        self.check_out(out)?;
         let required: Vec<Option<u32>> = self.required();
         let recovered = if self.is_array() {
             let device = self.run.device_mut();
             device.power_off(device.now(), &mut fate);
+            out.iter().try_for_each(|place| self.take_out(*place as usize))?;
+            let device = self.run.device_mut();
             let took = device.power_on(device.now()).map_err(KeptError::ArrayUnpowered)?.took;
             (None, Some(took).filter(|took| *took > Nanos::ZERO))
         } else {

@@ -1,5 +1,6 @@
 //! The host of a device: hands it batches, and answers what it asks. It knows neither phases nor results.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use wane_archive::{Archive, ArchiveError};
@@ -17,6 +18,7 @@ use crate::below::Below;
 use crate::files::Files;
 use crate::record::Recorded;
 use crate::space::{HostSpace, Space};
+use crate::usable::Usable;
 
 /// Pages of a request that are written between two checks of the stop flag. The result is the same as if they were written at
 /// once.
@@ -55,6 +57,8 @@ pub(crate) enum Addresses {
     Direct,
     /// They wrap around at the capacity. The host uses whatever the drive exports and gives nothing back.
     Wrapping,
+    /// They are places among these units of the device, which exports fewer than when it was new, or may map fewer.
+    Within(Arc<Usable>),
 }
 
 /// See the head of this file.
@@ -121,6 +125,11 @@ impl Host {
         Self { device, addresses, unit, array_units, extents: Vec::new(), unread: Vec::new() }
     }
 
+    /// The same, of an array whose addresses wrap around.
+    pub(crate) fn wrapping(array: Box<dyn Living>, unit: Sectors) -> Self {
+        Self { addresses: Addresses::Wrapping, ..Self::of_array(array, unit) }
+    }
+
     /// Gives an array the capacity that it asks for, unless that holds some of its first `used` units. Returns whether it gave any.
     pub(crate) fn give_back(&mut self, used: u32) -> bool {
         let unit = self.unit.0;
@@ -136,6 +145,33 @@ impl Host {
         };
         let now = array.now();
         array.set_capacity(now, to).is_done()
+    }
+
+    /// What its workload may use of the device.
+    pub(crate) fn usable(&self) -> Usable {
+        match &self.device {
+            Below::Drive(drive) => Usable::of(drive.as_ref(), self.unit),
+            Below::Stack(array) => Usable::of(array.as_ref(), self.unit),
+            Below::Files(files) => Usable::of(files.drive(), self.unit),
+            // What wear takes from a drive that may shrink is its map's to answer, and what a host set is not.
+            Below::Space(space) => {
+                let (capacity, limit) = (space.drive().capacity(), space.drive().mapped_limit());
+                Usable::within(space.as_ref(), self.unit, if limit < capacity { limit } else { space.capacity() })
+            }
+        }
+    }
+
+    /// From now on its workload has as many addresses as there are usable units, and stays on these; `None`: it has the device's.
+    pub(crate) fn stay_within(&mut self, usable: Option<Usable>) {
+        self.addresses = usable.map_or(Addresses::Direct, |usable| Addresses::Within(Arc::new(usable)));
+    }
+
+    /// Turns what a workload drew into pages of the device.
+    #[inline]
+    pub(crate) fn place(&self, pages: &mut [u32]) {
+        if let Addresses::Within(usable) = &self.addresses {
+            usable.place(pages);
+        }
     }
 
     /// The array.
@@ -296,7 +332,7 @@ impl Host {
         stop: &AtomicBool,
     ) -> Result<(), Halt> {
         if let Addresses::Wrapping = self.addresses {
-            let exported = self.drive().exported();
+            let exported = self.exported();
             if exported == 0 {
                 return Ok(());
             }
@@ -482,7 +518,8 @@ impl Host {
         }
         let space = match (&mut self.device, &self.addresses) {
             (Below::Space(space), _) => space,
-            (_, Addresses::Direct) => return archive.same("host", &0u8),
+            // A workload is at its place for as long as it ages the device.
+            (_, Addresses::Direct | Addresses::Within(_)) => return archive.same("host", &0u8),
             (_, Addresses::Wrapping) => return archive.same("host", &2u8),
         };
         // A host at rest is as it was before requests could be under way.
@@ -509,9 +546,13 @@ impl Recorded for Host {
         self.device.drive()
     }
 
+    /// To a drive what a file system moves is one more write of its host.
     #[inline]
-    fn counters(&self) -> &Counters {
-        self.device.counters()
+    fn counters(&self) -> Counters {
+        match &self.device {
+            Below::Files(files) => files.counters(),
+            device => *device.counters(),
+        }
     }
 
     #[inline]
@@ -523,7 +564,8 @@ impl Recorded for Host {
         match &self.device {
             Below::Space(space) => space.map().exported(),
             Below::Files(files) => files.exported(),
-            Below::Drive(_) | Below::Stack(_) => self.drive().exported(),
+            Below::Drive(_) => self.drive().exported(),
+            Below::Stack(array) => (array.capacity().0 / self.unit.0) as u32,
         }
     }
 

@@ -16,10 +16,11 @@ use wane_folder::System;
 use wane_ftl::{Fate, Recovery};
 use wane_journal::{Input, Journal, JournalConfig, JournalError, Lineage, Place, Record};
 use wane_results::{ArrayProbe, RunResult};
-use wane_scenario::{Scenario, ScenarioError, Sources};
-use wane_shelf::{DriveFolder, JournalStart, Manifest};
+use wane_scenario::{Scenario, ScenarioError, Sources, as_kept_formerly};
+use wane_shelf::{DriveFolder, JournalStart, Manifest, VERSION};
 use wane_units::{Fnv, Nanos, SimTime, excerpt_path};
 
+use crate::array::Assembly;
 use crate::build::PolicyOverrides;
 use crate::held::{Act, Acted, Held};
 pub use wane_aging::FACTOR_MOST;
@@ -27,12 +28,16 @@ pub use wane_aging::FACTOR_MOST;
 pub use crate::held::{Aged, DataCheck, Injection, KeptError, Reached, Retire, Target, WrittenBytes};
 use crate::progress::Stopwatch;
 use crate::run::Watch;
+use crate::session;
 pub use attached::{Attached, Keeps};
+pub use names::check_whole;
+use names::{check_place, label, place_of};
 use recent::Recent;
 pub use repeat::Seen;
 use repeat::{Repeat, Repeated};
 
 mod attached;
+mod names;
 mod recent;
 mod repeat;
 
@@ -52,6 +57,19 @@ pub struct Kept {
     required: Vec<Option<u32>>,
     /// The instant at which opening it gave it power. Its journal does not have that yet.
     revived: Option<SimTime>,
+    /// See [`Kept::journal_end`].
+    end: Option<JournalEnd>,
+}
+
+/// What is known of the end of a drive's journal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JournalEnd {
+    /// Its records since the drive was saved.
+    pub records: u64,
+    /// The last of these, of which nobody knows that they were on the disk: a machine that dies may take them away, and nobody sees it.
+    pub unmarked: u64,
+    /// Whether it is known to end there, as whoever had the drive open closed it. If not, others may have followed.
+    pub is_known: bool,
 }
 
 /// How a journal of commands is written: most are short.
@@ -68,6 +86,9 @@ const JOURNAL_LEAST: u64 = 4 << 20;
 const SEGMENTS_MOST: usize = 64;
 
 /// Resolves the saved text of a scenario.
+/// Folders up to this version were written when some defaults of scenarios were others.
+const DEFAULTS_CHANGED: u32 = 2;
+
 fn resolved(text: &str) -> Result<Scenario, ScenarioError> {
     Scenario::resolve(&Sources { file: Some(("drive.json", text)), ..Sources::default() })
 }
@@ -170,7 +191,8 @@ impl Kept {
     fn new(folder: DriveFolder, held: Held) -> Self {
         let (repeated, recent) = (Repeated::default(), Recent::default());
         let (repeat_seconds, notes) = (0.0, Vec::new());
-        Self { folder, held, repeated, repeat_seconds, notes, recent, required: Vec::new(), revived: None }
+        let (required, revived, end) = (Vec::new(), None, None);
+        Self { folder, held, repeated, repeat_seconds, notes, recent, required, revived, end }
     }
 
     /// Opens the drive at `path`. Everything is read and verified.
@@ -205,7 +227,8 @@ impl Kept {
         Ok(kept)
     }
 
-    /// The same, but bytes that were written to it are read, and verified, when they are first touched: see [`Kept::check_bytes`].
+    /// The same, but large tables and bytes that were written to it are read, and verified, when they are first touched: see
+    /// [`Kept::check_bytes`].
     ///
     /// # Errors
     /// As of [`Kept::open`].
@@ -215,8 +238,15 @@ impl Kept {
 
     /// A drive as it was saved; `late` as of [`Kept::open_late`].
     fn saved(mut folder: DriveFolder, late: bool) -> Result<Self, KeptError> {
-        let scenario = resolved(&folder.manifest().scenario)?;
-        let mut held = Held::with(&scenario, PolicyOverrides::default(), folder.manifest().workloads)?;
+        let manifest = folder.manifest();
+        let scenario = match manifest.version {
+            ..=DEFAULTS_CHANGED => resolved(&as_kept_formerly(&manifest.scenario))?,
+            _ => resolved(&manifest.scenario)?,
+        };
+        if !late {
+            session::check_memory(&scenario)?;
+        }
+        let mut held = Held::with(&scenario, PolicyOverrides::default(), folder.manifest().workloads, Assembly::Read)?;
         if late {
             folder.read_late(|reader| held.archive(reader as &mut dyn Archive))?;
         } else {
@@ -238,8 +268,27 @@ impl Kept {
             kept.repeated = repeat.journal(path, &start, before, None, &mut |_| {})?;
             (kept.notes, kept.required) = (repeat.notes, repeat.required);
             kept.repeat_seconds = stopwatch.elapsed().as_secs_f64();
+            if before == u64::MAX {
+                kept.know_journal()?;
+            }
         }
         Ok(kept)
+    }
+
+    /// Takes note of what is known of its journal's end.
+    fn know_journal(&mut self) -> Result<(), KeptError> {
+        if let Some((end, unmarked)) = self.repeated.end {
+            self.folder.check_journal(end)?;
+            let (noted, is_closed) = self.folder.noted_journal();
+            let (records, unmarked) = (self.repeated.records, unmarked.min(end.number - noted));
+            self.end = Some(JournalEnd { records, unmarked, is_known: is_closed && noted == end.number });
+        }
+        Ok(())
+    }
+
+    /// What is known of its journal's end, as it was opened; `None`: it had no journal.
+    pub const fn journal_end(&self) -> Option<JournalEnd> {
+        self.end
     }
 
     /// Gives power to a drive whose server died while it was off.
@@ -347,6 +396,14 @@ impl Kept {
         }
     }
 
+    /// See [`Held::load`]. It changes nothing.
+    ///
+    /// # Errors
+    /// A sentence that names the file.
+    pub fn load(&mut self) -> Result<(), KeptError> {
+        self.held.load().map_err(|error| KeptError::Bytes(self.shown(), error.to_string()))
+    }
+
     fn shown(&self) -> String {
         excerpt_path(self.folder.path())
     }
@@ -400,16 +457,18 @@ impl Kept {
     /// As of [`Held::cut_power`]. It must not be kept or saved then.
     pub fn cut_power(
         &mut self,
+        out: &[u32],
         mut fate: impl FnMut() -> Fate,
     ) -> Result<(Option<Recovery>, Option<Nanos>), KeptError> {
         let at = self.held.device().now();
         let mut fates = Vec::new();
-        let recovered = self.held.cut_power(|| {
+        let recovered = self.held.cut_power(out, || {
             let drawn = fate();
             fates.push(drawn);
             drawn
         })?;
-        self.recent.act(at, &Act::PowerCut(fates));
+        let done = if out.is_empty() { Act::PowerCut(fates) } else { Act::PowerCutWithout(fates, out.to_vec()) };
+        self.recent.act(at, &done);
         Ok(recovered)
     }
 
@@ -437,8 +496,7 @@ impl Kept {
             journal.append(at.0, &input).map_err(&failed)?;
         }
         journal.sync().map_err(&failed)?;
-        // It says that what is before it is on the disk, so that the next command need not write that again.
-        let _ = journal.append(at.0, &Input::Comment(vec![0])).and_then(|_| journal.write());
+        self.note_end(&journal);
         self.notes.push(note);
         Ok(())
     }
@@ -483,8 +541,14 @@ impl Kept {
         let disk = Arc::new(System);
         if let Some(start) = self.folder.manifest().journal.clone() {
             let each = &mut |_: &Record<'_>, _: &str| Ok::<_, JournalError>(());
+            if self.folder.manifest().version < VERSION {
+                // An older wane would take the segments that come for torn ones.
+                self.folder.begin_journal(start.clone())?;
+            }
+            let (known, _) = self.folder.noted_journal();
             let (mut journal, _) =
-                Journal::open(disk, &path, &start.lineage(), config, start.place, each).map_err(&failed)?;
+                Journal::open(disk, &path, &start.lineage(), config, (start.place, known), each).map_err(&failed)?;
+            self.folder.note_journal(journal.synced(), false);
             if let Some(at) = self.revived.take() {
                 let act = |act: &Act| Input::Command(act.encode());
                 let inputs = [
@@ -504,6 +568,11 @@ impl Kept {
         let journal = Journal::create(disk, &path, device, config).map_err(failed)?;
         self.folder.begin_journal(JournalStart::new(Lineage::of(device), journal.place()))?;
         Ok(journal)
+    }
+
+    /// Notes that its journal ends here, on the disk, so that it is seen if it is cut off.
+    pub fn note_end(&self, journal: &Journal) {
+        self.folder.note_journal(journal.synced(), journal.synced() == journal.number());
     }
 
     /// As [`Kept::save`], in the middle of a journal, which goes on behind what is saved.
@@ -620,7 +689,7 @@ impl Kept {
         let held = &mut self.held;
         self.folder.save(manifest, |writer| archive(held, writer as &mut dyn Archive))?;
         self.notes.clear();
-        (self.recent, self.revived) = (Recent::default(), None);
+        (self.recent, self.revived, self.end) = (Recent::default(), None, None);
         self.repeat_seconds = 0.0;
         Ok(())
     }
@@ -678,36 +747,6 @@ impl Kept {
     }
 }
 
-/// The folder of a path, and the number of the drive of an array that it names: `old.wane/1` is the second drive of the array in `old.wane`.
-fn place_of(path: &Path) -> (&Path, Option<usize>) {
-    let is_drive = |folder: &Path| folder.join(wane_shelf::MANIFEST).is_file();
-    let number = |name: &str| name.parse::<usize>().ok().filter(|number| number.to_string() == name);
-    let number = path.file_name().and_then(|name| name.to_str()).and_then(number);
-    match (path.parent(), number) {
-        (Some(folder), Some(number)) if !is_drive(path) && is_drive(folder) => (folder, Some(number)),
-        _ => (path, None),
-    }
-}
-
-/// Refuses a path that names a drive of an array for what is done to the whole.
-///
-/// # Errors
-/// It does.
-pub fn check_whole(path: &Path, done: &'static str) -> Result<(), KeptError> {
-    match place_of(path) {
-        (_, Some(_)) => Err(KeptError::At(excerpt_path(path), Box::new(KeptError::Whole(done)))),
-        (_, None) => Ok(()),
-    }
-}
-
-/// Refuses a new drive in the folder of another, with which it would be removed.
-fn check_place(path: &Path) -> Result<(), KeptError> {
-    match path.parent() {
-        Some(folder) if folder.join(wane_shelf::MANIFEST).is_file() => Err(KeptError::Inside(excerpt_path(path))),
-        _ => Ok(()),
-    }
-}
-
 /// Sets a fork apart from its parent, whose segments it has up to this one.
 fn apart(manifest: &mut Manifest, label: String, until: u64) {
     if let Some(start) = &manifest.journal {
@@ -715,14 +754,6 @@ fn apart(manifest: &mut Manifest, label: String, until: u64) {
         manifest.journal = Some(JournalStart::new(start.lineage().forked(until, device), start.place));
     }
     manifest.label = label;
-}
-
-/// What sets a drive at this place apart from others, those of which it is a fork included. Not its path, which is nobody's business.
-fn label(parent: &str, path: &Path) -> String {
-    let place = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let mut hash = Fnv::of(parent.as_bytes());
-    hash.add(place.to_string_lossy().as_bytes());
-    hash.hex()
 }
 
 impl Deref for Kept {

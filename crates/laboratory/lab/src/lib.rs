@@ -3,6 +3,14 @@
 //!
 //! Scenarios, results and their drawing belong to the crates `scenario`, `results` and `report`; the drive belongs to
 //! `ssd`. Only [`progress`] reads the real clock, and only [`session`] starts threads.
+//!
+//! # How a run goes
+//!
+//! [`run::Run`] has three parts: `host` hands batches to a device and has the one loop that answers what it asks; `record` counts from a start and keeps the
+//! timeline and the observer; `run::life` preconditions, draws from the phase's source, and knows when phases, budgets and lives end. `forward` simulates
+//! some periods, asks a model of `aging` for what follows, and applies the prediction to the drive: wear jumps, data stay, and counters count only what was
+//! simulated. A probe is a clone of the drive with a host of its own. Nobody knows the end of a life before it comes: a probe of it takes the older of two
+//! clones that the observer keeps and renews.
 
 pub mod array;
 pub mod build;
@@ -22,8 +30,10 @@ pub mod sources;
 pub mod stack;
 
 mod ahead;
+mod backed;
 mod below;
 mod calendar;
+mod disturb;
 mod files;
 mod forward;
 mod host;
@@ -31,3 +41,4 @@ mod operations;
 mod record;
 mod space;
 mod timed;
+mod usable;

@@ -333,10 +333,15 @@ impl Observer {
     }
 
     /// Notes that a phase begins.
-    pub(crate) fn begin_phase(&mut self, device: &mut Below, number: usize) {
-        let (arrival, stream) = (self.spec.arrivals[number], self.stream(&format!("arrivals.{number}")));
-        if let Some(requests) = &mut self.requests {
-            requests.change_arrivals(device, arrival, stream);
+    pub(crate) fn begin_phase(&mut self, host: &mut Host, number: usize) {
+        let arrivals = (self.spec.arrivals[number], self.stream(&format!("arrivals.{number}")));
+        match &mut self.requests {
+            Some(requests) if number == 0 => requests.change_arrivals(host.device(), arrivals),
+            Some(requests) => {
+                let standing = self.life.standing(host.drive());
+                requests.begin_phase(host.device(), standing, arrivals);
+            }
+            None => {}
         }
     }
 
@@ -529,7 +534,7 @@ impl Observer {
         most: u64,
         stop: &AtomicBool,
     ) -> Result<Probed, SourceError> {
-        let (zero, unit_bytes) = (*host.counters(), host.unit_bytes());
+        let (zero, unit_bytes) = (host.counters(), host.unit_bytes());
         let (mut served, mut ended) = (0, None);
         while served < most && ended.is_none() {
             if stop.load(Ordering::Relaxed) {

@@ -17,7 +17,10 @@ use wane_workload::trace::{Reader, TraceError};
 use crate::progress::Stopwatch;
 use crate::sources::trace_options;
 
+mod holdings;
 mod reads;
+
+use holdings::Holdings;
 
 /// Policies with a model.
 pub const PREDICTED: [&str; 4] = ["greedy", "d-choices", "random", "fifo"];
@@ -87,6 +90,8 @@ pub enum Model {
     AnyPopularity,
     /// Two temperatures that stand for another popularity.
     Reduced(Mix),
+    /// Pages are written in their order, so that whole blocks become invalid, and nothing is moved.
+    InOrder,
 }
 
 impl Model {
@@ -97,6 +102,7 @@ impl Model {
             Self::TwoTemperatures(_) => "two-temperatures",
             Self::AnyPopularity => "any-popularity",
             Self::Reduced(_) => "two-class-reduction",
+            Self::InOrder => "in-order",
         }
     }
 }
@@ -138,7 +144,8 @@ pub fn predict(scenario: &Scenario) -> Result<Prediction, PredictError> {
     let units_per_block = (device.physical_units() / u64::from(device.blocks)) as u32;
     let rated = f64::from(device.rated_blocks) * f64::from(units_per_block);
     let blocks = Blocks { pages: units_per_block, spare_factor: 1.0 - f64::from(device.logical_units) / rated };
-    let beside = blocks.beside_rest(popularity.written)?;
+    let holdings = Holdings::of(scenario, popularity.written);
+    let written = holdings.written / holdings.all();
     let name = policy(&scenario.ftl.gc);
     let choices = d_choices(&scenario.ftl.gc);
     let victims = match name {
@@ -148,28 +155,31 @@ pub fn predict(scenario: &Scenario) -> Result<Prediction, PredictError> {
         "fifo" => None,
         other => return Err(PredictError::Policy(other.to_owned())),
     };
-    let mut warnings = popularity.warnings.clone();
+    let in_order = is_in_order(scenario, victims, holdings.rest);
+    let mut warnings = if in_order { Vec::new() } else { popularity.warnings.clone() };
     let any_popularity = matches!(victims, None | Some(Victims::Random));
     if matches!(scenario.phases[0].workload, Workload::Standin(_) | Workload::Trace(_)) {
         warnings.extend(STANDIN_ERRORS.iter().find(|errors| errors.gc == name).map(off_by));
     }
     warnings.extend(choices.iter().flat_map(unlike_its_mean));
-    warnings.extend(departures(scenario, if any_popularity { 1.0 } else { popularity.written }));
+    warnings.extend(departures(scenario, if any_popularity { 1.0 } else { written }, in_order));
+    warnings.extend(holdings.warnings(scenario));
     // Greedy never collects full blocks of data at rest; all other policies do.
     let of_rest = victims == Some(Victims::Greedy);
-    let flash = if of_rest { beside } else { blocks };
-    let classes = if of_rest { popularity.classes.clone() } else { with_rest(&popularity) };
-    let (model, steady) = solved(victims, flash, &classes, popularity.written)?;
+    let Collected { flash, exported, share } = Collected::of(blocks, holdings, of_rest)?;
+    let classes = if of_rest { popularity.classes.clone() } else { with_rest(&popularity.classes, written) };
+    let solve = |spare_factor: f64| match in_order {
+        true => Ok(Solved::in_order()),
+        false => solved(victims, Blocks { spare_factor, ..flash }, &classes, written),
+    };
+    let Solved { model, write_amplification, steady } = solve(flash.spare_factor)?;
     if model == Model::Uniform && popularity.classes.len() > 1 {
         warnings.push("all pages that are written at all are taken to be written equally often".to_owned());
     }
     if let Model::Reduced(mix) = model {
         warnings.push(reduced(mix));
     }
-    let (write_amplification, gap) = match &steady {
-        Some(steady) => (steady.write_amplification, steady.erase_gap_variance.unwrap_or(0.0)),
-        None => (utilization::fifo(flash.spare_factor, &classes)?, 0.0),
-    };
+    let gap = steady.as_ref().and_then(|steady| steady.erase_gap_variance).unwrap_or(0.0);
     let is_smaller =
         matches!(model, Model::TwoTemperatures(_) | Model::Reduced(_)) && units_per_block > HOT_COLD_PAGES_MAX;
     warnings.extend(is_smaller.then(|| smaller_blocks(units_per_block)));
@@ -181,16 +191,11 @@ pub fn predict(scenario: &Scenario) -> Result<Prediction, PredictError> {
         .filter(|_| wears && !choices.as_ref().is_some_and(changes_later) && scenario.phases[0].until.end_of_life)
     {
         Some(endurance) => {
-            let share = if of_rest { popularity.written } else { 1.0 };
+            let filled = (1.0 - flash.spare_factor) / (1.0 - exported);
             let before = erases_of_precondition(scenario, victims, blocks)?;
-            let (spare_factor, endurance) = (flash.spare_factor, f64::from(endurance));
+            let (spare_factor, endurance) = (exported, f64::from(endurance));
             let wearing = Wearing { spare_factor, endurance, erase_gap_variance: gap, erases_before: before };
-            let at =
-                |spare_factor| match solved(victims, Blocks { spare_factor, ..flash }, &classes, popularity.written) {
-                    Ok((_, Some(steady))) => Ok(steady.write_amplification),
-                    Ok((_, None)) => utilization::fifo(spare_factor, &classes),
-                    Err(error) => Err(error),
-                };
+            let at = |exported: f64| Ok(solve(1.0 - (1.0 - exported) * filled)?.write_amplification);
             if matches!(model, Model::TwoTemperatures(_) | Model::Reduced(_)) {
                 warnings.push("blocks are taken to wear alike: with hot and cold data they do not, and a life is some percent shorter".to_owned());
             }
@@ -206,27 +211,77 @@ pub fn predict(scenario: &Scenario) -> Result<Prediction, PredictError> {
     Ok(Prediction { model, write_amplification, valid_pages_per_victim_mean, drive_writes, reads, warnings })
 }
 
-/// The model and, except for FIFO, its steady state.
-fn solved(
-    victims: Option<Victims>,
-    blocks: Blocks,
-    classes: &[Class],
-    written: f64,
-) -> Result<(Model, Option<SteadyState>), TheoryError> {
-    let Some(victims) = victims else { return Ok((Model::AnyPopularity, None)) };
+/// The blocks that garbage collection comes to.
+struct Collected {
+    /// Their spare factor is by what they hold: what holds nothing is spare space.
+    flash: Blocks,
+    /// The spare factor by what they export, by which a drive ends, whether that holds something or not.
+    exported: f64,
+    /// Their share of the logical pages.
+    share: f64,
+}
+
+impl Collected {
+    /// Of all blocks of a drive, or of those beside full ones of data at rest.
+    fn of(blocks: Blocks, holdings: Holdings, beside_rest: bool) -> Result<Self, TheoryError> {
+        let held = Blocks { spare_factor: holdings.spare_factor(blocks.spare_factor), ..blocks };
+        if !beside_rest {
+            return Ok(Self { flash: held, exported: blocks.spare_factor, share: 1.0 });
+        }
+        let share = 1.0 - holdings.rest;
+        let flash = held.beside_rest(holdings.written / holdings.all())?;
+        Ok(Self { flash, exported: blocks.beside_rest(share)?.spare_factor, share })
+    }
+}
+
+/// What a model says.
+struct Solved {
+    model: Model,
+    write_amplification: f64,
+    /// The steady state behind it, where the model has one.
+    steady: Option<SteadyState>,
+}
+
+impl Solved {
+    fn of(model: Model, steady: SteadyState) -> Self {
+        Self { model, write_amplification: steady.write_amplification, steady: Some(steady) }
+    }
+
+    const fn in_order() -> Self {
+        Self { model: Model::InOrder, write_amplification: 1.0, steady: None }
+    }
+}
+
+/// Whether victims hold nothing that is valid, since pages are written in their order. Drawn victims may be blocks whose turn comes later, and FIFO's
+/// turn comes to data at rest, too.
+fn is_in_order(scenario: &Scenario, victims: Option<Victims>, rest: f64) -> bool {
+    let Workload::Pattern(spec) = &scenario.phases[0].workload else { return false };
+    let collects_invalid = match victims {
+        Some(Victims::Greedy) => true,
+        None => rest < 1e-9,
+        Some(_) => false,
+    };
+    spec.pattern == Pattern::Sequential && collects_invalid
+}
+
+fn solved(victims: Option<Victims>, blocks: Blocks, classes: &[Class], written: f64) -> Result<Solved, TheoryError> {
+    let Some(victims) = victims else {
+        let write_amplification = utilization::fifo(blocks.spare_factor, classes)?;
+        return Ok(Solved { model: Model::AnyPopularity, write_amplification, steady: None });
+    };
     if victims == Victims::Random {
-        return Ok((Model::AnyPopularity, Some(utilization::uniform(victims, blocks)?)));
+        return Ok(Solved::of(Model::AnyPopularity, utilization::uniform(victims, blocks)?));
     }
     if victims != Victims::Greedy && written < 1.0 - 1e-9 {
-        return Ok((Model::Uniform, Some(utilization::uniform_beside_rest(victims, blocks, written)?)));
+        return Ok(Solved::of(Model::Uniform, utilization::uniform_beside_rest(victims, blocks, written)?));
     }
     let Some(mix) = utilization::two_temperatures(blocks.spare_factor, classes)? else {
-        return Ok((Model::Uniform, Some(utilization::uniform(victims, blocks)?)));
+        return Ok(Solved::of(Model::Uniform, utilization::uniform(victims, blocks)?));
     };
     let mix = Mix { hot_writes: mix.hot_writes.clamp(WRITES_MIN, 1.0 - WRITES_MIN), ..mix };
     let steady = utilization::hot_cold(victims, Blocks { pages: blocks.pages.min(HOT_COLD_PAGES_MAX), ..blocks }, mix)?;
     let model = if classes.len() == 2 { Model::TwoTemperatures(mix) } else { Model::Reduced(mix) };
-    Ok((model, Some(steady)))
+    Ok(Solved::of(model, steady))
 }
 
 /// The warning that blocks are assumed smaller, since the model of two temperatures has none so large.
@@ -253,10 +308,10 @@ fn reduced(mix: Mix) -> String {
     )
 }
 
-/// Classes of all logical pages, including those that are never written.
-fn with_rest(popularity: &Popularity) -> Vec<Class> {
-    let own = popularity.classes.iter().map(|class| Class { pages: class.pages * popularity.written, ..*class });
-    let rest = Class { pages: 1.0 - popularity.written, writes: 0.0 };
+/// Classes of all pages that hold data, including those that are never written.
+fn with_rest(classes: &[Class], written: f64) -> Vec<Class> {
+    let own = classes.iter().map(|class| Class { pages: class.pages * written, ..*class });
+    let rest = Class { pages: 1.0 - written, writes: 0.0 };
     own.chain(Some(rest).filter(|rest| rest.pages > 1e-9)).collect()
 }
 
@@ -274,7 +329,7 @@ fn erases_of_precondition(scenario: &Scenario, victims: Option<Victims>, blocks:
 }
 
 /// Warnings about features of the scenario that the models lack.
-fn departures(scenario: &Scenario, written: f64) -> Vec<String> {
+fn departures(scenario: &Scenario, written: f64, in_order: bool) -> Vec<String> {
     let (ftl, device) = (&scenario.ftl, &scenario.device);
     let mut told = Vec::new();
     let mut tell = |holds: bool, text: &str| {
@@ -285,7 +340,7 @@ fn departures(scenario: &Scenario, written: f64) -> Vec<String> {
     tell(scenario.phases.len() > 1, "only the first phase is predicted");
     let placement = policy(&ftl.placement);
     tell(
-        !matches!(placement, "" | "one") || ftl.frontiers != wane_ftl::Frontiers::One,
+        !in_order && (!matches!(placement, "" | "one") || ftl.frontiers != wane_ftl::Frontiers::One),
         "relocated pages have blocks of their own, which the model does not: with hot and cold data the drive amplifies less",
     );
     tell(policy(&ftl.wear_leveling) != "none", "wear leveling moves pages and evens out wear: neither is in the model");
@@ -299,7 +354,7 @@ fn departures(scenario: &Scenario, written: f64) -> Vec<String> {
     tell(device.blocks < BLOCKS_MIN, "the drive has fewer than 512 blocks, and the model is of many");
     tell(
         written < 1.0,
-        "pages that are never written are taken to lie in full blocks of their own; preconditioning that writes at random leaves them mixed, and the drive amplifies more",
+        "pages that hold data and are never written are taken to lie in full blocks of their own; preconditioning that writes at random leaves them mixed, and the drive amplifies more",
     );
     told
 }
@@ -348,9 +403,6 @@ fn popularity(scenario: &Scenario, workload: &Workload) -> Result<Popularity, Pr
             let logical = f64::from(scenario.device.logical_units);
             let mut found = of_pattern(&spec.pattern, f64::from(spec.footprint_units));
             found.written = f64::from(spec.footprint_units) / logical;
-            if spec.trim_share.get() > 0.0 {
-                found.warnings.push("trims are not in the model: they leave the drive emptier".to_owned());
-            }
             if spec.request_units > 1 {
                 found.warnings.push(sizes());
             }
@@ -449,9 +501,10 @@ fn of_trace(scenario: &Scenario, trace: &TraceSpec) -> Result<Popularity, Predic
     let unit = scenario.device.unit.0;
     let stopwatch = Stopwatch::start();
     let mut units: Vec<u64> = Vec::new();
-    let mut warnings = vec![sizes()];
+    let (mut warnings, mut trims) = (vec![sizes()], false);
     for request in Reader::open(&trace.path, &trace_options(trace))? {
         let request = request?;
+        trims |= request.op == Op::Trim;
         if request.op == Op::Write {
             let end = (request.offset + request.length).div_ceil(unit);
             units.extend(request.offset / unit..end);
@@ -463,6 +516,11 @@ fn of_trace(scenario: &Scenario, trace: &TraceSpec) -> Result<Popularity, Predic
     }
     if units.is_empty() {
         return Err(PredictError::NoWrite);
+    }
+    if trims {
+        warnings.push(
+            "the trace's trims are not in the model: they leave the drive emptier, and it amplifies less".to_owned(),
+        );
     }
     units.sort_unstable();
     let mut pages_by_writes = std::collections::BTreeMap::<usize, f64>::new();
@@ -522,6 +580,98 @@ mod tests {
             let off = found.write_amplification / want - 1.0;
             println!("{gc} {workload:?}: {:.3} for {want:.3}, {:+.2} %", found.write_amplification, 100.0 * off);
             assert!(off.abs() < share, "{gc} {workload}: {} for {want}", found.write_amplification);
+        }
+    }
+
+    /// Pages that hold nothing are spare, whether they were never written or are trimmed.
+    #[test]
+    fn empty_pages_are_spare_space() {
+        let drive = |spare: &str, rest: &str| {
+            scenario(&format!(
+                "[drive]\nlogical-capacity = '128 MiB'\npages-per-block = 32\nspare-factor = '{spare}'\nendurance = 'none'\n{rest}\n\
+                 [until]\ndrive-writes = 8\n"
+            ))
+        };
+        let fill = |fill: &str, workload: &str| {
+            drive("10 %", &format!("[precondition]\nfill = '{fill}'\n[workload]\npattern = 'uniform'\n{workload}"))
+        };
+        let lesser = |rest: &str| drive("10 %", &format!("[ftl]\ngc = {rest}"));
+        let half = "[precondition]\nfill = '50 %'\n[workload]\npattern = 'uniform'\nfootprint = '50 %'";
+        for (scenario, share) in [
+            (fill("80 %", "footprint = '80 %'"), 0.015),
+            (fill("0 %", "footprint = '70 %'"), 0.015),
+            (fill("90 %", "footprint = '60 %'"), 0.03),
+            (fill("100 %", "trim-share = '20 %'"), 0.02),
+            (fill("100 %", "trim-share = '10 %'\nread-share = '30 %'"), 0.02),
+            (fill("80 %", "footprint = '80 %'\ntrim-share = '10 %'"), 0.02),
+            // Trims of hot and cold pages mix what is empty, which the model leaves out: it came to 4.0 % less.
+            (drive("10 %", "[workload]\npattern = 'hot-cold'\ntrim-share = '20 %'"), 0.045),
+            (lesser(&format!("'fifo'\n{half}")), 0.02),
+            (lesser(&format!("{{ policy = 'd-choices', d = 3 }}\n{half}")), 0.02),
+            (lesser(&format!("'random'\n{half}")), 0.03),
+        ] {
+            let found = predict(&scenario).unwrap();
+            let want = run(&scenario).write_amplification.last_drive_write.gc.unwrap();
+            let off = found.write_amplification / want - 1.0;
+            println!("{}: {:.3} for {want:.3}, {:+.2} %", scenario.to_toml(), found.write_amplification, 100.0 * off);
+            assert!(off.abs() < share, "{}: {} for {want}", scenario.to_toml(), found.write_amplification);
+            assert!(found.warnings.iter().any(|told| told.contains("hold no data")), "{:?}", found.warnings);
+        }
+        // What is empty until it is written is not empty for ever, and pages of before are not empty at all.
+        let (late, full) = (predict(&fill("50 %", "")).unwrap(), predict(&fill("100 %", "")).unwrap());
+        assert_eq!(late.write_amplification, full.write_amplification);
+        assert!(
+            late.warnings.iter().any(|told| told.contains("50.0 % of the pages that the workload writes are empty"))
+        );
+        let cold = predict(&fill("100 %", "footprint = '80 %'")).unwrap();
+        assert!(
+            cold.write_amplification > 1.7 * predict(&fill("80 %", "footprint = '80 %'")).unwrap().write_amplification
+        );
+        assert!(cold.warnings.iter().all(|told| !told.contains("hold no data")), "{:?}", cold.warnings);
+        // Random writes of preconditioning leave nearly nothing empty.
+        let text = "[precondition]\nfill = '80 %'\nrandom-drive-writes = 4\n[workload]\npattern = 'uniform'\nfootprint = '80 %'";
+        let filled = predict(&drive("10 %", text)).unwrap().write_amplification;
+        assert!((filled / cold.write_amplification - 1.0).abs() < 0.05, "{filled}");
+    }
+
+    /// A life ends by what a drive exports; how fast blocks wear depends on what it holds.
+    #[test]
+    fn lives_of_drives_with_empty_pages_are_predicted() {
+        for (gc, rest) in [
+            ("'greedy'", "[precondition]\nfill = '60 %'\n[workload]\nfootprint = '60 %'"),
+            ("'greedy'", "[precondition]\nfill = '80 %'\n[workload]\nfootprint = '60 %'"),
+            ("'greedy'", "[workload]\ntrim-share = '20 %'"),
+            ("'greedy'", "[workload]\npattern = 'sequential'\nrequest-size = '256 KiB'"),
+            ("'fifo'", "[workload]\npattern = 'sequential'"),
+            ("'greedy'", "[workload]\npattern = 'sequential'\nfootprint = '60 %'"),
+            ("'fifo'", "[precondition]\nfill = '60 %'\n[workload]\nfootprint = '60 %'"),
+        ] {
+            let scenario = scenario(&format!(
+                "[drive]\nlogical-capacity = '64 MiB'\npages-per-block = 32\nspare-factor = '10 %'\nendurance = 200\n[ftl]\n\
+                 gc = {gc}\nretire = 'at-endurance'\n{rest}\n[until]\nend-of-life = true\n"
+            ));
+            let found = predict(&scenario).unwrap().drive_writes.unwrap();
+            let want = run(&scenario).host.drive_writes;
+            println!("{gc} {rest:?}: {found:.2} drive writes for {want:.2}, {:+.2} %", 100.0 * (found / want - 1.0));
+            assert!((found / want - 1.0).abs() < 0.04, "{gc} {rest:?}: {found} for {want}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_in_order_is_not_moved() {
+        for (gc, model, told) in [
+            ("'greedy'", "in-order", false),
+            ("'fifo'", "in-order", false),
+            ("{ policy = 'd-choices', d = 3 }", "uniform", true),
+        ] {
+            let scenario = drive(gc, "pattern = 'sequential'\nrequest-size = '128 KiB'");
+            let found = predict(&scenario).unwrap();
+            assert_eq!(found.model.name(), model, "{gc}");
+            let is_told = found.warnings.iter().any(|told| told.starts_with("sequential writes"));
+            assert_eq!(is_told, told, "{gc}: {:?}", found.warnings);
+            let want = run(&scenario).write_amplification.last_drive_write.gc.unwrap();
+            assert!(told || (found.write_amplification - want).abs() < 0.01, "{gc}: {want}");
+            assert!(found.write_amplification >= want - 0.01, "{gc}: {want}");
         }
     }
 
@@ -637,7 +787,7 @@ mod tests {
             found,
             "ftl.gc: found \"cost-benefit\", allowed are greedy, d-choices, random, fifo: of others there is no model"
         );
-        let found = predict(&drive("'greedy'", "pattern = 'sequential'")).unwrap();
+        let found = predict(&drive("'greedy'", "pattern = 'hybrid'")).unwrap();
         assert!(found.warnings.iter().any(|warning| warning.starts_with("sequential writes")), "{:?}", found.warnings);
     }
 }

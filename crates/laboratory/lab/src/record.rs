@@ -20,7 +20,7 @@ const WINDOW_STEPS: u64 = 64;
 pub(crate) trait Recorded {
     fn drive(&self) -> &Drive;
     /// What it counted since it was new.
-    fn counters(&self) -> &Counters;
+    fn counters(&self) -> Counters;
     fn unit_bytes(&self) -> u64;
     /// Logical units that its host still uses.
     fn exported(&self) -> u32;
@@ -34,8 +34,9 @@ impl Recorded for Drive {
         self
     }
 
-    fn counters(&self) -> &Counters {
-        Self::counters(self)
+    #[inline]
+    fn counters(&self) -> Counters {
+        *Self::counters(self)
     }
 
     fn unit_bytes(&self) -> u64 {
@@ -122,7 +123,7 @@ impl Record {
     pub(crate) fn start(&mut self, host: &mut Host) {
         // An array's drives have records of their own.
         if host.is_array() {
-            self.zero = *host.counters();
+            self.zero = host.counters();
             return;
         }
         self.begin(host);
@@ -143,7 +144,7 @@ impl Record {
     }
 
     fn begin(&mut self, host: &impl Recorded) {
-        (self.zero, self.predicted_before) = (*host.counters(), host.drive().predicted().host_units);
+        (self.zero, self.predicted_before) = (host.counters(), host.drive().predicted().host_units);
         let counts = host.drive().superblock_erase_counts();
         self.mean_at_start = counts.iter().map(|count| f64::from(*count)).sum::<f64>() / counts.len() as f64;
     }
@@ -155,7 +156,7 @@ impl Record {
 
     /// The counters since counting started, without what the host gave up.
     pub(crate) fn counters(&self, host: &impl Recorded) -> Counters {
-        let mut counters = *host.counters() - self.zero;
+        let mut counters = host.counters() - self.zero;
         assert!(host.trimmed() <= counters.host_units_trimmed, "the host gave up no more than the drive trimmed");
         counters.host_units_trimmed -= host.trimmed();
         counters

@@ -7,27 +7,24 @@ use std::time::Duration;
 
 use wane_workload::SourceError;
 
+use crate::backed::{self, Seen};
 use crate::build::{self, PlanError, PolicyOverrides};
 use crate::calendar;
 use crate::forward;
 pub use crate::forward::ForwardError;
-use crate::os;
 use crate::progress::Stopwatch;
 use crate::run::{Budget, Finished, Run, Step, Watch};
-use wane_nand::DisturbCount;
+use crate::{disturb, os};
 use wane_results::{
-    BlocksErased, Calendar, Capacity, Counters, EXTRAPOLATED, End, EndReason, Fingerprints, Flash, Folder, Gc, Host,
-    Inputs, LatencyOf, Life, MadeBy, Member, PagesProgrammed, ResultError, RunResult, Scaled, Summary,
+    BlocksErased, Calendar, Capacity, Counters, End, EndReason, Fingerprints, Flash, Folder, Gc, Host, Inputs,
+    LatencyOf, Life, MadeBy, Member, PagesProgrammed, ResultError, RunResult, Scaled, Summary,
     SummaryWriteAmplification, Wear, Window, write_amplification,
 };
-use wane_scenario::{ChipSpec, Scenario, over_provisioning_of};
+use wane_scenario::Scenario;
 use wane_units::Bytes;
 
 /// The version in every result.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
-
-/// Factor by which inputs may exceed a chip's data without a warning, since they would be printed like the limit itself.
-const BEYOND: f64 = 1.001;
 
 /// Share of reads without data from which a result has a warning.
 const UNMAPPED_READS_MAX: f64 = 0.01;
@@ -37,14 +34,14 @@ const UNMAPPED_READS_MAX: f64 = 0.01;
 #[non_exhaustive]
 pub enum SessionError {
     /// The scenario needs more memory than there is.
-    #[error(
-        "the run needs about {needed} of memory, but {available} are available; run it with --scale auto as a smaller drive of the same shape, or use a larger mapping-unit"
-    )]
+    #[error("the run needs about {needed} of memory, but {available} are available; {advice}")]
     Memory {
         /// Estimated need.
         needed: wane_units::Bytes,
         /// Available memory.
         available: wane_units::Bytes,
+        /// What takes less.
+        advice: &'static str,
     },
     /// The scenario cannot be built.
     #[error(transparent)]
@@ -68,17 +65,28 @@ pub enum SessionError {
 /// # Errors
 /// It will not fit.
 pub fn check_memory(scenario: &Scenario) -> Result<(), SessionError> {
-    check_fit(build::memory_estimate(scenario))
+    check_fit(scenario, build::memory_estimate(scenario))
 }
 
-pub(crate) fn check_fit(needed: wane_units::Bytes) -> Result<(), SessionError> {
+pub(crate) fn check_fit(scenario: &Scenario, needed: wane_units::Bytes) -> Result<(), SessionError> {
+    let advice = match () {
+        () if scenario.file_system.is_some() => {
+            "give a smaller drive.logical-capacity below the file system, or use a larger mapping-unit"
+        }
+        () if scenario.array.is_some() => SMALLER_ARRAY,
+        () => "run it with --scale auto as a smaller drive of the same shape, or use a larger mapping-unit",
+    };
     match os::available_memory() {
         Some(available) if needed.0 > available => {
-            Err(SessionError::Memory { needed, available: wane_units::Bytes(available) })
+            Err(SessionError::Memory { needed, available: wane_units::Bytes(available), advice })
         }
         _ => Ok(()),
     }
 }
+
+/// What an array takes less memory with.
+const SMALLER_ARRAY: &str =
+    "run it with --scale auto as one of smaller members of the same shapes, or use a larger mapping-unit";
 
 /// Runs a scenario to its end.
 ///
@@ -89,7 +97,7 @@ pub fn execute(
     overrides: &PolicyOverrides,
     watch: &mut Watch<'_>,
 ) -> Result<RunResult, SessionError> {
-    check_fit(build::memory_of(scenario, &overrides.policies(scenario).map_err(PlanError::from)?))?;
+    check_fit(scenario, build::memory_of(scenario, &overrides.policies(scenario).map_err(PlanError::from)?))?;
     let stopwatch = Stopwatch::start();
     let run = Run::new(build::plan_with(scenario, overrides, watch.stop)?);
     to_its_end(scenario, overrides, run, &stopwatch, watch)
@@ -373,11 +381,15 @@ fn warnings(scenario: &Scenario, finished: &Finished) -> Vec<String> {
     // What voids the figures comes first.
     warnings.splice(0..0, finished.measured.iter().flat_map(|measured| measured.notes.iter().cloned()));
     warnings.extend(scaled_in_words(scenario));
-    warnings.extend(reserve_in_words(scenario));
+    warnings.extend(scenario.unasked());
     warnings.extend(scenario.without_effect());
     warnings.extend(finished.notes.iter().cloned());
     warnings.extend(extrapolation(scenario, finished));
-    warnings.extend(disturbed_by_collection(scenario, finished));
+    warnings.extend(
+        finished.measured.as_ref().and_then(|measured| {
+            disturb::countings_differ(scenario, finished.wear.quantiles().mean, measured.oldest.0)
+        }),
+    );
     warnings.extend(throttled(scenario));
     warnings.extend(forgotten(scenario));
     warnings.extend(unseen(scenario, finished));
@@ -392,22 +404,6 @@ fn warnings(scenario: &Scenario, finished: &Finished) -> Vec<String> {
     let mut told = std::collections::BTreeSet::new();
     warnings.retain(|warning| told.insert(warning.clone()));
     warnings
-}
-
-/// By what factor the reserve must raise over-provisioning to be told.
-const RESERVE_TOLD: f64 = 1.25;
-
-/// A sentence that the blocks that garbage collection reserves, made for a large drive, are a large part of a small drive's spare space.
-pub fn reserve_in_words(scenario: &Scenario) -> Option<String> {
-    let (all, beside) = (scenario.device.over_provisioning(), over_provisioning_of(scenario.device.spare_factor));
-    (all > RESERVE_TOLD * beside).then(|| {
-        format!(
-            "with the blocks that garbage collection reserves, over-provisioning is {:.0} % and not {:.0} %; a larger capacity, or --scale auto, is \
-             nearer to the preset",
-            100.0 * all,
-            100.0 * beside
-        )
-    })
 }
 
 /// A warning if writes smaller than a page took no time.
@@ -466,44 +462,14 @@ fn extrapolation(scenario: &Scenario, finished: &Finished) -> Option<String> {
     let (reads, days) = (reads.max(initial.reads), initial.retention_days.map_or(days, |(_, most)| days.max(most)));
     let retention = scenario.probe.as_ref().map_or(0.0, |probe| probe.retention_days);
     let erases = finished.wear.quantiles();
-    let found = [
-        ("P/E cycles", f64::from(erases.min), f64::from(erases.max), chip.ranges.cycles),
-        ("days since data was written", 0.0, (days + retention) * scenario.medium.retention.rate(), chip.ranges.days),
-        ("reads of a block", 0.0, f64::from(reads), chip.ranges.reads),
-    ];
-    let beyond = found.iter().filter(|(_, least, most, range)| *least < range.0 || *most > range.1 * BEYOND);
-    let told: Vec<String> = beyond
-        .map(|(name, _, most, range)| format!("{name} (up to {most:.0}; the source has {} to {})", range.0, range.1))
-        .collect();
-    let name = if chip.name == ChipSpec::OWN { "the scenario's own chip" } else { &chip.name };
-    (!told.is_empty()).then(|| format!("the errors of {name} {EXTRAPOLATED} {}", told.join(", ")))
+    let seen = Seen {
+        cycles: (f64::from(erases.min), f64::from(erases.max)),
+        days: (days + retention) * scenario.medium.retention.rate(),
+        warmth: None,
+        reads,
+    };
+    backed::extrapolated(chip, &seen)
 }
-
-/// A warning if reading a block once from end to end, as its collection does, disturbs it more than all else: the chip's fit then says more
-/// about the size of blocks than its source does.
-fn disturbed_by_collection(scenario: &Scenario, finished: &Finished) -> Option<String> {
-    let chip = scenario.medium.chip.as_ref()?;
-    finished.measured.as_ref()?;
-    let (pages, ecc) = (scenario.device.geometry.pages_per_block(), &scenario.medium.ecc);
-    if pages <= FITTED_PAGES || ecc.disturb_count == DisturbCount::ByPage {
-        return None;
-    }
-    let cycles = finished.wear.quantiles().mean;
-    let terms = chip.model.terms(cycles, 0.0, f64::from(pages));
-    (terms.disturb > terms.floor + terms.wear).then(|| {
-        format!(
-            "a block of {pages} pages that is collected is read {pages} times, which adds {:.1e} to its RBER of {:.1e} at {cycles:.0} P/E cycles: the fit \
-             of {} counts reads of a block, and its source had blocks of {FITTED_PAGES} pages; with drive.ecc.disturb-count = \"by-page\" a pass over \
-             the block counts one read",
-            terms.disturb,
-            terms.floor + terms.wear,
-            chip.name,
-        )
-    })
-}
-
-/// Pages of a block of the drive for which the source of the published fits used them (Kim et al., FAST 2019).
-const FITTED_PAGES: u32 = 256;
 
 /// The outcome of one of several runs.
 pub type Outcome = Result<RunResult, SessionError>;
@@ -575,6 +541,11 @@ impl Members {
     /// The folder.
     pub const fn folder(&self) -> &Folder {
         &self.folder
+    }
+
+    /// Notes that the user stopped the command before its results were whole.
+    pub const fn note_interrupted(&mut self) {
+        self.folder.note_interrupted();
     }
 
     /// Makes the written members and these files the whole content of the folder. Returns the names of the members of an earlier command that

@@ -35,6 +35,21 @@ impl Opener {
         Self { device, streams, stop, decoded: decoded.collect() }
     }
 
+    /// Makes the source of a workload on what is left of its device, `units` units.
+    pub(crate) fn source_on_the_rest(
+        &mut self,
+        workload: &Workload,
+        units: u32,
+        name: &str,
+    ) -> Result<Box<dyn Source>, PlanError> {
+        if units == self.device.logical_units {
+            return self.source(workload, name);
+        }
+        let rest = workload.on_the_rest(&self.device, units)?;
+        let device = Device { logical_units: units, ..self.device };
+        Self::new(device, self.streams, Arc::clone(&self.stop)).source(&rest, name)
+    }
+
     /// Makes the source of a workload. The names of its random streams begin with `name`.
     pub(crate) fn source(&mut self, workload: &Workload, name: &str) -> Result<Box<dyn Source>, PlanError> {
         let stream = self.streams.stream(name);
@@ -182,9 +197,14 @@ fn standin_source(spec: &StandinSpec, device: &Device, streams: Streams, name: &
 
 /// How a scenario's trace is read.
 pub fn trace_options(spec: &TraceSpec) -> Options {
+    let op = |reads| if reads { Op::Read } else { Op::Write };
     Options {
         format: spec.format.as_deref().and_then(|format| format.parse().ok()),
-        assume: Assume { op: if spec.assume_read { Op::Read } else { Op::Write }, block_bytes: spec.assume_block.0 },
+        assume: Assume {
+            op: op(spec.assume_read),
+            block_bytes: spec.assume_block.0,
+            one: spec.assume_one_reads.map(op),
+        },
         skip_bad_lines: spec.skip_bad_lines,
     }
 }

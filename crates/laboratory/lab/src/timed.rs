@@ -53,6 +53,8 @@ pub(crate) struct Requests {
     heat: Option<HeatReading>,
     /// Requests that came at times of their own, whatever the drive was doing.
     open: OpenLoop,
+    /// The number at the drive that the next request has at least.
+    next_token: u64,
 }
 
 /// Arrivals of an open loop so far.
@@ -152,6 +154,7 @@ impl Requests {
             operations: Operations::default(),
             heat: standing.heat,
             open: OpenLoop::default(),
+            next_token: 0,
         }
     }
 
@@ -167,8 +170,15 @@ impl Requests {
         Self { meter: self.meter.with_one_window(), ..self }
     }
 
-    /// Changes the arrivals for the next phase.
-    pub(crate) fn change_arrivals(&mut self, device: &mut Below, arrival: Arrival, stream: Stream) {
+    /// Begins a phase: changes the arrivals, and ends the window of the phase before.
+    pub(crate) fn begin_phase(&mut self, device: &mut Below, standing: Standing, (arrival, stream): (Arrival, Stream)) {
+        let now = device.at().0;
+        self.meter.begin_phase(now, standing, self.next_token);
+        self.change_arrivals(device, (arrival, stream));
+    }
+
+    /// Changes the arrivals.
+    pub(crate) fn change_arrivals(&mut self, device: &mut Below, (arrival, stream): (Arrival, Stream)) {
         let now = device.at().0;
         (self.arrivals, self.next) = (Arrivals::new(arrival, self.scale, now, stream), None);
         self.operations.begin_phase();
@@ -246,6 +256,7 @@ impl Requests {
         let now = device.at().0;
         let request = device.close(kind, batch.pages.len() as u64 * self.unit_bytes);
         self.operations.came(now);
+        self.next_token = request.map_or(self.next_token, |request| request.0 + 1);
         self.open.outstanding += u64::from(request.is_some());
         self.waiting.submitted(request.map(|request| request.0));
     }
@@ -364,6 +375,7 @@ fn window(measured: &MeasuredWindow<Standing>, kind: WindowKind) -> Window {
     let (from, until) = (&measured.from, &measured.until);
     Window {
         kind,
+        phase: measured.phase,
         at_drive_writes: from.drive_writes,
         at_days: None,
         erase_count_mean: from.erase_count_mean,

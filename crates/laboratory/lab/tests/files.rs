@@ -37,10 +37,17 @@ fn programs_write_more_to_a_drive_that_may_shrink() {
         assert!(files.bytes_written > before.bytes_written * 12 / 10, "{way}: {files:?} {before:?}");
         assert!(files.size_at_end < files.size_at_start * 3 / 4, "{way}: {files:?}");
         assert_eq!((files.way.as_str(), files.bytes_remapped > 0), (way, way == "remap"));
-        // What the drive got is what programs wrote, what moved, and structures.
-        let at_drive = (variant.host.bytes_written + variant.flash.pages_programmed.file_system * 4096) as f64;
+        // What the drive got is what programs wrote, what moved, and structures. Three ratios, of which one is the product of the others.
+        let at_drive = variant.host.bytes_written as f64;
+        let (own, flash) = (variant.write_amplification.total.unwrap(), files.write_amplification_of_flash.unwrap());
+        assert!((own * files.write_amplification.unwrap() - flash).abs() < 1e-9, "{way}: {files:?} {own}");
+        assert_eq!(variant.flash.pages_programmed.total * 4096, (flash * files.bytes_written as f64).round() as u64);
+        assert_eq!(variant.flash.pages_programmed.file_system, 0, "to the drive it is its host's");
+        assert!((variant.host.drive_writes - at_drive / f64::from(32 << 20)).abs() < 1e-3, "{way}");
         assert!((at_drive / files.bytes_written as f64 - files.write_amplification.unwrap()).abs() < 1e-9);
-        assert!(at_drive > (files.bytes_written + files.bytes_moved) as f64 * 0.9, "{way}: {files:?} {at_drive}");
+        let (back, structures) = (files.bytes_written_back.unwrap(), files.bytes_of_structures.unwrap());
+        assert_eq!(back + files.bytes_moved + structures, variant.host.bytes_written, "{way}: {files:?}");
+        assert!(back <= files.bytes_written && structures > 0 && structures < back, "{way}: {files:?}");
     }
 }
 

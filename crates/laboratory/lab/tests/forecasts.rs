@@ -79,32 +79,39 @@ fn raid(code: &str, more: &[&str]) -> Forecast {
 
 #[test]
 fn a_raid_has_a_parity_more_and_uneven_parity_beside_its_plan() {
-    for (code, told, more) in
-        [("xor", "one parity", "2 parities on 6 drives"), ("pq", "2 parities", "3 parities on 6 drives")]
-    {
-        let set = ["forecast.alternatives=[\"more-redundancy\", \"uneven-parity\"]"];
-        let found = raid(code, &set);
-        assert!(found.plan.contains(&format!(", {told}, ")), "{}", found.plan);
+    for (code, told, more) in [
+        ("xor", "one parity", "2 parities on 6 drives, 1 more of 7.68 TB"),
+        ("pq", "2 parities", "3 parities on 6 drives, 1 more of 7.68 TB"),
+    ] {
+        let has_shares = code == "xor";
+        let set = match has_shares {
+            true => "forecast.alternatives=[\"more-redundancy\", \"uneven-parity\"]",
+            false => "forecast.alternatives=[\"more-redundancy\"]",
+        };
+        let found = raid(code, &[set]);
+        assert!(found.plan.starts_with(&format!("5 drives of 7.68 TB, {told}, ")), "{}", found.plan);
         let names: Vec<&str> = found.alternatives.iter().map(|alternative| alternative.told.as_str()).collect();
         assert_eq!(names[0], more);
-        let shares =
-            if code == "xor" { "parity in shares from 10 % to 30 %" } else { "parity in shares from 20 % to 60 %" };
-        assert_eq!(names[1], shares);
-        let closed = format!(
-            "One parity more and uneven parity are closed forms, not a simulation: its members' wear is that of the simulated \"{code}\""
-        );
+        let closed = match has_shares {
+            true => "One parity more and uneven parity are closed forms",
+            false => "One parity more is a closed form",
+        };
+        let closed = format!("{closed}, not a simulation: its members' wear is that of the simulated \"{code}\"");
         assert!(found.assumptions.iter().any(|told| told.starts_with(&closed)), "{:?}", found.assumptions);
         // Chunk by chunk a write makes p + 1 chunks on n members, and p + 2 on n + 1: each member wears that much faster.
         let first = |outlook: &wane_results::Outlook| outlook.first_failure[1].years.unwrap();
-        let parities = if code == "xor" { 1.0 } else { 2.0 };
+        let parities = if has_shares { 1.0 } else { 2.0 };
         let want = (parities + 1.0) / 5.0 / ((parities + 2.0) / 6.0);
         let ratio = first(&found.alternatives[0].outlook) / first(&found.planned);
         assert!((ratio / want - 1.0).abs() < 0.01, "{code}: {ratio} for {want}");
-        // The member with most parity dies first, as much earlier as it is written more: s + (1 - s) / k.
-        let written = |share: f64| share + (1.0 - share) / (5.0 - parities);
-        let want = written(parities / 5.0) / written(1.5 * parities / 5.0);
-        let ratio = first(&found.alternatives[1].outlook) / first(&found.planned);
-        assert!((ratio / want - 1.0).abs() < 0.01, "{code}: {ratio} for {want}");
+        if has_shares {
+            assert_eq!(names[1], "parity in shares from 10.0 % to 30.0 %");
+            // The member with most parity dies first, as much earlier as it is written more: s + (1 - s) / k.
+            let written = |share: f64| share + (1.0 - share) / 4.0;
+            let want = written(0.2) / written(0.3);
+            let ratio = first(&found.alternatives[1].outlook) / first(&found.planned);
+            assert!((ratio / want - 1.0).abs() < 0.01, "{ratio} for {want}");
+        }
     }
     let of_metadata =
         |forecast: &Forecast| forecast.assumptions.iter().any(|told| told.starts_with("Metadata and space"));
@@ -112,11 +119,44 @@ fn a_raid_has_a_parity_more_and_uneven_parity_beside_its_plan() {
     assert!(of_metadata(&raid("xor", &[set])), "chunks of 16 KiB on drives of 4 MiB");
     assert!(!of_metadata(&forecast(&[set])), "a stripe has none");
     let copies = raid("copies-2", &["array.width=4", "forecast.alternatives=[\"more-redundancy\"]"]);
-    assert_eq!(copies.alternatives[0].told, "3 copies on 8 drives");
+    assert_eq!(copies.alternatives[0].told, "3 copies on 8 drives, 3 more of 7.68 TB");
     assert!(copies.assumptions.iter().any(|told| told.starts_with("One copy more is a closed form")));
     let narrow = raid("xor", &["array.width=3", "forecast.alternatives=[\"more-redundancy\"]"]);
     assert!(narrow.plan.contains("one parity in stripes of 3"), "{}", narrow.plan);
-    assert_eq!(narrow.alternatives[0].told, "2 parities in stripes of 4 on 7 drives");
+    assert_eq!(narrow.alternatives[0].told, "2 parities in stripes of 4 on 7 drives, 2 more of 7.68 TB");
+}
+
+/// The stripe's drives in four sizes, as a raid of narrow stripes.
+const UNEQUAL: [&str; 6] = [
+    "array.member=[{ count = 2 }, { count = 2, drive.logical-capacity = \"8 MiB\" }, { drive.logical-capacity = \"2 MiB\" }]",
+    "array.layout=raid",
+    "array.chunk=4 KiB",
+    "forecast.parities=0",
+    "array.width=3",
+    "forecast.drive-capacity=4 TB",
+];
+
+#[test]
+fn a_forecast_names_the_sizes_of_drives_and_which_part_is_lost() {
+    let found = forecast(&UNEQUAL);
+    assert!(
+        found.plan.starts_with("5 drives (2 of 4 TB, 2 of 2 TB, 1 TB), one parity in stripes of 3"),
+        "{}",
+        found.plan
+    );
+    let told: Vec<&str> = found.alternatives.iter().map(|alternative| alternative.told.as_str()).collect();
+    assert_eq!(told[0], "a spare of 4 TB on the shelf");
+    assert_eq!(told[1], "2 parities in stripes of 4 on 7 drives, 2 more of 4 TB");
+    assert!(told.iter().all(|told| !told.contains("shares")), "{told:?}");
+    // Of the stripes on three of five drives, three in ten lie on two that are given.
+    assert!((found.lost_beyond_code.unwrap() - 0.3).abs() < 1e-9, "{:?}", found.lost_beyond_code);
+    let lost = |set: &[&str]| forecast(&[set, &["forecast.alternatives=[]"]].concat()).lost_beyond_code;
+    assert_eq!(lost(&[]), Some(1.0), "stripes on all members");
+    let part = |set: &[&str]| lost(&[set, &["forecast.parities=0"]].concat()).unwrap();
+    // A mirror of two copies on five members, and one drive of a row of five.
+    assert!((part(&["array.layout=mirror"]) - 0.1).abs() < 1e-9);
+    assert!((part(&["array.layout=linear"]) - 0.2).abs() < 1e-9);
+    assert_eq!(part(&["array.layout=mirror", "array.copies=5"]), 1.0);
 }
 
 #[test]

@@ -190,24 +190,25 @@ fn a_log_alone_tells_what_is_left() {
             // Nothing of the drive but what its log page shows.
             let record = run.drive().health_record();
             let percentage_used = record.percentage_used.unwrap().floor();
-            log.push(LogEntry { bytes_written: record.host_bytes_written as f64, percentage_used });
+            log.push(LogEntry { at: record.host_bytes_written as f64, percentage_used });
         }
         log.clone()
     };
-    let forecast = wane_aging::forecast(&until(&mut run, 40.0)).unwrap();
+    let known = until(&mut run, 40.0);
+    let forecast = wane_aging::forecast(&known, 1.0).unwrap();
     let now = run.drive().health_record().host_bytes_written as f64;
     // Before 100 % the first blocks leave service.
-    let end = until(&mut run, 80.0).last().unwrap().bytes_written;
-    let (rest, left) = (20.0 * forecast.bytes_per_percent, end - now);
-    let ours = forecast.bytes_left - rest;
+    let left = until(&mut run, 80.0).last().unwrap().at - now;
+    let share = 40.0 / (100.0 - known.last().unwrap().percentage_used);
+    let [least, ours, most] =
+        [forecast.left_least, forecast.left, forecast.left_most].map(|of_all| share * of_all.unwrap());
     assert!((ours / left - 1.0).abs() < 0.03, "{ours} and {left}");
-    let (least, most) = (forecast.bytes_left_least - rest, forecast.bytes_left_most - rest);
     assert!(least < left && left < most, "{forecast:?} {left}");
 }
 
 /// Three probes of a drive whose flash errs the more the more it is worn.
 const PROBED: &str = "[drive]\nchannels = 2\ndies-per-channel = 2\nblocks-per-plane = 96\npages-per-block = 32\nspare-factor = '15 %'\n\
-                      endurance = 'none'\nchip = 'tlc-72l-2018'\n[drive.ecc]\nstrength = 16\nrereads-max = 8\n[ftl]\ngc-reserve = 4\n\
+                      endurance = 'none'\nchip = 'tlc-72l-2018'\n[drive.ecc]\nstrength = 16\nrereads-max = 8\n[ftl]\ndomain = 'drive'\ngc-reserve = 4\n\
                       [time]\nscheduler = 'event'\ndrive-writes-per-day = 2\n[workload]\npattern = 'uniform'\n[until]\ndays = 300\n\
                       [probe]\nat-days = [0, 101.3, 300]\nretention = '30 days'\nuntil = { requests = 4000 }\n\
                       workload = { pattern = 'uniform', read-share = '70 %', arrival = { poisson = '1 ms' } }\n";

@@ -234,13 +234,13 @@ fn generated_drives_end_keep_their_invariants_and_do_not_care_for_time() {
 const CHOKED: [&str; 4] = [
     "[drive]\npreset = 'tiny'\n[drive.faults]\nwordline-loss = 0.002\n[ftl]\nretire = 'never'\n[until]\ndrive-writes = 100",
     "[drive]\nchannels = 4\ndies-per-channel = 2\npages-per-block = 2\npage-size = '512 B'\nblocks-per-plane = 16\nendurance = \
-     'none'\n[drive.faults]\nwordline-loss = 1\n[ftl]\ngc = { policy = 'windowed-greedy', window = 1 }\ncapacity = { policy = \
+     'none'\n[drive.faults]\nwordline-loss = 1\n[ftl]\ndomain = 'drive'\ngc = { policy = 'windowed-greedy', window = 1 }\ncapacity = { policy = \
      'variant', shrink = 'graceful' }\n[until]\nrequests = 1000",
     "[drive]\nchannels = 4\ndies-per-channel = 3\nplanes-per-die = 2\npages-per-block = 128\nblocks-per-plane = 32\nspare-factor = \
      0.1\n[ftl]\ngc = { policy = 'windowed-greedy', window = 2 }\nredundancy = { policy = 'selective', data-pages = 3 }\ndomain = \
-     'die'\ngc-reserve = 3\n[until]\nrequests = 20000",
+     'die'\nunit = 'block'\ngc-reserve = 3\n[until]\nrequests = 20000",
     "[drive]\ndies-per-channel = 2\nplanes-per-die = 2\npages-per-block = 128\nblocks-per-plane = 32\nspare-factor = 0.25\n[ftl]\n\
-     domain = 'die'\nredundancy = { policy = 'selective', data-pages = 1 }\nwear-leveling = { policy = 'dual-pool', threshold = \
+     domain = 'die'\nunit = 'block'\nredundancy = { policy = 'selective', data-pages = 1 }\nwear-leveling = { policy = 'dual-pool', threshold = \
      0 }\n[until]\nrequests = 20000",
 ];
 

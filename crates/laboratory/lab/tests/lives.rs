@@ -52,7 +52,7 @@ const LIVES: [(&str, &str); 13] = [
     (
         "windowed-superblocks",
         "[drive]\nchannels = 2\nplanes-per-die = 2\n[ftl]\ngc = { policy = 'windowed-greedy', window = 40 }\nunit = \
-                              'superblock'\ngc-reserve = 3\n[until]\ndrive-writes = 5",
+                              'superblock'\ndomain = 'drive'\ngc-reserve = 3\n[until]\ndrive-writes = 5",
     ),
     (
         "fine-mapping-mixed",

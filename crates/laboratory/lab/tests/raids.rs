@@ -5,6 +5,8 @@
 use std::sync::Arc;
 
 use wane_lab::array::{self, ArrayResult};
+use wane_lab::build::PolicyOverrides;
+use wane_lab::held::Held;
 use wane_lab::run::Watch;
 use wane_results::{DriveState, EndReason};
 use wane_scenario::{Scenario, Sources};
@@ -66,6 +68,63 @@ fn a_journal_wears_drives() {
     // Checkpoints come on top, as the ring is small.
     assert!((2.0..2.8).contains(&(ppl - none)), "{ppl} {none}");
     assert!((2.0..2.8).contains(&(full - ppl)), "{full} {ppl}");
+}
+
+/// Of drives of unequal sizes each gets bytes by its size, the ring and what lies on each of them among these: so they wear alike.
+#[test]
+fn a_journal_wears_unequal_drives_alike() {
+    let six = [
+        "array.member=[{count=2}, {count=2, drive.logical-capacity='16 MiB'}, {drive.logical-capacity='8 MiB'}, {drive.logical-capacity='4 MiB'}]",
+        "drive.logical-capacity=32 MiB",
+        "array.width=3",
+        "array.chunk=16 KiB",
+        "workload.pattern=uniform",
+        "drive.endurance=1000",
+        "until.end-of-life=false",
+        "until.drive-writes=2",
+    ];
+    let written = |journal: &'static str| -> Vec<f64> {
+        let result = lived(&[&six[..], &[journal]].concat());
+        result.summary.drives.iter().map(|drive| drive.bytes_written as f64).collect()
+    };
+    // What they get of the data, by the slots that they have.
+    let data = written("array.journal=none");
+    for journal in ["array.journal=ppl", "array.journal=full"] {
+        let times: Vec<f64> = written(journal).iter().zip(&data).map(|(all, data)| all / data).collect();
+        let (least, most) =
+            (times.iter().fold(f64::MAX, |one, of| one.min(*of)), times.iter().fold(0.0, |one: f64, of| one.max(*of)));
+        assert!(least > 1.5 && most < 1.1 * least, "{journal}: {times:?}");
+    }
+}
+
+/// A drive that was put back counts once the others say so durably. Until then the array is not called whole, and no drive may be lost.
+#[test]
+fn a_drive_that_came_back_counts_once_that_is_durable() {
+    let timed = [
+        "time.scheduler=event",
+        "ftl.recovery=checkpoint",
+        "drive.logical-capacity=16 MiB",
+        "array.member.1.drive.initial.erase-count=none",
+    ];
+    for layout in [&["array.journal=full"][..], &["array.code=copies-2", "array.width=4", "array.member.0.count=3"]] {
+        let mut held = Held::new(&scenario(&[&timed[..], layout].concat()), PolicyOverrides::default()).unwrap();
+        held.flush().unwrap();
+        held.come_to_rest();
+        let whole = held.standing().unwrap();
+        assert_eq!((whole.code(), whole.spare), (0, 1), "{}", whole.told);
+        held.take_out(1).unwrap();
+        held.put_back(1).unwrap();
+        let between = held.standing().unwrap();
+        assert_eq!((between.code(), between.spare, between.condition.name()), (1, 0, "degraded"), "{}", between.told);
+        assert!(
+            between.told.contains("is not known durably yet (a flush does that); and no drive more may be lost"),
+            "{}",
+            between.told
+        );
+        held.flush().unwrap();
+        held.come_to_rest();
+        assert_eq!(held.standing().unwrap(), whole);
+    }
 }
 
 /// Pages of the ring are soon out of date. Drives with one stream write them between long-lived data and amplify more than without a journal; drives that

@@ -51,11 +51,11 @@ fn check(runs: &[RunResult; 3], what: &str, most: f64, figure: impl Fn(&Summary)
 
 #[test]
 fn a_smaller_drive_of_the_same_shape_lives_as_long() {
-    let pooled = "[ftl]\ngc-reserve = 7\n";
+    let pooled = "[ftl]\nunit = 'block'\ndomain = 'drive'\ngc-reserve = 7\n";
     // With a smaller reserve, blocks that happen to retire in a row would end a die, at a random time on a drive of any size.
-    let by_die = "[ftl]\ndomain = 'die'\nfrontiers = 'separate'\ngc-reserve = 4\n";
+    let by_die = "[ftl]\nunit = 'block'\ndomain = 'die'\nfrontiers = 'separate'\ngc-reserve = 4\n";
     let skewed = "[workload]\npattern = 'hot-cold'\nr = 0.8\nh = 0.2\nfootprint = '90 %'\n";
-    let leveled = "[ftl]\ngc-reserve = 7\nwear-leveling = { policy = 'pwl', threshold = '50 %' }\n";
+    let leveled = "[ftl]\nunit = 'block'\ndomain = 'drive'\ngc-reserve = 7\nwear-leveling = { policy = 'pwl', threshold = '50 %' }\n";
     let table = [(pooled, ""), (pooled, skewed), (leveled, skewed), (by_die, ""), (by_die, skewed)];
     for (firmware, workload) in table {
         let text = format!("{DRIVE}{firmware}{workload}[until]\nend-of-life = true\n");
@@ -82,6 +82,7 @@ fn a_smaller_drive_of_the_same_shape_lives_as_long() {
 fn a_smaller_drive_of_the_same_shape_answers_as_late() {
     let timed = "
 [ftl]
+unit = 'block'
 domain = 'die'
 frontiers = 'separate'
 gc-reserve = 2

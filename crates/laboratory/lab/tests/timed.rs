@@ -108,6 +108,7 @@ strength = 40
 [drive.initial]
 erase-count = 3000
 [ftl]
+unit = "block"
 domain = "die"
 gc-reserve = 2
 frontiers = "separate"
@@ -132,7 +133,10 @@ fn state(result: &RunResult) -> (Summary, Vec<BlockRow>) {
     (summary.latency_of, summary.latency_by_gc) = (None, None);
     // Reads from the controller's buffer and reads around a die depend on time.
     (summary.flash.reads_buffered, summary.flash.reads_around) = (0, 0);
-    summary.warnings.retain(|warning| !warning.starts_with(wane_results::OVERLOADED));
+    // What stands idle is told of timed drives alone.
+    summary.warnings.retain(|warning| {
+        !warning.starts_with(wane_results::OVERLOADED) && !warning.contains(" is written at a time, as ")
+    });
     summary.run = Default::default();
     summary.scenario = Default::default();
     (summary, result.blocks.clone())
@@ -250,6 +254,31 @@ at-drive-writes = [0, 1, 2]
 until = { requests = 2_000 }
 workload = { pattern = "uniform", read-share = "100 %", arrival = { queue-depth = 4 } }
 "#;
+
+#[test]
+fn windows_end_with_their_phases_and_hold_all_their_requests() {
+    let text = "[drive]\npreset = 'mlc-8g'\nblocks-per-plane = 16\n[time]\nscheduler = 'event'\n\
+                [[phase]]\nworkload = { pattern = 'sequential', request-size = '64 KiB', arrival = { queue-depth = 32 } }\n\
+                until = { requests = 3_000 }\n\
+                [[phase]]\nworkload = { pattern = 'uniform', read-share = '100 %', arrival = { queue-depth = 16 } }\n\
+                until = { requests = 1_500 }\n\
+                [[phase]]\nworkload = { pattern = 'uniform', arrival = { queue-depth = 4 } }\nuntil = { requests = 2_000 }\n";
+    let result = run(text, &[]);
+    let counted = |phase: u32| {
+        let of = result.windows.iter().filter(|window| window.phase == phase);
+        let sums = of.map(|window| {
+            let latency = &window.latency;
+            [latency.read, latency.write].map(|of| of.map_or(0, |of| of.times.count))
+        });
+        sums.fold([0, 0], |sum, one| [sum[0] + one[0], sum[1] + one[1]])
+    };
+    assert_eq!([0, 1, 2].map(counted), [[0, 3_000], [1_500, 0], [0, 2_000]]);
+    assert!(result.windows.windows(2).all(|pair| pair[0].phase <= pair[1].phase), "in their order");
+    let columns = wane_results::window_columns(result.windows.iter());
+    assert!(columns.iter().any(|column| column.name == "phase"), "windows.csv says which phase");
+    let alone = run(text, &["phase.1.until.requests=1", "phase.2.until.requests=1", "phase.0.until.requests=10"]);
+    assert_eq!(alone.windows.iter().map(|window| window.phase).collect::<Vec<_>>(), [0, 1, 2], "however short");
+}
 
 #[test]
 fn a_probe_changes_no_other_number() {

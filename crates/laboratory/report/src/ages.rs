@@ -3,7 +3,7 @@
 use super::along::Along;
 use super::groups::{Group, groups};
 use super::numbers::{counted_of, percent};
-use wane_results::{Common, Latency, LatencyOf, RunResult, Throughput, Window, WindowKind};
+use wane_results::{Age, Common, Latency, LatencyOf, RunResult, Throughput, Window, WindowKind};
 
 /// Most names in a note.
 const NAMED_MAX: usize = 6;
@@ -46,7 +46,8 @@ impl Group<'_> {
     /// unknown.
     pub(super) fn age(&self) -> String {
         let of = match self.common {
-            Common::Probe(age) => return self.after(age),
+            Common::Probe(Age::DriveWrites(age)) => return self.after(age),
+            Common::Probe(age @ Age::Wear(_)) => return at(age),
             Common::Run | Common::Nothing => self.first().latency_of(),
         };
         of.map_or_else(String::new, |of| match of.kind {
@@ -57,7 +58,7 @@ impl Group<'_> {
 
     /// "after 20 drive writes", and the same in the calendar of the report, if it has one: "after 20 drive writes (3.1 years)".
     fn after(&self, drive_writes: f64) -> String {
-        let told = format!("after {}", counted_of(drive_writes, "drive write"));
+        let told = at(Age::DriveWrites(drive_writes));
         match self.life {
             Along::Days | Along::Years if drive_writes > 0.0 => {
                 let place = self.life.place(self.first(), drive_writes);
@@ -71,6 +72,14 @@ impl Group<'_> {
     pub(super) fn of_age(&self) -> String {
         let age = self.age();
         if age.is_empty() { age } else { format!(" {age}") }
+    }
+}
+
+/// "after 20 drive writes", or "at 75 % of the rated wear".
+pub(super) fn at(age: Age) -> String {
+    match age {
+        Age::DriveWrites(written) => format!("after {}", counted_of(written, "drive write")),
+        Age::Wear(share) => format!("at {} of the rated wear", percent(share)),
     }
 }
 
@@ -114,7 +123,11 @@ pub(super) fn note(groups: &[Group<'_>]) -> Option<String> {
         Common::Run => {}
         Common::Probe(age) => {
             let runs = || timed.iter().flat_map(|group| &group.runs);
-            let last = runs().filter_map(|run| run.latency_of()).map(|of| of.from_drive_writes).fold(age, f64::max);
+            let ages = runs().filter_map(|run| run.latency_of());
+            let last = match age {
+                Age::DriveWrites(age) => Age::DriveWrites(ages.map(|of| of.from_drive_writes).fold(age, f64::max)),
+                Age::Wear(age) => Age::Wear(ages.filter_map(|of| of.life_used).fold(age, f64::max)),
+            };
             let lacking: Vec<&Group<'_>> = timed
                 .iter()
                 .copied()
@@ -122,10 +135,13 @@ pub(super) fn note(groups: &[Group<'_>]) -> Option<String> {
                 .collect();
             if !lacking.is_empty() {
                 told.push(format!(
-                    "Latencies are compared after {}, the last probe that all runs have; {} ended before {}.",
-                    counted_of(age, "drive write"),
+                    "Latencies are compared {}, the last probe that all runs have; {} ended before {}.",
+                    at(age),
                     named(&lacking),
-                    counted_of(last, "drive write")
+                    match last {
+                        Age::DriveWrites(written) => counted_of(written, "drive write"),
+                        Age::Wear(share) => percent(share),
+                    }
                 ));
             }
         }
@@ -177,6 +193,24 @@ mod tests {
             assert_eq!(group.latency(group.first()), Some(&group.first().windows[1].latency));
         }
         assert_eq!(ages_note(&runs[..1]), None);
+    }
+
+    #[test]
+    fn runs_that_are_looked_at_by_wear_are_compared_at_a_wear() {
+        let worn = |name: &str, ages: &[f64]| {
+            let mut run = run(name, ages);
+            let used = [0.0, 0.25, 0.5, 0.75];
+            run.windows.iter_mut().zip(used).for_each(|(window, used)| window.life_used = Some(used));
+            run
+        };
+        let runs = [worn("wears", &[0.0, 9.0, 20.0, 31.0]), worn("spares", &[0.0, 12.0, 25.0])];
+        let told = ages_note(&runs).unwrap().replace('\u{a0}', " ");
+        let expected = "Latencies are compared at 50 % of the rated wear, the last probe that all runs have; \
+                        \u{201c}spares\u{201d} ended before 75 %.";
+        assert_eq!(told, expected);
+        let groups = groups(&runs);
+        assert!(groups.iter().all(|group| group.age().replace('\u{a0}', " ") == "at 50 % of the rated wear"));
+        assert_eq!(groups[1].latency(&runs[1]), Some(&runs[1].windows[2].latency));
     }
 
     #[test]

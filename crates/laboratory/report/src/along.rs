@@ -3,7 +3,7 @@
 use super::axis::{Axis, nines};
 use super::chart::{Chart, Curve, Layer, Point};
 use super::groups::Group;
-use super::numbers::{counted, counted_of, unit_of};
+use super::numbers::{counted, counted_of, lifetime, unit_of};
 use super::panels::drawn;
 use super::picture::Drawing;
 use wane_results::DAYS_PER_YEAR;
@@ -98,8 +98,8 @@ impl Along {
     pub(super) fn told(self, place: f64) -> String {
         match self {
             Self::DriveWrites => counted_of(place, "drive write"),
-            Self::Days => counted_of(place, "day"),
-            Self::Years => counted_of(place, "year"),
+            Self::Days => lifetime(place),
+            Self::Years => lifetime(DAYS_PER_YEAR * place),
             Self::Time(_, sign) => format!("{}{sign}", counted(place)),
         }
     }
@@ -134,17 +134,41 @@ pub(super) fn chart(id: String, title: String, (x, x_label): (Axis, String), (y,
     }
 }
 
-/// A figure of each window of a group; for several seeds the mean of theirs, up to the first that ended.
-pub(super) fn of_windows(group: &Group<'_>, along: Along, figure: impl Fn(&Window) -> Option<f64>) -> Vec<Point> {
+/// A figure of each window of a group, those of each phase by themselves; for several seeds the mean of theirs, up to the first that ended. With
+/// several phases the last value of each holds to its end, so that a phase of one window is seen.
+pub(super) fn split_windows(
+    group: &Group<'_>,
+    along: Along,
+    figure: impl Fn(&Window) -> Option<f64>,
+) -> Vec<Vec<Point>> {
     let windows = group.runs.iter().map(|run| run.windows.len()).min().unwrap_or(0);
     let places: Vec<Vec<f64>> = group.runs.iter().map(|run| along.places(run)).collect();
     let seeds = group.runs.len() as f64;
-    let point = |index: usize| {
+    let place = |index: usize| places.iter().map(|places| places[index]).sum::<f64>() / seeds;
+    let phase = |index: usize| group.first().windows[index].phase;
+    let mut pieces: Vec<(u32, Vec<Point>)> = Vec::new();
+    let several = (0..windows).any(|index| phase(index) != phase(0));
+    for index in 0..windows {
         let values: Option<Vec<f64>> = group.runs.iter().map(|run| figure(&run.windows[index])).collect();
-        let place = places.iter().map(|places| places[index]).sum::<f64>();
-        Some((place / seeds, values?.iter().sum::<f64>() / seeds))
-    };
-    (0..windows).filter_map(point).collect()
+        let Some(value) = values.map(|values| values.iter().sum::<f64>() / seeds) else { continue };
+        let of = phase(index);
+        if pieces.last().is_none_or(|(last, _)| *last != of) {
+            pieces.push((of, Vec::new()));
+        }
+        let Some((_, points)) = pieces.last_mut() else { continue };
+        points.push((place(index), value));
+        if several && (index + 1 == windows || phase(index + 1) != of) {
+            points.push((place(index + 1), value));
+        }
+    }
+    // Of a run without the figure there is a line of nothing, which is unlike those of other runs.
+    if pieces.is_empty() { vec![Vec::new()] } else { pieces.into_iter().map(|(_, points)| points).collect() }
+}
+
+/// What to say of lines that break; nothing without phases.
+pub(super) fn phases_told(groups: &[Group<'_>]) -> &'static str {
+    let mut windows = groups.iter().flat_map(|group| &group.runs).flat_map(|run| &run.windows);
+    if windows.any(|window| window.phase > 0) { " Lines break where a phase of the workload ends." } else { "" }
 }
 
 /// A picture of `figure` over the windows of all groups. Its axis begins at 0, or at the least value if that is below.
@@ -159,7 +183,7 @@ pub(super) fn over_windows(
         let alone = groups.len() == 1;
         let of = |group: &Group<'_>| {
             let label = if alone { "" } else { &group.label };
-            through(&group.class(), label, of_windows(group, along, figure))
+            through(&group.class(), label, split_windows(group, along, figure))
         };
         groups.iter().flat_map(of).collect::<Vec<Layer>>()
     };
@@ -172,11 +196,16 @@ pub(super) fn over_windows(
     drawn(groups, &Chart { columns, ..chart(id.to_owned(), what.to_owned(), x, y) }, &layers)
 }
 
-/// A curve through windows, with a mark at each while they are few.
-pub(super) fn through(class: &str, label: &str, points: Vec<Point>) -> Vec<Layer> {
-    let marks = (points.len() <= MARKED_MAX).then(|| Layer::Dots { class: class.to_owned(), points: points.clone() });
-    let curve = Curve { class: class.to_owned(), points, label: label.to_owned(), ..Curve::default() };
-    std::iter::once(Layer::Curve(curve)).chain(marks).collect()
+/// A curve through the windows of each phase, named at the end of the last, with a mark at each window while they are few.
+pub(super) fn through(class: &str, label: &str, phases: Vec<Vec<Point>>) -> Vec<Layer> {
+    let (last, class) = (phases.len().saturating_sub(1), class.to_owned());
+    let is_marked = phases.iter().map(Vec::len).sum::<usize>() <= MARKED_MAX;
+    let marks = is_marked.then(|| Layer::Dots { class: class.clone(), points: phases.concat() });
+    let curve = |(number, points): (usize, Vec<Point>)| {
+        let (class, label) = (class.clone(), label.to_owned());
+        Layer::Curve(Curve { class, points, label, goes_on: number < last, ..Curve::default() })
+    };
+    phases.into_iter().enumerate().map(curve).chain(marks).collect()
 }
 
 /// Indices of at most [`ROWS_MAX`] of `count` rows, spread evenly, with the first and the last.

@@ -2,6 +2,7 @@
 
 use wane_results::{
     ArrayDrive, ArrayDriveLatency, ArrayProbe, ArraySummary, DriveState, EndReason, LatencyDistribution, RunResult,
+    Unfinished,
 };
 
 use super::html::{Figure, Table, escape, table};
@@ -170,6 +171,15 @@ fn answer(summary: &ArraySummary) -> String {
 /// The answer first, then whatever else there is to say of an array, each in a sentence.
 pub fn array_in_words(summary: &ArraySummary) -> Vec<String> {
     let mut told = vec![answer(summary)];
+    told.extend(summary.interrupted.map(|unfinished| match unfinished {
+        Unfinished::Life => "Interrupted: its life ends here because the user stopped the run.".to_owned(),
+        Unfinished::Probe => {
+            "Interrupted in a probe, which is left out, as is what would have come after it.".to_owned()
+        }
+        Unfinished::Forecast => {
+            "Interrupted in the forecast, which is left out; the life before it is whole.".to_owned()
+        }
+    }));
     if summary.writes_degraded > 0.0 {
         let first = summary.end.at_drive_writes - summary.writes_degraded;
         let less = if summary.layout == "mirror" { "a copy less" } else { "less redundancy" };

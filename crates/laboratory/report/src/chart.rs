@@ -81,6 +81,8 @@ pub(super) struct Curve {
     pub(super) label: String,
     pub(super) shape: Shape,
     pub(super) end: End,
+    /// Whether another curve of the same name follows, at whose end the name stands.
+    pub(super) goes_on: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -272,7 +274,8 @@ impl Chart {
 
     /// Classes and names of the curves that have one.
     pub(super) fn named(&self) -> Vec<(String, String)> {
-        let named = self.curves().filter(|curve| !curve.label.is_empty() && !curve.points.is_empty());
+        let is_named = |curve: &&Curve| !curve.label.is_empty() && !curve.points.is_empty() && !curve.goes_on;
+        let named = self.curves().filter(is_named);
         named.map(|curve| (format!("curve {}", curve.class), curve.label.clone())).collect()
     }
 
@@ -424,7 +427,8 @@ fn mark(
 fn note(frame: &Frame<'_>, curve: &Curve) -> Option<Note> {
     let &(x, y) = curve.points.last()?;
     let Names::Beside(pixels) = frame.names else { return None };
-    let lines = if curve.label.is_empty() { Vec::new() } else { wrap(&curve.label, pixels) };
+    let is_named = !curve.label.is_empty() && !curve.goes_on;
+    let lines = if is_named { wrap(&curve.label, pixels) } else { Vec::new() };
     let (end, half) = ((frame.x(x), frame.y(y)), LINE * lines.len().saturating_sub(1) as f64 / 2.0);
     let note = Note { name: curve.label.clone(), class: curve.class.clone(), end, y: end.1 - half, lines };
     (!note.lines.is_empty()).then_some(note)

@@ -283,7 +283,7 @@ fn layers_of(group: &Group<'_>, class: &str, label: &str, shape: Shape, measure:
     // Seeds of one scenario have one calendar.
     let place = |drive_writes: f64| group.life.place(group.first(), drive_writes);
     let curve = |points, class: String, label: &str, end| {
-        Layer::Curve(Curve { class, points, label: label.to_owned(), shape, end })
+        Layer::Curve(Curve { class, points, label: label.to_owned(), shape, end, ..Curve::default() })
     };
     if let [run] = group.runs[..] {
         return vec![curve(points(run), class.to_owned(), label, end_of(group))];

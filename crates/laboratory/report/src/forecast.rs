@@ -1,49 +1,33 @@
 //! What is expected of many arrays, in sentences and tables: when the first member dies, what is lost, by what, and what else could be done.
 
-use wane_results::{FirstFailure, Forecast, Interval, Outlook, OutlookYear, UberAtWear};
+use wane_results::{DAYS_PER_YEAR, FirstFailure, Forecast, Interval, Outlook, OutlookYear, UberAtWear};
 
 use super::bars::{Bar, Bars};
+use super::estimates::{
+    amount, amount_between, bytes, bytes_between, difference, share, share_between, time, time_between,
+};
 use super::html::{Figure, Table, escape, figure, table};
-use super::numbers::{count, counted, counted_of, percent, traffic};
+use super::numbers::count;
 use super::picture::{Arrangement, Drawing, Values};
 
 /// Causes by their names in results, with words after "by".
 const CAUSES: [(&str, &str); 5] = [
     ("wear-out", "worn members"),
-    ("chance", "members that failed for other reasons"),
+    ("chance", "members that failed for other reasons than wear"),
     ("shock", "events that took several members"),
     ("unreadable", "sectors that a rebuild could not read"),
     ("latent", "sectors that no scrub had found"),
 ];
 
-/// A chance as a percentage, or as a power of ten where a percentage would be 0.
-fn chance(value: f64) -> String {
-    if value == 0.0 || value.abs() >= 5e-4 { percent(value) } else { format!("{value:.1e}") }
-}
-
-/// A difference of chances, in percentage points.
-fn points(value: f64) -> String {
-    let sign = if value < 0.0 { "-" } else { "+" };
-    if value.abs() >= 5e-5 {
-        format!("{sign}{:.2}", 100.0 * value.abs())
-    } else {
-        format!("{sign}{:.1e}", 100.0 * value.abs())
-    }
-}
-
-fn between(interval: &Interval, told: impl Fn(f64) -> String) -> String {
-    format!("{} ({} to {})", told(interval.mean), told(interval.low), told(interval.high))
-}
-
+/// A time of the forecast, given in years.
 fn years(years: f64) -> String {
-    counted_of(years, "year")
+    time(DAYS_PER_YEAR * years)
 }
 
 /// A quantile of the first failure.
 fn when(first: &FirstFailure) -> String {
-    let Some(by) = first.years else { return "later".to_owned() };
-    let end = |year: Option<f64>| year.map_or_else(|| "later".to_owned(), counted);
-    format!("{} ({} to {})", years(by), end(first.low), end(first.high))
+    let days = |years: Option<f64>| years.map(|years| DAYS_PER_YEAR * years);
+    days(first.years).map_or_else(|| "later".to_owned(), |by| time_between(by, [days(first.low), days(first.high)]))
 }
 
 /// When the first member dies, in a sentence.
@@ -57,26 +41,33 @@ fn first_death(outlook: &Outlook) -> String {
         }
         _ => format!("In more than half of the arrays no member fails in {}", years(last)),
     };
-    let early = by(0.05).map(|by| format!(", in 5\u{a0}% of them after {}", years(by))).unwrap_or_default();
+    let early =
+        by(0.05).map(|by| format!("; in 5\u{a0}% of all arrays one has after {}", years(by))).unwrap_or_default();
     let late = by(0.95).map(|by| format!(", in 95\u{a0}% after {}", years(by))).unwrap_or_default();
     format!("{half}{early}{late}.")
 }
 
-/// What is lost until a year, in a sentence.
-fn lost(year: &OutlookYear) -> String {
-    let figures = &year.figures;
-    format!(
-        "After {}: data are lost in {} of the arrays, all data of an array in {}; {} a TB and a year; {} days without a member.",
-        years(year.years),
-        between(&figures.any_lost, chance),
-        chance(figures.array_lost.mean),
-        traffic_or_less(figures.bytes_lost_per_tb_year.mean),
-        counted(figures.days_degraded.mean)
-    )
+/// What more failed members than the code stands take, in words.
+fn taken(forecast: &Forecast) -> String {
+    match forecast.lost_beyond_code {
+        Some(part) if part >= 1.0 => ", which takes all data".to_owned(),
+        Some(part) => format!(", which takes a part of the data, {} in the mean", share(part)),
+        None => String::new(),
+    }
 }
 
-fn traffic_or_less(bytes: f64) -> String {
-    if bytes != 0.0 && bytes < 0.01 { format!("{bytes:.1e}\u{a0}B") } else { traffic(bytes) }
+/// What is lost until a year, in a sentence. `taken`: what more failed members than the code stands take.
+fn lost(year: &OutlookYear, taken: &str) -> String {
+    let figures = &year.figures;
+    format!(
+        "After {}: data are lost in {} of the arrays; in {} more members have failed than the code stands{taken}; {} lost of a TB in a year; {} \
+         without a member.",
+        years(year.years),
+        share_between(&figures.any_lost),
+        share(figures.array_lost.mean),
+        bytes(figures.bytes_lost_per_tb_year.mean),
+        time(figures.days_degraded.mean)
+    )
 }
 
 /// What the losses until a year come from, most first; `None` without losses.
@@ -87,9 +78,9 @@ fn causes(year: &OutlookYear) -> Option<String> {
     };
     let mut parts: Vec<(String, f64)> =
         year.loss_causes.iter().map(|(name, chance)| (told(name), chance / whole)).collect();
-    parts.retain(|(_, share)| *share >= 0.005);
+    parts.retain(|(_, part)| *part >= 0.005);
     parts.sort_by(|one, other| other.1.total_cmp(&one.1));
-    let listed: Vec<String> = parts.iter().map(|(cause, share)| format!("{} by {cause}", percent(*share))).collect();
+    let listed: Vec<String> = parts.iter().map(|(cause, part)| format!("{} by {cause}", share(*part))).collect();
     (whole > 0.0).then(|| format!("Of the losses in {}: {}.", years(year.years), listed.join(", ")))
 }
 
@@ -97,15 +88,18 @@ fn causes(year: &OutlookYear) -> Option<String> {
 fn gained(alternative: &wane_results::Alternative) -> Option<String> {
     let year = alternative.outlook.years.last()?;
     let change = year.changes?.any_lost;
-    let (verdict, told) = match () {
-        () if change.high < 0.0 => ("fewer lose data", between(&change, points)),
-        () if change.low > 0.0 => ("more lose data", between(&change, points)),
-        () => ("no difference beyond chance", between(&change, points)),
+    let size =
+        if change.high < 0.0 { Interval { mean: -change.mean, low: -change.high, high: -change.low } } else { change };
+    let verdict = match (change.low > 0.0, difference(&size)) {
+        (_, None) => "no difference".to_owned(),
+        (_, Some(told)) if change.high < 0.0 => format!("fewer lose data, by {told}"),
+        (true, Some(told)) => format!("more lose data, by {told}"),
+        (false, Some(told)) => format!("no difference beyond chance, {told}"),
     };
     Some(format!(
-        "With {}: data are lost in {} after {}; {verdict}, {told} percentage points.",
+        "With {}: data are lost in {} after {}; {verdict}.",
         alternative.told,
-        chance(year.figures.any_lost.mean),
+        share(year.figures.any_lost.mean),
         years(year.years)
     ))
 }
@@ -116,7 +110,8 @@ pub fn forecast_in_words(forecast: &Forecast) -> Vec<String> {
         first_death(&forecast.planned),
         format!("Forecast of {} arrays of {}.", count(forecast.arrays), forecast.plan),
     ];
-    told.extend(forecast.planned.years.iter().map(lost));
+    let taken = taken(forecast);
+    told.extend(forecast.planned.years.iter().map(|year| lost(year, &taken)));
     told.extend(forecast.planned.years.last().and_then(causes));
     told.extend(forecast.alternatives.iter().filter_map(gained));
     told.extend(forecast.assumptions.iter().cloned());
@@ -133,6 +128,10 @@ pub(super) fn section(forecast: &Forecast) -> String {
     text.push_str(
         "<p class=\"caption\">Means and their intervals of 95\u{a0}%. A loss counts at the first failure that leads to it.</p>\n",
     );
+    let taken = taken(forecast);
+    if !taken.is_empty() {
+        text.push_str(&paragraph(&format!("In some arrays more members fail than the code stands{taken}.")));
+    }
     if let Some(told) = forecast.planned.years.last().and_then(causes) {
         text.push_str(&paragraph(&told));
     }
@@ -142,8 +141,8 @@ pub(super) fn section(forecast: &Forecast) -> String {
         text.push_str(&figure(&by_cause(forecast), Values::Left));
         text.push_str(&table(&of_alternatives(forecast), "numbers"));
         text.push_str(
-            "<p class=\"caption\">The same arrays under each alternative: differences are of the same drives, batches and events. In \
-             percentage points.</p>\n",
+            "<p class=\"caption\">The same arrays under each alternative: differences are of the same drives, batches and \
+             events.</p>\n",
         );
     }
     let listed: String = forecast.assumptions.iter().map(|told| format!("<li>{}</li>\n", escape(told))).collect();
@@ -159,22 +158,22 @@ fn of_years(outlook: &Outlook) -> Table {
     let headers = [
         "after",
         "any data lost",
-        "array lost",
+        "more failed than the code stands",
         "lost a TB and a year",
-        "days without a member",
+        "without a member",
         "a member failed",
         "drives replaced",
     ];
     let row = |year: &OutlookYear| {
-        let figures = &year.figures;
+        let (figures, degraded) = (&year.figures, &year.figures.days_degraded);
         vec![
             years(year.years),
-            between(&figures.any_lost, chance),
-            between(&figures.array_lost, chance),
-            between(&figures.bytes_lost_per_tb_year, traffic_or_less),
-            between(&figures.days_degraded, counted),
-            between(&figures.member_failed, chance),
-            between(&figures.drives_replaced, counted),
+            share_between(&figures.any_lost),
+            share_between(&figures.array_lost),
+            bytes_between(&figures.bytes_lost_per_tb_year),
+            time_between(degraded.mean, [Some(degraded.low), Some(degraded.high)]),
+            share_between(&figures.member_failed),
+            amount_between(&figures.drives_replaced),
         ]
     };
     Table { headers: headers.map(str::to_owned).to_vec(), rows: outlook.years.iter().map(row).collect() }
@@ -182,7 +181,7 @@ fn of_years(outlook: &Outlook) -> Table {
 
 /// The UBER at each wear, a row each.
 fn of_uber(uber: &[UberAtWear]) -> Table {
-    let row = |at: &UberAtWear| vec![percent(at.wear), format!("{:.1e}", at.uber)];
+    let row = |at: &UberAtWear| vec![share(at.wear), format!("{:.1e}", at.uber)];
     let headers = ["rated erases used", "UBER, errors per bit read"];
     Table { headers: headers.map(str::to_owned).to_vec(), rows: uber.iter().map(row).collect() }
 }
@@ -208,7 +207,7 @@ pub(super) fn by_cause(forecast: &Forecast) -> Figure {
         Bar {
             name: (*name).to_owned(),
             value: 100.0 * any.mean,
-            told: chance(any.mean),
+            told: share(any.mean),
             interval: Some((100.0 * any.low, 100.0 * any.high)),
             class: String::new(),
             parts: causes.iter().map(|(_, (cause, _))| 100.0 * at_last(outlook, cause)).collect(),
@@ -242,7 +241,7 @@ fn of_alternatives(forecast: &Forecast) -> Table {
         "instead",
         "any data lost",
         "change",
-        "array lost",
+        "more failed than the code stands",
         "change",
         "first member failed in half",
         "drives replaced",
@@ -253,16 +252,17 @@ fn of_alternatives(forecast: &Forecast) -> Table {
     let row = |told: &str, outlook: &Outlook| {
         let Some(year) = outlook.years.last() else { return Vec::new() };
         let change = |of: fn(&wane_results::OutlookFigures) -> Interval| {
-            year.changes.as_ref().map_or_else(|| "\u{2013}".to_owned(), |changes| between(&of(changes), points))
+            let told = |changes| difference(&of(changes)).unwrap_or_else(|| "no difference".to_owned());
+            year.changes.as_ref().map_or_else(|| "\u{2013}".to_owned(), told)
         };
         vec![
             told.to_owned(),
-            chance(year.figures.any_lost.mean),
+            share(year.figures.any_lost.mean),
             change(|figures| figures.any_lost),
-            chance(year.figures.array_lost.mean),
+            share(year.figures.array_lost.mean),
             change(|figures| figures.array_lost),
             half(outlook),
-            counted(year.figures.drives_replaced.mean),
+            amount(year.figures.drives_replaced.mean),
         ]
     };
     let rows = plans(forecast).into_iter().map(|(told, outlook)| row(told, outlook)).collect();
@@ -301,6 +301,7 @@ mod tests {
         Forecast {
             arrays: 100_000,
             plan: "5 drives".to_owned(),
+            lost_beyond_code: Some(0.2),
             assumptions: vec!["Wear is <assumed>.".to_owned()],
             uber: vec![UberAtWear { wear: 0.0, uber: 1e-17 }, UberAtWear { wear: 1.0, uber: 2.5e-15 }],
             planned: outlook(0.04, None),
@@ -313,13 +314,33 @@ mod tests {
         let told = forecast_in_words(&forecast()).join("\n").replace('\u{a0}', " ");
         for sentence in [
             "The first member has failed in half of the arrays after 4.25 years (4.20 to later).",
-            "data are lost in 4.0 % (3.9 % to 4.1 %) of the arrays, all data of an array in 3.0e-8",
+            "data are lost in 4.00 % (3.90 to 4.10 %) of the arrays; in 30 in a billion more members have failed than the code stands, which takes a \
+             part of the data, 20 % in the mean; 0 B lost of a TB in a year; 0 days without a member.",
             "Of the losses in 5 years: 75 % by sectors that a rebuild could not read, 25 % by worn members.",
-            "With a spare: data are lost in 1.0 % after 5 years; fewer lose data, -3.00 (-3.10 to -2.90) percentage points.",
-            "With nothing: data are lost in 4.0 % after 5 years; no difference beyond chance",
-            "With harm: data are lost in 6.0 % after 5 years; more lose data",
+            "With a spare: data are lost in 1 % after 5 years; fewer lose data, by 3.00 percentage points (2.90 to 3.10).",
+            "With nothing: data are lost in 4.05 % after 5 years; no difference beyond chance, 0.0500 percentage points (-0.0500 to 0.1500).",
+            "With harm: data are lost in 6 % after 5 years; more lose data, by 2.00 percentage points",
         ] {
             assert!(told.contains(sentence), "{sentence} in\n{told}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_differ_and_what_is_lost_whole_is_said_so() {
+        let mut forecast = Forecast { lost_beyond_code: Some(1.0), ..forecast() };
+        forecast.alternatives[0].outlook.years[0].changes = Some(OutlookFigures::default());
+        let first = &mut forecast.planned.first_failure;
+        first.insert(0, FirstFailure { share: 0.05, years: Some(0.0339), low: Some(0.0337), high: Some(0.0341) });
+        let told = forecast_in_words(&forecast).join("\n").replace('\u{a0}', " ");
+        assert!(told.contains("after 5 years; no difference.") && told.contains(", which takes all data;"), "{told}");
+        assert!(told.contains("; in 5 % of all arrays one has after 12.4 days."), "{told}");
+        let page = section(&forecast).replace('\u{a0}', " ");
+        // What is said of chances beside percentages is never a power of ten.
+        for text in [told, page.split("<details").next().unwrap_or_default().to_owned()] {
+            let letters: Vec<char> = text.chars().collect();
+            let is_power =
+                |of: &[char]| of[0].is_ascii_digit() && of[1] == 'e' && (of[2] == '-' || of[2].is_ascii_digit());
+            assert!(!letters.windows(3).any(is_power), "{text}");
         }
     }
 
@@ -338,7 +359,7 @@ mod tests {
         assert_eq!(names, ["the plan", "a spare", "nothing", "harm"]);
         assert_eq!(bars.parts.len(), 2, "causes that nowhere lose have no color");
         let plan = &bars.bars[0];
-        assert_eq!((plan.told.replace('\u{a0}', " ").as_str(), plan.value), ("4.0 %", 4.0));
+        assert_eq!((plan.told.replace('\u{a0}', " ").as_str(), plan.value), ("4 %", 4.0));
         assert_eq!(plan.parts, [1.0, 3.0], "worn members, then sectors");
     }
 }

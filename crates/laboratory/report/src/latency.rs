@@ -1,17 +1,18 @@
 //! The pictures of a timed run: latencies over the drive's life, and their distribution.
 
-use super::ages::part_of_run;
-use super::along::{Along, chart, into_the_tail, of_windows, rows, share_in_words, through};
+use super::ages::{at, part_of_run};
+use super::along::{Along, chart, into_the_tail, phases_told, rows, share_in_words, split_windows, through};
 use super::axis::Axis;
 use super::breakdown::breakdown;
 use super::chart::{Chart, Curve, Layer, Point, Shape};
 use super::figures::columns;
 use super::groups::Group;
 use super::html::{Figure, Table};
-use super::numbers::{counted, duration, short};
+use super::numbers::{duration, short};
 use super::palette::{HUES, series};
 use super::panels::{drawn, told as panels_told};
 use super::picture::{Arrangement, Drawing};
+use super::throughput::throughput;
 use wane_results::{Common, Latency, LatencyDistribution, LatencyFigures, RunResult, Window};
 
 /// Colors of the distributions of one run's windows, which lie close together.
@@ -92,7 +93,7 @@ fn named(group: &Group<'_>, groups: &[Group<'_>]) -> String {
 /// What the latencies of compared runs cover: "whole run", or a probe.
 pub(super) fn told_of(groups: &[Group<'_>]) -> String {
     match groups.first().map(|group| group.common) {
-        Some(Common::Probe(age)) => format!("probe after {} drive writes", counted(age)),
+        Some(Common::Probe(age)) => format!("probe {}", at(age)),
         _ if groups.iter().all(Group::is_of_whole_runs) => "whole run".to_owned(),
         _ => String::new(),
     }
@@ -128,6 +129,7 @@ pub(super) fn latencies(groups: &[Group<'_>], coarseness: usize) -> Vec<Figure> 
     if single {
         figures.extend(profile(groups));
     } else {
+        figures.extend(throughput(groups, along, columns));
         figures.extend(Kind::BOTH.iter().filter_map(|kind| over_life(groups, *kind, along, columns)));
     }
     figures.extend(distributions(groups, along, columns));
@@ -147,7 +149,7 @@ fn heights(layers: &[Layer]) -> Option<(f64, f64)> {
 
 fn over_life(groups: &[Group<'_>], kind: Kind, along: Along, columns: usize) -> Option<Figure> {
     let of = |group: &Group<'_>, statistic: Statistic| {
-        of_windows(group, along, |window| kind.of(window).and_then(|figures| value(&statistic, figures)))
+        split_windows(group, along, |window| kind.of(window).and_then(|figures| value(&statistic, figures)))
     };
     let layers_of = |groups: &[Group<'_>], statistic: Statistic| -> Vec<Layer> {
         groups.iter().flat_map(|group| through(&group.class(), &group.label, of(group, statistic))).collect()
@@ -157,6 +159,7 @@ fn over_life(groups: &[Group<'_>], kind: Kind, along: Along, columns: usize) -> 
         Kind::Write => ("Write latency over the life", "Latency of writes over the life"),
     };
     let mut caption = "One point a window, at its start.".to_owned();
+    caption.push_str(phases_told(groups));
     if groups.iter().any(|group| group.runs.len() > 1) {
         caption.push_str(" Where a run has several seeds the points are means.");
     }
@@ -178,7 +181,9 @@ fn over_life(groups: &[Group<'_>], kind: Kind, along: Along, columns: usize) -> 
         (vec![Drawing::Chart(Box::new(chart))], Arrangement::Whole, window_table(group, kind, along))
     } else if groups.len() > HUES {
         // The furthest into the tail that windows reach.
-        let is_there = |statistic: &Statistic| groups.iter().any(|group| !of(group, *statistic).is_empty());
+        let is_there = |statistic: &Statistic| {
+            groups.iter().any(|group| of(group, *statistic).iter().any(|phase| !phase.is_empty()))
+        };
         let statistic = STATISTICS.into_iter().find(is_there)?;
         let name = statistic.0;
         let layers = |groups: &[Group<'_>]| layers_of(groups, statistic);
@@ -255,8 +260,8 @@ fn profile(groups: &[Group<'_>]) -> Option<Figure> {
     let points = |group: &Group<'_>, kind: Kind| -> Vec<Point> {
         let of = |(index, statistic): (usize, &Statistic)| {
             let of = |window: &Window| kind.of(window).and_then(|figures| value(statistic, figures));
-            let points = of_windows(group, Along::DriveWrites, of);
-            Some((index as f64 + 0.5, points.first()?.1))
+            let points = split_windows(group, Along::DriveWrites, of);
+            Some((index as f64 + 0.5, points.first()?.first()?.1))
         };
         PROFILE.iter().enumerate().filter_map(of).collect()
     };
@@ -271,7 +276,7 @@ fn profile(groups: &[Group<'_>]) -> Option<Figure> {
     if let [group] = groups {
         let layers = Kind::BOTH.iter().enumerate().flat_map(|(index, kind)| {
             let points = points(group, *kind);
-            if points.is_empty() { Vec::new() } else { through(&series(index), kind.plural(), points) }
+            if points.is_empty() { Vec::new() } else { through(&series(index), kind.plural(), vec![points]) }
         });
         let layers: Vec<Layer> = layers.collect();
         let chart = draw("profile", "Percentiles of the latencies", &layers)?;
@@ -280,7 +285,7 @@ fn profile(groups: &[Group<'_>]) -> Option<Figure> {
         for kind in Kind::BOTH {
             let layers = |some: &[Group<'_>]| -> Vec<Layer> {
                 some.iter()
-                    .flat_map(|group| through(&group.class(), &named(group, groups), points(group, kind)))
+                    .flat_map(|group| through(&group.class(), &named(group, groups), vec![points(group, kind)]))
                     .collect()
             };
             let title = format!("Percentiles of the latencies of {}", kind.plural());

@@ -52,7 +52,7 @@ pub fn counted_of(value: f64, thing: &str) -> String {
     if told == "1" { format!("{told} {thing}") } else { format!("{told} {thing}s") }
 }
 
-/// Days in years, or in days, or in what is shorter.
+/// A simulated time: days in years, or in days, or in what is shorter.
 pub fn lifetime(days: f64) -> String {
     let years = days / DAYS_PER_YEAR;
     match days {
@@ -76,6 +76,10 @@ pub(super) fn count(value: u64) -> String {
 /// A share of one as a percentage.
 pub(super) fn percent(share: f64) -> String {
     let percent = 100.0 * share;
+    // Less than half of the last digit would be written as none.
+    if (1e-9..0.05).contains(&percent) {
+        return super::estimates::share(share);
+    }
     // Small shares, and those just short of all, would look like none and all.
     let decimals = usize::from((1e-9..9.95).contains(&percent) || (99.0..99.95).contains(&percent));
     if percent.is_finite() { format!("{}\u{a0}%", grouped(percent, decimals)) } else { short(percent) }
@@ -162,6 +166,7 @@ mod tests {
             (percent(1.0), "100\u{a0}%"),
             (percent(0.62), "62\u{a0}%"),
             (percent(0.0512), "5.1\u{a0}%"),
+            (percent(0.000_41), "0.0410\u{a0}%"),
             (duration(0.0), "0\u{a0}ns"),
             (duration(75_000.0), "75\u{a0}\u{b5}s"),
             (duration(146_234.0), "146\u{a0}\u{b5}s"),

@@ -305,9 +305,12 @@ fn of_files(group: &Group<'_>) -> Vec<(&'static str, String, String)> {
     };
     let written = wane_units::Bytes(mean(|files| files.bytes_written as f64) as u64).decimal();
     let size = wane_units::Bytes(mean(|files| files.size_at_end as f64) as u64);
-    let amplification = short_or_dash(group.mean(|summary| summary.file_system.as_ref()?.write_amplification));
-    let note =
-        format!("the drive got {amplification} times as much; the file system has {} at the end", capacity(size.0));
+    let drive = short_or_dash(group.mean(|summary| summary.file_system.as_ref()?.write_amplification));
+    let flash = short_or_dash(group.mean(|summary| summary.file_system.as_ref()?.write_amplification_of_flash));
+    let note = format!(
+        "the drive got {drive} times as much, its flash {flash}; the file system has {} at the end",
+        capacity(size.0)
+    );
     vec![("written to files", written, note)]
 }
 

@@ -345,7 +345,7 @@ mod tests {
 
     #[test]
     fn the_book_explains_every_phrase() {
-        let book = include_str!("../../../docs/src/trust.md").to_lowercase();
+        let book = include_str!("../../../../docs/src/trust.md").to_lowercase();
         for phrase in [
             "blocks that are collected together",
             "pages a block",

@@ -9,6 +9,8 @@ use super::{Latency, RunResult, Summary, Window, WindowKind};
 const SAME_SHARE: f64 = 1e-3;
 /// Two ages also count as the same if they differ by no more than this many drive writes.
 const SAME_DRIVE_WRITES: f64 = 1e-3;
+/// Two shares of the rated wear count as the same if they differ by no more than this. A probe at a wear comes a little late.
+const SAME_WEAR: f64 = 5e-3;
 /// Runs have the same length if their numbers of requests, or their ends in drive writes, differ by no more than this share.
 const SAME_LENGTH_SHARE: f64 = 0.01;
 
@@ -21,6 +23,36 @@ pub struct LatencyOf {
     pub from_drive_writes: f64,
     /// Drive writes at its end. For a probe they are those at its start, since it writes to a copy.
     pub until_drive_writes: f64,
+    /// Share of the rated wear that was used at its start; only of probes by wear and before the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub life_used: Option<f64>,
+}
+
+/// The age of a drive.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Age {
+    /// Drive writes.
+    DriveWrites(f64),
+    /// Share of the rated wear.
+    Wear(f64),
+}
+
+impl Age {
+    /// The age of a window in the same measure; `None` if it has none.
+    fn of(self, window: &Window) -> Option<Self> {
+        match self {
+            Self::DriveWrites(_) => Some(Self::DriveWrites(window.at_drive_writes)),
+            Self::Wear(_) => window.life_used.map(Self::Wear),
+        }
+    }
+
+    fn is(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::DriveWrites(left), Self::DriveWrites(right)) => is_same_age(left, right),
+            (Self::Wear(left), Self::Wear(right)) => (left - right).abs() <= SAME_WEAR,
+            _ => false,
+        }
+    }
 }
 
 /// `latency_by_gc.*`: latencies before and after garbage collection began, of a run in which it did.
@@ -39,8 +71,8 @@ pub struct LatencyByGc {
 pub enum Common {
     /// All are from runs that began at the same age and have the same length, or there are no latencies.
     Run,
-    /// All runs have a probe at this age, in drive writes: the latest age that they share.
-    Probe(f64),
+    /// All runs have a probe at this age: the latest age that they share.
+    Probe(Age),
     /// They were measured at different ages and cannot be compared.
     Nothing,
 }
@@ -53,20 +85,23 @@ impl LatencyOf {
     /// Which part of the life the windows of a run cover; `None` if nothing was timed.
     pub fn of(windows: &[Window], end_drive_writes: f64) -> Option<Self> {
         let (first, last) = (windows.first()?, windows.last()?);
-        let at = last.at_drive_writes;
+        let of = |window: &Window, until_drive_writes: f64| Self {
+            kind: window.kind,
+            from_drive_writes: window.at_drive_writes,
+            until_drive_writes,
+            life_used: window.life_used,
+        };
         Some(match last.kind {
-            WindowKind::Run => {
-                Self { kind: last.kind, from_drive_writes: first.at_drive_writes, until_drive_writes: end_drive_writes }
-            }
-            WindowKind::Probe => Self { kind: last.kind, from_drive_writes: at, until_drive_writes: at },
+            WindowKind::Run => of(first, end_drive_writes),
+            WindowKind::Probe => of(last, last.at_drive_writes),
         })
     }
 }
 
 impl RunResult {
-    /// Index of the window that is the probe at `age`, in drive writes.
-    pub fn probe_at(&self, age: f64) -> Option<usize> {
-        let is_it = |window: &Window| window.kind == WindowKind::Probe && is_same_age(window.at_drive_writes, age);
+    /// Index of the window that is the probe at `age`. Of several at a wear it is the first: the others look at the end of the life.
+    pub fn probe_at(&self, age: Age) -> Option<usize> {
+        let is_it = |window: &Window| window.kind == WindowKind::Probe && age.of(window).is_some_and(|of| of.is(age));
         self.windows.iter().position(is_it)
     }
 
@@ -112,9 +147,15 @@ impl Common {
         let Some(first) = timed().next() else { return Self::Run };
         match (timed().any(is_probed), timed().all(is_probed)) {
             (true, true) => {
-                let ages = first.windows.iter().rev().map(|window| window.at_drive_writes);
-                let mut shared = ages.filter(|age| timed().all(|run| run.probe_at(*age).is_some()));
-                shared.next().map_or(Self::Nothing, Self::Probe)
+                let shared = |measure: Age| -> Vec<Age> {
+                    let ages = first.windows.iter().rev().filter_map(|window| measure.of(window));
+                    ages.filter(|age| timed().all(|run| run.probe_at(*age).is_some())).collect()
+                };
+                // Drives that wear at different paces are as old after different drive writes: the measure by which they were looked at is the
+                // one that they share more often.
+                let (written, worn) = (shared(Age::DriveWrites(0.0)), shared(Age::Wear(0.0)));
+                let most = if worn.len() > written.len() { worn } else { written };
+                most.first().copied().map_or(Self::Nothing, Self::Probe)
             }
             (true, false) => Self::Nothing,
             (false, _) => {
@@ -144,10 +185,16 @@ mod tests {
     #[test]
     fn the_last_age_that_all_have_is_compared() {
         let table = [
-            (vec![probed(test_run(1), &[0.0, 20.0, 60.0]), probed(test_run(2), &[0.0, 20.0])], Common::Probe(20.0)),
-            (vec![probed(test_run(1), &[20.0]), probed(test_run(2), &[20.0004, 60.0])], Common::Probe(20.0)),
+            (
+                vec![probed(test_run(1), &[0.0, 20.0, 60.0]), probed(test_run(2), &[0.0, 20.0])],
+                Common::Probe(Age::DriveWrites(20.0)),
+            ),
+            (
+                vec![probed(test_run(1), &[20.0]), probed(test_run(2), &[20.0004, 60.0])],
+                Common::Probe(Age::DriveWrites(20.0)),
+            ),
             (vec![probed(test_run(1), &[20.0]), probed(test_run(2), &[60.0])], Common::Nothing),
-            (vec![probed(test_run(1), &[20.0]), test_run(2)], Common::Probe(20.0)),
+            (vec![probed(test_run(1), &[20.0]), test_run(2)], Common::Probe(Age::DriveWrites(20.0))),
             (vec![probed(test_run(1), &[20.0]), timed(test_run(2), 3)], Common::Nothing),
             (vec![timed(test_run(1), 3), timed(test_run(2), 5)], Common::Run),
             (vec![test_run(1)], Common::Run),
@@ -156,6 +203,29 @@ mod tests {
         for (runs, expected) in table {
             assert_eq!(common(&runs), expected);
         }
+    }
+
+    /// A policy that amplifies writes less reaches a wear after more of them.
+    #[test]
+    fn probes_at_a_wear_are_compared_at_it() {
+        let worn = |seed, ages: &[f64], wear: &[f64]| {
+            let mut run = probed(test_run(seed), ages);
+            run.windows.iter_mut().zip(wear).for_each(|(window, used)| window.life_used = Some(*used));
+            run.summary.latency_of = run.latency_of();
+            run
+        };
+        let quick = worn(1, &[0.0, 10.0, 20.0, 30.0], &[0.001, 0.2502, 0.5, 0.7503]);
+        let slow = worn(2, &[0.0, 14.0, 29.0], &[0.001, 0.2511, 0.5009]);
+        let runs = [quick, slow];
+        assert_eq!(common(&runs), Common::Probe(Age::Wear(0.5)));
+        let summary = runs[1].summary_at(common(&runs));
+        assert_eq!(summary.latency.as_ref(), Some(&runs[1].windows[2].latency));
+        let of = summary.latency_of.unwrap();
+        assert_eq!((of.from_drive_writes, of.life_used), (29.0, Some(0.5009)));
+        // Looked at by drive writes, and once more at the end, where all are worn.
+        let end = |seed, wear| worn(seed, &[0.0, 20.0, 40.0, 70.0 + seed as f64], wear);
+        let runs = [end(1, &[0.0, 0.3, 0.6, 1.01]), end(2, &[0.0, 0.2, 0.4, 1.01])];
+        assert_eq!(common(&runs), Common::Probe(Age::DriveWrites(40.0)));
     }
 
     #[test]
@@ -176,11 +246,11 @@ mod tests {
         let run = probed(test_run(1), &[0.0, 20.0, 60.0]);
         let last = run.latency_of().unwrap();
         assert_eq!((last.from_drive_writes, last.until_drive_writes, last.kind), (60.0, 60.0, WindowKind::Probe));
-        let summary = run.summary_at(Common::Probe(20.0));
+        let summary = run.summary_at(Common::Probe(Age::DriveWrites(20.0)));
         assert_eq!(summary.latency_of.unwrap().from_drive_writes, 20.0);
         assert_eq!(summary.latency.as_ref(), Some(&run.windows[1].latency));
         assert_ne!(summary.latency, run.summary.latency);
         assert_eq!(run.summary_at(Common::Nothing), run.summary);
-        assert_eq!(run.summary_at(Common::Probe(30.0)).latency, None, "nothing of another age");
+        assert_eq!(run.summary_at(Common::Probe(Age::DriveWrites(30.0))).latency, None, "nothing of another age");
     }
 }

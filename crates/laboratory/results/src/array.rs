@@ -22,6 +22,9 @@ pub struct ArraySummary {
     pub bytes_written: u64,
     /// Why the run ended. Drive writes are those of the array: bytes written over its capacity.
     pub end: End,
+    /// What the user stopped before it was whole; absent if nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interrupted: Option<Unfinished>,
     /// The drives, by their place and then by their time.
     pub drives: Vec<ArrayDrive>,
     /// Array writes at which the first drive took no more writes; null if none did.
@@ -136,6 +139,18 @@ pub struct ArrayDrive {
     pub erase_count_mean: f64,
     /// Bytes that the array wrote on it.
     pub bytes_written: u64,
+}
+
+/// What of an array's results the user stopped. What comes after it is missing, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unfinished {
+    /// Its life.
+    Life,
+    /// The last of its probes.
+    Probe,
+    /// The forecast.
+    Forecast,
 }
 
 /// What a drive of an array is.

@@ -16,6 +16,9 @@ pub struct Forecast {
     /// The UBER that the forecast reads with, against wear: of the member with the highest at each. Empty in results from before it was told.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub uber: Vec<UberAtWear>,
+    /// Share of the data, in the mean, that one failed member more than the code stands takes; 1: all. Null in results from before it was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_beyond_code: Option<f64>,
     /// What the plan leads to.
     pub planned: Outlook,
     /// What else could be done, each with the same random numbers as the plan.
@@ -80,7 +83,7 @@ pub struct Interval {
 pub struct OutlookFigures {
     /// Chance that any sector is lost.
     pub any_lost: Interval,
-    /// Chance that the array is lost.
+    /// Chance that more members have failed at once than the code stands; `lost_beyond_code` says what that takes.
     pub array_lost: Interval,
     /// Bytes lost, a TB of data and a year.
     pub bytes_lost_per_tb_year: Interval,

@@ -51,6 +51,7 @@ pub const GRID_LEAVES: &[&str] = &[
     "scaled.ratio",
     "latency_of.from_drive_writes",
     "latency_of.until_drive_writes",
+    "latency_of.life_used",
     "latency.read.mean_ns",
     "latency.read.p99_ns",
     "latency.read.p999_ns",
@@ -254,6 +255,7 @@ mod tests {
             Some(crate::Thermal { celsius_end: 50.0, celsius_mean: 40.0, watts_mean: 2.0, throttled_share: 0.1 });
         summary.file_system = Some(crate::FileSystem::default());
         summary.scaled = Some(crate::Scaled { from_logical_bytes: 1 << 40, ratio: 0.25 });
+        summary.latency_of.as_mut().unwrap().life_used = Some(0.5);
         let summary = to_value(&summary);
         for path in GRID_LEAVES {
             assert!(path.split('.').try_fold(&summary, |value, key| value.get(key)).is_some(), "{path}");

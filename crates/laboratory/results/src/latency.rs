@@ -295,6 +295,9 @@ pub struct Thermal {
 pub struct Window {
     /// Its kind.
     pub kind: WindowKind,
+    /// Index of the scenario's phase in which its requests came; 0 of probes.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub phase: u32,
     /// Drive writes at its start.
     pub at_drive_writes: f64,
     /// Days of the calendar at its start; null without a calendar.
@@ -320,6 +323,12 @@ pub struct Window {
     pub read_cdf: Vec<(u64, f64)>,
     /// Points of the distribution of write latencies.
     pub write_cdf: Vec<(u64, f64)>,
+}
+
+/// Whether a phase is the only one as far as is known, of which files say nothing.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_first(phase: &u32) -> bool {
+    *phase == 0
 }
 
 impl Window {

@@ -18,9 +18,9 @@ mod tables;
 mod timeline;
 mod wear;
 
-pub use ages::{Common, LatencyByGc, LatencyOf};
+pub use ages::{Age, Common, LatencyByGc, LatencyOf};
 pub use array::{
-    ArrayDrive, ArrayDriveLatency, ArrayLatency, ArrayProbe, ArrayRun, ArraySummary, DriveState, read_array,
+    ArrayDrive, ArrayDriveLatency, ArrayLatency, ArrayProbe, ArrayRun, ArraySummary, DriveState, Unfinished, read_array,
 };
 pub use counters::{Counters, WriteAmplification, write_amplification};
 pub use fingerprint::Fingerprints;

@@ -94,10 +94,21 @@ pub struct FileSystem {
     pub bytes_written: u64,
     /// Bytes that programs read from files.
     pub bytes_read: u64,
+    /// Bytes of files that reached the drive: what programs wrote without what they overwrote in memory. Null in results of earlier versions.
+    #[serde(default)]
+    pub bytes_written_back: Option<u64>,
     /// Bytes that the drive got per byte that programs wrote; null without writes.
     pub write_amplification: Option<f64>,
-    /// Bytes that cleaning and giving space back moved.
+    /// Bytes that its flash programmed per byte that programs wrote: the product of that and the drive's own write amplification. Null without
+    /// writes, and in results of earlier versions.
+    #[serde(default)]
+    pub write_amplification_of_flash: Option<f64>,
+    /// Bytes of files that cleaning and giving space back copied.
     pub bytes_moved: u64,
+    /// Bytes of nodes, tables and checkpoints. With those written back and those moved they are what the drive got. Null in results of earlier
+    /// versions.
+    #[serde(default)]
+    pub bytes_of_structures: Option<u64>,
     /// Bytes that the drive moved for it by its map alone.
     pub bytes_remapped: u64,
     /// Checkpoints.

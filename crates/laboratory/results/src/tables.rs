@@ -147,6 +147,7 @@ pub fn window_columns<'a>(windows: impl Iterator<Item = &'a Window> + Clone) -> 
         windows.clone().map(|window| serde_json::to_value(window).expect("windows hold only numbers")).collect();
     let everything = Window {
         kind: WindowKind::Run,
+        phase: 0,
         at_drive_writes: 0.0,
         at_days: Some(0.0),
         erase_count_mean: 0.0,
@@ -172,7 +173,11 @@ pub fn window_columns<'a>(windows: impl Iterator<Item = &'a Window> + Clone) -> 
     const FIRST: [&str; 4] = ["at_drive_writes", "at_days", "seconds", "erase_count_mean"];
     paths.sort_by_key(|path| FIRST.iter().position(|first| first == path).unwrap_or(FIRST.len()));
     let kind = |window: &Window| if window.kind == WindowKind::Run { "run" } else { "probe" };
-    let mut columns = vec![column("kind", Values::Text(windows.map(kind).collect()))];
+    let mut columns = vec![column("kind", Values::Text(windows.clone().map(kind).collect()))];
+    // Only of runs with several.
+    if windows.clone().any(|window| window.phase > 0) {
+        columns.push(column("phase", Values::U32(windows.map(|window| window.phase).collect())));
+    }
     for path in paths {
         let value = |tree: &Value| path.split('.').try_fold(tree, |tree, key| tree.get(key))?.as_f64();
         columns.push(column(&path.replace('.', "_"), Values::Ratio(trees.iter().map(value).collect())));

@@ -115,6 +115,7 @@ pub fn timed(mut run: RunResult, windows: usize) -> RunResult {
         let (read, write) = (figures(&reads), figures(&writes));
         Window {
             kind: WindowKind::Run,
+            phase: 0,
             at_drive_writes: end * index as f64 / windows as f64,
             at_days: None,
             erase_count_mean: 10.0 * index as f64,

@@ -79,7 +79,7 @@ pub struct ArraySettings {
     pub layout: ArrayLayout,
     /// Copies of all data in a mirror. Members may be more than copies, and differ in size: the capacity is the largest D for which the sum of
     /// min(size, D) is `copies` x D. Two copies on 1, 2 and 1 GiB hold 2 GiB, on 1 and 2 GiB 1 GiB.
-    #[schemars(range(min = 2, max = 16))]
+    #[schemars(range(min = 2, max = COPIES_MAX))]
     pub copies: u32,
     /// What stripes of `raid` have besides data: one parity (`xor`, as RAID-5), two (`pq`, as RAID-6), three (`pqr`), or each chunk two or three
     /// times (`copies-2`, `copies-3`, as RAID-10). As many members as there are parities or further copies may be lost.
@@ -251,7 +251,9 @@ pub struct ArraySpec {
 }
 
 /// Most members of an array.
-const MEMBERS_MAX: usize = 64;
+pub(crate) const MEMBERS_MAX: usize = 64;
+/// Most copies of a mirror.
+pub(crate) const COPIES_MAX: u32 = 16;
 
 /// The tables that say nothing of a member alone.
 const OF_ARRAYS: [&str; 4] = ["array", "probe", "fast-forward", "forecast"];
@@ -364,6 +366,20 @@ impl ArraySpec {
         let uuid = Streams::new(seed).stream("array.uuid").below(u64::MAX);
         let sizes = sizes(&self.settings, &self.members).ok()?;
         raid::config(&self.settings, &sizes, uuid).ok().filter(|_| self.settings.layout == ArrayLayout::Raid)
+    }
+
+    /// The same array of other members, in the same places.
+    ///
+    /// # Errors
+    /// They make no such array.
+    pub(super) fn replace_members(&self, members: Vec<Scenario>) -> Result<Self, String> {
+        let unit = self.device.unit;
+        let capacity =
+            sizes(&self.settings, &members).and_then(|sizes| capacity(&self.settings, &sizes, sectors(unit.0)));
+        let capacity = capacity.map_err(|(key, message)| format!("leaves too little: {key}: {message}"))?;
+        let logical_units = u32::try_from(capacity.0 / sectors(unit.0).0).map_err(|error| error.to_string())?;
+        let device = Device { logical_units, unit, ..members[0].device };
+        Ok(Self { settings: self.settings.clone(), members, device })
     }
 
     /// Its settings as TOML. Members whose drive is not that of the scenario have theirs, as a whole.

@@ -277,7 +277,7 @@ fn a_forecast_resolves_to_itself_and_changes_the_hash() {
 fn an_array_has_the_alternatives_that_it_can_have() {
     let chosen = |set: &[&str]| {
         let scenario = resolve(FORECAST, set).expect("a forecast");
-        let array = &scenario.array.as_ref().expect("an array").settings;
+        let array = scenario.array.as_ref().expect("an array");
         scenario
             .forecast
             .expect("a forecast")
@@ -295,18 +295,36 @@ fn an_array_has_the_alternatives_that_it_can_have() {
     let raid = |code: &str, width: &str| chosen(&["array.layout=raid", "forecast.parities=0", code, width]);
     let with_parity = "spare more-redundancy staggered-ages uneven-parity early-replacement";
     assert_eq!(raid("array.code=xor", "array.width=5"), with_parity);
-    assert_eq!(raid("array.code=pq", "array.width=4"), with_parity);
-    assert_eq!(raid("array.code=pqr", "array.width=5"), "spare staggered-ages uneven-parity early-replacement");
-    for (code, width) in [("array.code=copies-2", "array.width=4"), ("array.code=xor", "array.width=2")] {
-        assert_eq!(raid(code, width), "spare more-redundancy staggered-ages early-replacement");
+    // Unequal shares need one parity, and stripes on all members.
+    let evenly = [
+        ("array.code=pq", "array.width=4"),
+        ("array.code=pq", "array.width=5"),
+        ("array.code=xor", "array.width=4"),
+        ("array.code=copies-2", "array.width=4"),
+        ("array.code=xor", "array.width=2"),
+    ];
+    for (code, width) in evenly {
+        assert_eq!(raid(code, width), "spare more-redundancy staggered-ages early-replacement", "{code} {width}");
     }
+    assert_eq!(
+        raid("array.code=xor", "array.parity-shares=[2, 1, 1, 1, 1]"),
+        "spare more-redundancy staggered-ages early-replacement"
+    );
+    assert_eq!(raid("array.code=pqr", "array.width=5"), "spare staggered-ages early-replacement");
+    // What would take more members than an array has, begin with worn out ones, or replace them later than the plan.
+    let count = |count: &str, more: &str| chosen(&[&format!("array.member.0.count={count}"), more]);
+    assert_eq!(count("64", "forecast.stagger=0.01"), "spare staggered-ages uneven-parity early-replacement");
+    assert_eq!(count("11", "forecast.stagger=0.1"), "spare more-redundancy uneven-parity early-replacement");
+    assert_eq!(count("8", "forecast.endurance=0.6"), "spare more-redundancy uneven-parity");
+    let soon = ["array.layout=mirror", "forecast.parities=0", "array.replace-at=0.5"];
+    assert_eq!(chosen(&soon), "spare more-redundancy staggered-ages");
 }
 
 #[test]
 fn a_forecast_that_cannot_be_made_is_refused_in_one_sentence() {
     let refused = |set: &[&str]| resolve(FORECAST, set).expect_err("it is refused").to_string();
     let chip = "drive.chip=tlc-72l-2018";
-    let cases: [(&[&str], &str, &str); 14] = [
+    let cases: [(&[&str], &str, &str); 15] = [
         (&["time.drive-writes-per-day=none"], "forecast", "give time.drive-writes-per-day"),
         (&["array.layout=mirror"], "forecast.parities", "found 1 with layout = \"mirror\""),
         (&["forecast.parities=3", "array.member.0.count=4"], "forecast.parities", "3 parities need 5 members at least"),
@@ -321,6 +339,11 @@ fn a_forecast_that_cannot_be_made_is_refused_in_one_sentence() {
             ],
             "forecast.alternatives.0",
             "three parities are the most",
+        ),
+        (
+            &["array.layout=raid", "array.width=3", "forecast.parities=0", "forecast.alternatives=[\"uneven-parity\"]"],
+            "forecast.alternatives.0",
+            "shares need stripes on all 5 members, and array.width is 3",
         ),
         (&["forecast.spread=normal", "forecast.cv=0.4"], "forecast.cv", "a normal spread has at most 0.25"),
         (&["forecast.years=[3, 1]"], "forecast.years", "ascending"),

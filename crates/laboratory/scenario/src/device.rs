@@ -38,6 +38,18 @@ pub struct Device {
     pub power_loss_protection: bool,
     /// Pages of a block that share a wordline.
     pub wordline_pages: NonZeroU32,
+    /// Pages of a block as the preset or the default has them, if the drive's blocks are cut to carry its over-provisioning.
+    pub cut_from: Told,
+}
+
+/// A number that is told of a drive, and is no part of what it is: all are equal.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Told(pub(super) Option<u32>);
+
+impl PartialEq for Told {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 /// A key and what is wrong with it.
@@ -136,31 +148,41 @@ impl Written<'_> {
     }
 }
 
-/// Resolves the drive.
+/// Surplus over what is asked for, as a share of that or in all, with which a drive is what was asked for. Whole blocks and the reserve add some to
+/// any drive.
+const CARRIED: (f64, f64) = (0.5, 0.05);
+/// The same, beyond which a drive lives another life and is refused.
+const REFUSED: (f64, f64) = (1.0, 0.5);
+/// Fewest pages to which blocks are cut.
+const PAGES_LEAST: u32 = 64;
+
+/// Resolves the drive. Where each die keeps a reserve, and blocks of the preset or of the defaults are too large for the capacity, they get fewer
+/// pages.
 pub(super) fn device(drive: &Written<'_>, grouping: Grouping) -> Result<Device, Refusal> {
-    let shape = Shape::new(drive, grouping)?;
     let given = drive.given()?;
-    let spare = drive.settings.spare_factor.map_or(0.0, Ratio::get);
-    if spare >= 1.0 && given != Given::CapacityAndGeometry {
-        let message = "found 100 %, which leaves no logical capacity; less than 100 % is allowed";
-        return Err(("drive.spare-factor", message.to_owned()));
+    let whole = Shape::new(drive, drive.settings.pages_per_block, grouping)?;
+    let made = whole.device(drive, given);
+    // A drive whose blocks are all of one domain keeps one reserve, which is told (see `unasked`).
+    let keeps_many = given == Given::CapacityAndSpare && whole.domains > 1;
+    let beyond = |device: &Device, limit| !is_within(device.over_provisioning(), device.spare_factor, limit);
+    if !keeps_many || made.as_ref().is_ok_and(|device| !beyond(device, CARRIED)) {
+        return made;
     }
-    let logical = shape.logical(drive)?;
-    let (blocks_per_plane, logical) = match given {
-        Given::CapacityAndSpare => (shape.per_plane(shape.needed(logical, spare)), logical),
-        Given::GeometryAndSpare => {
-            let blocks = shape.blocks_per_plane(drive)?;
-            (blocks, u128::from(floor_exact((1.0 - spare) * shape.units(blocks) as f64)))
-        }
-        Given::CapacityAndGeometry => (shape.blocks_per_plane(drive)?, logical),
-        Given::All => {
-            let blocks = shape.blocks_per_plane(drive)?;
-            shape.agree(blocks, logical, spare)?;
-            (blocks, logical)
-        }
-    };
-    shape.fits(blocks_per_plane, logical)?;
-    shape.finish(drive, blocks_per_plane, logical, given)
+    let says = |table: &Table| table.contains_key("pages-per-block");
+    // Where there is no room at all, the defaults are not what takes it.
+    let may_cut = !says(drive.set) && (made.is_ok() || says(drive.inherited));
+    let halves = std::iter::successors(Some(whole.pages_per_block / 2), |pages| Some(pages / 2));
+    let smaller = halves.take_while(|pages| *pages >= PAGES_LEAST && may_cut);
+    let cut = smaller
+        .filter_map(|pages| Shape::new(drive, pages, grouping).and_then(|shape| shape.device(drive, given)).ok());
+    let cut: Vec<Device> = cut.map(|device| Device { cut_from: Told(Some(whole.pages_per_block)), ..device }).collect();
+    // The first that is as asked for, or else the nearest.
+    let nearest = cut.iter().find(|device| !beyond(device, CARRIED)).or(cut.last()).copied();
+    match (nearest, made) {
+        (Some(device), _) | (None, Ok(device)) if !beyond(&device, REFUSED) => Ok(device),
+        (Some(device), _) | (None, Ok(device)) => Err(whole.too_coarse(drive, &device)),
+        (None, refused) => refused,
+    }
 }
 
 /// Everything but the size. Counts are wide, so that no product of allowed values overflows.
@@ -185,10 +207,10 @@ struct Shape {
 }
 
 impl Shape {
-    fn new(drive: &Written<'_>, grouping: Grouping) -> Result<Self, Refusal> {
+    fn new(drive: &Written<'_>, pages_per_block: u32, grouping: Grouping) -> Result<Self, Refusal> {
         let settings = drive.settings;
         let (channels, dies_per_channel) = (settings.channels, settings.dies_per_channel);
-        let (planes_per_die, pages_per_block) = (settings.planes_per_die, settings.pages_per_block);
+        let planes_per_die = settings.planes_per_die;
         let page = settings.page_size.0;
         // A page size set here displaces an inherited mapping unit.
         let inherits = drive.set.contains_key("mapping-unit") || !drive.set.contains_key("page-size");
@@ -219,6 +241,31 @@ impl Shape {
             domains,
             grouping,
         })
+    }
+
+    /// The drive of this shape.
+    fn device(&self, drive: &Written<'_>, given: Given) -> Result<Device, Refusal> {
+        let spare = drive.settings.spare_factor.map_or(0.0, Ratio::get);
+        if spare >= 1.0 && given != Given::CapacityAndGeometry {
+            let message = "found 100 %, which leaves no logical capacity; less than 100 % is allowed";
+            return Err(("drive.spare-factor", message.to_owned()));
+        }
+        let logical = self.logical(drive)?;
+        let (blocks_per_plane, logical) = match given {
+            Given::CapacityAndSpare => (self.per_plane(self.needed(logical, spare)), logical),
+            Given::GeometryAndSpare => {
+                let blocks = self.blocks_per_plane(drive)?;
+                (blocks, u128::from(floor_exact((1.0 - spare) * self.units(blocks) as f64)))
+            }
+            Given::CapacityAndGeometry => (self.blocks_per_plane(drive)?, logical),
+            Given::All => {
+                let blocks = self.blocks_per_plane(drive)?;
+                self.agree(blocks, logical, spare)?;
+                (blocks, logical)
+            }
+        };
+        self.fits(blocks_per_plane, logical)?;
+        self.finish(drive, blocks_per_plane, logical, given)
     }
 
     /// Logical units by `logical-capacity`; 0 if it is not written.
@@ -255,6 +302,33 @@ impl Shape {
     fn needed(&self, logical: u128, spare: f64) -> u128 {
         let rated = floor_exact(logical as f64 / (self.units_per_block() as f64 * (1.0 - spare)));
         (u128::from(rated) + self.reserve) * self.width
+    }
+
+    /// The refusal of a drive with far more spare space than what is asked for, since its blocks are few.
+    fn too_coarse(&self, drive: &Written<'_>, device: &Device) -> Refusal {
+        let percent = |share: f64| format!("{:.0} %", 100.0 * share);
+        let logical = u128::from(device.logical_units);
+        let enough = (1..u64::BITS).map(|power| logical << power).find(|logical| {
+            let units = self.units(self.per_plane(self.needed(*logical, device.spare_factor)));
+            units <= u128::from(UNITS_MAX)
+                && is_within(units as f64 / *logical as f64 - 1.0, device.spare_factor, CARRIED)
+        });
+        let enough = enough.map_or_else(String::new, |logical| format!(" ({} is enough)", self.shown(logical)));
+        let block = Bytes((self.units_per_block() * u128::from(self.unit)) as u64);
+        let domains = if self.domains > 1 { " of each die" } else { "" };
+        let key =
+            if drive.set.contains_key("logical-capacity") { "drive.logical-capacity" } else { "drive.spare-factor" };
+        let message = format!(
+            "{} in {} blocks of {block}, with the {} that garbage collection keeps{domains} (ftl.gc-reserve), leaves an over-provisioning of {} \
+             where {} is asked for, and would live another life; allowed are blocks of fewer pages (drive.pages-per-block), fewer dies, that much \
+             over-provisioning, a larger capacity{enough}, or the real one with --scale auto",
+            self.shown(logical),
+            device.blocks,
+            device.gc_reserve,
+            percent(device.over_provisioning()),
+            percent(over_provisioning_of(device.spare_factor)),
+        );
+        (key, message)
     }
 
     /// Blocks of each plane for `flash_blocks` in all, rounded up.
@@ -374,6 +448,7 @@ impl Shape {
             scaled_from: drive.settings.scaled_from,
             power_loss_protection: self.grouping.power_loss_protection,
             wordline_pages: self.grouping.wordline_pages,
+            cut_from: Told(None),
         })
     }
 
@@ -511,6 +586,12 @@ impl Shape {
 fn rounded_up(share: f64) -> Ratio {
     let rounded = [1e4, 1e6, 1e8, 1e10].map(|digits| (share * digits).ceil() / digits);
     rounded.into_iter().find(|share| *share < 1.0).and_then(Ratio::new).unwrap_or(Ratio::ONE)
+}
+
+/// Whether a surplus is no more than what a spare factor asks for and a limit: a share of that, or so much in all.
+fn is_within(surplus: f64, spare_factor: f64, (share, least): (f64, f64)) -> bool {
+    let asked = over_provisioning_of(spare_factor);
+    surplus - asked <= least.max(share * asked)
 }
 
 impl Device {

@@ -15,7 +15,7 @@ use super::written::table_of;
 use super::{Scenario, presets};
 
 impl Scenario {
-    /// A sentence for each key that differs from the preset's value or the default, and yet has no effect.
+    /// A sentence for each key that differs from the preset's value or the default, and yet has no effect, or whose effect another undoes.
     pub fn without_effect(&self) -> Vec<String> {
         let (time, medium) = (&self.time, &self.medium);
         let (timed, heatless) = (time.is_timed(), medium.thermal.ambient.is_none());
@@ -82,11 +82,25 @@ impl Scenario {
         let of_array = self.array.iter().flat_map(|array| array.settings.without_effect());
         let of_forecast = self.forecast.iter().flat_map(ForecastSettings::without_effect);
         let told = told(&self.entries(), &preset_entries(&self.preset), &rules);
-        told.into_iter().chain(of_array).chain(of_forecast).collect()
+        told.into_iter().chain(self.filled_again()).chain(of_array).chain(of_forecast).collect()
     }
 }
 
 impl Scenario {
+    /// What random writes of preconditioning make of the pages that its fill leaves empty.
+    fn filled_again(&self) -> Option<String> {
+        let before = &self.precondition;
+        let empty = 1.0 - before.fill.get();
+        let is_left = empty > 0.0 && before.sequential_drive_writes == 0 && before.random_drive_writes > 0.0;
+        is_left.then(|| {
+            format!(
+                "precondition.random-drive-writes writes pages of the whole drive, also of the {:.1} % that precondition.fill leaves empty: they are \
+                 no spare space then",
+                100.0 * empty,
+            )
+        })
+    }
+
     /// The tables `drive`, `ftl` and `time` with every key of a rule.
     fn entries(&self) -> Table {
         let ftl = table_of(&self.ftl);

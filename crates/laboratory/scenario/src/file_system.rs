@@ -134,7 +134,7 @@ impl Resolver<'_> {
             () if beside("probe") => {
                 return refuse(
                     "probe",
-                    "is of a drive whose addresses the workload uses; leave out [file-system]".to_owned(),
+                    "is of a drive whose addresses the workload uses; leave out [file-system], or keep the drive and look at it with `wane drive probe`".to_owned(),
                 );
             }
             () if beside("fast-forward") => {

@@ -7,11 +7,14 @@ use wane_raid::code::{Coder, code};
 use wane_reliability::{Endurance, PARITIES_MAX, Redundancy, Spread};
 use wane_units::{Bytes, Rate, Ratio};
 
-use super::array::{ArrayLayout, ArraySettings, ArraySpec};
+use super::array::{ArrayLayout, ArraySettings, ArraySpec, COPIES_MAX, MEMBERS_MAX};
 use super::resolver::Resolver;
 use super::schema::in_field_order;
 use super::written::{OrNone, Span, or_none, span_or_none};
 use super::{Scenario, ScenarioError, Time};
+
+/// Most copies that `layout = "raid"` has: all parities of a single chunk.
+const COPIES_OF_CODES: u32 = PARITIES_MAX + 1;
 
 /// Many arrays like the one of `[array]`: when the first member dies, what is lost after some years, and what another plan would have gained. The run
 /// simulates one array in detail; its members' wear against what is written on them carries all others. Needs `time.drive-writes-per-day`.
@@ -246,29 +249,85 @@ impl ForecastSettings {
     }
 
     /// Why an array cannot have an alternative; `None` if it can.
-    fn without(&self, name: AlternativeName, array: &ArraySettings) -> Option<&'static str> {
-        let redundancy = self.redundancy(array);
-        let has_parity = matches!(redundancy, Redundancy::Parity(1..));
-        match name {
-            AlternativeName::UnevenParity if !has_parity => Some("the array has no parity"),
-            AlternativeName::MoreRedundancy if array.layout == ArrayLayout::Linear => {
-                Some("a linear array has no redundancy")
-            }
-            AlternativeName::MoreRedundancy if has_parity && redundancy.tolerance() >= PARITIES_MAX => {
-                Some("three parities are the most")
-            }
+    fn without(&self, name: AlternativeName, array: &ArraySpec) -> Option<String> {
+        let why = match name {
+            AlternativeName::UnevenParity => return self.without_uneven_parity(array),
+            AlternativeName::MoreRedundancy => return self.without_more(array),
+            AlternativeName::StaggeredAges => return self.without_stagger(array),
             AlternativeName::CapacityVariance if self.capacity_variance.is_none() => {
-                Some("how much longer drives live is unknown; give forecast.capacity-variance")
+                "how much longer drives live is unknown; give forecast.capacity-variance"
             }
-            AlternativeName::EarlyReplacement | AlternativeName::Spare if redundancy.tolerance() == 0 => {
-                Some("a new drive gets its data from redundancy, and the array has none")
+            AlternativeName::EarlyReplacement | AlternativeName::Spare
+                if self.redundancy(&array.settings).tolerance() == 0 =>
+            {
+                "a new drive gets its data from redundancy, and the array has none"
+            }
+            AlternativeName::EarlyReplacement
+                if array.settings.replace_at.is_some_and(|share| share.get() <= self.early_replacement) =>
+            {
+                "array.replace-at replaces members no later; give a lower forecast.early-replacement"
+            }
+            AlternativeName::EarlyReplacement if self.endurance.is_some_and(|end| end <= self.early_replacement) => {
+                "members die before that, by forecast.endurance; give a lower forecast.early-replacement"
+            }
+            _ => return None,
+        };
+        Some(why.to_owned())
+    }
+
+    /// Why an array cannot have parities in unequal shares, as `array.parity-shares` gives them to one; `None` if it can.
+    fn without_uneven_parity(&self, array: &ArraySpec) -> Option<String> {
+        let (settings, members) = (&array.settings, array.members.len());
+        let Redundancy::Parity(parities @ 1..) = self.redundancy(settings) else {
+            return Some("the array has no parity".to_owned());
+        };
+        let width =
+            settings.width.filter(|_| settings.layout == ArrayLayout::Raid).map_or(members, |width| width as usize);
+        if width != members {
+            return Some(format!("shares need stripes on all {members} members, and array.width is {width}"));
+        }
+        if !settings.parity_shares.is_empty() {
+            return Some("array.parity-shares gives the array shares of its own".to_owned());
+        }
+        (parities > 1).then(|| format!("shares are of one parity, and the array has {parities}"))
+    }
+
+    /// Why an array cannot have one parity or copy more; `None` if it can.
+    fn without_more(&self, array: &ArraySpec) -> Option<String> {
+        let (settings, members) = (&array.settings, array.members.len());
+        let (redundancy, is_raid) = (self.redundancy(settings), settings.layout == ArrayLayout::Raid);
+        let width = match redundancy {
+            Redundancy::Copies(copies) => copies as usize,
+            Redundancy::Parity(_) => settings.width.filter(|_| is_raid).map_or(members, |width| width as usize),
+        };
+        let count = members + members.div_ceil(width.max(1));
+        match redundancy {
+            _ if settings.layout == ArrayLayout::Linear => Some("a linear array has no redundancy".to_owned()),
+            Redundancy::Parity(PARITIES_MAX..) => Some("three parities are the most".to_owned()),
+            Redundancy::Copies(COPIES_OF_CODES..) if is_raid => Some(format!("{COPIES_OF_CODES} copies are the most")),
+            Redundancy::Copies(COPIES_MAX..) => Some(format!("{COPIES_MAX} copies are the most")),
+            _ if count > MEMBERS_MAX => {
+                Some(format!("it takes {count} members, and an array has {MEMBERS_MAX} at most"))
             }
             _ => None,
         }
     }
 
+    /// Why members cannot begin with different wear; `None` if they can.
+    fn without_stagger(&self, array: &ArraySpec) -> Option<String> {
+        let last = self.stagger * (array.members.len() - 1) as f64;
+        let end = self.endurance.unwrap_or(1.0);
+        (last >= end).then(|| {
+            format!(
+                "with {} of the rated erases between members the last of {} would begin worn out; give a lower forecast.stagger",
+                Ratio::new(self.stagger).unwrap_or_default(),
+                array.members.len()
+            )
+        })
+    }
+
     /// The alternatives that stand beside the plan of an array.
-    pub fn chosen(&self, array: &ArraySettings) -> Vec<AlternativeName> {
+    pub fn chosen(&self, array: &ArraySpec) -> Vec<AlternativeName> {
         let can_be = |name: &AlternativeName| self.without(*name, array).is_none();
         self.alternatives.clone().unwrap_or_else(|| AlternativeName::ALL.into_iter().filter(can_be).collect())
     }
@@ -352,8 +411,8 @@ impl Resolver<'_> {
         {
             return refuse("forecast.uber", format!("found \"chip\": {why}"));
         }
-        for (place, name) in settings.chosen(&array.settings).into_iter().enumerate() {
-            if let Some(why) = settings.without(name, &array.settings) {
+        for (place, name) in settings.chosen(array).into_iter().enumerate() {
+            if let Some(why) = settings.without(name, array) {
                 return refuse(&format!("forecast.alternatives.{place}"), format!("found \"{}\": {why}", name.name()));
             }
         }

@@ -7,6 +7,9 @@ use wane_ftl::Worn;
 
 use super::schema::in_field_order;
 
+/// Most predictions between two fits.
+const REFIT_MOST: u32 = 1000;
+
 /// Predicts part of an untimed life instead of simulating it. Simulated and predicted periods alternate: erase counts are predicted from the
 /// simulated periods and given to the drive. Drive writes and days also count in predicted periods; requests and traces do not advance there.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
@@ -25,6 +28,9 @@ pub struct FastForward {
     /// Number of past periods that `least-squares`, `theil-sen` and `ranks` use. Needs one of these models.
     #[schemars(range(min = WINDOW_LEAST, max = WINDOW_MOST))]
     pub window: u32,
+    /// Number of predictions after which `devs` is fitted to its latest periods again; 0: never. Needs that model.
+    #[schemars(range(max = REFIT_MOST))]
+    pub refit: u32,
     /// Whether predictions adapt to the write amplification of the periods. If a period is an outlier, the prediction before it is undone and
     /// the next ones are shorter; otherwise each prediction is half as long again as the one before, up to `factor-most`. Near the end of
     /// life each prediction wears out at most half of the spare blocks.
@@ -43,6 +49,7 @@ impl Default for FastForward {
             period: 1.0,
             model: ModelKind::default(),
             window: 8,
+            refit: 2,
             adaptive: false,
             factor_most: 20.0,
             worn: Worn::default(),

@@ -18,23 +18,56 @@ of a resolved scenario, `defaults = [...]` names the parameters that were not wr
 scenario whose first line is `#:schema ./scenario.schema.json` uses the schema in the file of that name in its folder.
 ";
 
+/// The name of the keys above all tables, as a section of the manual.
+const TOP: &str = "top";
+
 /// Returns the manual page of all keys, in Markdown.
 pub fn manual() -> String {
     let mut page = ABOUT.to_owned();
     for section in sections() {
-        let title = if section.name.is_empty() { "Top".to_owned() } else { format!("`{}`", section.title()) };
-        page.push_str(&format!("\n## {title}\n\n{}\n", section.doc));
-        if !section.keys.is_empty() {
-            page.push_str("\n| key | default | allowed | meaning |\n|---|---|---|---|\n");
-        }
-        for (name, key) in &section.keys {
-            page.push_str(&format!("| `{name}` | {} | {} | {} |\n", default_of(*key), allowed(*key), key.doc()));
-        }
+        page.push('\n');
+        page.push_str(&section.page());
     }
     page
 }
 
+/// Returns the section of the manual with this name, such as `array`, `drive.ecc` or `[[phase]]`; `None` if there is none.
+pub fn manual_of(name: &str) -> Option<String> {
+    let name = name.trim().trim_start_matches('[').trim_end_matches(']');
+    let section = sections().iter().find(|section| section.called() == name)?;
+    let below: Vec<String> = sections()
+        .iter()
+        .filter(|other| other.name.strip_prefix(name).is_some_and(|rest| rest.starts_with('.')))
+        .map(|other| format!("`{}`", other.name))
+        .collect();
+    let more = if below.is_empty() { String::new() } else { format!("\nTables in it: {}.\n", below.join(", ")) };
+    Some(section.page() + &more)
+}
+
+/// The names of the manual's sections, in its order.
+pub fn manual_sections() -> Vec<&'static str> {
+    sections().iter().map(Section::called).collect()
+}
+
 impl Section {
+    /// Its name in the manual.
+    fn called(&self) -> &str {
+        if self.name.is_empty() { TOP } else { &self.name }
+    }
+
+    /// Its part of the manual.
+    fn page(&self) -> String {
+        let title = if self.name.is_empty() { "Top".to_owned() } else { format!("`{}`", self.title()) };
+        let mut page = format!("## {title}\n\n{}\n", self.doc);
+        if !self.keys.is_empty() {
+            page.push_str("\n| key | default | allowed | meaning |\n|---|---|---|---|\n");
+        }
+        for (name, key) in &self.keys {
+            page.push_str(&format!("| `{name}` | {} | {} | {} |\n", default_of(*key), allowed(*key), key.doc()));
+        }
+        page
+    }
+
     /// Its name as TOML writes it.
     pub(super) fn title(&self) -> String {
         if self.is_list { format!("[[{}]]", self.name) } else { format!("[{}]", self.name) }

@@ -51,6 +51,8 @@ pub struct ChipSpec {
     pub model: RberModel,
     /// The ranges of the data behind the model. Outside them the RBER is extrapolated.
     pub ranges: Ranges,
+    /// Pages of the blocks with which the fit was used; `None`: of the scenario's.
+    pub block_pages: Option<u32>,
 }
 
 /// How long flash operations take. A list has one duration for each page type: page i of a block has type i modulo its length.
@@ -119,9 +121,10 @@ pub struct EccSpec {
     /// bits and no error.
     #[schemars(extend("x-unwritten" = "default"))]
     pub uncorrectable: Uncorrectable,
-    /// What the chip's fit counts as reads in read disturb: each read of any page of the block, or the mean reads of its pages, so that a block
-    /// that is read once from end to end counts one. The source of the published fits does not say which; large blocks disturb themselves by the
-    /// first.
+    /// What the chip's fit counts as reads in read disturb. `by-block`: each read of any page of the block, as in the source's simulation, so that a
+    /// block that is read once from end to end counts all its pages. `as-fitted`: the same, but of a block of more pages than the source's (256 of
+    /// the published chips) a share, so that it counts 256. `by-page`: the mean reads of its pages, so that it counts one. The source does not say
+    /// what its chips' reads were; on large blocks they decide how slow an old drive is (see *How far can I trust this?*).
     #[schemars(extend("x-unwritten" = "default"))]
     pub disturb_count: DisturbCount,
 }
@@ -220,6 +223,7 @@ impl ChipSpec {
                     name: chip.name.to_owned(),
                     model: chip.model,
                     ranges: chip.ranges,
+                    block_pages: Some(chip.block_pages),
                 }));
             }
         };
@@ -237,7 +241,8 @@ impl ChipSpec {
         }
         let [cycles, days, reads] = ranges;
         let model = RberModel::from_parameters(parameters);
-        Ok(Some(Self { name: Self::OWN.to_owned(), model, ranges: Ranges { cycles, days, reads } }))
+        let ranges = Ranges { cycles, days, reads };
+        Ok(Some(Self { name: Self::OWN.to_owned(), model, ranges, block_pages: None }))
     }
 }
 

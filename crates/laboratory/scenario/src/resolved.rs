@@ -112,6 +112,9 @@ impl Scenario {
             if !forward.model.has_window() {
                 forward_table.remove("window");
             }
+            if !forward.model.has_refit() {
+                forward_table.remove("refit");
+            }
             put("fast-forward", Value::Table(forward_table));
         }
         if let Some(time) = self.time_table(paths) {

@@ -3,7 +3,7 @@
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 use wane_aging::ModelKind;
-use wane_ftl::Frontiers;
+use wane_ftl::{EraseGroup, Frontiers, Pooling, RECOVERY_RESERVE};
 use wane_nand::Relocations;
 use wane_units::Ratio;
 use wane_workload::Arrival;
@@ -14,13 +14,14 @@ use super::forward::FastForward;
 use super::layer::Layer;
 use super::medium::{self, FaultSpec, Medium};
 use super::policies::{self, DEFAULTS, Family};
+use super::presets;
 use super::settings::{DriveSettings, FtlSettings, PreconditionSettings, Settings};
 use super::time::{self, ProbeSettings};
 use super::workload::{self, Space};
 use super::written;
 use super::{
-    Ages, Collection, Device, PaceWord, Phase, Precondition, Probe, Scenario, ScenarioError, Time, Until, Workload,
-    WritesPerDay,
+    Ages, Collection, Device, PaceWord, Phase, Precondition, Probe, Scenario, ScenarioError, Scheduler, Time, Until,
+    Workload, WritesPerDay,
 };
 
 /// Whether blocks may leave service.
@@ -70,12 +71,13 @@ impl Resolver<'_> {
 
     pub(super) fn resolve(&self, preset: String) -> Result<Scenario, ScenarioError> {
         let empty = Table::new();
-        let ftl = self.ftl(Self::section(self.merged, "ftl").unwrap_or(&empty))?;
+        let mut ftl = self.ftl(Self::section(self.merged, "ftl").unwrap_or(&empty))?;
         let set = Self::section(self.set, "drive").unwrap_or(&empty);
         let inherited = Self::section(self.inherited, "drive").unwrap_or(&empty);
         let mut drive = Self::section(self.merged, "drive").cloned().unwrap_or_default();
         medium::fill_in_cell_times(&mut drive);
         let drive: DriveSettings = self.settings(&drive, "drive")?;
+        self.use_all_dies(&mut ftl, &drive);
         let grouping = Grouping {
             erase_group: ftl.erase_group,
             domain: ftl.domain,
@@ -95,6 +97,7 @@ impl Resolver<'_> {
         let medium = Medium::of(&drive).map_err(refuse)?;
         medium.check(set, device.unit).map_err(refuse)?;
         let mut time: Time = self.settings(Self::section(self.merged, "time").unwrap_or(&empty), "time")?;
+        self.use_all_planes(&mut time, &ftl, &drive);
         time.check(Self::section(self.set, "time").unwrap_or(&empty)).map_err(refuse)?;
         medium.thermal.check(&time).map_err(refuse)?;
         let file_system = self.file_system(&device, &ftl, &time)?;
@@ -126,6 +129,56 @@ impl Resolver<'_> {
             file_system,
             forecast,
         })
+    }
+
+    /// Whether a layer writes a key of a table.
+    fn writes(&self, table: &str, key: &str) -> bool {
+        Self::section(self.merged, table).is_some_and(|table| table.contains_key(key))
+    }
+
+    /// What no layer says of how blocks are grouped makes use of all dies, and of all planes of each. The drives of an array have one firmware, in
+    /// which a drive of a single die or plane is served as well.
+    fn use_all_dies(&self, ftl: &mut FtlSettings, drive: &DriveSettings) {
+        let own = [drive.channels, drive.dies_per_channel, drive.planes_per_die].map(u64::from);
+        let shapes = || self.shapes_of_members(own).chain([own]);
+        let has_dies = shapes().any(|[channels, dies, _]| channels * dies > 1);
+        if has_dies && !self.writes("ftl", "domain") {
+            ftl.domain = Pooling::Die;
+        }
+        // A superblock of all dies would be a decision of another kind.
+        let is_die = !has_dies || ftl.domain == Pooling::Die;
+        if is_die && shapes().any(|[_, _, planes]| planes > 1) && !self.writes("ftl", "unit") {
+            ftl.erase_group = EraseGroup::Superblock;
+        }
+    }
+
+    /// Channels, dies of a channel and planes of a die of the members of an array whose drives are not `own`.
+    fn shapes_of_members(&self, own: [u64; 3]) -> impl Iterator<Item = [u64; 3]> {
+        const KEYS: [&str; 3] = ["channels", "dies-per-channel", "planes-per-die"];
+        let members =
+            Self::section(self.merged, "array").and_then(|array| array.get("member")).and_then(Value::as_array);
+        let drives = members.into_iter().flatten().filter_map(|member| member.get("drive")?.as_table());
+        drives.map(move |drive| {
+            let preset = drive.get("preset").and_then(Value::as_str);
+            let number = |value: &Value| value.as_integer().and_then(|number| u64::try_from(number).ok());
+            let inherited = |key: &str, own: u64| match preset {
+                Some(preset) => presets::written(preset, "drive", key).as_ref().and_then(number).unwrap_or(1),
+                None => own,
+            };
+            let mut own = own.into_iter();
+            KEYS.map(|key| {
+                let own = own.next().unwrap_or(1);
+                drive.get(key).and_then(number).unwrap_or_else(|| inherited(key, own))
+            })
+        })
+    }
+
+    /// The same for planes in time.
+    fn use_all_planes(&self, time: &mut Time, ftl: &FtlSettings, drive: &DriveSettings) {
+        let can = time.scheduler == Scheduler::Event && ftl.erase_group == EraseGroup::Superblock;
+        if can && drive.planes_per_die > 1 && !self.writes("time", "multi-plane") {
+            time.multi_plane = true;
+        }
     }
 
     fn ftl(&self, table: &Table) -> Result<FtlSettings, ScenarioError> {
@@ -192,6 +245,11 @@ impl Resolver<'_> {
                 "found 1; at least 2 are needed where blocks can retire or swap their data, and with separate \
                            frontiers"
                     .to_owned();
+            return Err(self.error("ftl.gc-reserve", message));
+        }
+        if ftl.recovery_policy().acts() && device.gc_reserve < RECOVERY_RESERVE {
+            let found = device.gc_reserve;
+            let message = format!("found {found}; at least {RECOVERY_RESERVE} are needed with ftl.recovery");
             return Err(self.error("ftl.gc-reserve", message));
         }
         Ok(())
@@ -385,6 +443,10 @@ impl Resolver<'_> {
                 ModelKind::ALL.iter().filter(|kind| kind.has_window()).map(|kind| kind.name()).collect();
             let (model, with) = (forward.model.name(), with.join(", "));
             return refuse(".window", format!("model = \"{model}\" looks back on no window; those that do are {with}"));
+        }
+        if !forward.model.has_refit() && table.contains_key("refit") {
+            let model = forward.model.name();
+            return refuse(".refit", format!("model = \"{model}\" is fitted before each prediction; devs is not"));
         }
         let unending = |phase: &Phase| phase.until.requests.is_some() || phase.workload.ends();
         let needs = |test: fn(&wane_ftl::policies::Needs) -> bool| ftl.needs().any(|(_, _, needs)| test(&needs));

@@ -1,7 +1,10 @@
 //! The same drive under another workload. Kept drives are aged and probed by such scenarios.
 
 use toml::{Table, Value};
+use wane_units::Bytes;
 
+use super::device::Device;
+use super::workload::{self, Paths, Space, Workload};
 use super::{Scenario, ScenarioError, Sources};
 
 /// First parts of the keys that assignments may change.
@@ -61,10 +64,31 @@ impl Scenario {
     }
 }
 
+impl Workload {
+    /// The same workload on what is left of its device: `units` logical units. What was a share of the device is a share of them.
+    ///
+    /// # Errors
+    /// It does not fit there.
+    pub fn on_the_rest(&self, device: &Device, units: u32) -> Result<Self, ScenarioError> {
+        if units == device.logical_units {
+            return Ok(self.clone());
+        }
+        let space = |logical_units: u32| Space { logical_units, unit: device.unit };
+        let table = self.to_table(space(device.logical_units), Paths::Resolved);
+        workload::workload(&table, space(units)).map_err(|(key, message)| {
+            let left = Bytes(u64::from(units) * device.unit.0);
+            ScenarioError::elsewhere(
+                &format!("workload.{key}"),
+                format!("{message}; {left} of the device are left for it, so give another workload"),
+            )
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Pattern, Workload};
+    use crate::Pattern;
 
     fn scenario(text: &str) -> Scenario {
         Scenario::resolve(&Sources { file: Some(("a.toml", text)), ..Sources::default() }).unwrap()
@@ -85,6 +109,36 @@ mod tests {
         assert_eq!(before.reworked(None, 1, &[], false).unwrap().phases[0].workload, before.phases[0].workload);
         let refused = before.reworked(None, 1, &["drive.endurance=9".to_owned()], false).unwrap_err();
         assert!(refused.to_string().contains("drive.endurance"), "{refused}");
+    }
+
+    #[test]
+    fn a_share_of_a_device_is_a_share_of_what_is_left_of_it() {
+        let text =
+            |workload: &str| format!("[drive]\npreset = \"tiny\"\n[workload]\n{workload}\n[until]\ndrive-writes = 1\n");
+        let of = |workload: &str| scenario(&text(workload));
+        let half = of("pattern = \"hot-cold\"\nfootprint = 0.5\nrequest-size = \"8 MiB\"");
+        let Workload::Pattern(before) = half.phases[0].workload.clone() else { panic!("a pattern") };
+        let units = half.device.logical_units;
+        let on = |units| half.phases[0].workload.on_the_rest(&half.device, units);
+        let Ok(Workload::Pattern(after)) = on(units / 2 + 3) else { panic!("a pattern") };
+        assert_eq!((after.footprint_units, after.request_units), ((units / 2 + 3) / 2, before.request_units));
+        assert_eq!((after.pattern, on(units).unwrap()), (before.pattern, half.phases[0].workload.clone()));
+        let refused = on(units / 8).unwrap_err().to_string();
+        assert_eq!(
+            refused,
+            "workload.request-size: found 8 MiB; a multiple of the mapping unit, 4 KiB, up to the footprint is allowed; \
+             8 MiB of the device are left for it, so give another workload"
+        );
+        for workload in [
+            "mix = [{ share = 1, pattern = \"uniform\" }]",
+            "lsm = \"ycsb-a\"\ndata = 0.2\nmemtable = \"64 KiB\"\n\
+             table-size = \"64 KiB\"\nlevel-base = \"256 KiB\"",
+            "standin = \"rad-be\"",
+        ] {
+            let whole = of(workload);
+            let rest = whole.phases[0].workload.on_the_rest(&whole.device, units / 2).unwrap();
+            assert_eq!(rest.footprint(), whole.phases[0].workload.footprint().map(|units| units / 2), "{workload}");
+        }
     }
 
     #[test]

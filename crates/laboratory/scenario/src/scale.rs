@@ -13,7 +13,7 @@ use wane_workload::Arrival;
 use super::phase::Phase;
 use super::policies::Family;
 use super::workload::{SAMPLE_MAX, Workload};
-use super::{Device, FtlSettings, Scenario};
+use super::{ArraySpec, Device, FtlSettings, Scenario, Sources};
 
 /// Least blocks of a scaled drive. With fewer, whole blocks are too coarse a measure of its spare space.
 const BLOCKS_MIN: u64 = 4096;
@@ -89,8 +89,8 @@ impl Scenario {
     /// # Errors
     /// A ratio would leave too few blocks, or too few dies for the scenario.
     pub fn scaled(&self, scale: Scale) -> Result<Self, String> {
-        if self.array.is_some() {
-            return Err("is for one drive; give an array's members smaller drives".to_owned());
+        if let Some(array) = &self.array {
+            return self.array_scaled(array, scale);
         }
         if self.file_system.is_some() {
             return Err("is for a drive alone; give a smaller drive.logical-capacity below a file system".to_owned());
@@ -103,6 +103,119 @@ impl Scenario {
         self.on(shape)
     }
 
+    /// The same array of smaller members: all have the same share of their blocks, so that their sizes keep their proportions. With a clock they keep all
+    /// dies, and each die its load.
+    fn array_scaled(&self, array: &ArraySpec, scale: Scale) -> Result<Self, String> {
+        let least = array.members.iter().map(Self::least_share).fold(0.0, f64::max);
+        let share = match scale {
+            Scale::Auto => least,
+            Scale::Ratio(share) if share * ASKED_ALIKE < least => {
+                return Err(format!(
+                    "leaves too few blocks of the smallest member, of which 1/{:.1} or more is needed; --scale auto takes it for all members",
+                    (10.0 / least).floor() / 10.0
+                ));
+            }
+            Scale::Ratio(share) => share.max(least),
+        };
+        if share >= 1.0 {
+            return Ok(self.clone());
+        }
+        let members = array.members.iter().map(|member| member.on(member.cut_to(share)));
+        let members = members.collect::<Result<Vec<Self>, String>>()?;
+        let largest = array.members.iter().map(|member| member.device.logical_bytes()).max().unwrap_or(0);
+        let mut scaled = self.clone();
+        (scaled.array, scaled.probe) = (None, None);
+        let base = scaled.on(scaled.cut_to(share))?;
+        (scaled.device, scaled.ftl, scaled.probe) = (base.device, base.ftl, self.probe.clone());
+        // One firmware is that of all members: its reserve is enough for each.
+        let reserves = members.iter().map(|member| member.ftl.gc_reserve);
+        scaled.ftl.gc_reserve = reserves.fold(scaled.ftl.gc_reserve, u32::max);
+        let resized = array.replace_members(members)?;
+        let (from, to) = (&array.device, &resized.device);
+        let (ages, part_of) = (self.phases_age(), f64::from(to.logical_units) / f64::from(from.logical_units));
+        for phase in &mut scaled.phases {
+            scale_phase(phase, from, to, ages);
+            phase.until.requests = phase.until.requests.map(|count| if ages { part(count, part_of) } else { count });
+        }
+        if let Some(probe) = &mut scaled.probe {
+            scale_workload(&mut probe.workload, from, to, Folded::Whole);
+        }
+        if let Some(forecast) = &mut scaled.forecast {
+            // What is bought is the larger drive.
+            forecast.drive_capacity.get_or_insert(Bytes(largest));
+        }
+        scaled.array = Some(resized);
+        // Members have one firmware: they are what its text makes of them.
+        let sources = Sources { file: Some((&self.name, &scaled.to_toml())), ..Sources::default() };
+        let resolved = Self::resolve(&sources);
+        let resolved =
+            resolved.map_err(|error| format!("makes an array that cannot be: {}", error.to_string().trim()))?;
+        Ok(Self { array: resolved.array, device: resolved.device, ftl: resolved.ftl, ..scaled })
+    }
+
+    /// The shapes of a member with fewer and fewer dies, each with its least blocks. With a clock there is only that of all dies.
+    fn smaller_shapes(&self) -> Vec<Shape> {
+        let dies_min = if self.time.is_timed() { self.device.geometry.dies() } else { self.dies_min() };
+        let with_least = |shape: Shape| Shape { blocks_per_plane: self.least_blocks(shape.dies()), ..shape };
+        let (mut shape, mut all) = (self.whole(), vec![with_least(self.whole())]);
+        while shape.channels > 1 || shape.dies_per_channel > 1 {
+            if shape.channels > 1 {
+                shape.channels /= 2;
+            } else {
+                shape.dies_per_channel /= 2;
+            }
+            let least = with_least(shape);
+            let blocks =
+                u64::from(least.dies() * self.device.geometry.planes_per_die()) * u64::from(least.blocks_per_plane);
+            if shape.dies() < dies_min || blocks < BLOCKS_MIN {
+                break;
+            }
+            all.push(least);
+        }
+        all
+    }
+
+    /// The share of its blocks that a shape of the drive has.
+    fn share_of(&self, shape: Shape) -> f64 {
+        let geometry = &self.device.geometry;
+        let blocks = f64::from(shape.dies() * geometry.planes_per_die()) * f64::from(shape.blocks_per_plane);
+        blocks / f64::from(geometry.blocks())
+    }
+
+    /// The least share of its blocks that a member can be cut to.
+    fn least_share(&self) -> f64 {
+        self.smaller_shapes().into_iter().map(|shape| self.share_of(shape)).fold(1.0, f64::min)
+    }
+
+    /// The shape of a member with this share of its blocks, and as many of its dies as that allows.
+    fn cut_to(&self, share: f64) -> Shape {
+        let whole = self.whole();
+        let fits = |shape: &Shape| self.share_of(*shape) <= share * (1.0 + 1e-9);
+        let shape = self.smaller_shapes().into_iter().find(fits).unwrap_or(whole);
+        let dies = f64::from(whole.dies()) / f64::from(shape.dies());
+        let blocks = (share * f64::from(whole.blocks_per_plane) * dies).round() as u32;
+        Shape { blocks_per_plane: blocks.clamp(1, whole.blocks_per_plane), ..shape }
+    }
+
+    /// The shape that the drive has.
+    fn whole(&self) -> Shape {
+        let geometry = &self.device.geometry;
+        Shape {
+            channels: geometry.channels(),
+            dies_per_channel: geometry.dies_per_channel(),
+            blocks_per_plane: geometry.blocks_per_plane(),
+            pages_per_block: geometry.pages_per_block(),
+        }
+    }
+
+    /// Least blocks of a plane where the drive has N dies.
+    fn least_blocks(&self, dies: u32) -> u32 {
+        let geometry = &self.device.geometry;
+        let all = BLOCKS_MIN.div_ceil(u64::from(dies) * u64::from(geometry.planes_per_die()));
+        let of_domain = DOMAIN_BLOCKS_MIN.div_ceil(self.domain_width(dies));
+        all.max(of_domain).min(u64::from(geometry.blocks_per_plane())) as u32
+    }
+
     /// Returns a miniature of at most about `units_most` units, to measure how long it runs. It does the same kind of work, but its results are
     /// only roughly the same, since its blocks are few and short. A drive of up to twice `units_most` units is returned unchanged.
     ///
@@ -113,12 +226,7 @@ impl Scenario {
         if self.device.physical_units() <= 2 * units_most {
             return Ok(self.clone());
         }
-        let mut shape = Shape {
-            channels: of.channels(),
-            dies_per_channel: of.dies_per_channel(),
-            blocks_per_plane: of.blocks_per_plane(),
-            pages_per_block: of.pages_per_block(),
-        };
+        let mut shape = self.whole();
         let dies_most = self.dies_min().min(MINIATURE_DIES).max(self.stripe());
         while shape.dies() > dies_most && (shape.channels > 1 || shape.dies_per_channel > 1) {
             if shape.channels > 1 { shape.channels /= 2 } else { shape.dies_per_channel /= 2 }
@@ -184,23 +292,14 @@ impl Scenario {
     /// The smallest shape that a scale asks for and the scenario allows.
     fn shape(&self, scale: Scale) -> Result<Shape, String> {
         let geometry = &self.device.geometry;
-        let whole = Shape {
-            channels: geometry.channels(),
-            dies_per_channel: geometry.dies_per_channel(),
-            blocks_per_plane: geometry.blocks_per_plane(),
-            pages_per_block: geometry.pages_per_block(),
-        };
+        let whole = self.whole();
         let ratio = match scale {
             Scale::Auto => 0.0,
             Scale::Ratio(ratio) => ratio,
         };
         let wanted = (ratio * f64::from(geometry.blocks())).max(1.0);
         let in_all = u64::from(geometry.dies()) * u64::from(geometry.planes_per_die());
-        let least = |dies: u32| {
-            let all = BLOCKS_MIN.div_ceil(u64::from(dies) * u64::from(geometry.planes_per_die()));
-            let of_domain = DOMAIN_BLOCKS_MIN.div_ceil(self.domain_width(dies));
-            all.max(of_domain).min(u64::from(whole.blocks_per_plane)) as u32
-        };
+        let least = |dies: u32| self.least_blocks(dies);
         let even = (wanted / in_all as f64).round() as u32;
         let mut shape = Shape { blocks_per_plane: even.max(least(whole.dies())), ..whole };
         let blocks =
@@ -245,11 +344,13 @@ impl Scenario {
         Ok(shape)
     }
 
-    /// Firmware blocks of a domain for each block of a plane, on a drive of `dies` dies.
+    /// Blocks of a domain for each block of a plane, on a drive of `dies` dies. Superblocks of a die count as its blocks, since more of them would
+    /// take as much more flash; those of the whole drive count as one.
     fn domain_width(&self, dies: u32) -> u64 {
         let planes = u64::from(self.device.geometry.planes_per_die());
         match (self.ftl.erase_group, self.ftl.domain) {
-            (EraseGroup::Superblock, _) => 1,
+            (EraseGroup::Superblock, Pooling::Die) => planes,
+            (EraseGroup::Superblock, Pooling::Drive) => 1,
             (EraseGroup::Block, Pooling::Die) => planes,
             (EraseGroup::Block, Pooling::Drive) => planes * u64::from(dies),
         }
@@ -451,6 +552,56 @@ mod tests {
         {
             assert_eq!(text.parse::<Scale>().ok(), want, "{text}");
         }
+    }
+
+    #[test]
+    fn members_of_an_array_are_scaled_alike_and_the_forecast_is_of_the_large_ones() {
+        let text = "[drive]\npreset = 'tlc-client-2t'\n[array]\nlayout = 'raid'\ncode = 'xor'\nwidth = 3\n\
+                    [[array.member]]\ncount = 2\ndrive.logical-capacity = '4 TB'\n[[array.member]]\ncount = 2\n\
+                    [[array.member]]\ndrive = { preset = 'sata-tlc-480g', logical-capacity = '1 TB' }\n\
+                    [workload]\npattern = 'zipf'\nexponent = 0.9\nfootprint = '50 %'\n[time]\ndrive-writes-per-day = 0.1\n\
+                    [until]\nend-of-life = true\n[forecast]\narrays = 1000\nyears = [1, 3]\n";
+        let whole = scenario(text);
+        let scaled = whole.scaled(Scale::Auto).unwrap();
+        let sizes = |scenario: &Scenario| -> Vec<f64> {
+            let members = &scenario.array.as_ref().unwrap().members;
+            members.iter().map(|member| member.device.logical_bytes() as f64).collect()
+        };
+        let (before, after) = (sizes(&whole), sizes(&scaled));
+        assert!(after[0] < 0.1 * before[0], "{after:?}");
+        for (before_it, after_it) in before.iter().zip(&after) {
+            let share = (after_it / after[0]) / (before_it / before[0]);
+            assert!((share - 1.0).abs() < 0.02, "{before:?} {after:?}");
+        }
+        for (one, other) in whole.array.iter().zip(&scaled.array) {
+            for (one, other) in one.members.iter().zip(&other.members) {
+                let spare = |of: &Scenario| of.device.spare_factor;
+                assert!((spare(one) - spare(other)).abs() < 0.02, "{} {}", spare(one), spare(other));
+                assert!(one.device.geometry.dies() >= other.device.geometry.dies());
+            }
+        }
+        assert_eq!(scaled.forecast.as_ref().unwrap().drive_capacity, Some(Bytes(before[0] as u64)));
+        assert_eq!(scaled.hash(), scenario(&scaled.to_toml()).hash());
+        // Drives of few blocks are small already.
+        let small = scenario(
+            &text
+                .replace("'4 TB'", "'8 GiB'")
+                .replace("'1 TB'", "'2 GiB'")
+                .replace("preset = 'tlc-client-2t'", "preset = 'tlc-client-2t'\nlogical-capacity = '4 GiB'"),
+        );
+        assert_eq!(sizes(&small.scaled(Scale::Auto).unwrap()), sizes(&small));
+        let refused = whole.scaled(Scale::Ratio(1e-6)).unwrap_err();
+        assert!(refused.contains("--scale auto takes it for all members"), "{refused}");
+        // With a clock each die keeps its load.
+        let timed = scenario(
+            &text
+                .replace("[forecast]\narrays = 1000\nyears = [1, 3]\n", "")
+                .replace("drive-writes-per-day = 0.1", "scheduler = 'event'"),
+        );
+        let dies = |of: &Scenario| of.array.as_ref().unwrap().members[0].device.geometry.dies();
+        assert_eq!(dies(&timed), dies(&timed.scaled(Scale::Auto).unwrap()));
+        let half = whole.scaled(Scale::Ratio(0.5)).unwrap();
+        assert!((sizes(&half)[4] / before[4] - 0.5).abs() < 0.02, "{:?}", sizes(&half));
     }
 
     #[test]

@@ -110,7 +110,8 @@ pub(super) struct PhaseSettings {
 }
 
 /// The flash, and the part of it that the drive exports. Give two of logical capacity, spare factor and geometry; the third follows. A key
-/// set here displaces one that comes from the preset.
+/// set here displaces one that comes from the preset. What no key can say: an SLC cache, and how much of the map fits into the drive's memory (all of it
+/// does). `time.write-cache` is neither: it holds what was written until it is programmed.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[schemars(transform = in_field_order::<Self>, transform = with_values_of_no_preset)]
@@ -260,8 +261,8 @@ pub struct FtlSettings {
     /// Free blocks that garbage collection keeps in each domain. At least 2 if blocks can retire or swap data, or with several frontiers.
     #[schemars(range(min = 1, max = 1 << 20))]
     pub gc_reserve: u32,
-    /// Free blocks up to which each domain also collects before it must, each time the host has filled a block. It then takes only victims of
-    /// which an eighth or more is invalid. 0: never.
+    /// Free blocks below which a domain collects early, before `gc-reserve` forces it to: one victim each time the host has filled a block, if an
+    /// eighth or more of that victim is invalid. 0: never.
     #[schemars(range(max = 1 << 20), extend("x-unwritten" = "default"))]
     pub gc_unforced: u32,
     /// Which blocks count as rated (T): a drive of fixed capacity ends when the rated blocks in service hold no more than it exports.
@@ -276,11 +277,13 @@ pub struct FtlSettings {
     #[serde(with = "or_none")]
     #[schemars(with = "OrNone<u32>", extend("minimum" = 0, "maximum" = 1 << 10, "x-unwritten" = "default"))]
     pub read_recovery: Option<u32>,
-    /// Unit of reclaim: a block, or a superblock of one block from each plane of the domain.
+    /// Unit of reclaim: a block, or a superblock of one block from each plane of the domain. With blocks, one plane of a die works at a time.
     #[serde(rename = "unit")]
+    #[schemars(extend("x-default" = "superblock, if a die has several planes and is a domain; else block"))]
     pub erase_group: EraseGroup,
     /// What shares one free list, its frontiers and its victim index: the drive or each die. With `die`, host pages go to the dies in turn,
-    /// channel first.
+    /// channel first. With `drive` and blocks, the host writes to one die at a time.
+    #[schemars(extend("x-default" = "die, if there are several; else drive"))]
     pub domain: Pooling,
     /// Whether relocated pages fill the host's open block (`one`), or blocks of their own (`separate`), one for garbage collection and one for
     /// scrubbing. Separate blocks keep hot and cold data apart.

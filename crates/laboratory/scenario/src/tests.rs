@@ -148,7 +148,7 @@ fn the_manual_has_every_key() {
 
 /// Scenarios of the book: its TOML blocks that say when a run ends, or would with one more line.
 pub(super) fn scenarios_of_the_book() -> Vec<String> {
-    let book = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src");
+    let book = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/src");
     let mut chapters: Vec<_> = std::fs::read_dir(book).unwrap().map(|entry| entry.unwrap().path()).collect();
     chapters.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
     chapters.sort();

@@ -55,8 +55,8 @@ pub struct Time {
     /// `ftl.redundancy = "rain"`. `preemptible`: other operations can come in between. `free`: it takes no time, with either scheduler.
     #[schemars(extend("x-needs" = [EVENT]))]
     pub gc: Collection,
-    /// Whether operations of one kind on several planes of a die run together.
-    #[schemars(extend("x-needs" = [EVENT]))]
+    /// Whether operations of one kind on several planes of a die run together. They can with superblocks: blocks are filled one after the other.
+    #[schemars(extend("x-needs" = [EVENT], "x-default" = "true with the event scheduler and superblocks on several planes; else false"))]
     pub multi_plane: bool,
     /// DRAM in which a write is acknowledged before it is programmed.
     #[serde(with = "or_none")]

@@ -579,7 +579,7 @@ fn keys_without_effect_are_told_with_the_reason() {
     ];
     for (set, key, remedy) in cases {
         let chip = if set.iter().any(|set| set.contains(".ecc.") || set.contains("variation")) { CHIP } else { &[] };
-        let mut set = [chip, &["drive.endurance=\"none\""], set].concat();
+        let mut set = [chip, &["drive.endurance=\"none\"", "ftl.gc-reserve=3"], set].concat();
         let told = good(TIMED, &set).without_effect();
         let [sentence] = &told[..] else { panic!("{set:?}: {told:?}") };
         assert!(sentence.starts_with(&format!("{key} has no effect: ")), "{set:?}: {sentence}");
@@ -594,6 +594,18 @@ fn keys_without_effect_are_told_with_the_reason() {
         }
     }
     assert_eq!(good(ALL, &[]).without_effect(), [""; 0]);
+}
+
+#[test]
+fn a_fill_that_random_writes_undo_is_told() {
+    let told = |set: &[&str]| good(TIMED, &[&["drive.endurance=\"none\""][..], set].concat()).without_effect();
+    let (fill, random) = ("precondition.fill=0.8", "precondition.random-drive-writes=2");
+    let both = told(&[fill, random]);
+    let [sentence] = &both[..] else { panic!("{both:?}") };
+    assert!(sentence.contains("also of the 20.0 % that precondition.fill leaves empty"), "{sentence}");
+    for set in [&[fill][..], &[random], &["precondition.fill=1", random]] {
+        assert_eq!(told(set), [""; 0], "{set:?}");
+    }
 }
 
 #[test]

@@ -180,6 +180,8 @@ pub struct TraceSpec {
     pub assume_read: bool,
     /// Address unit of a trace that has none.
     pub assume_block: Bytes,
+    /// Whether a 1 stands for a read where directions are numbers; `None`: as in files of the format.
+    pub assume_one_reads: Option<bool>,
     /// Whether bad lines are counted instead of stopping the run.
     pub skip_bad_lines: bool,
     /// Whether a page becomes its rank among the touched pages instead of its number modulo the logical pages.
@@ -209,6 +211,10 @@ struct TraceSettings {
     /// Unit of the addresses, if the trace has none.
     #[schemars(extend("x-least" = Bytes(1), "x-most" = Bytes(1 << 20)))]
     assume_block: Bytes,
+    /// What a 1 stands for, if directions are numbers (`mqsim`, `ssdsim`, `disksim`, `tencent`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "as in files of the format"))]
+    assume_one: Option<Direction>,
     /// Whether lines that do not parse are counted instead of stopping the run.
     skip_bad_lines: bool,
     /// How a trace's pages become the drive's. `modulo`: page modulo logical pages, which keeps distances. `compact`: the rank among the pages
@@ -233,6 +239,7 @@ impl Default for TraceSettings {
             format: AUTO.to_owned(),
             assume_op: Direction::Write,
             assume_block: Bytes(512),
+            assume_one: None,
             skip_bad_lines: false,
             remap: Remap::Modulo,
             r#loop: true,
@@ -256,6 +263,12 @@ enum Direction {
     Read,
     /// To the drive.
     Write,
+}
+
+impl Direction {
+    fn of(reads: bool) -> Self {
+        if reads { Self::Read } else { Self::Write }
+    }
 }
 
 /// How a trace's pages become the drive's.
@@ -584,6 +597,7 @@ impl From<TraceSettings> for TraceSpec {
             format: Some(trace.format).filter(|format| format != AUTO),
             assume_read: trace.assume_op == Direction::Read,
             assume_block: trace.assume_block,
+            assume_one_reads: trace.assume_one.map(|one| one == Direction::Read),
             skip_bad_lines: trace.skip_bad_lines,
             compact: trace.remap == Remap::Compact,
             looped: trace.r#loop,
@@ -604,8 +618,9 @@ impl TraceSpec {
             trace,
             trace_name,
             format: self.format.clone().unwrap_or_else(|| AUTO.to_owned()),
-            assume_op: if self.assume_read { Direction::Read } else { Direction::Write },
+            assume_op: Direction::of(self.assume_read),
             assume_block: self.assume_block,
+            assume_one: self.assume_one_reads.map(Direction::of),
             skip_bad_lines: self.skip_bad_lines,
             remap: if self.compact { Remap::Compact } else { Remap::Modulo },
             r#loop: self.looped,

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..").canonicalize().unwrap()
 }
 
 fn read(path: &Path) -> String {
@@ -100,9 +100,10 @@ fn packages() -> BTreeMap<String, (PathBuf, toml::Table)> {
         .flatten()
         .map(|name| root().join(name.as_str().unwrap()))
         .collect();
-    for parent in ["crates", "examples"] {
-        for entry in std::fs::read_dir(root().join(parent)).unwrap() {
-            let folder = entry.unwrap().path();
+    let entries = |path: PathBuf| std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
+    let parents = entries(root().join("crates")).chain([root().join("examples")]);
+    for parent in parents {
+        for folder in entries(parent) {
             if excluded.contains(&folder) {
                 continue;
             }
@@ -175,6 +176,57 @@ fn paths_that_documents_name_exist() {
     assert!(paths > 10, "the documents name paths");
 }
 
+/// Text that is written by hand, and pages that are made and kept: everything but what builds leave behind.
+fn texts() -> Vec<PathBuf> {
+    let mut folders = vec![root()];
+    let mut texts = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if path.is_dir() && !name.starts_with('.') && !matches!(&*name, "target" | "generated" | "book") {
+                folders.push(path);
+            } else if path.is_file() && [".rs", ".md", ".py", ".toml", ".sh"].iter().any(|kind| name.ends_with(kind)) {
+                texts.push(path);
+            }
+        }
+    }
+    assert!(texts.len() > 500, "the texts are found");
+    texts
+}
+
+/// A word that may be a document's name: four capital letters at least.
+fn is_name(word: &str) -> bool {
+    word.len() >= 4 && word.bytes().all(|letter| letter.is_ascii_uppercase())
+}
+
+/// A document that nobody has beside the repository proves nothing: comments and pages cite the papers, standards and programs themselves.
+#[test]
+fn documents_that_are_cited_are_here() {
+    // Abbreviations of the field before a number.
+    const NO_DOCUMENT: [&str; 5] = ["CVSS", "HTTP", "ONFI", "RBER", "SATA"];
+    let is_section = |word: &str| {
+        let word = word.trim_end_matches(|sign: char| !sign.is_ascii_digit());
+        let is_number = |part: &str| matches!(part.len(), 1..=2) && part.bytes().all(|sign| sign.is_ascii_digit());
+        word.split_once('.').is_some_and(|(chapter, section)| is_number(chapter) && is_number(section))
+    };
+    let texts = texts();
+    let here: BTreeSet<_> = texts.iter().filter_map(|path| path.file_name()?.to_str()).collect();
+    for path in &texts {
+        let text = read(path);
+        for (number, line) in (1..).zip(text.lines()) {
+            let place = format!("{}:{number}", path.display());
+            let mut words = line.split(|sign: char| !sign.is_ascii_alphanumeric() && !"._".contains(sign)).peekable();
+            while let Some(word) = words.next() {
+                let file = word.trim_end_matches('.');
+                let is_file = file.strip_suffix(".md").is_some_and(is_name);
+                assert!(!is_file || here.contains(file), "{place}: {file} is not in the repository");
+                let cited = is_name(word) && words.peek().is_some_and(|next| is_section(next));
+                assert!(!cited || NO_DOCUMENT.contains(&word), "{place}: {word} is not in the repository");
+            }
+        }
+    }
+}
+
 #[test]
 fn the_oldest_compiler_is_the_same_everywhere() {
     let manifest: toml::Table = read(&root().join("Cargo.toml")).parse().unwrap();
@@ -182,4 +234,21 @@ fn the_oldest_compiler_is_the_same_everywhere() {
     let clippy: toml::Table = read(&root().join("clippy.toml")).parse().unwrap();
     assert_eq!(clippy["msrv"].as_str(), Some(oldest));
     assert!(read(&root().join("README.md")).contains(&format!("({oldest} or newer)")));
+}
+
+#[test]
+fn the_readme_counts_claims_as_their_page_does() {
+    let page = read(&root().join("docs/claims.md"));
+    let table = page.split("\n## ").next().unwrap();
+    let rows: Vec<Vec<&str>> =
+        table.lines().filter(|line| line.starts_with("| ")).map(|line| line.split(" | ").collect()).skip(1).collect();
+    let having = |start: &str| rows.iter().filter(|row| row[5].starts_with(start)).count();
+    let published = rows.iter().filter(|row| !row[2].contains("this project")).count();
+    let told = format!(
+        "Of {} claims, {published} of them published, {} come out and {} differ;",
+        rows.len(),
+        having("agrees"),
+        having("differs")
+    );
+    assert!(read(&root().join("README.md")).contains(&told), "README.md does not say: {told}");
 }

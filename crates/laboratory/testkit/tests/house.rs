@@ -20,8 +20,21 @@ const NETWORKED: [&str; 2] = ["actor", "serve"];
 /// Most lines of a function.
 const FUNCTION_LINES_MAX: usize = 70;
 
+/// Most characters of a cell in the table of `ARCHITECTURE.md`. What is longer belongs on the crate's own page.
+const CELL_CHARACTERS_MAX: usize = 120;
+
+/// Files that read the real clock, by crate and name. Nothing that is simulated depends on what they read.
+const REAL_CLOCK: [&str; 4] = ["actor/src/clock.rs", "fuse/src/convert.rs", "lab/src/progress.rs", "serve/src/real.rs"];
+
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..").canonicalize().unwrap()
+}
+
+/// The folders of all crates: `crates/STOREY/NAME`, by name.
+fn folders() -> BTreeMap<String, PathBuf> {
+    let entries = |path: PathBuf| std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
+    let crates = entries(root().join("crates")).flat_map(entries);
+    crates.map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), path)).collect()
 }
 
 /// The crates that each crate may use, from the table of `ARCHITECTURE.md`, from the lowest crate up. The page is the rule: there
@@ -30,7 +43,9 @@ fn rooms() -> Vec<(String, Vec<String>)> {
     let page = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
     let mut rooms: Vec<(String, Vec<String>)> = Vec::new();
     for line in page.lines() {
-        let Some((name, rest)) = line.strip_prefix("| `").and_then(|row| row.split_once("` |")) else { continue };
+        let Some((path, rest)) = line.strip_prefix("| `").and_then(|row| row.split_once("` |")) else { continue };
+        let Some((_, name)) = path.split_once('/') else { continue };
+        assert!(root().join("crates").join(path).is_dir(), "ARCHITECTURE.md: there is no crates/{path}");
         let column = rest.trim_end_matches(" |").rsplit('|').next().unwrap().trim();
         let above: Vec<String> = rooms.iter().map(|(room, _)| room.clone()).collect();
         let uses = match column {
@@ -60,7 +75,7 @@ fn closure(start: &[String], step: &BTreeMap<String, Vec<String>>) -> BTreeSet<S
 
 /// The dependencies in the manifest of a crate, without those of tests.
 fn dependencies(name: &str) -> Vec<String> {
-    let path = root().join("crates").join(name).join("Cargo.toml");
+    let path = folders()[name].join("Cargo.toml");
     let manifest: toml::Table = std::fs::read_to_string(path).unwrap().parse().unwrap();
     let table = manifest.get("dependencies").and_then(toml::Value::as_table);
     table.map(|table| table.keys().cloned().collect()).unwrap_or_default()
@@ -70,8 +85,7 @@ fn dependencies(name: &str) -> Vec<String> {
 fn arrows_point_down_only() {
     let mut rooms = rooms();
     let named: BTreeSet<String> = rooms.iter().map(|(name, _)| name.clone()).collect();
-    let entries = std::fs::read_dir(root().join("crates")).unwrap();
-    let built: BTreeSet<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let built: BTreeSet<String> = folders().into_keys().collect();
     assert_eq!(named, built, "the table of ARCHITECTURE.md names every crate");
     // Crates that may use anything are for development only, and no other crate may use them.
     rooms.retain(|(name, _)| !DEVELOPMENT.contains(&name.as_str()));
@@ -88,7 +102,10 @@ fn arrows_point_down_only() {
             assert!(may.contains(used), "{name} may not use {used}; ARCHITECTURE.md allows {may:?}");
         }
         // "All above" names no crate in particular.
-        if page.lines().any(|row| row.starts_with(&format!("| `{name}` |")) && row.ends_with("| all above |")) {
+        if page
+            .lines()
+            .any(|row| row.starts_with("| `") && row.contains(&format!("/{name}` |")) && row.ends_with("| all above |"))
+        {
             continue;
         }
         for allowed in uses {
@@ -101,6 +118,36 @@ fn arrows_point_down_only() {
         for banned in networked.iter().chain(&["rand", "chrono"]) {
             assert!(!uses.iter().any(|used| used == *banned), "{name} uses {banned}");
         }
+    }
+}
+
+#[test]
+fn cells_of_the_architecture_are_short() {
+    let page = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    for row in page.lines().filter(|line| line.starts_with("| ")) {
+        for cell in row.split('|').map(str::trim) {
+            let length = cell.chars().count();
+            assert!(
+                length <= CELL_CHARACTERS_MAX,
+                "ARCHITECTURE.md: {length} characters, at most {CELL_CHARACTERS_MAX}: {cell}"
+            );
+        }
+    }
+}
+
+#[test]
+fn four_files_read_the_real_clock() {
+    let reads = |line: &String| line.contains("Instant::now()") || line.contains("SystemTime::now()");
+    let readers = sources().into_iter().filter(|(_, lines)| lines.iter().any(reads));
+    // Without `crates` and the storey.
+    let mut found: Vec<PathBuf> =
+        readers.map(|(path, _)| path.strip_prefix(root()).unwrap().iter().skip(2).collect()).collect();
+    found.sort();
+    assert_eq!(found, REAL_CLOCK.map(PathBuf::from), "files that read the real clock");
+    let page = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    for file in REAL_CLOCK {
+        let name = file.trim_end_matches(".rs").replace("/src/", "::");
+        assert!(page.contains(&format!("`{name}`")), "ARCHITECTURE.md names {name}");
     }
 }
 
@@ -151,16 +198,16 @@ fn files_and_functions_stay_small() {
 #[test]
 fn no_crate_holds_more_than_a_quarter_of_the_lines() {
     let mut lines: BTreeMap<String, usize> = BTreeMap::new();
-    let mut folders = vec![root().join("crates")];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                let inside = path.strip_prefix(root().join("crates")).unwrap();
-                let name = inside.iter().next().unwrap().to_string_lossy().into_owned();
-                *lines.entry(name).or_default() += std::fs::read_to_string(&path).unwrap().lines().count();
+    for (name, folder) in folders() {
+        let mut open = vec![folder];
+        while let Some(folder) = open.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    open.push(path);
+                } else if path.extension().is_some_and(|extension| extension == "rs") {
+                    *lines.entry(name.clone()).or_default() += std::fs::read_to_string(&path).unwrap().lines().count();
+                }
             }
         }
     }
@@ -173,8 +220,8 @@ fn no_crate_holds_more_than_a_quarter_of_the_lines() {
 /// The crate's page: the lines before the first one that is not a doc comment.
 #[test]
 fn every_crate_says_what_it_is_for() {
-    for (name, _) in rooms() {
-        let text = std::fs::read_to_string(root().join("crates").join(&name).join("src/lib.rs")).unwrap();
+    for (name, folder) in folders() {
+        let text = std::fs::read_to_string(folder.join("src/lib.rs")).unwrap();
         let page = text.lines().take_while(|line| line.starts_with("//!")).count();
         assert!(page >= 3, "src/lib.rs of {name} says in {page} lines what it is for, at least 3 are needed");
     }

@@ -47,7 +47,7 @@ pub(crate) enum Due {
 }
 
 /// What a device is made for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Assembly {
     /// To be used.
     New,
@@ -67,8 +67,8 @@ impl Due {
 pub(crate) type Checked = Integrity<Box<dyn Living>>;
 
 /// A new drive of a member. Its wear leveling is on from the start.
-fn new_drive(member: &Scenario) -> Result<Drive, PlanError> {
-    let mut drive = build::bare_drive_with(member, &PolicyOverrides::default())?;
+fn new_drive(member: &Scenario, what_for: Assembly) -> Result<Drive, PlanError> {
+    let mut drive = build::bare_drive_with(member, &PolicyOverrides::default(), what_for)?;
     drive.set_leveling(true);
     Ok(drive)
 }
@@ -99,7 +99,7 @@ impl Drives {
     /// # Errors
     /// They make none.
     pub(crate) fn assemble(&self, what_for: Assembly) -> Result<Box<dyn Living>, PlanError> {
-        let member = |place| self.as_member(new_drive(&self.scenario(place))?);
+        let member = |place| self.as_member(new_drive(&self.scenario(place), what_for)?);
         let drives = (0..self.numbers.len()).map(member).collect::<Result<_, _>>()?;
         let settings = &self.spec.settings;
         let of = |error: wane_raid::LayoutError| PlanError::Setting("array".to_owned(), error.to_string());
@@ -255,7 +255,7 @@ impl Drives {
     /// The drive cannot be built.
     pub(crate) fn replace(&mut self, array: &mut dyn Living, place: usize) -> Result<(), PlanError> {
         let Some(array) = as_redundant(array) else { return Ok(()) };
-        let mut new = new_drive(&self.scenario_of(place, self.made + 1))?;
+        let mut new = new_drive(&self.scenario_of(place, self.made + 1), Assembly::New)?;
         let mut kept = Ok(());
         let mut like = None;
         array.members(&mut |member| like = like.or_else(|| find::<Drive>(member)));

@@ -7,12 +7,13 @@ use wane_reliability::{
     AtYear, Chance, Curve, DriveKind, Effort, Endurance, Estimate, Figure, Member, Plan, PlanError as Refused,
     Redundancy, Shock, Upkeep, WornOut, chunks_written, graded_shares, outlooks,
 };
+use wane_report::{plain, share, size, time};
 use wane_results::{
     Alternative, ArrayDrive, ArraySummary, DriveState, FirstFailure, Forecast, Interval, Outlook, OutlookFigures,
     OutlookYear, Row, RunResult, UberAtWear,
 };
 use wane_scenario::{AlternativeName, ArrayLayout, ArraySpec, ForecastSettings, LastWord, Scenario, UberSource};
-use wane_units::{Bytes, Nanos};
+use wane_units::Nanos;
 
 use crate::build::PlanError;
 
@@ -34,6 +35,11 @@ struct Lived<'a> {
     scenario: &'a Scenario,
     told: &'a ArrayDrive,
     result: &'a RunResult,
+}
+
+/// Whether a forecast is asked for that can be made.
+pub(super) fn is_asked(scenario: &Scenario, writes_per_day: Option<f64>) -> bool {
+    scenario.forecast.is_some() && scenario.array.is_some() && writes_per_day.is_some()
 }
 
 /// The forecast of an array that has lived; `None` if the scenario asks for none, or `stop` was set.
@@ -60,11 +66,23 @@ pub(super) fn forecast(
         .map(|(told, (scenario, result))| Lived { scenario, told, result })
         .collect();
     let plan = plan(settings, array, summary, &lived, writes_per_day)?;
-    let chosen = settings.chosen(&array.settings);
-    let mut plans = vec![plan];
-    for name in &chosen {
-        let changed = alternative(*name, settings, &plans[0]).of(&plans[0]).map_err(refuse)?;
-        plans.push(changed);
+    let (mut chosen, mut plans) = (Vec::new(), vec![plan]);
+    for name in settings.chosen(array) {
+        // What nobody asked for is left out where these members cannot have it.
+        let is_asked = settings.alternatives.is_some();
+        match alternative(name, settings, &plans[0]).of(&plans[0]) {
+            Ok(changed) if !is_asked && name == AlternativeName::StaggeredAges && begins_worn_out(&changed) => {}
+            Ok(changed)
+                if !is_asked
+                    && name == AlternativeName::EarlyReplacement
+                    && settings.early_replacement >= mean_life(&changed) => {}
+            Ok(changed) => {
+                chosen.push(name);
+                plans.push(changed);
+            }
+            Err(why) if is_asked => return Err(refuse(why)),
+            Err(_) => {}
+        }
     }
     let effort = Effort {
         arrays: u64::from(settings.arrays),
@@ -75,6 +93,7 @@ pub(super) fn forecast(
     let Some(found) = outlooks(&plans, &effort, stop).map_err(refuse)? else { return Ok(None) };
     let mut found = found.iter().map(told_outlook);
     let Some(planned) = found.next() else { return Ok(None) };
+    let found: Vec<Outlook> = found.map(|outlook| within_chances(outlook, &planned)).collect();
     let alternatives = chosen.iter().zip(&plans[1..]).zip(found).map(|((name, plan), outlook)| Alternative {
         name: name.name().to_owned(),
         told: in_words(*name, settings, &plans[0], plan),
@@ -84,6 +103,7 @@ pub(super) fn forecast(
         arrays: effort.arrays,
         plan: plan_in_words(settings, &plans[0]),
         assumptions: assumptions(settings, array, &plans[0], &lived),
+        lost_beyond_code: Some(plans[0].bytes_lost_with_array() / plans[0].data_bytes),
         uber: told_uber(&plans[0]),
         planned,
         alternatives: alternatives.collect(),
@@ -158,8 +178,40 @@ fn plan(
     Ok(plan)
 }
 
-/// Chunks of a stripe that is narrower than the array.
+/// Whether a member is worn out when it begins.
+fn begins_worn_out(plan: &Plan) -> bool {
+    plan.members.iter().any(|member| member.drive.wear.at(member.bytes_before) >= mean_life(plan))
+}
+
+/// The share of its rated erases at which a member dies on average.
+fn mean_life(plan: &Plan) -> f64 {
+    let lives = plan.members.iter().filter_map(|member| member.drive.endurance);
+    lives.map(|endurance| endurance.mean()).fold(f64::INFINITY, f64::min)
+}
+
+/// What an alternative changes of chances, as far as chances can change: estimates of nearly certain losses add up to more than 1 by luck.
+fn within_chances(mut outlook: Outlook, planned: &Outlook) -> Outlook {
+    for (year, planned) in outlook.years.iter_mut().zip(&planned.years) {
+        let Some(changes) = &mut year.changes else { continue };
+        let planned = &planned.figures;
+        let chances = [
+            (&mut changes.any_lost, planned.any_lost.mean),
+            (&mut changes.array_lost, planned.array_lost.mean),
+            (&mut changes.member_failed, planned.member_failed.mean),
+        ];
+        for (change, before) in chances {
+            let within = |change: f64| change.clamp(-before, 1.0 - before);
+            *change = Interval { mean: within(change.mean), low: within(change.low), high: within(change.high) };
+        }
+    }
+    outlook
+}
+
+/// Chunks of a stripe that is narrower than the array. Of a linear array each piece lies on one member.
 fn stripe_width(array: &ArraySpec, members: usize) -> Option<u32> {
+    if array.settings.layout == ArrayLayout::Linear {
+        return Some(1);
+    }
     let of_raid = array.settings.width.filter(|_| array.settings.layout == ArrayLayout::Raid);
     of_raid.filter(|width| (*width as usize) < members)
 }
@@ -275,15 +327,46 @@ fn alternative(name: AlternativeName, settings: &ForecastSettings, plan: &Plan) 
     }
 }
 
-fn percent(share: f64) -> String {
-    format!("{} %", (share * 1000.0).round() / 10.0)
+/// A share for a terminal and a page alike.
+fn percent(of: f64) -> String {
+    plain(&share(of))
+}
+
+/// The sizes of members, the largest first: "4 TB", or "2 of 4 TB, 512 GB".
+fn sizes(members: &[Member]) -> String {
+    let mut sizes: Vec<f64> = members.iter().map(|member| member.drive.capacity_bytes).collect();
+    sizes.sort_by(|one, other| other.total_cmp(one));
+    let mut told: Vec<(String, usize)> = Vec::new();
+    for size in sizes.into_iter().map(|bytes| plain(&size(bytes))) {
+        match told.last_mut() {
+            Some((last, count)) if *last == size => *count += 1,
+            _ => told.push((size, 1)),
+        }
+    }
+    let several = told.len() > 1;
+    let one = |(size, count): (String, usize)| if several && count > 1 { format!("{count} of {size}") } else { size };
+    told.into_iter().map(one).collect::<Vec<String>>().join(", ")
+}
+
+/// The members of a plan in words: "8 drives of 7.68 TB", "6 drives (2 of 4 TB, 3 of 2 TB, 512 GB)".
+fn drives(plan: &Plan) -> String {
+    let (count, sizes) = (plan.members.len(), sizes(&plan.members));
+    if sizes.contains(',') { format!("{count} drives ({sizes})") } else { format!("{count} drives of {sizes}") }
 }
 
 /// What an alternative of a plan is, in words. `plan`: with the alternative.
 fn in_words(name: AlternativeName, settings: &ForecastSettings, planned: &Plan, plan: &Plan) -> String {
     match name {
-        AlternativeName::Spare => "a spare on the shelf".to_owned(),
-        AlternativeName::MoreRedundancy => format!("{} on {} drives", protection(plan), plan.members.len()),
+        // It can stand in for any member.
+        AlternativeName::Spare => {
+            let largest = planned.members.iter().map(|member| member.drive.capacity_bytes).fold(0.0, f64::max);
+            format!("a spare of {} on the shelf", plain(&size(largest)))
+        }
+        AlternativeName::MoreRedundancy => {
+            let more = &plan.members[planned.members.len()..];
+            let sizes = sizes(more);
+            format!("{} on {} drives, {} more of {sizes}", protection(plan), plan.members.len(), more.len())
+        }
         AlternativeName::StaggeredAges => {
             format!("members that begin with {} of their rated erases between them", percent(settings.stagger))
         }
@@ -320,20 +403,18 @@ fn plan_in_words(settings: &ForecastSettings, plan: &Plan) -> String {
     let rebuild = plan.members.iter().map(|member| member.drive.capacity_bytes).fold(0.0, f64::max)
         / plan.upkeep.rebuild_bytes_per_day;
     format!(
-        "{} drives of up to {}, {}, {spares}; a failure is noticed after {}, a drive arrives {} later, a rebuild takes {}",
-        plan.members.len(),
-        Bytes(plan.members.iter().map(|member| member.drive.capacity_bytes as u64).max().unwrap_or(0)),
+        "{}, {}, {spares}; a failure is noticed after {}, a drive arrives {} later, a rebuild{} takes {}",
+        drives(plan),
         protection(plan),
         days(settings.detection),
         days(settings.spare_arrival),
+        if sizes(&plan.members).contains(',') { " of the largest" } else { "" },
         days(rebuild)
     )
 }
 
 fn days(days: f64) -> String {
-    let (value, unit) = if days < 2.0 { (days * 24.0, "hours") } else { (days, "days") };
-    let rounded = (value * 10.0).round() / 10.0;
-    format!("{rounded} {}", if rounded == 1.0 { unit.trim_end_matches('s') } else { unit })
+    plain(&time(days))
 }
 
 /// What the figures stand on.
@@ -391,7 +472,7 @@ fn idle_share(array: &ArraySpec, lived: &[Lived<'_>]) -> f64 {
 
 /// Which alternatives of a simulated code nobody simulated, in a sentence.
 fn closed_forms(settings: &ForecastSettings, array: &ArraySpec) -> Option<String> {
-    let chosen = settings.chosen(&array.settings);
+    let chosen = settings.chosen(array);
     let has = |name: AlternativeName| chosen.contains(&name);
     let has_copies = matches!(settings.redundancy(&array.settings), Redundancy::Copies(_));
     let what = match (has(AlternativeName::MoreRedundancy), has(AlternativeName::UnevenParity)) {

@@ -25,6 +25,8 @@ pub(super) struct Observed {
     /// Days of service of the array.
     day: f64,
     next_probe: usize,
+    /// Whether the user stopped it in a probe, or before one that was due.
+    pub(super) was_cut: bool,
     pub(super) probes: Vec<ArrayProbe>,
     pub(super) notes: Vec<String>,
 }
@@ -51,6 +53,7 @@ impl Observed {
             streams: Streams::new(scenario.seed),
             day: 0.0,
             next_probe: 0,
+            was_cut: false,
             probes: Vec::new(),
             notes: Vec::new(),
         }))
@@ -118,7 +121,11 @@ impl Observed {
         (written, at_array_writes): (u64, f64),
         stop: &Arc<AtomicBool>,
     ) -> Result<(), SourceError> {
-        while self.is_due(array, written) && !stop.load(Ordering::Relaxed) {
+        while self.is_due(array, written) {
+            if stop.load(Ordering::Relaxed) {
+                self.was_cut = true;
+                return Ok(());
+            }
             let (Some(probe), Some(time)) = (&mut self.spec.probe, &self.spec.clock) else { return Ok(()) };
             self.next_probe += 1;
             if array.end_of_life().is_some() || array.is_off() {
@@ -133,6 +140,11 @@ impl Observed {
                 days: probe.retention_days,
             };
             let Looked { mut probe, notes } = look.at(array.another(), unit, stop)?;
+            if stop.load(Ordering::Relaxed) {
+                // It served a part of its requests.
+                self.was_cut = true;
+                return Ok(());
+            }
             probe.at_array_writes = at_array_writes;
             probe.at_days = self.calendar.map(|calendar| at_array_writes / calendar.drive_writes_per_day);
             self.probes.push(probe);

@@ -289,7 +289,7 @@ impl Look {
         let queued = Queued::new(array);
         let from = queued.at.0;
         let mut requests = Requests::above(&self.time, self.arrivals, from);
-        let mut host = Host::of_array(Box::new(queued), unit);
+        let mut host = Host::wrapping(Box::new(queued), unit);
         let mut ahead = Ahead::default();
         let (mut served, mut ended) = (0, None);
         while served < self.requests && ended.is_none() {

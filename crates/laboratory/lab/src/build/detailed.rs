@@ -1,8 +1,7 @@
 //! The parts of a plan besides aging: errors, a clock, a past, probes.
 
 use wane_nand::{
-    CellKind, DisturbCount, Draws, Ecc, ErrorConfig, FailureRate, Fault, FaultConfig, Loss, PageTime, REREADS_BOUND,
-    ReadCounts, When,
+    CellKind, Draws, Ecc, ErrorConfig, FailureRate, Fault, FaultConfig, Loss, PageTime, REREADS_BOUND, ReadCounts, When,
 };
 use wane_sim::Streams;
 use wane_ssd::{ClockSpec, Link, MultiPlane, Processors, ReadPriority, SchedulerConfig, Timing, WriteCache};
@@ -105,7 +104,7 @@ pub(super) fn young_below(scenario: &Scenario) -> Option<u32> {
 }
 
 /// The error correction of reads.
-fn error_correction(scenario: &Scenario) -> Ecc {
+pub(crate) fn error_correction(scenario: &Scenario) -> Ecc {
     let ecc = &scenario.medium.ecc;
     Ecc {
         codeword_bytes: ecc.codeword.0 as u32,
@@ -122,10 +121,8 @@ pub(super) fn errors(scenario: &Scenario, policies: &Policies) -> Option<ErrorCo
     let chip = scenario.medium.chip.as_ref()?;
     let (checks, detail) = (scenario.medium.ecc.checks_per_read, scenario.medium.ecc.detail);
     let (ecc, variation) = (error_correction(scenario), &scenario.medium.variation);
-    let model = match scenario.medium.ecc.disturb_count {
-        DisturbCount::ByBlock => chip.model,
-        DisturbCount::ByPage => chip.model.disturbed_by_pages(scenario.device.geometry.pages_per_block()),
-    };
+    let share = scenario.medium.ecc.disturb_count.share(scenario.device.geometry.pages_per_block(), chip.block_pages);
+    let model = chip.model.disturbed_by(share);
     Some(ErrorConfig {
         block_sigma: variation.blocks,
         layer_sigma: variation.layers,

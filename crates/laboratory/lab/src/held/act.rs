@@ -69,6 +69,8 @@ pub enum Act {
     CopyAll,
     /// The host requires of each drive again what it did before a power cut.
     ReadRecoveries(Vec<Option<u32>>),
+    /// As [`Act::PowerCut`], and drives of an array are taken out before the power comes back.
+    PowerCutWithout(Vec<Fate>, Vec<u32>),
 }
 
 /// An aging of which only the wear stays: what only it wrote is trimmed.
@@ -109,7 +111,7 @@ impl Act {
         match self {
             Self::Days(_) | Self::Age(_) => Some("aged"),
             Self::Wait(..) => Some("left without power"),
-            Self::PowerCut(_) => Some("cut off from power"),
+            Self::PowerCut(_) | Self::PowerCutWithout(..) => Some("cut off from power"),
             Self::Format(_) | Self::KeepBytes | Self::ComeToRest | Self::Flush | Self::Note(_) | Self::Begin { .. } => {
                 Some("kept")
             }
@@ -185,7 +187,11 @@ impl Held {
             Act::Require(most) => acted.units = u64::from(self.set_read_recovery(*most)?),
             Act::PowerCut(fates) => {
                 let mut fates = fates.iter().copied();
-                self.cut_power(|| fates.next().unwrap_or(Fate::Undone))?;
+                self.cut_power(&[], || fates.next().unwrap_or(Fate::Undone))?;
+            }
+            Act::PowerCutWithout(fates, out) => {
+                let mut fates = fates.iter().copied();
+                self.cut_power(out, || fates.next().unwrap_or(Fate::Undone))?;
             }
             Act::Of(place, act) => return self.act_on(*place as usize, act),
             Act::TakeOut(place) => self.take_out(*place as usize)?,
@@ -258,6 +264,7 @@ mod tests {
             Act::ReadRecovery(None),
             Act::Inject(3..9, Injection::FlippedBits(2), 7),
             Act::PowerCut(vec![Fate::Torn]),
+            Act::PowerCutWithout(vec![Fate::Done], vec![2, 0]),
             Act::Begin { command: true },
         ];
         for act in acts {

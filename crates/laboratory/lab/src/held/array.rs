@@ -184,7 +184,7 @@ impl Held {
     ) -> Result<(ArrayProbe, Vec<String>), KeptError> {
         assert!(self.is_array() && self.focus.is_none(), "a look at an array");
         super::workload(scenario)?;
-        let look = build::look_at_array(scenario, stop)?;
+        let look = build::look_at_array(scenario, self.units_left()?.0, stop)?;
         let unit = Sectors(scenario.host_device().unit.0 / Sectors::SIZE.0);
         let Looked { mut probe, notes } = look.at(self.device().another(), unit, stop)?;
         probe.at_array_writes = self.drive_writes();
@@ -238,7 +238,8 @@ impl Held {
     /// Which units hold data, by what the device says.
     pub(super) fn held_units(&self) -> Vec<bool> {
         let (device, unit) = (self.device(), self.run.unit());
-        let mut held = vec![false; (device.capacity().0 / unit.0) as usize];
+        // A capacity may end within a unit.
+        let mut held = vec![false; device.capacity().0.div_ceil(unit.0) as usize];
         let mut told = Vec::new();
         all_extents(device, SectorRange::new(Lba(0), device.capacity()), &mut told);
         for extent in told.iter().filter(|extent| extent.state != ExtentState::Hole) {
@@ -262,6 +263,20 @@ impl Held {
     /// What is wrong with the files from which kept bytes were read since it was opened, if anything is: see [`Drive::damage`].
     pub fn damage(&self) -> Option<&str> {
         all_of::<Drive>(self.device()).into_iter().find_map(Drive::damage)
+    }
+
+    /// Reads what of its drives' maps was not read yet: what goes on for long, or looks at all of them, needs them whole.
+    ///
+    /// # Errors
+    /// A piece is damaged, or its file is gone.
+    pub fn load(&mut self) -> Result<(), ArchiveError> {
+        let mut read = Ok(());
+        each_of(self.run.device_mut(), &mut |drive: &mut Drive| {
+            if read.is_ok() {
+                read = drive.load();
+            }
+        });
+        read
     }
 
     /// Memory that its bytes take.
@@ -415,21 +430,37 @@ impl Held {
         }
     }
 
+    /// Refuses to take out drives of which one is not there, or that are named twice.
+    ///
+    /// # Errors
+    /// One is so, or this has one copy of its data.
+    pub fn check_out(&self, places: &[u32]) -> Result<(), KeptError> {
+        for (number, place) in places.iter().enumerate() {
+            let (place, all) = (*place as usize, self.places().ok_or(KeptError::NoArray)?);
+            if place >= all {
+                return Err(KeptError::NoMember { place, places: all });
+            }
+            let array = redundant_of(self.device()).ok_or(KeptError::NoMirror)?;
+            if array.state(place) == MemberState::Absent || places[..number].contains(&(place as u32)) {
+                return Err(KeptError::MemberOut(place));
+            }
+        }
+        Ok(())
+    }
+
     /// Takes a drive out of an array: its power goes off. [`Held::check_copies`] says what would be lost.
     ///
     /// # Errors
     /// It has one copy of its data, no such drive, or the drive is out.
     pub fn take_out(&mut self, place: usize) -> Result<(), KeptError> {
+        self.check_out(&[place as u32])?;
         let array = self.on_redundant(place)?;
-        if array.state(place) == MemberState::Absent {
-            return Err(KeptError::MemberOut(place));
-        }
         let now = array.now();
         array.take_out(now, place, &mut || Fate::Done);
         Ok(())
     }
 
-    /// Puts a drive back that was taken out. What was written meanwhile is copied to it, in the array's own time.
+    /// Puts a drive back that was taken out. What was written meanwhile is copied to it, in the array's own time. Without power, it comes back with the others.
     ///
     /// # Errors
     /// It has one copy of its data, no such drive, or the drive is there or does not come back.
@@ -460,6 +491,8 @@ impl Held {
         let array = self.on_redundant(0)?;
         let before = array.repairs().copied;
         crate::array::copy_all(array);
+        // What it then knows of its drives is written.
+        array.finish();
         Ok((array.repairs().copied - before).0 * Sectors::SIZE.0)
     }
 

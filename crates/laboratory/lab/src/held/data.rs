@@ -11,6 +11,7 @@ use wane_ssd::Drive;
 use wane_units::{Lba, Lpn, Sectors, SuperblockId};
 
 use super::{Held, KeptError};
+use crate::backed;
 
 /// Units that a check reads at once.
 const UNITS_AT_ONCE: u32 = 256;
@@ -147,6 +148,19 @@ impl Held {
             }
         }
         found
+    }
+
+    /// What a reader should know of what the drives say and hold, in sentences: which of it no measurement backs.
+    pub fn caveats(&self) -> Vec<String> {
+        let mut told: Vec<String> = Vec::new();
+        for (place, drive) in self.drives_looked_at() {
+            let scenario = place.map_or_else(|| self.scenario_of_drive(), |place| self.scenario_of(place));
+            for sentence in backed::of_drive(&scenario, drive) {
+                let of_one = place.filter(|_| self.focus().is_none());
+                told.push(of_one.map_or(sentence.clone(), |place| format!("drive {place}: {sentence}")));
+            }
+        }
+        told
     }
 
     /// Returns which units hold data.

@@ -7,7 +7,7 @@ use wane_results::EndCause;
 use wane_scenario::ScenarioError;
 use wane_shelf::ShelfError;
 use wane_ssd::DriveError;
-use wane_units::{Bytes, SimTime};
+use wane_units::{Bytes, Sectors, SimTime};
 use wane_workload::SourceError;
 
 use super::DAYS_MAX;
@@ -56,6 +56,9 @@ pub enum KeptError {
     /// The workload would never end.
     #[error("a drive ages by writes, and its workload writes nothing")]
     Writeless,
+    /// It exports no unit any more.
+    #[error("the drive may hold {}, which is no whole unit of it, so that no workload has room there", Bytes(.0.0 * Sectors::SIZE.0))]
+    NothingLeft(Sectors),
     /// The drive has no rated erases, or no block of it ever retires.
     #[error(
         "no block of the drive ever retires (drive.endurance, ftl.retire), so its wear has no limit; age it by drive-writes"

@@ -39,7 +39,7 @@ impl Held {
             return Ok(None);
         }
         self.close_workload()?;
-        let step = (u64::from(self.pages()) / STEPS_PER_DRIVE_WRITE).clamp(1, STEP_UNITS_MAX);
+        let step = (u64::from(self.pages_when_new()) / STEPS_PER_DRIVE_WRITE).clamp(1, STEP_UNITS_MAX);
         let look_units = if self.has_policies_from_outside() { PAGES_PER_LOOK as u64 } else { step };
         let precondition = build::precondition(&self.scenario);
         let left = self.run.precondition_kept((precondition, done), look_units, pause, watch)?;
@@ -48,14 +48,31 @@ impl Held {
         Ok(left)
     }
 
-    /// Number of pages that its user may access: those of the new drive, or of the array. A drive that shrank has no data for some of them.
+    /// Number of pages that its user may access: those of the new drive, or of the array, unless its host lowered the capacity. A drive that shrank
+    /// of wear has no data for some of them.
     pub fn pages(&self) -> u32 {
+        (self.device().capacity().0 / self.run.unit().0) as u32
+    }
+
+    /// Pages of the new drive, or of the array: a drive write has so many.
+    pub fn pages_when_new(&self) -> u32 {
         self.run.logical_units()
     }
 
-    /// Pages without data that its user may still write. A drive that shrank has fewer than its addresses say.
+    /// Pages without data that its user may still write. A drive that shrank, or that may hold less than its capacity, has fewer than its addresses
+    /// say.
     pub fn room(&self) -> u32 {
-        self.run.room().unwrap_or(u32::MAX)
+        let of_map = self.run.room().unwrap_or(u32::MAX);
+        if !self.is_limited() {
+            return of_map;
+        }
+        let held = self.held_units().into_iter().filter(|is_held| *is_held).count() as u32;
+        of_map.min(self.run.usable().count().saturating_sub(held))
+    }
+
+    /// Whether its host lets fewer units hold data at once than there are.
+    pub fn is_limited(&self) -> bool {
+        self.run.usable().count() < self.pages()
     }
 
     /// Writes pages, in their order, and scrubs if the drive does. The drive may die: see [`Held::cause`]. With policies from

@@ -50,9 +50,10 @@ impl Held {
         let Safety { spare, lost } = known.safety();
         let all_out = members.iter().all(|member| member.state == MemberState::Absent);
         let lost = if all_out { capacity } else { lost };
+        let is_equal = known.to_copy() == Sectors::ZERO;
         let condition = match () {
             () if lost > Sectors::ZERO => Condition::Failed,
-            () if members.iter().all(is_online) && known.to_copy() == Sectors::ZERO => Condition::Whole,
+            () if members.iter().all(is_online) && is_equal && known.is_settled() => Condition::Whole,
             () => Condition::Degraded,
         };
         let lost_bytes = lost.0 * Sectors::SIZE.0;
@@ -62,7 +63,7 @@ impl Held {
                 // Until a drive is replaced, some writes fail.
                 let is_dead = self.device().end_of_life().is_some();
                 let writes = if is_dead { "the array takes no writes any more; " } else { "" };
-                format!("degraded: {}; {writes}{}", troubles(&members), any(spare, "more may be lost"))
+                format!("degraded: {}; {writes}{}", troubles(&members, is_equal), any(spare, "more may be lost"))
             }
             Condition::Failed if members.iter().all(is_online) => format!(
                 "failed: {} cannot be read, which drives lost and no other has; write them again, from a copy if there is one",
@@ -70,7 +71,11 @@ impl Held {
             ),
             Condition::Failed => {
                 let out = named(members.iter().filter(|member| member.state == MemberState::Absent));
-                let what = if out.is_empty() { troubles(&members) } else { format!("too many drives are out ({out})") };
+                let what = if out.is_empty() {
+                    troubles(&members, is_equal)
+                } else {
+                    format!("too many drives are out ({out})")
+                };
                 format!(
                     "failed: {} cannot be read, {what}; put back what still works before anything else",
                     Bytes(lost_bytes)
@@ -94,8 +99,8 @@ fn named<'a>(members: impl Iterator<Item = &'a MemberFacts>) -> String {
     members.map(|member| member.place.to_string()).collect::<Vec<_>>().join(", ")
 }
 
-/// What is wrong with drives, and what to do about each.
-fn troubles(members: &[MemberFacts]) -> String {
+/// What is wrong with drives, and what to do about each. `is_equal`: parities fit their data, or copies are equal.
+fn troubles(members: &[MemberFacts], is_equal: bool) -> String {
     let of = |member: &MemberFacts| {
         let (place, lacks) = (member.place, Bytes(member.stale_bytes));
         match member.state {
@@ -108,8 +113,14 @@ fn troubles(members: &[MemberFacts]) -> String {
         }
     };
     let told: Vec<String> = members.iter().filter_map(of).collect();
-    // Only a power cut leaves drives whole and their array not.
-    if told.is_empty() { "parities or copies are made equal after a power cut".to_owned() } else { told.join(", ") }
+    match told[..] {
+        // Only a power cut, or the return of a drive, leaves drives whole and their array not.
+        [] if is_equal => {
+            "what drives came back with, or were given, is not known durably yet (a flush does that)".to_owned()
+        }
+        [] => "parities or copies are made equal after a power cut".to_owned(),
+        _ => told.join(", "),
+    }
 }
 
 fn of_one_copy(condition: Condition, members: &[MemberFacts]) -> String {

@@ -199,7 +199,7 @@ fn a_fast_forwarded_drive_survives_a_power_cut_and_goes_on() {
     held.fast_forward(Some(8.0)).unwrap();
     age(&mut held, 30.0);
     let (predicted, wear) = (held.drive_writes_predicted(), held.wear());
-    held.cut_power(|| wane_ftl::Fate::Done).unwrap();
+    held.cut_power(&[], || wane_ftl::Fate::Done).unwrap();
     held.check().unwrap();
     let before = wear.rows().iter().map(|row| row.erase_count).sum::<u32>();
     let after = held.wear().rows().iter().map(|row| row.erase_count).sum::<u32>();

@@ -270,7 +270,8 @@ impl Attached {
         if let Some(failure) = self.failure.take() {
             return Err(failure);
         }
-        let bytes = self.journal.take().map_or(0, |journal| journal.bytes());
+        let journal = self.journal.take().inspect(|journal| self.kept.note_end(journal));
+        let bytes = journal.map_or(0, |journal| journal.bytes());
         let seconds = self.kept.repeat_seconds + self.worked.as_secs_f64();
         let is_due = seconds > REPEAT_SECONDS || bytes > self.kept.state_bytes().max(JOURNAL_LEAST);
         if is_due && !self.kept.journal_stays() {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use wane_blockdev::{Completion, Entry, Kind, RequestId, SectorRange, drain};
 use wane_folder::System;
-use wane_journal::{Input, InputError, Journal, JournalError, Record};
+use wane_journal::{Input, InputError, Journal, JournalError, Place, Record};
 use wane_shelf::JournalStart;
 use wane_units::{Sectors, SimTime, excerpt_path};
 
@@ -57,6 +57,9 @@ pub(super) struct Repeated {
     pub(super) records: u64,
     /// Whole records that were dropped behind a torn one, and the file in which that lies.
     pub(super) dropped: Option<(String, u64)>,
+    /// Where the journal ends, and the last records of which it does not say that they were on the disk; `None`: there is none, or it was not done
+    /// to its end.
+    pub(super) end: Option<(Place, u64)>,
 }
 
 /// Why a journal is not done again to its end.
@@ -97,7 +100,7 @@ impl<'a> Repeat<'a> {
         each: &mut dyn FnMut(Seen),
     ) -> Result<Repeated, KeptError> {
         let mut records = 0;
-        let mut dropped = None;
+        let (mut dropped, mut end) = (None, None);
         let mut one = |record: &Record<'_>, file: &str| {
             if until.is_some_and(|until| record.at > until.0) {
                 return Err(Trouble::Enough);
@@ -107,10 +110,10 @@ impl<'a> Repeat<'a> {
         };
         let looked = Journal::look_before(&System, path, &start.lineage(), (start.place, before), &mut one);
         match looked {
-            Ok(opened) if opened.dropped > 0 => {
-                dropped = Some((wane_journal::name(opened.end.segment), opened.dropped));
+            Ok(opened) => {
+                end = Some((opened.end, opened.unmarked));
+                dropped = Some((wane_journal::name(opened.end.segment), opened.dropped)).filter(|_| opened.dropped > 0);
             }
-            Ok(_) => {}
             Err(Trouble::Enough) => self.is_cut_short = true,
             Err(Trouble::Journal(error)) => return Err(KeptError::Journal(excerpt_path(path), error)),
             Err(Trouble::Act(error)) => return Err(*error),
@@ -118,7 +121,7 @@ impl<'a> Repeat<'a> {
         // A served drive is formatted for its clients, which is not saved.
         let sector = self.sector;
         self.held.each_drive(|drive| drive.format(sector));
-        Ok(Repeated { records, dropped })
+        Ok(Repeated { records, dropped, end })
     }
 
     fn record(&mut self, record: &Record<'_>, file: &str, each: &mut dyn FnMut(Seen)) -> Result<(), Trouble> {

@@ -51,6 +51,95 @@ const LIVES: [&str; 8] = [
      [workload]\ntrim-share = 0.1\n[until]\ndrive-writes = 1\n",
 ];
 
+/// Does something to a drive: what is asked for where, and how much, is drawn.
+fn use_it(kept: &mut Kept, stream: &mut Stream) {
+    let units = kept.device().capacity().0 / 8;
+    let range = SectorRange::new(Lba(8 * stream.below(units - 8)), Sectors(1 + stream.below(64)));
+    let what = stream.below(100);
+    let bytes = || (0..range.len_bytes()).map(|at| (at as u64 ^ what) as u8).collect();
+    match what {
+        0..30 => drop(kept.perform(Request::read(range))),
+        30..60 => drop(kept.perform(Request::write(range, bytes()))),
+        60..80 => drop(kept.perform(Request::trim(range))),
+        80..85 => drop(kept.act(&Act::Flush)),
+        85..88 => drop(kept.held.mapped()),
+        88..91 => drop(kept.held.check_data()),
+        91..94 => drop(kept.act(&Act::Retire(Retire::MostWorn(1)))),
+        _ => {
+            let target = Target::DriveWrites(kept.drive_writes() + 0.01);
+            drop(kept.held.age(target, WrittenBytes::Stay, &go(), &mut |_| true));
+        }
+    }
+}
+
+#[test]
+fn a_drive_that_is_read_piece_by_piece_does_as_one_that_is_read_whole() {
+    let place = tempfile::tempdir().unwrap();
+    for (number, text) in LIVES.into_iter().chain(journals::SERVED).enumerate() {
+        let path = place.path().join(format!("{number}.wane"));
+        let mut kept = Kept::create(&path, &scenario(text), &go()).unwrap();
+        age(&mut kept, Target::DriveWrites(1.3));
+        kept.save("aged".to_owned()).unwrap();
+        drop(kept);
+        for seed in 0..6 {
+            let mut stream = Streams::new(seed).stream("use");
+            let mut pieces = Kept::open_late(&path).unwrap();
+            let is_partly_read = !pieces.drive().is_whole();
+            assert!(is_partly_read, "{number}: its maps are read as they are needed");
+            assert!(pieces.check().is_err(), "nobody calls a map sound that was not read");
+            for _ in 0..[1, 1, 2, 4, 30, 200][seed as usize] {
+                use_it(&mut pieces, &mut stream);
+            }
+            pieces.check_bytes().unwrap();
+            let told = bytes(&mut pieces);
+            drop(pieces);
+            let mut stream = Streams::new(seed).stream("use");
+            let mut whole = Kept::open(&path).unwrap();
+            assert!(whole.drive().is_whole());
+            for _ in 0..[1, 1, 2, 4, 30, 200][seed as usize] {
+                use_it(&mut whole, &mut stream);
+            }
+            assert!(told == bytes(&mut whole), "{number}, seed {seed}");
+        }
+    }
+}
+
+/// A bit of a map is flipped. A call that needs its piece is told, and nothing is kept. Calls that do not need it go on.
+#[test]
+fn damage_of_maps_is_found_when_they_are_touched_and_nothing_is_kept() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("a.wane");
+    let mut kept = Kept::create(&path, &scenario(LIVES[0]), &go()).unwrap();
+    age(&mut kept, Target::DriveWrites(1.3));
+    kept.save("aged".to_owned()).unwrap();
+    drop(kept);
+    let state = path.join("state.2");
+    let whole = std::fs::read(&state).unwrap();
+    let find = |name: &[u8]| whole.windows(name.len()).position(|window| window == name).unwrap();
+    let units = |first: u64| SectorRange::new(Lba(8 * first), Sectors(8));
+    for (name, is_read) in [(&b"map\x02"[..], true), (&b"reverse-map\x02"[..], false)] {
+        let mut bytes = whole.clone();
+        bytes[find(name) + 3000] ^= 1;
+        std::fs::write(&state, &bytes).unwrap();
+        assert!(Kept::open(&path).is_err(), "everything is verified");
+        let mut kept = Kept::open_late(&path).unwrap();
+        assert!(kept.drive_writes() > 1.0, "what is not read does not disturb");
+        kept.check_bytes().unwrap();
+        let _unknown = kept.perform(Request::read(units(3)));
+        assert_eq!(kept.check_bytes().is_err(), is_read, "{name:?}");
+        drop(kept);
+        let mut kept = Kept::open_late(&path).unwrap();
+        let _unknown = kept.perform(Request::write(units(3), vec![1; 4096]));
+        let told = kept.check_bytes().unwrap_err().to_string();
+        let (name, _) = name.split_at(name.len() - 1);
+        let wanted = format!("it is damaged in \"{} in state.2\"", String::from_utf8_lossy(name));
+        assert!(told.contains(&wanted), "{told}");
+        assert!(kept.keep("written".to_owned()).is_err() && kept.save("written".to_owned()).is_err());
+        assert!(kept.load().unwrap_err().to_string().contains(&wanted));
+        assert!(!path.join("state.3").exists());
+    }
+}
+
 #[test]
 fn a_life_in_parts_is_the_same_as_one_at_once() {
     let place = tempfile::tempdir().unwrap();

@@ -15,6 +15,7 @@ use super::life::{InPhase, Life, Stage};
 use super::{Budget, Phase, Plan, Precondition, Progress, Run, Watch};
 use crate::host::{Addresses, Ended, Halt, Host};
 use crate::record::{Record, Recorded};
+use crate::usable::Usable;
 
 /// The fate of bytes that were written to a drive ([`Drive::write_bytes`]) when the workload that ages it trims them. Its writes never
 /// change them: they write the same bytes again.
@@ -66,6 +67,11 @@ impl Run {
     /// Pages that its host's map may still take into use; `None` without a map.
     pub(crate) fn room(&self) -> Option<u32> {
         self.host.room()
+    }
+
+    /// What its workload may use of the device.
+    pub(crate) fn usable(&self) -> Usable {
+        self.host.usable()
     }
 
     /// Whether it stands on one drive whose addresses it uses as they are.
@@ -125,15 +131,23 @@ impl Run {
         self.life.written_bytes = Some((written, 0));
     }
 
+    /// The workload that ages it has as many addresses as there are usable units, and stays on these.
+    pub(crate) fn stay_within(&mut self, usable: Usable) {
+        self.host.stay_within(Some(usable));
+    }
+
     /// From now on requests are those of the drive's user, which trim what they name. Returns the number of units with written
     /// bytes that the workload trimmed.
     pub(crate) fn end_aging(&mut self) -> u64 {
+        self.host.stay_within(None);
         self.life.written_bytes.take().map_or(0, |(_, units)| units)
     }
 
-    /// Makes a run of this plan to look at a drive that is not kept afterwards. Its host gives nothing back.
-    pub(crate) fn of_look(plan: Plan) -> Self {
-        Self::with(plan, |device| Host::new(device.into_drive(), Addresses::Wrapping))
+    /// Makes a run of this plan to look at a drive that is not kept afterwards, of which the workload uses this. Its host gives nothing back.
+    pub(crate) fn of_look(plan: Plan, usable: Usable) -> Self {
+        let mut run = Self::with(plan, |device| Host::new(device.into_drive(), Addresses::Direct));
+        run.host.stay_within(Some(usable));
+        run
     }
 
     /// The counters at which counting started.

@@ -181,7 +181,7 @@ impl Life {
         self.stage = Stage::Phase(number);
         self.in_phase = InPhase { units_start, ns_start: now_ns(host), ..InPhase::default() };
         if let Some(observer) = &mut record.observer {
-            observer.begin_phase(host.device(), number);
+            observer.begin_phase(host, number);
         }
     }
 
@@ -356,6 +356,7 @@ impl Life {
         if source.next(&mut batch, pages_max, requests_left.min(budget.requests))? == Drawn::End {
             return Ok(Ok(false));
         }
+        host.place(&mut batch.pages);
         debug_assert!(batch.pages.len() <= pages_max, "a source gives no more pages than it is asked for");
         debug_assert!(batch.requests <= requests_left, "a source completes no more requests than it is asked for");
         self.in_phase.requests += batch.requests;

@@ -47,6 +47,7 @@ pub struct Folder {
     origin: MadeBy,
     /// Whether members wait in the staging folder until all are there, since they replace those of another command.
     staged: bool,
+    interrupted: bool,
     traces: Traces,
 }
 
@@ -134,6 +135,7 @@ impl Folder {
             members: Vec::new(),
             origin: MadeBy::Run,
             staged: false,
+            interrupted: false,
             traces: Traces(Arc::new(Mutex::new(leavings))),
         };
         if let Some(found) = foreign_entry(path, 0).map_err(unwritable)? {
@@ -196,7 +198,7 @@ impl Folder {
     /// A file cannot be written; then the folder still holds what it held.
     pub fn write(&mut self, run: &RunResult, report_html: Option<&str>) -> Result<Vec<String>, ResultError> {
         let files = run_files(&self.path, run, report_html)?;
-        let manifest = Manifest::new(MadeBy::Run, Inputs::default(), Vec::new());
+        let manifest = Manifest::new(MadeBy::Run, Inputs::default(), Vec::new()).marked(is_interrupted(run));
         self.publish(manifest, &files)
     }
 
@@ -309,7 +311,7 @@ impl Folder {
         let within = if self.staged { self.staging()? } else { self.path.clone() };
         let place = within.join(&member.folder);
         let files = run_files(&place, run, Some(report_html))?;
-        let manifest = Manifest::new(MadeBy::Run, member.inputs.clone(), Vec::new());
+        let manifest = Manifest::new(MadeBy::Run, member.inputs.clone(), Vec::new()).marked(is_interrupted(run));
         let unwritable = |reason| ResultError::Unwritable { path: place.clone(), reason };
         if !place.is_dir() {
             disk::create_folder(&place).map_err(unwritable)?;
@@ -344,7 +346,12 @@ impl Folder {
     /// A file cannot be written; then the folder still holds what it held.
     pub fn finish(&mut self, files: &[NewFile<'_>]) -> Result<Vec<String>, ResultError> {
         let manifest = Manifest::new(self.origin, Inputs::default(), self.members.clone());
-        self.publish(manifest, files)
+        self.publish(manifest.marked(self.interrupted), files)
+    }
+
+    /// Notes that the user stopped the command before its results were whole, for [`Self::finish`].
+    pub const fn note_interrupted(&mut self) {
+        self.interrupted = true;
     }
 
     fn publish(&mut self, mut manifest: Manifest, files: &[NewFile<'_>]) -> Result<Vec<String>, ResultError> {
@@ -405,6 +412,10 @@ impl Folder {
         remove_stagings(&self.path, Some(&left));
         self.traces.hold().staging = Some(left);
     }
+}
+
+fn is_interrupted(run: &RunResult) -> bool {
+    run.summary.end.reason == EndReason::Interrupted
 }
 
 /// The run at `place`, if it is finished and the one that the member names.

@@ -91,6 +91,9 @@ pub(super) struct Manifest {
     pub(super) files: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub(super) inputs: Inputs,
+    /// Whether the user stopped the command before its results were whole.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) interrupted: bool,
     /// The members, in the order in which reports show them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) members: Vec<Member>,
@@ -105,7 +108,21 @@ pub(super) struct Manifest {
 impl Manifest {
     pub(super) fn new(command: MadeBy, inputs: Inputs, members: Vec<Member>) -> Self {
         let format = FORMAT.to_owned();
-        Self { format, command, files: BTreeMap::new(), inputs, members, staged: None, superseded: Vec::new() }
+        Self {
+            format,
+            command,
+            files: BTreeMap::new(),
+            inputs,
+            interrupted: false,
+            members,
+            staged: None,
+            superseded: Vec::new(),
+        }
+    }
+
+    /// The same of results that are whole, or not.
+    pub(super) fn marked(self, interrupted: bool) -> Self {
+        Self { interrupted, ..self }
     }
 
     /// Adds a file of the folder with its hash.

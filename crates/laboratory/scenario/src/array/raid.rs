@@ -6,7 +6,7 @@ use wane_units::{Bytes, Sectors};
 
 use super::{ArraySettings, sectors};
 
-/// Bytes of a tile on a member, at most (`ARRAYS.md` 4.2).
+/// Bytes of a tile on a member, at most: what a member gives back or takes at a time.
 const SLOT_MAX: Bytes = Bytes(64 << 20);
 /// A member has as many slots at least, so that cutting it into slots costs little of it.
 const SLOTS_LEAST: u64 = 64;

@@ -283,3 +283,103 @@ fn every_advice_on_the_size_of_a_drive_leads_to_a_drive() {
         }
     }
 }
+
+#[test]
+fn a_drive_uses_all_its_dies_and_planes_unless_it_says_otherwise() {
+    use wane_ftl::{EraseGroup, Pooling};
+    let of = |drive: &str, rest: &str| {
+        let text = format!(
+            "[drive]\nlogical-capacity = '8 GiB'\nspare-factor = '10 %'\n{drive}\n{rest}\n[until]\nrequests = 9"
+        );
+        let scenario = resolve(&text, &[]).unwrap_or_else(|error| panic!("{drive} {rest}: {error}"));
+        let told =
+            scenario.unasked().iter().filter(|told| told.contains("at a time") || told.contains("one after")).count();
+        (scenario.ftl.domain, scenario.ftl.erase_group, scenario.time.multi_plane, told)
+    };
+    let (dies, planes) = ("channels = 2\ndies-per-channel = 2", "planes-per-die = 2");
+    let both = format!("{dies}\n{planes}");
+    let event = "[time]\nscheduler = 'event'";
+    use EraseGroup::{Block, Superblock};
+    let table = [
+        ("", "", (Pooling::Drive, Block, false, 0)),
+        ("", event, (Pooling::Drive, Block, false, 0)),
+        (dies, event, (Pooling::Die, Block, false, 0)),
+        (planes, event, (Pooling::Drive, Superblock, true, 0)),
+        (&both, event, (Pooling::Die, Superblock, true, 0)),
+        (&both, "", (Pooling::Die, Superblock, false, 0)),
+        (&both, "[time]\nscheduler = 'timeline'", (Pooling::Die, Superblock, false, 1)),
+        // What is written stays, and what stands idle for it is told.
+        (dies, "[ftl]\ndomain = 'drive'\n[time]\nscheduler = 'event'", (Pooling::Drive, Block, false, 1)),
+        (&both, "[ftl]\ndomain = 'drive'\n[time]\nscheduler = 'event'", (Pooling::Drive, Block, false, 1)),
+        (&both, "[ftl]\nunit = 'block'\n[time]\nscheduler = 'event'", (Pooling::Die, Block, false, 1)),
+        (&both, "[time]\nscheduler = 'event'\nmulti-plane = false", (Pooling::Die, Superblock, false, 1)),
+    ];
+    for (drive, rest, expected) in table {
+        assert_eq!(of(drive, rest), expected, "{drive} {rest}");
+    }
+}
+
+#[test]
+fn what_uses_all_dies_and_planes_survives_the_resolved_text() {
+    let drive = "[drive]\nlogical-capacity = '8 GiB'\nchannels = 4\nplanes-per-die = 2\n[time]\nscheduler = 'event'\n";
+    for rest in ["", "multi-plane = false\n", "[ftl]\nunit = 'block'\n", "[ftl]\ndomain = 'drive'\n"] {
+        let scenario = resolve(&format!("{drive}{rest}[until]\nrequests = 9"), &[]).unwrap();
+        assert_eq!(resolve(&scenario.to_toml(), &[]).unwrap(), scenario, "{rest}");
+    }
+}
+
+/// A small drive of a large drive's preset has about the over-provisioning that is asked for, or is refused.
+#[test]
+fn no_capacity_brings_far_more_spare_space_than_is_asked_for() {
+    let made = |preset: &str, drive: &str| {
+        resolve(&format!("[drive]\npreset = '{preset}'\n{drive}\n[until]\ndrive-writes = 1"), &[])
+    };
+    for preset in ["tlc-enterprise-1.92t", "tlc-client-2t", "qlc-client-2t", "sata-tlc-480g", "mlc-8g"] {
+        for capacity in ["4 GiB", "8 GiB", "32 GiB"] {
+            let drive = format!("logical-capacity = '{capacity}'");
+            let device = made(preset, &drive).unwrap_or_else(|error| panic!("{preset} {capacity}: {error}")).device;
+            let (asked, surplus) = (over_provisioning_of(device.spare_factor), device.over_provisioning());
+            assert!(surplus >= asked && surplus <= (1.5 * asked).max(asked + 0.05), "{preset} {capacity}: {surplus}");
+        }
+    }
+    let cut = made("tlc-enterprise-1.92t", "logical-capacity = '8 GiB'").unwrap();
+    assert!(cut.device.geometry.pages_per_block() < 2112);
+    assert!(cut.unasked()[0].contains("instead of 2112"), "{:?}", cut.unasked());
+    // What comes out, beside what was asked for.
+    let told = format!(": {:.1} %, and not ", 100.0 * cut.device.over_provisioning());
+    assert!(cut.unasked()[0].contains(&told), "{:?}", cut.unasked());
+    assert_eq!(made("tlc-enterprise-1.92t", "").unwrap().unasked(), Vec::<String>::new());
+    // A scenario's own blocks are not cut.
+    let error = made("tlc-client-2t", "logical-capacity = '4 GiB'\npages-per-block = 2112").unwrap_err().to_string();
+    assert!(error.contains("drive.logical-capacity: 4 GiB in ") && error.contains("where 9 % is asked for"), "{error}");
+    let error = made("tlc-client-2t", "logical-capacity = '64 MiB'").unwrap_err().to_string();
+    assert!(
+        error.contains("drive.logical-capacity: 64 MiB in ") && error.contains("a larger capacity (128 GiB is enough)"),
+        "{error}"
+    );
+}
+
+#[test]
+fn parity_that_takes_the_spare_space_is_told_before() {
+    let told = |surplus: u32, pages: u32| {
+        let text = format!(
+            "[drive]\nchannels = 8\ndies-per-channel = 4\nblocks-per-plane = 96\npages-per-block = 64\nover-provisioning = '{surplus} %'\n\
+             [ftl]\ngc-reserve = 4\nredundancy = {{ policy = 'stripes', data-pages = {pages} }}\n[until]\ndrive-writes = 4"
+        );
+        resolve(&text, &[]).unwrap().unasked().iter().any(|told| told.contains("may end early"))
+    };
+    // What lived four drive writes, and what ended within half of one, or with a write amplification beyond 30.
+    for (surplus, pages, choked) in [
+        (14, 31, true),
+        (20, 31, false),
+        (14, 15, true),
+        (20, 15, true),
+        (28, 15, false),
+        (28, 7, true),
+        (40, 7, false),
+        (60, 3, true),
+        (80, 3, false),
+    ] {
+        assert_eq!(told(surplus, pages), choked, "{surplus} % and stripes of {pages}");
+    }
+}

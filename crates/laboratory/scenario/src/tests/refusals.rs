@@ -270,6 +270,7 @@ fn a_run_that_cannot_be_is_refused_in_one_sentence() {
         ("[workload]\nstandin = 'rad-be'\nlayout = 'x'", "allowed are packed, scattered"),
         ("[workload]\ntrace = ''", "found \"\", expected text"),
         ("[workload]\ntrace = 'x'\nassume-block = '0 B'", "found \"0 B\""),
+        ("[workload]\ntrace = 'x'\nassume-one = 'trim'", "assume-one: found \"trim\", allowed are read, write"),
         ("[workload]\nshare = 0.5", "unknown key here; it belongs to [[workload.mix]]"),
         ("[workload]\nmix = [{ pattern = 'uniform' }]", "needs its share"),
         (
@@ -363,6 +364,7 @@ fn a_life_that_cannot_be_fast_forwarded_is_refused() {
         ("fast-forward.window = 1", "fast-forward.window"),
         ("fast-forward.window = 9", "model = \"two-point\" looks back on no window; those that do are least-squares,"),
         ("fast-forward = { model = 'devs', window = 9 }", "model = \"devs\" looks back on no window"),
+        ("fast-forward.refit = 1", "model = \"two-point\" is fitted before each prediction; devs is not"),
         ("fast-forward.model = 'deep'", "two-point"),
         ("fast-forward.faktor = 2", "did you mean \"factor\""),
         ("fast-forward.factor-most = 9", "needs adaptive = true"),

@@ -78,6 +78,7 @@ fn a_resolved_scenario_that_is_run_again_has_the_same_hash() {
     texts.extend(book.iter().cloned().chain(book.iter().map(|text| format!("{text}\n{end}"))));
     for more in [
         "[workload]\ntrace = 'traces/a.trace'\nloop = false",
+        "[workload]\ntrace = 'a.trace'\nassume-one = 'write'",
         "[workload]\nmix = [{ share = 0.3, trace = '../a b.trace' }, { share = 0.7, pattern = 'uniform' }]",
         "[workload]\npattern = 'zipf'\nfootprint = '33.3 %'\nread-share = 0.123456789",
         "[precondition]\nfill = '77.7 %'",

@@ -49,7 +49,7 @@ pub(crate) const fn letter(fate: Fate) -> char {
 }
 
 /// The fate of a letter.
-pub(crate) const fn of_letter(letter: char) -> Option<Fate> {
+pub(crate) const fn parse_letter(letter: char) -> Option<Fate> {
     match letter {
         'd' => Some(Fate::Done),
         't' => Some(Fate::Torn),

@@ -19,6 +19,11 @@ impl Histories {
         self.0.entry(unit).or_insert_with(|| vec![(0, None)]).push((number, held));
     }
 
+    /// A unit holds this, whatever happens.
+    pub(crate) fn known(&mut self, unit: u64, held: Held) {
+        self.0.insert(unit, vec![(0, held)]);
+    }
+
     pub(crate) fn now(&self, unit: u64) -> Held {
         self.0.get(&unit).and_then(|history| history.last()?.1)
     }

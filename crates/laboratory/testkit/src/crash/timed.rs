@@ -432,7 +432,7 @@ impl Run {
             self.count(&fates, tally);
             let looks_twice = stream.below(twice) == 0;
             self.look_at(&fates, looks_twice, tally)
-                .map_err(|what| format!("at {} ns, {}: {what}", self.clock.now_ns(), told(&fates, &self.is_erase)))?;
+                .map_err(|what| format!("at {} ns, {}: {what}", self.clock.now_ns(), spell(&fates, &self.is_erase)))?;
         }
         Ok(())
     }
@@ -489,7 +489,7 @@ impl Run {
         let fates: Vec<Fate> = self.clock.progress().iter().map(fate).collect();
         self.count(&fates, tally);
         self.look_at(&fates, false, tally)
-            .map_err(|what| format!("adopted, {}: {what}", told(&fates, &self.is_erase)))?;
+            .map_err(|what| format!("adopted, {}: {what}", spell(&fates, &self.is_erase)))?;
         let (ftl, report) = Ftl::recover(self.cut(&fates), self.config.clone()).map_err(|error| error.to_string())?;
         self.ftl = ftl;
         self.ftl.set_leveling(true);
@@ -553,7 +553,7 @@ impl Run {
 }
 
 /// The fates of programs and, in capitals, of erases, as letters: done, torn, undone.
-fn told(fates: &[Fate], is_erase: &VecDeque<bool>) -> String {
+fn spell(fates: &[Fate], is_erase: &VecDeque<bool>) -> String {
     let told = |(fate, is_erase): (&Fate, &bool)| {
         let letter = letter(*fate);
         if *is_erase { letter.to_ascii_uppercase() } else { letter }

@@ -1,5 +1,8 @@
 //! Journals of kept drives: what is in them, what is done again, and what damage does.
 
+use wane_folder::Disk;
+use wane_raid::redundant_of;
+
 use super::*;
 
 /// Drives that are served: recovery with and without power-loss protection, both schedulers, one without a clock.
@@ -202,13 +205,153 @@ fn a_damaged_journal_is_refused_and_nothing_is_changed() {
     let segment = path.join("journal.1");
     let whole = std::fs::read(&segment).unwrap();
     let mut bytes = whole.clone();
-    bytes[60] ^= 4;
+    bytes[80] ^= 4;
     std::fs::write(&segment, &bytes).unwrap();
     let refused = Kept::open(&path).err().unwrap().to_string();
-    assert!(refused.contains("a.wane: journal.1 is damaged at byte 52: record 0 was on the disk"), "{refused}");
+    assert!(refused.contains("a.wane: journal.1 is damaged at byte 68: record 0 was on the disk"), "{refused}");
     assert!(std::fs::read(&segment).unwrap() == bytes, "it is as it was");
     std::fs::write(&segment, &whole).unwrap();
     assert_eq!(Kept::open(&path).unwrap().drive().day(), 2.0);
+}
+
+/// The newest file of a drive's journal, and its bytes up to the last that is not zero.
+fn newest(path: &Path) -> (std::path::PathBuf, Vec<u8>) {
+    let number =
+        wane_folder::System.names(path).unwrap().iter().filter_map(|name| wane_journal::segment_of(name)).max();
+    let file = path.join(wane_journal::name(number.unwrap()));
+    let mut bytes = std::fs::read(&file).unwrap();
+    bytes.truncate(bytes.iter().rposition(|byte| *byte != 0).unwrap() + 1);
+    (file, bytes)
+}
+
+#[test]
+fn a_journal_that_was_closed_is_refused_wherever_it_is_cut_off() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("a.wane");
+    drop(Kept::create(&path, &scenario(SERVED[2]), &go()).unwrap());
+    for days in [1.0, 2.0] {
+        let mut kept = Kept::open(&path).unwrap();
+        kept.act(&Act::Days(days)).unwrap();
+        kept.keep(format!("{days} days")).unwrap();
+    }
+    let is_whole = JournalEnd { records: 8, unmarked: 0, is_known: true };
+    assert_eq!(Kept::open(&path).unwrap().journal_end(), Some(is_whole));
+    let (file, bytes) = newest(&path);
+    for length in 0..bytes.len() {
+        std::fs::write(&file, &bytes[..length]).unwrap();
+        let refused =
+            Kept::open(&path).err().unwrap_or_else(|| panic!("cut off at byte {length}, it opens")).to_string();
+        assert!(refused.contains("was cut off, or is an older copy") || refused.contains("is damaged at"), "{refused}");
+    }
+    std::fs::remove_file(&file).unwrap();
+    let refused = Kept::open(&path).err().unwrap().to_string();
+    assert!(refused.contains("journal.1 ends before record 4, and 8 records were on the disk"), "{refused}");
+    // Its owner goes on from what is there.
+    std::fs::remove_file(path.join("lock")).unwrap();
+    let mut kept = Kept::open(&path).unwrap();
+    assert_eq!((kept.drive().day(), kept.journal_end().unwrap().is_known), (1.0, false));
+    kept.act(&Act::Days(3.0)).unwrap();
+    kept.keep("3 days".to_owned()).unwrap();
+    drop(kept);
+    assert!(Kept::open(&path).unwrap().journal_end().unwrap().is_known);
+}
+
+#[test]
+fn of_a_journal_whose_server_died_it_is_said_what_nobody_knows_to_be_on_the_disk() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("a.wane");
+    drop(Kept::create(&path, &scenario(SERVED[2]), &go()).unwrap());
+    assert_eq!(Kept::open(&path).unwrap().journal_end(), None);
+    let mut server = Server::of(&path);
+    server.act(&Act::KeepBytes);
+    server.act(&Act::Days(1.0));
+    server.journal.sync().unwrap();
+    let mut places = Vec::new();
+    for days in [2.0, 3.0] {
+        server.act(&Act::Days(days));
+        places.push(server.journal.place().offset as usize);
+    }
+    server.dies();
+    let end = || Kept::open(&path).unwrap().journal_end();
+    assert_eq!(end(), Some(JournalEnd { records: 4, unmarked: 2, is_known: false }));
+    let file = path.join("journal.1");
+    let bytes = std::fs::read(&file).unwrap();
+    std::fs::write(&file, &bytes[..places[0]]).unwrap();
+    assert_eq!(end(), Some(JournalEnd { records: 3, unmarked: 1, is_known: false }));
+    std::fs::write(&file, &bytes[..places[0] - 1]).unwrap();
+    assert_eq!(end(), Some(JournalEnd { records: 2, unmarked: 2, is_known: false }), "no record says what was there");
+    // Who goes on with it puts it on the disk first.
+    drop(Server::of(&path));
+    assert_eq!(end(), Some(JournalEnd { records: 2, unmarked: 0, is_known: false }));
+}
+
+/// Makes of a drive's journal one of the format before, as an older wane left it.
+fn made_old(path: &Path) {
+    let manifest = path.join(wane_shelf::MANIFEST);
+    let mut value: serde_json::Value = serde_json::from_slice(&std::fs::read(&manifest).unwrap()).unwrap();
+    let start: JournalStart = serde_json::from_value(value["journal"].clone()).unwrap();
+    let Place { segment, number, digest, .. } = start.place;
+    let mut bytes = b"wanejr01".to_vec();
+    for field in [start.device, segment, number, number] {
+        bytes.extend(field.to_le_bytes());
+    }
+    bytes.extend([digest.to_le_bytes(), [0; 4]].concat());
+    bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
+    let mut each = |record: &Record<'_>, _: &str| {
+        let length = (record.bytes.len() as u32).to_le_bytes();
+        let fields = [record.number, record.at, record.number].into_iter().flat_map(|field| field.to_le_bytes());
+        let rest: Vec<u8> = fields.chain(record.bytes.iter().copied()).collect();
+        let salted = [&start.device.to_le_bytes()[..], &segment.to_le_bytes(), &length, &rest].concat();
+        bytes.extend([&length[..], &crc32fast::hash(&salted).to_le_bytes(), &rest].concat());
+        Ok::<_, JournalError>(())
+    };
+    Journal::look(&wane_folder::System, path, &start.lineage(), start.place, &mut each).unwrap();
+    for name in wane_folder::System.names(path).unwrap().iter().filter(|name| wane_journal::segment_of(name).is_some())
+    {
+        std::fs::remove_file(path.join(name)).unwrap();
+    }
+    std::fs::write(path.join(wane_journal::name(segment)), bytes).unwrap();
+    (value["version"], value["journal"]["place"]["offset"], value["checksum"]) = (2.into(), 52.into(), 0.into());
+    let bare: Manifest = serde_json::from_value(value.clone()).unwrap();
+    value["checksum"] = crc32fast::hash(serde_json::to_string(&bare).unwrap().as_bytes()).into();
+    std::fs::write(manifest, value.to_string()).unwrap();
+    std::fs::remove_file(path.join("lock")).unwrap();
+}
+
+#[test]
+fn a_drive_with_an_old_journal_is_what_it_was_and_goes_on_in_a_new_one() {
+    let place = tempfile::tempdir().unwrap();
+    for (number, text) in [SERVED[0], SERVED[4]].into_iter().enumerate() {
+        let path = place.path().join(format!("{number}.wane"));
+        let mut kept = Kept::create(&path, &scenario(text), &go()).unwrap();
+        kept.keep_bytes().unwrap();
+        kept.save("to be served".to_owned()).unwrap();
+        drop(kept);
+        let mut stream = Streams::new(number as u64).stream("clients");
+        let mut server = Server::of(&path);
+        server.act(&Act::KeepBytes);
+        (0..4).for_each(|_| server.serve(&mut stream, 100));
+        let was = server.dies();
+        made_old(&path);
+        let mut again = Kept::open(&path).unwrap();
+        assert!(again.repeated() > 20 && again.folder.manifest().version == 2);
+        assert!(at_rest(&mut again) == was, "{text}: another drive");
+        drop(again);
+        // Torn in its last record, it has all before that.
+        let file = path.join("journal.1");
+        let bytes = std::fs::read(&file).unwrap();
+        let records = Kept::open(&path).unwrap().repeated();
+        std::fs::write(&file, &bytes[..bytes.len() - 1]).unwrap();
+        assert_eq!(Kept::open(&path).unwrap().repeated(), records - 1);
+        std::fs::write(&file, &bytes).unwrap();
+        // An older wane would not know what comes now, and is told so by the manifest.
+        let mut server = Server::of(&path);
+        assert_eq!(server.kept.folder.manifest().version, VERSION);
+        server.act(&Act::KeepBytes);
+        (0..4).for_each(|_| server.serve(&mut stream, 100));
+        let was = server.dies();
+        assert!(at_rest(&mut Kept::open(&path).unwrap()) == was, "{text}: another drive");
+    }
 }
 
 fn write(kept: &mut Kept, stream: &mut Stream) {
@@ -234,7 +377,13 @@ fn command(kept: &mut Kept, stream: &mut Stream) -> String {
         }
         3 if can_recover => {
             let mut fates = (0..).map(|number| [Fate::Done, Fate::Torn][number % 2]);
-            kept.cut_power(|| fates.next().unwrap()).unwrap();
+            // A drive that can be spared is lost in the same instant.
+            let can_spare = redundant_of(kept.device()).is_some_and(|array| array.safety().spare > 0);
+            kept.cut_power(if can_spare { &[1] } else { &[] }, || fates.next().unwrap()).unwrap();
+            if can_spare {
+                write(kept, stream);
+                [Act::PutBack(1), Act::CopyAll].iter().for_each(|act| _ = kept.act(act).unwrap());
+            }
         }
         4 => {
             let units = kept.device().capacity().0 / 8;
@@ -275,6 +424,7 @@ fn what_a_command_does_is_in_the_journal_and_is_what_a_save_would_have_kept() {
             drop((one, other));
             journals += usize::from(segments(&journaled) > 0);
             let (mut one, mut other) = (Kept::open_late(&journaled).unwrap(), Kept::open(&saved).unwrap());
+            one.load().unwrap();
             one.check().unwrap();
             assert_eq!(one.history(), other.history());
             assert!(at_rest(&mut one) == at_rest(&mut other), "{text}, round {round}");
