@@ -1,4 +1,4 @@
-//! The real clock, which servers alone may read.
+//! The real clock, for deadlines and the ages of challenges. No other file of this crate reads it.
 
 /// Seconds since 1970, by the system's clock.
 #[expect(

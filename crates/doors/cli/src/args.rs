@@ -200,7 +200,7 @@ pub(crate) struct ReproduceArguments {
     #[arg(add = ArgValueCandidates::new(complete::claim_ids))]
     pub(crate) ids: Vec<String>,
     /// List the claims: id, class and source
-    #[arg(long, conflicts_with_all = ["every_seed", "check", "write", "figures", "json"])]
+    #[arg(long, conflicts_with_all = ["every_seed", "check", "write", "figures", "runs", "traces", "json"])]
     pub(crate) list: bool,
     /// Compare every verdict, figure and note with a page, by default docs/claims.md, and exit
     /// with 1 where one differs
@@ -215,6 +215,13 @@ pub(crate) struct ReproduceArguments {
     /// Draw each claim's runs as a page into this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) figures: Option<PathBuf>,
+    /// Keep each finished run in this folder, and take from it those that an ended command of this very program left: the same command goes on
+    /// where it was
+    #[arg(long, value_name = "DIR")]
+    pub(crate) runs: Option<PathBuf>,
+    /// Run claims with stand-ins also on the published traces: files of this folder that are named as the stand-ins, such as dap-ds.csv.gz
+    #[arg(long, value_name = "DIR", conflicts_with = "check")]
+    pub(crate) traces: Option<PathBuf>,
     /// Overwrite a file that wane did not write; an existing page then keeps only these claims
     #[arg(long)]
     pub(crate) force: bool,
@@ -246,11 +253,16 @@ pub(crate) struct PresetsArguments {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
+  wane manual array
+  wane manual drive.ecc
   wane manual --schema > scenario.schema.json
 
 Editors that read schemas of TOML files, such as those with taplo, complete a scenario whose first line is \
 `#:schema ./scenario.schema.json`.")]
 pub(crate) struct ManualArguments {
+    /// Print one section alone, such as `array` or `drive.ecc`; `top` has the keys above all tables
+    #[arg(value_name = "SECTION", conflicts_with = "schema", add = ArgValueCandidates::new(complete::sections))]
+    pub(crate) section: Option<String>,
     /// Print the JSON schema of the scenario file, with which editors complete and check it
     #[arg(long)]
     pub(crate) schema: bool,
@@ -357,8 +369,8 @@ fn format_help() -> String {
 pub(crate) struct Reading {
     #[arg(long, help = format_help(), add = ArgValueCandidates::new(complete::formats))]
     pub(crate) format: Option<String>,
-    /// Direction and unit, for a trace that has none, such as `read,4KiB`
-    #[arg(long, value_name = "OP,SIZE")]
+    /// Direction and unit, for a trace that has none, such as `read,4KiB`; or what a 1 stands for, if directions are numbers, such as `1=write`
+    #[arg(long, value_name = "OP,SIZE|1=OP")]
     pub(crate) assume: Option<String>,
     /// Count lines that do not parse instead of stopping
     #[arg(long)]

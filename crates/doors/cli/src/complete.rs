@@ -95,6 +95,10 @@ pub(crate) fn claim_ids() -> Vec<CompletionCandidate> {
     claims().iter().map(|claim| CompletionCandidate::new(claim.id)).collect()
 }
 
+pub(crate) fn sections() -> Vec<CompletionCandidate> {
+    wane_scenario::manual_sections().into_iter().map(CompletionCandidate::new).collect()
+}
+
 pub(crate) fn commands() -> Vec<CompletionCandidate> {
     crate::command().get_subcommands().map(|command| CompletionCandidate::new(command.get_name())).collect()
 }

@@ -92,7 +92,23 @@ pub fn read_workload(given: &str) -> Result<(toml::Table, Option<PathBuf>), Stri
 }
 
 fn dispatch(command: Command) -> Result<i32, Failure> {
-    if matches!(command, Command::Trace(_) | Command::Rber(_) | Command::Report(_) | Command::Doctor(_)) {
+    // What keeps partial results takes a stop flag of its own.
+    let keeps_nothing = match &command {
+        Command::Trace(_)
+        | Command::Rber(_)
+        | Command::Report(_)
+        | Command::Doctor(_)
+        | Command::Array(_)
+        | Command::Presets(_)
+        | Command::Policies(_)
+        | Command::Manual(_)
+        | Command::Ctl(_) => true,
+        Command::Estimate(arguments) => !arguments.run,
+        Command::Run(arguments) => arguments.dry_run,
+        Command::Drive(arguments) => !arguments.command.can_be_stopped(),
+        _ => false,
+    };
+    if keeps_nothing {
         progress::end_at_once();
     }
     match command {
@@ -106,7 +122,7 @@ fn dispatch(command: Command) -> Result<i32, Failure> {
         Command::Doctor(arguments) => commands::doctor::doctor(&arguments),
         Command::Fleet(arguments) => commands::fleet::fleet(&arguments),
         Command::Actor(arguments) => commands::actor::actor(&arguments),
-        Command::Estimate(arguments) => commands::predict::estimate(&arguments),
+        Command::Estimate(arguments) => commands::estimate::estimate(&arguments),
         Command::Tradeoff(arguments) => commands::tradeoff::tradeoff(&arguments),
         Command::Reproduce(arguments) => commands::reproduce::reproduce(&arguments),
         Command::Demo(arguments) => commands::demo::demo(&arguments),

@@ -87,7 +87,7 @@ fn what_the_user_gave_wrong_is_one_sentence_and_exit_2() {
                 "run",
                 "s.toml",
                 "--set",
-                "ftl.redundancy=stripes",
+                "ftl={ redundancy = 'stripes', domain = 'drive' }",
                 "--set",
                 "drive.channels=16",
                 "--set",
@@ -174,9 +174,13 @@ fn a_dry_run_prints_a_scenario_that_runs_as_it_is() {
 fn an_estimate_has_years_with_a_pace_and_warns_before_its_numbers() {
     let folder = folder_with("s.toml", TINY);
     let lives = ["estimate", "s.toml", "--set", "until={ end-of-life = true }", "--set", "drive.endurance=500"];
+    let slow = [&lives[..], &["--set", "time.drive-writes-per-day=0.1"]].concat();
+    let (code, told, stderr) = run(&slow, folder.path());
+    assert!(code == 0 && told.contains("years to end  "), "{stderr}{told}");
+    // Below a year it is days.
     let paced = [&lives[..], &["--set", "time.drive-writes-per-day=2"]].concat();
     let (code, told, stderr) = run(&paced, folder.path());
-    assert!(code == 0 && told.contains("years to end  "), "{stderr}{told}");
+    assert!(code == 0 && told.contains("days to end  "), "{stderr}{told}");
     let place = |name: &str| told.lines().position(|line| line.starts_with(name)).unwrap();
     assert!(place("warning") < place("write amplification"), "{told}");
     assert!(!run(&lives, folder.path()).1.contains("years to end"), "no pace, no years");
@@ -202,6 +206,12 @@ fn a_dry_run_says_when_the_drive_is_going_to_die_and_which_probes_it_does_not_se
     let probed = ["--set", "probe={ at-drive-writes = [0, 1, 90, 95] }", "--set", "time.scheduler=event"];
     let told = life(&[&dies[..], &probed].concat()).unwrap();
     assert!(told.ends_with("; the last 2 probes are not reached"), "{told}");
+    // Nothing is moved of what is written in order: 50 erases of the flash, a seventh of which is spare.
+    let ordered =
+        life(&[&dies[..], &["--set", "workload.pattern=sequential", "--set", "until.drive-writes=1000"]].concat())
+            .unwrap();
+    let writes: f64 = ordered.strip_prefix("about ").unwrap().split(' ').next().unwrap().parse().unwrap();
+    assert!(ordered.contains(" drive writes, by wane estimate") && (50.0..60.0).contains(&writes), "{ordered}");
     let paced = life(&[&dies[..], &["--set", "time.drive-writes-per-day=0.1"]].concat()).unwrap();
     assert!(paced.contains(" years, by wane estimate") || paced.contains(" days, by wane estimate"), "{paced}");
 }
@@ -279,10 +289,15 @@ fn a_drive_that_does_not_fit_in_memory_is_refused() {
     ];
     let mut arguments = vec!["run"];
     huge.iter().for_each(|set| arguments.extend(["--set", set]));
-    for dry in [&[][..], &["--dry-run"]] {
-        let (code, _, stderr) = run(&[&arguments[..], dry].concat(), folder.path());
-        assert!(code == 2 && stderr.contains("of memory, but"), "{code} {stderr}");
-    }
+    let (code, _, stderr) = run(&arguments, folder.path());
+    assert!(code == 2 && stderr.contains("of memory, but"), "{code} {stderr}");
+    // What would be needed is what a dry run is asked for.
+    let (code, told, stderr) = run(&[&arguments[..], &["--dry-run"]].concat(), folder.path());
+    assert_eq!((code, stderr.as_str()), (0, ""));
+    assert!(
+        told.contains("# memory: about ") && told.contains("# warning: a run is refused: the run needs about"),
+        "{told}"
+    );
 }
 
 #[test]
@@ -463,6 +478,34 @@ fn several_seeds_give_means_and_reports_are_for_everyone() {
     }
     let (code, _, stderr) = run(&["report", "absent"], folder.path());
     assert!(code == 2 && stderr.contains("absent"), "{stderr}");
+}
+
+#[test]
+fn a_run_reads_columns_of_numbers_as_their_info_does() {
+    let lines: String = (0..60).map(|n| format!("{n}000 0 {} 8 {}\n", n * 776 % 4096, u32::from(n % 10 > 0))).collect();
+    let folder = folder_with("n.txt", &lines);
+    let (code, told, _) = run(&["trace", "info", "n.txt"], folder.path());
+    assert!(
+        code == 0 && told.contains("54 reads, 6 writes") && told.contains("1 is a read (--assume 1=write"),
+        "{told}"
+    );
+    for (assume, key, writes) in [("1=read", "read", 6), ("1=write", "write", 54)] {
+        let (_, told, _) = run(&["trace", "info", "n.txt", "--json", "--assume", assume], folder.path());
+        let info: serde_json::Value = serde_json::from_str(&told).unwrap();
+        assert_eq!(info["writes"], writes, "{info}");
+        let scenario = format!(
+            "drive.preset = \"tiny\"\nworkload = {{ trace = \"n.txt\", loop = false, assume-one = \"{key}\" }}\nuntil.end-of-life = true\n"
+        );
+        std::fs::write(folder.path().join("s.toml"), scenario).unwrap();
+        let (_, told, stderr) = run(&["run", "s.toml", "--json"], folder.path());
+        let summary: serde_json::Value = serde_json::from_str(&told).unwrap_or_else(|_| panic!("{stderr}"));
+        assert_eq!(summary["host"]["pages_written"], writes, "{summary}");
+        assert!(summary["warnings"].to_string().contains(&format!("1 is a {key}, as was assumed")), "{summary}");
+    }
+    for wrong in ["1=trim", "read", "1=read,1=write", "read,4KiB,5", "0=read", ""] {
+        let (code, _, stderr) = run(&["trace", "info", "n.txt", "--assume", wrong], folder.path());
+        assert!(code == 2 && stderr.contains("or what a 1 stands for, such as 1=write"), "{wrong}: {stderr}");
+    }
 }
 
 #[test]
@@ -655,6 +698,26 @@ fn a_claim_that_differs_from_the_page_is_told_by_the_exit_code() {
     assert!(code == 1 && stderr.starts_with("wane: RE10: the page says \"0.603 after"), "{stderr}");
     let (code, _, stderr) = run(&["reproduce", "RE10", "--check", "nowhere.md"], folder.path());
     assert!(code == 2 && stderr.starts_with("wane: nowhere.md: cannot be read"), "{stderr}");
+}
+
+#[test]
+fn traces_that_no_claim_can_take_are_refused_before_anything_runs() {
+    let folder = folder_with("s.toml", TINY);
+    std::fs::write(folder.path().join("notes.txt"), "").unwrap();
+    let of = |ids: &[&str], traces: &str| {
+        let (code, _, stderr) = run(&[&["reproduce", "--quiet"], ids, &["--traces", traces]].concat(), folder.path());
+        assert!(code == 2 && stderr.lines().count() == 1, "{stderr}");
+        stderr
+    };
+    assert!(of(&["CV7"], "nowhere").contains("--traces: 'nowhere' cannot be read"));
+    assert!(
+        of(&["CV7"], ".")
+            .contains("holds no file that is named as a stand-in, such as dap-ds.csv.gz; the names are ycsb-a")
+    );
+    std::fs::write(folder.path().join("dtrs.csv"), "").unwrap();
+    assert!(of(&["RE10", "CV4"], ".").contains("--traces: none of these claims has a stand-in for dtrs"));
+    std::fs::write(folder.path().join("DTRS.trace.gz"), "").unwrap();
+    assert!(of(&["CV7"], ".").contains("are both named as dtrs; one file is allowed"));
 }
 
 #[test]

@@ -34,7 +34,7 @@ const AT_HAND: [(&str, &str); 4] = [
 const COMMAND: &str = "wane ";
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..").canonicalize().unwrap()
 }
 
 fn markdown_below(folder: &Path, pages: &mut Vec<PathBuf>) {

@@ -76,7 +76,7 @@ fn the_json_is_stable_and_every_form_comes_of_the_same_records() {
     assert_eq!(keys(&judged["records"]), "clock count days first last");
     assert_eq!(
         keys(&judged["life"]),
-        "basis end host_terabytes_left power_on_hours_left wear_percent wear_percent_per_year wear_step_percent"
+        "basis end host_terabytes_left power_on_hours_left spare_end wear_percent wear_percent_per_year wear_step_percent"
     );
     assert_eq!(keys(&judged["life"]["end"]), "earliest expected latest");
     assert_eq!(keys(&judged["findings"][0]), "reason rule source verdict");
@@ -167,6 +167,78 @@ fn several_drives_are_ranked() {
     assert!(told.lines().count() == 2 && told.lines().next().unwrap().contains("b.json"), "{told}");
 }
 
+/// smartctl's JSON of a SATA drive.
+fn sata(device: &str, wwn: Option<u32>, seconds: i64, hours: u32, left: u32) -> String {
+    let wwn = wwn.map(|id| json!({ "naa": 5, "oui": 1, "id": id }));
+    json!({
+        "smartctl": {}, "device": { "name": device, "protocol": "ATA" }, "model_name": "CHEAP", "serial_number": "AA11", "wwn": wwn,
+        "local_time": { "time_t": 1_700_000_000 + seconds }, "smart_status": { "passed": true }, "power_on_time": { "hours": hours },
+        "model_family": "Silicon Motion based SSDs",
+        "ata_smart_attributes": { "table": [{ "id": 169, "name": "Remaining_Lifetime_Perc", "value": 100, "raw": { "value": left, "string": left.to_string() } }] },
+    })
+    .to_string()
+}
+
+/// Cheap drives of one batch share a serial number.
+#[test]
+fn two_drives_of_one_serial_number_are_two() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path();
+    let write = |name: &str, text: String| std::fs::write(folder.join(name), text).unwrap();
+    write("a.json", sata("/dev/sda", Some(7), 0, 5000, 97));
+    write("b.json", sata("/dev/sdb", Some(14), 60, 21_000, 31));
+    write("a2.json", sata("/dev/sdc", Some(7), 86_400, 5024, 96));
+    let told: Value = serde_json::from_str(&done(folder, "doctor a.json b.json a2.json --json", "")).unwrap();
+    let wear = |at: usize| (&told["drives"][at]["file"], &told["drives"][at]["judgement"]["life"]["wear_percent"]);
+    assert_eq!([wear(0), wear(1)], [(&json!("a2.json"), &json!(4.0)), (&json!("b.json"), &json!(69.0))], "{told}");
+    assert_eq!(told["drives"].as_array().unwrap().len(), 2);
+    // Without World Wide Names, by hours that grew faster than the calendar: the last record alone is judged, and it is said.
+    write("a.json", sata("/dev/sda", None, 0, 5000, 97));
+    for (device, hours) in [("/dev/sdb", 21_000), ("/dev/sda", 21_000), ("/dev/sdb", 4000)] {
+        write("b.json", sata(device, None, 60, hours, 31));
+        let told = done(folder, "doctor a.json b.json", "");
+        assert!(told.contains("notice   two-drives") && told.contains("two drives of one serial number"), "{told}");
+        assert!(told.starts_with("CHEAP, serial AA11, firmware not reported\none record"), "{told}");
+        assert_eq!(done(folder, "doctor a.json b.json --name-by file", "").lines().count(), 2);
+    }
+    // A day later it may be the same one.
+    write("b.json", sata("/dev/sdb", None, 86_400, 5023, 96));
+    assert!(done(folder, "doctor a.json b.json", "").contains("2 records"), "one drive under another name");
+}
+
+#[test]
+fn a_folder_of_many_drives_is_ranked_by_urgency_with_date_and_file() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path();
+    std::fs::create_dir_all(folder.join("logs/web01")).unwrap();
+    let write = |name: &str, text: String| std::fs::write(folder.join("logs").join(name), text).unwrap();
+    let with = |text: String, serial: &str| text.replace("S1", serial);
+    let hot = record(0, 3, 0).replace("\"percentage_used\":3", "\"percentage_used\":3,\"temperature\":78");
+    write("hot.json", with(hot, "HOT"));
+    write("past.json", with(record(0, 104, 0), "PAST"));
+    for (name, day, used) in [("soon-1.json", 0, 80), ("soon-2.json", 60, 98)] {
+        write(name, with(record(day, used, 0), "SOON"));
+    }
+    for (name, day, errors) in [("web01/errors-1.json", 0, 1), ("web01/errors-2.json", 30, 9)] {
+        write(name, with(record(day, 20, errors), "ERRORS"));
+    }
+    write("well.json", with(record(0, 3, 0), "WELL"));
+    let told = done(folder, "doctor logs", "");
+    let serials: Vec<&str> = told.lines().map(|line| line.split("  ").nth(2).unwrap().trim()).collect();
+    let order: Vec<&str> =
+        ["ERRORS", "PAST", "SOON", "HOT", "WELL"].into_iter().filter(|serial| told.contains(serial)).collect();
+    let at = |serial: &str| told.lines().position(|line| line.contains(serial)).unwrap();
+    assert!(order.windows(2).all(|pair| at(pair[0]) < at(pair[1])), "{serials:?}\n{told}");
+    assert!(told.lines().next().unwrap().contains("logs/web01/errors-2.json"), "{told}");
+    let soon = told.lines().find(|line| line.contains("SOON")).unwrap();
+    assert!(soon.contains("2024-01-1") && soon.contains("the rated wear is used on"), "{soon}");
+    // A file that is no record is a sentence, and the exit code says so.
+    write("notes.txt", "to do".to_owned());
+    let (code, out, err) = wane(folder, "doctor logs", "");
+    assert_eq!((code, out.lines().count()), (1, 5), "{out}");
+    assert!(err.starts_with("wane: logs/notes.txt: is not of a drive") && err.lines().count() == 1, "{err}");
+}
+
 #[test]
 fn what_is_no_record_gets_one_sentence() {
     let place = tempfile::tempdir().unwrap();
@@ -175,9 +247,10 @@ fn what_is_no_record_gets_one_sentence() {
     std::fs::write(folder.join("b.json"), record(0, 3, 0).replace("S1", "S2")).unwrap();
     std::fs::write(folder.join("half.json"), &record(0, 3, 0)[..60]).unwrap();
     std::fs::write(folder.join("page.bin"), [0xFF; 512]).unwrap();
+    std::fs::create_dir(folder.join("empty")).unwrap();
     for (words, part) in [
         ("doctor none.json", "none.json: cannot be read"),
-        ("doctor .", "cannot be read"),
+        ("doctor empty", "empty: has no files; give records of drives"),
         ("doctor half.json", "half.json: is no whole JSON"),
         ("doctor page.bin", "page.bin: log page c0h has the GUID"),
         ("doctor -", "stdin: is empty; allowed are smartctl's JSON or text"),

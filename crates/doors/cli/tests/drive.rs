@@ -38,6 +38,73 @@ fn a_key_that_changes_nothing_is_told_when_a_drive_is_made() {
     assert_eq!(drive(place.path(), kept).2, "");
 }
 
+/// What lies longer than its chip was measured says so wherever it is looked at, and what a drive's error correction takes for granted.
+#[test]
+fn an_answer_beyond_the_chips_data_says_so() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path();
+    done(folder, "create new.wane --for serve --preset tiny --until wear=90% --quiet");
+    let days = "days since data was written, as at 40 °C by Arrhenius' law with 1.1 eV, which the source did not measure (up to ";
+    let endless =
+        "it re-reads until a page can be read, as drive.ecc.rereads-max is \"none\": age costs it time, about ";
+    let one = |words: &str| {
+        let (code, out, err) = drive(folder, words);
+        assert!(code < 2, "{words}: {err}");
+        out + &err
+    };
+    let looks = ["show", "smart", "check --data", "age --until drive-writes=0.1 --quiet"];
+    let look = |name: &str, words: &str| {
+        let (verb, options) = words.split_once(' ').unwrap_or((words, ""));
+        one(&format!("{verb} {name} {options}"))
+    };
+    for words in looks {
+        let told = look("new.wane", words);
+        assert!(!told.contains("extrapolated"), "{words}: {told}");
+    }
+    done(folder, "fork new.wane old.wane");
+    let lay = one("wait old.wane --days 3650 --celsius 55");
+    for (words, told) in looks.map(|words| (words, look("old.wane", words))).into_iter().chain([("wait", lay)]) {
+        assert!(told.contains("the errors of tlc-72l-2018 are extrapolated in "), "{words}: {told}");
+        assert!(told.contains(days) && told.contains("the source has 0 to 365)"), "{words}: {told}");
+        assert!(told.contains(endless) && told.contains("of its data could not be read"), "{words}: {told}");
+    }
+    let warnings = facts(folder, "old.wane")["warnings"].clone();
+    assert_eq!(warnings.as_array().unwrap().len(), 2, "{warnings}");
+    done(folder, "read old.wane back --at 0B --length 4KiB");
+    // A drive that stops, one that corrects everything, and one without errors.
+    let lies = |name: &str, set: &str| {
+        done(folder, &format!("create {name} --for serve --preset tiny --until wear=90% --quiet {set}"));
+        one(&format!("wait {name} --days 3650"))
+    };
+    let stops = lies("stops.wane", "--set drive.chip=tlc-72l-2018 --set drive.ecc.rereads-max=1");
+    assert!(
+        stops.contains("extrapolated in days since data was written (up to 3650;") && !stops.contains("re-reads"),
+        "{stops}"
+    );
+    done(folder, "create all.wane --preset tiny --set drive.chip=tlc-72l-2018");
+    assert!(
+        one("wait all.wane --days 400").contains("every error is corrected at once, as drive.ecc.strength is \"none\"")
+    );
+    done(folder, "create never.wane --preset tiny");
+    let never = one("wait never.wane --days 400") + &one("check never.wane --data");
+    assert_eq!(never.matches("its flash never errs, as drive.chip is \"none\"").count(), 2, "{never}");
+    // Beyond its cycles, and as a drive of an array.
+    std::fs::write(
+        folder.join("pair.toml"),
+        "[drive]\npreset = \"tiny\"\nchip = \"tlc-72l-2018\"\nendurance = 30_000\n[array]\nlayout = \"mirror\"\n[[array.member]]\n\
+         [[array.member]]\ndrive.initial.erase-count = 20000\n[until]\ndrive-writes = 1\n",
+    )
+    .unwrap();
+    done(folder, "create pair.wane pair.toml --quiet");
+    let pair = one("show pair.wane");
+    // Its blocks were erased 20,000 times in the mean, with a spread.
+    assert!(
+        pair.contains("drive 1: the errors of tlc-72l-2018 are extrapolated in P/E cycles (up to 22959; "),
+        "{pair}"
+    );
+    assert!(!pair.contains("drive 0: ") && one("show pair.wane/1").contains("extrapolated in P/E cycles"), "{pair}");
+}
+
 #[test]
 fn a_drive_is_made_aged_in_parts_and_forked() {
     let place = tempfile::tempdir().unwrap();
@@ -513,7 +580,9 @@ fn aging_that_is_stopped_is_saved_and_a_second_process_is_refused() {
         (code == 2).then_some(err)
     });
     let refused = refused.expect("the first process comes to have the drive open");
-    assert_eq!(refused, "wane: a.wane is in use by another process; wait until that has ended\n");
+    let holder =
+        if cfg!(target_os = "linux") { format!("process {}", child.id()) } else { "another process".to_owned() };
+    assert_eq!(refused, format!("wane: a.wane is in use by {holder}; wait until that has ended\n"));
     std::thread::sleep(std::time::Duration::from_millis(500));
     Process::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
@@ -868,6 +937,55 @@ fn an_array_tells_what_is_lost_and_corrects_what_is_not() {
     assert!(scrubbed.contains("did not fit"), "{scrubbed}");
     let again = done(folder, "scrub r.wane");
     assert!(!again.contains("did not fit"), "{again}");
+}
+
+/// The power and drives go in one instant: what was kept is there, and what is done to the array afterwards is replayed.
+#[test]
+fn the_power_and_drives_of_an_array_go_in_one_instant() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path();
+    std::fs::write(folder.join("data"), vec![7; 70_000]).unwrap();
+    let told = |words: &str| {
+        let (code, out, err) = drive(folder, words);
+        (code, out + &err)
+    };
+    for journal in ["none", "ppl", "full"] {
+        let name = format!("{journal}.wane");
+        done(folder, &format!("create {name} {RAID_OF_FOUR} --for serve --set array.journal={journal} --empty"));
+        done(folder, &format!("write {name} data --at 64KiB"));
+        let cut = done(folder, &format!("power-cut {name} --take-out 2"));
+        assert!(
+            cut.starts_with(&format!("{name}: lost its power and drive 2 in one instant, and came back\n")),
+            "{cut}"
+        );
+        let out = "degraded: drive 2 is out (put-back 2, or replace 2); and no drive more may be lost\n";
+        assert_eq!(told(&format!("status {name}")), (1, format!("{name}: {out}")));
+        done(folder, &format!("read {name} read-{journal} --at 64KiB --length 68KiB"));
+        assert!(
+            std::fs::read(folder.join(format!("read-{journal}"))).unwrap()[..69_632].iter().all(|byte| *byte == 7),
+            "{journal}"
+        );
+        let (code, refused) = told(&format!("power-cut {name} --take-out 0"));
+        assert!(code == 2 && refused.contains("members of generation") && refused.lines().count() == 1, "{refused}");
+        done(folder, &format!("put-back {name}/2"));
+        let (code, whole) = told(&format!("status {name}"));
+        assert!(code == 0 && whole.contains("any one drive may be lost"), "{whole}");
+    }
+    let facts: serde_json::Value =
+        serde_json::from_str(&done(folder, "power-cut full.wane --take-out 3 --json")).unwrap();
+    assert_eq!(facts["taken_out"], serde_json::json!([3]));
+    done(folder, "create s.wane --preset tiny --set array.layout=stripe --set ftl.recovery=checkpoint");
+    done(folder, "create d.wane --preset tiny --set ftl.recovery=checkpoint");
+    for (words, why) in [
+        ("power-cut full.wane --take-out 3", "full.wane: drive 3 of the array is out already"),
+        ("power-cut none.wane --take-out 1,1", "none.wane: drive 1 of the array is out already"),
+        ("power-cut none.wane --take-out 4", "none.wane: the array has no drive 4; its drives are 0 to 3"),
+        ("power-cut s.wane --take-out 0", "s.wane: the array is no mirror"),
+        ("power-cut d.wane --take-out 0", "d.wane: is one drive and no array"),
+    ] {
+        let (code, refused) = told(words);
+        assert!(code == 2 && refused.contains(why) && refused.lines().count() == 1, "{words}: {code} {refused}");
+    }
 }
 
 /// What is done to the whole is not done to a drive of it, and the other way round.

@@ -53,7 +53,7 @@ const SMALL: [(&str, &[&str], &str); 19] = [
 const PICTURE_BYTES: u64 = 60_000;
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..").canonicalize().unwrap()
 }
 
 fn text(path: &str) -> String {

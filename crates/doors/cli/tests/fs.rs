@@ -15,6 +15,7 @@ use std::process::{Child, Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 use wane_testkit::skipped;
+use wane_units::Bytes;
 
 fn wane(arguments: &[&str], folder: &Path) -> Output {
     Command::new(env!("CARGO_BIN_EXE_wane")).args(arguments).current_dir(folder).output().unwrap()
@@ -223,7 +224,9 @@ fn a_longer_file_takes_a_larger_file_system_if_it_was_made_for_it() {
     fs::write(at.join("long"), &long).unwrap();
     let small = json(&["fs", "df", "disk.img", "--json"], at)["bytes"].as_u64().unwrap();
     let length = || fs::metadata(at.join("disk.img")).unwrap().len();
-    assert!(told(&["fs", "resize", "disk.img", "200 MiB"], at, 2).contains("bytes are the most"));
+    assert!(
+        told(&["fs", "resize", "disk.img", "200 MiB"], at, 2).contains("cannot have 200 MiB; the largest size is ")
+    );
     assert_eq!(length(), 32 << 20);
     told(&["fs", "resize", "disk.img", "96 MiB"], at, 0);
     assert_eq!(length(), 96 << 20);
@@ -267,13 +270,15 @@ fn data_checksums_make_an_error_of_damage() {
     let at = folder.path();
     let note: Vec<u8> = (0..40_000_u32).flat_map(|word| (word * word).to_le_bytes()).collect();
     fs::write(at.join("note"), &note).unwrap();
+    fs::write(at.join("other"), "other").unwrap();
     for (options, checksums, code) in [(&["--data-checksums"][..], "CRC-32C", 1), (&[], "none", 0)] {
         let make = ["fs", "mkfs", "disk.img", "--size", "64 MiB", "--segment", "512 KiB"];
         told(&[&make, options].concat(), at, 0);
         told(&["fs", "cp", "note", "disk.img:/"], at, 0);
+        told(&["fs", "cp", "other", "disk.img:/"], at, 0);
         assert!(told(&["fs", "df", "disk.img"], at, 0).contains(checksums));
         assert!(told(&["fs", "dump", "disk.img"], at, 0).contains(checksums));
-        assert!(told(&["fs", "fsck", "disk.img", "--data"], at, 0).contains("40 blocks of data read"));
+        assert!(told(&["fs", "fsck", "disk.img", "--data"], at, 0).contains("blocks of data read"));
         let mut bytes = fs::read(at.join("disk.img")).unwrap();
         let place = bytes.windows(64).position(|part| part == &note[9000..9064]).unwrap();
         bytes[place] ^= 1;
@@ -283,6 +288,12 @@ fn data_checksums_make_an_error_of_damage() {
         assert_eq!(text.contains("/note: bytes 8192 to 12287 are not what was written"), code == 1, "{text}");
         let text = told(&["fs", "cp", "disk.img:/note", "back", "--force"], at, 2 * code);
         assert_eq!(text.contains("disk.img:/note: the device lost it"), code == 1, "{text}");
+        // The rest is copied, and no part of a file lies under its name.
+        let text = told(&["fs", "cp", "disk.img:/", "all", "--force"], at, code);
+        assert_eq!(text.contains("the copy is not whole: 1 of"), code == 1, "{text}");
+        assert_eq!(fs::read(at.join("all/other")).unwrap(), b"other");
+        assert_eq!(at.join("all/note").exists(), code == 0);
+        fs::remove_dir_all(at.join("all")).unwrap();
         fs::remove_file(at.join("disk.img")).unwrap();
     }
 }
@@ -301,6 +312,59 @@ fn a_damaged_superblock_is_told_and_the_other_one_used() {
     assert_eq!(fs::read_to_string(at.join("back")).unwrap(), "kept");
     image.write_all_at(&[0; 4096], 512 << 10).unwrap();
     assert!(told(&["fs", "df", "disk.img"], at, 2).contains("holds no file system of wane"));
+}
+
+/// The blocks of the newest checkpoint of an image, its footer last.
+fn newest_checkpoint(image: &fs::File) -> Vec<u64> {
+    let word = |bytes: &[u8], at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+    let mut all = Vec::new();
+    // The packs follow the superblocks' two segments.
+    for at in 256..1024_u64 {
+        let mut bytes = [0; 4096];
+        image.read_exact_at(&mut bytes, at * 4096).unwrap();
+        if bytes[4068] == 2 {
+            all.push((word(&bytes, 4088), word(&bytes, 4072), at));
+        }
+    }
+    let newest = all.iter().map(|(version, ..)| *version).max().unwrap();
+    all.retain(|(version, ..)| *version == newest);
+    all.sort_unstable();
+    all.into_iter().map(|(.., at)| at).collect()
+}
+
+#[test]
+fn a_newest_checkpoint_that_is_damaged_is_told_by_every_command() {
+    let folder = image();
+    let at = folder.path();
+    for name in ["before", "after"] {
+        fs::write(at.join(name), name).unwrap();
+        told(&["fs", "cp", name, "disk.img:/"], at, 0);
+    }
+    sound(at, "disk.img");
+    let image = fs::OpenOptions::new().read(true).write(true).open(at.join("disk.img")).unwrap();
+    let blocks = newest_checkpoint(&image);
+    let footer = *blocks.last().unwrap();
+    let damage = |block: u64, with: u8| image.write_all_at(&[with; 8], block * 4096 + 50).unwrap();
+    // Nothing is missing without the footer, since the unmount noted what it says.
+    damage(footer, 9);
+    assert!(told(&["fs", "fsck", "disk.img"], at, 1).contains("the footer of the newest checkpoint"));
+    told(&["fs", "cp", "disk.img:/after", "back"], at, 0);
+    damage(footer, 0);
+    sound(at, "disk.img");
+    damage(blocks[0], 9);
+    let text = told(&["fs", "fsck", "disk.img"], at, 1);
+    assert!(text.contains("the newest checkpoint, ") && text.contains("is missing"), "{text}");
+    assert!(told(&["fs", "df", "disk.img"], at, 0).contains("is missing; nothing is changed"));
+    let text = told(&["fs", "cp", "disk.img:/", "all"], at, 1);
+    assert!(text.contains("warning: files may be missing in the copy") && !at.join("all/after").exists(), "{text}");
+    for command in [
+        ["cp", "back", "disk.img:/new"].as_slice(),
+        &["resize", "disk.img", "--minimum"],
+        &["plan", "disk.img", "--minimum"],
+    ] {
+        let text = told(&[&["fs"], command].concat(), at, 2);
+        assert!(text.contains("is damaged") && text.contains("nothing is planned or changed"), "{text}");
+    }
 }
 
 #[test]
@@ -331,6 +395,34 @@ fn a_kept_drive_ages_by_what_its_file_system_writes() {
     told(&["fs", "cp", "old.wane:/more", "more"], at, 0);
     assert_eq!(fs::read_to_string(at.join("more")).unwrap(), "more");
     assert!(told(&["drive", "show", "old.wane"], at, 0).contains("mounted as a file system"));
+}
+
+/// Aging takes nothing of the room that a file system surrendered, or has.
+#[test]
+fn a_kept_drive_whose_file_system_gave_space_back_is_aged_and_written_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    fs::write(at.join("part"), vec![5; 3 << 20]).unwrap();
+    for (name, way) in [("less.wane", "surrender"), ("short.wane", "relocate")] {
+        told(&["drive", "create", name, "--preset", "tiny", "--empty", "--for", "serve", "--quiet"], at, 0);
+        told(&["fs", "mkfs", name, "--segment", "256 KiB"], at, 0);
+        told(&["fs", "cp", "part", &format!("{name}:/before")], at, 0);
+        told(&["fs", "resize", name, "20 MiB", "--way", way], at, 0);
+        let aged = told(&["drive", "age", name, "--until", "drive-writes=1.5", "--quiet"], at, 0);
+        let is_limited = aged.contains("may hold 20 MiB at once (its mapped limit)");
+        assert_eq!(is_limited, way == "surrender", "{aged}");
+        let capacity = json(&["drive", "show", name, "--json"], at)["capacity"].clone();
+        let (most, mapped) = (capacity["bytes_limit"].as_u64().unwrap(), capacity["bytes_mapped"].as_u64().unwrap());
+        assert!(most <= 20 << 20 && mapped <= most, "{capacity}");
+        assert!(way != "surrender" || mapped < 5 << 20, "what only aging wrote is trimmed: {capacity}");
+        sound(at, name);
+        for number in 0..3 {
+            told(&["fs", "cp", "part", &format!("{name}:/after-{number}")], at, 0);
+        }
+        told(&["fs", "cp", &format!("{name}:/before"), "back", "--force"], at, 0);
+        assert_eq!(fs::read(at.join("back")).unwrap(), vec![5; 3 << 20]);
+        sound(at, name);
+    }
 }
 
 #[test]
@@ -397,7 +489,10 @@ fn a_mount_gets_smaller_while_a_program_writes() {
     let least = before["least_bytes"].as_u64().unwrap();
     for size in [least - (1 << 20), 1 << 20] {
         let text = told(&["fs", "resize", "mnt", &format!("{size} B")], at, 2);
-        assert!(text.contains(&format!("the least size is {least} bytes")) && text.lines().count() == 1, "{text}");
+        assert!(
+            text.contains(&format!("the least size is {}", Bytes(least).exactly())) && text.lines().count() == 1,
+            "{text}"
+        );
     }
     assert!(told(&["fs", "resize", "mnt", "1 GiB"], at, 2).contains("while it is mounted"));
     assert!(told(&["fs", "resize", "mnt"], at, 2).contains("required"));
@@ -831,4 +926,308 @@ fn a_plan_on_a_drive_tells_its_time_and_wear() {
     assert_eq!(told(&["drive", "show", "d.wane", "--json"], path, 0), before);
     let text = told(&["fs", "plan", "d.wane", "--minimum"], path, 0);
     assert!(text.contains("s of the drive's time") && text.contains("programmed"), "{text}");
+}
+
+/// A mount of 24 MiB, in which little is much.
+fn small(folder: &Path) -> Mount {
+    told(&["fs", "mkfs", "small.img", "--size", "24 MiB", "--segment", "128 KiB"], folder, 0);
+    Mount::of(folder, "small.img", &[])
+}
+
+fn no_space(error: &std::io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::NOSPC.raw_os_error())
+}
+
+/// Fills a mount to its last block. Returns the file that did.
+fn fill(point: &Path) -> fs::File {
+    let mut file =
+        fs::File::options().read(true).write(true).create(true).truncate(false).open(point.join("fill")).unwrap();
+    file.seek(SeekFrom::End(0)).unwrap();
+    for part in [64 << 10, 4096] {
+        while let Ok(count) = file.write(&vec![7; part]) {
+            assert!(count > 0);
+        }
+    }
+    file
+}
+
+#[test]
+fn temporary_files_use_up_nothing_of_a_mount() {
+    if !can_mount() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mount = small(folder.path());
+    let nodes = rustix::fs::statvfs(&mount.point).unwrap().f_files;
+    assert!(nodes < 3_000, "{nodes}");
+    for number in 0..2 * nodes {
+        let path = mount.point.join(format!("tmp{}", number % 7));
+        fs::write(&path, b"").unwrap_or_else(|error| panic!("{number}: {error}"));
+        fs::rename(&path, mount.point.join("saved")).unwrap_or_else(|error| panic!("{number}: {error}"));
+    }
+    assert_eq!(mount.unmount(), (String::new(), 0));
+    sound(folder.path(), "small.img");
+}
+
+#[test]
+fn a_full_mount_refuses_whole_calls_and_takes_renames() {
+    if !can_mount() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mount = small(folder.path());
+    let at = |name: &str| mount.point.join(name);
+    let inside: Vec<u8> = (0..3000_u32).map(|byte| (byte % 251) as u8 + 1).collect();
+    for name in ["log", "zeroed", "direct", "mapped"] {
+        fs::write(at(name), &inside).unwrap();
+    }
+    let filled = fill(&mount.point);
+    filled.set_len(filled.metadata().unwrap().len() - 40_960).unwrap();
+    filled.sync_all().unwrap();
+    drop(filled);
+    assert_eq!(rustix::fs::statvfs(&mount.point).unwrap().f_bavail, 10);
+    // A direct write that does not fit, of a new file and of one that grows.
+    let piece = vec![5_u8; 1 << 20];
+    for name in ["direct", "new"] {
+        let options = rustix::fs::OFlags::DIRECT | rustix::fs::OFlags::CREATE | rustix::fs::OFlags::RDWR;
+        let file: fs::File =
+            rustix::fs::open(at(name), options, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR).unwrap().into();
+        // Memory for direct requests begins at a page.
+        let aligned = piece.as_ptr().align_offset(4096);
+        let error = file.write_at(&piece[aligned..aligned + (64 << 10)], 0).unwrap_err();
+        assert!(no_space(&error), "{name}: {error}");
+    }
+    assert_eq!((fs::metadata(at("direct")).unwrap().len(), fs::metadata(at("new")).unwrap().len()), (3000, 0));
+    // Zeros for which there is no room.
+    let file = fs::File::options().read(true).write(true).open(at("zeroed")).unwrap();
+    let refused = rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::ZERO_RANGE, 100, 300_000).unwrap_err();
+    assert_eq!(refused, rustix::io::Errno::NOSPC);
+    drop(file);
+    // Buffered, as much as fits is taken.
+    let mut buffered = fs::File::create(at("buffered")).unwrap();
+    let error = buffered.write_all(&vec![6; 64 << 10]).unwrap_err();
+    assert!(no_space(&error), "{error}");
+    let taken = buffered.metadata().unwrap().len();
+    drop(buffered);
+    assert!((28_672..40_960).contains(&taken), "{taken}");
+    drop(fill(&mount.point));
+    assert_eq!(rustix::fs::statvfs(&mount.point).unwrap().f_bavail, 0);
+    assert!(no_space(&fs::write(at("more"), b"x").unwrap_err()));
+    for number in 0..20 {
+        let from = if number == 0 { "log".to_owned() } else { format!("log.{}", number - 1) };
+        fs::rename(at(&from), at(&format!("log.{number}"))).unwrap();
+    }
+    fs::rename(at("log.19"), at("buffered")).unwrap();
+    assert_eq!(mount.unmount(), (String::new(), 0));
+    sound(folder.path(), "small.img");
+    let mount = Mount::of(folder.path(), "small.img", &["--read-only"]);
+    for name in ["buffered", "zeroed", "direct"] {
+        assert!(fs::read(mount.point.join(name)).unwrap() == inside, "{name}");
+    }
+    assert_eq!(mount.unmount(), (String::new(), 0));
+}
+
+/// What overlay file systems need of an upper directory.
+#[test]
+fn a_mount_is_the_upper_directory_of_an_overlay() {
+    if !can_mount() {
+        return;
+    }
+    let folder = image();
+    let mount = Mount::of(folder.path(), "disk.img", &[]);
+    let at = |name: &str| mount.point.join(name);
+    for dir in ["lower/dir", "upper", "work", "merged"] {
+        fs::create_dir_all(at(dir)).unwrap();
+    }
+    for name in ["lower/file", "lower/dir/file"] {
+        fs::write(at(name), "low").unwrap();
+    }
+    let places = format!(
+        "lowerdir={},upperdir={},workdir={}",
+        at("lower").display(),
+        at("upper").display(),
+        at("work").display()
+    );
+    let done =
+        Command::new("mount").args(["-t", "overlay", "overlay", "-o", &places]).arg(at("merged")).output().unwrap();
+    if !done.status.success() && fs::read_to_string("/proc/filesystems").is_ok_and(|all| !all.contains("overlay")) {
+        skipped("this system has no overlay file system");
+        return;
+    }
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    fs::remove_file(at("merged/file")).unwrap();
+    fs::rename(at("merged/dir/file"), at("merged/moved")).unwrap();
+    fs::write(at("merged/moved"), "up").unwrap();
+    let names = |dir: &str| {
+        let mut names: Vec<String> =
+            fs::read_dir(at(dir)).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!((names("merged"), names("merged/dir")), (vec!["dir".to_owned(), "moved".to_owned()], vec![]));
+    assert!(Command::new("umount").arg(at("merged")).status().unwrap().success());
+    let whiteout = fs::symlink_metadata(at("upper/file")).unwrap();
+    assert_eq!((whiteout.mode() & 0o170_000, whiteout.rdev()), (0o020_000, 0));
+    assert_eq!(fs::read_to_string(at("upper/moved")).unwrap(), "up");
+    assert_eq!(mount.unmount(), (String::new(), 0));
+    sound(folder.path(), "disk.img");
+}
+
+/// A handle of a file, and what it opens, by the calls of the system that Rust's library lacks.
+const HANDLES: &str = "
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+class Handle(ctypes.Structure):
+    _fields_ = [('bytes', ctypes.c_uint), ('type', ctypes.c_int), ('data', ctypes.c_ubyte * 128)]
+what, point, where = sys.argv[1:]
+if what == 'note':
+    handle, mount = Handle(128, 0), ctypes.c_int()
+    if libc.name_to_handle_at(-100, where.encode(), ctypes.byref(handle), ctypes.byref(mount), 0):
+        sys.exit(os.strerror(ctypes.get_errno()))
+    print(bytes(handle).hex())
+else:
+    root = os.open(point, os.O_RDONLY)
+    opened = libc.open_by_handle_at(root, ctypes.byref(Handle.from_buffer_copy(bytes.fromhex(where))), os.O_RDONLY)
+    if opened < 0:
+        sys.exit(os.strerror(ctypes.get_errno()))
+    print(','.join(sorted(os.listdir(opened))) if what == 'list' else os.read(opened, 99).decode())
+";
+
+/// The kernel knows no file of a new mount: a handle leads to one by its number and generation alone.
+#[test]
+fn handles_of_files_last() {
+    if !can_mount() {
+        return;
+    }
+    if Command::new("python3").arg("--version").output().is_err() {
+        skipped("handles need python3");
+        return;
+    }
+    let folder = image();
+    let at = folder.path();
+    let asked = |what: &str, path: &str| {
+        let done = Command::new("python3").args(["-c", HANDLES, what, "mnt", path]).current_dir(at).output().unwrap();
+        let text = String::from_utf8_lossy(&done.stdout).trim().to_owned();
+        if done.status.success() { Ok(text) } else { Err(String::from_utf8_lossy(&done.stderr).trim().to_owned()) }
+    };
+    let mount = Mount::of(at, "disk.img", &[]);
+    fs::create_dir_all(mount.point.join("a/b")).unwrap();
+    for name in ["a/b/kept", "a/b/gone"] {
+        fs::write(mount.point.join(name), name).unwrap();
+    }
+    symlink("nowhere", mount.point.join("a/b/link")).unwrap();
+    let handles = ["mnt/a/b/kept", "mnt/a/b/gone", "mnt/a/b"].map(|path| asked("note", path).unwrap());
+    assert_eq!(mount.unmount(), (String::new(), 0));
+    for options in [&["--read-only"][..], &[]] {
+        let mount = Mount::of(at, "disk.img", options);
+        assert_eq!(asked("read", &handles[0]), Ok("a/b/kept".to_owned()));
+        assert_eq!(asked("list", &handles[2]), Ok("gone,kept,link".to_owned()));
+        assert_eq!(mount.unmount(), (String::new(), 0));
+    }
+    let mount = Mount::of(at, "disk.img", &[]);
+    fs::remove_file(mount.point.join("a/b/gone")).unwrap();
+    assert_eq!(mount.unmount(), (String::new(), 0));
+    let mount = Mount::of(at, "disk.img", &[]);
+    // Its number may be another file's by now.
+    for number in 0..20 {
+        fs::write(mount.point.join(format!("a/b/{number}")), "other").unwrap();
+    }
+    assert_eq!(asked("read", &handles[1]), Err("Stale file handle".to_owned()));
+    assert_eq!(asked("read", &handles[0]), Ok("a/b/kept".to_owned()));
+    assert_eq!(mount.unmount(), (String::new(), 0));
+}
+
+/// Times of files in seconds and nanoseconds, which count up from the second.
+fn modified(path: &Path) -> (i64, i64) {
+    let found = fs::symlink_metadata(path).unwrap();
+    (found.mtime(), found.mtime_nsec())
+}
+
+fn set_times(path: &Path, (seconds, nanos): (i64, i64)) {
+    let time = rustix::fs::Timespec { tv_sec: seconds, tv_nsec: nanos };
+    let times = rustix::fs::Timestamps { last_access: time, last_modification: time };
+    rustix::fs::utimensat(rustix::fs::CWD, path, &times, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).unwrap();
+}
+
+/// The last one is too late for disks that count 34 bits.
+const TIMES: [(i64, i64); 7] = [
+    (-14_245_441, 750_000_000),
+    (-1, 999_999_999),
+    (-1, 0),
+    (-157_766_400, 0),
+    (0, 1),
+    (1_700_000_000, 123_456_789),
+    (15_032_385_535, 999_999_999),
+];
+
+#[test]
+fn times_before_1970_go_in_and_out_as_they_are() {
+    let folder = image();
+    let at = folder.path();
+    fs::create_dir(at.join("src")).unwrap();
+    for (number, time) in TIMES.into_iter().enumerate() {
+        fs::write(at.join(format!("src/{number}")), "x").unwrap();
+        set_times(&at.join(format!("src/{number}")), time);
+    }
+    symlink("nowhere", at.join("src/link")).unwrap();
+    set_times(&at.join("src/link"), TIMES[0]);
+    told(&["fs", "cp", "src", "disk.img:/"], at, 0);
+    told(&["fs", "cp", "disk.img:/src", "back"], at, 0);
+    for number in 0..TIMES.len() {
+        assert_eq!(
+            modified(&at.join(format!("back/{number}"))),
+            modified(&at.join(format!("src/{number}"))),
+            "{number}"
+        );
+    }
+    assert_eq!(modified(&at.join("back/link")), TIMES[0]);
+    if !can_mount() {
+        return;
+    }
+    let mount = Mount::of(at, "disk.img", &["--no-atime"]);
+    for number in 0..TIMES.len() {
+        assert_eq!(modified(&mount.point.join(format!("src/{number}"))), modified(&at.join(format!("src/{number}"))));
+    }
+    for time in TIMES {
+        fs::write(mount.point.join("set"), "x").unwrap();
+        set_times(&mount.point.join("set"), time);
+        assert_eq!(modified(&mount.point.join("set")), time);
+    }
+    assert_eq!(mount.unmount(), (String::new(), 0));
+}
+
+/// A new file holds nothing, and of old ones holes are not read: neither takes time by size.
+#[test]
+fn holes_are_not_read_and_stay_holes() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    told(&["fs", "mkfs", "new.img", "--size", "64 GiB"], at, 0);
+    fs::File::create(at.join("old.img")).unwrap().set_len(64 << 30).unwrap();
+    told(&["fs", "mkfs", "old.img"], at, 0);
+    let used = |name: &str| fs::metadata(at.join(name)).unwrap().blocks() * 512;
+    assert!(used("new.img") < 1 << 30, "{}", used("new.img"));
+    // What lies far behind is found.
+    let held = fs::File::create(at.join("held.img")).unwrap();
+    held.set_len(64 << 30).unwrap();
+    held.write_all_at(b"data", 50 << 30).unwrap();
+    assert!(told(&["fs", "mkfs", "held.img"], at, 2).contains("holds data"));
+    // A sparse file goes in and out as one.
+    let sparse = fs::File::create(at.join("sparse")).unwrap();
+    sparse.write_all_at(b"first", 0).unwrap();
+    sparse.write_all_at(b"second", 40 << 30).unwrap();
+    sparse.set_len(100 << 30).unwrap();
+    told(&["fs", "cp", "sparse", "new.img:/"], at, 0);
+    told(&["fs", "cp", "new.img:/sparse", "back"], at, 0);
+    let back = fs::File::open(at.join("back")).unwrap();
+    assert_eq!(back.metadata().unwrap().len(), 100 << 30);
+    assert!(used("back") < 1 << 20, "{}", used("back"));
+    for (offset, want) in [(0, b"first\0".as_slice()), (40 << 30, b"second"), (90 << 30, &[0; 6])] {
+        let mut bytes = [0; 6];
+        back.read_exact_at(&mut bytes, offset).unwrap();
+        assert_eq!(bytes, want);
+    }
+    // What cannot tell where it has holes is read to its end.
+    told(&["fs", "cp", "/proc/version", "new.img:/"], at, 0);
+    told(&["fs", "cp", "new.img:/version", "version"], at, 0);
+    assert_eq!(fs::read(at.join("version")).unwrap(), fs::read("/proc/version").unwrap());
 }

@@ -184,8 +184,9 @@ fn who_errs_in_a_name_or_names_nothing_is_told_what_there_is() {
 fn help_and_book_list_every_format_of_traces() {
     let help = String::from_utf8(wane(&["trace", "info", "--help"]).output().unwrap().stdout).unwrap();
     let list = String::from_utf8(wane(&["trace", "formats"]).output().unwrap().stdout).unwrap();
-    let book =
-        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/read-your-own-traces.md"));
+    let book = std::fs::read_to_string(
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/src/read-your-own-traces.md"),
+    );
     let book = book.unwrap();
     for format in Format::ALL {
         let (name, summary) = (format.name(), format.summary());

@@ -5,6 +5,8 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
+#[path = "live/arrays.rs"]
+mod arrays;
 #[path = "live/client.rs"]
 mod client;
 #[path = "live/durable.rs"]
@@ -300,9 +302,9 @@ fn control_breaks_and_mends_the_drive() {
     assert_eq!(client.ask(TRIM, 0, 1 << 20, &[]).0, 0);
     // Slowness and age.
     server.ctl(&["inject", "slow", "--by", "20 ms", "--kind", "write", "--count", "1"]);
-    server.ctl(&["latency", "--clear"]);
+    server.ctl(&["latency", "--clear", "--json"]);
     client.ask(WRITE, 0, 4096, &[1; 4096]);
-    let slow = server.ctl(&["latency"])["kinds"]["write"]["latency_us"]["max"].as_f64().unwrap();
+    let slow = server.ctl(&["latency", "--json"])["kinds"]["write"]["latency_us"]["max"].as_f64().unwrap();
     assert!((20_000.0..30_000.0).contains(&slow), "{slow}");
     let aged = server.ctl(&["age", "--until", "drive-writes=3"]);
     assert_eq!((aged["reached"].as_str(), client.ask(READ, 0, 512, &[]).1), (Some("target"), vec![1; 512]));
@@ -465,7 +467,7 @@ fn the_log_pairs_model_and_truth() {
         client.ask(if number % 3 == 0 { READ } else { WRITE }, number * 4096, 4096, &[3; 4096]);
     }
     client.ask(READ, 1 << 40, 512, &[]);
-    let lag = server.ctl(&["latency"])["kinds"]["write"]["lag_us"]["p50"].as_f64().unwrap();
+    let lag = server.ctl(&["latency", "--json"])["kinds"]["write"]["lag_us"]["p50"].as_f64().unwrap();
     assert!(lag > 0.0);
     server.stop();
     let text = std::fs::read_to_string(&log).unwrap();

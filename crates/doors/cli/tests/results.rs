@@ -29,6 +29,59 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
+/// Starts a command, asks it to end once it is at work, and returns its exit code and what it printed.
+fn stopped(arguments: &[&str], folder: &Path, signal: &str) -> (Option<i32>, String) {
+    let mut process = Process::new(env!("CARGO_BIN_EXE_wane"));
+    process.args(arguments).current_dir(folder).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = process.spawn().unwrap();
+    // Open until it has ended: the end of its input would be another reason to end.
+    let _input = child.stdin.take();
+    // However far it is by then, it ends in the same way.
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    assert!(Process::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let told = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).concat();
+    (output.status.code(), told)
+}
+
+/// What is not whole says so, at every stage: the text, the results, their manifest, their page and the exit code.
+#[test]
+fn an_array_that_is_stopped_in_its_forecast_is_marked() {
+    let text = "[drive]\nlogical-capacity = \"4 MiB\"\nspare-factor = \"15 %\"\npages-per-block = 16\nendurance = 30\n[until]\ndrive-writes = 1\n\
+                [time]\ndrive-writes-per-day = 1\n[forecast]\narrays = 10_000_000\n[array]\nlayout = \"mirror\"\n[[array.member]]\ncount = 2\n";
+    let folder = folder_with("f.toml", text);
+    let (code, told) = stopped(&["run", "f.toml", "--out", "o", "--quiet"], folder.path(), "-INT");
+    assert_eq!(code, Some(130), "{told}");
+    let read = |name: &str| std::fs::read_to_string(folder.path().join("o").join(name)).unwrap();
+    let array: serde_json::Value = serde_json::from_str(&read("array.json")).unwrap();
+    assert!(array["interrupted"].is_string() && array["forecast"].is_null(), "{array}");
+    assert!(read("manifest.json").contains("\"interrupted\": true"), "{}", read("manifest.json"));
+    assert!(read("report.html").contains("Interrupted") && told.contains("Interrupted"), "{told}");
+    // The next run of it is whole.
+    let whole = ["run", "f.toml", "--out", "o", "--quiet", "--set", "forecast.arrays=100"];
+    assert_eq!(run(&whole, folder.path()).0, 0);
+    assert!(!read("manifest.json").contains("interrupted") && !read("array.json").contains("interrupted"));
+}
+
+#[test]
+fn whatever_is_stopped_ends_with_130() {
+    let endless = ["--set", "drive.endurance=none", "--set", "until.drive-writes=1e9"];
+    let table: [(&[&str], bool, &str); 3] = [
+        (&["tradeoff", "s.toml", "--drive-writes", "1000000"], true, "-INT"),
+        (&["run", "s.toml", "--quiet", "--out", "o"], true, "-TERM"),
+        // It waits for its file.
+        (&["array", "plan", "-"], false, "-INT"),
+    ];
+    let folder = folder_with("s.toml", TINY);
+    for (arguments, runs, signal) in table {
+        let asked = if runs { [arguments, &endless].concat() } else { arguments.to_vec() };
+        let (code, told) = stopped(&asked, folder.path(), signal);
+        assert_eq!(code, Some(130), "{arguments:?}: {told}");
+    }
+    let manifest = std::fs::read_to_string(folder.path().join("o/manifest.json")).unwrap();
+    assert!(manifest.contains("\"interrupted\": true"), "{manifest}");
+}
+
 #[test]
 fn a_second_process_is_refused_and_a_killed_one_leaves_the_folder_free() {
     let folder = folder_with("s.toml", TINY);
@@ -312,6 +365,28 @@ fn latencies_of_cells_that_lived_differently_are_compared_at_the_last_age_that_a
     let (code, table, stderr) = run(&["report", "o", "--out", "o/again.html"], folder.path());
     assert_eq!(code, 0, "{stderr}");
     assert!(table.contains(told), "{table}");
+}
+
+/// Policies that wear a drive at different paces are compared when it is as worn, not after as many drive writes: that would be new drives.
+#[test]
+fn cells_that_are_probed_by_wear_are_compared_at_a_wear() {
+    let probed = "[drive]\npreset = \"tiny\"\nendurance = 40\n[time]\nscheduler = \"event\"\n[workload]\npattern = \"hot-cold\"\n\
+                  [probe]\nat-wear = [0, \"30 %\", \"70 %\"]\nworkload = { pattern = \"uniform\", read-share = \"50 %\" }\n\
+                  until = { requests = 1_000 }\n[until]\nend-of-life = true\n";
+    let folder = folder_with("s.toml", probed);
+    let (code, _, stderr) =
+        run(&["run", "s.toml", "--sweep", "ftl.gc.policy=greedy,fifo", "--out", "o"], folder.path());
+    assert_eq!(code, 0, "{stderr}");
+    let csv = std::fs::read_to_string(folder.path().join("o/grid.csv")).unwrap();
+    let column = |name: &str| -> Vec<f64> {
+        let at = csv.lines().next().unwrap().split(',').position(|found| found == name).unwrap();
+        csv.lines().skip(1).map(|line| line.split(',').nth(at).unwrap().parse().unwrap()).collect()
+    };
+    assert!(column("latency_of.life_used").iter().all(|used| (0.7..0.71).contains(used)), "{csv}");
+    let written = column("latency_of.from_drive_writes");
+    assert!(written[0] > 1.05 * written[1] && written[1] > 1.0, "{csv}");
+    let page = std::fs::read_to_string(folder.path().join("o/report.html")).unwrap();
+    assert!(page.contains("probe at 70\u{a0}% of the rated wear"), "the table of latencies names the age");
 }
 
 #[test]

@@ -11,7 +11,7 @@ const NANOS: u32 = 1_000_000_000;
 /// The time of the system.
 #[expect(clippy::disallowed_methods, reason = "files have the times of the system on which they are used")]
 pub fn now() -> Moment {
-    moment(SystemTime::now())
+    SystemTime::now().into()
 }
 
 /// Measures how long something takes.
@@ -28,21 +28,16 @@ impl Stopwatch {
     }
 }
 
-pub(crate) fn moment(time: SystemTime) -> Moment {
-    match time.duration_since(UNIX_EPOCH) {
-        Ok(since) => Moment { seconds: since.as_secs().cast_signed(), nanos: since.subsec_nanos() },
-        Err(before) => {
-            let before = before.duration();
-            let (seconds, nanos) = (-before.as_secs().cast_signed(), before.subsec_nanos());
-            if nanos == 0 { Moment { seconds, nanos } } else { Moment { seconds: seconds - 1, nanos: NANOS - nanos } }
-        }
-    }
-}
-
-/// The time that a call asks to be set.
+/// The time that a call asks to be set. Of a time before 1970 the kernel counts the fraction up from the second, and the crate `fuser` takes it off
+/// once more: it is put back.
 pub(crate) fn asked(time: TimeOrNow, now: Moment) -> Moment {
     match time {
-        TimeOrNow::SpecificTime(time) => moment(time),
+        TimeOrNow::SpecificTime(time) => match UNIX_EPOCH.duration_since(time) {
+            Ok(before) if before > Duration::ZERO => {
+                Moment { seconds: -before.as_secs().cast_signed(), nanos: before.subsec_nanos() }
+            }
+            _ => time.into(),
+        },
         TimeOrNow::Now => now,
     }
 }
@@ -125,7 +120,7 @@ mod tests {
     fn times_stay_what_they_are_on_both_sides_of_1970() {
         for (seconds, nanos) in [(0, 0), (0, 1), (1, 999_999_999), (-1, 0), (-1, 1), (-2, 999_999_999), (1 << 40, 5)] {
             let moment = Moment { seconds, nanos };
-            assert_eq!(super::moment(system_time(moment)), moment);
+            assert_eq!(Moment::from(system_time(moment)), moment);
         }
         // No time that the disk holds ends the mount.
         for seconds in [i64::MIN, i64::MAX] {

@@ -179,19 +179,10 @@ impl Asked<'_> {
     }
 }
 
-/// Ends the rights of a program whose data changed.
-fn end_rights<P: Port>(volume: &mut Volume<P>, attr: &Attr, now: Moment) -> Answer<()> {
-    if let Some(permissions) = without_set_ids(attr) {
-        volume.set_attr(attr.ino, &SetAttr { permissions: Some(permissions), ..SetAttr::default() }, now)?;
-    }
-    end_capability(volume, attr.ino, now)
-}
-
-fn end_capability<P: Port>(volume: &mut Volume<P>, ino: Ino, now: Moment) -> Answer<()> {
-    match volume.remove_attribute(ino, CAPABILITY, now) {
-        Err(FsError::NoAttribute) => Ok(()),
-        done => done,
-    }
+/// Ends the rights of a program whose data changed: its set-id bits, unless root changed them, and its capability.
+fn end_rights<P: Port>(volume: &mut Volume<P>, ino: Ino, keeps_set_ids: bool, now: Moment) -> Answer<()> {
+    let permissions = if keeps_set_ids { None } else { without_set_ids(&volume.attr(ino)?) };
+    volume.end_rights(ino, permissions, CAPABILITY, now)
 }
 
 fn done(answer: Answer<()>, reply: ReplyEmpty) {
@@ -225,6 +216,8 @@ impl<P: Port + Send + 'static> Filesystem for Served<P> {
             InitFlags::FUSE_READDIRPLUS_AUTO,
             InitFlags::FUSE_HANDLE_KILLPRIV_V2,
             InitFlags::FUSE_CACHE_SYMLINKS,
+            // A file is found by its number alone, so that handles of it last: an NFS server and backup programs hold those.
+            InitFlags::FUSE_EXPORT_SUPPORT,
         ];
         for flag in wanted {
             // What a kernel lacks it does not do.
@@ -239,7 +232,9 @@ impl<P: Port + Send + 'static> Filesystem for Served<P> {
     fn lookup(&self, _req: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let found = ino(parent).and_then(|parent| {
             self.shared.ask(|volume| {
-                let found = volume.lookup(parent, name.as_bytes())?;
+                // Whatever has this number: so a handle is opened.
+                let is_itself = name.as_bytes() == b".";
+                let found = if is_itself { parent } else { volume.lookup(parent, name.as_bytes())? };
                 let attr = volume.attr(found)?;
                 volume.hold(found);
                 Ok(attr)
@@ -283,29 +278,22 @@ impl<P: Port + Send + 'static> Filesystem for Served<P> {
     ) {
         let now = now();
         let set = SetAttr {
+            size,
             permissions: mode.map(|mode| (mode & 0o7777) as u16),
             uid,
             gid,
             accessed: accessed.map(|time| asked(time, now)),
             modified: modified.map(|time| asked(time, now)),
         };
-        let is_root = req.uid() == 0;
+        let (changes_owner, is_root) = (uid.is_some() || gid.is_some(), req.uid() == 0);
         let changed = ino(number).and_then(|number| {
             self.shared.change(|volume| {
-                if let Some(size) = size {
-                    volume.truncate(number, size, now)?;
+                volume.set_attr(number, &set, now)?;
+                if changes_owner || size.is_some() {
+                    let keeps_set_ids = mode.is_some() || (is_root && !changes_owner);
+                    end_rights(volume, number, keeps_set_ids, now)?;
                 }
-                let attr = volume.attr(number)?;
-                let changes_owner = uid.is_some() || gid.is_some();
-                if changes_owner || (size.is_some() && !is_root) {
-                    end_rights(volume, &attr, now)?;
-                } else if size.is_some() {
-                    end_capability(volume, number, now)?;
-                }
-                if size.is_some() && mode.is_none() && !changes_owner && accessed.is_none() && modified.is_none() {
-                    return volume.attr(number);
-                }
-                volume.set_attr(number, &set, now)
+                volume.attr(number)
             })
         });
         self.show(changed, reply);
@@ -365,7 +353,7 @@ impl<P: Port + Send + 'static> Filesystem for Served<P> {
 
     fn rename(
         &self,
-        _req: &Request,
+        req: &Request,
         parent: INodeNo,
         name: &OsStr,
         to: INodeNo,
@@ -373,10 +361,12 @@ impl<P: Port + Send + 'static> Filesystem for Served<P> {
         flags: RenameFlags,
         reply: ReplyEmpty,
     ) {
-        let how = match flags {
-            flags if flags.is_empty() => Ok(Rename::Replace),
-            RenameFlags::RENAME_NOREPLACE => Ok(Rename::NoReplace),
-            RenameFlags::RENAME_EXCHANGE => Ok(Rename::Exchange),
+        let replaces = !flags.contains(RenameFlags::RENAME_NOREPLACE);
+        let how = match flags.difference(RenameFlags::RENAME_NOREPLACE) {
+            rest if rest.is_empty() => Ok(if replaces { Rename::Replace } else { Rename::NoReplace }),
+            RenameFlags::RENAME_EXCHANGE if replaces => Ok(Rename::Exchange),
+            // Of one that replaces nothing, the kernel made sure that there is nothing.
+            RenameFlags::RENAME_WHITEOUT => Ok(Rename::Whiteout { uid: req.uid(), gid: req.gid() }),
             _ => Err(FsError::Invalid),
         };
         let renamed = how.and_then(|how| {
@@ -481,16 +471,18 @@ impl<P: Port + Send + 'static> Filesystem for Served<P> {
         _lock_owner: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
+        // The kernel makes EIO of a short direct write, and lets go of pages that it kept without looking at the count.
+        let is_direct = flags.0 & rustix::fs::OFlags::DIRECT.bits().cast_signed() != 0;
+        let wants_whole = is_direct || how.contains(WriteFlags::FUSE_WRITE_CACHE);
         let written = ino(number).and_then(|number| {
             self.shared.change(|volume| {
                 let now = now();
-                let count = volume.write(number, offset, data, now)?;
-                if how.contains(WriteFlags::FUSE_WRITE_KILL_SUIDGID) {
-                    let attr = volume.attr(number)?;
-                    end_rights(volume, &attr, now)?;
+                let count = if wants_whole {
+                    volume.write_whole(number, offset, data, now).map(|()| data.len())
                 } else {
-                    end_capability(volume, number, now)?;
-                }
+                    volume.write(number, offset, data, now)
+                }?;
+                end_rights(volume, number, !how.contains(WriteFlags::FUSE_WRITE_KILL_SUIDGID), now)?;
                 if flags.0 & linux::O_DSYNC != 0 {
                     volume.fsync(number)?;
                 }
@@ -654,8 +646,7 @@ impl<P: Port + Send + 'static> Filesystem for Served<P> {
             self.shared.change(|volume| {
                 let now = now();
                 volume.allocate(number, offset, length, how, now)?;
-                let attr = volume.attr(number)?;
-                if is_root { end_capability(volume, number, now) } else { end_rights(volume, &attr, now) }
+                end_rights(volume, number, is_root, now)
             })
         });
         done(allocated, reply);

@@ -151,7 +151,8 @@ impl Contexts {
         Context::ALL.into_iter().zip(self.chosen).filter(|(_, is_chosen)| *is_chosen).map(|(context, _)| context)
     }
 
-    fn choose(&mut self, context: Context) {
+    /// Adds one.
+    pub const fn choose(&mut self, context: Context) {
         self.chosen[context as usize - 1] = true;
     }
 }

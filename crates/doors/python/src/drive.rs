@@ -427,6 +427,8 @@ impl Drive {
                 .map_err(told)?;
                 if what != "take-out" {
                     held.copy_all().map_err(told)?;
+                    // It counts once that is durable.
+                    held.flush().map_err(told)?;
                 }
                 Ok(())
             })

@@ -305,7 +305,12 @@ impl Sweep {
                 let State { members, results, under_way, .. } = &mut *self.state();
                 under_way.end();
                 match members.take().filter(|_| results.iter().any(Option::is_some)) {
-                    Some(mut members) => members.finish(&self.swept.files(results)).map(drop),
+                    Some(mut members) => {
+                        if results.iter().flatten().any(wane_lab::session::interrupted) {
+                            members.note_interrupted();
+                        }
+                        members.finish(&self.swept.files(results)).map(drop)
+                    }
                     None => Ok(()),
                 }
             })

@@ -586,6 +586,13 @@ impl Engine {
         self.journal.is_some()
     }
 
+    /// Notes that its journal ends here, on the disk.
+    pub(crate) fn note_end(&mut self) {
+        if let (Some(journal), Some(kept)) = (&self.journal, self.shelf.kept()) {
+            kept.note_end(journal);
+        }
+    }
+
     /// Ends the journal. What is done from now on is not in it.
     pub(crate) fn end_journal(&mut self) -> Option<Journal> {
         self.journal.take()

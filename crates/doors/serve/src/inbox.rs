@@ -21,6 +21,9 @@ pub(crate) enum Mail {
     Synced,
     /// Somebody wants to know how things are. Nothing changes for it.
     Look(oneshot::Sender<Snapshot>),
+    /// The thread meets a bug.
+    #[cfg(test)]
+    Panic,
 }
 
 /// Where threads leave messages.

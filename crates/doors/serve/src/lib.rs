@@ -1,12 +1,22 @@
 //! Drives of any age as live block devices: one state, two clocks.
 //!
 //! [`serve`] gives kept drives, or one made for the session, to clients of the network block device protocol, until it is told to end; then
-//! kept drives are saved. Requests take the time that the drive's model gives them, or none ([`Speed`]).
+//! kept drives are saved. A drive that fails is served no longer, and the others are. Requests take the time that the drive's model gives them, or none ([`Speed`]).
 //!
 //! Each drive and its clock (`engine`) belong to one thread (`live`), which others reach by its `outlets`; each client has a thread that reads its
 //! requests; one answers control ([`Control`]), and one shows the live page (`page`). Only `real` reads the real clock.
 //!
 //! What pacing misses is measured: the **lag**, by which an answer is later than the model says, beside every latency.
+//!
+//! # How a request goes
+//!
+//! `door` lets clients in. A `connection` takes bytes through `nbd`, which says which drive its client chose, and leaves requests in that drive's `inbox`.
+//! `live` hands them to `engine`, which gives each its instant, cuts long ones into parts, and says what is to be answered and when it has to be called again.
+//! Real time comes to it as numbers, so that its tests need neither sockets nor sleep. Answers go straight to the sockets, those of a round together; what
+//! a socket does not take, its client's thread sends. What must not meet requests (`age`, `rest`, `save`) waits until nothing is under way.
+//!
+//! Calls and acts are in the drive's journal before any answer leaves, unless `--durability none` says otherwise. `checkpoint` says when the drive is to be
+//! saved, and runs the command once more, which does it in a process of its own. `show` makes what a drive shows of itself on that drive's thread.
 
 mod checkpoint;
 mod client;
@@ -40,7 +50,7 @@ pub use control::{Control, ControlError};
 pub use durability::Durability;
 pub use engine::Failure;
 pub use place::{Note, address};
-pub use server::{Doors, ServeConfig, Served, What, listen, open, serve};
+pub use server::{Doors, ServeConfig, Served, Session, What, listen, open, serve};
 pub use speed::Speed;
 
 use wane_lab::kept::KeptError;
@@ -82,6 +92,9 @@ pub enum ServeError {
     /// The journal failed. What was acknowledged is in it, and nothing else was.
     #[error("{0}: {1}; what was acknowledged is there when it is served again")]
     Journal(String, Failure),
+    /// An error inside wane ended its thread. The last is what became of what it was asked.
+    #[error("{0} is served no longer: an error inside wane, which is told above, ended it; {1}")]
+    Bug(String, &'static str),
     /// Its own file is damaged.
     #[error("{0}: {1}; nobody was answered any more, and what was acknowledged before is in its journal")]
     Damaged(String, Failure),

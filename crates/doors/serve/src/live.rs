@@ -1,6 +1,7 @@
 //! A live drive: the loop of the thread that owns it.
 
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -172,11 +173,27 @@ impl Live {
         self.note.clone()
     }
 
-    /// Serves it until it is to end, and saves it.
+    /// Serves it until it is to end, and saves it. A bug that it meets ends it alone.
     ///
     /// # Errors
     /// It could not be served to the end, or not be saved.
-    pub(crate) fn live(mut self) -> Result<Served, ServeError> {
+    pub(crate) fn live(self) -> Result<Served, ServeError> {
+        let (name, outlet, shared) = (self.name.clone(), self.outlet(), Arc::clone(&self.shared));
+        let left = match (self.engine.has_journal(), self.outlet.folder.is_some()) {
+            (true, _) => "what was acknowledged is in its journal, and is there when it is served again",
+            (false, true) => "what was done to it since its last save is lost",
+            (false, false) => "it was kept nowhere, and is lost",
+        };
+        // What it leaves behind is not touched any more, but for what others hold of it.
+        catch_unwind(AssertUnwindSafe(|| self.live_on())).unwrap_or_else(|_| {
+            shared.outlets.remove(&outlet);
+            outlet.hub.tell_withdrawn();
+            outlet.close();
+            Err(ServeError::Bug(name, left))
+        })
+    }
+
+    fn live_on(mut self) -> Result<Served, ServeError> {
         self.run();
         self.end();
         let cut_off = self.outlet.client_count();
@@ -236,6 +253,8 @@ impl Live {
                     }
                     Mail::Order(order) => self.order(order),
                     Mail::Synced => self.sync(),
+                    #[cfg(test)]
+                    Mail::Panic => panic!("a test wants it"),
                     Mail::Look(to) if to.is_closed() => {}
                     Mail::Look(to) => {
                         let _ = to.send(self.show.snapshot(&mut self.engine, self.outlet.client_count()));
@@ -313,9 +332,8 @@ impl Live {
 
     fn fail(&mut self, failure: Failure) {
         self.failure.get_or_insert(failure);
-        // A disk that fails one drive fails others.
+        // Others go on: theirs may be another disk, and if not, they fail as well.
         self.outlet.stop.store(true, Ordering::Relaxed);
-        self.stop.store(true, Ordering::Relaxed);
     }
 
     /// Makes what was done survive what it is to survive. Returns whether anybody may hear of it.
@@ -497,7 +515,9 @@ impl Live {
         if self.keeps_journal {
             self.engine.act(&Act::Flush)?;
             self.engine.act(&Act::Note(note))?;
-            return self.engine.commit(true).map_err(|failure| ServeError::Journal(self.name.clone(), failure));
+            self.engine.commit(true).map_err(|failure| ServeError::Journal(self.name.clone(), failure))?;
+            self.engine.note_end();
+            return Ok(());
         }
         let journal = self.engine.end_journal();
         let shelf = &mut self.engine.shelf;

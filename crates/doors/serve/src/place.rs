@@ -6,9 +6,11 @@ use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
+use wane_folder::Process;
 use wane_units::{excerpt, excerpt_path, why_unwritten};
 
 use crate::ServeError;
@@ -31,6 +33,12 @@ pub struct Note {
     pub name: Option<String>,
     /// The server's process.
     pub pid: u32,
+    /// What tells it from a later one with its number.
+    #[serde(default)]
+    pub began: Option<u64>,
+    /// What its number is counted in.
+    #[serde(default)]
+    pub space: Option<u64>,
     /// What a client of the block device is given.
     pub uri: String,
     /// The socket of the block device.
@@ -61,6 +69,11 @@ impl Note {
         Self { name: Some(name.to_owned()), uri, page: self.page.as_ref().map(own), loses, ..self.clone() }
     }
 
+    /// Whether its server is there; `None`: the system does not tell.
+    pub fn is_alive(&self) -> Option<bool> {
+        Process { number: self.pid, began: self.began, space: self.space }.is_alive()
+    }
+
     /// The note in the folder of a drive that is, or was, served.
     pub fn of(drive: &Path) -> Option<Self> {
         serde_json::from_slice(&fs::read(drive.join(NOTE)).ok()?).ok()
@@ -82,10 +95,11 @@ impl Note {
             return Ok((beside, None));
         }
         let note = Self::of(path).ok_or_else(unserved)?;
-        match UnixStream::connect(&note.control) {
-            Ok(_) => Ok((note.control, note.name)),
-            Err(_) => Err(ServeError::Dead(excerpt_path(path), note.pid)),
+        // A later server may be where this one was, and serve other drives.
+        if note.is_alive() == Some(false) || UnixStream::connect(&note.control).is_err() {
+            return Err(ServeError::Dead(excerpt_path(path), note.pid));
         }
+        Ok((note.control, note.name))
     }
 }
 
@@ -150,9 +164,12 @@ impl Place {
             Some(address) => format!("nbd://{address}"),
             None => format!("nbd+unix:///?socket={}", escaped(&socket)),
         };
+        let Process { number, began, space } = Process::this();
         let note = Note {
             name: None,
-            pid: std::process::id(),
+            pid: number,
+            began,
+            space,
             uri,
             socket,
             control,
@@ -235,6 +252,10 @@ fn enter(directory: &Path) -> Result<(), ServeError> {
     if is_private { Ok(()) } else { Err(ServeError::Open(excerpt_path(directory), mode)) }
 }
 
+/// How often a server is waited for that was killed and listens yet, and with what pause.
+const WAITS: u32 = 250;
+const PAUSE: Duration = Duration::from_millis(20);
+
 /// Listens at a socket. One that a dead server left behind is taken over.
 fn listen(path: &Path) -> Result<UnixListener, ServeError> {
     let refused = |error: io::Error| ServeError::System(excerpt_path(path), why_unwritten(&error));
@@ -246,16 +267,17 @@ fn listen(path: &Path) -> Result<UnixListener, ServeError> {
     if !is_socket(path) {
         return Err(ServeError::NoSocket(excerpt_path(path)));
     }
-    match UnixStream::connect(path) {
-        Ok(stream) => {
-            let pid = rustix::net::sockopt::socket_peercred(&stream).map_or(0, |peer| peer.pid.as_raw_nonzero().get());
-            Err(ServeError::InUse(excerpt_path(path), pid))
+    for left in (0..=WAITS).rev() {
+        let Ok(stream) = UnixStream::connect(path) else { break };
+        let pid = rustix::net::sockopt::socket_peercred(&stream).map_or(0, |peer| peer.pid.as_raw_nonzero().get());
+        let is_going = u32::try_from(pid).is_ok_and(|pid| Process::of(pid).is_alive() == Some(false));
+        if !is_going || left == 0 {
+            return Err(ServeError::InUse(excerpt_path(path), pid));
         }
-        Err(_) => {
-            fs::remove_file(path).map_err(refused)?;
-            UnixListener::bind(path).map_err(refused)
-        }
+        std::thread::sleep(PAUSE);
     }
+    fs::remove_file(path).map_err(refused)?;
+    UnixListener::bind(path).map_err(refused)
 }
 
 /// Listens at an address. Returns the one that the system chose.
@@ -357,6 +379,13 @@ mod tests {
         let control = place.note.control.clone();
         assert_eq!(Note::control_of(folder.path()).unwrap(), (control.clone(), Some("a b".to_owned())));
         assert_eq!(Note::control_of(place.note.socket.parent().unwrap()).unwrap(), (control, None));
+        // Another server may be where a killed one was, and its number may be that of another process.
+        let later = Note { began: note.began.map(|began| began + 1), ..note.clone() };
+        fs::write(folder.path().join(NOTE), serde_json::to_vec(&later).unwrap()).unwrap();
+        if note.began.is_some() {
+            assert!(Note::control_of(folder.path()).unwrap_err().to_string().contains("is not served any more"));
+        }
+        fs::write(folder.path().join(NOTE), serde_json::to_vec(&note).unwrap()).unwrap();
         // What a killed server leaves.
         let text = fs::read(folder.path().join(NOTE)).unwrap();
         let pid = place.note.pid;

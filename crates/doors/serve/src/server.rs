@@ -8,6 +8,7 @@ use std::thread::{JoinHandle, Thread};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
+use wane_folder::Holder;
 use wane_lab::held::Held;
 use wane_lab::kept::{Kept, KeptError, check_whole};
 use wane_scenario::Scenario;
@@ -93,7 +94,17 @@ pub struct Served {
     pub log_failed: Option<String>,
 }
 
-/// How long a drive is waited for whose server was killed: what that had begun beside it ends with it, but not at once.
+/// What a server did.
+#[derive(Debug, Default)]
+pub struct Session {
+    /// Drives that were served to their end.
+    pub served: Vec<Served>,
+    /// Why others were not, or were not saved. Each was told.
+    pub failed: Vec<ServeError>,
+}
+
+/// How long a drive is waited for whose server was killed, where the system does not tell who has it: what that had begun ends with it, but not at
+/// once.
 const WAITS: u32 = 40;
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -109,14 +120,18 @@ pub fn open(path: &Path) -> Result<Kept, ServeError> {
             Ok(kept) => return Ok(kept),
             Err(error) => error,
         };
-        let is_busy = matches!(error, KeptError::Shelf(ShelfError::Busy(_)));
-        match Note::of(path).filter(|_| is_busy) {
-            Some(_) if left > 0 && matches!(Note::control_of(path), Err(ServeError::Dead(..))) => {
+        let KeptError::Shelf(ShelfError::Busy(_, holder)) = &error else { return Err(error.into()) };
+        let note = Note::of(path);
+        let is_there = note.as_ref().is_some_and(|note| note.is_alive() != Some(false));
+        match note {
+            Some(note) if is_there && [Holder::Process(note.pid), Holder::Unknown].contains(holder) => {
+                return Err(ServeError::Already(excerpt_path(path), note.pid, note.uri));
+            }
+            Some(_) if *holder == Holder::Unknown && left > 0 => {
                 left -= 1;
                 std::thread::sleep(PAUSE);
             }
-            Some(note) => return Err(ServeError::Already(excerpt_path(path), note.pid, note.uri)),
-            None => return Err(error.into()),
+            _ => return Err(error.into()),
         }
     }
 }
@@ -133,10 +148,11 @@ pub fn listen(config: &ServeConfig) -> Result<Doors, ServeError> {
 }
 
 /// Serves drives until `stop` is true, or none is left. `began` is told where each is once clients can come, and `tell` what goes wrong, in a
-/// sentence each. Kept drives are saved at the end. Clients that name no drive get the first.
+/// sentence each. Kept drives are saved at the end. Clients that name no drive get the first. A drive that fails is served no longer; the others
+/// are.
 ///
 /// # Errors
-/// A drive cannot be served, or not be saved. All others are.
+/// A drive cannot be served, or nobody could come.
 pub fn serve(
     Doors(mut place): Doors,
     drives: Vec<What>,
@@ -144,7 +160,7 @@ pub fn serve(
     stop: &Arc<AtomicBool>,
     began: impl FnOnce(&[Note]),
     tell: impl Fn(&str) + Send + Sync + 'static,
-) -> Result<Vec<Served>, ServeError> {
+) -> Result<Session, ServeError> {
     let is_only = drives.len() == 1;
     let crew = Arc::new(Crew {
         config: config.clone(),
@@ -179,7 +195,7 @@ pub fn serve(
     let ended = crew.wait();
     begun?.end();
     drop(place);
-    ended
+    Ok(ended)
 }
 
 /// The drives of a server, and their threads.
@@ -265,8 +281,8 @@ impl Crew {
     }
 
     /// Waits until the server is to end, or serves nothing any more, and then until each drive is saved. Returns what was done.
-    fn wait(&self) -> Result<Vec<Served>, ServeError> {
-        let (mut served, mut failed) = (Vec::new(), None);
+    fn wait(&self) -> Session {
+        let mut session = Session::default();
         loop {
             let mut threads = self.threads();
             if threads.is_empty() {
@@ -281,12 +297,10 @@ impl Crew {
             }
             for thread in over {
                 match thread.join() {
-                    Ok(Ok(drive)) => served.push(drive),
+                    Ok(Ok(drive)) => session.served.push(drive),
                     Ok(Err(error)) => {
-                        // One of them is the reason of the end; the others are told.
-                        if let Some(error) = failed.replace(error) {
-                            (self.shared.tell)(&error.to_string());
-                        }
+                        (self.shared.tell)(&error.to_string());
+                        session.failed.push(error);
                     }
                     Err(panic) => std::panic::resume_unwind(panic),
                 }
@@ -295,7 +309,7 @@ impl Crew {
                 self.shared.outlets.stop();
             }
         }
-        failed.map_or(Ok(served), Err)
+        session
     }
 }
 
@@ -348,5 +362,74 @@ impl Threads {
         for thread in self.joined {
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wane_lab::overrides::PolicyOverrides;
+    use wane_scenario::Sources;
+
+    use super::*;
+    use crate::inbox::Mail;
+
+    fn drive(name: &str) -> What {
+        let sources = Sources { preset: Some("tiny"), set: &["until.drive-writes=1".to_owned()], ..Sources::default() };
+        let scenario = Scenario::resolve(&sources).unwrap();
+        What::Scratch(Box::new(Held::new(&scenario, PolicyOverrides::default()).unwrap()), name.to_owned())
+    }
+
+    #[test]
+    fn a_bug_in_one_drive_ends_that_alone_and_is_told_and_counted() {
+        let config = ServeConfig {
+            speed: Speed::Max,
+            spin: Nanos::ZERO,
+            memory: Bytes(1 << 30),
+            directory: None,
+            address: None,
+            page: None,
+            log: None,
+            durability: Durability::Process,
+            keep_journal: false,
+            lacks: |_| Vec::new(),
+            checkpointer: None,
+        };
+        let place = Place::new(None, None, None).unwrap();
+        let told: Arc<Mutex<Vec<String>>> = Arc::default();
+        let listener = Arc::clone(&told);
+        let tell = move |sentence: &str| listener.lock().unwrap().push(sentence.to_owned());
+        let crew = Crew {
+            config,
+            server: place.note.clone(),
+            memory: Memory::new(1 << 30),
+            shared: Arc::new(Shared::new(Box::new(tell))),
+            stop: Arc::default(),
+            main: std::thread::current(),
+            threads: Mutex::default(),
+        };
+        for name in ["a", "b", "c"] {
+            let live = crew.prepare(drive(name), name == "a", false).unwrap();
+            assert!(crew.shared.outlets.add(live.outlet()));
+            crew.start(live, &mut crew.threads()).unwrap();
+        }
+        let ask = |name: &str| {
+            let (to, from) = oneshot::channel();
+            crew.shared.outlets.of(Some(name)).unwrap().inbox.leave(Mail::Look(to));
+            from.blocking_recv()
+        };
+        let ill = crew.shared.outlets.of(Some("b")).unwrap();
+        ill.inbox.leave(Mail::Panic);
+        let (to, from) = oneshot::channel();
+        ill.inbox.leave(Mail::Look(to));
+        assert!(from.blocking_recv().is_err(), "who waits for it waits no longer");
+        while crew.shared.outlets.of(Some("b")).is_ok() {
+            std::thread::yield_now();
+        }
+        assert!(ask("a").is_ok() && ask("c").is_ok());
+        crew.stop.store(true, Ordering::Relaxed);
+        let session = crew.wait();
+        assert_eq!(session.served.len(), 2);
+        assert!(matches!(&session.failed[..], [ServeError::Bug(name, _)] if name == "b"), "{:?}", session.failed);
+        assert!(told.lock().unwrap().iter().any(|sentence| sentence.starts_with("b is served no longer")));
     }
 }

@@ -24,16 +24,18 @@ Examples:
 
 Input:
   `smartctl --json` and smartctl's text (-a, -x, -A),
-  also several in a file; `nvme smart-log`, text or JSON;
-  smartd's attrlog; metrics of smartctl_exporter; the 512
-  bytes of OCP's log page C0h, which add to the record
-  before them.
+  also several in a file; `nvme smart-log`, text or JSON,
+  and its pages of OCP, Intel, log 09h and data placement,
+  which add to the record before them; smartd's attrlog;
+  metrics of smartctl_exporter, node_exporter and telegraf;
+  scrutiny's and Proxmox's answers. The manual lists all.
 
-Verdicts are good, notice (worth knowing), warning (plan to act) and failing (act now). The exit code is 0 whatever the verdicts, and 2 if the \
-input is no record of a drive. A value that the drive did not report is missing, never zero.")]
+Verdicts are good, notice (worth knowing), warning (plan to act) and failing (act now). The exit code is 0 whatever the verdicts; of several drives \
+it is 1 if a file is no record of a drive, which a sentence says; and it is 2 if nothing could be judged. A value that the drive did not report is \
+missing, never zero.")]
 pub(crate) struct DoctorArguments {
-    /// Output of these tools about the drive, the latest first; `-` reads stdin. Records of several drives are told apart by serial number and
-    /// give a line for each drive, the worst first
+    /// Output of these tools about the drive, the latest first, or folders of it; `-` reads stdin. Records of several drives are told apart by
+    /// serial number and World Wide Name, and give a line for each drive, the worst and most urgent first
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
     /// Format of the output

@@ -97,6 +97,13 @@ pub(crate) enum DriveCommand {
     Replay(ReplayArguments),
 }
 
+impl DriveCommand {
+    /// Whether it has a stop flag, and keeps what it did by then.
+    pub(crate) const fn can_be_stopped(&self) -> bool {
+        matches!(self, Self::Create(_) | Self::Age(_) | Self::Probe(_) | Self::Compare(_))
+    }
+}
+
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -494,6 +501,9 @@ pub(crate) struct PowerCutArguments {
     /// Root of the random stream that decides the outcome of operations that flash was at work on
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
+    /// Drives of an array that are lost in the same instant, by their numbers: they are taken out while the power is off
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    pub(crate) take_out: Vec<u32>,
     /// Print as JSON
     #[arg(long)]
     pub(crate) json: bool,

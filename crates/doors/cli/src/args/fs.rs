@@ -103,7 +103,7 @@ pub(crate) struct MountArguments {
     /// Do not note when files are read; by default the first read after a change is noted, and one a day
     #[arg(long)]
     pub(crate) no_atime: bool,
-    /// Do not discard what becomes free
+    /// Do not discard what becomes free, unless the drive limits how much may hold data
     #[arg(long)]
     pub(crate) no_discard: bool,
     /// How it gives back what its drive wants

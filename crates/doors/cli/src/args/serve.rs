@@ -137,7 +137,7 @@ Examples:
     wane ctl mirror.wane take-out 1
     wane ctl mirror.wane replace 1
 
-Answers are JSON. The same requests can be sent by HTTP to the socket ctl.sock: curl --unix-socket ctl.sock http://wane/v1/status")]
+Answers are JSON, that of latency with --json. The same requests can be sent by HTTP to the socket ctl.sock: curl --unix-socket ctl.sock http://wane/v1/status")]
 pub(crate) struct CtlArguments {
     /// The folder of a served drive; or the directory of its sockets or the socket itself, for the first drive of a server
     pub(crate) drive: PathBuf,
@@ -160,6 +160,9 @@ pub(crate) enum CtlCommand {
         /// Start anew afterwards
         #[arg(long)]
         clear: bool,
+        /// Print JSON instead of a table
+        #[arg(long)]
+        json: bool,
     },
     /// Print its metrics in the text format of Prometheus
     Metrics,
@@ -254,6 +257,9 @@ pub(crate) enum CtlCommand {
         /// Root of the random stream that decides
         #[arg(long, value_name = "N", default_value_t = 1)]
         seed: u64,
+        /// Drives of an array that are lost in the same instant, by their numbers: they stay out when the power is back
+        #[arg(long, value_name = "N", value_delimiter = ',')]
+        take_out: Vec<u32>,
     },
     /// Give it power; it recovers first
     PowerOn,

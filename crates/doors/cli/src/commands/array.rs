@@ -5,8 +5,7 @@ use wane_lab::run::Watch;
 use wane_lab::session::{self, Members};
 use wane_report::{self as report, counted, plain};
 use wane_results::{
-    ARRAY, ArrayDrive, ArrayLatency, ArrayProbe, ArraySummary, EndReason, LatencyDistribution, MadeBy, REPORT,
-    RunResult, SCENARIO,
+    ARRAY, ArrayDrive, ArrayLatency, ArrayProbe, ArraySummary, LatencyDistribution, MadeBy, REPORT, RunResult, SCENARIO,
 };
 use wane_scenario::{ArraySpec, Scenario};
 
@@ -45,25 +44,35 @@ pub(super) fn run(scenario: &Scenario, arguments: &RunArguments) -> Result<i32, 
             (SCENARIO, scenario.to_toml().into_bytes()),
             (REPORT, report::array(&result.summary, &drives, &scenario.to_toml()).into_bytes()),
         ];
+        if result.summary.interrupted.is_some() {
+            members.note_interrupted();
+        }
         let removed = members.finish(&files).map_err(Failure::wrong)?;
         tell_replaced(members.folder(), other);
         tell_removed(members.folder(), &removed);
     }
     print(&if arguments.json { result.summary.to_json() } else { in_words(&result, arguments) })?;
-    Ok(if result.summary.end.reason == EndReason::Interrupted { INTERRUPTED } else { DONE })
+    Ok(if result.summary.interrupted.is_some() { INTERRUPTED } else { DONE })
 }
 
 /// What a dry run says of an array, in comments.
 pub(super) fn described(array: &ArraySpec) -> String {
     let mut text = String::new();
     let (layout, count) = (array.settings.layout.name(), array.members.len());
-    let capacity = wane_units::Bytes(array.device.logical_bytes());
+    let sizes = || array.members.iter().map(|drive| drive.device.logical_bytes());
+    let capacity = plain(&report::size_of(array.device.logical_bytes(), sizes()));
     text.push_str(&format!("# array: {layout} of {count} drives, {capacity}\n"));
     for (number, drive) in array.members.iter().enumerate() {
-        let size = wane_units::Bytes(drive.device.logical_bytes());
-        text.push_str(&format!("# drive {number}: {size}, {}\n", drive.device.spare_in_words()));
+        let size = plain(&report::size(drive.device.logical_bytes() as f64));
+        let stands = stands_for(drive).map_or_else(String::new, |told| format!(" {told}"));
+        text.push_str(&format!("# drive {number}: {size}{stands}, {}\n", drive.device.spare_in_words()));
     }
     text
+}
+
+/// The larger drive that one stands for by `--scale`; `None` if it stands for itself.
+fn stands_for(drive: &Scenario) -> Option<String> {
+    drive.device.scaled_from.map(|from| format!("for one of {}", plain(&report::size(from.0 as f64))))
 }
 
 /// The latencies of a kind; `None` if there were none.
@@ -124,7 +133,14 @@ fn in_words(result: &ArrayResult, arguments: &RunArguments) -> String {
     let mut line = |name: &str, value: String| line(&mut text, name, &value);
     line("scenario", format!("{} ({})", summary.scenario.name, summary.scenario.hash));
     let places = summary.drives.iter().map(|drive| drive.place).max().map_or(0, |place| place + 1);
-    line("array", format!("{} of {places} drives, {}", summary.layout, wane_units::Bytes(summary.capacity_bytes)));
+    let stands: Vec<String> = result.drives.iter().filter_map(|(drive, _)| stands_for(drive)).collect();
+    let sizes = result.drives.iter().map(|(drive, _)| drive.device.logical_bytes());
+    let capacity = plain(&report::size_of(summary.capacity_bytes, sizes));
+    line("array", format!("{} of {places} drives, {capacity}", summary.layout));
+    if let Some(first) = stands.first() {
+        let alike = if stands.iter().all(|told| told == first) { "" } else { ", others in proportion" };
+        line("scale", format!("a drive stands {first}{alike}"));
+    }
     let cause = summary.end.cause.map(|cause| format!(" ({})", cause.name())).unwrap_or_default();
     line("end", format!("{}{cause} after {:.2} array writes", summary.end.reason.name(), summary.end.at_drive_writes));
     for drive in &summary.drives {
@@ -169,6 +185,7 @@ fn of_drive(drive: &ArrayDrive) -> String {
         (wane_results::DriveState::Replaced, Some(at)) => format!("replaced at {at:.2}"),
         _ => "ended".to_owned(),
     };
-    let used = drive.life_used.map_or_else(String::new, |used| format!(", {:.1} % of its life used", 100.0 * used));
+    let used =
+        drive.life_used.map_or_else(String::new, |used| format!(", {} of its life used", plain(&report::share(used))));
     format!("{since}{state}{used}, {} erases a block in the mean", plain(&counted(drive.erase_count_mean)))
 }

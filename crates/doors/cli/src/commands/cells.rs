@@ -46,6 +46,9 @@ pub(super) fn run_cells(
     if let Some(members) = members.as_mut().filter(|_| finished.results.iter().any(Option::is_some)) {
         let hashes: Vec<String> = scenarios.iter().map(Scenario::hash).collect();
         let other = members.folder().other_run(&hashes);
+        if finished.code == INTERRUPTED {
+            members.note_interrupted();
+        }
         let removed = members.finish(&files(&finished.results)).map_err(Failure::wrong)?;
         tell_replaced(members.folder(), other);
         tell_removed(members.folder(), &removed);

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use wane_serve::{Control, ControlError};
 
 use crate::args::serve::{CtlArguments, CtlCommand};
-use crate::output::{Failure, pretty, print};
+use crate::output::{Failure, columns, pretty, print};
 use crate::{DIFFERS, DONE, INTERRUPTED, NO_ANSWER};
 
 impl From<ControlError> for Failure {
@@ -41,7 +41,7 @@ pub(crate) fn ctl(arguments: &CtlArguments) -> Result<i32, Failure> {
         CtlCommand::Status { test: true } => return Ok(tested(&control)),
         CtlCommand::Status { test: false } => ("status", None),
         CtlCommand::Smart => ("smart", None),
-        CtlCommand::Latency { clear } => return latency(&control, *clear),
+        CtlCommand::Latency { clear, json } => return latency(&control, *clear, *json),
         CtlCommand::Faults => ("faults", None),
         CtlCommand::Age { until, days, fast_forward, most } => {
             let given = [
@@ -70,7 +70,9 @@ pub(crate) fn ctl(arguments: &CtlArguments) -> Result<i32, Failure> {
         }
         CtlCommand::Inject { .. } => ("inject", Some(injected(&arguments.command))),
         CtlCommand::ClearFaults { fault } => ("clear-faults", Some(object([("fault", json!(fault))]))),
-        CtlCommand::PowerCut { torn, seed } => ("power-cut", Some(json!({ "torn": torn, "seed": seed }))),
+        CtlCommand::PowerCut { torn, seed, take_out } => {
+            ("power-cut", Some(json!({ "torn": torn, "seed": seed, "take-out": take_out })))
+        }
         CtlCommand::PowerOn => ("power-on", Some(json!({}))),
         CtlCommand::TakeOut { member, force } => of_mirror("take-out", Some((*member, *force))),
         CtlCommand::PutBack { member } => of_mirror("put-back", Some((*member, false))),
@@ -140,14 +142,50 @@ fn injected(command: &CtlCommand) -> Value {
     ])
 }
 
-/// What requests took; if `clear`, figures start anew afterwards.
-fn latency(control: &Control, clear: bool) -> Result<i32, Failure> {
+/// What requests took, as a table or as JSON; if `clear`, figures start anew afterwards.
+fn latency(control: &Control, clear: bool, json: bool) -> Result<i32, Failure> {
     let told = control.ask("latency", None)?;
     if clear {
         control.ask("clear-latency", Some(&json!({})))?;
     }
-    print(&pretty(&told)?)?;
+    print(&if json { pretty(&told)? } else { latencies(&told) })?;
     Ok(DONE)
+}
+
+/// Figures of latencies, in the order in which they are told.
+const FIGURES: [&str; 6] = ["mean", "p50", "p95", "p99", "p99.9", "max"];
+
+/// Latencies as a table: a line for each kind of request, and one below it by how much later they were answered.
+fn latencies(told: &Value) -> String {
+    let kinds = told["kinds"].as_object().into_iter().flatten();
+    let head = ["", "requests"].into_iter().chain(FIGURES).map(str::to_owned).collect();
+    let (mut rows, mut is_marked): (Vec<Vec<String>>, bool) = (vec![head], false);
+    for (kind, of) in kinds {
+        let marked = |name: &str| of["lag_above_a_tenth"].as_array().is_some_and(|all| all.contains(&json!(name)));
+        let row = |first: [String; 2], figures: &Value, with_marks: bool| -> Vec<String> {
+            let figure = |name: &str| {
+                let mark = if with_marks && marked(name) { " *" } else { "" };
+                let time = figures[name].as_f64().map(|us| wane_report::plain(&wane_report::duration(us * 1e3)));
+                format!("{}{mark}", time.unwrap_or_else(|| "-".to_owned()))
+            };
+            first.into_iter().chain(FIGURES.map(figure)).collect()
+        };
+        let count = of["requests"].as_u64().unwrap_or(0) as f64;
+        rows.push(row([kind.clone(), wane_report::counted(count)], &of["latency_us"], true));
+        if of["lag_us"].is_object() {
+            rows.push(row(["  lag".to_owned(), String::new()], &of["lag_us"], false));
+            is_marked |= FIGURES.into_iter().any(marked);
+        }
+    }
+    let speed = told["speed"].as_str().unwrap_or_default();
+    let mut text = match rows.len() {
+        1 => format!("no requests yet, at speed {speed}\n"),
+        _ => format!("time of the drive, at speed {speed}; lag is real time\n\n{}", columns(&rows)),
+    };
+    if is_marked {
+        text += "\n* more than a tenth of it is lag: this machine is too slow for the figure\n";
+    }
+    text
 }
 
 /// A path as the server finds it, whose working directory is another.
@@ -181,4 +219,32 @@ fn events(control: &Control, count: Option<u64>) -> Result<i32, Failure> {
         left > 0 && failed.is_none()
     })?;
     failed.map_or(Ok(DONE), Err)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn latencies_are_a_table_that_marks_what_is_lag() {
+        let times = |scale: f64| json!({ "mean": 2.0 * scale, "p50": scale, "p95": scale, "p99": 3.0 * scale, "p99.9": scale, "max": 9.0 * scale });
+        let read = json!({ "requests": 12_000, "latency_us": times(103.0), "lag_us": times(5.0), "lag_above_a_tenth": ["p99"] });
+        let told = latencies(
+            &json!({ "speed": "1x", "kinds": { "flush": { "requests": 3, "latency_us": times(0.001) }, "read": read } }),
+        );
+        let lines: Vec<Vec<&str>> = told
+            .lines()
+            .map(|line| line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect())
+            .collect();
+        assert_eq!(lines[2], ["requests", "mean", "p50", "p95", "p99", "p99.9", "max"], "{told}");
+        assert_eq!(lines[3], ["flush", "3", "2 ns", "1 ns", "1 ns", "3 ns", "1 ns", "9 ns"], "{told}");
+        assert_eq!(
+            lines[4],
+            ["read", "12,000", "206 us", "103 us", "103 us", "309 us *", "103 us", "927 us"],
+            "{told}"
+        );
+        assert_eq!(lines[5], ["lag", "10 us", "5 us", "5 us", "15 us", "5 us", "45 us"], "{told}");
+        assert!(told.ends_with("this machine is too slow for the figure\n") && !told.contains('{'), "{told}");
+        assert_eq!(latencies(&json!({ "speed": "max", "kinds": {} })), "no requests yet, at speed max\n");
+    }
 }

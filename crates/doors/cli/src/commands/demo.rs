@@ -15,10 +15,10 @@ use crate::progress::{remove_at_exit, stop_flag};
 use crate::{DONE, INTERRUPTED};
 
 /// The recorded trace, shipped in the program.
-const TRACE: &[u8] = include_bytes!("../../../../assets/traces/pgbench-ext4.iolog.zst");
+const TRACE: &[u8] = include_bytes!("../../../../../assets/traces/pgbench-ext4.iolog.zst");
 
 /// The drive and its workload; the three lives differ in two keys.
-const SCENARIO: &str = include_str!("../../../../assets/demo.toml");
+const SCENARIO: &str = include_str!("../../../../../assets/demo.toml");
 
 /// Folder and name of each life, and the keys that distinguish it.
 const LIVES: [(&str, &str, &[&str]); 3] = [
@@ -54,6 +54,9 @@ pub(crate) fn demo(arguments: &DemoArguments) -> Result<i32, Failure> {
     }
     let page = report::render(&results);
     let files = [(TRACE_COPY, TRACE.to_vec()), (REPORT, page.into_bytes())];
+    if results.iter().any(session::interrupted) {
+        members.note_interrupted();
+    }
     let removed = members.finish(&files).map_err(Failure::wrong)?;
     tell_removed(members.folder(), &removed);
     print(&format!("{}\nreport: {}\n", side_by_side(&results), arguments.out.join(REPORT).display()))?;

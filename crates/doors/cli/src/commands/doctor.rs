@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use wane_smart::doctor::{DoctorError, Judgement, judge};
+use wane_smart::doctor::{DoctorError, Finding, Judgement, judge};
 use wane_smart::{Reading, latest_first, read_named};
 use wane_units::{Bytes, excerpt, excerpt_path};
 
@@ -28,7 +28,7 @@ pub(crate) fn doctor(arguments: &DoctorArguments) -> Result<i32, Failure> {
     }
     let mut drives = Drives { by: arguments.name_by, drives: Vec::new() };
     let mut refused = Vec::new();
-    for file in &arguments.files {
+    for file in &files_of(&arguments.files)? {
         match readings_of(file) {
             Ok(readings) => drives.add(file, latest_first(readings)),
             Err(failure) => refused.push(failure),
@@ -36,7 +36,7 @@ pub(crate) fn doctor(arguments: &DoctorArguments) -> Result<i32, Failure> {
     }
     let drives = drives.drives;
     if drives.len() > 1 {
-        return several(drives, arguments, &refused);
+        return several(drives, arguments, refused);
     }
     // One drive's history is judged whole, or not at all.
     if let Some(failure) = refused.into_iter().next() {
@@ -78,11 +78,48 @@ pub(crate) fn doctor(arguments: &DoctorArguments) -> Result<i32, Failure> {
     Ok(DONE)
 }
 
+/// The files, those of folders in the order of their names.
+fn files_of(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let mut files = Vec::new();
+    for file in given {
+        if !file.is_dir() {
+            files.push(file.clone());
+            continue;
+        }
+        let before = files.len();
+        add_files(file, &mut files)
+            .map_err(|error| Failure::wrong(format!("{}: cannot be read: {error}", excerpt_path(file))))?;
+        if files.len() == before {
+            return Err(Failure::wrong(format!("{}: has no files; give records of drives", excerpt_path(file))));
+        }
+    }
+    Ok(files)
+}
+
+/// Adds the files of a folder and of those in it. Links are not followed, and hidden files are left out.
+fn add_files(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    let mut entries = std::fs::read_dir(folder)?.collect::<io::Result<Vec<_>>>()?;
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    for entry in entries.iter().filter(|entry| !entry.file_name().to_string_lossy().starts_with('.')) {
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            add_files(&entry.path(), files)?;
+        } else if kind.is_file() {
+            files.push(entry.path());
+        }
+    }
+    Ok(())
+}
+
 /// The records of a drive.
 struct OfDrive {
     key: Option<String>,
-    /// The first file that has one.
+    /// Its World Wide Name, by which drives of one serial number are told apart.
+    wwn: Option<String>,
+    /// The file of the last of them, or the first one if they have no times.
     file: String,
+    /// When that was, in seconds of the Unix clock.
+    at: Option<i64>,
     readings: Vec<Reading>,
 }
 
@@ -119,17 +156,24 @@ impl Drives {
                 (NameBy::Serial, None, Some(other)) => Some(format!("{} {name}", plain(other))),
                 (NameBy::Serial, None, None) => None,
             };
+            let wwn = reading.wwn.clone().filter(|_| self.by == NameBy::Serial);
+            let is_of = |drive: &OfDrive, key: &String| {
+                let is_other = drive.wwn.as_ref().zip(wwn.as_ref()).is_some_and(|(own, other)| own != other);
+                drive.key.as_ref().is_none_or(|own| own == key) && !is_other
+            };
             let found = match &key {
                 None => last.or_else(|| self.drives.len().checked_sub(1)),
-                Some(key) => self.drives.iter().position(|drive| drive.key.as_ref().is_none_or(|own| own == key)),
+                Some(key) => self.drives.iter().position(|drive| is_of(drive, key)),
             };
             let at = found.unwrap_or_else(|| {
-                self.drives.push(OfDrive { key: None, file: name.clone(), readings: Vec::new() });
+                self.drives.push(OfDrive { key: None, wwn: None, file: name.clone(), at: None, readings: Vec::new() });
                 self.drives.len() - 1
             });
             let drive = &mut self.drives[at];
-            if drive.key.is_none() {
-                drive.key = key;
+            drive.key = drive.key.take().or(key);
+            drive.wwn = drive.wwn.take().or(wwn);
+            if reading.unix_seconds > drive.at {
+                (drive.file, drive.at) = (name.clone(), reading.unix_seconds);
             }
             drive.readings.push(reading);
             last = Some(at);
@@ -137,9 +181,47 @@ impl Drives {
     }
 }
 
+/// Rules about wear, whose drives have a date, after those about failures and errors, and before those about anything else.
+const BY_RATING: [&str; 3] = ["wear", "end-of-life", "spare-end"];
+const OTHERS: [&str; 9] = [
+    "temperature",
+    "write-amplification",
+    "own-writes",
+    "counters",
+    "contradictions",
+    "two-drives",
+    "unread",
+    "told-less",
+    "link",
+];
+
+/// How urgent a rule's finding is among equal verdicts; the least is the most urgent.
+fn urgency(rule: &str) -> usize {
+    // A drive past its rating goes before one that has a date.
+    let rating = BY_RATING.iter().position(|known| *known == rule).map(|at| at + 1);
+    rating.or(OTHERS.iter().position(|known| *known == rule).map(|at| at + 10)).unwrap_or(0)
+}
+
+/// The most urgent finding of the drive's verdict.
+fn first_finding(judgement: &Judgement) -> Option<&Finding> {
+    let of_it = judgement.findings.iter().filter(|finding| finding.verdict == judgement.verdict);
+    of_it.min_by_key(|finding| urgency(finding.rule)).or(judgement.findings.first())
+}
+
+/// The day on which the rated wear is used or the spare is at its threshold, whichever comes first.
+fn day(judgement: &Judgement) -> Option<&String> {
+    let life = &judgement.life;
+    [&life.end, &life.spare_end].into_iter().flatten().filter_map(|end| end.expected.as_ref()).min()
+}
+
+/// When the rated wear is used, or the spare: a day, or hours under power.
+fn by(judgement: &Judgement) -> Option<String> {
+    let hours = judgement.life.power_on_hours_left.as_ref().and_then(|left| left.expected);
+    day(judgement).cloned().or_else(|| hours.map(|hours| format!("{hours:.0} h")))
+}
+
 /// Several drives: a line for each, the worst first, and a sentence for each file that is refused.
-fn several(drives: Vec<OfDrive>, arguments: &DoctorArguments, refused: &[Failure]) -> Result<i32, Failure> {
-    let ended = if refused.is_empty() { DONE } else { DIFFERS };
+fn several(drives: Vec<OfDrive>, arguments: &DoctorArguments, mut refused: Vec<Failure>) -> Result<i32, Failure> {
     let form = if arguments.json { Form::Json } else { arguments.format };
     if arguments.watch.is_some() || matches!(form, Form::Prometheus | Form::Ceph) {
         let what = if arguments.watch.is_some() { "--watch" } else { "this --format" };
@@ -150,36 +232,42 @@ fn several(drives: Vec<OfDrive>, arguments: &DoctorArguments, refused: &[Failure
     }
     let mut judged = Vec::new();
     for OfDrive { file, readings, .. } in drives {
-        let judgement = judge(readings).map_err(|error| match error {
-            DoctorError::TwoDrives { .. } => Failure::wrong(format!(
+        match judge(readings) {
+            Ok(judgement) => judged.push((judgement, file)),
+            Err(error @ DoctorError::TwoDrives { .. }) => refused.push(Failure::wrong(format!(
                 "{file}: {error}; they have one serial number: --name-by file takes each file for a drive"
-            )),
-            error => Failure::wrong(format!("{file}: {error}")),
-        });
-        judged.push((judgement?, file));
+            ))),
+            Err(error) => refused.push(Failure::wrong(format!("{file}: {error}"))),
+        }
     }
-    // Of equal verdicts the one with more bad findings comes first.
+    let ended = if refused.is_empty() { DONE } else { DIFFERS };
+    // Of equal verdicts the most urgent comes first, then the one with the nearest day, then the one with more bad findings.
     let rank = |judgement: &Judgement| {
         let bad = judgement.findings.iter().filter(|finding| finding.verdict == judgement.verdict).count();
-        (std::cmp::Reverse(judgement.verdict), std::cmp::Reverse(bad))
+        let urgency = first_finding(judgement).map_or(usize::MAX, |finding| urgency(finding.rule));
+        let life = &judgement.life;
+        let day = day(judgement).cloned();
+        let hours =
+            life.power_on_hours_left.as_ref().and_then(|left| left.expected).map_or(u64::MAX, |hours| hours as u64);
+        let near = (day.is_none(), day, hours);
+        (std::cmp::Reverse(judgement.verdict), urgency, near, std::cmp::Reverse(bad))
     };
-    judged.sort_by_key(|(judgement, _)| rank(judgement));
+    judged.sort_by_cached_key(|(judgement, _)| rank(judgement));
     if form == Form::Json {
         let told = |(judgement, file): &(Judgement, String)| json!({ "file": file, "judgement": judgement });
         let refused: Vec<String> = refused.iter().map(ToString::to_string).collect();
         print_json(&json!({ "drives": judged.iter().map(told).collect::<Vec<_>>(), "refused": refused }))?;
         return Ok(ended);
     }
-    let by_file = arguments.name_by == NameBy::File;
     let line = |(judgement, file): &(Judgement, String)| {
         let drive = &judgement.drive;
-        let serial = if by_file { Some(file.as_str()) } else { drive.serial.as_deref() };
-        let worst =
-            judgement.findings.first().map_or("no rule has the values that it needs", |finding| &finding.reason);
+        let worst = first_finding(judgement).map_or("no rule has the values that it needs", |finding| &finding.reason);
         vec![
             judgement.verdict.name().to_owned(),
             excerpt(drive.model.as_deref().unwrap_or(NAMELESS)).to_string(),
-            excerpt(serial.unwrap_or(file)).to_string(),
+            excerpt(drive.serial.as_deref().unwrap_or("-")).to_string(),
+            file.clone(),
+            by(judgement).unwrap_or_else(|| "-".to_owned()),
             escaped(worst),
         ]
     };

@@ -7,7 +7,7 @@ use wane_lab::predict::predict;
 use wane_results::DAYS_PER_YEAR;
 use wane_scenario::{Ages, Scale, Scenario, Workload};
 
-use super::predict::daily;
+use super::estimate::daily;
 
 /// Seconds of a run above which scaling is offered.
 const LONG_SECONDS: f64 = 3600.0;

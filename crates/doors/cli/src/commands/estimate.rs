@@ -136,8 +136,13 @@ fn words(scenario: &Scenario, prediction: &Prediction, run: Option<&RunResult>) 
         row("TB written to end", terabytes, ran.map(|ran| life(scenario, ran).0));
         row("DWPD, 5 years", dwpd, ran.map(|ran| life(scenario, ran).1));
         if let Some(rate) = daily(scenario) {
-            let years = |drive_writes: f64| drive_writes / rate / DAYS_PER_YEAR;
-            row("years to end", years(drive_writes), ran.map(years));
+            let days = |drive_writes: f64| drive_writes / rate;
+            let (unit, of) = match days(drive_writes) {
+                days if days >= DAYS_PER_YEAR => ("years", DAYS_PER_YEAR),
+                days if days >= 1.0 => ("days", 1.0),
+                _ => ("hours", 1.0 / 24.0),
+            };
+            row(&format!("{unit} to end"), days(drive_writes) / of, ran.map(|ran| days(ran) / of));
         }
     }
     if let Some(reads) = &prediction.reads {

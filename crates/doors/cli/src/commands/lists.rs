@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use wane_scenario::{PRESETS, PolicyInfo, json_schema, manual as key_manual, policies as all_policies};
+use wane_scenario::{
+    PRESETS, PolicyInfo, json_schema, manual as key_manual, manual_of, manual_sections, policies as all_policies,
+};
 
 use crate::DONE;
 use crate::args::{ManualArguments, PoliciesArguments, PresetsArguments};
@@ -76,7 +78,11 @@ fn page(policy: &PolicyInfo) -> String {
 }
 
 pub(crate) fn manual(arguments: &ManualArguments) -> Result<i32, Failure> {
-    print(&if arguments.schema { pretty(json_schema())? } else { key_manual() })?;
+    print(&match &arguments.section {
+        Some(section) => manual_of(section).ok_or_else(|| unknown("section", section, &manual_sections()))?,
+        None if arguments.schema => pretty(json_schema())?,
+        None => key_manual(),
+    })?;
     Ok(DONE)
 }
 

@@ -7,9 +7,10 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
 use wane_claims::{
-    Claim, Packaged, Reproduced, Runs, claims, details, differences, page, renewed, reproduce as run, strangers,
+    Claim, Kept, Options, Packaged, Reproduced, Runs, Traces, claims, details, differences, page, renewed,
+    reproduce as run, strangers,
 };
-use wane_units::excerpt;
+use wane_units::{Fnv, excerpt, excerpt_path};
 
 use super::packaged::{Measured, listed, measured};
 use crate::args::{CLAIMS_PAGE, ReproduceArguments};
@@ -36,6 +37,8 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<i32, Failure> 
         check_writable(path, others)?;
         to_write(path, others, &[])?;
     }
+    let traces = arguments.traces.as_deref().map(|folder| traces_of(folder, &chosen)).transpose()?;
+    let kept = arguments.runs.as_deref().map(kept_in).transpose()?;
     let is_whole = chosen.len() == claims().len();
     // Before the others, which may take an hour.
     let packaged = match by_package(&mut chosen, &ids, arguments.quiet)? {
@@ -47,9 +50,13 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<i32, Failure> 
     let each = |done: usize, all: usize, name: &str| {
         progress.lock().expect("no holder panics").say(done, all, name);
     };
-    let reproduced = run(&chosen, packaged, arguments.every_seed, &stop, &each);
+    let options = Options { packaged, every_seed: arguments.every_seed, traces, kept };
+    let reproduced = run(&chosen, options, &stop, &each);
     progress.lock().expect("no holder panics").finish();
-    let Some((runs, rows)) = reproduced.map_err(Failure::wrong)? else { return Ok(INTERRUPTED) };
+    let Some((runs, rows)) = reproduced.map_err(Failure::wrong)? else {
+        tell(&ended(arguments.runs.as_deref()));
+        return Ok(INTERRUPTED);
+    };
     // Claims are written only when all are evaluated; until then there is nothing to keep.
     end_at_once();
     if stop.load(Ordering::Relaxed) {
@@ -75,6 +82,38 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<i32, Failure> 
     }
     let differing = expected.map_or(0, |expected| differing(&rows, &expected, is_whole));
     Ok(if differing > 0 { DIFFERS } else { DONE })
+}
+
+/// What becomes of finished runs where a reproduction is ended.
+fn ended(runs: Option<&Path>) -> String {
+    match runs {
+        Some(folder) => {
+            format!(
+                "wane: ended; finished runs are kept in '{}', and the same command goes on from there",
+                excerpt_path(folder)
+            )
+        }
+        None => {
+            "wane: ended; with --runs DIR finished runs are kept, and the same command goes on from there".to_owned()
+        }
+    }
+}
+
+/// The traces of a folder; refuses a folder of which none of the claims has a stand-in.
+fn traces_of(folder: &Path, chosen: &[Claim]) -> Result<Traces, Failure> {
+    let traces = Traces::find(folder).map_err(|why| Failure::wrong(format!("--traces: {why}")))?;
+    if chosen.iter().any(|claim| claim.has_trace(&traces)) {
+        return Ok(traces);
+    }
+    let why = format!("--traces: none of these claims has a stand-in for {}", traces.names().join(", "));
+    Err(Failure::wrong(why))
+}
+
+/// The folder of finished runs. Runs of another build are not used: its figures may be others.
+fn kept_in(folder: &Path) -> Result<Kept, Failure> {
+    let unknown = |error: std::io::Error| Failure::wrong(format!("--runs: this program cannot read itself: {error}"));
+    let build = std::env::current_exe().and_then(std::fs::read).map_err(unknown)?;
+    Kept::open(folder, &Fnv::of(&build).hex()).map_err(Failure::wrong)
 }
 
 /// Returns the Python package's measurements of the claims that need it, or its exit code.

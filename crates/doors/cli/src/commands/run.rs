@@ -19,7 +19,7 @@ use wane_units::{excerpt, excerpt_path};
 
 use super::array;
 use super::cells::{Finished, run_cells};
-use super::estimate;
+use super::dry_run;
 use super::film;
 use super::grid::Grid;
 use super::sweep::sweep;
@@ -195,7 +195,6 @@ fn dry_run(scenario: &Scenario, cells: &[Scenario], seeds: Option<&[u64]>) -> Re
             Failure::wrong(format!("workload.trace: {}: cannot be read: {error}", excerpt_path(path)))
         })?;
     }
-    session::check_memory(scenario).map_err(Failure::wrong)?;
     for cell in cells.iter().chain([scenario]) {
         build::check_ends(cell).map_err(Failure::wrong)?;
     }
@@ -204,20 +203,16 @@ fn dry_run(scenario: &Scenario, cells: &[Scenario], seeds: Option<&[u64]>) -> Re
         for cell in cells.iter().chain([scenario]) {
             build::check_times(cell).map_err(Failure::wrong)?;
         }
-        // A drive with gigabytes of maps is not made for a check; its smaller copy has the same parts.
-        let is_large = build::memory_estimate(scenario).0 > LOOKED_AT_BYTES_MAX;
-        let smaller = is_large.then(|| scenario.scaled(Scale::Auto).ok()).flatten();
-        for drive in scenario.array.iter().flat_map(|array| &array.members) {
-            build::check_drive(drive).map_err(Failure::wrong)?;
-        }
-        build::check_drive(smaller.as_ref().unwrap_or(scenario)).map_err(Failure::wrong)?;
+        let members = scenario.array.iter().flat_map(|array| &array.members);
+        let alone = Some(scenario).filter(|scenario| scenario.array.is_none());
+        members.chain(alone).try_for_each(check_drive)?;
     }
     let device = &scenario.device;
     let mut text = still_toml(&scenario.to_toml());
     let _ = writeln!(text, "\n# scenario hash: {}", scenario.hash());
     if let Some(array) = &scenario.array {
         text.push_str(&array::described(array));
-        let _ = writeln!(text, "# memory: about {}", build::memory_estimate(scenario));
+        text.push_str(&memory(scenario));
         return print(&text).map(|()| DONE);
     }
     let _ = writeln!(
@@ -233,15 +228,32 @@ fn dry_run(scenario: &Scenario, cells: &[Scenario], seeds: Option<&[u64]>) -> Re
     let _ = writeln!(text, "# logical pages: {} of {}", device.logical_units, device.unit);
     let _ = writeln!(text, "# spare: {}", device.spare_in_words());
     text.push_str(&parity(scenario));
-    let _ = writeln!(text, "# memory: about {}", build::memory_estimate(scenario));
+    text.push_str(&memory(scenario));
     let seeds = seeds.map(|seeds| (named_seeds(seeds), seeds.len()));
-    text.push_str(&estimate::lines(scenario, cells, seeds));
+    text.push_str(&dry_run::lines(scenario, cells, seeds));
     text.push_str(&timed::clock(scenario));
-    for warning in scenario.without_effect() {
+    for warning in scenario.unasked().into_iter().chain(scenario.without_effect()) {
         let _ = writeln!(text, "# warning: {warning}");
     }
     print(&text)?;
     Ok(DONE)
+}
+
+/// Refuses a drive that cannot be built. One with gigabytes of maps is not made for a check: its smaller copy has the same parts.
+fn check_drive(drive: &Scenario) -> Result<(), Failure> {
+    let is_large = build::memory_estimate(drive).0 > LOOKED_AT_BYTES_MAX;
+    let looked_at = if is_large { drive.scaled(Scale::Auto).ok() } else { None };
+    let is_too_large = is_large && looked_at.is_none() && session::check_memory(drive).is_err();
+    if is_too_large {
+        return Ok(());
+    }
+    build::check_drive(looked_at.as_ref().unwrap_or(drive)).map_err(Failure::wrong)
+}
+
+/// Says how much memory a run takes, and why it would be refused if that is more than there is.
+fn memory(scenario: &Scenario) -> String {
+    let refused = session::check_memory(scenario).err().map(|why| format!("# warning: a run is refused: {why}\n"));
+    format!("# memory: about {}\n{}", build::memory_estimate(scenario), refused.unwrap_or_default())
 }
 
 /// Says how much of the drive parity takes, and how much spare space it leaves; empty without redundancy.
@@ -344,8 +356,9 @@ fn words(summary: &Summary) -> String {
     let told = match amplification.total {
         None => "none: the host wrote nothing".to_owned(),
         total => format!(
-            "{} in all, {} by garbage collection, {} by wear leveling{}",
+            "{} in all{}, {} by garbage collection, {} by wear leveling{}",
             number(total),
+            if summary.file_system.is_some() { " of what the drive got" } else { "" },
             number(amplification.gc),
             number(amplification.wear_leveling),
             kept_alive(summary)
@@ -384,13 +397,15 @@ fn words(summary: &Summary) -> String {
 fn of_files(summary: &Summary) -> Vec<(&'static str, String)> {
     let Some(files) = &summary.file_system else { return Vec::new() };
     let ratio = |value: Option<f64>| value.map_or_else(|| "none".to_owned(), |value| format!("{value:.3}"));
-    let programmed = summary.flash.pages_programmed.total * summary.host.page_bytes;
-    let total = (files.bytes_written > 0).then(|| programmed as f64 / files.bytes_written as f64);
+    let decimal = |bytes: u64| wane_units::Bytes(bytes).decimal();
+    let reached = files.bytes_written_back.map_or_else(String::new, |bytes| {
+        format!(", of which {} reached the drive, the rest being overwritten in memory", decimal(bytes))
+    });
     let written = format!(
-        "{}; the drive got {} times as much, and its flash {}",
-        wane_units::Bytes(files.bytes_written).decimal(),
+        "{}{reached}; the drive got {} times as much, and its flash {}",
+        decimal(files.bytes_written),
         ratio(files.write_amplification),
-        ratio(total)
+        ratio(files.write_amplification_of_flash)
     );
     vec![("written to files", written), ("file system", files_in_words(files))]
 }
@@ -402,9 +417,11 @@ fn files_in_words(files: &wane_results::FileSystem) -> String {
         0 => String::new(),
         remapped => format!(", {} remapped", bytes(remapped)),
     };
+    let structures = files.bytes_of_structures;
+    let structures = structures.map_or_else(String::new, |written| format!(", {} of structures", bytes(written)));
     let way = if files.size_at_end < files.size_at_start { format!(", by {}", files.way) } else { String::new() };
     format!(
-        "has {} of {} at the end{way}; {} moved{remapped}{}{}",
+        "has {} of {} at the end{way}; {} moved{structures}{remapped}{}{}",
         wane_units::Bytes(files.size_at_end),
         wane_units::Bytes(files.size_at_start),
         bytes(files.bytes_moved),

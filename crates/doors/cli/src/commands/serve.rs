@@ -11,13 +11,13 @@ use wane_lab::held::Held;
 use wane_lab::kept::{KeptError, WrittenBytes};
 use wane_lab::run::{Step, Watch};
 use wane_scenario::{Scenario, Sources, endless};
-use wane_serve::{Durability, Note, ServeConfig, ServeError, Served, What};
+use wane_serve::{Durability, Note, ServeConfig, ServeError, Served, Session, What};
 use wane_units::{Bytes, excerpt_path};
 
-use crate::DONE;
 use crate::args::serve::ServeArguments;
 use crate::output::{Failure, print, tell};
 use crate::progress::{Progress, end_with_stdin, stop_flag};
+use crate::{DONE, INTERNAL, WRONG};
 
 impl From<ServeError> for Failure {
     fn from(error: ServeError) -> Self {
@@ -56,10 +56,12 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Result<i32, Failure> {
         let _ = print(&told(notes, arguments));
         child = arguments.run.as_deref().zip(notes.first()).map(|(command, note)| run(command, note, &stop));
     };
-    let served =
+    let Session { served, failed } =
         wane_serve::serve(doors, drives, &config, &stop, began, |sentence| tell(&format!("wane: {sentence}")))?;
     after(&served, memory, arguments);
     match child {
+        _ if failed.iter().any(|error| matches!(error, ServeError::Bug(..))) => Ok(INTERNAL),
+        _ if !failed.is_empty() => Ok(WRONG),
         None => Ok(DONE),
         Some(Err(error)) => Err(Failure::wrong(format!("--run: {error}"))),
         Some(Ok(running)) => Ok(running.join().unwrap_or(1)),
@@ -135,7 +137,7 @@ fn kept(path: &Path, arguments: &ServeArguments) -> Result<What, Failure> {
             "wane: {name}: what was done since it was saved, {records} records of its journal, was done again"
         ));
     }
-    for lack in super::fit::lacks(kept.scenario()) {
+    for lack in super::fit::lacks(kept.scenario()).into_iter().chain(kept.caveats()) {
         tell(&format!("wane: {}: {lack}", excerpt_path(path)));
     }
     Ok(What::Kept(Box::new(kept), path.to_owned()))

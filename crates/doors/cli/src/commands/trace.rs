@@ -128,18 +128,32 @@ fn options(reading: &Reading) -> Result<Options, Failure> {
 fn assume(text: &str) -> Result<Assume, Failure> {
     let wrong = || {
         Failure::wrong(format!(
-            "--assume {}: expected read or write and a block size, such as read,4KiB",
+            "--assume {}: expected read or write and a block size, such as read,4KiB, or what a 1 stands for, such as 1=write",
             excerpt(text)
         ))
     };
-    let (op, size) = text.split_once(',').ok_or_else(wrong)?;
-    let op = match op.trim() {
-        "read" => Op::Read,
-        "write" => Op::Write,
-        _ => return Err(wrong()),
+    let op = |word: &str| match word {
+        "read" => Ok(Op::Read),
+        "write" => Ok(Op::Write),
+        _ => Err(wrong()),
     };
-    let block = size.parse::<Bytes>().ok().filter(|bytes| bytes.0 > 0).ok_or_else(wrong)?;
-    Ok(Assume { op, block_bytes: block.0 })
+    let (ones, others): (Vec<&str>, Vec<&str>) =
+        text.split(',').map(str::trim).partition(|item| item.starts_with("1="));
+    let mut assume = Assume::default();
+    match ones[..] {
+        [] => {}
+        [one] => assume.one = Some(op(&one[2..])?),
+        _ => return Err(wrong()),
+    }
+    match others[..] {
+        [] => {}
+        [direction, size] => {
+            assume.op = op(direction)?;
+            assume.block_bytes = size.parse::<Bytes>().ok().filter(|bytes| bytes.0 > 0).ok_or_else(wrong)?.0;
+        }
+        _ => return Err(wrong()),
+    }
+    Ok(assume)
 }
 
 fn info(file: &Path, capacity: Option<&str>, json: bool, reading: &Reading) -> Result<i32, Failure> {
@@ -221,6 +235,20 @@ fn words(info: &OnDrive, drive: Option<Bytes>) -> String {
     };
     line("hotness", figures.hotness.as_ref().map_or_else(|| "none".to_owned(), hotness));
     line("sequential", percent(figures.sequential_share));
+    let one_way = |way: &trace::OneWay| {
+        let skew =
+            way.hotness.map_or_else(String::new, |hot| format!(", r/h {:.2}/{:.2}", 100.0 * hot.r, 100.0 * hot.h));
+        format!(
+            "{} of pages, {:.2} KiB each, {:.1} % sequential{skew}, {:.1} % of the accesses to a fifth of the pages",
+            Bytes(way.footprint_bytes),
+            way.request_bytes_mean / 1024.0,
+            100.0 * way.sequential_share,
+            100.0 * way.top_fifth_share
+        )
+    };
+    for (name, way) in [("reads alone", figures.of_reads), ("writes alone", figures.of_writes)] {
+        line(name, way.as_ref().map_or_else(|| "none".to_owned(), one_way));
+    }
     line(
         "interarrival",
         figures.interarrival_ns_mean.map_or_else(|| "none".to_owned(), |nanos| format!("{:.3} ms", nanos / 1e6)),

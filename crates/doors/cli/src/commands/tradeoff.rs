@@ -3,14 +3,14 @@
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
-use wane_lab::occupancy::observe;
+use wane_lab::occupancy::{OccupancyError, observe};
 use wane_report::tradeoff::TradeoffPicture;
 use wane_theory::TheoryError;
 use wane_theory::occupancy::{half_full_occupancy, total_variation};
 use wane_theory::selection::{OperatingPoint, d_choices, greedy, random};
 use wane_theory::tradeoff::{curve, d_for_cost, d_for_wear_leveling, optimal_wear_leveling};
 
-use super::predict::resolve;
+use super::estimate::resolve;
 use crate::DONE;
 use crate::args::theory::TradeoffArguments;
 use crate::output::{Failure, Others, print, print_json, tell, write_text};
@@ -93,8 +93,11 @@ fn blocks(arguments: &TradeoffArguments) -> Result<Blocks, Failure> {
         let sentence = format!("--drive-writes: found {}, allowed are above 0 to 1000000", arguments.drive_writes);
         return Err(Failure::wrong(sentence));
     }
-    let seen =
-        observe(&scenario, arguments.drive_writes, arguments.drive_writes, &stop_flag()).map_err(Failure::wrong)?;
+    let seen = observe(&scenario, arguments.drive_writes, arguments.drive_writes, &stop_flag());
+    let seen = seen.map_err(|error| match error {
+        OccupancyError::Stopped => Failure::Interrupted(error.to_string()),
+        other => Failure::wrong(other),
+    })?;
     let occupancy = seen.estimator.occupancy().map_err(Failure::wrong)?;
     let model = seen.estimator.rates().and_then(|rates| rates.fixed_point_from(&occupancy));
     debug_assert!((occupancy.iter().sum::<f64>() - 1.0).abs() < 1e-9, "shares of all blocks sum to 1");

@@ -1,8 +1,9 @@
 //! What survives: kills while a drive is saved and forked beside its server, and sessions that are replayed.
 
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::process::Command;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use wane_sim::Streams;
 
@@ -182,9 +183,65 @@ fn long_requests_beside_paced_reads_hold_no_memory() {
     let before = resident(pid);
     output_of(&server, text, &[("seconds", if is_full() { "20" } else { "2" })]);
     let after = resident(pid);
-    println!("lag beside whole-device requests: {}", server.ctl(&["latency"])["kinds"]["read"]["lag_us"]);
+    println!("lag beside whole-device requests: {}", server.ctl(&["latency", "--json"])["kinds"]["read"]["lag_us"]);
     assert!(after < before + (100 << 20), "{before} B before, {after} B after");
     server.stop();
+}
+
+/// The newest segment of a drive's journal, and its bytes up to the last that is not zero.
+fn newest(drive: &Path) -> (PathBuf, Vec<u8>) {
+    let number = |name: &String| name["journal.".len()..].parse::<u64>().unwrap();
+    let path = drive.join(segments(drive).into_iter().max_by_key(number).unwrap());
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes.truncate(bytes.iter().rposition(|byte| *byte != 0).unwrap() + 1);
+    (path, bytes)
+}
+
+#[test]
+fn a_record_that_a_kill_tore_is_cut_off_whatever_its_client_wrote() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("d.wane");
+    create(&path, &["--empty"]);
+    let mut server = Server::start(&[path.to_str().unwrap(), "--speed", "max"]);
+    let mut client = server.client();
+    assert_eq!(client.ask(WRITE, 0, 512, &[7; 512]).0, 0);
+    // Lengths and numbers of records at once, wherever one looks.
+    let numbers = 100_000u64.to_le_bytes().repeat(1 << 17);
+    assert_eq!(client.ask(WRITE, 1 << 20, 1 << 20, &numbers).0, 0);
+    server.process.kill().unwrap();
+    server.process.wait().unwrap();
+    let (segment, bytes) = newest(&path);
+    std::fs::write(segment, &bytes[..bytes.len() - (1 << 18)]).unwrap();
+    let checked = done(wane().args(["drive", "check"]).arg(&path));
+    assert!(checked.contains("nobody can tell whether others followed"), "{checked}");
+    let server = Server::start(&[path.to_str().unwrap(), "--speed", "max"]);
+    assert_eq!(server.client().ask(READ, 0, 512, &[]), (0, vec![7; 512]));
+    assert_eq!(server.client().ask(READ, 1 << 20, 512, &[]), (0, vec![0; 512]), "it was not acknowledged whole");
+    server.stop();
+}
+
+#[test]
+fn a_journal_that_was_closed_is_not_taken_for_whole_when_its_end_is_cut_off() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("d.wane");
+    create(&path, &["--empty"]);
+    let check = |more: &[&str]| wane().args(["drive", "check"]).arg(&path).args(more).output().unwrap();
+    let server = Server::start(&[path.to_str().unwrap(), "--speed", "max", "--keep-journal"]);
+    for number in 0..4 {
+        assert_eq!(server.client().ask(WRITE, 4096 * number, 4096, &[7; 4096]).0, 0);
+    }
+    server.stop();
+    let json: serde_json::Value = serde_json::from_slice(&check(&["--json"]).stdout).unwrap();
+    let (end, unknown) = (&json["journal"]["is_end_known"], &json["journal"]["records_not_known_on_disk"]);
+    assert_eq!((end.as_bool(), unknown.as_u64()), (Some(true), Some(0)), "{json}");
+    let (segment, bytes) = newest(&path);
+    for length in (68..bytes.len()).step_by(977) {
+        std::fs::write(&segment, &bytes[..length]).unwrap();
+        let cut = check(&[]);
+        assert_eq!(cut.status.code(), Some(2), "{length}: {}", told(&cut));
+    }
+    std::fs::write(&segment, &bytes[..68]).unwrap();
+    assert!(told(&check(&[])).contains("was cut off, or is an older copy"), "{}", told(&check(&[])));
 }
 
 #[test]
@@ -201,11 +258,103 @@ fn whole_records_behind_a_torn_one_are_told() {
     server.process.wait().unwrap();
     let check = || wane().args(["drive", "check", "--data"]).arg(&path).output().unwrap();
     assert!(check().status.success(), "a kill tears nothing: {}", told(&check()));
-    let journal = path.join(segments(&path).pop().unwrap());
-    let mut bytes = std::fs::read(&journal).unwrap();
+    let (journal, mut bytes) = newest(&path);
     bytes[20_000] ^= 1;
     std::fs::write(&journal, bytes).unwrap();
     let checked = check();
     assert_eq!(checked.status.code(), Some(1), "{}", told(&checked));
     assert!(told(&checked).contains("whole records are dropped behind that"), "{}", told(&checked));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_command_waits_for_what_a_process_had_begun_that_is_gone() {
+    if !has(&["flock"]) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("d.wane");
+    create(&path, &["--empty"]);
+    let lock = path.join("lock");
+    // As a server that is killed leaves the process that saves its drive.
+    let mut command = Command::new("sh");
+    command.args(["-c", "exec 9>>\"$0\" 5<&0; flock 9; cat <&5 & echo $!"]).arg(&lock).stdout(Stdio::piped());
+    let mut gone = command.stdin(Stdio::piped()).spawn().unwrap();
+    let heir_lives = gone.stdin.take().unwrap();
+    let mut heir = String::new();
+    BufReader::new(gone.stdout.take().unwrap()).read_line(&mut heir).unwrap();
+    assert!(gone.wait().unwrap().success());
+    let mut waits =
+        wane().args(["drive", "check"]).arg(&path).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let has_it_open = |of: u32| {
+        let files = std::fs::read_dir(format!("/proc/{of}/fd")).into_iter().flatten().flatten();
+        files.map(|file| std::fs::read_link(file.path()).unwrap_or_default()).any(|file| file == lock)
+    };
+    while waits.try_wait().unwrap().is_none() && !has_it_open(waits.id()) {
+        std::thread::yield_now();
+    }
+    drop(heir_lives);
+    let waited = waits.wait_with_output().unwrap();
+    assert!(waited.status.success(), "{}", told(&waited));
+}
+
+#[test]
+fn a_later_server_is_not_taken_for_one_that_was_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (sockets, other) = (folder.path().join("s"), folder.path().join("other"));
+    std::fs::create_dir(&other).unwrap();
+    let (killed, served) = (folder.path().join("d.wane"), other.join("d.wane"));
+    create(&killed, &["--empty"]);
+    create(&served, &["--empty"]);
+    let serve =
+        |path: &Path| Server::start(&[path.to_str().unwrap(), "--speed", "max", "--dir", sockets.to_str().unwrap()]);
+    let mut server = serve(&killed);
+    assert_eq!(server.client().ask(WRITE, 0, 512, &[7; 512]).0, 0);
+    server.process.kill().unwrap();
+    server.process.wait().unwrap();
+    // It takes the place of the other, and its drive has the same name.
+    let server = serve(&served);
+    assert_eq!(server.client().ask(WRITE, 0, 512, &[9; 512]).0, 0);
+    let asked = wane().args(["ctl", killed.to_str().unwrap(), "status"]).output().unwrap();
+    assert!(asked.status.code() == Some(2) && told(&asked).contains("has ended without a word"), "{}", told(&asked));
+    if cfg!(target_os = "linux") {
+        done(wane().args(["fs", "mkfs", "--segment", "256 KiB", "--force"]).arg(&killed));
+    }
+    assert_eq!(server.client().ask(READ, 0, 512, &[]), (0, vec![9; 512]));
+    // The killed one is served at once, although something listens where it was.
+    let own = Server::start(&[killed.to_str().unwrap(), "--speed", "max"]);
+    own.stop();
+    server.stop();
+}
+
+#[test]
+fn a_server_that_is_killed_while_it_is_saved_is_started_again_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, sockets) = (folder.path().join("d.wane"), folder.path().join("s"));
+    create(&path, &["--empty"]);
+    for round in 0..6u8 {
+        let mut server = Server::start(&[path.to_str().unwrap(), "--speed", "max", "--dir", sockets.to_str().unwrap()]);
+        let mut client = server.client();
+        if round > 0 {
+            assert_eq!(client.ask(READ, 0, 512, &[]), (0, vec![round; 512]));
+        }
+        for number in 0..8 {
+            assert_eq!(client.ask(WRITE, number << 20, 1 << 20, &[round + 1; 1 << 20]).0, 0);
+        }
+        let mut saves = wane();
+        saves.args(["ctl", path.to_str().unwrap(), "checkpoint"]).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut saves = saves.spawn().unwrap();
+        // Until the other process is there, or has been.
+        let children = format!("/proc/{0}/task", server.process.id());
+        let has_child = || {
+            let mut tasks = std::fs::read_dir(&children).into_iter().flatten().flatten();
+            tasks.any(|task| std::fs::read_to_string(task.path().join("children")).is_ok_and(|all| !all.is_empty()))
+        };
+        while cfg!(target_os = "linux") && !has_child() && saves.try_wait().unwrap().is_none() {
+            std::thread::yield_now();
+        }
+        server.process.kill().unwrap();
+        server.process.wait().unwrap();
+        saves.wait().unwrap();
+    }
 }

@@ -10,7 +10,7 @@ use wane_ftl::Fate;
 use wane_ftl::policies::Mode;
 use wane_lab::estimate::aging_seconds;
 use wane_lab::held::{Act, Acted, Aging};
-use wane_lab::kept::{Aged, Reached};
+use wane_lab::kept::{Aged, KeptError, Reached};
 use wane_nand::REREADS_BOUND;
 use wane_raid::{MemberState, Repairs};
 use wane_scenario::{ArrayLayout, FastForward, Precondition};
@@ -92,6 +92,11 @@ pub(crate) fn carry_out(asks: Asks, desk: &mut Desk<'_>) -> Answer {
             desk.engine.set_speed(speed.0, desk.real);
             Ok(json!({ "speed": speed.0.to_string() }))
         }
+        // It comes back with the others.
+        Asks::PutBack(Place { member, .. }) if is_off => {
+            desk.engine.act(&Act::PutBack(member)).map_err(|error| error.to_string())?;
+            Ok(noted(desk, "put-back", member, &format!("drive {member} was put back")))
+        }
         _ if is_off => Err(OFF.to_owned()),
         Asks::Smart => Ok(smart(desk)),
         Asks::Age(age) => aged(desk, &age),
@@ -111,15 +116,17 @@ pub(crate) fn carry_out(asks: Asks, desk: &mut Desk<'_>) -> Answer {
             tended(desk, &Act::Replace(member), &format!("drive {member} was replaced"))
         }
         Asks::Scrub => tended(desk, &Act::Scrub, "a scrub began"),
-        // A server without a second process saves the drive itself.
-        Asks::Save | Asks::Checkpoint => {
-            let saved = desk.engine.save("served, and saved meanwhile".to_owned());
-            // The drive came to rest for it.
-            desk.engine.follow_drive(desk.real);
-            saved.map_err(|error| error.to_string())?;
-            Ok(json!({ "saved": true }))
-        }
+        Asks::Save | Asks::Checkpoint => saved(desk),
     }
+}
+
+/// A server without a second process saves the drive itself.
+fn saved(desk: &mut Desk<'_>) -> Answer {
+    let saved = desk.engine.save("served, and saved meanwhile".to_owned());
+    // The drive came to rest for it.
+    desk.engine.follow_drive(desk.real);
+    saved.map_err(|error| error.to_string())?;
+    Ok(json!({ "saved": true }))
 }
 
 fn status(desk: &mut Desk<'_>) -> Value {
@@ -152,6 +159,7 @@ fn status(desk: &mut Desk<'_>) -> Value {
         facts["dead"] = json!(shelf.cause().map(|cause| cause.name()));
         facts["degraded"] = json!(degraded);
         facts["read_recovery"] = json!(shelf.required().into_iter().flatten().min());
+        facts["warnings"] = json!(shelf.caveats());
         facts["wanted"] = if shelf.is_array() { Value::Null } else { wanted(shelf.drive()) };
         if let Some(repairs) = shelf.repairs() {
             facts["repairs"] = repaired(&repairs);
@@ -227,11 +235,16 @@ fn tended(desk: &mut Desk<'_>, act: &Act, done: &str) -> Answer {
         Act::Replace(member) => ("replace", Some(*member)),
         _ => ("scrub", None),
     };
+    Ok(noted(desk, event, member_of, done))
+}
+
+/// Tells what was done to an array. Returns how its drives are now.
+fn noted(desk: &mut Desk<'_>, event: &'static str, member_of: impl Into<Option<u32>>, done: &str) -> Value {
     let at = desk.engine.now_of_drive(desk.real);
-    desk.engine.watcher.tell(at, event, json!({ "member": member_of }));
+    desk.engine.watcher.tell(at, event, json!({ "member": member_of.into() }));
     desk.engine.note(done.to_owned());
     let members = desk.engine.members();
-    Ok(json!({ "done": done, "members": members.iter().enumerate().map(member).collect::<Vec<_>>() }))
+    json!({ "done": done, "members": members.iter().enumerate().map(member).collect::<Vec<_>>() })
 }
 
 fn smart(desk: &Desk<'_>) -> Value {
@@ -574,6 +587,8 @@ fn power_cut(desk: &mut Desk<'_>, cut: &PowerCut) -> Answer {
         let made = "`wane drive create --for serve` makes drives that do";
         return Err(format!("power-cut: the drive keeps nothing from which it could recover (ftl.recovery); {made}"));
     }
+    let refused = |error: KeptError| format!("power-cut: {error}");
+    desk.engine.shelf.check_out(&cut.take_out).map_err(refused)?;
     let at = desk.engine.now_of_drive(desk.real);
     let mut stream = Streams::new(cut.seed).stream("power-cut");
     let mut fate =
@@ -581,7 +596,11 @@ fn power_cut(desk: &mut Desk<'_>, cut: &PowerCut) -> Answer {
     desk.engine.cut_power(at, &mut fate);
     desk.engine.watcher.tell(at, "power-cut", json!({}));
     desk.engine.note("lost its power".to_owned());
-    Ok(json!({ "power": "off" }))
+    for member in &cut.take_out {
+        desk.engine.act(&Act::TakeOut(*member)).map_err(|error| format!("power-cut: {error}"))?;
+        noted(desk, "take-out", *member, &format!("drive {member} was taken out"));
+    }
+    Ok(json!({ "power": "off", "taken_out": cut.take_out }))
 }
 
 fn power_on(desk: &mut Desk<'_>) -> Answer {

@@ -217,6 +217,9 @@ pub(crate) struct PowerCut {
     pub(crate) torn: bool,
     #[serde(default = "one")]
     pub(crate) seed: u64,
+    /// Drives of an array that are lost in the same instant.
+    #[serde(default, rename = "take-out")]
+    pub(crate) take_out: Vec<u32>,
 }
 
 /// A value that is written as its text.
@@ -316,6 +319,6 @@ mod tests {
             let (is_unknown, told) = told(name, body);
             assert!(!is_unknown && told.contains(wanted), "{told}");
         }
-        assert!(matches!(Asks::of("power-cut", true, b" "), Ok(Asks::PowerCut(PowerCut { torn: false, seed: 1 }))));
+        assert!(matches!(Asks::of("power-cut", true, b" "), Ok(Asks::PowerCut(PowerCut { torn: false, seed: 1, .. }))));
     }
 }

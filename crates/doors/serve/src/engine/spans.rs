@@ -8,8 +8,14 @@ use wane_units::{Lba, Lpn, Sectors};
 use super::SECTOR;
 use crate::client::Asked;
 
-/// Most bytes for which one answer says what is allocated.
-const ALLOCATION_MAX: u64 = 64 << 20;
+/// Most bytes for which one answer says what is allocated: a look at each page of them, while other clients wait.
+const ALLOCATION_MAX: u64 = 1 << 30;
+
+/// Bytes that are looked at in one go: a device that holds small pieces has an extent for each.
+const STEP: u64 = 64 << 20;
+
+/// Spans from which on an answer ends before its request: the client asks on from there.
+const SPANS_ENOUGH: usize = 1024;
 
 /// Most regions into which wear divides a drive.
 const REGIONS_MAX: u64 = 1024;
@@ -30,7 +36,7 @@ pub(super) fn of(held: &Held, asked: &Asked) -> Result<Vec<(u32, Vec<Span>)>, Er
     let mut found = Vec::new();
     for context in asked.contexts.iter() {
         let mut spans = match context {
-            Context::Allocation => allocation(held, start, end.min(start + ALLOCATION_MAX)),
+            Context::Allocation => allocation(held, start, end.min(start + ALLOCATION_MAX), one),
             Context::Wear if held.is_array() => wear_of_all(held, start, end),
             Context::Wear => wear(held, start, end),
         };
@@ -51,17 +57,24 @@ fn push(spans: &mut Vec<Span>, length: u64, flags: u32) {
     }
 }
 
-fn allocation(held: &Held, start: u64, end: u64) -> Vec<Span> {
-    let mut extents: Vec<Extent> = Vec::new();
-    held.device().extents(SectorRange::between(Lba(start / SECTOR), Lba(end / SECTOR)), &mut extents);
-    let mut spans = Vec::new();
-    for Extent { range, state } in extents {
-        let flags = match state {
-            ExtentState::Data => 0,
-            ExtentState::Zeroes => ZERO,
-            ExtentState::Hole => HOLE | ZERO,
-        };
-        push(&mut spans, range.len_bytes() as u64, flags);
+/// What is allocated from a byte on: to the end, or until there are enough spans.
+fn allocation(held: &Held, start: u64, end: u64, one: bool) -> Vec<Span> {
+    let enough = if one { 1 } else { SPANS_ENOUGH };
+    let (mut spans, mut extents): (Vec<Span>, Vec<Extent>) = (Vec::new(), Vec::new());
+    let mut at = start;
+    // The last span may go on.
+    while at < end && spans.len() <= enough {
+        let step = SectorRange::between(Lba(at / SECTOR), Lba(end.min(at + STEP) / SECTOR));
+        held.device().extents(step, &mut extents);
+        for Extent { range, state } in extents.drain(..) {
+            let flags = match state {
+                ExtentState::Data => 0,
+                ExtentState::Zeroes => ZERO,
+                ExtentState::Hole => HOLE | ZERO,
+            };
+            push(&mut spans, range.len_bytes() as u64, flags);
+            at += range.len_bytes() as u64;
+        }
     }
     spans
 }

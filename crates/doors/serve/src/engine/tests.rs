@@ -134,6 +134,26 @@ fn errors_are_the_drives() {
     );
 }
 
+/// A drive that hands out its extents in pieces is told in few answers: 16 of them were needed for a gibibyte without data.
+#[test]
+fn one_answer_tells_what_is_allocated_of_many_pieces() {
+    let shelf = shelf(&["drive.logical-capacity=\"1 GiB\""]);
+    let mut engine = Engine::new(shelf, Speed::Max, Memory::new(1 << 30).part(0).unwrap(), Nanos(0), Pool::default());
+    let end = engine.shelf.device().capacity().0 * SECTOR;
+    let half = end / 2 / 65536 * 65536;
+    ask(&mut engine, [asked(Action::Write, half, 65536, 1), asked(Action::Write, half + 131_072, 65536, 1)]);
+    let mut spans = |one| {
+        let mut status = asked(Action::BlockStatus { one }, 0, u32::try_from(end).unwrap(), 1);
+        status.contexts.choose(wane_nbd::Context::Allocation);
+        let answers = ask(&mut engine, [status]);
+        let Reply::Status(contexts) = &answers[0].reply else { panic!("{:?}", answers[0].reply) };
+        contexts[0].1.iter().map(|span| (u64::from(span.length), span.flags)).collect::<Vec<_>>()
+    };
+    let rest = end - half - 3 * 65536;
+    assert_eq!(spans(false), [(half, 3), (65536, 0), (65536, 3), (65536, 0), (rest, 3)]);
+    assert_eq!(spans(true), [(half, 3)]);
+}
+
 #[test]
 fn a_lost_page_is_an_error_at_its_sectors_alone() {
     let mut engine = engine(Speed::Max);
@@ -282,7 +302,7 @@ fn journal_on(disk: &Simulated) -> Result<Journal, JournalError> {
 /// Offsets and first bytes of the writes in a journal, and its number of flushes.
 fn kept_on(disk: &Simulated) -> (Vec<(u64, u8)>, u64) {
     let (mut writes, mut flushes) = (Vec::new(), 0);
-    let begin = Place { segment: 1, offset: 52, number: 0, digest: 0 };
+    let begin = Place { segment: 1, offset: 68, number: 0, digest: 0 };
     let mut each = |record: &Record<'_>, _: &str| {
         if let Ok(Input::Call(Entry::Submit { request, .. })) = Input::decode(record.bytes) {
             match &request.bytes {

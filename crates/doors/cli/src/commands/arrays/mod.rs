@@ -1,5 +1,6 @@
 //! `wane array`: arrays of drives that differ.
 
+mod layers;
 mod members;
 mod plan;
 mod words;

@@ -3,10 +3,11 @@
 use wane_raid::code::{CODES, Coder, code};
 use wane_raid::placement::{self, tiles};
 use wane_raid::{
-    EQUAL, Fast, FrontierPoint, Group, MANUAL, PLACEMENTS, Placement, PlacementError, Site, UNEQUAL, frontier,
+    EQUAL, Fast, FrontierPoint, Group, Journal, MANUAL, PLACEMENTS, Placement, PlacementError, Site, UNEQUAL, frontier,
 };
 use wane_units::Bytes;
 
+use super::layers::{self, Layer};
 use super::members::Members;
 use super::words;
 use crate::DONE;
@@ -18,8 +19,11 @@ const TILE: [Bytes; 2] = [Bytes(64 << 10), Bytes(1 << 40)];
 /// Steps of the frontier.
 const STEPS: u64 = 8;
 
+/// Bytes of a small change.
+pub(super) const CHANGE: u64 = 4096;
+
 /// The narrowest stripes win that give at least this share of the most data: the rest is what tiles do not fill.
-const BEST: f64 = 0.999;
+pub(super) const BEST: f64 = 0.999;
 
 /// What a layout gives.
 pub(super) struct Layout {
@@ -32,6 +36,15 @@ pub(super) struct Layout {
     pub(super) fast: u64,
     /// Bytes of each drive that no tile has.
     pub(super) stranded: Vec<u64>,
+}
+
+/// The most data of stripes that differ in width, which no array of wane has.
+pub(super) struct Several {
+    /// Bytes of data, and of drives that they take.
+    pub(super) data: u64,
+    pub(super) used: u64,
+    /// One way to it; empty for copies, where the narrowest stripes hold as much.
+    pub(super) layers: Vec<Layer>,
 }
 
 /// All that is told.
@@ -49,7 +62,14 @@ pub(super) struct Planned {
     pub(super) others: Vec<Layout>,
     /// Widths, if none was asked for, each with its layout.
     pub(super) widths: Vec<(Coder, Layout)>,
+    pub(super) several: Several,
     pub(super) frontier: Vec<FrontierPoint>,
+    /// Bytes that each drive gets of the journal for a byte of small changes.
+    pub(super) journal: Vec<f64>,
+    /// Each code that the drives allow, at its best width.
+    pub(super) codes: Vec<(Coder, Layout)>,
+    /// Whether data were asked for on fast drives only.
+    pub(super) wants_fast: bool,
 }
 
 impl Planned {
@@ -92,17 +112,16 @@ fn planned(arguments: &PlanArguments) -> Result<Planned, Failure> {
             arguments.tile.exactly()
         )));
     };
-    let view = View { sites: &sites, fast: &fast, members: &members, tile: arguments.tile };
+    let wanted = arguments.fast;
+    let view = View { sites: &sites, fast: &fast, members: &members, tile: arguments.tile, wanted };
     let (coder, widths) = match arguments.width {
         Some(width) => (chosen(arguments, width, &coders, widest, found)?, Vec::new()),
         None => {
-            let layouts = coders.iter().map(|coder| Ok((coder.clone(), view.layout(placement, coder)?)));
-            let layouts: Vec<(Coder, Layout)> =
-                layouts.collect::<Result<_, PlacementError>>().map_err(Failure::wrong)?;
-            let most = layouts.iter().map(|(_, layout)| layout.data).max().unwrap_or(0);
-            let is_best = |layout: &Layout| layout.data as f64 >= BEST * most as f64;
-            let best = layouts.iter().find(|(_, layout)| is_best(layout)).map(|(coder, _)| coder.clone());
-            (best.unwrap_or_else(|| widest.clone()), layouts)
+            let layouts = view.layouts(placement, &coders).map_err(Failure::wrong)?;
+            let best = best(&layouts).map(|number| layouts[number].0.clone());
+            // If no width holds what is wanted of fast drives, the sentence is about the one that holds the most there.
+            let most_there = coders.iter().rfind(|coder| coder.width() <= fast.len()).unwrap_or(widest);
+            (best.unwrap_or_else(|| most_there.clone()), layouts)
         }
     };
     let layout = match arguments.fast {
@@ -119,7 +138,45 @@ fn planned(arguments: &PlanArguments) -> Result<Planned, Failure> {
     if frontier.last().is_some_and(|last| last.fast == 0) {
         frontier.clear();
     }
-    Ok(Planned { members, sites, fast, coder, tile: arguments.tile, layout, without, others, widths, frontier })
+    let narrowest = coders.first().unwrap_or(&coder);
+    let several = view.several(narrowest).map_err(Failure::wrong)?;
+    let tile = arguments.tile;
+    let tiles: Vec<u64> = sites.iter().map(|site| site.slots).collect();
+    let journal = Journal::Full.bytes_for_each(code, &tiles, CHANGE);
+    let codes = by_codes(&view, placement, found).map_err(Failure::wrong)?;
+    Ok(Planned {
+        members,
+        sites,
+        fast,
+        coder,
+        tile,
+        layout,
+        without,
+        others,
+        widths,
+        several,
+        frontier,
+        journal,
+        codes,
+        wants_fast: wanted.is_some(),
+    })
+}
+
+/// The best layout of each code that these drives allow.
+fn by_codes(view: &View<'_>, placement: &dyn Placement, found: usize) -> Result<Vec<(Coder, Layout)>, PlacementError> {
+    let best_of = |code| {
+        let coders: Vec<Coder> = (1..=found).filter_map(|width| Coder::new(code, width)).collect();
+        let mut layouts = view.layouts(placement, &coders)?;
+        Ok(best(&layouts).map(|number| layouts.swap_remove(number)))
+    };
+    let codes: Vec<Option<(Coder, Layout)>> = CODES.into_iter().map(best_of).collect::<Result<_, PlacementError>>()?;
+    Ok(codes.into_iter().flatten().collect())
+}
+
+/// The number of the narrowest of layouts that gives the most data.
+fn best(layouts: &[(Coder, Layout)]) -> Option<usize> {
+    let most = layouts.iter().map(|(_, layout)| layout.data).max().unwrap_or(0);
+    layouts.iter().position(|(_, layout)| layout.data as f64 >= BEST * most as f64)
 }
 
 /// The widest stripe of any code.
@@ -156,6 +213,8 @@ struct View<'a> {
     fast: &'a [usize],
     members: &'a Members,
     tile: Bytes,
+    /// Data that are to lie on fast drives only, at least.
+    wanted: Option<Bytes>,
 }
 
 impl View<'_> {
@@ -170,6 +229,47 @@ impl View<'_> {
         let fast = groups.iter().filter(is_fast).map(|group| group.tiles).sum();
         let tiles = tiles(&groups);
         Ok(Layout { name: placement.name(), groups, tiles, data: data(tiles), fast: data(fast), stranded })
+    }
+
+    /// The layouts of stripes of several widths, each alone, without those whose fast drives do not hold what is wanted of them.
+    fn layouts(&self, placement: &dyn Placement, coders: &[Coder]) -> Result<Vec<(Coder, Layout)>, PlacementError> {
+        let mut layouts = Vec::new();
+        for coder in coders {
+            let made = match self.wanted {
+                Some(size) => self.layout(&self.first_fast(coder, size), coder),
+                None => self.layout(placement, coder),
+            };
+            match made {
+                Ok(layout) => layouts.push((coder.clone(), layout)),
+                Err(PlacementError::Fast { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(layouts)
+    }
+
+    /// The placement that puts this much data on fast drives only.
+    fn first_fast(&self, coder: &Coder, size: Bytes) -> Fast {
+        Fast { tiles: size.0.div_ceil(self.a_tile(coder)), members: self.fast.to_vec() }
+    }
+
+    /// Bytes of data of a stripe of tiles.
+    fn a_tile(&self, coder: &Coder) -> u64 {
+        coder.data() as u64 * self.tile.0
+    }
+
+    /// The most data of stripes that differ in width, the narrowest of which are these.
+    fn several(&self, narrowest: &Coder) -> Result<Several, PlacementError> {
+        if words::are_copies(narrowest) {
+            let layout = self.layout(&UNEQUAL, narrowest)?;
+            let used = layout.tiles * narrowest.width() as u64 * self.tile.0;
+            return Ok(Several { data: layout.data, used, layers: Vec::new() });
+        }
+        let tiles: Vec<u64> = self.sites.iter().map(|site| site.slots).collect();
+        let parities = narrowest.parities();
+        let layers = layers::layers(&tiles, parities);
+        let (data, used) = (layers::data(&layers, parities) * self.tile.0, layers::used(&layers) * self.tile.0);
+        Ok(Several { data, used, layers })
     }
 
     /// Bytes of data without a drive; none where the others are too few.
@@ -190,9 +290,8 @@ impl View<'_> {
                 "--fast: no drive is known to be fast; give drives a class, such as \"nvme0=894GiB:fast\", or speeds";
             return Err(Failure::wrong(sentence));
         }
-        let a_tile = coder.data() as u64 * self.tile.0;
-        let fast = Fast { tiles: size.0.div_ceil(a_tile), members: self.fast.to_vec() };
-        self.layout(&fast, coder).map_err(|error| match error {
+        let a_tile = self.a_tile(coder);
+        self.layout(&self.first_fast(coder, size), coder).map_err(|error| match error {
             PlacementError::Fast { most: 0, .. } => Failure::wrong(format!(
                 "--fast: stripes of {} chunks need as many fast drives, found {}",
                 coder.width(),

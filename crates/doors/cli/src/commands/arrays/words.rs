@@ -1,14 +1,23 @@
 //! What `wane array plan` prints.
 
 use serde_json::{Value, json};
+use wane_raid::Journal;
+use wane_raid::code::Coder;
 use wane_raid::placement::speed;
+use wane_units::Bytes;
 
+use super::layers::Layer;
 use super::members::Members;
-use super::plan::{Layout, Planned};
+use super::plan::{BEST, CHANGE, Layout, Planned, Several};
 use crate::output::{columns, line};
 
 fn percent(part: u64, whole: u64) -> String {
     format!("{:.1} %", 100.0 * part as f64 / whole.max(1) as f64)
+}
+
+/// Whether stripes have copies of their data, at any width.
+pub(super) fn are_copies(coder: &Coder) -> bool {
+    coder.code().name().starts_with("copies")
 }
 
 fn count(number: usize, thing: &str) -> String {
@@ -26,10 +35,11 @@ pub(super) fn in_words(planned: &Planned) -> String {
     if !planned.widths.is_empty() {
         text += &columns(&widths(planned));
         text.push('\n');
+        several(&mut text, planned);
     }
     let parities = match coder.parities() {
-        1 if coder.code().name().starts_with("copies") => "1 copy of it".to_owned(),
-        more if coder.code().name().starts_with("copies") => format!("{more} copies of it"),
+        1 if are_copies(coder) => "1 copy of it".to_owned(),
+        more if are_copies(coder) => format!("{more} copies of it"),
         parities => format!("{parities} parity"),
     };
     let stripe = format!("{} chunks on as many drives: {} data, {parities}", coder.width(), coder.data());
@@ -48,12 +58,15 @@ pub(super) fn in_words(planned: &Planned) -> String {
         let fast = names(members, planned.fast.iter().copied());
         line(&mut text, "on fast drives only", &format!("{} of data; fast are {fast}", members.told(layout.fast)));
     }
+    line(&mut text, "journal", &journal(planned));
     text.push('\n');
     text += &columns(&drives(planned));
     text.push('\n');
     text += &columns(&groups(planned));
     text.push('\n');
     text += &columns(&layouts(planned));
+    text.push('\n');
+    text += &columns(&codes(planned));
     if !planned.frontier.is_empty() {
         text.push('\n');
         text += &columns(&frontier(planned));
@@ -66,14 +79,62 @@ fn stranded(planned: &Planned, all: u64) -> String {
     format!("{}, {}", planned.members.told(sum), percent(sum, all))
 }
 
-/// What each drive gives, and what the array would be without it.
+/// What changes of pages cost the drives besides their places.
+fn journal(planned: &Planned) -> String {
+    let sum: f64 = planned.journal.iter().sum();
+    let places = planned.coder.code().tolerates() + 1;
+    format!(
+        "{sum:.1} B on all drives for each byte that is written in changes of {}, and {places} B in their places; drives have the ring by their size",
+        Bytes(CHANGE)
+    )
+}
+
+/// What the journal costs a drive while the host writes as much as the array holds, in writes of the whole drive.
+fn drive_writes(planned: &Planned, number: usize) -> f64 {
+    let size = planned.members.list[number].size.0;
+    planned.journal[number] * planned.layout.data as f64 / size.max(1) as f64
+}
+
+/// Each code that the drives allow: what it holds and stands, and what a byte of a small change costs.
+fn codes(planned: &Planned) -> Vec<Vec<String>> {
+    let mut rows = vec![row(&["code", "width", "data", "survives", "written for a byte of 4 KiB", "with a journal"])];
+    for (coder, layout) in &planned.codes {
+        let places = coder.code().tolerates() + 1;
+        rows.push(vec![
+            coder.code().name().to_owned(),
+            coder.width().to_string(),
+            planned.members.told(layout.data),
+            count(coder.code().tolerates(), "drive"),
+            format!("{places} B"),
+            format!("{:.1} B", with_journal(planned, coder)),
+        ]);
+    }
+    if planned.wants_fast {
+        let fast = planned.codes.iter().map(|(_, layout)| planned.members.told(layout.fast));
+        let column = std::iter::once("on fast drives".to_owned()).chain(fast);
+        rows.iter_mut().zip(column).for_each(|(row, cell)| row.insert(3, cell));
+    }
+    rows
+}
+
+/// Bytes that drives write for a byte of a small change, the journal included.
+fn with_journal(planned: &Planned, coder: &Coder) -> f64 {
+    let tiles: Vec<u64> = planned.sites.iter().map(|site| site.slots).collect();
+    let journal = Journal::Full.bytes_for_each(coder.code(), &tiles, CHANGE);
+    (coder.code().tolerates() + 1) as f64 + journal.iter().sum::<f64>()
+}
+
+/// What each drive gives, what the array would be without it, and what the journal costs it.
 fn drives(planned: &Planned) -> Vec<Vec<String>> {
     let members = &planned.members;
-    let mut rows = vec![row(&["drive", "size", "stranded", "data without it"])];
+    let head = ["drive", "size", "stranded", "data without it", "journal of a byte", "journal of an array write"];
+    let mut rows = vec![row(&head)];
     for (number, member) in members.list.iter().enumerate() {
         let stranded = members.told(planned.layout.stranded[number]);
         let without = members.told(planned.without[number]);
-        rows.push(vec![member.name.clone(), members.told(member.size.0), stranded, without]);
+        let journal = format!("{:.3} B", planned.journal[number]);
+        let writes = format!("{:.2} drive writes", drive_writes(planned, number));
+        rows.push(vec![member.name.clone(), members.told(member.size.0), stranded, without, journal, writes]);
     }
     rows
 }
@@ -128,12 +189,30 @@ fn layouts(planned: &Planned) -> Vec<Vec<String>> {
     rows
 }
 
+/// What stripes of several widths are, where they hold more than those of one.
+fn several(text: &mut String, planned: &Planned) {
+    let most = planned.widths.iter().map(|(_, layout)| layout.data).max().unwrap_or(0);
+    // Tiles that a width does not fill are no difference.
+    if planned.several.data as f64 * BEST <= most as f64 {
+        return;
+    }
+    let layer = |layer: &Layer| {
+        format!("{} of {}", planned.members.told(layer.tiles * planned.tile.0), count(layer.width, "drive"))
+    };
+    let layers: Vec<String> = planned.several.layers.iter().map(layer).collect();
+    line(text, "of several widths", &format!("a stripe over each of these in turn: {}", layers.join(", ")));
+    let built =
+        "an array of wane has stripes of one width; several are one array for each layer, on partitions of the drives";
+    line(text, "", built);
+    text.push('\n');
+}
+
 fn widths(planned: &Planned) -> Vec<Vec<String>> {
     let members = &planned.members;
     let mut rows = vec![row(&["width", "data", "stranded", "redundancy", ""])];
     for (coder, layout) in &planned.widths {
         let used = layout.tiles * coder.width() as u64 * planned.tile.0;
-        let mark = if coder.width() == planned.coder.width() { "most data" } else { "" };
+        let mark = if coder.width() == planned.coder.width() { "most data of one width" } else { "" };
         rows.push(vec![
             coder.width().to_string(),
             members.told(layout.data),
@@ -142,6 +221,15 @@ fn widths(planned: &Planned) -> Vec<Vec<String>> {
             mark.to_owned(),
         ]);
     }
+    let all: u64 = members.list.iter().map(|member| member.size.0).sum();
+    let Several { data, used, .. } = planned.several;
+    rows.push(vec![
+        "several".to_owned(),
+        members.told(data),
+        members.told(all - used),
+        members.told(used - data),
+        "most data of several widths".to_owned(),
+    ]);
     rows
 }
 
@@ -169,6 +257,18 @@ fn layout_json(planned: &Planned, layout: &Layout) -> Value {
     })
 }
 
+fn several_json(planned: &Planned) -> Value {
+    let Several { data, used, layers } = &planned.several;
+    let all: u64 = planned.members.list.iter().map(|member| member.size.0).sum();
+    let layer = |layer: &Layer| json!({ "width": layer.width, "bytes_of_each_drive": layer.tiles * planned.tile.0 });
+    json!({
+        "data_bytes": data,
+        "stranded_bytes": all - used,
+        "redundancy_bytes": used - data,
+        "layers": layers.iter().map(layer).collect::<Vec<Value>>(),
+    })
+}
+
 pub(super) fn as_json(planned: &Planned) -> Value {
     let (members, layout, coder) = (&planned.members, &planned.layout, &planned.coder);
     let has_speeds = members.have_speeds();
@@ -180,6 +280,8 @@ pub(super) fn as_json(planned: &Planned) -> Value {
             "is_fast": planned.fast.contains(&number),
             "stranded_bytes": layout.stranded[number],
             "data_bytes_without": planned.without[number],
+            "journal_bytes_per_byte": planned.journal[number],
+            "journal_drive_writes_per_array_write": drive_writes(planned, number),
         })
     });
     let mut from = 0;
@@ -207,7 +309,20 @@ pub(super) fn as_json(planned: &Planned) -> Value {
         .frontier
         .iter()
         .map(|point| json!({ "fast_data_bytes": planned.data(point.fast), "data_bytes": planned.data(point.tiles) }));
+    let codes = planned.codes.iter().map(|(coder, layout)| {
+        let survives = coder.code().tolerates();
+        json!({
+            "code": coder.code().name(),
+            "width": coder.width(),
+            "data_bytes": layout.data,
+            "fast_data_bytes": layout.fast,
+            "survives": survives,
+            "bytes_per_byte": survives + 1,
+            "bytes_per_byte_with_journal": with_journal(planned, coder),
+        })
+    });
     json!({
+        "codes": codes.collect::<Vec<Value>>(),
         "code": coder.code().name(),
         "width": coder.width(),
         "data_chunks": coder.data(),
@@ -218,6 +333,7 @@ pub(super) fn as_json(planned: &Planned) -> Value {
         "groups": groups,
         "other_layouts": planned.others.iter().map(|other| layout_json(planned, other)).collect::<Vec<Value>>(),
         "widths": widths.collect::<Vec<Value>>(),
+        "several_widths": several_json(planned),
         "frontier": frontier.collect::<Vec<Value>>(),
     })
 }

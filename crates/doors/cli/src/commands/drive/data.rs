@@ -278,6 +278,7 @@ pub(super) fn read(arguments: &ReadArguments) -> Result<i32, Failure> {
                 kept.unit_bytes()
             )
         ))?;
+        super::warn(&kept);
     }
     Ok(if status.is_done() { DONE } else { DIFFERS })
 }
@@ -314,14 +315,30 @@ pub(super) fn power_cut(arguments: &PowerCutArguments) -> Result<i32, Failure> {
     let mut stream = Streams::new(arguments.seed).stream("power-cut");
     let fate = || [Fate::Done, Fate::Torn, Fate::Undone][stream.below(3) as usize];
     let was_dead = kept.cause().is_some();
-    let (report, took) = kept.cut_power(fate)?;
+    let at = |error| KeptError::At(excerpt_path(&arguments.drive), Box::new(error));
+    let out = &arguments.take_out[..];
+    kept.check_out(out).map_err(at)?;
+    let (report, took) = kept.cut_power(out, fate)?;
+    if kept.is_array() {
+        // What its members came back with has to be known durably before one of them may be lost.
+        kept.act(&Act::Flush)?;
+    }
     let revived = was_dead && kept.cause().is_none();
-    let told = if revived { REVIVED } else { "lost its power, and came back" };
-    kept.keep(told.to_owned())?;
+    let told = match out {
+        [] if revived => REVIVED.to_owned(),
+        [] => "lost its power, and came back".to_owned(),
+        [one] => format!("lost its power and drive {one} in one instant, and came back"),
+        _ => {
+            let out: Vec<String> = out.iter().map(u32::to_string).collect();
+            format!("lost its power and drives {} in one instant, and came back", out.join(", "))
+        }
+    };
+    kept.keep(told.clone())?;
     let seconds = took.map(|took| took.0 as f64 / 1e9);
     if arguments.json {
         let mut facts = json!({
             "drive": arguments.drive.display().to_string(), "seconds": seconds, "takes_writes_again": revived,
+            "taken_out": out,
         });
         if let Some(report) = report {
             let recovered = json!({
@@ -342,7 +359,7 @@ pub(super) fn power_cut(arguments: &PowerCutArguments) -> Result<i32, Failure> {
         print_json(&facts)?;
         return Ok(DONE);
     }
-    answer(false, &kept, &arguments.drive, told)?;
+    answer(false, &kept, &arguments.drive, &told)?;
     let mut text = String::new();
     if let Some(report) = report {
         let pages = format!(

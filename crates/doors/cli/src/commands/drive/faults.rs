@@ -156,14 +156,19 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<i32, Failure> {
     if arguments.json {
         let fault = checked.as_ref().err();
         let drive = arguments.drive.display().to_string();
-        let mut facts =
-            json!({ "drive": drive, "is_sound": fault.is_none(), "fault": fault, "dropped": kept.dropped() });
+        let mut facts = json!({
+            "drive": drive, "is_sound": fault.is_none(), "fault": fault, "dropped": kept.dropped(),
+            "journal": show::journal_facts(&kept),
+        });
         if let Some(data) = &data {
             facts["data"] = data_facts(&kept, data);
         }
         if of_array {
             facts["bytes_unreadable"] = json!(lost);
             facts["bytes_lacking"] = json!(kept.bytes_lacking());
+        }
+        if arguments.data {
+            facts["warnings"] = json!(kept.caveats());
         }
         print_json(&facts)?;
     } else {
@@ -177,6 +182,9 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<i32, Failure> {
                 .map(|member| format!("; drive {} lacks {}", member.place, exact(member.stale_bytes)))
                 .collect();
             line(&mut text, "array", &format!("{lost}{}", lacks.concat()));
+        }
+        if arguments.data {
+            kept.caveats().iter().for_each(|sentence| line(&mut text, "warning", sentence));
         }
         print(&text)?;
     }
@@ -215,6 +223,9 @@ fn words(kept: &Kept, path: &Path, checked: &Result<(), String>, data: Option<&D
         Ok(()) => format!("{path}: its files are whole, and every invariant of its firmware holds\n"),
         Err(fault) => format!("{path}: its files are whole, but its firmware is not sound: {}\n", excerpt(fault)),
     };
+    if let Some(told) = show::unknown_end(kept) {
+        line(&mut text, "journal", &told);
+    }
     let Some(data) = data else { return text };
     let unit = u64::from(kept.drive().unit_bytes());
     let size = |units: u64| exact(units * unit);

@@ -22,10 +22,9 @@ use wane_lab::held::Act;
 use wane_lab::kept::{Aged, Kept, KeptError, Reached, Target, WrittenBytes, check_whole};
 use wane_lab::progress::Stopwatch;
 use wane_lab::run::{Step, Watch};
-use wane_lab::session::reserve_in_words;
 use wane_scenario::{FastForward, Pattern, Scenario, Sources, endless, folder_of};
 use wane_shelf::ShelfError;
-use wane_units::excerpt_path;
+use wane_units::{Sectors, excerpt_path};
 use wane_workload::lsm::Operations;
 use wane_workload::standin;
 
@@ -72,7 +71,7 @@ impl From<KeptError> for Failure {
         match error {
             KeptError::Scenario(error) => error.into(),
             KeptError::Interrupted => Self::Interrupted(KeptError::Interrupted.to_string()),
-            KeptError::Shelf(ShelfError::Busy(name)) if wane_serve::Note::control_of(Path::new(&name)).is_ok() => {
+            KeptError::Shelf(ShelfError::Busy(name, _)) if wane_serve::Note::control_of(Path::new(&name)).is_ok() => {
                 Self::wrong(format!(
                     "{name} is served; `wane ctl {name} status`, smart and fork look at it, and withdraw ends that"
                 ))
@@ -120,7 +119,7 @@ fn create(arguments: &CreateArguments) -> Result<i32, Failure> {
     if arguments.workload.is_some() {
         scenario = reworked(&scenario, arguments.workload.as_deref(), &[], UNCOUNTED, false)?;
     }
-    if let Some(told) = reserve_in_words(&scenario) {
+    for told in scenario.unasked() {
         tell(&format!("wane: {told}"));
     }
     // Keys that have an effect only with a clock may get one from `drive probe`.
@@ -210,7 +209,7 @@ fn foretold(mut scenario: Scenario, arguments: &CreateArguments) -> Result<i32, 
         scenario.precondition = unwritten();
     }
     scenario.fast_forward = forwarded(arguments.fast_forward);
-    print(&super::estimate::of_kept(&scenario, arguments.until, 0.0, 0.0))?;
+    print(&super::dry_run::of_kept(&scenario, arguments.until, 0.0, 0.0))?;
     Ok(DONE)
 }
 
@@ -333,10 +332,20 @@ fn age(arguments: &AgeArguments) -> Result<i32, Failure> {
         {
             return Err(KeptError::NoPace.into());
         }
-        print(&super::estimate::of_kept(&asked, Some(arguments.until), kept.drive_writes(), used))?;
+        print(&super::dry_run::of_kept(&asked, Some(arguments.until), kept.drive_writes(), used))?;
         return Ok(DONE);
     }
-    let before = if arguments.trim_after { Some(kept.mapped()?) } else { None };
+    // What only aging wrote would take the room of its host, who set a limit.
+    let is_limited = kept.is_limited();
+    let before = if arguments.trim_after || is_limited { Some(kept.mapped()?) } else { None };
+    if is_limited && !arguments.trim_after {
+        let limit = kept.device().mapped_limit().0 * Sectors::SIZE.0;
+        tell(&format!(
+            "wane: {}: may hold {} at once (its mapped limit), so that what only this aging writes is trimmed afterwards",
+            excerpt_path(&arguments.drive),
+            data::exact(limit)
+        ));
+    }
     let how = Aging {
         target: arguments.until,
         fast_forward: arguments.fast_forward,
@@ -467,7 +476,7 @@ fn tell_time(kept: &Kept, path: &Path, how: &Aging) {
     let used = kept.life_used().unwrap_or(0.0);
     let seconds = aging_seconds(&asked, Some(how.target), kept.drive_writes(), used);
     if let Some(seconds) = seconds.filter(|seconds| *seconds > TOLD_SECONDS) {
-        let (path, time) = (excerpt_path(path), super::estimate::time(seconds));
+        let (path, time) = (excerpt_path(path), super::dry_run::time(seconds));
         tell(&format!(
             "wane: {path}: aging takes about {time}; Ctrl-C saves it, and the same command goes on from there"
         ));
@@ -559,7 +568,14 @@ fn answer(as_json: bool, kept: &Kept, path: &Path, words: &str) -> Result<(), Fa
     if as_json {
         return print_json(&show::facts(kept, path));
     }
-    print(&format!("{}: {words}\n{}", excerpt_path(path), show::short(kept)))
+    print(&format!("{}: {words}\n{}", excerpt_path(path), show::short(kept)))?;
+    warn(kept);
+    Ok(())
+}
+
+/// Says which of a drive's answers no measurement backs.
+fn warn(kept: &Kept) {
+    kept.caveats().iter().for_each(|sentence| tell(&format!("warning: {sentence}")));
 }
 
 fn show(arguments: &KeptDrive) -> Result<i32, Failure> {

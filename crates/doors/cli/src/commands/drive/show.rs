@@ -4,14 +4,15 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use serde::Serialize;
+use serde_json::{Value, json};
 use wane_blockdev::BlockDevice;
 use wane_ftl::policies::Mode;
-use wane_lab::kept::Kept;
+use wane_lab::kept::{JournalEnd, Kept};
 use wane_nand::{Relocations, Uncorrectable};
 use wane_report::{plain, traffic};
 use wane_results::write_amplification;
 use wane_scenario::{Pattern, Scenario, Workload};
-use wane_units::{BlockState, Bytes, Lpn, Sectors};
+use wane_units::{BlockState, Bytes, Sectors};
 
 use crate::output::line;
 
@@ -57,6 +58,8 @@ pub(super) struct DriveFacts {
     blocks: Blocks,
     workload: String,
     history: Vec<String>,
+    /// Which of this no measurement backs.
+    warnings: Vec<String>,
 }
 
 /// Raw bit errors.
@@ -94,6 +97,25 @@ struct Blocks {
     open: u32,
     closed: u32,
     retired: u32,
+}
+
+/// What is not known of the end of a drive's journal, in words, if anything is not.
+pub(super) fn unknown_end(kept: &Kept) -> Option<String> {
+    let JournalEnd { records, unmarked, .. } = kept.journal_end().filter(|end| !end.is_known)?;
+    let plural = if records == 1 { "" } else { "s" };
+    let last = match unmarked {
+        0 => String::new(),
+        1 => "the last 1 is not known to have been on the disk, and ".to_owned(),
+        _ => format!("the last {unmarked} are not known to have been on the disk, and "),
+    };
+    Some(format!("{records} record{plural} since the last save; {last}nobody can tell whether others followed"))
+}
+
+/// What is known of it, as JSON.
+pub(super) fn journal_facts(kept: &Kept) -> Option<Value> {
+    kept.journal_end().map(|JournalEnd { records, unmarked, is_known }| {
+        json!({ "records": records, "records_not_known_on_disk": unmarked, "is_end_known": is_known })
+    })
 }
 
 /// Names a workload in a few words.
@@ -149,7 +171,6 @@ fn of_drive(kept: &Kept, path: &Path) -> DriveFacts {
     erases.mean /= f64::from(in_service.max(1));
     erases.least = erases.least.min(erases.most);
     debug_assert!((f64::from(erases.least)..=f64::from(erases.most)).contains(&erases.mean), "a mean lies between");
-    let units = || (0..drive.exported()).map(Lpn);
     DriveFacts {
         drive: path.display().to_string(),
         scenario: scenario.name.clone(),
@@ -176,14 +197,19 @@ fn of_drive(kept: &Kept, path: &Path) -> DriveFacts {
         capacity: Capacity {
             bytes_initial: u64::from(drive.logical_initial()) * unit,
             bytes_exported: u64::from(drive.exported()) * unit,
-            bytes_limit: drive.mapped_limit().0 * Sectors::SIZE.0,
-            bytes_mapped: units().filter(|unit| drive.lookup(*unit).is_some()).count() as u64 * unit,
-            bytes_lost: units().filter(|unit| drive.is_lost(*unit)).count() as u64 * unit,
+            // A capacity that ends within a unit is no limit.
+            bytes_limit: match drive.mapped_limit() {
+                limit if limit < drive.capacity() => limit.0 * Sectors::SIZE.0,
+                _ => u64::from(drive.exported()) * unit,
+            },
+            bytes_mapped: drive.mapped_units() * unit,
+            bytes_lost: drive.units_lost() * unit,
             over_provisioning_initial: scenario.device.over_provisioning(),
         },
         blocks,
         workload: workload(kept.scenario()),
         history: kept.history(),
+        warnings: kept.caveats(),
     }
 }
 
@@ -329,9 +355,15 @@ pub(super) fn words(kept: &Kept, facts: &Facts) -> String {
     if kept.focus().is_none() {
         say("workload", format!("{}, which continues where it stopped", facts.workload));
     }
+    for sentence in &facts.warnings {
+        say("warning", sentence.clone());
+    }
     for (number, event) in facts.history.iter().enumerate() {
         let name = if kept.focus().is_some() { "array's history" } else { "history" };
         say(if number == 0 { name } else { "" }, event.clone());
+    }
+    if let Some(told) = unknown_end(kept) {
+        say("journal", told);
     }
     text.push_str(&picture(kept));
     text

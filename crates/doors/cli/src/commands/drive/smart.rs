@@ -33,6 +33,7 @@ pub(super) fn smart(arguments: &SmartArguments) -> Result<i32, Failure> {
         } else {
             told(arguments, &record, &identity)
         })?;
+        super::warn(&kept);
         return Ok(DONE);
     };
     let page = LogPage::of(id, &record);
@@ -48,6 +49,7 @@ pub(super) fn smart(arguments: &SmartArguments) -> Result<i32, Failure> {
         None => fields(&format!("Log page {}, {}", id.name(), id.title()), &page),
     };
     print(&text)?;
+    super::warn(&kept);
     Ok(DONE)
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use wane_blockdev::{
     BlockDevice, Blocking, Completion, Extent, Features, Living, Notice, Request, RequestId, SectorRange, Status,
 };
-use wane_fs::{Direct, FormatError, Mode, Moment, MountConfig, Trims, Volume, find_block_bytes};
+use wane_fs::{Direct, FormatError, Mode, MountConfig, Trims, Volume, find_block_bytes};
 use wane_image::{Access, Image};
 use wane_lab::kept::{Attached, Keeps, Kept, check_whole};
 use wane_shelf::MANIFEST;
@@ -180,15 +180,33 @@ pub(super) fn block_bytes_of(device: &mut Blocking<Backing>) -> Result<usize, Fo
     find_block_bytes(capacity, |at, bytes| read_at(device, at, bytes))
 }
 
-/// Opens and mounts the file system of a path.
-pub(super) fn mounted(path: &Path, mode: Mode, trims: Trims) -> Result<Mounted, Failure> {
+/// Opens and mounts the file system of a path. One of which so much is damaged that it cannot be mounted is an answer, too.
+pub(super) fn mounted_if_whole(path: &Path, mode: Mode, trims: Trims) -> Result<Result<Mounted, FormatError>, Failure> {
     let access = if mode == Mode::ReadWrite { Access::Write } else { Access::Read };
     let mut device = Blocking::new(Backing::open(path, access)?);
-    let block = block_bytes_of(&mut device).map_err(|error| refused(path, error))?;
     let config = MountConfig { mode, trims, ..MountConfig::new(nonce()?) };
-    let volume = Volume::mount(Direct::new(device, block), &config).map_err(|error| refused(path, error))?;
+    let volume = block_bytes_of(&mut device).and_then(|block| Volume::mount(Direct::new(device, block), &config));
+    match volume {
+        Err(error) if !error.is_damage() => Err(refused(path, error)),
+        other => Ok(other),
+    }
+}
+
+/// Opens and mounts the file system of a path.
+pub(super) fn mounted(path: &Path, mode: Mode, trims: Trims) -> Result<Mounted, Failure> {
+    let volume = mounted_if_whole(path, mode, trims)?.map_err(|error| refused(path, error))?;
     for note in volume.notes() {
         tell(&format!("wane: {}: {note}", excerpt_path(path)));
+    }
+    Ok(volume)
+}
+
+/// The same for a command that rests on its counts: it is refused where they are in doubt.
+pub(super) fn trusted(path: &Path, mode: Mode, trims: Trims) -> Result<Mounted, Failure> {
+    let volume = mounted(path, mode, trims)?;
+    if volume.is_doubtful() {
+        volume.into_port().into_inner().into_inner().close(Closing::Looked)?;
+        return Err(refused(path, "is damaged, so that nothing is planned or changed; `wane fs fsck` tells more"));
     }
     Ok(volume)
 }
@@ -203,19 +221,5 @@ pub(super) fn unmounted(path: &Path, volume: Mounted, how: Closing) -> Result<()
             let sentence = format!("could not be unmounted: {error}; what was not synchronized may be lost");
             Err(refused(path, sentence))
         }
-    }
-}
-
-/// The time of the system.
-#[expect(clippy::disallowed_methods, reason = "files have the times of the system on which they are made")]
-pub(super) fn now() -> Moment {
-    of_system(std::time::SystemTime::now())
-}
-
-/// A time of the system's own files.
-pub(super) fn of_system(time: std::time::SystemTime) -> Moment {
-    match time.duration_since(std::time::UNIX_EPOCH) {
-        Ok(since) => Moment { seconds: since.as_secs().cast_signed(), nanos: since.subsec_nanos() },
-        Err(before) => Moment { seconds: -before.duration().as_secs().cast_signed(), nanos: 0 },
     }
 }

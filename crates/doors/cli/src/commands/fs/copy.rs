@@ -3,19 +3,22 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata};
-use std::io::{self, Read, Write};
+use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{AtFlags, CWD, SeekFrom, Timespec, Timestamps};
+use rustix::io::Errno;
 use serde_json::json;
-use wane_fs::{Attr, FileKind, FsError, Ino, Mode, NewFile, ROOT, SetAttr, Trims};
+use wane_fs::{Attr, FileKind, FsError, Ino, Mode, Moment, NewFile, ROOT, Seek, SetAttr, Trims};
+use wane_fuse::now;
 use wane_units::excerpt_path;
 
-use super::backing::{Closing, Mounted, mounted, now, of_system, unmounted};
-use crate::DONE;
+use super::backing::{Closing, Mounted, mounted, trusted, unmounted};
 use crate::args::fs::CpArguments;
 use crate::output::{Failure, print, print_json, tell, unwritable};
+use crate::{DIFFERS, DONE};
 
 /// Bytes that are copied together.
 const PART: usize = 1 << 20;
@@ -32,14 +35,18 @@ struct Copied {
     bytes: u64,
     /// Pipes, sockets and devices, which are left out.
     left_out: u64,
+    /// Files and directories that could not be read whole, and are not in the copy.
+    unread: u64,
 }
 
 pub(super) fn cp(arguments: &CpArguments) -> Result<i32, Failure> {
     let CpArguments { from, to, .. } = arguments;
     let mut copied = Copied::default();
+    let mut is_doubtful = false;
     match (inside(from), inside(to)) {
         (Some((what, path)), None) => {
             let mut volume = mounted(&what, Mode::ReadOnly, Trims::Never)?;
+            is_doubtful = volume.is_doubtful();
             let done = Out {
                 volume: &mut volume,
                 what: &what,
@@ -52,7 +59,7 @@ pub(super) fn cp(arguments: &CpArguments) -> Result<i32, Failure> {
             done?;
         }
         (None, Some((what, path))) => {
-            let mut volume = mounted(&what, Mode::ReadWrite, Trims::AtOnce)?;
+            let mut volume = trusted(&what, Mode::ReadWrite, Trims::AtOnce)?;
             let done = Into {
                 volume: &mut volume,
                 what: &what,
@@ -74,12 +81,26 @@ pub(super) fn cp(arguments: &CpArguments) -> Result<i32, Failure> {
             return Err(Failure::wrong("both paths are in a file system; copy to a place outside first"));
         }
     }
-    let Copied { files, directories, bytes, left_out } = copied;
+    let Copied { files, directories, bytes, left_out, unread } = copied;
     if left_out > 0 {
         tell(&format!("warning: {left_out} pipes, sockets or devices were left out"));
     }
+    if is_doubtful {
+        tell("warning: files may be missing in the copy, or be older than they were; `wane fs fsck` tells more");
+    }
+    if unread > 0 && files + directories == 0 {
+        return Err(Failure::wrong("nothing is copied"));
+    }
+    if unread > 0 {
+        tell(&format!(
+            "warning: the copy is not whole: {unread} of what should be in it could not be read, and is left out"
+        ));
+    }
     if arguments.json {
-        print_json(&json!({ "files": files, "directories": directories, "bytes": bytes, "left_out": left_out }))?;
+        print_json(&json!({
+            "files": files, "directories": directories, "bytes": bytes, "left_out": left_out, "unread": unread,
+            "is_doubtful": is_doubtful,
+        }))?;
     } else {
         let s = |count| if count == 1 { "" } else { "s" };
         print(&format!(
@@ -88,7 +109,7 @@ pub(super) fn cp(arguments: &CpArguments) -> Result<i32, Failure> {
             if directories == 1 { "y" } else { "ies" }
         ))?;
     }
-    Ok(DONE)
+    Ok(if is_doubtful || unread > 0 { DIFFERS } else { DONE })
 }
 
 /// The parts of WHAT:/PATH; `None` for a plain path.
@@ -145,17 +166,32 @@ impl Out<'_> {
         self.entry(ino, path, &to, 0)
     }
 
-    fn failed(&self, path: &[u8], error: FsError) -> Failure {
-        Failure::wrong(format!("{}: {error}", shown(self.what, path)))
+    /// Notes what could not be read: the rest is copied all the same.
+    fn leave_out(&mut self, path: &[u8], error: FsError) {
+        self.copied.unread += 1;
+        tell(&format!("warning: {}: {error}", shown(self.what, path)));
     }
 
     fn entry(&mut self, ino: Ino, path: &[u8], to: &Path, depth: usize) -> Result<(), Failure> {
-        let attr = self.volume.attr(ino).map_err(|error| self.failed(path, error))?;
+        let attr = match self.volume.attr(ino) {
+            Ok(attr) => attr,
+            Err(error) => {
+                self.leave_out(path, error);
+                return Ok(());
+            }
+        };
         match attr.kind {
             FileKind::Directory => self.directory(&attr, path, to, depth)?,
-            FileKind::File => self.file(&attr, path, to)?,
+            FileKind::File if !self.file(&attr, path, to)? => return Ok(()),
+            FileKind::File => {}
             FileKind::Symlink => {
-                let target = self.volume.read_link(ino).map_err(|error| self.failed(path, error))?;
+                let target = match self.volume.read_link(ino) {
+                    Ok(target) => target,
+                    Err(error) => {
+                        self.leave_out(path, error);
+                        return Ok(());
+                    }
+                };
                 self.make_way(to)?;
                 let target = OsString::from_vec(target);
                 std::os::unix::fs::symlink(target, to).map_err(|error| unwritable(to, &error))?;
@@ -191,7 +227,13 @@ impl Out<'_> {
         }
         let mut after = 0;
         loop {
-            let entries = self.volume.read_dir(attr.ino, after, ENTRIES).map_err(|error| self.failed(path, error))?;
+            let entries = match self.volume.read_dir(attr.ino, after, ENTRIES) {
+                Ok(entries) => entries,
+                Err(error) => {
+                    self.leave_out(path, error);
+                    break;
+                }
+            };
             let Some(last) = entries.last() else { break };
             after = last.cookie;
             for entry in entries.iter().filter(|entry| !matches!(entry.name.as_slice(), b"." | b"..")) {
@@ -206,31 +248,62 @@ impl Out<'_> {
         Ok(())
     }
 
-    fn file(&mut self, attr: &Attr, path: &[u8], to: &Path) -> Result<(), Failure> {
+    /// Copies a file. Returns whether it is there, whole: a part of one would look like all of it.
+    fn file(&mut self, attr: &Attr, path: &[u8], to: &Path) -> Result<bool, Failure> {
         self.make_way(to)?;
         // Where the file system outside has no hard links, it is a file of its own.
         if self.linked.get(&attr.ino).is_some_and(|first| fs::hard_link(first, to).is_ok()) {
             self.copied.files += 1;
-            return Ok(());
+            return Ok(true);
+        }
+        let wrong = |error: io::Error| unwritable(to, &error);
+        // Readable by others once it has its permissions.
+        let file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(to).map_err(wrong)?;
+        // What is a hole here is one there.
+        file.set_len(attr.size).map_err(wrong)?;
+        if let Err(error) = self.contents(attr, &file).map_err(wrong)? {
+            fs::remove_file(to).map_err(wrong)?;
+            self.leave_out(path, error);
+            return Ok(false);
         }
         if attr.links > 1 {
             self.linked.insert(attr.ino, to.to_owned());
         }
-        let wrong = |error: io::Error| unwritable(to, &error);
-        // Readable by others once it has its permissions.
-        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(to).map_err(wrong)?;
-        let mut at = 0;
-        while at < attr.size {
-            let part = self.volume.read(attr.ino, at, PART).map_err(|error| self.failed(path, error))?;
-            if part.is_empty() {
-                break;
-            }
-            file.write_all(&part).map_err(wrong)?;
-            at += part.len() as u64;
-        }
         self.copied.files += 1;
-        self.copied.bytes += at;
-        Ok(())
+        self.copied.bytes += attr.size;
+        Ok(true)
+    }
+
+    /// Copies a file's data. What cannot be read is the inner error, what cannot be written the outer one.
+    fn contents(&mut self, attr: &Attr, file: &File) -> io::Result<Result<(), FsError>> {
+        let mut at = 0;
+        loop {
+            let (mut from, end) = match self.data_from(attr, at) {
+                Ok(Some(found)) => found,
+                Ok(None) => return Ok(Ok(())),
+                Err(error) => return Ok(Err(error)),
+            };
+            while from < end {
+                let length = usize::try_from(end - from).unwrap_or(PART).min(PART);
+                let part = match self.volume.read(attr.ino, from, length) {
+                    Ok(part) if part.is_empty() => break,
+                    Ok(part) => part,
+                    Err(error) => return Ok(Err(error)),
+                };
+                file.write_all_at(&part, from)?;
+                from += part.len() as u64;
+            }
+            at = end;
+        }
+    }
+
+    /// The next data of a file from an offset on, and where they end.
+    fn data_from(&mut self, attr: &Attr, at: u64) -> Result<Option<(u64, u64)>, FsError> {
+        match self.volume.seek(attr.ino, at, Seek::Data) {
+            Err(FsError::NothingThere) => Ok(None),
+            Err(error) => Err(error),
+            Ok(from) => Ok(Some((from, self.volume.seek(attr.ino, from, Seek::Hole)?))),
+        }
     }
 }
 
@@ -239,18 +312,12 @@ fn keep(attr: &Attr, to: &Path) {
     if rustix::process::geteuid().is_root() {
         let _ = std::os::unix::fs::lchown(to, Some(attr.uid), Some(attr.gid));
     }
-    if attr.kind == FileKind::Symlink {
-        return;
+    if attr.kind != FileKind::Symlink {
+        let _ = fs::set_permissions(to, fs::Permissions::from_mode(u32::from(attr.permissions)));
     }
-    let _ = fs::set_permissions(to, fs::Permissions::from_mode(u32::from(attr.permissions)));
-    let system = |moment: wane_fs::Moment| {
-        let since = std::time::Duration::new(moment.seconds.max(0).unsigned_abs(), moment.nanos);
-        std::time::UNIX_EPOCH.checked_add(since).unwrap_or(std::time::UNIX_EPOCH)
-    };
-    let times = fs::FileTimes::new().set_accessed(system(attr.accessed)).set_modified(system(attr.modified));
-    if let Ok(file) = File::open(to) {
-        let _ = file.set_times(times);
-    }
+    let system = |moment: Moment| Timespec { tv_sec: moment.seconds, tv_nsec: moment.nanos.into() };
+    let times = Timestamps { last_access: system(attr.accessed), last_modification: system(attr.modified) };
+    let _ = rustix::fs::utimensat(CWD, to, &times, AtFlags::SYMLINK_NOFOLLOW);
 }
 
 /// Copies into a file system.
@@ -331,8 +398,8 @@ impl Into<'_> {
         };
         let times = SetAttr {
             permissions: (!kind.is_symlink()).then_some(new.permissions),
-            accessed: found.accessed().ok().map(of_system),
-            modified: found.modified().ok().map(of_system),
+            accessed: Some(moment(found.atime(), found.atime_nsec())),
+            modified: Some(moment(found.mtime(), found.mtime_nsec())),
             ..SetAttr::default()
         };
         self.volume.set_attr(ino, &times, now()).map_err(|error| self.failed(path, error))?;
@@ -383,11 +450,12 @@ impl Into<'_> {
 
     fn file(&mut self, from: &Path, dir: Ino, name: &[u8], new: &NewFile, path: &[u8]) -> Result<Ino, Failure> {
         self.make_way(dir, name, path)?;
-        let mut file = File::open(from).map_err(|error| unreadable(from, &error))?;
+        let unreadable = |error: io::Error| unreadable(from, &error);
+        let file = File::open(from).map_err(unreadable)?;
         let made = self.volume.make(dir, name, new, now()).map_err(|error| self.failed(path, error))?;
         let (mut part, mut at) = (vec![0; PART], 0);
-        loop {
-            let count = file.read(&mut part).map_err(|error| unreadable(from, &error))?;
+        while let Some(length) = next_data(&file, &mut at).map_err(unreadable)? {
+            let count = file.read_at(&mut part[..length], at).map_err(unreadable)?;
             if count == 0 {
                 break;
             }
@@ -398,10 +466,32 @@ impl Into<'_> {
                 rest = &rest[written..];
             }
         }
+        // It may end with a hole.
+        let size = at.max(file.metadata().map_err(unreadable)?.len());
+        if size > at {
+            self.volume.truncate(made.ino, size, now()).map_err(|error| self.failed(path, error))?;
+        }
         self.copied.files += 1;
-        self.copied.bytes += at;
+        self.copied.bytes += size;
         Ok(made.ino)
     }
+}
+
+/// Leads to the next data of a file, and tells how many bytes can be read there; `None` if only a hole follows.
+fn next_data(file: &File, at: &mut u64) -> io::Result<Option<usize>> {
+    match rustix::fs::seek(file, SeekFrom::Data(*at)) {
+        Ok(data) => *at = data,
+        Err(Errno::NXIO) => return Ok(None),
+        // What cannot tell, such as a file of /proc, is read to its end.
+        Err(_) => return Ok(Some(PART)),
+    }
+    let hole = rustix::fs::seek(file, SeekFrom::Hole(*at))?;
+    Ok(Some(usize::try_from(hole - *at).unwrap_or(PART).min(PART)))
+}
+
+/// A time of the system's own files: the fraction counts up from the second.
+fn moment(seconds: i64, nanos: i64) -> Moment {
+    Moment { seconds, nanos: u32::try_from(nanos).unwrap_or(0) }
 }
 
 fn metadata(path: &Path) -> Result<Metadata, Failure> {

@@ -3,10 +3,10 @@
 use std::fmt::Write;
 
 use serde_json::json;
-use wane_fs::{DataChecksums, Layout, Mode, Scrubbed, Trims};
+use wane_fs::{DataChecksums, FormatError, Layout, Mode, Scrubbed, Trims};
 use wane_units::excerpt_path;
 
-use super::backing::{Closing, Mounted, mounted};
+use super::backing::{Closing, Mounted, mounted, mounted_if_whole};
 use super::online::{self, Online};
 use crate::args::fs::{FsckArguments, LookArguments};
 use crate::commands::drive::exact;
@@ -37,17 +37,16 @@ const fn told(checksums: DataChecksums) -> &'static str {
 
 pub(super) fn fsck(arguments: &FsckArguments) -> Result<i32, Failure> {
     let FsckArguments { look: arguments, data } = arguments;
-    let mut volume = opened(arguments)?;
+    let mut volume = match mounted_if_whole(&arguments.what, Mode::ReadOnly, Trims::Never)? {
+        Ok(volume) => volume,
+        Err(error) => return lost(arguments, &error),
+    };
     let layout = volume.layout();
-    let checked = volume.check();
     let path = excerpt_path(&arguments.what);
-    let mut findings: Vec<String> = match checked {
+    let mut findings: Vec<String> = match volume.check() {
         Ok(findings) => findings.iter().map(ToString::to_string).collect(),
         Err(_) => vec!["the root directory is lost".to_owned()],
     };
-    if layout.lacks_first_superblock {
-        findings.insert(0, "the first superblock is damaged".to_owned());
-    }
     let scrubbed = if *data { volume.scrub().unwrap_or_default() } else { Scrubbed::default() };
     findings.extend(scrubbed.findings.iter().map(ToString::to_string));
     let recovered = volume.counted().recovered;
@@ -85,6 +84,18 @@ pub(super) fn fsck(arguments: &FsckArguments) -> Result<i32, Failure> {
         print(&text)?;
     }
     Ok(if findings.is_empty() { DONE } else { DIFFERS })
+}
+
+/// A file system of which so much is damaged that nothing of it can be looked at.
+fn lost(arguments: &LookArguments, error: &FormatError) -> Result<i32, Failure> {
+    if arguments.json {
+        let what = arguments.what.display().to_string();
+        print_json(&json!({ "what": what, "sound": false, "findings": [error.to_string()] }))?;
+    } else {
+        let path = excerpt_path(&arguments.what);
+        print(&format!("{path}: {error}\n{path}: 1 finding; it cannot be mounted\n"))?;
+    }
+    Ok(DIFFERS)
 }
 
 pub(super) fn df(arguments: &LookArguments) -> Result<i32, Failure> {

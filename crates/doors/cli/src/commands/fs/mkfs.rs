@@ -5,10 +5,11 @@ use std::path::Path;
 use serde_json::json;
 use wane_blockdev::{BlockDevice, Blocking, ExtentState, SectorRange, all_extents};
 use wane_fs::{DataChecksums, Direct, FormatConfig, FormatError, Mode, MountConfig, Trims, Volume, format};
+use wane_fuse::now;
 use wane_image::Access;
 use wane_units::{Bytes, Lba, Sectors, excerpt_path};
 
-use super::backing::{Backing, Closing, block_bytes_of, nonce, now, read_at};
+use super::backing::{Backing, Closing, block_bytes_of, nonce, read_at};
 use super::look::uuid;
 use crate::DONE;
 use crate::args::fs::MkfsArguments;
@@ -31,7 +32,7 @@ pub(super) fn mkfs(arguments: &MkfsArguments) -> Result<i32, Failure> {
         (false, Some(_)) => return Err(wrong("is there, and --size is for a new file".to_owned())),
         (false, None) => Backing::open(path, Access::Write)?,
     };
-    let made = make(arguments, path, backing);
+    let made = make(arguments, path, backing, is_new);
     if made.is_err() && is_new {
         // A file that was made for it is not left.
         let _ = std::fs::remove_file(path);
@@ -39,10 +40,10 @@ pub(super) fn mkfs(arguments: &MkfsArguments) -> Result<i32, Failure> {
     made
 }
 
-fn make(arguments: &MkfsArguments, path: &Path, backing: Backing) -> Result<i32, Failure> {
+fn make(arguments: &MkfsArguments, path: &Path, backing: Backing, is_new: bool) -> Result<i32, Failure> {
     let wrong = |sentence: String| Failure::wrong(format!("{}: {sentence}", excerpt_path(path)));
     let mut device = Blocking::new(backing);
-    if !arguments.force {
+    if !arguments.force && !is_new {
         check_empty(&mut device).map_err(wrong)?;
     }
     let unit = device.device().features().atomic_unit.0 * Sectors::SIZE.0;

@@ -59,7 +59,6 @@ impl<'a> Online<'a> {
         })
     }
 
-    /// What it would take, or why it cannot be.
     /// How it gives space back if nobody says.
     fn way(&self, asked: Option<crate::args::fs::Way>) -> Result<wane_fs::Way, Failure> {
         if let Some(asked) = asked {
@@ -70,6 +69,7 @@ impl<'a> Online<'a> {
         Ok(wane_fs::Way::ALL.iter().find(named).copied().unwrap_or(wane_fs::Way::Relocate))
     }
 
+    /// What it would take, or why it cannot be.
     fn planned(&self, size: Option<Bytes>, way: wane_fs::Way) -> Result<Plan, Failure> {
         let size = size.map_or_else(|| "minimum".to_owned(), |size| size.0.to_string());
         let told = self.json(&format!("wane.plan.{size}.{}", way.name()))?;

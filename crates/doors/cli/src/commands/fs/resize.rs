@@ -7,7 +7,7 @@ use wane_blockdev::{BlockDevice, Blocking, Living};
 use wane_fs::{Direct, Mode, MountConfig, Plan, Progress, Trims, Volume, Way};
 use wane_units::{Bytes, Sectors, excerpt_path};
 
-use super::backing::{Closing, Mounted, mounted, unmounted};
+use super::backing::{Closing, Mounted, trusted, unmounted};
 use super::online::{self, Online};
 use crate::args::fs::{self, PlanArguments, ResizeArguments};
 use crate::commands::drive::exact;
@@ -40,7 +40,7 @@ pub(super) fn plan(arguments: &PlanArguments) -> Result<i32, Failure> {
     if let Some(online) = Online::at(what) {
         return online::plan(&online, arguments);
     }
-    let volume = mounted(what, Mode::ReadOnly, Trims::Never)?;
+    let volume = trusted(what, Mode::ReadOnly, Trims::Never)?;
     let way = arguments.way.map_or_else(|| volume.default_way(), way);
     let plan = volume.plan(asked(arguments.size, &volume), way).map_err(|why| wrong(what, why))?;
     let block_bytes = volume.space().block_bytes as usize;
@@ -129,7 +129,7 @@ fn lengthen(arguments: &ResizeArguments) -> Result<(), Failure> {
     if arguments.size.is_none_or(|size| size.0 <= length) {
         return Ok(());
     }
-    let volume = mounted(path, Mode::ReadOnly, Trims::Never)?;
+    let volume = trusted(path, Mode::ReadOnly, Trims::Never)?;
     let planned = volume.plan(asked(arguments.size, &volume), volume.default_way()).map_err(|why| wrong(path, why))?;
     volume.into_port().into_inner().into_inner().close(Closing::Looked)?;
     if planned.bytes <= length {
@@ -156,7 +156,7 @@ pub(super) fn resize(arguments: &ResizeArguments) -> Result<i32, Failure> {
     }
     lengthen(arguments)?;
     let stop = stop_flag();
-    let mut volume = mounted(what, Mode::ReadWrite, Trims::AtOnce)?;
+    let mut volume = trusted(what, Mode::ReadWrite, Trims::AtOnce)?;
     if arguments.cancel {
         let target = volume.target();
         volume.cancel_target().map_err(|error| wrong(what, error))?;

@@ -35,7 +35,8 @@ impl ServedDrive {
 
     /// The drive of a folder, if it is served now.
     pub(super) fn of_folder(folder: &Path) -> Option<Result<Self, RemoteError>> {
-        let note = Note::of(folder)?;
+        // Another server may be where one was that was killed, and serve another drive of this name.
+        let note = Note::of(folder).filter(|note| note.is_alive() != Some(false))?;
         UnixStream::connect(&note.socket).ok()?;
         let control = Control::of(folder).ok();
         Some(Remote::open(&note.socket, &note.name.unwrap_or_default()).map(|device| Self::new(device, control)))

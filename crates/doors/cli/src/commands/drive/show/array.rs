@@ -7,7 +7,7 @@ use wane_lab::kept::Kept;
 use wane_ssd::Drive;
 use wane_units::Bytes;
 
-use super::{Traffic, wear, workload, written};
+use super::{Traffic, unknown_end, wear, workload, written};
 use crate::output::{columns, line};
 
 /// Facts about an array, as printed.
@@ -37,6 +37,8 @@ pub(crate) struct ArrayFacts {
     members: Vec<OfDrive>,
     workload: String,
     history: Vec<String>,
+    /// Which of this no measurement backs.
+    warnings: Vec<String>,
 }
 
 /// What an array did for itself, in bytes.
@@ -149,12 +151,13 @@ pub(super) fn facts(kept: &Kept, path: &Path) -> ArrayFacts {
         members: drives(kept),
         workload: workload(scenario),
         history: kept.history(),
+        warnings: kept.caveats(),
     }
 }
 
 /// A table of the drives.
 pub(super) fn rows(text: &mut String, drives: &[OfDrive]) {
-    let heads = ["drive", "of", "state", "wear", "erases", "retired", "written", "lacks"];
+    let heads = ["drive", "of", "size", "state", "wear", "erases", "retired", "written", "lacks"];
     let mut lines = vec![heads.map(str::to_owned).to_vec()];
     let told = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
     for drive in drives {
@@ -162,6 +165,7 @@ pub(super) fn rows(text: &mut String, drives: &[OfDrive]) {
         lines.push(vec![
             new,
             drive.preset.clone(),
+            wane_report::plain(&wane_report::size(drive.capacity_bytes as f64)),
             drive.state.to_owned(),
             told(drive.life_used.map(|used| format!("{:.1} %", 100.0 * used))),
             told(drive.erases_mean.map(|erases| format!("{erases:.1}"))),
@@ -206,8 +210,14 @@ pub(super) fn words(kept: &Kept, facts: &ArrayFacts) -> String {
         );
     }
     say("workload", format!("{}, which continues where it stopped", facts.workload));
+    for sentence in &facts.warnings {
+        say("warning", sentence.clone());
+    }
     for (number, event) in facts.history.iter().enumerate() {
         say(if number == 0 { "history" } else { "" }, event.clone());
+    }
+    if let Some(told) = unknown_end(kept) {
+        say("journal", told);
     }
     rows(&mut text, &facts.members);
     text
