@@ -12,7 +12,7 @@ WANE_DEVELOPMENT := $(TARGET)/debug/wane
 MDBOOK_ROOT := target/tools
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-python live-test guest-test fs-test torture docs-check lint fuzz bench claims validate doc book api install dist toolchain python
+.PHONY: help build demo test test-python live-test guest-test fs-test torture docs-check lint fuzz bench compare claims validate doc book api install dist toolchain python
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1@/' | awk -F@ '{ printf "%-20s%s\n", $$1, $$2 }'
@@ -53,6 +53,7 @@ fs-test: build python ## Run pjdfstest, fsx and programs that are installed on a
 
 torture: toolchain ## Cut the power of random drives twelve million times, some minutes
 	WANE_CUTS=10000000 $(CARGO) test --locked -p wane-testkit --test crash -- --nocapture
+	WANE_ARRAY_SEEDS=2000 $(CARGO) test --locked -p wane-raid --test away -- --nocapture
 	WANE_FS_SEEDS=200 WANE_FS_IMAGES=10000 WANE_FS_ACE=all $(CARGO) test --locked -p wane-fs --test ace --test checksums --test crash --test damage --test edits --test lives --test space -- --nocapture
 
 docs-check: toolchain ## Run every command of the README and the book, slow ones too, and hold their figures to what comes out
@@ -81,9 +82,14 @@ bench: toolchain ## Measure aging beside a bare loop on the same machine, then s
 	$(CARGO) bench --locked -p wane-workload --bench draws
 	$(CARGO) bench --locked -p wane-actor --bench codec
 
+compare: toolchain python ## Measure how fast kept drives are opened by this build and by another, the command OLD=PATH, some minutes
+	@[ -n "$(OLD)" ] || { echo "make: OLD names no command of a build before: make compare OLD=/path/to/wane" >&2; exit 2; }
+	$(CARGO) build --release --locked -p wane-cli --bin wane
+	@$(PYTHON) tools/compare $(OLD)
+
 # Claims of fleets are measured by the Python package, of .venv where the tests have made it.
-claims: toolchain ## Run every published claim, an hour or more on two cores, and write docs/claims.md
-	export WANE_PYTHON=$${WANE_PYTHON:-$$(ls $(CURDIR)/.venv/bin/python 2>/dev/null || echo $(PYTHON))}; $(WANE) reproduce --write docs/claims.md --figures out/claims
+claims: toolchain ## Run every published claim, an hour or more on two cores, and write docs/claims.md; goes on where it was ended
+	export WANE_PYTHON=$${WANE_PYTHON:-$$(ls $(CURDIR)/.venv/bin/python 2>/dev/null || echo $(PYTHON))}; $(WANE) reproduce --write docs/claims.md --figures out/claims --runs out/claims-runs
 
 # The build of the tests, whose hot crates are optimized: it is there already, and the page is the same by any.
 validate: toolchain ## Hold the engine against independent code and write docs/validation.md, about half an hour; CHECK=1 says whether it is current
@@ -110,7 +116,7 @@ api: toolchain ## Build the API documentation alone; warnings are errors
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
 
 install: toolchain ## Install the wane command with cargo; tells how man pages and completion are had
-	$(CARGO) install --locked --path crates/cli
+	$(CARGO) install --locked --path crates/doors/cli
 	@echo "man pages:  wane man --out ~/.local/share/man/man1"
 	@echo "completion: echo 'source <(wane completions bash)' >> ~/.bashrc; wane completions --help has other shells"
 

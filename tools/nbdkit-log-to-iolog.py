@@ -35,6 +35,9 @@ def convert(log, skip: int, out) -> None:
     for number, line in enumerate(log, start=1):
         if number <= skip:
             continue
+        # nbdkit 1.48 writes of itself without a time: "! Ready", "! Fork".
+        if line.startswith("! "):
+            continue
         if not TIME.match(line):
             raise ValueError(f"line {number} does not start with a time such as 2020-01-01 00:00:00.000000")
         text = line[STAMP_LENGTH:].strip()

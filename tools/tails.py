@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Tail probabilities that the engine's are held against: crates/testkit/data/tails.csv.
+"""Tail probabilities that the engine's are held against: crates/laboratory/testkit/data/tails.csv.
 
-`tools/tails.py > crates/testkit/data/tails.csv` writes the table. The column `exact` is made here, by plain sums of 80
+`tools/tails.py > crates/laboratory/testkit/data/tails.csv` writes the table. The column `exact` is made here, by plain sums of 80
 digits (binomial), by the series of the error function (normal) and by the exponential series, and needs nothing but Python.
 The column `scipy` is the survival function of scipy.stats (1.17.1 made those in the file); without scipy it is taken over
 from the file as it stands. A unit test holds `exact` to the file.
@@ -13,7 +13,7 @@ import pathlib
 import sys
 from decimal import Decimal
 
-TABLE = pathlib.Path(__file__).resolve().parent.parent / "crates/testkit/data/tails.csv"
+TABLE = pathlib.Path(__file__).resolve().parent.parent / "crates/laboratory/testkit/data/tails.csv"
 COLUMNS = ["distribution", "trials", "probability", "above", "exact", "scipy"]
 
 # P(X > above): (trials, probability, above). Codewords of 512 B, 2 KiB and 4 KiB; the last are a chip's own figures.

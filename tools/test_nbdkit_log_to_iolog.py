@@ -49,6 +49,11 @@ class Converter(unittest.TestCase):
         times = [int(line.split()[0]) for line in converted(READ + late + early)]
         self.assertEqual(times, [0, 2_000_000, 2_000_000])
 
+    def test_lines_of_the_server_itself_are_no_requests(self):
+        self.assertEqual(converted("! Ready thread_model=3\n" + READ + "! Fork\n" + READ), ["0 device read 0 512"] * 2)
+        with self.assertRaisesRegex(ValueError, "line 1 does not start with a time"):
+            converted("!Ready\n" + READ)
+
     def test_skipped_lines_are_left_out(self):
         self.assertEqual(len(converted(READ * 3, skip=2)), 1)
 

@@ -6,7 +6,7 @@
 
 use libfuzzer_sys::fuzz_target;
 
-#[path = "../../crates/fs/tests/edits/mod.rs"]
+#[path = "../../crates/stores/fs/tests/edits/mod.rs"]
 mod edits;
 
 fuzz_target!(|bytes: &[u8]| edits::run(bytes));

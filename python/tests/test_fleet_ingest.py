@@ -355,6 +355,33 @@ def test_a_folder_of_records_is_one_part_and_new_files_are_added(tmp_path: Path)
     assert not fleet.open(tmp_path / "f").days([])["failure"].any()
 
 
+def test_two_drives_of_one_serial_number_are_not_one(tmp_path: Path) -> None:
+    def record(second: int, wwn: int, hours: int) -> str:
+        told = {
+            "smartctl": {},
+            "device": {"protocol": "ATA"},
+            "model_name": "CHEAP",
+            "serial_number": "AA11",
+            "wwn": {"naa": 5, "oui": 1, "id": wwn},
+            "local_time": {"time_t": 1_700_000_000 + second},
+            "power_on_time": {"hours": hours},
+            "smart_status": {"passed": True},
+        }
+        return json.dumps(told)
+
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs/a.json").write_text(record(0, 7, 5000))
+    (tmp_path / "logs/b.json").write_text(record(60, 8, 5000))
+    had = "has the World Wide Name 5000001000000008, and had 5000001000000007 before"
+    with pytest.raises(wane.FleetError, match=f"b.json: drive AA11 {had}: two drives have this serial number"):
+        fleet.ingest(tmp_path / "f", [tmp_path / "logs"])
+    (tmp_path / "logs/b.json").write_text(record(60, 7, 21_000))
+    notes = fleet.ingest(tmp_path / "g", [tmp_path / "logs"]).notes
+    assert any("16,000 hours under power more in 0.0 hours" in note and "two drives" in note for note in notes), notes
+    (tmp_path / "logs/b.json").write_text(record(86_400, 7, 5024))
+    assert not fleet.ingest(tmp_path / "h", [tmp_path / "logs"]).notes
+
+
 def test_of_one_day_the_last_record_counts(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(fleets.smartctl(seconds=1_700_000_000))
     (tmp_path / "b.json").write_text(fleets.smartctl(seconds=1_700_003_600, power_on_time={"hours": 9}))

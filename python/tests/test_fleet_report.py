@@ -88,6 +88,29 @@ def test_a_critical_warning_is_as_urgent_as_the_doctor_says(
     assert (verdict == "failing") == (urgency == "now") and verdict != "good"
 
 
+def test_a_reason_names_the_source_of_its_own_kind_of_drive(tmp_path: Path) -> None:
+    """NVMe's log is none of a SATA drive's."""
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    for day in (0, 20):
+        raw = {"value": 3 * day // 20, "string": str(3 * day // 20)}
+        table = {
+            "table": [{"id": 187, "name": "Reported_Uncorrect", "value": 100, "worst": 100, "thresh": 0, "raw": raw}]
+        }
+        told = fleets.smartctl("SATA-1", seconds=1_700_000_000 + 86_400 * day, ata_smart_attributes=table)
+        (logs / f"sata-{day}.json").write_text(told)
+        nvme(logs, "NVME-1", day, media_errors=3 * day // 20)
+    fleet.ingest(tmp_path / "f", [logs])
+    with fleet.open(tmp_path / "f") as opened:
+        reasons = {row["serial"]: row["reasons"] for row in fleet.replacements(opened).drives}
+    assert reasons == {
+        "NVME-1": ["media errors: 0 to 3 in 20 days (NVM Express, log page 02h)"],
+        "SATA-1": [
+            "media errors: 0 to 3 in 20 days (Backblaze watches attribute 187; of SAS drives, the uncorrected errors)"
+        ],
+    }
+
+
 def test_wear_that_grew_by_a_single_percent_tells_no_day(tmp_path: Path) -> None:
     """It may have grown by next to nothing in the time."""
     logs = tmp_path / "logs"
@@ -324,7 +347,7 @@ def test_the_page_says_it_all_and_is_the_same_each_time(small: Path) -> None:
         "<h1>Replace 2 of 5 drives</h1>",
         "Also listed: 1 drive near or past the rated wear. 6 drives of 1 model, 2023-11-14 to 2023-12-04.",
         "What to replace",
-        "<td>media errors: 0 to 2 in 20 days [2]</td>",
+        '<td style="text-align:left">media errors: 0 to 2 in 20 days [2]</td>',
         "Sources: [1] SMART status; [2] NVM Express, log page 02h; [3] NVMe&#x27;s Percentage Used: 100 is the rating, and no failure<",
         "cannot tell",
         "For 1 model no file tells whether a drive failed, as smartctl does not know it.",

@@ -42,6 +42,52 @@ def labels(axes: Any) -> tuple[str, str]:
     return axes.get_xlabel(), axes.get_ylabel()
 
 
+def legend_of(axes: Any) -> list[str]:
+    return [text.get_text() for text in axes.get_legend().get_texts()]
+
+
+def beside(axes: Any) -> None:
+    """The legend lies to the right of the frame."""
+    axes.figure.canvas.draw()
+    assert axes.get_legend().get_window_extent().x0 >= axes.get_window_extent().x1 - 1
+
+
+def test_seeds_are_one_series_with_a_band() -> None:
+    scenario = tomllib.loads(SCENARIOS["probed"])
+    sweep = wane.sweep({"ftl.gc": ["greedy", "fifo"]}, scenario, seeds=3)
+    by_name = {
+        name: [run for at, run in enumerate(sweep) if sweep.table["ftl.gc"][at] == name] for name in ("greedy", "fifo")
+    }
+    for runs in (sweep, by_name):
+        axes = plot.percentiles(runs, of=("p50", "p99"))
+        assert legend_of(axes) == ["greedy", "fifo", "p50", "p99"]
+        assert (len(axes.get_lines()), len(axes.collections)) == (4, 4)
+        mean = np.mean([run.windows["latency_read_p50_ns"] for run in by_name["greedy"]], axis=0)
+        assert np.allclose(points(axes)[1] * 1e3, mean)
+        beside(axes)
+        for draw in (plot.write_amplification, plot.erase_counts, plot.capacity, plot.wear, plot.latency):
+            assert [line.get_label() for line in draw(runs).get_lines()] == ["greedy", "fifo"], draw
+        assert [text.get_text() for text in plot.programmed(runs).get_xticklabels()] == ["greedy", "fifo"]
+    assert [line.get_label() for line in plot.write_amplification(list(sweep)).get_lines()] != ["greedy", "fifo"]
+    pooled = plot.wear(by_name)
+    assert points(pooled)[0].size == 1 + 3 * by_name["greedy"][0].blocks.rows
+    with pytest.raises(ValueError, match=r"^none: found no results, at least one is needed$"):
+        plot.percentiles({"none": []})
+
+
+def test_no_line_crosses_the_border_of_two_phases() -> None:
+    class Run:
+        def __init__(self) -> None:
+            self.windows = {
+                "at_drive_writes": np.array([0.0, 0.5, 1.0, 1.5]),
+                "latency_read_p50_ns": np.array([1e3, 2e3, 8e3, 9e3]),
+                "phase": np.array([0, 0, 1, 1]),
+            }
+
+    (line,) = plot.percentiles(Run(), of=["p50"]).get_lines()  # type: ignore[arg-type]
+    assert np.array_equal(line.get_ydata(), [1, 2, np.nan, 8, 9], equal_nan=True)
+
+
 def test_wear_is_the_share_of_blocks_with_at_most_so_many_erases(life: wane.Result) -> None:
     axes = plot.wear(life)
     counts, shares = points(axes)
@@ -102,7 +148,7 @@ def test_names_are_shown_as_they_are(life: wane.Result, timed: wane.Result, tmp_
     ticks = [tick.get_text().replace(r"\$", "$") for tick in axes.get_xticklabels()]
     assert [tick.removeprefix(" ") for tick in ticks[:3]] == ["_private", "", "$a_b$ and $c$"]
     legend = plot.percentiles({"_x": timed, "": timed}, of=["p50"]).get_legend()
-    assert [text.get_text() for text in legend.get_texts()] == [" _x, p50", " , p50"]  # type: ignore[union-attr]
+    assert [text.get_text() for text in legend.get_texts()] == [" _x", " "]  # type: ignore[union-attr]
     assert plot.latency({"_x": timed, "": timed}).get_legend() is not None
 
 
@@ -139,11 +185,17 @@ def test_percentiles_are_the_windows(timed: wane.Result, life: wane.Result) -> N
     assert [line.get_label() for line in both.get_lines()] == [
         "a, p50",
         "a, p99",
-        "a, p999",
+        "a, p99.9",
         "b, p50",
         "b, p99",
-        "b, p999",
+        "b, p99.9",
     ]
+    assert legend_of(both) == ["a", "b", "p50", "p99", "p99.9"]
+    colors = [line.get_color() for line in both.get_lines()]
+    assert len(set(colors[:3])) == len(set(colors[3:])) == 1
+    assert colors[0] != colors[3]
+    assert legend_of(plot.percentiles(timed)) == ["p50", "p99", "p99.9"]
+    beside(both)
     with pytest.raises(IndexError, match=r"^percentiles: the run has no windows"):
         plot.percentiles(life)
 

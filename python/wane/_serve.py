@@ -190,14 +190,16 @@ class Control:
         """Ends a fault by its number, or all. Requests that are stuck end with an error."""
         self.ask("clear-faults", {"fault": fault})
 
-    def power_cut(self, *, torn: bool = False, seed: int = 1) -> None:
+    def power_cut(self, *, torn: bool = False, seed: int = 1, take_out: int | Sequence[int] = ()) -> None:
         """Cuts its power: requests under way fail, and so do all until ``power_on``.
 
         Args:
             torn: Whether every operation that the flash is at work on is torn; by default the seed decides.
             seed: Root of the random stream that decides.
+            take_out: Drives of an array that are lost in the same instant, by their numbers: they stay out when the power is back.
         """
-        self.ask("power-cut", {"torn": torn, "seed": seed})
+        out = [take_out] if isinstance(take_out, int) else list(take_out)
+        self.ask("power-cut", {"torn": torn, "seed": seed, "take-out": out})
 
     def power_on(self) -> float:
         """Gives it power. Returns the seconds for which it recovers, during which requests wait."""

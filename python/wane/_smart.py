@@ -17,7 +17,9 @@ INPUT_BYTES_MAX = 64 << 20
 
 
 def read_smart(told: Told) -> list[dict[str, Any]]:
-    """Reads a tool's output about a drive: smartctl's and ``nvme smart-log``'s JSON or text, smartd's attrlog, or OCP's page C0h.
+    """Reads a tool's output about a drive.
+
+    It takes smartctl's and ``nvme smart-log``'s JSON or text, smartd's attrlog, pages, and what else "Your fleet" in the book lists.
 
     Args:
         told: A path, or the text or bytes themselves. It may hold several records.

@@ -2,7 +2,9 @@
 
 Each function draws one or several runs into an ``Axes`` and returns it; without ``ax`` it makes a figure of one column of a paper, 3.4 inches wide.
 Series differ by color, in hues that people with any of the three kinds of color blindness can tell apart, and by dash pattern, for gray print. Axes
-have names and units. Vertical axes begin at 0, except those of latencies, which are logarithmic, and the planes of ``wear_map``. Horizontal axes
+have names and units. Seeds of one scenario, given as a list by name or as a sweep with seeds, are one series: its mean, and a band
+from the least to the greatest of them; distributions are of all of them together. Vertical axes begin at 0, except those of latencies,
+which are logarithmic, and the planes of ``wear_map``. Horizontal axes
 reach from the first value to the last. Further keywords go to the lines.
 
     >>> from wane import plot
@@ -25,13 +27,14 @@ import numpy as np
 from wane._drive import Drive
 from wane._extras import need
 from wane._result import Result
+from wane._sweep import Sweep
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: One run, several, or several by their names in the legend.
-Runs: TypeAlias = "Result | Sequence[Result] | Mapping[str, Result]"
+#: One run, several (a sweep with seeds has several of each point), or by their names in the legend one or several seeds each.
+Runs: TypeAlias = "Result | Sequence[Result] | Mapping[str, Result | Sequence[Result]]"
 
 #: The end of a run, or a drive in its present state.
 Worn: TypeAlias = "Result | Drive"
@@ -100,7 +103,9 @@ MARKERS = "osv^Dx+*"
 GIB = 2.0**30
 
 
-def wear(runs: Worn | Sequence[Worn] | Mapping[str, Worn], ax: Axes | None = None, **line: Any) -> Axes:
+def wear(
+    runs: Worn | Sequence[Worn] | Mapping[str, Worn | Sequence[Worn]], ax: Axes | None = None, **line: Any
+) -> Axes:
     """The distribution of wear at the end of runs, or of drives in their present state: the share of physical blocks with at most N erases.
 
     Args:
@@ -109,8 +114,9 @@ def wear(runs: Worn | Sequence[Worn] | Mapping[str, Worn], ax: Axes | None = Non
         line: Keywords of the lines.
     """
     with _drawing("wear", ax) as axes:
-        for label, run, style in _each(runs):
-            counts = np.sort(run.erase_counts if isinstance(run, Drive) else run.blocks["erase_count"])
+        for label, seeds, style in _each(runs):
+            erases = [run.erase_counts if isinstance(run, Drive) else run.blocks["erase_count"] for run in seeds]
+            counts = np.sort(np.concatenate(erases))
             shares = np.arange(1, counts.size + 1) / counts.size
             axes.plot(np.r_[counts[0], counts], np.r_[0, shares], drawstyle="steps-post", label=label, **style | line)
         axes.set(xlabel="erases of a block", ylabel="share of blocks", ylim=(0, 1.02))
@@ -149,9 +155,9 @@ def write_amplification(runs: Runs, ax: Axes | None = None, **line: Any) -> Axes
         line: Keywords of the lines.
     """
     with _drawing("write_amplification", ax) as axes:
-        for label, run, style in _each(runs):
-            life = run.timeline
-            axes.plot(life["drive_writes"], life["write_amplification_total"], label=label, **style | line)
+        for label, seeds, style in _each(runs):
+            lives = [(run.timeline["drive_writes"], run.timeline["write_amplification_total"]) for run in seeds]
+            _draw(axes, lives, {"label": label} | style | line)
         axes.set(xlabel="drive writes", ylabel="write amplification")
         axes.set_ylim(bottom=0)
         return _finished(axes, runs)
@@ -166,11 +172,13 @@ def erase_counts(runs: Runs, ax: Axes | None = None, **line: Any) -> Axes:
         line: Keywords of the lines.
     """
     with _drawing("erase_counts", ax) as axes:
-        for label, run, style in _each(runs):
-            life = run.timeline
-            (drawn,) = axes.plot(life["drive_writes"], life["erase_count_mean"], label=label, **style | line)
-            low, high = life["erase_count_p1"], life["erase_count_p99"]
-            axes.fill_between(life["drive_writes"], low, high, color=drawn.get_color(), alpha=0.18, linewidth=0)
+        for label, seeds, style in _each(runs):
+            at, means, lows, highs = (
+                _mean([(run.timeline["drive_writes"], run.timeline[f"erase_count_{which}"]) for run in seeds])[part]
+                for which, part in [("mean", 0), ("mean", 1), ("p1", 2), ("p99", 3)]
+            )
+            (drawn,) = axes.plot(at, means, label=label, **style | line)
+            axes.fill_between(at, lows, highs, color=drawn.get_color(), alpha=0.18, linewidth=0)
         axes.set(xlabel="drive writes", ylabel="erases of a block")
         axes.set_ylim(bottom=0)
         return _finished(axes, runs)
@@ -185,10 +193,9 @@ def capacity(runs: Runs, ax: Axes | None = None, **line: Any) -> Axes:
         line: Keywords of the lines.
     """
     with _drawing("capacity", ax) as axes:
-        for label, run, style in _each(runs):
-            life = run.timeline
-            exported = life["logical_bytes_exported"] / GIB
-            axes.plot(life["drive_writes"], exported, drawstyle="steps-post", label=label, **style | line)
+        for label, seeds, style in _each(runs):
+            lives = [(run.timeline["drive_writes"], run.timeline["logical_bytes_exported"] / GIB) for run in seeds]
+            _draw(axes, lives, {"drawstyle": "steps-post", "label": label} | style | line)
         axes.set(xlabel="drive writes", ylabel="exported capacity (GiB)")
         axes.set_ylim(bottom=0)
         return _finished(axes, runs, "lower left")
@@ -205,8 +212,13 @@ def programmed(runs: Runs, ax: Axes | None = None) -> Axes:
         each = _each(runs)
         bottom = np.zeros(len(each))
         for key, name, color in CAUSES:
-            counts = np.array([run.summary["flash"]["pages_programmed"][key] for _, run, _ in each], dtype=float)
-            hosts = np.array([run.summary["flash"]["pages_programmed"]["host"] for _, run, _ in each], dtype=float)
+            counts, hosts = (
+                np.array(
+                    [sum(run.summary["flash"]["pages_programmed"][of] for run in seeds) for _, seeds, _ in each],
+                    dtype=float,
+                )
+                for of in (key, "host")
+            )
             parts = np.divide(counts, hosts, out=np.zeros_like(counts), where=hosts > 0)
             if parts.any():
                 axes.bar(
@@ -220,7 +232,7 @@ def programmed(runs: Runs, ax: Axes | None = None) -> Axes:
                     linewidth=0.5,
                 )
                 bottom += parts
-        names = [_shown(run.summary["scenario"]["name"]) if label is None else label for label, run, _ in each]
+        names = [_shown(seeds[0].summary["scenario"]["name"]) if label is None else label for label, seeds, _ in each]
         axes.set_xticks(range(len(each)), names)
         axes.grid(visible=False, axis="x")
         axes.set(ylabel="flash pages a host page")
@@ -251,11 +263,18 @@ def latency(
         IndexError: A run has no such window.
     """
     with _drawing("latency", ax) as axes:
-        for label, run, style in _each(runs):
-            times, shares = run.latency_distribution(window, operation)
+        for label, seeds, style in _each(runs):
+            tails = [run.latency_distribution(window, operation) for run in seeds]
             # The last point, beyond which no request is slower, has no place on a logarithmic axis.
-            longer = 1 - np.r_[0, shares[:-1]]
-            axes.plot(times / 1e3, longer, drawstyle="steps-pre", label=label, **style | line)
+            longer = [(times / 1e3, 1 - np.r_[0, shares[:-1]]) for times, shares in tails]
+            if len(longer) > 1:
+                # At each time, the mean share of requests that took longer.
+                at = np.unique(np.concatenate([times for times, _ in longer]))
+                each = [np.r_[share, 0][np.searchsorted(times, at)] for times, share in longer]
+                longer = [(at, np.mean(each, axis=0))]
+                shown = longer[0][1] > 0
+                longer = [(at[shown], longer[0][1][shown])]
+            axes.plot(*longer[0], drawstyle="steps-pre", label=label, **style | line)
         axes.set(xscale="log", yscale="log", xlabel=f"{operation} latency (µs)", ylabel="share of slower requests")
         return _finished(axes, runs)
 
@@ -268,10 +287,13 @@ def percentiles(
     of: Sequence[str] = ("p50", "p99", "p999"),
     **line: Any,
 ) -> Axes:
-    """Percentiles of latency over the life: a point for each window, in order of age.
+    """Percentiles of latency over the life: a point for each window, in order of age. Lines break where a phase of the workload ends.
+
+    The legend, beside the axes, names each run once by its color and each percentile once by its marker. Of seeds, windows are taken in their
+    order, up to the last that all of them have.
 
     Args:
-        runs: A result with windows, several, or several by name.
+        runs: A result with windows, several, or several by name. ``{"greedy": [five results]}`` is one series.
         ax: Where to draw.
         operation: Whose latencies.
         of: The percentile: ``"p50"``, ``"p75"``, ``"p90"``, ``"p95"``, ``"p99"``, ``"p999"``, ``"p9999"``, ``"mean"`` or ``"max"``.
@@ -279,20 +301,19 @@ def percentiles(
     """
     with _drawing("percentiles", ax) as axes:
         each = _each(runs)
-        for label, run, style in each:
-            windows = run.windows
-            if not windows:
-                raise IndexError("percentiles: the run has no windows; nothing of it was timed")
+        colors: dict[str, str] = {}
+        for label, seeds, style in each:
             for number, which in enumerate(of):
-                times = windows[f"latency_{operation}_{which}_ns"] / 1e3
                 # Colors distinguish the percentiles of one run, or several runs.
                 own = _style(number) if len(each) == 1 else style | {"linestyle": DASHES[number % len(DASHES)]}
                 drawn = own | {"marker": MARKERS[number % len(MARKERS)], "markersize": 3} | line
-                axes.plot(
-                    windows["at_drive_writes"], times, label=which if label is None else f"{label}, {which}", **drawn
+                name = _percentile(which) if label is None else f"{label}, {_percentile(which)}"
+                _draw(
+                    axes, [_windows(run, f"latency_{operation}_{which}_ns") for run in seeds], {"label": name} | drawn
                 )
+            colors |= {} if label is None else {label: style["color"]}
         axes.set(yscale="log", xlabel="drive writes", ylabel=f"{operation} latency (µs)")
-        axes.legend()
+        _beside(axes, colors if len(each) > 1 else {}, of)
         return axes
 
 
@@ -347,16 +368,98 @@ def _drawing(user: str, ax: Axes | None) -> Iterator[Axes]:
         yield figure(figsize=SIZE, layout="constrained").add_subplot()
 
 
-def _each(runs: Any) -> list[tuple[str | None, Any, dict[str, Any]]]:
-    """Each run with its label as Matplotlib shows it, which a single run lacks, and the style of its line."""
+def _each(runs: Any) -> list[tuple[str | None, list[Any], dict[str, Any]]]:
+    """Each series: its label as Matplotlib shows it, which a single run lacks, its runs, which are seeds, and the style of its line."""
+    named: list[tuple[str | None, list[Any]]] = []
     if isinstance(runs, Mapping):
-        named: list[tuple[str | None, Any]] = [(str(name), run) for name, run in runs.items()]
+        named += [(str(name), _seeds(str(name), run)) for name, run in runs.items()]
+    elif isinstance(runs, Sweep) and runs.keys[-1:] == ["seed"]:
+        points: dict[str, list[Any]] = {}
+        for at, run in enumerate(runs):
+            points.setdefault(_point(runs, at), []).append(run)
+        named += [(name or None, seeds) for name, seeds in points.items()]
     elif isinstance(runs, Sequence):
-        named = [(_name(run), run) for run in runs]
+        named += [(_name(run), [run]) for run in runs]
     else:
-        named = [(None, runs)]
+        named.append((None, [runs]))
     labels = [label if label is None else _shown(label) for label, _ in named]
-    return [(label, run, _style(number)) for number, (label, (_, run)) in enumerate(zip(labels, named, strict=True))]
+    return [
+        (label, seeds, _style(number)) for number, (label, (_, seeds)) in enumerate(zip(labels, named, strict=True))
+    ]
+
+
+def _seeds(name: str, runs: Any) -> list[Any]:
+    """The runs of a name: one, or several seeds."""
+    seeds = list(runs) if isinstance(runs, Sequence) else [runs]
+    if not seeds:
+        raise ValueError(f"{name}: found no results, at least one is needed")
+    return seeds
+
+
+def _point(sweep: Sweep, at: int) -> str:
+    """The point of a run of a sweep, without its seed."""
+    values = {key: sweep.table[key][at] for key in sweep.keys[:-1]}
+    # "greedy" says what it is, 4 does not.
+    alone = len(values) == 1 and all(isinstance(value, str) for value in values.values())
+    return ", ".join(str(value) if alone else f"{key} = {value}" for key, value in values.items())
+
+
+def _windows(run: Any, column: str) -> tuple[Any, Any]:
+    """The ages of a run's windows and a figure of them in microseconds, with a gap where a phase ends."""
+    windows = run.windows
+    if not windows:
+        raise IndexError("percentiles: the run has no windows; nothing of it was timed")
+    at, times = np.asarray(windows["at_drive_writes"], dtype=float), np.asarray(windows[column]) / 1e3
+    if "phase" in windows:
+        borders = np.flatnonzero(np.diff(np.asarray(windows["phase"], dtype=int))) + 1
+        at, times = np.insert(at, borders, at[borders]), np.insert(times, borders, np.nan)
+    return at, times
+
+
+def _mean(curves: list[tuple[Any, Any]]) -> tuple[Any, Any, Any, Any]:
+    """Several curves as one: where, the mean, the least and the greatest. Points are taken in their order if they lie at about the same places."""
+    if len(curves) == 1:
+        ((at, values),) = curves
+        return at, values, values, values
+    count = min(len(at) for at, _ in curves)
+    places = np.array([np.asarray(at[:count], dtype=float) for at, _ in curves])
+    span = max(float(places.max() - places.min()), 1e-12)
+    if np.ptp(places, axis=0).max() <= 0.02 * span or any(
+        np.isnan(np.asarray(values, dtype=float)).any() for _, values in curves
+    ):
+        heights = np.array([np.asarray(values[:count], dtype=float) for _, values in curves])
+        at = places.mean(axis=0)
+    else:
+        at = np.linspace(max(at[0] for at, _ in curves), min(at[-1] for at, _ in curves), 400)
+        heights = np.array([np.interp(at, place, np.asarray(values, dtype=float)) for place, values in curves])
+    return at, heights.mean(axis=0), heights.min(axis=0), heights.max(axis=0)
+
+
+def _draw(axes: Axes, curves: list[tuple[Any, Any]], line: dict[str, Any]) -> None:
+    """Draws the mean of curves, and of several the band between them."""
+    at, means, lows, highs = _mean(curves)
+    (drawn,) = axes.plot(at, means, **line)
+    if len(curves) > 1:
+        axes.fill_between(at, lows, highs, color=drawn.get_color(), alpha=0.18, linewidth=0)
+
+
+def _percentile(which: str) -> str:
+    """A percentile as people write it: ``p99.9`` of ``p999``."""
+    digits = which.removeprefix("p")
+    return f"p{digits[:2]}.{digits[2:]}" if digits.isdigit() and len(digits) > 2 else which
+
+
+def _beside(axes: Axes, colors: dict[str, str], of: Sequence[str]) -> None:
+    """A legend beside the axes: each run by its color, then each percentile by its marker; one percentile of several runs is not named."""
+    from matplotlib.lines import Line2D  # noqa: PLC0415 - an extra's
+
+    entries = [Line2D([], [], color=color, label=label) for label, color in colors.items()]
+    if not colors or len(of) > 1:
+        for number, which in enumerate(of):
+            style = {"color": "#5a5f66", "linestyle": DASHES[number % len(DASHES)]} if colors else _style(number)
+            marker = MARKERS[number % len(MARKERS)]
+            entries.append(Line2D([], [], marker=marker, markersize=3, label=_percentile(which), **style))
+    axes.legend(handles=entries, loc="upper left", bbox_to_anchor=(1, 1))
 
 
 def _shown(name: str) -> str:

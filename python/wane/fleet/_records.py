@@ -28,6 +28,15 @@ FIRST_NUMBER = re.compile(r"\s*(?:0x([0-9a-fA-F]+)|(\d+))")
 LAST_DAY = datetime(2200, 1, 1, tzinfo=UTC).timestamp()
 
 
+@dataclass(frozen=True)
+class Seen:
+    """What tells drives of one serial number apart: time, World Wide Name and hours under power of a record."""
+
+    time: int
+    wwn: str | None
+    hours: float | None
+
+
 @dataclass
 class Batch:
     """Rows of some files, and the files themselves.
@@ -41,6 +50,7 @@ class Batch:
         passed_first: The first file with such rows.
         absurd: Number of rows whose capacity was more than any drive has, and counts as unknown.
         absurd_first: The first file with such rows.
+        hasty: For each drive whose hours under power grew faster than the calendar, what says so.
     """
 
     rows: dict[tuple[str, int], dict[str, Any]] = field(default_factory=dict)
@@ -51,6 +61,7 @@ class Batch:
     passed_first: str = ""
     absurd: int = 0
     absurd_first: str = ""
+    hasty: dict[str, str] = field(default_factory=dict)
 
     @property
     def notes(self) -> list[str]:
@@ -64,6 +75,8 @@ class Batch:
             notes.append(
                 f"capacity_bytes is above {most} in {rows}, first of {self.absurd_first}: no drive has as much, and it counts as unknown"
             )
+        for serial, what in self.hasty.items():
+            notes.append(f"drive {serial}: {what}: two drives have this serial number, or it miscounts its hours")
         return notes
 
     def take(self, name: str, size: int, digest: str, rows: list[dict[str, Any]]) -> None:
@@ -116,18 +129,31 @@ def batches(files: list[Path], known: set[str], models: dict[str, str], skip_bad
     """
     batch = Batch()
     done = 0
+    drives: dict[str, Seen] = {}
     for file in files:
         try:
             digest = sha256_of(file)
             if digest in known:
                 continue
-            rows = [row_of(reading, str(file)) for reading in _readings(file)]
-            for row in rows:
+            readings = _readings(file)
+            rows = [row_of(reading, str(file)) for reading in readings]
+            for row, reading in zip(rows, readings, strict=True):
                 if models.setdefault(row["serial"], row["model"]) != row["model"]:
                     raise FleetError(
                         f"{file}: drive {row['serial']} is a {excerpt(row['model'])}, "
                         f"and was a {excerpt(models[row['serial']])} before"
                     )
+                hours = None if row["source"] == "simulated" else row.get("power_on_hours")
+                seen = Seen(row["time"], reading.get("wwn"), hours)
+                before = drives.setdefault(row["serial"], seen)
+                if before.wwn and seen.wwn and before.wwn != seen.wwn:
+                    raise FleetError(
+                        f"{file}: drive {row['serial']} has the World Wide Name {seen.wwn}, and had {before.wwn} before: "
+                        "two drives have this serial number"
+                    )
+                if faster := _faster(before, seen):
+                    batch.hasty.setdefault(row["serial"], f"{faster}, in {file}")
+                drives[row["serial"]] = seen
             batch.take(str(file), file.stat().st_size, digest, rows)
             done += 1
         except FleetError as error:
@@ -149,14 +175,34 @@ def _readings(file: Path) -> list[dict[str, Any]]:
         readings = read_smart(file)
     except SmartError as error:
         raise FleetError(str(error)) from None
-    # An OCP page has no name and no time: it belongs to the record before it.
+    # A page, such as OCP's, has no name and no time: it belongs to the record before it.
     records: list[dict[str, Any]] = []
     for reading in readings:
-        if reading["source"] in ("ocp-page", "intel-page") and records:
-            records[-1]["known"] = {**reading["known"], **records[-1]["known"]}
+        if reading["source"].endswith("-page") and records:
+            of_page, own = reading["known"], records[-1]["known"]
+            if _is_of_other_writes(of_page, own):
+                of_page = {key: told for key, told in of_page.items() if key != "flash_written_bytes"}
+            records[-1]["known"] = {**of_page, **own}
         else:
             records.append(reading)
     return records
+
+
+def _is_of_other_writes(of_page: dict[str, Any], own: dict[str, Any]) -> bool:
+    """Whether a page counts other writes of the host than its record, for instance since it was switched on."""
+    told = [known["host_written_bytes"]["value"] for known in (of_page, own) if "host_written_bytes" in known]
+    return len(told) == 2 and abs(told[0] - told[1]) > max(0.1 * max(told), 1e10)
+
+
+def _faster(before: Seen, seen: Seen) -> str | None:
+    """What says that hours under power grew faster than the calendar, in words."""
+    if before.hours is None or seen.hours is None:
+        return None
+    passed, hours = (seen.time - before.time) / 3600, seen.hours - before.hours
+    if passed < 0:
+        passed, hours = -passed, -hours
+    # Both are rounded, and a text may have another time zone.
+    return f"{hours:,.0f} hours under power more in {passed:.1f} hours" if hours > 1.05 * passed + 36 else None
 
 
 def row_of(reading: dict[str, Any], name: str) -> dict[str, Any]:

@@ -391,17 +391,33 @@ def _section(heading: str, caption: str, body: str) -> str:
     return f'<section>\n<h2>{escape(heading)}</h2>\n<p class="caption">{caption}</p>\n{body}</section>\n'
 
 
+#: What stands at the left of its column, as people read words.
+_LEFT = ' style="text-align:left"'
+
+
 def _table(heads: list[str], rows: list[list[str]], most: int = ROWS_MAX) -> str:
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in heads)
+    # Figures stand at the right, below each other; words do not.
+    lefts = [
+        "" if all(_is_figure(row[column]) for row in rows if column < len(row)) else _LEFT
+        for column in range(len(heads))
+    ]
+    head = "".join(f'<th scope="col"{left}>{escape(name)}</th>' for name, left in zip(heads, lefts, strict=True))
     lines = "".join(
         f'<tr><th scope="row">{escape(row[0])}</th>'
-        + "".join(f"<td>{escape(cell)}</td>" for cell in row[1:])
+        + "".join(f"<td{left}>{escape(cell)}</td>" for cell, left in zip(row[1:], lefts[1:], strict=False))
         + "</tr>\n"
         for row in rows[:most]
     )
     more = f'<p class="caption">and {len(rows) - most:,} more</p>\n' if len(rows) > most else ""
     return (
         f'<div class="scroll"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{lines}</tbody>\n</table></div>\n{more}'
+    )
+
+
+def _is_figure(cell: str) -> bool:
+    """Whether a cell is a number with whatever unit, an interval or nothing: words, names and days are none."""
+    return (
+        not cell or cell[:1] in "-+\u2212\u2013~" or (cell[:1].isdigit() and len(cell.split()) <= 4 and "-" not in cell)
     )
 
 

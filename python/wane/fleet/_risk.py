@@ -50,9 +50,11 @@ SPARE_MARGIN = 10
 
 GOOGLE = "Pinheiro et al., FAST 2007, section 3.5"
 
+LOG = "NVM Express, log page 02h"
+
 #: Counts whose growth is a sign, with words for it and the source of the rule.
 GROWING = {
-    "media_errors": ("media errors", "NVM Express, log page 02h"),
+    "media_errors": ("media errors", LOG),
     "uncorrectable_reads": ("uncorrectable reads", "OCP Datacenter NVMe SSD Specification, log page C0h"),
     "smart_187_raw": ("uncorrectable errors", "Backblaze watches attribute 187"),
     "end_to_end_errors": ("end-to-end errors", "OCP Datacenter NVMe SSD Specification, log page C0h"),
@@ -64,6 +66,13 @@ GROWING = {
     "reallocated_sectors": ("reallocated sectors", f"Backblaze watches attribute 5; {GOOGLE}.2"),
     "smart_5_raw": ("reallocated sectors", f"Backblaze watches attribute 5; {GOOGLE}.2"),
     "blocks_bad_grown": ("bad blocks", "OCP Datacenter NVMe SSD Specification, log page C0h"),
+}
+
+
+#: Sources of the same rules for drives without NVMe's log.
+WITHOUT_LOG = {
+    "media_errors": "Backblaze watches attribute 187; of SAS drives, the uncorrected errors",
+    "spare": "the drive's own threshold",
 }
 
 
@@ -171,8 +180,14 @@ def _grown(row: dict[str, Any], columns: list[str]) -> tuple[list[str], float, b
             grown.append((sign, name, more))
     # Two kinds that agree are a reason, though each may be small.
     told = [name for sign, name, more in grown if more >= sign.least or kinds > 1]
-    reasons = [f"{GROWING[name][0]}: {_growth(row, name)} ({GROWING[name][1]})" for name in told]
+    reasons = [f"{GROWING[name][0]}: {_growth(row, name)} ({_source(row, name)})" for name in told]
     return reasons, risk, bool(grown) and not told
+
+
+def _source(row: dict[str, Any], name: str) -> str:
+    """Where the rule for a value comes from: only drives that report the critical warning have NVMe's log."""
+    source = LOG if name == "spare" else GROWING[name][1]
+    return source if value_of(row, "critical_warning") is not None else WITHOUT_LOG.get(name, source)
 
 
 def value_of(row: dict[str, Any], name: str) -> float | None:
@@ -197,7 +212,7 @@ def _failing(row: dict[str, Any]) -> list[str]:
         reasons.append("the drive's own assessment is that it fails (SMART status)")
     spare, threshold = value_of(row, "available_spare_percent"), value_of(row, "available_spare_threshold_percent")
     if spare is not None and threshold is not None and spare < threshold:
-        reasons.append(f"{_spare(spare, threshold)} (NVM Express, log page 02h)")
+        reasons.append(f"{_spare(spare, threshold)} ({_source(row, 'spare')})")
     return reasons if _only_rated(row) else reasons + _warned(row, WARNED_NOW)
 
 
@@ -208,7 +223,7 @@ def _spare(spare: float, threshold: float) -> str:
 def _warned(row: dict[str, Any], bits: dict[int, str]) -> list[str]:
     """Returns the reasons from these bits of NVMe's critical warning."""
     told = int(value_of(row, "critical_warning") or 0)
-    source = "NVM Express, log page 02h, critical warning"
+    source = f"{LOG}, critical warning"
     return [f"{words} ({source})" for bit, words in bits.items() if told >> bit & 1]
 
 

@@ -237,14 +237,22 @@ def lives_of(frame: Any) -> tuple[Any, list[str]]:
 
 
 def weibull(lives: Any) -> dict[str, float] | None:
-    """Shape and scale in days, with intervals of 95 %; a shape above 1 means that drives wear out. ``None`` if no fit holds."""
+    """Shape and scale in days, with intervals of 95 %; a shape above 1 means that drives wear out. ``None`` if no fit holds.
+
+    A drive that failed did so in the day after its last record, half a day after it in the mean; of the others nothing is known after theirs.
+    """
     lifelines = library("lifelines")
     kinds = lifelines.exceptions
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", category=kinds.StatisticalWarning)
             warnings.simplefilter("error", category=kinds.ApproximationWarning)
-            fitted = lifelines.WeibullFitter().fit(lives["exit"], lives["failed"], entry=lives["entry"])
+            # A whole day for all, as in the curves, makes the scale up to 3.5 % greater where a log is 40 days long.
+            exits = lives["exit"] - np.where(lives["failed"], 0.5, 1.0)
+            watched = exits > lives["entry"]
+            fitted = lifelines.WeibullFitter().fit(
+                exits[watched], lives["failed"][watched], entry=lives["entry"][watched]
+            )
     except (kinds.StatError, kinds.ConvergenceError, kinds.StatisticalWarning, kinds.ApproximationWarning):
         return None
     told = fitted.summary
