@@ -1,10 +1,14 @@
-//! Where the pieces of an archive's tables lie, kept beside it: who reads a table later finds its pieces at once, instead of a head every 256 KiB.
+//! Where the pieces of an archive's tables lie, by their position. Who writes the next archive finds there what each piece was, and who reads a table
+//! later finds its pieces at once, instead of a head every 256 KiB, if the index was kept beside the archive.
 //!
-//! An index only saves reading. It counts for the archive whose digest it has, and an archive without one is looked through.
+//! A kept index only saves reading. It counts for the archive whose digest it has, and an archive without one is looked through.
+
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::shared::Place;
+use crate::shared::{Later, Place};
+use crate::{Others, Unread};
 
 /// Fewest pieces for which an index is worth its file.
 const PIECES_LEAST: usize = 64;
@@ -24,7 +28,7 @@ pub(crate) struct Table {
     pub(crate) pieces: Vec<Piece>,
 }
 
-/// A piece: its checksum, as the digest has it, and what it is.
+/// A piece: a checksum, that of its bytes or of those that changed, and where it lies.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Piece {
     pub(crate) checksum: u32,
@@ -36,11 +40,58 @@ pub(crate) enum Lies {
     /// File and offset of its bytes.
     At(u64, u64),
     Repeated([u8; 4]),
+    /// What it was before, and a list of the words that changed.
+    Changed(Base, List),
 }
 
-impl Lies {
-    pub(crate) const fn at(place: Place) -> Self {
-        Self::At(place.file, place.offset)
+/// Where all of an earlier piece lies.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) enum Base {
+    At(Place),
+    Repeated([u8; 4]),
+}
+
+impl Base {
+    pub(crate) const fn lies(self) -> Lies {
+        match self {
+            Self::At(Place { file, offset }) => Lies::At(file, offset),
+            Self::Repeated(word) => Lies::Repeated(word),
+        }
+    }
+}
+
+/// A list of changes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct List {
+    pub(crate) place: Place,
+    pub(crate) length: u32,
+    pub(crate) checksum: u32,
+}
+
+impl Piece {
+    /// The earlier piece that all of it, or what did not change of it, is.
+    pub(crate) const fn base(&self) -> Base {
+        match self.lies {
+            Lies::At(file, offset) => Base::At(Place { file, offset }),
+            Lies::Repeated(word) => Base::Repeated(word),
+            Lies::Changed(base, _) => base,
+        }
+    }
+
+    /// The same for who reads it later, as a piece of `length` bytes of the field `name`.
+    pub(crate) fn unread(&self, length: usize, files: &Arc<dyn Others>, name: &str) -> Unread {
+        let later = |place, length, checksum| {
+            let (files, name) = (Arc::clone(files), name.to_owned());
+            Later { files, place, length, checksum, name }
+        };
+        let base = match self.base() {
+            Base::At(place) => Unread::At(later(place, length as u32, self.checksum)),
+            Base::Repeated(word) => Unread::Repeated(word),
+        };
+        match self.lies {
+            Lies::Changed(_, list) => Unread::Changed(Box::new(base), later(list.place, list.length, list.checksum)),
+            _ => base,
+        }
     }
 }
 
@@ -56,8 +107,14 @@ impl Index {
         found.ok().map(|place| &self.tables[place])
     }
 
+    /// The first table from number `from` on that has this many pieces, and its number.
+    pub(crate) fn like(&self, from: usize, pieces: usize) -> Option<(usize, &Table)> {
+        let mut tables = self.tables.iter().enumerate().skip(from);
+        tables.find(|(_, table)| table.pieces.len() == pieces)
+    }
+
     /// As the bytes of a file, for an archive of this digest; `None` if it is not worth one.
-    pub fn bytes(&self, digest: u32) -> Option<Vec<u8>> {
+    pub(crate) fn bytes(&self, digest: u32) -> Option<Vec<u8>> {
         let pieces: usize = self.tables.iter().map(|table| table.pieces.len()).sum();
         let mut bytes = (pieces >= PIECES_LEAST).then(|| postcard::to_allocvec(&(digest, self)).ok()).flatten()?;
         let checksum = crc32fast::hash(&bytes);

@@ -34,12 +34,14 @@
 //! Tables may be read later: a [`Reader::late`] hands out their places, and each is verified when it is read.
 //!
 //! An archive may refer to others that were written before ([`Writer::beside`], [`Reader::beside`]). Pieces that one of them holds
-//! are not written again.
+//! are not written again, and one of which a few words changed is written as a list of them.
 //!
 //! A value whose reading fails is left half changed and must not be used.
 
+mod changes;
 mod index;
 mod reader;
+mod record;
 mod shared;
 mod writer;
 
@@ -82,6 +84,8 @@ enum Form {
     Repeated = 2,
     /// A reference to another file: the file's number, the place in it, and the checksum of the bytes there.
     Elsewhere = 3,
+    /// What it was before, which lies in another file or repeats a word, and a list of the words that changed, which follows or lies in another file.
+    Changed = 4,
 }
 
 /// Why state could not be written or read.
@@ -208,6 +212,8 @@ pub enum Unread {
     At(Later),
     /// It repeats this word.
     Repeated([u8; 4]),
+    /// It is what another one is, but for a list of words.
+    Changed(Box<Unread>, Later),
 }
 
 impl Unread {
@@ -219,6 +225,13 @@ impl Unread {
         match self {
             Self::At(later) => later.read(bytes)?,
             Self::Repeated(word) => reader::repeat(*word, bytes),
+            Self::Changed(base, list) => {
+                base.read(bytes)?;
+                let mut changes = vec![0; list.len()];
+                list.read(&mut changes)?;
+                let damaged = || ArchiveError::Damaged { name: list.whole_name() };
+                changes::apply_changes(&changes, bytes).ok_or_else(damaged)?;
+            }
         }
         Ok(())
     }

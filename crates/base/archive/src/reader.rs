@@ -3,8 +3,10 @@
 use std::io::{BufReader, ErrorKind, Read, Seek};
 use std::sync::Arc;
 
-use crate::index::{Index, Lies};
-use crate::shared::{Later, Place};
+use crate::changes::apply_changes;
+use crate::index::{Base, Index, Lies, List, Piece};
+use crate::record;
+use crate::shared::{Place, plain_checksum};
 use crate::writer::WORD;
 use crate::{Archive, ArchiveError, Form, Found, Kind, MAGIC, Others, PIECE_BYTES, Pieces, Unread};
 
@@ -57,20 +59,21 @@ impl<R: Read + Seek> Reader<BufReader<R>> {
             let begin = self.offset;
             let (name, kind, mut left) = self.any_head()?;
             self.last = name;
-            if kind == Kind::Table as u8 && self.by_index(begin, left as usize)?.is_some() {
-                continue;
+            if kind == Kind::Table as u8 {
+                if self.by_index(begin, left as usize)?.is_some() {
+                    continue;
+                }
+                self.pieces.begin_table(begin, left as usize);
             }
             while left > 0 {
                 let length = left.min(PIECE_BYTES as u64) as usize;
                 left -= length as u64;
-                match self.piece_later(length)? {
-                    Found::Unread => {
-                        small.resize(length, 0);
-                        self.piece(&mut small)?;
-                    }
-                    Found::Later(_) | Found::Repeated(_) => {}
+                if self.piece_later(length)?.is_none() {
+                    small.resize(length, 0);
+                    self.piece(&mut small)?;
                 }
             }
+            self.pieces.end_table(self.offset);
             if kind == Kind::End as u8 {
                 return Ok(self.pieces);
             }
@@ -139,13 +142,18 @@ impl<R: Read> Reader<R> {
         let mut reader = self;
         let mut piece = vec![0; PIECE_BYTES];
         loop {
+            let begin = reader.offset;
             let (name, kind, mut left) = reader.any_head()?;
             reader.last = name;
+            if kind == Kind::Table as u8 {
+                reader.pieces.begin_table(begin, left as usize);
+            }
             while left > 0 {
                 let count = left.min(PIECE_BYTES as u64) as usize;
                 reader.piece(&mut piece[..count])?;
                 left -= count as u64;
             }
+            reader.pieces.end_table(reader.offset);
             if kind == Kind::End as u8 {
                 return match reader.from.read(&mut [0])? {
                     0 => Ok(reader.pieces),
@@ -206,34 +214,50 @@ impl<R: Read> Reader<R> {
         debug_assert!(bytes.len() <= PIECE_BYTES, "a piece is no longer than what one checksum covers");
         let mut form = [0];
         self.exactly(&mut form)?;
-        let mut checksum = crc32fast::Hasher::new();
-        checksum.update(&form);
-        match form[0] {
-            form if form == Form::Plain as u8 => {
-                let place = Place { file: self.file, offset: self.offset };
-                self.exactly(bytes)?;
-                checksum.update(bytes);
-                let checksum = checksum.finalize();
-                self.pieces.note(checksum);
-                self.pieces.add(checksum, bytes.len(), place);
-                self.check(checksum)
-            }
-            form if form == Form::Elsewhere as u8 => {
-                let mut record = [0; 20];
-                self.exactly(&mut record)?;
-                checksum.update(&record);
-                self.check(checksum.finalize())?;
-                self.elsewhere(record, bytes)
-            }
-            form if form == Form::Repeated as u8 => {
-                let word = self.word(checksum)?;
+        if form[0] == Form::Plain as u8 {
+            let lies = Lies::At(self.file, self.offset);
+            self.exactly(bytes)?;
+            let checksum = plain_checksum(bytes);
+            self.pieces.push(Piece { checksum, lies }, bytes.len());
+            return self.check(checksum);
+        }
+        let piece = self.record(form[0])?;
+        self.pieces.push(piece, bytes.len());
+        match piece.lies {
+            Lies::Repeated(word) => {
                 if !bytes.len().is_multiple_of(WORD) {
                     return Err(self.damaged());
                 }
                 repeat(word, bytes);
                 Ok(())
             }
-            _ => Err(self.damaged()),
+            Lies::Changed(_, list) if self.follows(&list) => {
+                let mut changes = vec![0; list.length as usize];
+                self.exactly(&mut changes)?;
+                if plain_checksum(&changes) != list.checksum {
+                    return Err(self.damaged());
+                }
+                let base = Piece { lies: piece.base().lies(), ..piece };
+                self.unread(&base, bytes.len())?.read(bytes)?;
+                apply_changes(&changes, bytes).ok_or_else(|| self.damaged())
+            }
+            _ => self.unread(&piece, bytes.len())?.read(bytes),
+        }
+    }
+
+    /// Whether a list of changes comes next.
+    fn follows(&self, list: &List) -> bool {
+        list.place == Place { file: self.file, offset: self.offset }
+    }
+
+    /// A piece that lies in another file, for who reads it later.
+    fn unread(&self, piece: &Piece, length: usize) -> Result<Unread, ArchiveError> {
+        let whole_words = length.is_multiple_of(WORD) || matches!(piece.lies, Lies::At(..));
+        match (&self.others, piece.base()) {
+            _ if !whole_words => Err(self.damaged()),
+            (Some(files), _) => Ok(piece.unread(length, files, &self.last)),
+            (None, Base::Repeated(word)) if matches!(piece.lies, Lies::Repeated(_)) => Ok(Unread::Repeated(word)),
+            (None, _) => Err(self.damaged()),
         }
     }
 }
@@ -248,36 +272,25 @@ pub(crate) fn repeat(word: [u8; WORD], bytes: &mut [u8]) {
 }
 
 impl<R: Read> Reader<R> {
-    /// Reads the word that a piece repeats.
-    fn word(&mut self, mut checksum: crc32fast::Hasher) -> Result<[u8; WORD], ArchiveError> {
-        let mut word = [0; WORD];
-        self.exactly(&mut word)?;
-        checksum.update(&word);
-        let checksum = checksum.finalize();
-        self.pieces.note(checksum);
+    /// Reads the rest of a piece of this form that has no bytes of its own, but for a list of changes.
+    fn record(&mut self, form: u8) -> Result<Piece, ArchiveError> {
+        let mut record = vec![form];
+        record.resize(
+            1 + match form {
+                form if form == Form::Repeated as u8 => WORD,
+                form if form == Form::Elsewhere as u8 => record::ELSEWHERE,
+                form if form == Form::Changed as u8 => record::CHANGED,
+                _ => return Err(self.damaged()),
+            },
+            0,
+        );
+        self.exactly(&mut record[1..])?;
+        let checksum = crc32fast::hash(&record);
         self.check(checksum)?;
-        Ok(word)
-    }
-
-    /// Reads a piece that lies in another file.
-    fn elsewhere(&mut self, record: [u8; 20], bytes: &mut [u8]) -> Result<(), ArchiveError> {
-        self.place_elsewhere(record, bytes.len())?.read(bytes)
-    }
-
-    /// The place of a piece that lies in another file.
-    fn place_elsewhere(&mut self, record: [u8; 20], length: usize) -> Result<Later, ArchiveError> {
-        let mut words = record.chunks(8).map(|word| {
-            let mut whole = [0; 8];
-            whole[..word.len()].copy_from_slice(word);
-            u64::from_le_bytes(whole)
-        });
-        let (file, offset, checksum) =
-            (words.next().unwrap_or(0), words.next().unwrap_or(0), words.next().unwrap_or(0) as u32);
-        let Some(files) = self.others.clone() else { return Err(self.damaged()) };
-        let place = Place { file, offset };
-        self.pieces.note(checksum);
-        self.pieces.add(checksum, length, place);
-        Ok(Later { files, place, length: length as u32, checksum, name: self.last.clone() })
+        match record[1..].first_chunk::<WORD>() {
+            Some(word) if form == Form::Repeated as u8 => Ok(Piece { checksum, lies: Lies::Repeated(*word) }),
+            _ => record::decode(&record[1..]).ok_or_else(|| self.damaged()),
+        }
     }
 
     /// Reads the head of a table that must have this length.
@@ -297,60 +310,49 @@ impl<R: Read> Reader<R> {
         let table = index.table(begin).filter(|table| table.pieces.len() == length.div_ceil(PIECE_BYTES));
         let mut unread = table.map(|table| Vec::with_capacity(table.pieces.len()));
         if let (Some(table), Some(unread)) = (table, &mut unread) {
+            self.pieces.begin_table(begin, length);
             for (number, piece) in table.pieces.iter().enumerate() {
                 let length = PIECE_BYTES.min(length - number * PIECE_BYTES);
-                self.pieces.note(piece.checksum);
-                unread.push(match piece.lies {
-                    Lies::Repeated(word) => Unread::Repeated(word),
-                    Lies::At(file, offset) => {
-                        let (place, checksum) = (Place { file, offset }, piece.checksum);
-                        self.pieces.add(checksum, length, place);
-                        let (files, name) = (files.clone(), self.last.clone());
-                        Unread::At(Later { files, place, length: length as u32, checksum, name })
-                    }
-                });
+                self.pieces.push(*piece, length);
+                unread.push(piece.unread(length, &files, &self.last));
             }
             let left = table.end.checked_sub(self.offset).ok_or_else(|| self.damaged())?;
             skip(&mut self.from, left as i64)?;
             self.offset = table.end;
+            self.pieces.end_table(table.end);
         }
         self.index = Some(index);
         Ok(unread)
     }
 
-    /// Finds the place of a piece, and leaves its bytes out.
-    fn piece_later(&mut self, length: usize) -> Result<Found, ArchiveError> {
-        let (Some(skip), Some(files)) = (self.skip, self.others.clone()) else { return Ok(Found::Unread) };
+    /// Finds the place of a piece, and leaves its bytes out. `None`: nothing was read, and the piece is to be read at once.
+    fn piece_later(&mut self, length: usize) -> Result<Option<Unread>, ArchiveError> {
+        let Some(skip) = self.skip else { return Ok(None) };
         let mut form = [0];
         self.exactly(&mut form)?;
-        match form[0] {
-            form if form == Form::Plain as u8 => {
-                let place = Place { file: self.file, offset: self.offset };
-                skip(&mut self.from, length as i64)?;
-                self.offset += length as u64;
-                let mut checksum = [0; 4];
-                self.exactly(&mut checksum)?;
-                let checksum = u32::from_le_bytes(checksum);
-                self.pieces.note(checksum);
-                self.pieces.add(checksum, length, place);
-                Ok(Found::Later(Later { files, place, length: length as u32, checksum, name: self.last.clone() }))
+        let piece = if form[0] == Form::Plain as u8 {
+            let lies = Lies::At(self.file, self.offset);
+            self.leave_out(skip, length)?;
+            let mut checksum = [0; 4];
+            self.exactly(&mut checksum)?;
+            Piece { checksum: u32::from_le_bytes(checksum), lies }
+        } else {
+            let piece = self.record(form[0])?;
+            if let Lies::Changed(_, list) = piece.lies
+                && self.follows(&list)
+            {
+                self.leave_out(skip, list.length as usize)?;
             }
-            other => {
-                let mut checksum = crc32fast::Hasher::new();
-                checksum.update(&form);
-                if other == Form::Repeated as u8 {
-                    return Ok(Found::Repeated(self.word(checksum)?));
-                }
-                if other != Form::Elsewhere as u8 {
-                    return Err(self.damaged());
-                }
-                let mut record = [0; 20];
-                self.exactly(&mut record)?;
-                checksum.update(&record);
-                self.check(checksum.finalize())?;
-                Ok(Found::Later(self.place_elsewhere(record, length)?))
-            }
-        }
+            piece
+        };
+        self.pieces.push(piece, length);
+        self.unread(&piece, length).map(Some)
+    }
+
+    fn leave_out(&mut self, skip: fn(&mut R, i64) -> std::io::Result<()>, length: usize) -> Result<(), ArchiveError> {
+        skip(&mut self.from, length as i64)?;
+        self.offset += length as u64;
+        Ok(())
     }
 }
 
@@ -376,8 +378,17 @@ impl<R: Read> Archive for Reader<R> {
         if self.skip.is_none() || length == 0 || length > PIECE_BYTES {
             return Ok(Found::Unread);
         }
+        let begin = self.offset;
         self.table_head(name, length)?;
-        self.piece_later(length)
+        self.pieces.begin_table(begin, length);
+        let found = self.piece_later(length)?;
+        self.pieces.end_table(self.offset);
+        match found {
+            Some(Unread::At(later)) => Ok(Found::Later(later)),
+            Some(Unread::Repeated(word)) => Ok(Found::Repeated(word)),
+            // Nobody writes a table of one piece as what changed of it.
+            _ => Err(self.damaged()),
+        }
     }
 
     fn pieces_later(&mut self, name: &str, length: usize) -> Result<Option<Vec<Unread>>, ArchiveError> {
@@ -389,22 +400,24 @@ impl<R: Read> Archive for Reader<R> {
         if let Some(pieces) = self.by_index(begin, length)? {
             return Ok(Some(pieces));
         }
+        self.pieces.begin_table(begin, length);
         let mut pieces = Vec::with_capacity(length.div_ceil(PIECE_BYTES));
         let mut left = length;
         while left > 0 {
             let count = left.min(PIECE_BYTES);
-            pieces.push(match self.piece_later(count)? {
-                Found::Later(later) => Unread::At(later),
-                Found::Repeated(word) => Unread::Repeated(word),
-                Found::Unread => return Err(self.damaged()),
-            });
+            pieces.push(self.piece_later(count)?.ok_or_else(|| self.damaged())?);
             left -= count;
         }
+        self.pieces.end_table(self.offset);
         Ok(Some(pieces))
     }
 
     fn table(&mut self, name: &str, bytes: &mut [u8]) -> Result<(), ArchiveError> {
+        let begin = self.offset;
         self.table_head(name, bytes.len())?;
-        bytes.chunks_mut(PIECE_BYTES).try_for_each(|piece| self.piece(piece))
+        self.pieces.begin_table(begin, bytes.len());
+        bytes.chunks_mut(PIECE_BYTES).try_for_each(|piece| self.piece(piece))?;
+        self.pieces.end_table(self.offset);
+        Ok(())
     }
 }

@@ -6,6 +6,11 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
+use crate::index::{Base, Index, Lies, List, Piece, Table};
+use crate::reader::LATER_LEAST_BYTES;
+use crate::writer::WORD;
 use crate::{ArchiveError, Form};
 
 /// Shortest shared piece. Shorter ones are not worth a search in another file.
@@ -24,7 +29,7 @@ pub trait Others: fmt::Debug + Send + Sync {
 }
 
 /// Where a piece lies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Place {
     pub(crate) file: u64,
     /// Offset of its first byte.
@@ -59,12 +64,17 @@ impl Later {
     /// The file is gone, cut short or damaged.
     pub fn read(&self, bytes: &mut [u8]) -> Result<(), ArchiveError> {
         let Place { file, offset } = self.place;
-        let name = || format!("{} in {}", self.name, self.files.name(file));
         self.files.read_at(file, offset, bytes).map_err(|error| match error.kind() {
-            io::ErrorKind::UnexpectedEof => ArchiveError::CutShort { name: name() },
+            io::ErrorKind::UnexpectedEof => ArchiveError::CutShort { name: self.whole_name() },
             _ => error.into(),
         })?;
-        if plain_checksum(bytes) == self.checksum { Ok(()) } else { Err(ArchiveError::Damaged { name: name() }) }
+        let is_right = plain_checksum(bytes) == self.checksum;
+        if is_right { Ok(()) } else { Err(ArchiveError::Damaged { name: self.whole_name() }) }
+    }
+
+    /// Field and file, for messages.
+    pub(crate) fn whole_name(&self) -> String {
+        format!("{} in {}", self.name, self.files.name(self.place.file))
     }
 }
 
@@ -76,13 +86,24 @@ pub(crate) fn plain_checksum(bytes: &[u8]) -> u32 {
     checksum.finalize()
 }
 
-/// Where the pieces of an archive lie, by their content.
+/// That of a piece that repeats a word.
+pub(crate) fn repeated_checksum(word: [u8; WORD]) -> u32 {
+    let mut checksum = crc32fast::Hasher::new();
+    checksum.update(&[Form::Repeated as u8]);
+    checksum.update(&word);
+    checksum.finalize()
+}
+
+/// Where the pieces of an archive lie, by their content, and those of its large tables, by their position.
 #[derive(Clone, Debug, Default)]
 pub struct Pieces {
     /// By checksum and length. If both are equal, the bytes are compared.
     places: BTreeMap<(u32, u32), BTreeSet<Place>>,
     bytes: BTreeMap<u64, u64>,
     digest: crc32fast::Hasher,
+    index: Index,
+    /// The large table whose pieces come.
+    table: Option<Table>,
 }
 
 impl Pieces {
@@ -92,12 +113,48 @@ impl Pieces {
         self.digest.clone().finalize()
     }
 
+    /// The index of its large tables as the bytes of a file; `None` if it is not worth one.
+    pub fn index_bytes(&self) -> Option<Vec<u8>> {
+        self.index.bytes(self.digest())
+    }
+
+    pub(crate) const fn index(&self) -> &Index {
+        &self.index
+    }
+
+    /// Takes note of a table of this length, whose record begins there.
+    pub(crate) fn begin_table(&mut self, begin: u64, length: usize) {
+        self.table = (length >= LATER_LEAST_BYTES).then(|| Table { begin, end: 0, pieces: Vec::new() });
+    }
+
+    /// Takes note of the end of that table.
+    pub(crate) fn end_table(&mut self, end: u64) {
+        if let Some(table) = self.table.take() {
+            self.index.push(Table { end, ..table });
+        }
+    }
+
+    /// Takes note of the next piece, of `length` bytes.
+    pub(crate) fn push(&mut self, piece: Piece, length: usize) {
+        self.note(piece.checksum);
+        if let Base::At(place) = piece.base() {
+            self.add(piece.checksum, length, place);
+        }
+        if let Lies::Changed(_, List { place, length, checksum }) = piece.lies {
+            self.note(checksum);
+            self.add(checksum, length as usize, place);
+        }
+        if let Some(table) = &mut self.table {
+            table.pieces.push(piece);
+        }
+    }
+
     /// Adds a checksum to the digest.
     pub(crate) fn note(&mut self, checksum: u32) {
         self.digest.update(&checksum.to_le_bytes());
     }
 
-    pub(crate) fn add(&mut self, checksum: u32, length: usize, place: Place) {
+    fn add(&mut self, checksum: u32, length: usize, place: Place) {
         debug_assert!(length <= crate::PIECE_BYTES, "a piece is no longer than what one checksum covers");
         if length >= SHARED_MIN_BYTES && self.places.entry((checksum, length as u32)).or_default().insert(place) {
             *self.bytes.entry(place.file).or_default() += length as u64;

@@ -138,8 +138,8 @@ fn what_lies_in_an_archive_before_is_not_written_again() {
     let mut known = Pieces::default();
     let (mut first, mut second) = (table(1), table(2));
     for file in 1..=4u64 {
-        // One entry of one table changes: one piece of five.
-        first[70_000] = file as u32;
+        // One piece of five changes, in each word.
+        first[65_536..131_072].iter_mut().for_each(|entry| *entry ^= file as u32);
         let mut writer = Writer::beside(Vec::new(), file, Some((known.clone(), Arc::new(shelf.clone())))).unwrap();
         let archive = &mut writer as &mut dyn Archive;
         archive.fixed("first", &mut first).unwrap();
@@ -257,13 +257,15 @@ fn a_table_is_read_piece_by_piece_and_written_partly_unread() {
     let unread = late(&shelf);
     assert_eq!(unread.len(), 5);
     assert!(matches!(unread[0], Unread::Repeated([7, 0, 0, 0])), "{:?}", unread[0]);
-    // One piece is read, and one of its entries changes.
+    // One piece is read, and all of its entries change.
     let mut partly = vec![0u32; 300_000];
     let mut left: Vec<Option<Unread>> = unread.into_iter().map(Some).collect();
     let piece = 2 * PIECE_BYTES / 4..3 * PIECE_BYTES / 4;
     left[2].take().unwrap().read(bytemuck::cast_slice_mut(&mut partly[piece.clone()])).unwrap();
     assert!(partly[piece.clone()] == whole[piece.clone()]);
-    (partly[piece.start], whole[piece.start]) = (1, 1);
+    [&mut partly, &mut whole]
+        .into_iter()
+        .for_each(|table| table[piece.clone()].iter_mut().for_each(|entry| *entry ^= 1));
     let wanted = write(&mut shelf, 2, pieces.clone(), &mut whole);
     for (known, most) in [(pieces.clone(), PIECE_BYTES + 1000), (Pieces::default(), 5 * PIECE_BYTES)] {
         let mut writer = Writer::beside(Vec::new(), 3, Some((known, Arc::clone(&files)))).unwrap();
@@ -300,15 +302,15 @@ fn an_index_finds_the_pieces_of_large_tables_at_once() {
         archive.fixed("small", &mut small).unwrap();
         archive.fixed("table", &mut table).unwrap();
         archive.list("small", &mut small).unwrap();
-        writer.finish_indexed().unwrap()
+        writer.finish_told().unwrap()
     };
-    let (first, pieces, _) = write(1, None);
+    let (first, pieces) = write(1, None);
     let mut shelf = Shelf([(1, first)].into());
     // The second has references to the first.
-    let (second, pieces, index) = write(2, Some((pieces, Arc::new(shelf.clone()))));
+    let (second, pieces) = write(2, Some((pieces, Arc::new(shelf.clone()))));
     shelf.0.insert(2, second.clone());
-    let bytes = index.bytes(pieces.digest()).expect("it has many pieces");
-    assert_eq!(Index::read(&bytes, pieces.digest()), Some(index));
+    let bytes = pieces.index_bytes().expect("it has many pieces");
+    assert_eq!(Index::read(&bytes, pieces.digest()).as_ref(), Some(pieces.index()));
     assert_eq!(Index::read(&bytes, pieces.digest() ^ 1), None);
     for bit in (0..8 * bytes.len()).step_by(97) {
         let mut flipped = bytes.clone();
@@ -327,6 +329,7 @@ fn an_index_finds_the_pieces_of_large_tables_at_once() {
         let told = reader.finish_told().unwrap();
         assert_eq!(told.digest(), pieces.digest());
         assert_eq!(told.files().collect::<Vec<_>>(), pieces.files().collect::<Vec<_>>());
+        assert_eq!(told.index(), pieces.index(), "who reads it knows as much as who wrote it");
         let mut all = vec![0u32; table.len()];
         let places = bytemuck::cast_slice_mut::<u32, u8>(&mut all).chunks_mut(PIECE_BYTES);
         unread.iter().zip(places).for_each(|(piece, place)| piece.read(place).unwrap());
@@ -334,4 +337,200 @@ fn an_index_finds_the_pieces_of_large_tables_at_once() {
         unread.len()
     };
     assert_eq!([None, Index::read(&bytes, pieces.digest())].map(read), [67, 67]);
+}
+
+/// Tables of which a few words change from archive to archive.
+struct Changing {
+    tables: [Vec<u32>; 2],
+    shelf: Shelf,
+    known: Pieces,
+    file: u64,
+}
+
+impl Changing {
+    /// Seven pieces: five of numbers, one that repeats a word, and a short one.
+    fn new() -> Self {
+        let words = PIECE_BYTES as u32 / 4;
+        let mut first: Vec<u32> = (0..5 * words).map(|at| at.wrapping_mul(2_654_435_761)).collect();
+        first.resize(6 * words as usize, u32::MAX);
+        first.extend(0..2000);
+        let mut new = Self {
+            tables: [first, vec![u32::MAX; 2 * words as usize]],
+            shelf: Shelf::default(),
+            known: Pieces::default(),
+            file: 0,
+        };
+        new.write();
+        new
+    }
+
+    fn change(&mut self, each: usize, value: u32) {
+        for (at, word) in self.tables.iter_mut().flatten().enumerate() {
+            if (at + value as usize).is_multiple_of(each) {
+                *word = word.wrapping_add(value);
+            }
+        }
+    }
+
+    fn writer(&self) -> Writer<Vec<u8>> {
+        Writer::beside(Vec::new(), self.file + 1, Some((self.known.clone(), Arc::new(self.shelf.clone())))).unwrap()
+    }
+
+    fn took(&mut self, writer: Writer<Vec<u8>>) -> usize {
+        let (bytes, known) = writer.finish_told().unwrap();
+        let length = bytes.len();
+        self.file += 1;
+        self.shelf.0.insert(self.file, bytes);
+        self.known = known;
+        // What nothing refers to is gone.
+        let needed: Vec<u64> = self.known.files().map(|(file, _)| file).chain([self.file]).collect();
+        self.shelf.0.retain(|file, _| needed.contains(file));
+        length
+    }
+
+    fn write(&mut self) -> usize {
+        let mut writer = self.writer();
+        let [first, second] = &mut self.tables;
+        (&mut writer as &mut dyn Archive).fixed("first", first).unwrap();
+        (&mut writer as &mut dyn Archive).fixed("second", second).unwrap();
+        self.took(writer)
+    }
+
+    fn late(&self) -> Reader<std::io::BufReader<io::Cursor<Vec<u8>>>> {
+        let from = std::io::BufReader::new(io::Cursor::new(self.shelf.0[&self.file].clone()));
+        Reader::late(from, self.file, Arc::new(self.shelf.clone())).unwrap()
+    }
+
+    fn lengths(&self) -> [usize; 2] {
+        [0, 1].map(|number: usize| 4 * self.tables[number].len())
+    }
+
+    /// Its tables' pieces, unread, as found with and without the index.
+    fn unread(&self) -> Vec<Vec<Unread>> {
+        let read = |mut reader: Reader<_>| -> Vec<Vec<Unread>> {
+            let names = ["first", "second"].into_iter().zip(self.lengths());
+            let found = names.map(|(name, length)| reader.pieces_later(name, length).unwrap().unwrap()).collect();
+            let told = reader.finish_told().unwrap();
+            assert_eq!((told.digest(), told.index()), (self.known.digest(), self.known.index()));
+            found
+        };
+        let index = self.known.index().clone();
+        let [found, looked_through] = [Some(index), None].map(|index| read(self.late().indexed(index)));
+        assert_eq!(
+            found.iter().map(Vec::len).collect::<Vec<_>>(),
+            looked_through.iter().map(Vec::len).collect::<Vec<_>>()
+        );
+        assert_eq!(self.late().skim().unwrap().index(), self.known.index());
+        found
+    }
+
+    /// Reads it in each way.
+    fn check(&self) {
+        let mut reader =
+            Reader::beside(self.shelf.0[&self.file].as_slice(), self.file, Some(Arc::new(self.shelf.clone()))).unwrap();
+        let mut read = [0, 1].map(|number: usize| vec![1u32; self.tables[number].len()]);
+        let [first, second] = &mut read;
+        (&mut reader as &mut dyn Archive).fixed("first", first).unwrap();
+        (&mut reader as &mut dyn Archive).fixed("second", second).unwrap();
+        assert_eq!(reader.finish_told().unwrap().index(), self.known.index());
+        assert!(read == self.tables, "read at once");
+        for (table, unread) in self.tables.iter().zip(self.unread()) {
+            let mut read = vec![1u32; table.len()];
+            let places = bytemuck::cast_slice_mut::<u32, u8>(&mut read).chunks_mut(PIECE_BYTES);
+            unread.iter().zip(places).for_each(|(piece, place)| piece.read(place).unwrap());
+            assert!(read == *table, "read later");
+        }
+        self.verify(&self.shelf).unwrap();
+    }
+
+    fn verify(&self, shelf: &Shelf) -> Result<Pieces, ArchiveError> {
+        Reader::beside(shelf.0[&self.file].as_slice(), self.file, Some(Arc::new(shelf.clone())))
+            .and_then(Reader::verify)
+    }
+}
+
+/// A list is made against the piece that lies whole somewhere, so it grows from archive to archive, until the piece is written whole again.
+#[test]
+fn of_a_piece_of_which_little_changed_the_changes_are_written() {
+    let mut changing = Changing::new();
+    let whole = changing.shelf.0[&1].len();
+    let mut sizes = Vec::new();
+    for value in 1..=16 {
+        changing.change(30, value);
+        sizes.push(changing.write());
+        changing.check();
+    }
+    // A thirtieth of the words, five bytes each, of all pieces: a word that repeats is a base, too.
+    let words: usize = changing.tables.iter().map(Vec::len).sum();
+    assert!((words / 30 * 5..words / 30 * 5 + 1000).contains(&sizes[0]), "{} of {words} words", sizes[0]);
+    assert!(sizes.windows(2).take(10).all(|pair| pair[1] > pair[0]), "{sizes:?}");
+    // After twelve archives half of the bytes would be changes.
+    assert!(sizes[11] + sizes[12] > whole && sizes[13] < whole / 8, "{sizes:?} of {whole}");
+    assert!(changing.shelf.0.len() <= 3, "only bases and the last archive are needed");
+}
+
+/// Pieces that were not read are written again by their places: base and list, of which a short one is copied.
+#[test]
+fn changes_that_were_not_read_are_written_again() {
+    for each in [30, 3000] {
+        let mut changing = Changing::new();
+        changing.change(each, 1);
+        changing.write();
+        let digest = changing.known.digest();
+        for known in [true, false] {
+            let unread = changing.unread();
+            if !known {
+                // What may not be referred to is read and written.
+                changing.known = Pieces::default();
+            }
+            let mut writer = changing.writer();
+            for ((name, length), unread) in ["first", "second"].into_iter().zip(changing.lengths()).zip(unread) {
+                let unread: Vec<Option<Unread>> = unread.into_iter().map(Some).collect();
+                writer.table_partly(name, &mut vec![0; length], &unread).unwrap();
+            }
+            let length = changing.took(writer);
+            changing.check();
+            if known {
+                assert_eq!(changing.known.digest(), digest, "it is what it was");
+                assert!(length < 10_000, "{length} B where {each} words changed");
+            } else {
+                assert_eq!(changing.shelf.0.len(), 1);
+            }
+        }
+    }
+}
+
+/// Whichever byte of base, record or list is damaged, it is found, and a list that fits no piece is no way out of it.
+#[test]
+fn damaged_changes_are_found() {
+    let mut changing = Changing::new();
+    changing.change(200, 3);
+    changing.write();
+    for file in [1, 2] {
+        let length = changing.shelf.0[&file].len();
+        for place in (0..length).step_by(if file == 1 { 9973 } else { 211 }) {
+            let mut damaged = changing.shelf.clone();
+            damaged.0.get_mut(&file).unwrap()[place] ^= 4;
+            // The repeated pieces of the first are in the second by their word.
+            let is_needed = file == 2 || place > 100 && place < 5 * (PIECE_BYTES + 5);
+            assert!(!is_needed || changing.verify(&damaged).is_err(), "byte {place} of {file}");
+        }
+    }
+    let told = |file: u64, place: usize| {
+        let mut damaged = changing.shelf.clone();
+        damaged.0.get_mut(&file).unwrap()[place] ^= 4;
+        changing.verify(&damaged).unwrap_err().to_string()
+    };
+    assert_eq!(told(1, 1000), "it is damaged in \"first in archive 1\"");
+    assert_eq!(told(2, 1000), "it is damaged in \"first\"");
+    // A base that is damaged is not referred to: all of the piece is at hand.
+    changing.shelf.0.get_mut(&1).unwrap()[1000] ^= 4;
+    changing.change(200, 5);
+    changing.write();
+    changing.check();
+    let mut piece = [0u8; 64];
+    for list in [&[16, 1, 2, 3, 4][..], &[0, 1, 2, 3], &[0x80], &[0xff; 9], &[15, 1, 2, 3, 4, 0, 1, 2, 3, 4]] {
+        assert_eq!(changes::apply_changes(list, &mut piece), None, "{list:?}");
+    }
+    assert_eq!(changes::apply_changes(&[15, 1, 2, 3, 4], &mut piece), Some(()));
 }

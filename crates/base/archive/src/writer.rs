@@ -3,9 +3,10 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use crate::index::{self, Index, Lies};
-use crate::reader::LATER_LEAST_BYTES;
-use crate::shared::{Place, SHARED_MIN_BYTES};
+use crate::changes::list_changes;
+use crate::index::{Base, Lies, List, Piece};
+use crate::record;
+use crate::shared::{Place, SHARED_MIN_BYTES, plain_checksum, repeated_checksum};
 use crate::{Archive, ArchiveError, Form, Kind, Later, MAGIC, Others, PIECE_BYTES, Pieces, Unread};
 
 /// Bytes of the word that a piece repeats.
@@ -22,10 +23,10 @@ pub struct Writer<W: Write> {
     known: Option<(Pieces, Arc<dyn Others>)>,
     /// Where its pieces lie.
     pieces: Pieces,
-    /// Those of its large tables, and the table that is written.
-    index: Index,
-    table: Option<index::Table>,
+    /// Number of the known large table behind the last one that was like one of this archive.
+    next: usize,
     scratch: Vec<u8>,
+    changes: Vec<u8>,
 }
 
 impl<W: Write> Writer<W> {
@@ -43,16 +44,8 @@ impl<W: Write> Writer<W> {
     /// The system refuses to write.
     pub fn beside(out: W, file: u64, known: Option<(Pieces, Arc<dyn Others>)>) -> Result<Self, ArchiveError> {
         let out = std::io::BufWriter::with_capacity(1 << 16, out);
-        let mut writer = Self {
-            out,
-            file,
-            offset: 0,
-            known,
-            pieces: Pieces::default(),
-            index: Index::default(),
-            table: None,
-            scratch: Vec::new(),
-        };
+        let (pieces, scratch, changes) = (Pieces::default(), Vec::new(), Vec::new());
+        let mut writer = Self { out, file, offset: 0, known, pieces, next: 0, scratch, changes };
         writer.put(&MAGIC)?;
         Ok(writer)
     }
@@ -69,19 +62,10 @@ impl<W: Write> Writer<W> {
     ///
     /// # Errors
     /// The system refuses to write.
-    pub fn finish_told(self) -> Result<(W, Pieces), ArchiveError> {
-        let (out, pieces, _) = self.finish_indexed()?;
-        Ok((out, pieces))
-    }
-
-    /// As [`Writer::finish_told`], and also returns the index of its large tables.
-    ///
-    /// # Errors
-    /// The system refuses to write.
-    pub fn finish_indexed(mut self) -> Result<(W, Pieces, Index), ArchiveError> {
+    pub fn finish_told(mut self) -> Result<(W, Pieces), ArchiveError> {
         self.head("end", Kind::End, 0)?;
         let out = self.out.into_inner().map_err(std::io::IntoInnerError::into_error)?;
-        Ok((out, self.pieces, self.index))
+        Ok((out, self.pieces))
     }
 
     fn put(&mut self, bytes: &[u8]) -> Result<(), ArchiveError> {
@@ -103,51 +87,97 @@ impl<W: Write> Writer<W> {
         self.put(&head)
     }
 
-    fn piece(&mut self, form: Form, bytes: &[u8]) -> Result<(), ArchiveError> {
+    /// Writes a piece as it is, or by its place if that is known.
+    fn plain(&mut self, bytes: &[u8], was: Option<Piece>) -> Result<(), ArchiveError> {
         debug_assert!(!bytes.is_empty(), "a piece has bytes");
         debug_assert!(bytes.len() <= PIECE_BYTES, "a piece is no longer than what one checksum covers");
-        let mut checksum = crc32fast::Hasher::new();
-        checksum.update(&[form as u8]);
-        checksum.update(bytes);
-        let checksum = checksum.finalize();
-        self.pieces.note(checksum);
-        if form == Form::Plain && bytes.len() >= SHARED_MIN_BYTES {
+        let checksum = plain_checksum(bytes);
+        if bytes.len() >= SHARED_MIN_BYTES {
             if let Some(place) = self.elsewhere(checksum, bytes) {
-                self.pieces.add(checksum, bytes.len(), place);
-                return self.refer(place, checksum);
+                return self.refer(place, checksum, bytes.len());
             }
-            let place = Place { file: self.file, offset: self.offset + 1 };
-            self.pieces.add(checksum, bytes.len(), place);
+            if let Some(base) = was.filter(|was| self.list(was, bytes)) {
+                let changes = std::mem::take(&mut self.changes);
+                let written = self.changed(base, bytes.len(), &changes);
+                self.changes = changes;
+                return written;
+            }
         }
-        let lies = match bytes {
-            [a, b, c, d] if form == Form::Repeated => Lies::Repeated([*a, *b, *c, *d]),
-            _ => Lies::At(self.file, self.offset + 1),
-        };
-        self.note(checksum, lies);
-        self.put(&[form as u8])?;
+        self.pieces.push(Piece { checksum, lies: Lies::At(self.file, self.offset + 1) }, bytes.len());
+        self.put(&[Form::Plain as u8])?;
         self.put(bytes)?;
         self.put(&checksum.to_le_bytes())
     }
 
-    /// Writes a piece of a table.
-    fn part(&mut self, piece: &[u8]) -> Result<(), ArchiveError> {
+    /// Writes a piece of a table, which was this one before.
+    fn part(&mut self, piece: &[u8], was: Option<Piece>) -> Result<(), ArchiveError> {
         match repeated(piece) {
-            Some(word) => self.piece(Form::Repeated, word),
-            None => self.piece(Form::Plain, piece),
+            Some(word) => self.repeat(word, piece.len()),
+            None => self.plain(piece, was),
         }
     }
 
-    /// Whether a piece that was not read lies in a file to which this one may refer.
+    /// Writes a piece of `length` bytes that repeats a word.
+    fn repeat(&mut self, word: [u8; WORD], length: usize) -> Result<(), ArchiveError> {
+        let checksum = repeated_checksum(word);
+        self.pieces.push(Piece { checksum, lies: Lies::Repeated(word) }, length);
+        self.put(&[Form::Repeated as u8])?;
+        self.put(&word)?;
+        self.put(&checksum.to_le_bytes())
+    }
+
+    /// Lists what of a piece differs from what was there before. Returns false if all of it did, or that cannot be referred to.
+    fn list(&mut self, was: &Piece, bytes: &[u8]) -> bool {
+        let Some((known, others)) = &self.known else { return false };
+        let mut old = std::mem::take(&mut self.scratch);
+        old.resize(PIECE_BYTES.max(bytes.len()), 0);
+        let base = &mut old[..bytes.len()];
+        let is_there = match was.base() {
+            Base::Repeated(word) => {
+                crate::reader::repeat(word, base);
+                bytes.len().is_multiple_of(WORD)
+            }
+            // A damaged base would make the piece unreadable, of which all is at hand.
+            Base::At(place) => {
+                known.has(was.checksum, bytes.len(), place)
+                    && others.read_at(place.file, place.offset, base).is_ok()
+                    && plain_checksum(base) == was.checksum
+            }
+        };
+        let is_short = is_there && list_changes(base, bytes, &mut self.changes);
+        self.scratch = old;
+        is_short
+    }
+
+    /// Whether bytes that were not read lie in a file to which this one may refer.
     fn has(&self, later: &Later) -> bool {
         self.known.as_ref().is_some_and(|(known, _)| known.has(later.checksum, later.len(), later.place))
     }
 
-    /// Writes a piece that was not read, by its place.
-    fn again(&mut self, later: &Later) -> Result<(), ArchiveError> {
-        let Later { place, checksum, .. } = *later;
-        self.pieces.note(checksum);
-        self.pieces.add(checksum, later.len(), place);
-        self.refer(place, checksum)
+    /// Writes a piece of `length` bytes that was not read, by its place. Returns false, and writes nothing, if this one may not refer to that.
+    fn again(&mut self, unread: &Unread, length: usize) -> Result<bool, ArchiveError> {
+        match unread {
+            Unread::Repeated(word) => self.repeat(*word, length)?,
+            Unread::At(later) if self.has(later) => self.refer(later.place, later.checksum, length)?,
+            Unread::At(_) => return Ok(false),
+            Unread::Changed(base, list) => {
+                let (base, checksum) = match &**base {
+                    Unread::Repeated(word) => (Base::Repeated(*word), repeated_checksum(*word)),
+                    Unread::At(later) if self.has(later) => (Base::At(later.place), later.checksum),
+                    Unread::At(_) | Unread::Changed(..) => return Ok(false),
+                };
+                let place = List { place: list.place, length: list.length, checksum: list.checksum };
+                let piece = Piece { checksum, lies: Lies::Changed(base, place) };
+                if self.has(list) {
+                    self.record(piece, length)?;
+                } else {
+                    let mut changes = vec![0; list.len()];
+                    list.read(&mut changes)?;
+                    self.changed(piece, length, &changes)?;
+                }
+            }
+        }
+        Ok(true)
     }
 
     /// Where exactly these bytes already lie in another file.
@@ -160,37 +190,49 @@ impl<W: Write> Writer<W> {
             .find(|place| others.read_at(place.file, place.offset, found).is_ok() && *found == *bytes)
     }
 
-    /// Takes note of a piece of the table that is written.
-    fn note(&mut self, checksum: u32, lies: Lies) {
-        if let Some(table) = &mut self.table {
-            table.pieces.push(index::Piece { checksum, lies });
-        }
-    }
-
-    /// Writes a table of this many bytes by its `pieces`, which are indexed if they are many.
-    fn indexed(
+    /// Writes a table of this many bytes by its `pieces`, each with what it was before.
+    fn pieces(
         &mut self,
         name: &str,
         length: usize,
-        pieces: impl FnOnce(&mut Self) -> Result<(), ArchiveError>,
+        mut piece: impl FnMut(&mut Self, usize, Option<Piece>) -> Result<(), ArchiveError>,
     ) -> Result<(), ArchiveError> {
         let begin = self.offset;
         self.head(name, Kind::Table, length as u64)?;
-        self.table = (length >= LATER_LEAST_BYTES).then(|| index::Table { begin, end: 0, pieces: Vec::new() });
-        let written = pieces(self);
-        if let Some(table) = self.table.take() {
-            self.index.push(index::Table { end: self.offset, ..table });
+        self.pieces.begin_table(begin, length);
+        let count = length.div_ceil(PIECE_BYTES);
+        let mut was = Vec::new();
+        // Of a table in one piece there are many, and little is saved.
+        if let Some((known, _)) = self.known.as_ref().filter(|_| count > 1)
+            && let Some((number, table)) = known.index().like(self.next, count)
+        {
+            self.next = number + 1;
+            was.clone_from(&table.pieces);
         }
-        written
+        for number in 0..count {
+            piece(self, number, was.get(number).copied())?;
+        }
+        self.pieces.end_table(self.offset);
+        Ok(())
     }
 
-    fn refer(&mut self, place: Place, checksum: u32) -> Result<(), ArchiveError> {
-        self.note(checksum, Lies::at(place));
-        let mut record = vec![Form::Elsewhere as u8];
-        record.extend_from_slice(&place.file.to_le_bytes());
-        record.extend_from_slice(&place.offset.to_le_bytes());
-        record.extend_from_slice(&checksum.to_le_bytes());
-        debug_assert_eq!(record.len(), 1 + 20, "a reference is as long as readers expect");
+    fn refer(&mut self, place: Place, checksum: u32, length: usize) -> Result<(), ArchiveError> {
+        self.record(Piece { checksum, lies: Lies::At(place.file, place.offset) }, length)
+    }
+
+    /// Writes a piece of `length` bytes as what it was before, and this list of changes.
+    fn changed(&mut self, was: Piece, length: usize, changes: &[u8]) -> Result<(), ArchiveError> {
+        let place = Place { file: self.file, offset: self.offset + record::TO_LIST };
+        let list = List { place, length: changes.len() as u32, checksum: plain_checksum(changes) };
+        self.record(Piece { checksum: was.checksum, lies: Lies::Changed(was.base(), list) }, length)?;
+        debug_assert_eq!(self.offset, place.offset, "the list follows its record");
+        self.put(changes)
+    }
+
+    /// Writes the record of a piece that lies in another file, in whole or in part.
+    fn record(&mut self, piece: Piece, length: usize) -> Result<(), ArchiveError> {
+        self.pieces.push(piece, length);
+        let record = record::encode(&piece);
         let own = crc32fast::hash(&record);
         self.put(&record)?;
         self.put(&own.to_le_bytes())
@@ -204,7 +246,7 @@ impl<W: Write> Archive for Writer<W> {
 
     fn value(&mut self, name: &str, bytes: &mut Vec<u8>) -> Result<(), ArchiveError> {
         self.head(name, Kind::Value, bytes.len() as u64)?;
-        bytes.chunks(PIECE_BYTES).try_for_each(|piece| self.piece(Form::Plain, piece))
+        bytes.chunks(PIECE_BYTES).try_for_each(|piece| self.plain(piece, None))
     }
 
     fn table_again(&mut self, name: &str, later: &Later) -> Result<bool, ArchiveError> {
@@ -212,36 +254,37 @@ impl<W: Write> Archive for Writer<W> {
             return Ok(false);
         }
         self.head(name, Kind::Table, later.len() as u64)?;
-        self.again(later)?;
+        self.refer(later.place, later.checksum, later.len())?;
         Ok(true)
     }
 
     fn table_partly(&mut self, name: &str, bytes: &mut [u8], unread: &[Option<Unread>]) -> Result<(), ArchiveError> {
         assert_eq!(unread.len(), bytes.len().div_ceil(PIECE_BYTES), "each piece is known to be read or not");
         let mut copy = Vec::new();
-        self.indexed(name, bytes.len(), |writer| {
-            bytes.chunks(PIECE_BYTES).zip(unread).try_for_each(|(piece, unread)| match unread {
-                None => writer.part(piece),
-                Some(Unread::Repeated(word)) => writer.piece(Form::Repeated, word),
-                Some(Unread::At(later)) if writer.has(later) => writer.again(later),
-                Some(Unread::At(later)) => {
-                    copy.resize(piece.len(), 0);
-                    later.read(&mut copy)?;
-                    writer.part(&copy)
-                }
-            })
+        self.pieces(name, bytes.len(), |writer, number, was| {
+            let piece = &bytes[number * PIECE_BYTES..bytes.len().min((number + 1) * PIECE_BYTES)];
+            let Some(unread) = &unread[number] else { return writer.part(piece, was) };
+            if writer.again(unread, piece.len())? {
+                return Ok(());
+            }
+            copy.resize(piece.len(), 0);
+            unread.read(&mut copy)?;
+            writer.part(&copy, was)
         })
     }
 
     fn table(&mut self, name: &str, bytes: &mut [u8]) -> Result<(), ArchiveError> {
-        self.indexed(name, bytes.len(), |writer| bytes.chunks(PIECE_BYTES).try_for_each(|piece| writer.part(piece)))
+        self.pieces(name, bytes.len(), |writer, number, was| {
+            writer.part(&bytes[number * PIECE_BYTES..bytes.len().min((number + 1) * PIECE_BYTES)], was)
+        })
     }
 }
 
 /// The word that a piece repeats, if it consists of one.
-fn repeated(piece: &[u8]) -> Option<&[u8]> {
+fn repeated(piece: &[u8]) -> Option<[u8; WORD]> {
     if piece.len() <= WORD || !piece.len().is_multiple_of(WORD) {
         return None;
     }
-    (piece[WORD..] == piece[..piece.len() - WORD]).then_some(&piece[..WORD])
+    let word = *piece.first_chunk::<WORD>()?;
+    (piece[WORD..] == piece[..piece.len() - WORD]).then_some(word)
 }

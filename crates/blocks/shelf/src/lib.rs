@@ -10,8 +10,9 @@
 //!
 //! A save writes a new state file beside the old one, and then renames a new manifest into place. Before the rename the old drive
 //! is valid, after it the new one, even if the machine stops. State files never change once they are written. A fork is a folder
-//! with hard links to them. A save writes only the pieces of 256 KiB that are in no earlier state file; such files stay as long
-//! as they are needed. Only a save removes files: opening, reading and forking leave the folder as it is.
+//! with hard links to them. A save writes only the pieces of 256 KiB that are in no earlier state file, and of one of which less
+//! than half changed only the changes; such files stay as long as they are needed. Only a save removes files: opening, reading
+//! and forking leave the folder as it is.
 //!
 //! A new drive is made in a hidden folder `.NAME.PID.part` beside its place. A process that is killed leaves that folder behind. Nothing removes
 //! it: whether a process still works in it cannot be known for sure, and the folder may be one of the user's.
@@ -157,6 +158,8 @@ pub struct DriveFolder {
     pieces: Pieces,
     /// Held as long as the folder is open.
     lock: Lock,
+    /// Where saves are written. Tests let it fail.
+    disk: Arc<dyn Disk>,
 }
 
 fn shown(path: &Path) -> String {
@@ -180,10 +183,10 @@ impl DriveFolder {
     ) -> Result<Self, ShelfError> {
         let staging = staging(path)?;
         let mut manifest = manifest;
-        let (stored, pieces) = write_state(staging.path(), 1, None, |writer| write(writer, &mut manifest))
+        let (stored, pieces) = write_state(&System, staging.path(), 1, None, |writer| write(writer, &mut manifest))
             .map_err(|error| ShelfError::Unsaved { path: shown(path), error })?;
         manifest.stored = stored;
-        write_manifest(staging.path(), &manifest).map_err(system(path, "created"))?;
+        write_manifest(&System, staging.path(), &manifest).map_err(system(path, "created"))?;
         staging.appear().map_err(unmade(path))?;
         let folder = Self { pieces, ..Self::open(path)? };
         folder.note_save();
@@ -208,7 +211,7 @@ impl DriveFolder {
         if found < saved {
             return Err(ShelfError::Older { path: shown(path), found, saved });
         }
-        Ok(Self { path: path.to_owned(), manifest, pieces: Pieces::default(), lock })
+        Ok(Self { path: path.to_owned(), manifest, pieces: Pieces::default(), lock, disk: Arc::new(System) })
     }
 
     /// Notes the number of the present save, so that an older manifest is recognized.
@@ -346,7 +349,7 @@ impl DriveFolder {
         let text = fs::read(path.join(MANIFEST)).map_err(system(path, "read"))?;
         let manifest = Manifest::parse(&text).map_err(|error| ShelfError::Manifest(shown(path), error))?;
         let lock = Lock::shared(lock);
-        Ok(Self { path: path.to_owned(), manifest, pieces: Pieces::default(), lock })
+        Ok(Self { path: path.to_owned(), manifest, pieces: Pieces::default(), lock, disk: Arc::new(System) })
     }
 
     /// Checks that the state belongs to the manifest: a state file of a related drive may have the same name.
@@ -415,14 +418,14 @@ impl DriveFolder {
     ) -> Result<(), ShelfError> {
         let mut manifest = manifest;
         let number = self.manifest.stored.number + 1;
-        let (stored, pieces) = write_state(&self.path, number, Some((self.known(), self.files())), write)
+        let (stored, pieces) = write_state(&*self.disk, &self.path, number, Some((self.known(), self.files())), write)
             .map_err(|error| ShelfError::Unsaved { path: shown(&self.path), error })?;
         let is_wanted = |stored: &&Stored| pieces.files().any(|(file, _)| file == stored.number);
         manifest.version = VERSION;
         manifest.shares = self.manifest.states().filter(is_wanted).cloned().collect();
         manifest.stored = stored;
-        if let Err(error) = write_manifest(&self.path, &manifest) {
-            let _ = fs::remove_file(self.path.join(&manifest.stored.file));
+        if let Err(error) = write_manifest(&*self.disk, &self.path, &manifest) {
+            let _ = self.disk.remove(&self.path.join(&manifest.stored.file));
             return Err(ShelfError::Unsaved { path: shown(&self.path), error: error.into() });
         }
         (self.manifest, self.pieces) = (manifest, pieces);
@@ -469,7 +472,7 @@ impl DriveFolder {
         let mut manifest = self.manifest.clone();
         name(&mut manifest);
         assert!(manifest.states().eq(self.manifest.states()), "a fork has the state files of its parent");
-        write_manifest(staging.path(), &manifest).map_err(system(path, "forked"))?;
+        write_manifest(&System, staging.path(), &manifest).map_err(system(path, "forked"))?;
         staging.appear().map_err(unmade(path))
     }
 
@@ -521,7 +524,7 @@ impl DriveFolder {
     /// The manifest cannot be written. The drive has no journal then.
     pub fn begin_journal(&mut self, start: JournalStart) -> Result<(), ShelfError> {
         let manifest = Manifest { version: VERSION, journal: Some(start), ..self.manifest.clone() };
-        write_manifest(&self.path, &manifest)
+        write_manifest(&*self.disk, &self.path, &manifest)
             .map_err(|error| ShelfError::Unsaved { path: shown(&self.path), error: error.into() })?;
         self.manifest = manifest;
         Ok(())
@@ -529,10 +532,7 @@ impl DriveFolder {
 
     /// Removes the leftovers of a save that was stopped, and the state before the present one.
     fn remove_leftovers(&self) {
-        let Ok(entries) = fs::read_dir(&self.path) else { return };
-        for entry in entries.flatten() {
-            let name = entry.file_name();
-            let name = name.to_string_lossy();
+        for name in self.disk.names(&self.path).unwrap_or_default() {
             // Other files in the folder stay, unless their names are those of the drive's next saves.
             let number = name.strip_prefix("state.").and_then(|number| number.parse::<u64>().ok());
             let stored = self.manifest.stored.number;
@@ -550,7 +550,7 @@ impl DriveFolder {
                 self.manifest.journal.as_ref().is_none_or(|start| segment < start.place.segment)
             });
             if is_old || is_unfinished || is_done {
-                let _ = fs::remove_file(entry.path());
+                let _ = self.disk.remove(&self.path.join(&name));
             }
         }
     }
@@ -610,27 +610,28 @@ fn lock(path: &Path) -> Result<Lock, ShelfError> {
 
 /// Writes a state file and waits until it is on the disk.
 fn write_state(
+    disk: &dyn Disk,
     folder: &Path,
     number: u64,
     known: Option<(Pieces, Arc<dyn Others>)>,
     write: impl FnOnce(&mut Writer<Box<dyn Output>>) -> Result<(), ArchiveError>,
 ) -> Result<(Stored, Pieces), ArchiveError> {
     let file = format!("state.{number}");
-    let (mut pieces, mut index) = (Pieces::default(), Index::default());
-    let written = replace(&System, folder, &file, |output| {
+    let mut pieces = Pieces::default();
+    let written = replace(disk, folder, &file, |output| {
         let mut writer = Writer::beside(output, number, known)?;
         write(&mut writer)?;
-        let (output, told, of_tables) = writer.finish_indexed()?;
-        (pieces, index) = (told, of_tables);
+        let output;
+        (output, pieces) = writer.finish_told()?;
         Ok(output)
     });
     let bytes = written.map_err(|error| match error {
         ArchiveError::Io(error) => ArchiveError::Unsaved(why_unwritten(&error)),
         other => other,
     })?;
-    if let Some(index) = index.bytes(pieces.digest()) {
+    if let Some(index) = pieces.index_bytes() {
         // Without it the state is as good, and slower to open.
-        let _ = replace(&System, folder, &format!("{PIECES}{number}"), |mut output| {
+        let _ = replace(disk, folder, &format!("{PIECES}{number}"), |mut output| {
             output.write_all(&index)?;
             Ok::<_, io::Error>(output)
         });
@@ -638,10 +639,10 @@ fn write_state(
     Ok((Stored { file, number, bytes, digest: pieces.digest() }, pieces))
 }
 
-fn write_manifest(folder: &Path, manifest: &Manifest) -> io::Result<()> {
+fn write_manifest(disk: &dyn Disk, folder: &Path, manifest: &Manifest) -> io::Result<()> {
     let text = manifest.text();
     debug_assert!(Manifest::parse(text.as_bytes()).is_ok(), "a manifest that is written can be read");
-    let written = replace(&System, folder, MANIFEST, |mut file| {
+    let written = replace(disk, folder, MANIFEST, |mut file| {
         file.write_all(text.as_bytes())?;
         Ok(file)
     });

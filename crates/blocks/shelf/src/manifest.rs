@@ -7,7 +7,7 @@ use wane_journal::{Lineage, Place};
 pub const MANIFEST: &str = "drive.json";
 
 /// Version of the folder's format. A folder of a later version is refused.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// Most saves of a drive: at one a nanosecond it takes centuries. There is always a next number.
 const SAVES_MAX: u64 = u64::MAX - 1;

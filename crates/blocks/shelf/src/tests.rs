@@ -2,6 +2,7 @@ use std::fs;
 use std::path::Path;
 
 use wane_archive::{Archive, ArchiveError, Writer};
+use wane_folder::{Failing, Simulated};
 
 use super::*;
 
@@ -201,10 +202,10 @@ fn what_is_no_drive_is_refused_in_a_sentence() {
     drop(create(&path, 7));
     let text = fs::read_to_string(path.join("drive.json")).unwrap();
     let change = |from: &str, to: &str| fs::write(path.join("drive.json"), text.replace(from, to)).unwrap();
-    change("\"version\": 3", "\"version\": 4, \"new\": 3");
+    change("\"version\": 4", "\"version\": 5, \"new\": 3");
     assert_eq!(
         refused(),
-        format!("{shown}/drive.json: it has version 4; this wane reads versions up to 3, so use a later one")
+        format!("{shown}/drive.json: it has version 5; this wane reads versions up to 4, so use a later one")
     );
     change("seed = 1", "seed = 2");
     assert_eq!(
@@ -328,5 +329,130 @@ fn the_index_of_a_state_only_saves_reading() {
         let mut piece = vec![0; 1 << 18];
         unread[2].read(&mut piece).unwrap();
         assert_eq!(piece[8..16], ((2_u64 << 15) * 7 + 7).to_le_bytes());
+    }
+}
+
+/// A state with tables of several pieces, some words of which change from save to save.
+#[derive(Clone, Debug, PartialEq)]
+struct Tables(Vec<u32>, Vec<u32>);
+
+impl Tables {
+    /// Sixty-four pieces, of which most repeat a word, so that the state has an index.
+    fn new() -> Self {
+        let mut first = vec![u32::MAX; 64 << 16];
+        first[..3 << 16].iter_mut().zip(1u32..).for_each(|(word, at)| *word = at.wrapping_mul(2_654_435_761));
+        Self(first, (0..70_000).collect())
+    }
+
+    fn change(&mut self, each: usize, by: u32) {
+        let changed = self.0[..3 << 16].iter_mut().chain(&mut self.1).skip(by as usize).step_by(each);
+        changed.for_each(|word| *word = word.wrapping_add(by));
+    }
+
+    fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        archive.fixed("first", &mut self.0)?;
+        archive.fixed("second", &mut self.1)
+    }
+
+    fn save(&mut self, folder: &mut DriveFolder) -> Result<(), ShelfError> {
+        folder.save(folder.manifest().clone(), |writer| self.archive(writer))
+    }
+
+    fn read(folder: &mut DriveFolder) -> Self {
+        let mut found = Self(vec![0; 64 << 16], vec![0; 70_000]);
+        folder.read(|reader| found.archive(reader)).unwrap();
+        found
+    }
+}
+
+/// A folder with the same files, which go on without each other.
+fn copied(from: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    for name in names(from) {
+        if name == LOCK || fs::hard_link(from.join(&name), to.join(&name)).is_err() {
+            fs::copy(from.join(&name), to.join(&name)).unwrap();
+        }
+    }
+}
+
+/// Whichever call of a save fails, by an error, a full disk or a kill, and if the machine stops then: the drive is what it was or what was saved, it can
+/// be saved again, and nothing is left over. So it is where changes are listed, where pieces are written whole again, and for the first change.
+#[test]
+fn a_save_of_changes_is_whole_or_nothing_whatever_fails() {
+    let place = tempfile::tempdir().unwrap();
+    // Before the save that fails: saves with so many changes each.
+    let saves: [(&[usize], usize); 3] = [(&[], 50), (&[50, 50], 50), (&[50], 2)];
+    for (number, (before, last)) in saves.into_iter().enumerate() {
+        let path = place.path().join(format!("{number}.wane"));
+        let mut tables = Tables::new();
+        let mut folder =
+            DriveFolder::create(&path, Manifest::new("seed = 1\n".to_owned()), |writer, _| tables.archive(writer))
+                .unwrap();
+        for (by, each) in before.iter().enumerate() {
+            tables.change(*each, by as u32 + 1);
+            tables.save(&mut folder).unwrap();
+        }
+        assert!(names(&path).iter().any(|name| name.starts_with(PIECES)), "{:?}", names(&path));
+        drop(folder);
+        let (old, mut new) = (tables.clone(), tables);
+        new.change(last, 77);
+        for failing in 0.. {
+            let mut is_over = true;
+            let error = if failing % 2 == 0 { Failing::Io } else { Failing::NoSpace };
+            for how in [error, Failing::Killed(100)] {
+                let case = format!("{number}: call {failing} fails by {how:?}");
+                let (from, to) = (place.path().join("from.wane"), place.path().join("to.wane"));
+                copied(&path, &from);
+                let disk = Simulated::default();
+                for name in names(&from) {
+                    replace(&disk, &from, &name, |mut output| {
+                        output.write_all(&fs::read(from.join(&name)).unwrap())?;
+                        Ok::<_, io::Error>(output)
+                    })
+                    .unwrap();
+                }
+                let mut folder = DriveFolder::open(&from).unwrap();
+                assert!(Tables::read(&mut folder) == old);
+                folder.disk = Arc::new(disk.clone());
+                let calls = disk.calls();
+                disk.fail(failing, how);
+                let saved = new.clone().save(&mut folder).is_ok();
+                is_over &= saved && disk.calls() <= calls + failing;
+                drop(folder);
+                let after = if failing % 2 == 0 { disk.clone() } else { disk.crashed(failing) };
+                fs::create_dir(&to).unwrap();
+                for name in after.names(&from).unwrap() {
+                    fs::write(to.join(&name), after.read(&from.join(&name)).unwrap()).unwrap();
+                }
+                let mut folder = DriveFolder::open(&to).unwrap();
+                let found = Tables::read(&mut folder);
+                assert!(found == new || (found == old && !saved), "{case}: neither is there");
+                folder
+                    .read_late(|reader| {
+                        let words = [64 << 16, 70_000];
+                        for (name, count) in ["first", "second"].into_iter().zip(words) {
+                            assert!(reader.pieces_later(name, 4 * count)?.is_some(), "{case}");
+                        }
+                        Ok(())
+                    })
+                    .unwrap();
+                let mut next = found;
+                next.change(60, 5);
+                next.save(&mut folder).unwrap();
+                drop(folder);
+                let mut folder = DriveFolder::open(&to).unwrap();
+                assert!(Tables::read(&mut folder) == next, "{case}: the next save");
+                let wanted: Vec<String> = folder.manifest.states().map(|stored| stored.file.clone()).collect();
+                let left: Vec<String> = names(&to).into_iter().filter(|name| name.starts_with("state.")).collect();
+                assert_eq!(left, wanted, "{case}");
+                assert!(!names(&to).iter().any(|name| name.ends_with(UNFINISHED)), "{case}: {:?}", names(&to));
+                drop(folder);
+                [&from, &to].map(|path| fs::remove_dir_all(path).unwrap());
+            }
+            if is_over {
+                assert!(failing > 12, "each call was made to fail");
+                break;
+            }
+        }
     }
 }
