@@ -21,7 +21,8 @@ const UNITS: [(&str, f64); 9] = [
 ];
 
 const WRITTEN: [&str; 6] = ["write", "writes", "written", "wts", "prog", "prg"];
-const READ: [&str; 3] = ["read", "reads", "rds"];
+/// One is misspelt in the database of smartmontools 7.3.
+const READ: [&str; 4] = ["read", "reads", "reades", "rds"];
 const FLASH: [&str; 7] = ["nand", "flash", "flsh", "media", "tlc", "slc", "qlc"];
 
 /// Words of flash that is a part of the drive's.
