@@ -140,6 +140,51 @@ fn damage_of_maps_is_found_when_they_are_touched_and_nothing_is_kept() {
     }
 }
 
+/// A drive whose map has many pieces, of which a save writes what changed, is bit by bit the one that was saved: also where its maps were not read
+/// between two saves, and where a fork shares its files and goes on without them.
+#[test]
+fn a_drive_that_is_saved_by_its_changes_is_what_it_was() {
+    let place = tempfile::tempdir().unwrap();
+    let (path, fork) = (place.path().join("a.wane"), place.path().join("b.wane"));
+    let text = "[drive]\npreset = \"tiny\"\nlogical-capacity = \"2 GiB\"\n[precondition]\nsequential-drive-writes = 1\n\
+                [workload]\npattern = \"uniform\"\n[until]\ndrive-writes = 1\n";
+    let mut kept = Kept::create(&path, &scenario(text), &go()).unwrap();
+    let saved = |mut kept: Kept| {
+        kept.save("changed".to_owned()).unwrap();
+        let number = kept.folder.manifest().stored.number;
+        let length = std::fs::metadata(path.join(format!("state.{number}"))).unwrap().len() as usize;
+        // What was not read would be written as it lies.
+        kept.load().unwrap();
+        let was = bytes(&mut kept);
+        drop(kept);
+        assert!(bytes(&mut Kept::open(&path).unwrap()) == was, "save {number}: another drive");
+        length as f64 / was.len() as f64
+    };
+    let mut shares = Vec::new();
+    for step in 1..=5u64 {
+        age(&mut kept, Target::DriveWrites(0.02 * step as f64));
+        shares.push(saved(kept));
+        // A few calls touch some pieces, and the rest is written by its places.
+        kept = Kept::open_late(&path).unwrap();
+        let mut stream = Streams::new(step).stream("calls");
+        (0..5).for_each(|_| use_it(&mut kept, &mut stream));
+        kept.check_bytes().unwrap();
+        shares.push(saved(kept));
+        if step == 3 {
+            Kept::fork(&path, &fork).unwrap();
+        }
+        kept = Kept::open(&path).unwrap();
+    }
+    drop(kept);
+    assert!(shares[2] < 0.3 && shares[3] < 0.3, "{shares:?}");
+    // The parent's files are gone, and the fork has its own.
+    std::fs::remove_dir_all(&path).unwrap();
+    let mut fork = Kept::open(&fork).unwrap();
+    fork.check().unwrap();
+    age(&mut fork, Target::DriveWrites(0.2));
+    fork.save("aged".to_owned()).unwrap();
+}
+
 #[test]
 fn a_life_in_parts_is_the_same_as_one_at_once() {
     let place = tempfile::tempdir().unwrap();
