@@ -375,6 +375,27 @@ fn copied(from: &Path, to: &Path) {
     }
 }
 
+/// A disk in memory with the files of a folder.
+fn simulated(folder: &Path) -> Simulated {
+    let disk = Simulated::default();
+    for name in names(folder) {
+        let written = replace(&disk, folder, &name, |mut output| {
+            output.write_all(&fs::read(folder.join(&name)).unwrap())?;
+            Ok::<_, io::Error>(output)
+        });
+        written.unwrap();
+    }
+    disk
+}
+
+/// Puts what such a disk has of a folder into a new one.
+fn put_down(disk: &Simulated, folder: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    for name in disk.names(folder).unwrap() {
+        fs::write(to.join(&name), disk.read(&folder.join(&name)).unwrap()).unwrap();
+    }
+}
+
 /// Whichever call of a save fails, by an error, a full disk or a kill, and if the machine stops then: the drive is what it was or what was saved, it can
 /// be saved again, and nothing is left over. So it is where changes are listed, where pieces are written whole again, and for the first change.
 #[test]
@@ -403,14 +424,7 @@ fn a_save_of_changes_is_whole_or_nothing_whatever_fails() {
                 let case = format!("{number}: call {failing} fails by {how:?}");
                 let (from, to) = (place.path().join("from.wane"), place.path().join("to.wane"));
                 copied(&path, &from);
-                let disk = Simulated::default();
-                for name in names(&from) {
-                    replace(&disk, &from, &name, |mut output| {
-                        output.write_all(&fs::read(from.join(&name)).unwrap())?;
-                        Ok::<_, io::Error>(output)
-                    })
-                    .unwrap();
-                }
+                let disk = simulated(&from);
                 let mut folder = DriveFolder::open(&from).unwrap();
                 assert!(Tables::read(&mut folder) == old);
                 folder.disk = Arc::new(disk.clone());
@@ -420,10 +434,7 @@ fn a_save_of_changes_is_whole_or_nothing_whatever_fails() {
                 is_over &= saved && disk.calls() <= calls + failing;
                 drop(folder);
                 let after = if failing % 2 == 0 { disk.clone() } else { disk.crashed(failing) };
-                fs::create_dir(&to).unwrap();
-                for name in after.names(&from).unwrap() {
-                    fs::write(to.join(&name), after.read(&from.join(&name)).unwrap()).unwrap();
-                }
+                put_down(&after, &from, &to);
                 let mut folder = DriveFolder::open(&to).unwrap();
                 let found = Tables::read(&mut folder);
                 assert!(found == new || (found == old && !saved), "{case}: neither is there");
@@ -447,7 +458,7 @@ fn a_save_of_changes_is_whole_or_nothing_whatever_fails() {
                 assert_eq!(left, wanted, "{case}");
                 assert!(!names(&to).iter().any(|name| name.ends_with(UNFINISHED)), "{case}: {:?}", names(&to));
                 drop(folder);
-                [&from, &to].map(|path| fs::remove_dir_all(path).unwrap());
+                [&from, &to].into_iter().for_each(|path| fs::remove_dir_all(path).unwrap());
             }
             if is_over {
                 assert!(failing > 12, "each call was made to fail");
