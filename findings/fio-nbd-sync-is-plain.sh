@@ -15,20 +15,11 @@ source "$(dirname "$0")/lib/common.bash"
 
 unpack bookworm fio=3.33-3 nbdkit=1.32.5-1
 cd "$TEMP"
-PLUGIN=$(find "$ROOT" -name nbdkit-memory-plugin.so)
-FILTER=$(find "$ROOT" -name nbdkit-log-filter.so)
 # What the server was asked to do by `fio OPTION...`: reads, writes, those of them with FUA, and flushes; and how fio ended.
+job() { tool fio --name=a --ioengine=nbd --uri="$URI" --bs=64k --size=1m "$@" >out 2>&1; }
 asked() {
-    local tries=0 ended=0
-    rm -f log socket pid
-    tool nbdkit -f -U "$TEMP/socket" -P "$TEMP/pid" --filter="$FILTER" "$PLUGIN" size=16M logfile="$TEMP/log" &
-    until [ -s pid ] || [ $((tries += 1)) -gt 200 ]; do sleep 0.05; done
-    SERVER=$(cat pid)
-    tool fio --name=a --ioengine=nbd --uri="nbd+unix:///?socket=$TEMP/socket" --bs=64k --size=1m "$@" >out 2>&1 || ended=$?
-    kill "$SERVER"
-    wait || true
-    SERVER=
-    ANSWER="$(grep -c ' Read id=' log) $(grep -c ' Write id=' log) $(grep -c ' Write id=.* fua=1' log) $(grep -c ' Flush id=' log) $ended" || true
+    served 16 job "$@"
+    ANSWER="$(grep -c ' Read id=' log) $(grep -c ' Write id=' log) $(grep -c ' Write id=.* fua=1' log) $(grep -c ' Flush id=' log) $ENDED" || true
 }
 asked --rw=write --sync=1
 expect 'the server can flush and has FUA' "$(grep ' Connect ' log | grep -oE ' (flush|fua)=[0-9]' | sort -u | xargs)" 'flush=1 fua=2'

@@ -14,19 +14,10 @@ unpack bookworm libnbd-bin=1.14.2-1 nbdkit=1.32.5-1
 cd "$TEMP"
 truncate -s 8M source
 head -c 1M /dev/urandom | dd of=source bs=1M seek=2 conv=notrunc status=none
-PLUGIN=$(find "$ROOT" -name nbdkit-memory-plugin.so)
-FILTER=$(find "$ROOT" -name nbdkit-log-filter.so)
 # What the server was asked to do by `nbdcopy OPTION... source SERVER` on one connection: writes of data, zeroes with and without leave to trim, flushes.
+copy() { tool nbdcopy --connections=1 "$@" source "$URI"; }
 asked() {
-    local tries=0
-    rm -f log socket pid
-    tool nbdkit -f -U "$TEMP/socket" -P "$TEMP/pid" --filter="$FILTER" "$PLUGIN" size=8M logfile="$TEMP/log" &
-    until [ -s pid ] || [ $((tries += 1)) -gt 200 ]; do sleep 0.05; done
-    SERVER=$(cat pid)
-    tool nbdcopy --connections=1 "$@" source "nbd+unix:///?socket=$TEMP/socket"
-    kill "$SERVER"
-    wait || true
-    SERVER=
+    served 8 copy "$@"
     ANSWER="$(grep -c ' Write id=' log) $(grep -c ' Zero id=.* trim=1' log) $(grep -c ' Zero id=.* trim=0' log) $(grep -c ' Flush id=' log)" || true
 }
 asked

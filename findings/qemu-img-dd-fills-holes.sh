@@ -16,19 +16,10 @@ unpack bookworm qemu-utils=1:7.2+dfsg-7+deb12u18+b3 nbdkit=1.32.5-1
 cd "$TEMP"
 truncate -s 16M source
 head -c 1M /dev/urandom | dd of=source bs=1M seek=2 conv=notrunc status=none
-PLUGIN=$(find "$ROOT" -name nbdkit-memory-plugin.so)
-FILTER=$(find "$ROOT" -name nbdkit-log-filter.so)
 # What the server was asked to do by `TOOL ARGUMENT...`: MiB written, zeroes, bytes of the shortest of them, and writes with FUA.
 asked() {
-    local tries=0
-    rm -f log socket pid
-    tool nbdkit -f -U "$TEMP/socket" -P "$TEMP/pid" --filter="$FILTER" "$PLUGIN" size=16M logfile="$TEMP/log" &
-    until [ -s pid ] || [ $((tries += 1)) -gt 200 ]; do sleep 0.05; done
-    SERVER=$(cat pid)
-    tool "$@" >out
-    kill "$SERVER"
-    wait || true
-    SERVER=
+    served 16 with_address "$@"
+    [ "$ENDED" = 0 ]
     ANSWER=$(python3 - <<'P'
 import re
 found = [(m[1], int(m[2], 16), m[3] == "1") for m in re.finditer(r" (Write|Zero) id=.*? count=(0x[0-9a-f]+) .*?fua=([01])", open("log").read())]
@@ -37,15 +28,16 @@ print(sum(count for what, count, _ in found if what == "Write") / 2**20, len(zer
 P
 )
 }
-URI="nbd+unix:///?socket=$TEMP/socket"
+# The server's address is known once it runs: @ stands for it.
+with_address() { tool "${@//@/$URI}" >out; }
 echo "$(tool qemu-img --version | head -1)"
-asked qemu-img convert -n -f raw -O raw source "$URI"
+asked qemu-img convert -n -f raw -O raw source @
 expect 'convert: MiB, zeroes, the shortest, with FUA' "$ANSWER" '1.0 2 2097152 0'
-asked qemu-img dd -f raw -O raw if=source of="$URI" bs=1M
+asked qemu-img dd -f raw -O raw if=source of=@ bs=1M
 expect 'dd' "$ANSWER" '16.0 1 512 0'
-asked qemu-io -f raw -c 'write 0 64k' "$URI"
+asked qemu-io -f raw -c 'write 0 64k' @
 expect 'qemu-io' "$ANSWER" '0.0625 0 0 1'
-asked qemu-io -f raw -t writeback -c 'write 0 64k' "$URI"
+asked qemu-io -f raw -t writeback -c 'write 0 64k' @
 expect 'qemu-io -t writeback' "$ANSWER" '0.0625 0 0 0'
-asked qemu-img bench -f raw -w -c 16 -s 64k "$URI"
+asked qemu-img bench -f raw -w -c 16 -s 64k @
 expect 'bench' "$ANSWER" '1.0 0 0 0'

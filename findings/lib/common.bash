@@ -54,3 +54,21 @@ drive() {
     cc -O1 -shared -fPIC -o "$TEMP/drive.so" "$LIB/drive.c"
     PRELOAD=$TEMP/drive.so
 }
+
+# served MIB COMMAND...: runs a command while nbdkit of $ROOT serves so much memory at $URI, and logs in $TEMP/log what it was asked to do. $ENDED is
+# how the command ended. The script's trap ends $SERVER.
+served() {
+    local tries=0 mebibytes=$1
+    shift
+    rm -f "$TEMP/log" "$TEMP/socket" "$TEMP/pid"
+    URI="nbd+unix:///?socket=$TEMP/socket"
+    ENDED=0
+    tool nbdkit -f -U "$TEMP/socket" -P "$TEMP/pid" --filter="$(find "$ROOT" -name nbdkit-log-filter.so)" \
+        "$(find "$ROOT" -name nbdkit-memory-plugin.so)" size="${mebibytes}M" logfile="$TEMP/log" &
+    until [ -s "$TEMP/pid" ] || [ $((tries += 1)) -gt 200 ]; do sleep 0.05; done
+    SERVER=$(cat "$TEMP/pid")
+    "$@" || ENDED=$?
+    kill "$SERVER"
+    wait || true
+    SERVER=
+}
