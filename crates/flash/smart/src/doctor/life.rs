@@ -55,7 +55,7 @@ pub struct Life {
 
 impl Life {
     /// A drive that fails has no forecast: wear is not what ends it.
-    pub(super) fn of(history: &History, writes: &Writes, is_failing: bool) -> Self {
+    pub(super) fn forecast(history: &History, writes: &Writes, is_failing: bool) -> Self {
         let last = history.state();
         let step = step(last);
         let mut life = Self {

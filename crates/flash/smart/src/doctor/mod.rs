@@ -155,8 +155,8 @@ pub enum DoctorError {
 pub fn judge(readings: Vec<Reading>) -> Result<Judgement, DoctorError> {
     let history = History::of(readings)?;
     let last = history.last();
-    let writes = Writes::of(&history);
-    let life = Life::of(&history, &writes, rules::is_failing(&history));
+    let writes = Writes::sum(&history);
+    let life = Life::forecast(&history, &writes, rules::is_failing(&history));
     let findings = rules::findings(&history, &writes, &life);
     let worst = findings.iter().map(|finding| finding.verdict).max();
     debug_assert_eq!(worst, findings.first().map(|finding| finding.verdict), "the worst finding is told first");

@@ -43,7 +43,7 @@ pub struct Writes {
 }
 
 impl Writes {
-    pub(super) fn of(history: &History) -> Self {
+    pub(super) fn sum(history: &History) -> Self {
         let last = history.last();
         let (host, flash) = (last.get(Q::HostWritten), last.get(Q::FlashWritten));
         let mut writes = Self {

@@ -63,7 +63,7 @@ fn sequence(text: &str) -> Result<Vec<Reading>, ReadError> {
 }
 
 /// The readings in one value.
-pub(super) fn of_value(value: &Value) -> Result<Vec<Reading>, ReadError> {
+pub(super) fn read_value(value: &Value) -> Result<Vec<Reading>, ReadError> {
     let mut found = Collector::default();
     found.collect(value, None, 0)?;
     found.finish()

@@ -108,7 +108,7 @@ pub fn read_named(file: &str, bytes: &[u8]) -> Result<Vec<Reading>, ReadError> {
 fn read_plain(file: &str, bytes: &[u8]) -> Result<Vec<Reading>, ReadError> {
     // A page begins with a count, which may be any bytes, so it is recognized by its length and its GUID.
     if bytes.len() == PAGE_BYTES && !looks_like_text(bytes) {
-        return Ok(vec![ocp::of_bytes(bytes)?]);
+        return Ok(vec![ocp::read_page(bytes)?]);
     }
     let text = text_of(bytes);
     let text = text.trim_start_matches('\u{feff}').trim();
@@ -134,7 +134,7 @@ fn of_text(text: &str) -> Result<Vec<Reading>, ReadError> {
         return json::readings(&json);
     }
     if let Some(value) = gron::value(text) {
-        return json::of_value(&value);
+        return json::read_value(&value);
     }
     if yaml::is_one(text) {
         return yaml::readings(text);

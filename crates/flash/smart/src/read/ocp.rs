@@ -96,7 +96,7 @@ pub(super) fn field(key: &str) -> Option<(&'static str, usize, usize)> {
 ///
 /// # Errors
 /// They are no page, or have another GUID than OCP's.
-pub(super) fn of_bytes(bytes: &[u8]) -> Result<Reading, LogError> {
+pub(super) fn read_page(bytes: &[u8]) -> Result<Reading, LogError> {
     // Refuses what is no page.
     OcpLog::decode(bytes)?;
     let value = |name: &str| -> Option<u128> {
@@ -162,7 +162,7 @@ pub(super) fn of_fields(fields: &Fields<'_>, is_corrected_first: bool) -> Result
             }
         }
     }
-    let mut reading = of_bytes(&page)?;
+    let mut reading = read_page(&page)?;
     for (quantity, said) in strange {
         match quantity {
             Some(quantity) => reading.refuse(quantity, said),

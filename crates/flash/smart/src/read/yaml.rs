@@ -23,7 +23,7 @@ pub(super) fn is_one(text: &str) -> bool {
 pub(super) fn readings(text: &str) -> Result<Vec<Reading>, ReadError> {
     let mut readings = Vec::new();
     for document in documents(text).map_err(ReadError::Yaml)? {
-        readings.extend(json::of_value(&document)?);
+        readings.extend(json::read_value(&document)?);
     }
     if readings.is_empty() { Err(ReadError::Empty) } else { Ok(readings) }
 }
