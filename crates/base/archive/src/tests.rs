@@ -451,7 +451,7 @@ impl Changing {
 
 /// A list is made against the piece that lies whole somewhere, so it grows from archive to archive, until the piece is written whole again.
 #[test]
-fn of_a_piece_of_which_little_changed_the_changes_are_written() {
+fn a_piece_of_which_little_changed_is_written_as_its_changes() {
     let mut changing = Changing::new();
     let whole = changing.shelf.0[&1].len();
     let mut sizes = Vec::new();

@@ -8,8 +8,8 @@
 //! **What a crash leaves.** Each record says up to which one all were on the disk when it was written. A bad record at or below the highest
 //! such number is damage, and the journal is refused. A bad record above it is the torn tail: it is cut off with all behind it. Cutting removes
 //! nothing. The next segment begins with the number of the first record that was cut off, and a later segment replaces what earlier ones have
-//! from its first record on. So bytes of the tail, which a crash may bring back, mean nothing. A segment with which a journal is opened has its
-//! name once all that it repeats is on the disk: whoever opens it may be killed meanwhile.
+//! from its first record on. So bytes of the tail, which a crash may bring back, mean nothing. Whoever opens a journal begins a
+//! segment. It gets its name once all that it repeats is on the disk, since its writer may be killed before.
 //!
 //! **What fails.** The room for a record is there before it is accepted ([`Journal::make_room`]). After a write or a sync that failed
 //! nothing is known of the disk, and the journal takes nothing more.

@@ -185,7 +185,7 @@ fn what_is_written_survives_a_kill_and_what_is_synced_a_crash_at_every_call() {
     }
 }
 
-/// Seeds of an explorer: so many of each kind of [`contents`], or as many as `WANE_JOURNAL_SEEDS` says.
+/// N seeds of an explorer for each kind of [`contents`]; `WANE_JOURNAL_SEEDS` says another N.
 fn seeds(of_each: u64) -> u64 {
     std::env::var("WANE_JOURNAL_SEEDS").map_or(of_each, |given| given.parse().unwrap()) * KINDS
 }

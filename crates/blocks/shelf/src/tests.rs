@@ -401,7 +401,7 @@ fn put_down(disk: &Simulated, folder: &Path, to: &Path) {
 #[test]
 fn a_save_of_changes_is_whole_or_nothing_whatever_fails() {
     let place = tempfile::tempdir().unwrap();
-    // Before the save that fails: saves with so many changes each.
+    // Saves before the one that fails, and that one: each changes one word of N.
     let saves: [(&[usize], usize); 3] = [(&[], 50), (&[50, 50], 50), (&[50], 2)];
     for (number, (before, last)) in saves.into_iter().enumerate() {
         let path = place.path().join(format!("{number}.wane"));

@@ -68,7 +68,7 @@ pub struct JournalEnd {
     pub records: u64,
     /// The last of these, of which nobody knows that they were on the disk: a machine that dies may take them away, and nobody sees it.
     pub unmarked: u64,
-    /// Whether it is known to end there, as whoever had the drive open closed it. If not, others may have followed.
+    /// Whether the journal was closed at its end. If it was not, other records may have followed.
     pub is_known: bool,
 }
 

@@ -14,7 +14,7 @@ pub(crate) const KINDS: u64 = 7;
 /// The last of them, which knows the salt of the old format and makes whole records of it.
 pub(crate) const FORGED: u64 = 6;
 
-/// Most bytes: so many that a record of them is torn at any place, and that looking at each place that may be a head takes long.
+/// Most bytes of a record. A record of them is torn at any place, and to look at each place in it that may be a head takes long.
 const BYTES_MOST: u64 = 96 << 10;
 
 /// Bytes of a client, which comes when the journal has records up to `number`.

@@ -54,7 +54,7 @@ impl Held {
         (self.device().capacity().0 / self.run.unit().0) as u32
     }
 
-    /// Pages of the new drive, or of the array: a drive write has so many.
+    /// Pages that one drive write has, of the new drive or of the array.
     pub fn pages_when_new(&self) -> u32 {
         self.run.logical_units()
     }
