@@ -200,7 +200,7 @@ pub(crate) struct ReproduceArguments {
     #[arg(add = ArgValueCandidates::new(complete::claim_ids))]
     pub(crate) ids: Vec<String>,
     /// List the claims: id, class and source
-    #[arg(long, conflicts_with_all = ["every_seed", "check", "write", "figures", "runs", "traces", "json"])]
+    #[arg(long, conflicts_with_all = ["every_seed", "check", "write", "figures", "runs", "traces", "full_size", "json"])]
     pub(crate) list: bool,
     /// Compare every verdict, figure and note with a page, by default docs/claims.md, and exit
     /// with 1 where one differs
@@ -222,6 +222,9 @@ pub(crate) struct ReproduceArguments {
     /// Run claims with stand-ins also on the published traces: files of this folder that are named as the stand-ins, such as dap-ds.csv.gz
     #[arg(long, value_name = "DIR", conflicts_with = "check")]
     pub(crate) traces: Option<PathBuf>,
+    /// Run WL1 to WL10 also on the paper's drive of 256 GiB, which takes hours and some gigabytes of memory a core
+    #[arg(long)]
+    pub(crate) full_size: bool,
     /// Overwrite a file that wane did not write; an existing page then keeps only these claims
     #[arg(long)]
     pub(crate) force: bool,

@@ -156,11 +156,12 @@ fn every_shell_gets_a_script_that_asks_the_command() {
 #[test]
 fn who_errs_in_a_name_or_names_nothing_is_told_what_there_is() {
     // (arguments, parts of the one sentence)
-    let table: [(&[&str], &[&str]); 7] = [
+    let table: [(&[&str], &[&str]); 8] = [
         (&["run"], &["needs a scenario", "wane run scenario.toml", "wane run --preset tiny"]),
         (&["policies", "gredy"], &["no policy \"gredy\"", "did you mean \"greedy\"?"]),
         (&["presets", "tinny"], &["no preset \"tinny\"", "did you mean \"tiny\"?"]),
         (&["reproduce", "WL11"], &["no claim \"WL11\"", "did you mean \"WL1\"?"]),
+        (&["reproduce", "RE10", "--full-size"], &["--full-size: none of these claims", "WL1, WL2, ", ", WL10"]),
         (
             &["trace", "info", "x", "--format", "blkpars"],
             &["no trace format \"blkpars\"", "did you mean \"blkparse\"?"],

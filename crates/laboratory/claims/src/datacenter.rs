@@ -44,6 +44,7 @@ pub(super) fn claims() -> Vec<Claim> {
             scenarios: || OTHER_SPARES.map(|spare| burst_with(LARGEST, spare)).into(),
             evaluate: dc4_others,
         },
+        full_size: None,
     }]
 }
 

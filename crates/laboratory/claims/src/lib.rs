@@ -134,6 +134,8 @@ pub enum Matter {
     Seed,
     /// Whether the requests are a published trace's or its stand-in's.
     Trace,
+    /// Whether the drive is as large as the paper's, or stands for it.
+    FullSize,
 }
 
 impl Matter {
@@ -144,12 +146,19 @@ impl Matter {
             Self::Scale => "scale",
             Self::Seed => "seed",
             Self::Trace => "trace",
+            Self::FullSize => "full size",
         }
     }
 
     /// Returns the matter with this word.
     pub fn of_word(word: &str) -> Option<Self> {
-        [Self::Choice, Self::Scale, Self::Seed, Self::Trace].into_iter().find(|matter| matter.word() == word)
+        let all = [Self::Choice, Self::Scale, Self::Seed, Self::Trace, Self::FullSize];
+        all.into_iter().find(|matter| matter.word() == word)
+    }
+
+    /// Whether its result stands beside the claim's own, and is made only where it is asked for: it takes files that are not here, or hours.
+    pub(crate) const fn is_beside(self) -> bool {
+        matches!(self, Self::Trace | Self::FullSize)
     }
 }
 
@@ -190,6 +199,16 @@ pub struct Claim {
     later: fn(&Runs) -> Vec<Scenario>,
     evaluate: fn(&Runs) -> Finding,
     others: Others,
+    full_size: Option<FullSize>,
+}
+
+/// A claim at the size of the paper's drives.
+#[derive(Clone, Copy)]
+struct FullSize {
+    /// How large they are.
+    what: &'static str,
+    scenarios: fn() -> Vec<Scenario>,
+    evaluate: fn(&Runs) -> Finding,
 }
 
 /// Other readings of a claim.
@@ -261,6 +280,7 @@ impl Claim {
             later: |_| Vec::new(),
             evaluate,
             others,
+            full_size: None,
         }
     }
 
@@ -273,6 +293,11 @@ impl Claim {
     /// Number of findings in the Python package's measurement: one for each seed.
     pub const fn packaged_seeds(&self) -> u64 {
         if self.class.is_drawn() { SEEDS } else { 1 }
+    }
+
+    /// Whether it can be run at the size of the paper's drives.
+    pub const fn has_full_size(&self) -> bool {
+        self.full_size.is_some()
     }
 
     /// Whether it is run on one of the traces too.
@@ -289,6 +314,7 @@ impl Claim {
 }
 
 /// A claim and its results.
+#[derive(Clone)]
 pub struct Reproduced<'a> {
     /// The claim.
     pub claim: &'a Claim,
@@ -310,21 +336,22 @@ impl Finding {
 }
 
 impl Reproduced<'_> {
-    /// What the verdict depends on: seeds, scales or choices that were tried and changed it. A trace is none: its result stands beside the
-    /// stand-in's.
+    /// What the verdict depends on: seeds, scales or choices that were tried and changed it. What stands beside the verdict, as on a trace, is none.
     pub fn fragile(&self) -> Vec<Matter> {
-        let others = self.others.iter().filter(|reading| reading.matter != Matter::Trace);
+        let others = self.others.iter().filter(|reading| !reading.matter.is_beside());
         let others = others.map(|reading| (reading.matter, reading.verdict));
         let seeds = self.seeds.iter().map(|(_, finding)| (Matter::Seed, finding.verdict));
         let differing = others.chain(seeds).filter(|(_, verdict)| *verdict != self.finding.verdict);
         differing.map(|(matter, _)| matter).collect::<BTreeSet<Matter>>().into_iter().collect()
     }
 
-    /// The verdict with its qualification for a table's cell, such as "agrees, fragile (seed)", and the one on the traces beside it.
+    /// The verdict with its qualification for a table's cell, such as "agrees, fragile (seed)", and those on traces and at full size beside it.
     pub fn standing(&self) -> String {
-        let trace = self.others.iter().find(|reading| reading.matter == Matter::Trace);
-        let of_trace = |trace: &Reading| format!("{} (stand-in), {} (trace)", self.qualified(), trace.verdict.word());
-        trace.map_or_else(|| self.qualified(), of_trace)
+        let beside: Vec<&Reading> = self.others.iter().filter(|reading| reading.matter.is_beside()).collect();
+        let Some(first) = beside.first() else { return self.qualified() };
+        let here = if first.matter == Matter::Trace { "stand-in" } else { "scaled" };
+        let told = beside.iter().map(|reading| format!(", {} ({})", reading.verdict.word(), reading.matter.word()));
+        format!("{} ({here}){}", self.qualified(), told.collect::<String>())
     }
 
     fn qualified(&self) -> String {
@@ -466,12 +493,38 @@ mod tests {
             ),
             (row("RE10", Vec::new(), Vec::new()), "agrees, arithmetic"),
             (row("CV1", vec![other(Matter::Trace, differs)], Vec::new()), "agrees (stand-in), differs (trace)"),
+            (row("WL1", vec![other(Matter::FullSize, differs)], Vec::new()), "agrees (scaled), differs (full size)"),
         ];
         for (row, standing) in table {
             assert_eq!(row.standing(), standing);
             let page = page(&[row]);
             assert_eq!(page.contains("| seed | ours | verdict |"), standing.contains("seed"), "{page}");
         }
+    }
+
+    #[test]
+    fn what_was_found_at_full_size_and_on_traces_stays_on_a_page_that_is_renewed_without_them() {
+        let claims = claims();
+        let claim = claims.iter().find(|claim| claim.id == "WL7").unwrap();
+        let row = |others| Reproduced { claim, finding: finding("1", Verdict::Agrees, ""), others, seeds: Vec::new() };
+        let other = |matter, ours: &str| Reading {
+            what: "256 GiB".into(),
+            matter,
+            ours: ours.into(),
+            verdict: Verdict::Differs,
+        };
+        let scale = || other(Matter::Scale, "2, and 3");
+        let written = page(&[row(vec![scale(), other(Matter::FullSize, "4, and 5"), other(Matter::Trace, "6")])]);
+        assert!(written.contains("(scaled), differs (full size), differs (trace) |"), "{written}");
+        // Without them, and with one of them found anew.
+        let again = renewed(&written, &[row(vec![scale()])]).unwrap();
+        assert_eq!(again, written);
+        assert_eq!(differences(&written, &[row(vec![scale()])]), []);
+        let anew = renewed(&written, &[row(vec![scale(), other(Matter::FullSize, "7")])]).unwrap();
+        assert!(anew.contains("| 256 GiB | full size | 7 | differs |") && !anew.contains("4, and 5"), "{anew}");
+        assert!(anew.contains("| 256 GiB | trace | 6 | differs |"), "{anew}");
+        // Other readings are the run's alone.
+        assert!(!renewed(&written, &[row(Vec::new())]).unwrap().contains("2, and 3"));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Wear levelers watched from outside, for what a result does not keep, such as which block took which move.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use wane_ftl::policies::wear_leveling::{Action, DualPool, OldBlockProtection, WearLevelPolicy, WearView};
@@ -49,10 +50,10 @@ impl WearLevelPolicy for WatchedProtection {
 
 /// Runs a scenario with old block protection. Returns the drive's erases between one move and the next into the block
 /// that is most worn at the end.
-pub(super) fn intervals_of_oldest(scenario: &Scenario) -> Vec<u64> {
+pub(super) fn intervals_of_oldest(scenario: &Scenario, stop: &Arc<AtomicBool>) -> Vec<u64> {
     let noted = Arc::new(Mutex::new(Noted::default()));
     let policy = built_in::<OldBlockProtection>(scenario);
-    execute(scenario, Box::new(WatchedProtection { policy, noted: Arc::clone(&noted) }));
+    execute(scenario, Box::new(WatchedProtection { policy, noted: Arc::clone(&noted) }), stop);
     let noted = noted.lock().expect("no holder panics");
     let oldest = noted.erases.iter().max_by_key(|(_, erases)| **erases).map(|(block, _)| *block);
     let times = oldest.and_then(|block| noted.moves.get(&block)).map(Vec::as_slice).unwrap_or_default();
@@ -102,10 +103,10 @@ impl Drop for WatchedPools {
 }
 
 /// Runs a scenario with a dual pool. Returns the mean erase counts of its pools at the end.
-pub(super) fn pools_of_dual_pool(scenario: &Scenario) -> Pools {
+pub(super) fn pools_of_dual_pool(scenario: &Scenario, stop: &Arc<AtomicBool>) -> Pools {
     let pools = Arc::new(Mutex::new(Pools::default()));
     let policy = built_in::<DualPool>(scenario);
-    execute(scenario, Box::new(WatchedPools { policy, has_begun: false, pools: Arc::clone(&pools) }));
+    execute(scenario, Box::new(WatchedPools { policy, has_begun: false, pools: Arc::clone(&pools) }), stop);
     let pools = pools.lock().expect("no holder panics");
     *pools
 }
@@ -117,12 +118,11 @@ fn built_in<P: Builtin>(scenario: &Scenario) -> P {
     P::read(table).unwrap_or_else(|error| unreachable!("resolved scenarios hold valid policies: {error}"))
 }
 
-fn execute(scenario: &Scenario, policy: Box<dyn WearLevelPolicy>) {
+fn execute(scenario: &Scenario, policy: Box<dyn WearLevelPolicy>, stop: &Arc<AtomicBool>) {
     let overrides =
         PolicyOverrides { wear_leveling: Some(Override::new("watched", policy)), ..PolicyOverrides::default() };
-    let mut watch = Watch { step: &mut |_| {}, stop: &Arc::default() };
-    session::execute(scenario, &overrides, &mut watch)
-        .unwrap_or_else(|error| unreachable!("a small synthetic run: {error}"));
+    let mut watch = Watch { step: &mut |_| {}, stop };
+    session::execute(scenario, &overrides, &mut watch).unwrap_or_else(|error| unreachable!("a synthetic run: {error}"));
 }
 
 #[cfg(test)]
@@ -139,9 +139,11 @@ mod tests {
 
     #[test]
     fn a_watched_wear_leveler_tells_what_it_did_in_the_run() {
-        let Pools { hot_mean, cold_mean } = pools_of_dual_pool(&small("{ policy = 'dual-pool', threshold = 5 }"));
+        let Pools { hot_mean, cold_mean } =
+            pools_of_dual_pool(&small("{ policy = 'dual-pool', threshold = 5 }"), &Arc::default());
         assert!(hot_mean > 10.0 && cold_mean > 10.0, "after 20 drive writes: {hot_mean}, {cold_mean}");
-        let intervals = intervals_of_oldest(&small("{ policy = 'obp', threshold = 2, protection = 8 }"));
+        let intervals =
+            intervals_of_oldest(&small("{ policy = 'obp', threshold = 2, protection = 8 }"), &Arc::default());
         assert!(intervals.len() > 2, "{intervals:?}");
     }
 }

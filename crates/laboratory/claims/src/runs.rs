@@ -8,7 +8,7 @@ use wane_lab::session::{self, SessionError};
 use wane_results::{ResultError, RunResult};
 use wane_scenario::Scenario;
 
-use super::{Claim, Finding, Kept, Matter, Others, OverSeeds, Reading, Reproduced, Traces, pictures};
+use super::{Claim, Finding, FullSize, Kept, Matter, Others, OverSeeds, Reading, Reproduced, Traces, pictures};
 
 /// Number of seeds that a fragile claim is run with: that of its scenarios and those that follow.
 pub const SEEDS: u64 = 5;
@@ -34,6 +34,8 @@ pub struct Options {
     pub every_seed: bool,
     /// Traces on which claims with stand-ins are run too.
     pub traces: Option<Traces>,
+    /// Whether claims that can be are also run at the size of the paper's drives.
+    pub full_size: bool,
     /// Where finished runs are kept.
     pub kept: Option<Kept>,
 }
@@ -48,6 +50,8 @@ pub struct Runs {
     shift: u64,
     /// The traces that take the place of stand-ins.
     traces: Option<Arc<Traces>>,
+    /// Set where the user stops. What is evaluated then is worth nothing.
+    stop: Arc<AtomicBool>,
 }
 
 /// Runs the claims in parallel and returns their results, or `None` if the user stopped.
@@ -63,18 +67,21 @@ pub fn reproduce<'a>(
     stop: &Arc<AtomicBool>,
     each: Each<'_>,
 ) -> Result<Option<(Runs, Vec<Reproduced<'a>>)>, SessionError> {
-    let Options { packaged, every_seed, traces, kept } = options;
+    let Options { packaged, every_seed, traces, full_size, kept } = options;
     let asks_seeds = |claim: &Claim| claim.class.is_drawn() && (every_seed || claim.over_seeds == OverSeeds::Changed);
-    let mut runs = Runs { packaged: Arc::new(packaged), kept: kept.map(Arc::new), ..Runs::default() };
+    let (packaged, kept) = (Arc::new(packaged), kept.map(Arc::new));
+    let mut runs = Runs { packaged, kept, stop: Arc::clone(stop), ..Runs::default() };
     let on_traces = |runs: &Runs| Runs { traces: traces.clone().map(Arc::new), ..runs.clone() };
     let has_trace = |claim: &Claim| traces.as_ref().is_some_and(|traces| claim.has_trace(traces));
     let of_seeds: Vec<&Claim> = claims.iter().filter(|claim| asks_seeds(claim)).collect();
     let of_traces: Vec<&Claim> = claims.iter().filter(|claim| has_trace(claim)).collect();
     let firsts = claims.iter().flat_map(Claim::scenarios);
     let others = of_seeds.iter().flat_map(|claim| other_seeds(claim));
+    let of_full_size = |claim: &Claim| claim.full_size.filter(|_| full_size);
+    let full = claims.iter().filter_map(of_full_size).flat_map(|full| (full.scenarios)());
     let traced = on_traces(&runs);
     let swapped = of_traces.iter().flat_map(|claim| (claim.scenarios)()).map(|scenario| traced.shown(&scenario));
-    if !runs.add(firsts.chain(others).chain(swapped), stop, each)? {
+    if !runs.add(firsts.chain(others).chain(swapped).chain(full), stop, each)? {
         return Ok(None);
     }
     let mut later: Vec<Scenario> = claims.iter().flat_map(|claim| runs.later(claim)).collect();
@@ -87,10 +94,10 @@ pub fn reproduce<'a>(
     }
     let mut rows: Vec<Reproduced<'a>> = Vec::new();
     for claim in claims {
-        if stop.load(Ordering::Relaxed) {
+        rows.push(runs.reproduced(claim)?);
+        if runs.is_stopped() {
             return Ok(None);
         }
-        rows.push(runs.reproduced(claim)?);
     }
     let late: Vec<&Claim> = rows.iter().filter(|row| wants_seeds(row)).map(|row| row.claim).collect();
     if !runs.add(late.iter().flat_map(|claim| other_seeds(claim)), stop, each)? {
@@ -101,15 +108,19 @@ pub fn reproduce<'a>(
         return Ok(None);
     }
     for row in &mut rows {
-        if stop.load(Ordering::Relaxed) {
-            return Ok(None);
-        }
         if asks_seeds(row.claim) || wants_seeds(row) {
             row.seeds = runs.by_seed(row)?;
         }
         if let Some(what) = traces.as_ref().and_then(|traces| traces.describe(&(row.claim.scenarios)())) {
             let Finding { ours, verdict, .. } = (row.claim.evaluate)(&on_traces(&runs));
             row.others.push(Reading { what, matter: Matter::Trace, ours, verdict });
+        }
+        if let Some(full) = of_full_size(row.claim) {
+            let Finding { ours, verdict, .. } = runs.evaluated_at_full_size(row.claim, full)?;
+            row.others.push(Reading { what: full.what.to_owned(), matter: Matter::FullSize, ours, verdict });
+        }
+        if runs.is_stopped() {
+            return Ok(None);
         }
     }
     Ok(Some((runs, rows)))
@@ -248,10 +259,32 @@ impl Runs {
             return Ok(found);
         }
         let (finding, others) = ((claim.evaluate)(self), others(&claim.others, self));
-        if let Some(kept) = kept {
+        if let Some(kept) = kept.filter(|_| !self.is_stopped()) {
             kept.keep_claim(claim.id, self.shift, &finding, &others)?;
         }
         Ok((finding, others))
+    }
+
+    /// Evaluates a claim at the size of the paper's drives. It is kept as runs are, since evaluating may take hours.
+    fn evaluated_at_full_size(&self, claim: &Claim, full: FullSize) -> Result<Finding, ResultError> {
+        let id = format!("{} at {}", claim.id, full.what);
+        if let Some((found, _)) = self.kept.as_ref().and_then(|kept| kept.find_claim(&id, self.shift)) {
+            return Ok(found);
+        }
+        let finding = (full.evaluate)(self);
+        if let Some(kept) = self.kept.as_ref().filter(|_| !self.is_stopped()) {
+            kept.keep_claim(&id, self.shift, &finding, &[])?;
+        }
+        Ok(finding)
+    }
+
+    /// The flag that ends runs that a claim makes itself.
+    pub(super) const fn stop(&self) -> &Arc<AtomicBool> {
+        &self.stop
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
     }
 
     /// Results of a claim with each seed.

@@ -1,6 +1,6 @@
 //! WL1 to WL10: wear leveling on synthetic workloads (dissertation 000, ch. 4.3).
 
-use super::{Claim, Class, Finding, Matter, Others, Reading, Runs, Verdict, gain, observe, scenario};
+use super::{Claim, Class, Finding, FullSize, Matter, Others, Reading, Runs, Verdict, gain, observe, scenario};
 use wane_aging::accuracy::wasserstein;
 use wane_results::{EraseCounts, Row, RunResult};
 use wane_scenario::Scenario;
@@ -15,6 +15,10 @@ const DP_LOOSE: &str = "{ policy = 'dual-pool', threshold = 10 }";
 
 /// The logical capacity that the claims run at, in GiB: 1/128 of the paper's.
 const GIB: u32 = 2;
+
+/// The paper's drive.
+const FULL: Synthetic = Synthetic::of(256);
+const FULL_SIZE: &str = "256 GiB";
 
 /// Other scales that the claims are run at, in GiB.
 const OTHER_GIB: [u32; 2] = [1, 4];
@@ -130,7 +134,30 @@ pub(super) fn claims() -> Vec<Claim> {
     claims.push(thresholds_claim());
     claims.extend(spread());
     claims.extend(skew());
+    for claim in &mut claims {
+        claim.full_size = full_size(claim.id);
+    }
     claims
+}
+
+/// The claim on the paper's own drive.
+fn full_size(id: &str) -> Option<FullSize> {
+    let full = |scenarios: fn() -> Vec<Scenario>, evaluate: fn(&Runs) -> Finding| {
+        Some(FullSize { what: FULL_SIZE, scenarios, evaluate })
+    };
+    match id {
+        "WL1" => full(|| vec![FULL.hot(PWL)], |runs| wl1(runs, FULL)),
+        "WL2" => full(|| vec![FULL.hot(PWL)], |runs| wl2(runs, FULL)),
+        "WL3" => full(|| vec![FULL.hot(PWL)], |runs| wl3(runs, FULL)),
+        "WL4" => full(|| threshold_runs(FULL), |runs| wl4(runs, FULL)),
+        "WL5" => full(|| obp_runs(FULL), |runs| wl5(runs, FULL)),
+        "WL6" => full(|| anomaly_runs(FULL), |runs| wl6(runs, FULL)),
+        "WL7" => full(Vec::new, |runs| wl7(runs, FULL)),
+        "WL8" => full(|| warm_runs(FULL), |runs| wl8(runs, FULL)),
+        "WL9" => full(|| vec![FULL.uniform()], |runs| wl9(runs, FULL)),
+        "WL10" => full(|| small_runs(FULL), |runs| wl10(runs, FULL)),
+        _ => None,
+    }
 }
 
 /// What the paper says of figures 17 and 18, and leaves open.
@@ -463,7 +490,7 @@ fn wl6(runs: &Runs, drive: Synthetic) -> Finding {
 
 fn wl7(runs: &Runs, drive: Synthetic) -> Finding {
     let scenario = runs.seeded(&drive.hot(OBP_LONG));
-    let mut intervals = observe::intervals_of_oldest(&scenario);
+    let mut intervals = observe::intervals_of_oldest(&scenario, runs.stop());
     intervals.sort_unstable();
     let count = intervals.len();
     let median = intervals.get(count / 2).copied().unwrap_or(u64::MAX);
@@ -477,7 +504,7 @@ fn wl7(runs: &Runs, drive: Synthetic) -> Finding {
 }
 
 fn wl8(runs: &Runs, drive: Synthetic) -> Finding {
-    let pools = observe::pools_of_dual_pool(&runs.seeded(&drive.warm(DP_TIGHT)));
+    let pools = observe::pools_of_dual_pool(&runs.seeded(&drive.warm(DP_TIGHT)), runs.stop());
     let erases = |leveler| runs.get(&drive.warm(leveler)).summary.wear.erase_count.mean;
     let counts =
         |leveler| -> Vec<u32> { runs.get(&drive.warm(leveler)).blocks.iter().map(|block| block.erase_count).collect() };

@@ -38,6 +38,15 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<i32, Failure> 
         to_write(path, others, &[])?;
     }
     let traces = arguments.traces.as_deref().map(|folder| traces_of(folder, &chosen)).transpose()?;
+    let full_size = arguments.full_size;
+    if full_size && !chosen.iter().any(Claim::has_full_size) {
+        let all = claims();
+        let known: Vec<&str> = all.iter().filter(|claim| claim.has_full_size()).map(|claim| claim.id).collect();
+        let known = known.join(", ");
+        return Err(Failure::wrong(format!(
+            "--full-size: none of these claims has runs at full size; these have: {known}"
+        )));
+    }
     let kept = arguments.runs.as_deref().map(kept_in).transpose()?;
     let is_whole = chosen.len() == claims().len();
     // Before the others, which may take an hour.
@@ -50,7 +59,7 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<i32, Failure> 
     let each = |done: usize, all: usize, name: &str| {
         progress.lock().expect("no holder panics").say(done, all, name);
     };
-    let options = Options { packaged, every_seed: arguments.every_seed, traces, kept };
+    let options = Options { packaged, every_seed: arguments.every_seed, traces, full_size, kept };
     let reproduced = run(&chosen, options, &stop, &each);
     progress.lock().expect("no holder panics").finish();
     let Some((runs, rows)) = reproduced.map_err(Failure::wrong)? else {
