@@ -19,7 +19,7 @@ use crate::connection::Shared;
 use crate::control::{self, Asks, Desk, Order};
 use crate::durability::Durability;
 use crate::engine::{Answer, Due, Engine, Failure, SECTOR};
-use crate::inbox::Mail;
+use crate::inbox::{Haste, Mail};
 use crate::log::{Log, Row};
 use crate::measure::Measures;
 use crate::outlets::Outlet;
@@ -235,15 +235,15 @@ impl Live {
     /// Takes requests and answers them, until it is to end.
     fn run(&mut self) {
         wake_exactly();
-        let mut mail = Vec::new();
+        let (mut mail, mut haste) = (Vec::new(), Haste::default());
         while !self.outlet.stop.load(Ordering::Relaxed) {
             let now = self.real.now();
-            let (until, spin) = match self.engine.due() {
+            let wait = match self.engine.due() {
                 Due::Now => (now, Nanos::ZERO),
                 Due::At(due) if due.0 < now.0 + LOOK.0 => (due, self.spin),
                 Due::At(_) | Due::Never => (Nanos(now.0 + LOOK.0), Nanos::ZERO),
             };
-            self.outlet.inbox.take(&mut mail, self.real, until, spin);
+            self.outlet.inbox.take(&mut mail, self.real, wait, &mut haste);
             let begun = self.real.now();
             for mail in mail.drain(..) {
                 match mail {
@@ -485,7 +485,7 @@ impl Live {
     /// Answers what is under way, and lets the clients go.
     fn end(&mut self) {
         let until = self.real.now().saturating_add(END);
-        let mut mail = Vec::new();
+        let (mut mail, mut haste) = (Vec::new(), Haste::default());
         self.engine.hold(false);
         while self.failure.is_none() && !self.engine.is_idle() && self.real.now() < until {
             let due = match self.engine.due() {
@@ -493,7 +493,7 @@ impl Live {
                 Due::At(due) => due.min(until),
                 Due::Never => break,
             };
-            self.outlet.inbox.take(&mut mail, self.real, due, Nanos::ZERO);
+            self.outlet.inbox.take(&mut mail, self.real, (due, Nanos::ZERO), &mut haste);
             // Who asks now is not answered.
             mail.clear();
             let mut answers = std::mem::take(&mut self.answers);
