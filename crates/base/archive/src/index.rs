@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::shared::{Later, Place};
-use crate::{Others, Unread};
+use crate::{Others, PIECE_BYTES, Unread};
 
 /// Fewest pieces for which an index is worth its file.
 const PIECES_LEAST: usize = 64;
@@ -129,6 +129,12 @@ impl Index {
             return None;
         }
         let (of, index): (u32, Self) = postcard::from_bytes(text).ok()?;
-        (of == digest).then_some(index)
+        let lists = index.tables.iter().flat_map(|table| &table.pieces).filter_map(|piece| match piece.lies {
+            Lies::Changed(_, list) => Some(list.length as usize),
+            _ => None,
+        });
+        // Whoever wrote a longer one was not wane, and memory would be taken for it.
+        let is_ours = of == digest && lists.max().is_none_or(|longest| longest <= PIECE_BYTES);
+        is_ours.then_some(index)
     }
 }

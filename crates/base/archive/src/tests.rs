@@ -292,6 +292,21 @@ fn a_table_is_read_piece_by_piece_and_written_partly_unread() {
 
 /// An index finds the same pieces as a look through the archive, and one of another archive, or a damaged one, is none.
 #[test]
+fn an_index_names_no_list_that_is_longer_than_a_piece() {
+    use crate::index::{Base, Lies, List, Piece, Table};
+    use crate::shared::Place;
+
+    let index_with = |length: u32| {
+        let list = List { place: Place { file: 1, offset: 9 }, length, checksum: 0 };
+        let piece = Piece { checksum: 0, lies: Lies::Changed(Base::Repeated([0; 4]), list) };
+        let mut index = Index::default();
+        index.push(Table { begin: 0, end: 1, pieces: vec![piece; 64] });
+        Index::read(&index.bytes(7).unwrap(), 7)
+    };
+    assert!(index_with(PIECE_BYTES as u32).is_some() && index_with(PIECE_BYTES as u32 + 1).is_none());
+}
+
+#[test]
 fn an_index_finds_the_pieces_of_large_tables_at_once() {
     let entry = |at: u32| if at.is_multiple_of(5 << 16) { at } else { at >> 18 };
     let mut table: Vec<u32> = (0..66 * (PIECE_BYTES as u32 / 4) + 9).map(entry).collect();
