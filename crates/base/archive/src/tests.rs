@@ -290,7 +290,6 @@ fn a_table_is_read_piece_by_piece_and_written_partly_unread() {
     assert!(reader.table_partly("table", &mut [0; 8], &[]).is_err(), "what is read is not written");
 }
 
-/// An index finds the same pieces as a look through the archive, and one of another archive, or a damaged one, is none.
 #[test]
 fn an_index_names_no_list_that_is_longer_than_a_piece() {
     use crate::index::{Base, Lies, List, Piece, Table};
@@ -306,6 +305,7 @@ fn an_index_names_no_list_that_is_longer_than_a_piece() {
     assert!(index_with(PIECE_BYTES as u32).is_some() && index_with(PIECE_BYTES as u32 + 1).is_none());
 }
 
+/// An index finds the same pieces as a look through the archive, and one of another archive, or a damaged one, is none.
 #[test]
 fn an_index_finds_the_pieces_of_large_tables_at_once() {
     let entry = |at: u32| if at.is_multiple_of(5 << 16) { at } else { at >> 18 };

@@ -1,0 +1,73 @@
+//! Readers and writers of a kept drive that are killed at once.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// A `wane drive` command on its way.
+fn begun(folder: &Path, words: &str) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wane"));
+    let quiet = command.arg("drive").args(words.split_whitespace()).current_dir(folder).stdout(Stdio::null());
+    quiet.stderr(Stdio::null()).spawn().unwrap()
+}
+
+/// Waits for a command that nobody kills. A killed one may still hold the drive for a moment.
+fn done(folder: &Path, words: &str) {
+    let is_done = || begun(folder, words).wait().unwrap().success();
+    let tried = (0..200).any(|_| {
+        is_done() || {
+            std::thread::sleep(Duration::from_millis(50));
+            false
+        }
+    });
+    assert!(tried, "{words} fails");
+}
+
+/// The first 8 KiB of the drive, which are one byte again and again.
+fn held(folder: &Path) -> u8 {
+    done(folder, "read a.wane seen --at 0B --length 8KiB --force");
+    let bytes = fs::read(folder.join("seen")).unwrap();
+    assert!(bytes.len() == 8192 && bytes.iter().all(|byte| *byte == bytes[0]), "no write is seen in part");
+    bytes[0]
+}
+
+#[test]
+fn readers_and_writers_that_are_killed_at_once_leave_the_one_write_or_the_other() {
+    const ROUNDS: u8 = 16;
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path();
+    done(folder, "create a.wane --preset tiny --until drive-writes=1");
+    let write = |content: u8| {
+        fs::write(folder.join("content"), vec![content; 8192]).unwrap();
+        "write a.wane content --at 0B"
+    };
+    done(folder, write(100));
+    let mut before = 100;
+    for round in 0..ROUNDS {
+        let mut writer = begun(folder, write(round));
+        let words = ["show a.wane", "smart a.wane", "read a.wane out --at 0B --length 8KiB --force"];
+        let mut readers = words.map(|words| begun(folder, words));
+        // The last rounds are late enough for a write to end, where the machine is not busy.
+        std::thread::sleep(Duration::from_millis(12) * u32::from(round));
+        if round % 2 == 0 {
+            readers.iter_mut().for_each(|reader| reader.kill().unwrap());
+        }
+        writer.kill().unwrap();
+        let is_written = writer.wait().unwrap().success();
+        readers.iter_mut().for_each(|reader| {
+            let _ = reader.kill();
+            reader.wait().unwrap();
+        });
+        done(folder, "check a.wane --data");
+        let now = held(folder);
+        assert!(now == round || now == before && !is_written, "round {round}: {now} after {before}, {is_written}");
+        before = now;
+    }
+    let files = fs::read_dir(folder.join("a.wane")).unwrap().map(|entry| entry.unwrap().file_name());
+    let parts = files.filter(|name| name.to_string_lossy().ends_with(".part")).count();
+    done(folder, write(101));
+    assert!(held(folder) == 101 && parts <= 2, "what killed writers leave is taken away by the next: {parts} files");
+}
