@@ -133,7 +133,7 @@ impl Index {
             Lies::Changed(_, list) => Some(list.length as usize),
             _ => None,
         });
-        // Whoever wrote a longer one was not wane, and memory would be taken for it.
+        // wane writes no list that is longer than a piece, and a reader takes as much memory as the index says.
         let is_ours = of == digest && lists.max().is_none_or(|longest| longest <= PIECE_BYTES);
         is_ours.then_some(index)
     }

@@ -222,7 +222,7 @@ pub(crate) struct ReproduceArguments {
     /// Run claims with stand-ins also on the published traces: files of this folder that are named as the stand-ins, such as dap-ds.csv.gz
     #[arg(long, value_name = "DIR", conflicts_with = "check")]
     pub(crate) traces: Option<PathBuf>,
-    /// Run WL1 to WL10 also on the paper's drive of 256 GiB, which takes hours and some gigabytes of memory a core
+    /// Run WL1 to WL10 also on the paper's drive of 256 GiB, which takes hours, and 0.8 GB of memory a core
     #[arg(long)]
     pub(crate) full_size: bool,
     /// Overwrite a file that wane did not write; an existing page then keeps only these claims

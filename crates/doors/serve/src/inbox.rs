@@ -80,7 +80,7 @@ impl Inbox {
         let begun = real.now();
         if haste.pays() {
             let soon = until.min(begun.saturating_add(SOON));
-            // Whoever else has work on this core goes first.
+            // Other threads of this core run meanwhile, such as the client's.
             while !self.is_full.load(Ordering::Acquire) && real.now() < soon {
                 std::thread::yield_now();
             }
