@@ -19,7 +19,7 @@
 //!
 //! # Where things are
 //!
-//! A mirror's members and their states are in `mirror/member`; `reads` chooses among them, `changes` writes all, `own` makes them equal, `tend` takes
+//! What all arrays do with their members is in `members`, what a mirror knows of them in `mirror/member`; `reads` chooses among them, `changes` writes all, `own` makes them equal, `tend` takes
 //! members out and in. Of [`Raid`], `raid/map` knows addresses and `locks` the order of operations on a stripe; `reads` and `change` work on stripes as a write
 //! path says (`path`, a file each); `commit` makes durable in cycles what `meta` and `packed` have the format of; `recover` comes back from the members
 //! alone; `own` rebuilds and scrubs, `moves` moves tiles, `tend` takes members out and in, `batch` is work without time. A placement is a file in
@@ -31,6 +31,7 @@ mod copies;
 pub mod extents;
 mod host;
 mod layout;
+mod members;
 mod mirror;
 mod owed;
 pub mod placement;
@@ -42,7 +43,8 @@ mod times;
 pub use copies::{Copies, Run};
 pub use extents::{ExtentTable, Group, GroupTable, Move, Plan, Rebalance, Slot, Target, retarget};
 pub use layout::{Layout, LayoutError, Linear, Piece, Stripe};
-pub use mirror::{MemberState, Mirror, MirrorConfig, ReadPolicy, Repairs};
+pub use members::MemberState;
+pub use mirror::{Mirror, MirrorConfig, ReadPolicy, Repairs};
 pub use placement::{
     EQUAL, Fast, FrontierPoint, MANUAL, PLACEMENTS, Placement, PlacementError, Site, UNEQUAL, frontier, placement,
 };

@@ -23,14 +23,14 @@ use crate::bits::Bits;
 use crate::copies::Copies;
 use crate::host;
 use crate::layout::LayoutError;
-use crate::owed::{Owed, Part, close_own};
+use crate::members::{MemberState, Members, Returned, archive_counters};
+use crate::owed::{Owed, Part};
 use crate::spread::common;
 use crate::times::{Array, MemberTime, Times};
 
 use changes::Changing;
-use member::Member;
-pub use member::MemberState;
 pub(crate) use member::Unsure;
+use member::{Known, Member};
 use own::Own;
 pub use own::Repairs;
 use reads::Reading;
@@ -113,7 +113,7 @@ enum Doing {
 pub struct Mirror {
     config: MirrorConfig,
     layout: Copies,
-    members: Vec<Member>,
+    members: Members<Known>,
     features: Features,
     capacity: Sectors,
     /// Sectors of a unit: the largest of the members' atomic units.
@@ -134,9 +134,6 @@ pub struct Mirror {
     own: Own,
     /// What the host did, in its units; what members counted for it is more.
     host: Counters,
-    /// What members counted that were replaced.
-    gone: Counters,
-    counters: Counters,
     times: Times,
 }
 
@@ -156,7 +153,7 @@ impl Mirror {
         let mut mirror = Self {
             config,
             layout,
-            members: devices.into_iter().map(|device| Member::new(device, units)).collect(),
+            members: devices.into_iter().map(|device| Member::new(device, Known::new(units))).collect(),
             features,
             capacity,
             unit,
@@ -173,8 +170,6 @@ impl Mirror {
             differs: Bits::new(units),
             own: Own::new(units, now, scrub_every),
             host: Counters::default(),
-            gone: Counters::default(),
-            counters: Counters::default(),
             times: Times::default(),
         };
         mirror.count();
@@ -255,11 +250,9 @@ impl Mirror {
 
     /// A member can do less from now on. What it had not flushed may be lost with it.
     fn lose(&mut self, member: usize, state: MemberState) {
-        let now = self.members[member].state;
-        if now == state || now == MemberState::Absent {
+        if !self.members[member].lose(state) {
             return;
         }
-        self.members[member].state = state;
         if state == MemberState::Absent {
             self.forget_changes(member);
             for units in self.unsure.ranges(None) {
@@ -305,17 +298,9 @@ impl Mirror {
 
     /// Adds up what members counted. Of the host's own units it counts each once.
     fn count(&mut self) {
-        if self.is_off {
-            return;
+        if !self.is_off {
+            self.members.count(Some(&self.host));
         }
-        let mut sums: Vec<u64> = self.gone.values().collect();
-        for member in &mut self.members {
-            if member.is_present() {
-                member.counted = *member.device.counters();
-            }
-            sums.iter_mut().zip(member.counted.values()).for_each(|(sum, value)| *sum += value);
-        }
-        self.counters = host::instead(Counters::from_values(sums), &self.host);
     }
 
     /// Asks members how worn they are, if reads go by that.
@@ -323,11 +308,8 @@ impl Mirror {
         if self.config.reads != ReadPolicy::Healthiest {
             return;
         }
-        let mut health = Vec::new();
         for member in self.members.iter_mut().filter(|member| member.is_present()) {
-            health.clear();
-            member.device.health(&mut health);
-            member.life_used = health.iter().filter_map(|health| health.life_used).fold(0.0, f64::max);
+            member.known.life_used = member.life_used();
         }
     }
 
@@ -341,8 +323,7 @@ impl Mirror {
 
     /// Submits a part of a request to a member.
     fn ask(&mut self, parent: RequestId, member: usize, part: Part, request: Request) {
-        let id = self.members[member].device.submit(self.now, request);
-        self.members[member].queue += 1;
+        let id = self.members.submit(self.now, member, request);
         self.children.insert((member, id), (parent, part));
         if let Some(open) = self.open.get_mut(&parent) {
             open.waits += 1;
@@ -351,15 +332,7 @@ impl Mirror {
 
     /// Runs all members to an instant. Takes note of what they complete.
     fn run_members(&mut self, until: SimTime) {
-        let mut all: Vec<(usize, Completion)> = Vec::new();
-        let mut out = Vec::new();
-        for (number, member) in self.members.iter_mut().enumerate() {
-            if member.device.now() <= until {
-                member.device.complete(until, &mut out);
-                all.extend(out.drain(..).map(|completion| (number, completion)));
-            }
-        }
-        for (number, completion) in all {
+        for (number, completion) in self.members.complete(until) {
             self.absorb(number, completion);
         }
     }
@@ -368,7 +341,7 @@ impl Mirror {
     fn catch_up(&mut self, to: SimTime) {
         assert!(to >= self.now, "time falls from {:?} to {to:?}", self.now);
         loop {
-            let below = if self.children.is_empty() { None } else { self.next_below() };
+            let below = if self.children.is_empty() { None } else { self.members.next_event_at() };
             let own = self.next_own_step();
             let Some(next) = below.into_iter().chain(own).min().filter(|next| *next <= to) else { break };
             let next = next.max(self.now);
@@ -380,12 +353,6 @@ impl Mirror {
         }
         self.now = to;
         self.run_members(to);
-    }
-
-    /// When a member is next heard of. One that is ahead is heard of when its instant comes.
-    fn next_below(&self) -> Option<SimTime> {
-        let of_member = |member: &Member| Some(member.device.next_event_at()?.max(member.device.now()));
-        self.members.iter().filter_map(of_member).min()
     }
 
     /// Takes note of what a member completed.
@@ -441,7 +408,7 @@ impl Mirror {
         match worst {
             Status::NoSpace(_) => Status::NoSpace(named),
             Status::ReadOnly(_) => Status::ReadOnly(named),
-            _ if self.members.iter().all(|member| !member.is_present()) => Status::all_gone(range),
+            _ if self.members.are_gone() => Status::all_gone(range),
             _ => Status::MediumError(named),
         }
     }
@@ -466,7 +433,7 @@ impl BlockDevice for Mirror {
         let id = self.new_id();
         let Request { kind, range, .. } = request;
         let refused = request.check(&self.features, self.capacity).err();
-        let is_gone = self.is_off || self.members.iter().all(|member| !member.is_present());
+        let is_gone = self.is_off || self.members.are_gone();
         let gone = || Status::all_gone(if kind == Kind::Flush { SectorRange::EMPTY } else { range });
         let told = refused.or_else(|| is_gone.then(gone));
         let is_empty = kind != Kind::Flush && range.is_empty();
@@ -490,7 +457,7 @@ impl BlockDevice for Mirror {
 
     fn next_event_at(&self) -> Option<SimTime> {
         let is_waiting = self.open.values().any(Open::is_of_host);
-        let below = if is_waiting { self.next_below() } else { None };
+        let below = if is_waiting { self.members.next_event_at() } else { None };
         [self.ended.next_at(), below].into_iter().flatten().min()
     }
 
@@ -507,8 +474,7 @@ impl BlockDevice for Mirror {
 
     /// An array gives no space back, whatever a member wants.
     fn notices(&mut self, out: &mut Vec<Notice>) {
-        let mut unheard = Vec::new();
-        self.members.iter_mut().for_each(|member| member.device.notices(&mut unheard));
+        self.members.drop_notices();
         out.append(&mut self.notices);
     }
 
@@ -588,14 +554,9 @@ impl Living for Mirror {
             return None;
         }
         self.catch_up(at);
-        let mut done = None;
-        for member in self.members.iter_mut().filter(|member| member.is_present()) {
-            done = done.or(member.device.work(at));
-        }
-        close_own(self.members.iter_mut().map(|member| &mut *member.device));
+        let mut done = self.members.work(at);
         // Where time stands still, its own work would never be due.
-        let is_timed = self.members.iter_mut().any(|member| member.device.timed().is_some());
-        if !is_timed && self.has_work() {
+        if !self.members.are_timed() && self.has_work() {
             self.step();
             self.catch_up(at);
             done = done.or(Some(Stop::Done));
@@ -615,8 +576,7 @@ impl Living for Mirror {
                 return self.now;
             }
         }
-        let ends: Vec<SimTime> = self.members.iter_mut().map(|member| member.device.pass(at, time)).collect();
-        self.now = ends.into_iter().fold(self.now.max(end), SimTime::max);
+        self.now = self.members.pass(at, time, self.now.max(end));
         self.count();
         self.now
     }
@@ -631,11 +591,11 @@ impl Living for Mirror {
     }
 
     fn counters(&self) -> &Counters {
-        &self.counters
+        &self.members.counters
     }
 
     fn members<'a>(&'a self, each: &mut dyn FnMut(&'a dyn Living)) {
-        self.members.iter().for_each(|member| each(&*member.device));
+        self.members.devices().for_each(each);
     }
 
     fn members_mut(&mut self, each: &mut dyn FnMut(&mut dyn Living)) {
@@ -643,7 +603,7 @@ impl Living for Mirror {
             // What was due by now comes before what is changed now.
             self.catch_up(self.now);
         }
-        self.members.iter_mut().for_each(|member| each(&mut *member.device));
+        self.members.devices_mut().for_each(|device| each(&mut **device));
         self.follow_settings();
     }
 
@@ -663,7 +623,7 @@ impl Living for Mirror {
         self.catch_up(at);
         self.count();
         self.is_off = true;
-        self.members.iter_mut().for_each(|member| member.device.power_off(at, fate));
+        self.members.power_off(at, fate);
         for (id, open) in std::mem::take(&mut self.open) {
             if open.is_of_host() {
                 let Open { at: submitted_at, kind, range, .. } = open;
@@ -674,11 +634,7 @@ impl Living for Mirror {
         self.children.clear();
         self.owed = None;
         self.own.stop();
-        let mut unheard = Vec::new();
-        for member in &mut self.members {
-            member.device.complete(at, &mut unheard);
-            member.cut();
-        }
+        self.members.iter_mut().for_each(|member| member.cut());
     }
 
     fn power_on(&mut self, at: SimTime) -> Result<Recovered, PowerError> {
@@ -687,31 +643,15 @@ impl Living for Mirror {
         }
         assert!(at >= self.now, "time falls from {:?} to {at:?}", self.now);
         self.now = at;
-        let (mut took, mut why) = (Nanos::ZERO, None);
-        for number in 0..self.members.len() {
-            let member = &mut self.members[number];
-            let on = if member.is_out { Err(PowerError::NothingKept) } else { member.device.power_on(at) };
-            match on {
-                Ok(recovered) => {
-                    took = took.max(recovered.took);
-                    if member.state == MemberState::Absent {
-                        member.come_back();
-                    }
-                }
-                Err(error) => {
-                    if !member.is_out {
-                        why.get_or_insert(error);
-                    }
-                    self.lose(number, MemberState::Absent);
-                }
+        let Returned { took, lost, why } = self.members.power_on(at, |member| {
+            if !member.is_present() {
+                member.come_back();
             }
-        }
+        });
+        lost.into_iter().for_each(|member| self.lose(member, MemberState::Absent));
         let is_there = |place: &(usize, Lba)| self.members[place.0].is_present();
         if !self.layout.runs().iter().all(|run| run.places.iter().any(is_there)) {
-            self.now = self.members.iter().map(|member| member.device.now()).fold(at, SimTime::max);
-            for member in self.members.iter_mut().filter(|member| !member.device.is_off()) {
-                member.device.power_off(self.now, &mut || Fate::Done);
-            }
+            self.now = self.members.stay_off(at);
             let why = why.map_or_else(String::new, |why| format!(": {why}"));
             return Err(PowerError::Lost(format!("of some sectors no member with a copy comes back{why}")));
         }
@@ -720,7 +660,7 @@ impl Living for Mirror {
             self.differs.insert(units);
         }
         self.unsure.clear();
-        self.now = self.members.iter().map(|member| member.device.now()).fold(self.now, SimTime::max);
+        self.now = self.members.latest(self.now);
         self.come_to_now();
         self.tell_if_degraded();
         self.count();
@@ -744,15 +684,9 @@ impl Living for Mirror {
         archive.field("mirror.differs", &mut self.differs)?;
         archive.field("mirror.own", &mut self.own)?;
         self.ended.archive(archive)?;
-        let mut host: Vec<u64> = self.host.values().collect();
-        archive.list("mirror.host", &mut host)?;
-        self.host = Counters::from_values(host);
-        let mut gone: Vec<u64> = self.gone.values().collect();
-        archive.list("mirror.gone", &mut gone)?;
-        self.gone = Counters::from_values(gone);
-        let mut counted: Vec<u64> = self.counters.values().collect();
-        archive.list("mirror.counters", &mut counted)?;
-        self.counters = Counters::from_values(counted);
+        archive_counters(archive, "mirror.host", &mut self.host)?;
+        archive_counters(archive, "mirror.gone", &mut self.members.gone)?;
+        archive_counters(archive, "mirror.counters", &mut self.members.counters)?;
         self.members.iter_mut().try_for_each(|member| member.archive(archive))?;
         if archive.is_reading() {
             self.follow_features();

@@ -4,16 +4,6 @@ use serde::{Deserialize, Serialize};
 use wane_blockdev::{Batch, Living, Origin, SectorRange, Stop, Tally, Work};
 use wane_units::{Lba, Sectors, SimTime};
 
-/// Makes what batches did on members that keep time tasks of those members: no request of the array waits for it. Otherwise the next request of a
-/// member would take its time too.
-pub(crate) fn close_own<'a>(members: impl Iterator<Item = &'a mut (dyn Living + 'static)>) {
-    for member in members {
-        if let Some(time) = member.timed() {
-            time.close_own();
-        }
-    }
-}
-
 /// Sectors of an array that lie together on a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Part {

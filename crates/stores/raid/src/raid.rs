@@ -41,7 +41,8 @@ use crate::code::{Code, Coder};
 use crate::extents::ExtentTable;
 use crate::host;
 use crate::layout::LayoutError;
-use crate::mirror::{MemberState, Unsure};
+use crate::members::{MemberState, Members};
+use crate::mirror::Unsure;
 use crate::owed::Owed;
 use crate::placement::Placement;
 use crate::spread::{common, severity};
@@ -52,7 +53,7 @@ use commits::Commits;
 pub use commits::Journal;
 use locks::{Locks, Need};
 use map::{Block, Map};
-use member::Member;
+use member::{Known, Member};
 use meta::Areas;
 use moves::Moves;
 pub use moves::{Following, Retargeted};
@@ -259,7 +260,7 @@ pub struct Raid {
     config: RaidConfig,
     coder: Coder,
     map: Map,
-    members: Vec<Member>,
+    members: Members<Known>,
     features: Features,
     capacity: Sectors,
     /// Sectors of a unit: the largest of the members' atomic units.
@@ -308,8 +309,6 @@ pub struct Raid {
     is_all_there: bool,
     owed: Option<Owed>,
     host: Counters,
-    gone: Counters,
-    counters: Counters,
     times: Times,
 }
 
@@ -320,7 +319,7 @@ impl Raid {
     /// They make none.
     pub fn new(config: RaidConfig, devices: Vec<Box<dyn Living>>) -> Result<Self, LayoutError> {
         let mut array = Self::to_be_read(config, devices)?;
-        meta::check_free(array.members.iter().map(|member| &*member.device), array.unit.0)?;
+        meta::check_free(array.members.devices(), array.unit.0)?;
         array.zeroed = array.stripes_of_zeros();
         // What members discarded before they came here they may still forget.
         array.unsure.change(&(0..array.map.stripes()));
@@ -354,7 +353,7 @@ impl Raid {
         let (stripes, tiles) = (map.stripes(), map.table.len());
         let now = devices.iter().map(|member| member.now()).max().unwrap_or(SimTime::ZERO);
         let members = devices.into_iter().zip(slots);
-        let members = members.map(|(device, slots)| Member::new(device, slots, stripes)).collect();
+        let members = members.map(|(device, slots)| Member::new(device, Known::new(slots, stripes))).collect();
         let scrub_every = config.scrub_every;
         Self {
             config,
@@ -395,8 +394,6 @@ impl Raid {
             is_all_there: true,
             owed: None,
             host: Counters::default(),
-            gone: Counters::default(),
-            counters: Counters::default(),
             times: Times::default(),
         }
     }
@@ -454,11 +451,9 @@ impl Raid {
 
     /// A member can do less from now on.
     fn lose(&mut self, member: usize, state: MemberState) {
-        let now = self.members[member].state;
-        if now == state || now == MemberState::Absent {
+        if !self.members[member].lose(state) {
             return;
         }
-        self.members[member].state = state;
         self.must_raise();
         self.commits.wants_checkpoint = true;
         if state == MemberState::Absent {
@@ -534,22 +529,13 @@ impl Raid {
 
     /// Asks a member for something.
     fn ask(&mut self, member: usize, request: Request, child: Child) {
-        let id = self.members[member].device.submit(self.now, request);
-        self.members[member].queue += 1;
+        let id = self.members.submit(self.now, member, request);
         self.children.insert((member, id), child);
     }
 
     /// Runs all members to an instant. Takes note of what they complete.
     fn run_members(&mut self, until: SimTime) {
-        let mut all: Vec<(usize, Completion)> = Vec::new();
-        let mut out = Vec::new();
-        for (number, member) in self.members.iter_mut().enumerate() {
-            if member.device.now() <= until {
-                member.device.complete(until, &mut out);
-                all.extend(out.drain(..).map(|completion| (number, completion)));
-            }
-        }
-        for (number, completion) in all {
+        for (number, completion) in self.members.complete(until) {
             self.absorb(number, completion);
         }
     }
@@ -595,8 +581,7 @@ impl Raid {
 
     /// When something next happens by itself.
     fn next_event(&self) -> Option<SimTime> {
-        let of_member = |member: &Member| Some(member.device.next_event_at()?.max(member.device.now()));
-        let below = self.members.iter().filter_map(of_member).min().filter(|_| !self.children.is_empty());
+        let below = self.members.next_event_at().filter(|_| !self.children.is_empty());
         let task = self.tasks.first_key_value().map(|(key, _)| key.0);
         [below, task, self.next_own_step()].into_iter().flatten().min()
     }
@@ -674,7 +659,7 @@ impl Raid {
             Status::Done => Status::Done,
             Status::NoSpace(_) => Status::NoSpace(named),
             Status::ReadOnly(_) => Status::ReadOnly(named),
-            _ if self.members.iter().all(|member| !member.is_present()) => Status::all_gone(range),
+            _ if self.members.are_gone() => Status::all_gone(range),
             _ => Status::MediumError(named),
         };
         let bytes = bytes.filter(|_| matches!(status, Status::Done | Status::MediumError(_)));
@@ -685,17 +670,9 @@ impl Raid {
 
     /// Adds up what members counted. Of the host's own units it counts each once.
     fn count(&mut self) {
-        if self.is_off {
-            return;
+        if !self.is_off {
+            self.members.count(Some(&self.host));
         }
-        let mut sums: Vec<u64> = self.gone.values().collect();
-        for member in &mut self.members {
-            if member.is_present() {
-                member.counted = *member.device.counters();
-            }
-            sums.iter_mut().zip(member.counted.values()).for_each(|(sum, value)| *sum += value);
-        }
-        self.counters = host::instead(Counters::from_values(sums), &self.host);
     }
 
     /// Counts what the host asks for.

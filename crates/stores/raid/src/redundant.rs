@@ -6,7 +6,8 @@ use wane_blockdev::{Living, PowerError};
 use wane_units::{Fate, Sectors, SimTime};
 
 use crate::layout::LayoutError;
-use crate::mirror::{MemberState, Mirror, Repairs};
+use crate::members::MemberState;
+use crate::mirror::{Mirror, Repairs};
 use crate::raid::Raid;
 use crate::times::Array;
 

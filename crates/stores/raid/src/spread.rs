@@ -11,7 +11,8 @@ use wane_blockdev::{
 use wane_units::{Counters, Fate, Lba, Nanos, Sectors, SimTime};
 
 use crate::layout::{Layout, LayoutError};
-use crate::owed::{Owed, Part, close_own};
+use crate::members::{Member, Members, archive_counters};
+use crate::owed::{Owed, Part};
 use crate::times::{Array, MemberTime, Times};
 
 /// Most pieces of which one call tells the state.
@@ -48,7 +49,7 @@ struct Child {
 #[derive(Clone)]
 pub struct Spread<L> {
     layout: L,
-    members: Vec<Box<dyn Living>>,
+    members: Members<()>,
     features: Features,
     capacity: Sectors,
     now: SimTime,
@@ -58,7 +59,6 @@ pub struct Spread<L> {
     children: BTreeMap<(usize, RequestId), Child>,
     ended: CompletionQueue,
     owed: Option<Owed>,
-    counters: Counters,
     times: Times,
 }
 
@@ -93,11 +93,12 @@ impl<L: Layout> Spread<L> {
     ///
     /// # Errors
     /// They make none.
-    pub fn new(mut layout: L, members: Vec<Box<dyn Living>>) -> Result<Self, LayoutError> {
-        let (features, unit) = common(&members)?;
-        let sizes: Vec<Sectors> = members.iter().map(|member| member.capacity()).collect();
+    pub fn new(mut layout: L, devices: Vec<Box<dyn Living>>) -> Result<Self, LayoutError> {
+        let (features, unit) = common(&devices)?;
+        let sizes: Vec<Sectors> = devices.iter().map(|device| device.capacity()).collect();
         let capacity = layout.capacity(&sizes, unit)?;
-        let now = members.iter().map(|member| member.now()).max().unwrap_or(SimTime::ZERO);
+        let members: Members<()> = devices.into_iter().map(|device| Member::new(device, ())).collect();
+        let now = members.latest(SimTime::ZERO);
         let mut array = Self {
             layout,
             members,
@@ -110,7 +111,6 @@ impl<L: Layout> Spread<L> {
             children: BTreeMap::new(),
             ended: CompletionQueue::new(),
             owed: None,
-            counters: Counters::default(),
             times: Times::default(),
         };
         array.count();
@@ -119,7 +119,7 @@ impl<L: Layout> Spread<L> {
 
     /// What members can do, they do as they are set.
     fn follow_features(&mut self) {
-        if let Ok((features, _)) = common(&self.members) {
+        if let Ok(features) = self.members.features() {
             self.features = features;
         }
     }
@@ -132,14 +132,9 @@ impl<L: Layout> Spread<L> {
 
     /// Adds up what the members counted. Without power they do not say.
     fn count(&mut self) {
-        if self.is_off {
-            return;
+        if !self.is_off {
+            self.members.count(None);
         }
-        let mut sums = vec![0; Counters::NAMES.len()];
-        for member in &self.members {
-            sums.iter_mut().zip(member.counters().values()).for_each(|(sum, value)| *sum += value);
-        }
-        self.counters = Counters::from_values(sums);
     }
 
     /// The parts of a range, by member.
@@ -160,7 +155,7 @@ impl<L: Layout> Spread<L> {
         let range = if request.kind == Kind::Flush { SectorRange::EMPTY } else { SectorRange::new(start, count) };
         let Request { kind, flags, origin, stream, .. } = *request;
         let asked = Request { kind, range, source: SectorRange::EMPTY, flags, origin, stream, bytes };
-        let id = self.members[member].submit(self.now, asked);
+        let id = self.members[member].device.submit(self.now, asked);
         self.children.insert((member, id), Child { parent, parts });
     }
 
@@ -202,17 +197,15 @@ impl<L: Layout> Spread<L> {
     fn run_to(&mut self, until: SimTime) {
         let mut out = Vec::new();
         for number in 0..self.members.len() {
-            self.members[number].complete(until, &mut out);
+            self.members[number].device.complete(until, &mut out);
             out.drain(..).for_each(|completion| self.absorb(number, completion));
         }
     }
 
     /// Lets the members do what they owe.
     fn carry_on(&mut self, at: SimTime) -> (Stop, Option<Part>, Vec<SectorRange>) {
-        let Some(mut owed) = self.owed.take() else { return (Stop::Done, None, Vec::new()) };
-        let carried = owed.carry_on(at, self.members.iter_mut());
-        self.owed = Some(owed).filter(Owed::is_open);
-        close_own(self.members.iter_mut().map(|member| &mut **member));
+        let Some(carried) = self.members.carry_on(at, &mut self.owed) else { return (Stop::Done, None, Vec::new()) };
+        self.members.close_own();
         self.count();
         let refused = carried.ended.iter().find_map(|(_, _, left)| left.first().copied());
         (carried.stop, refused, carried.unread)
@@ -318,7 +311,7 @@ impl<L: Layout> BlockDevice for Spread<L> {
 
     fn next_event_at(&self) -> Option<SimTime> {
         let ended = self.ended.next_at();
-        let below = || self.members.iter().filter_map(|member| member.next_event_at()).min();
+        let below = || self.members.devices().filter_map(|device| device.next_event_at()).min();
         [ended, (!self.open.is_empty()).then(below).flatten()].into_iter().flatten().min()
     }
 
@@ -331,8 +324,7 @@ impl<L: Layout> BlockDevice for Spread<L> {
 
     /// An array gives no space back, whatever a member wants.
     fn notices(&mut self, _out: &mut Vec<Notice>) {
-        let mut unheard = Vec::new();
-        self.members.iter_mut().for_each(|member| member.notices(&mut unheard));
+        self.members.drop_notices();
     }
 
     fn peek(&self, range: SectorRange, bytes: &mut [u8]) -> Option<Vec<SectorRange>> {
@@ -343,7 +335,7 @@ impl<L: Layout> BlockDevice for Spread<L> {
             let part = Part { host: rest.first(piece.count.min(rest.count)), start: piece.start };
             let to = bytes_before(range, part.host);
             let there = &mut bytes[to..to + part.host.len_bytes()];
-            let told = self.members[piece.member].peek(part.range(), there)?;
+            let told = self.members[piece.member].device.peek(part.range(), there)?;
             told.into_iter().for_each(|gone| part.host_of(gone).push_to(&mut lost));
             rest = rest.without_first(part.host.count);
         }
@@ -359,7 +351,7 @@ impl<L: Layout> BlockDevice for Spread<L> {
             let piece = self.layout.find(rest.start);
             let part = Part { host: rest.first(piece.count.min(rest.count)), start: piece.start };
             let mut told = Vec::new();
-            all_extents(&self.members[piece.member], part.range(), &mut told);
+            all_extents(&self.members[piece.member].device, part.range(), &mut told);
             out.extend(told.into_iter().map(|extent| Extent { range: part.host_of(extent.range), ..extent }));
             rest = rest.without_first(part.host.count);
         }
@@ -415,16 +407,15 @@ impl<L: Layout> Living for Spread<L> {
 
     fn work(&mut self, at: SimTime) -> Option<Stop> {
         self.come_to(at);
-        let done = self.members.iter_mut().find_map(|member| member.work(at));
-        close_own(self.members.iter_mut().map(|member| &mut **member));
+        let done = self.members.devices_mut().find_map(|device| device.work(at));
+        self.members.close_own();
         self.count();
         done
     }
 
     fn pass(&mut self, at: SimTime, time: Passing) -> SimTime {
         self.come_to(at);
-        let ends: Vec<SimTime> = self.members.iter_mut().map(|member| member.pass(at, time)).collect();
-        self.now = ends.into_iter().fold(self.now, SimTime::max);
+        self.now = self.members.pass(at, time, self.now);
         self.count();
         self.now
     }
@@ -432,26 +423,26 @@ impl<L: Layout> Living for Spread<L> {
     fn prefetch(&self, sector: Lba) {
         if sector.0 < self.capacity.0 {
             let piece = self.layout.find(sector);
-            self.members[piece.member].prefetch(piece.start);
+            self.members[piece.member].device.prefetch(piece.start);
         }
     }
 
     fn counters(&self) -> &Counters {
-        &self.counters
+        &self.members.counters
     }
 
     fn members<'a>(&'a self, each: &mut dyn FnMut(&'a dyn Living)) {
-        self.members.iter().for_each(|member| each(&**member));
+        self.members.devices().for_each(each);
     }
 
     fn members_mut(&mut self, each: &mut dyn FnMut(&mut dyn Living)) {
         if !self.is_off {
             self.run_to(self.now);
         }
-        self.members.iter_mut().for_each(|member| each(&mut **member));
+        self.members.devices_mut().for_each(|device| each(&mut **device));
         self.follow_features();
         if !self.is_off {
-            self.now = self.members.iter().map(|member| member.now()).fold(self.now, SimTime::max);
+            self.now = self.members.latest(self.now);
             self.run_to(self.now);
             self.count();
         }
@@ -470,7 +461,7 @@ impl<L: Layout> Living for Spread<L> {
         self.run_to(at);
         self.count();
         self.is_off = true;
-        self.members.iter_mut().for_each(|member| member.power_off(at, fate));
+        self.members.power_off(at, fate);
         for (id, open) in std::mem::take(&mut self.open) {
             let Open { at: submitted_at, kind, range, .. } = open;
             let status = Status::all_gone(if kind == Kind::Flush { SectorRange::EMPTY } else { range });
@@ -478,8 +469,6 @@ impl<L: Layout> Living for Spread<L> {
         }
         self.children.clear();
         self.owed = None;
-        let mut unheard = Vec::new();
-        self.members.iter_mut().for_each(|member| member.complete(at, &mut unheard));
     }
 
     fn power_on(&mut self, at: SimTime) -> Result<Recovered, PowerError> {
@@ -489,19 +478,19 @@ impl<L: Layout> Living for Spread<L> {
         }
         let mut took = Nanos::ZERO;
         for number in 0..self.members.len() {
-            match self.members[number].power_on(at) {
+            match self.members[number].device.power_on(at) {
                 Ok(recovered) => took = took.max(recovered.took),
                 Err(error) => {
                     // It stays off as a whole, and may be tried again.
-                    self.now = self.members.iter().map(|member| member.now()).fold(at, SimTime::max);
-                    let now = self.now;
-                    self.members[..number].iter_mut().for_each(|member| member.power_off(now, &mut || Fate::Done));
+                    self.now = self.members.latest(at);
+                    let (now, came) = (self.now, self.members.devices_mut().take(number));
+                    came.for_each(|device| device.power_off(now, &mut || Fate::Done));
                     return Err(error);
                 }
             }
         }
         self.is_off = false;
-        self.now = self.members.iter().map(|member| member.now()).fold(self.now, SimTime::max);
+        self.now = self.members.latest(self.now);
         self.count();
         Ok(Recovered { took })
     }
@@ -520,12 +509,8 @@ impl<L: Layout> Living for Spread<L> {
         archive.field("array.owed", &mut self.owed)?;
         self.ended.archive(archive)?;
         // Without power the members do not say what they counted.
-        let mut counted: Vec<u64> = self.counters.values().collect();
-        archive.list("array.counters", &mut counted)?;
-        self.counters = Counters::from_values(counted);
-        for member in &mut self.members {
-            member.archive(archive)?;
-        }
+        archive_counters(archive, "array.counters", &mut self.members.counters)?;
+        self.members.devices_mut().try_for_each(|device| device.archive(archive))?;
         if archive.is_reading() {
             self.follow_features();
         }

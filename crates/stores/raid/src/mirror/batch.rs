@@ -5,8 +5,9 @@ use wane_blockdev::{
 };
 use wane_units::{Sectors, SimTime};
 
-use super::{MemberState, Mirror};
-use crate::owed::{Owed, Part, close_own};
+use super::Mirror;
+use crate::members::MemberState;
+use crate::owed::{Owed, Part};
 
 impl Mirror {
     pub(super) fn take_batch(&mut self, at: SimTime, batch: &Batch<'_>) -> Took {
@@ -14,7 +15,7 @@ impl Mirror {
             return Took::new(Sectors::ZERO, Stop::Gone);
         }
         self.catch_up(at);
-        if self.members.iter().all(|member| !member.is_present()) {
+        if self.members.are_gone() {
             return Took::new(Sectors::ZERO, Stop::Gone);
         }
         if batch.work != Work::Flush && !batch.extents.iter().all(|range| range.lies_within(self.capacity)) {
@@ -26,7 +27,7 @@ impl Mirror {
             Kind::Flush => self.flush_batch(at, batch),
             _ => self.change_batch(at, batch),
         };
-        close_own(self.members.iter_mut().map(|member| &mut *member.device));
+        self.members.close_own();
         self.count();
         took
     }
@@ -196,7 +197,7 @@ impl Mirror {
         } else {
             Owed::new(batch, self.parts_of(batch.extents))
         };
-        let carried = owed.carry_on(at, self.members.iter_mut().map(|member| &mut member.device));
+        let carried = owed.carry_on(at, self.members.devices_mut());
         self.owed = Some(owed).filter(Owed::is_open);
         let (refused, mut stop) = self.settle_ended(carried.ended);
         // A member that lacks a unit has not the contents with which it is written again.
@@ -365,11 +366,9 @@ impl Mirror {
 
     /// Lets members do what they owe.
     pub(super) fn carry_on(&mut self, at: SimTime) -> (Stop, Vec<SectorRange>) {
-        let Some(mut owed) = self.owed.take() else { return (Stop::Done, Vec::new()) };
-        let carried = owed.carry_on(at, self.members.iter_mut().map(|member| &mut member.device));
-        self.owed = Some(owed).filter(Owed::is_open);
+        let Some(carried) = self.members.carry_on(at, &mut self.owed) else { return (Stop::Done, Vec::new()) };
         let (refused, stop) = self.settle_ended(carried.ended);
-        close_own(self.members.iter_mut().map(|member| &mut *member.device));
+        self.members.close_own();
         self.count();
         let stop = if stop == Stop::Done && self.owed.is_some() { Stop::Paused } else { stop };
         (stop, refused)

@@ -292,7 +292,7 @@ impl Mirror {
             let worn = self.members.iter().any(|member| member.is_present() && !member.is_online());
             let status = match (is_done, worn) {
                 (true, _) => Status::Done,
-                (false, _) if self.members.iter().all(|member| !member.is_present()) => Status::Gone(Vec::new()),
+                (false, _) if self.members.are_gone() => Status::Gone(Vec::new()),
                 (false, true) => Status::ReadOnly(Vec::new()),
                 (false, false) => Status::MediumError(Vec::new()),
             };

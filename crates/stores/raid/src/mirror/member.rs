@@ -4,107 +4,61 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
-use wane_blockdev::{Archive, ArchiveError, Living, RequestId};
-use wane_units::Counters;
+use wane_blockdev::{Archive, ArchiveError, RequestId};
 
 use crate::bits::Bits;
+use crate::members;
 
-/// The condition of a member.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum MemberState {
-    /// It reads and writes.
-    Online,
-    /// It reads, and takes no writes any more.
-    ReadOnly,
-    /// It cannot be reached.
-    Absent,
-}
+/// A member of a mirror.
+pub(super) type Member = members::Member<Known>;
 
-impl MemberState {
-    /// Its name in answers of programs.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Online => "online",
-            Self::ReadOnly => "read-only",
-            Self::Absent => "absent",
-        }
-    }
-}
-
-/// A member and what is known of it.
+/// What a mirror knows of a member.
 #[derive(Clone)]
-pub(crate) struct Member {
-    pub(crate) device: Box<dyn Living>,
-    pub(crate) state: MemberState,
-    /// It was taken out, and is not switched on with the others.
-    pub(crate) is_out: bool,
+pub(super) struct Known {
     /// Units of the array of which it does not have the present contents.
     stale: Bits,
     /// The same, as a power cut now would leave it: units that it has again, but did not flush, are still in there.
     stale_if_cut: Bits,
     /// What was stale when each outstanding flush began.
     flushes: VecDeque<(RequestId, Bits)>,
-    /// Requests to it that are not complete.
-    pub(crate) queue: u32,
     /// The last request that failed on it.
     failed_in: Option<RequestId>,
-    /// What it counted when it had power last.
-    pub(crate) counted: Counters,
     /// Share of its rated wear that was used when that was last asked.
-    pub(crate) life_used: f64,
+    pub(super) life_used: f64,
 }
 
-impl Member {
-    pub(crate) fn new(device: Box<dyn Living>, units: u64) -> Self {
+impl Known {
+    pub(super) fn new(units: u64) -> Self {
         Self {
-            device,
-            state: MemberState::Online,
-            is_out: false,
             stale: Bits::new(units),
             stale_if_cut: Bits::new(units),
             flushes: VecDeque::new(),
-            queue: 0,
             failed_in: None,
-            counted: Counters::default(),
             life_used: 0.0,
         }
     }
 
-    /// It has power again.
-    pub(crate) fn come_back(&mut self) {
-        let is_worn_out = self.device.end_of_life().is_some();
-        self.state = if is_worn_out { MemberState::ReadOnly } else { MemberState::Online };
-    }
-
-    pub(crate) fn is_online(&self) -> bool {
-        self.state == MemberState::Online
-    }
-
-    pub(crate) fn is_present(&self) -> bool {
-        self.state != MemberState::Absent
-    }
-
-    pub(crate) const fn stale(&self) -> &Bits {
+    pub(super) const fn stale(&self) -> &Bits {
         &self.stale
     }
 
     /// The same as it would be after a power cut.
-    pub(crate) const fn stale_if_cut(&self) -> &Bits {
+    pub(super) const fn stale_if_cut(&self) -> &Bits {
         &self.stale_if_cut
     }
 
     /// Whether a power cut would take nothing from it that the array needs.
-    pub(crate) const fn is_durable(&self) -> bool {
+    pub(super) const fn is_durable(&self) -> bool {
         self.stale_if_cut.is_empty()
     }
 
     /// Whether it has, and would have after a power cut, all that it should.
-    pub(crate) const fn is_whole(&self) -> bool {
+    pub(super) const fn is_whole(&self) -> bool {
         self.stale.is_empty() && self.stale_if_cut.is_empty()
     }
 
     /// It does not have what these units hold now.
-    pub(crate) fn spoil(&mut self, units: Range<u64>) {
+    pub(super) fn spoil(&mut self, units: Range<u64>) {
         for (_, then) in &mut self.flushes {
             then.insert(units.clone());
         }
@@ -113,25 +67,25 @@ impl Member {
     }
 
     /// Notes that a change failed on it.
-    pub(crate) fn fail(&mut self, change: RequestId) {
+    pub(super) fn fail(&mut self, change: RequestId) {
         self.failed_in = self.failed_in.max(Some(change));
     }
 
     /// It has what these units hold, since this change was done. A change that failed later may have left others.
-    pub(crate) fn renew(&mut self, change: RequestId, units: Range<u64>) {
+    pub(super) fn renew(&mut self, change: RequestId, units: Range<u64>) {
         if Some(change) > self.failed_in {
             self.stale.remove(units);
         }
     }
 
-    pub(crate) fn begin_flush(&mut self, id: RequestId) {
+    pub(super) fn begin_flush(&mut self, id: RequestId) {
         if !self.stale_if_cut.is_empty() {
             self.flushes.push_back((id, self.stale.clone()));
         }
     }
 
     /// A flush ended. If it was done, what it had again at its start is durable.
-    pub(crate) fn end_flush(&mut self, id: RequestId, is_done: bool) {
+    pub(super) fn end_flush(&mut self, id: RequestId, is_done: bool) {
         while let Some((flush, then)) = self.flushes.pop_front() {
             if flush > id {
                 self.flushes.push_front((flush, then));
@@ -144,25 +98,23 @@ impl Member {
     }
 
     /// What it had not flushed is as before.
-    pub(crate) fn cut(&mut self) {
+    pub(super) fn cut(&mut self) {
         self.flushes.clear();
         self.stale.merge(&self.stale_if_cut);
-        self.queue = 0;
     }
+}
 
-    pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+impl Member {
+    pub(super) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
         archive.field("mirror.member.state", &mut self.state)?;
         archive.field("mirror.member.is-out", &mut self.is_out)?;
-        archive.field("mirror.member.stale", &mut self.stale)?;
-        archive.field("mirror.member.stale-if-cut", &mut self.stale_if_cut)?;
-        archive.field("mirror.member.flushes", &mut self.flushes)?;
+        archive.field("mirror.member.stale", &mut self.known.stale)?;
+        archive.field("mirror.member.stale-if-cut", &mut self.known.stale_if_cut)?;
+        archive.field("mirror.member.flushes", &mut self.known.flushes)?;
         archive.field("mirror.member.queue", &mut self.queue)?;
-        archive.field("mirror.member.failed-in", &mut self.failed_in)?;
-        archive.field("mirror.member.life-used", &mut self.life_used)?;
-        let mut counted: Vec<u64> = self.counted.values().collect();
-        archive.list("mirror.member.counted", &mut counted)?;
-        self.counted = Counters::from_values(counted);
-        self.device.archive(archive)
+        archive.field("mirror.member.failed-in", &mut self.known.failed_in)?;
+        archive.field("mirror.member.life-used", &mut self.known.life_used)?;
+        self.archive_device(archive, "mirror.member.counted")
     }
 }
 

@@ -229,7 +229,7 @@ impl Mirror {
     /// The first of these units, up to where another member is stale.
     pub(super) fn alike(&self, units: Range<u64>) -> Range<u64> {
         let mut end = units.end;
-        for member in &self.members {
+        for member in self.members.iter() {
             let next = member.stale().next(units.clone());
             end = match next {
                 Some(stale) if stale.start == units.start => end.min(stale.end),

@@ -1,11 +1,12 @@
 //! What the operator of a mirror does: takes members out, puts them back, replaces them, and changes settings of what stands below.
 
 use wane_blockdev::{Living, PowerError};
-use wane_units::{Counters, EndOfLife, Fate, Sectors, SimTime};
+use wane_units::{EndOfLife, Fate, Sectors, SimTime};
 
-use super::{MemberState, Mirror, member::Member};
+use super::Mirror;
+use super::member::{Known, Member};
 use crate::layout::LayoutError;
-use crate::spread::common_of;
+use crate::members::MemberState;
 
 impl Mirror {
     /// Takes a member out: its power goes off. With the power of the whole array off, it will not come back with the others.
@@ -42,14 +43,9 @@ impl Mirror {
             // Nothing was asked of it since its power went.
             self.lose(member, MemberState::Absent);
         }
-        let device = &mut self.members[member].device;
-        match device.power_on(at) {
-            Ok(_) | Err(PowerError::IsOn) => {}
-            Err(error) => return Err(error),
-        }
-        self.now = self.now.max(device.now());
+        self.members[member].put_back(at)?;
+        self.now = self.now.max(self.members[member].device.now());
         self.come_to_now();
-        self.members[member].is_out = false;
         self.members[member].come_back();
         self.own.is_due = true;
         self.count();
@@ -83,13 +79,11 @@ impl Mirror {
             self.catch_up(at);
         }
         self.now = self.now.max(device.now());
-        let new = Member::new(device, self.capacity.0 / self.unit.0);
         self.count();
-        let old = std::mem::replace(&mut self.members[member], new);
+        let old = self.members.replace(member, device);
+        let units = self.capacity.0 / self.unit.0;
+        (self.members[member].state, self.members[member].known) = (MemberState::Online, Known::new(units));
         self.forget_changes(member);
-        // What it did for the array is not undone.
-        let gone = self.gone.values().zip(old.counted.values()).map(|(sum, value)| sum + value);
-        self.gone = Counters::from_values(gone);
         for number in 0..self.layout.runs().len() {
             let run = &self.layout.runs()[number];
             if run.places.iter().any(|place| place.0 == member) {
@@ -101,7 +95,7 @@ impl Mirror {
         self.own.is_due = true;
         self.tell_if_degraded();
         self.count();
-        Ok(old.device)
+        Ok(old)
     }
 
     /// Sectors of which a member has the only present copy that can be reached. They go with it.
@@ -140,7 +134,7 @@ impl Mirror {
             return;
         }
         // A member that came to rest is ahead, and takes nothing before its instant.
-        self.now = self.members.iter().map(|member| member.device.now()).fold(self.now, SimTime::max);
+        self.now = self.members.latest(self.now);
         self.catch_up(self.now);
         self.count();
         self.ask_health();
@@ -148,19 +142,18 @@ impl Mirror {
 
     /// What members can do, they do as they are set.
     pub(super) fn follow_features(&mut self) {
-        if let Ok((features, _)) = common_of(self.members.iter().map(|member| &*member.device)) {
+        if let Ok(features) = self.members.features() {
             self.features = features;
         }
     }
 
     /// Whether some sectors have no copy that could be written, and one that can be read.
     pub(super) fn refuses_writes(&self) -> bool {
-        let takes_writes = |member: &Member| member.is_online() && member.device.end_of_life().is_none();
         !self.is_off
             && self.layout.runs().iter().any(|run| {
                 let mut there =
                     run.places.iter().map(|place| &self.members[place.0]).filter(|member| member.is_present());
-                there.clone().next().is_some() && !there.any(takes_writes)
+                there.clone().next().is_some() && !there.any(Member::takes_writes)
             })
     }
 

@@ -9,7 +9,7 @@ use crate::redundant::Safety;
 impl Mirror {
     /// Whether all that members were given is durable.
     pub fn is_settled(&self) -> bool {
-        self.members.iter().all(Member::is_durable)
+        self.members.iter().all(|member| member.is_durable())
     }
 
     /// What further losses it stands, also with the power of all members. Where copies may differ, the first good one counts.

@@ -7,8 +7,8 @@ use wane_units::{EndOfLife, Lba, Sectors, SimTime};
 
 use super::Raid;
 use super::map::{Block, Rows};
-use crate::mirror::MemberState;
-use crate::owed::{Owed, Part, close_own};
+use crate::members::MemberState;
+use crate::owed::{Owed, Part};
 
 impl Raid {
     pub(super) fn take_batch(&mut self, at: SimTime, batch: &Batch<'_>) -> Took {
@@ -16,7 +16,7 @@ impl Raid {
             return Took::new(Sectors::ZERO, Stop::Gone);
         }
         self.catch_up(at);
-        if self.members.iter().all(|member| !member.is_present()) {
+        if self.members.are_gone() {
             return Took::new(Sectors::ZERO, Stop::Gone);
         }
         if batch.work != Work::Flush && !batch.extents.iter().all(|range| range.lies_within(self.capacity)) {
@@ -29,7 +29,7 @@ impl Raid {
             _ if batch.work == Work::Rewrite => self.rewrite_batch(at, batch),
             _ => self.change_batch(at, batch),
         };
-        close_own(self.members.iter_mut().map(|member| &mut *member.device));
+        self.members.close_own();
         self.count();
         took
     }
@@ -332,9 +332,7 @@ impl Raid {
 
     /// Lets members do what they owe. Returns how that stopped, and the first part that the array could not keep.
     fn pay(&mut self, at: SimTime) -> (Stop, Option<Part>) {
-        let Some(mut owed) = self.owed.take() else { return (Stop::Done, None) };
-        let carried = owed.carry_on(at, self.members.iter_mut().map(|member| &mut member.device));
-        self.owed = Some(owed).filter(Owed::is_open);
+        let Some(carried) = self.members.carry_on(at, &mut self.owed) else { return (Stop::Done, None) };
         let end = self.map.capacity().0;
         let (mut first, mut refused) = (None, BTreeMap::<u64, Vec<usize>>::new());
         for (member, how, left) in carried.ended {
@@ -373,7 +371,7 @@ impl Raid {
     /// Lets members do what they owe.
     pub(super) fn carry_on(&mut self, at: SimTime) -> Stop {
         let (stop, _) = self.pay(at);
-        close_own(self.members.iter_mut().map(|member| &mut *member.device));
+        self.members.close_own();
         self.count();
         stop
     }

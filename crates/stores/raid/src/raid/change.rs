@@ -11,7 +11,7 @@ use super::recorded::Recorded;
 use super::undo::Undo;
 use super::{Child, Chunk, LostParities, New, Operation, Raid, Step, Task};
 use crate::code::add_scaled;
-use crate::mirror::MemberState;
+use crate::members::MemberState;
 
 /// How new parities are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -601,7 +601,7 @@ impl Raid {
         self.written.remove(stripe..stripe + 1);
         self.differs.remove(stripe..stripe + 1);
         self.lost.remove(self.map.host(stripe, 0, &(0..self.map.stripe_sectors())));
-        for member in &mut self.members {
+        for member in self.members.iter_mut() {
             // What was discarded makes room.
             member.is_full = false;
             member.stale.remove(stripe..stripe + 1);

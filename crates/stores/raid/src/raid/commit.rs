@@ -450,7 +450,7 @@ impl Raid {
                 lost.insert(self.map.host(*stripe, *position, &(0..self.map.chunk)));
             }
         }
-        for (stale, member) in stale.iter_mut().zip(&self.members) {
+        for (stale, member) in stale.iter_mut().zip(self.members.iter()) {
             stale.merge(&member.stale);
             stale.keep(&written);
         }

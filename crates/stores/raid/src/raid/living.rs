@@ -10,9 +10,7 @@ use super::map::{Block, Rows};
 use super::reads::{slice, slice_mut};
 use super::{New, Open, Raid, Step, Task};
 use crate::code::add_scaled;
-use crate::mirror::MemberState;
-use crate::owed::close_own;
-use crate::spread::common_of;
+use crate::members::archive_counters;
 use crate::times::{Array, MemberTime};
 
 /// Most stripes of which one call tells the state.
@@ -158,7 +156,7 @@ impl BlockDevice for Raid {
         let id = RequestId(self.new_id());
         let Request { kind, range, .. } = request;
         let refused = request.check(&self.features, self.capacity).err().filter(|_| !self.is_off);
-        let is_gone = self.is_off || self.members.iter().all(|member| !member.is_present());
+        let is_gone = self.is_off || self.members.are_gone();
         let gone = || Status::all_gone(if kind == Kind::Flush { SectorRange::EMPTY } else { range });
         let told = refused.or_else(|| is_gone.then(gone));
         let is_empty = kind != Kind::Flush && range.is_empty();
@@ -293,14 +291,9 @@ impl Living for Raid {
             return None;
         }
         self.catch_up(at);
-        let mut done = None;
-        for member in self.members.iter_mut().filter(|member| member.is_present()) {
-            done = done.or(member.device.work(at));
-        }
-        close_own(self.members.iter_mut().map(|member| &mut *member.device));
+        let mut done = self.members.work(at);
         // Where time stands still, its own work would never be due.
-        let is_timed = self.members.iter_mut().any(|member| member.device.timed().is_some());
-        if !is_timed && self.is_at_work() {
+        if !self.members.are_timed() && self.is_at_work() {
             self.step_at_once();
             done = done.or(Some(Stop::Done));
         }
@@ -322,8 +315,7 @@ impl Living for Raid {
                 return self.now;
             }
         }
-        let ends: Vec<SimTime> = self.members.iter_mut().map(|member| member.device.pass(at, time)).collect();
-        self.now = ends.into_iter().fold(self.now.max(end), SimTime::max);
+        self.now = self.members.pass(at, time, self.now.max(end));
         self.count();
         self.now
     }
@@ -339,23 +331,23 @@ impl Living for Raid {
     }
 
     fn counters(&self) -> &Counters {
-        &self.counters
+        &self.members.counters
     }
 
     fn members<'a>(&'a self, each: &mut dyn FnMut(&'a dyn Living)) {
-        self.members.iter().for_each(|member| each(&*member.device));
+        self.members.devices().for_each(each);
     }
 
     fn members_mut(&mut self, each: &mut dyn FnMut(&mut dyn Living)) {
         if !self.is_off {
             self.catch_up(self.now);
         }
-        self.members.iter_mut().for_each(|member| each(&mut *member.device));
+        self.members.devices_mut().for_each(|device| each(&mut **device));
         let kept_bytes = self.features.keeps_bytes;
         self.follow_features();
         if !self.is_off {
             // A member that came to rest is ahead, and takes nothing before its instant.
-            self.now = self.members.iter().map(|member| member.device.now()).fold(self.now, SimTime::max);
+            self.now = self.members.latest(self.now);
             self.catch_up(self.now);
             if self.features.keeps_bytes && !kept_bytes {
                 // What it wrote of itself before had no bytes.
@@ -376,7 +368,7 @@ impl Living for Raid {
         }
         let is_stuck = |tile: u64| {
             let slots = self.map.table.tile(tile).iter();
-            let unwritable = slots.filter(|slot| !self.takes_writes(usize::from(slot.member))).count();
+            let unwritable = slots.filter(|slot| !self.members[usize::from(slot.member)].takes_writes()).count();
             unwritable > self.config.code.tolerates()
         };
         let mut seen = 0;
@@ -384,7 +376,7 @@ impl Living for Raid {
             seen += group.tiles;
             is_stuck(seen - group.tiles)
         });
-        let why = || self.members.iter().find_map(|member| member.device.end_of_life());
+        let why = || self.members.devices().find_map(|device| device.end_of_life());
         stuck.then(|| why().unwrap_or(EndOfLife::SpareExhausted))
     }
 
@@ -396,7 +388,7 @@ impl Living for Raid {
         self.catch_up(at);
         self.count();
         self.is_off = true;
-        self.members.iter_mut().for_each(|member| member.device.power_off(at, fate));
+        self.members.power_off(at, fate);
         for (id, open) in std::mem::take(&mut self.open) {
             let Open { at: submitted_at, kind, range, .. } = open;
             let status = Status::all_gone(if kind == Kind::Flush { SectorRange::EMPTY } else { range });
@@ -415,11 +407,6 @@ impl Living for Raid {
         self.own.cut(self.map.stripes());
         self.moves.cut();
         self.unsure.clear();
-        let mut unheard = Vec::new();
-        for member in &mut self.members {
-            member.device.complete(at, &mut unheard);
-            member.queue = 0;
-        }
     }
 
     fn power_on(&mut self, at: SimTime) -> Result<Recovered, PowerError> {
@@ -463,10 +450,8 @@ impl Living for Raid {
         archive.field("raid.is-degraded", &mut self.is_degraded)?;
         archive.field("raid.owed", &mut self.owed)?;
         self.ended.archive(archive)?;
-        for counters in [&mut self.host, &mut self.gone, &mut self.counters] {
-            let mut values: Vec<u64> = counters.values().collect();
-            archive.list("raid.counters", &mut values)?;
-            *counters = Counters::from_values(values);
+        for counters in [&mut self.host, &mut self.members.gone, &mut self.members.counters] {
+            archive_counters(archive, "raid.counters", counters)?;
         }
         self.members.iter_mut().try_for_each(|member| member.archive(archive))?;
         let mut spares = self.spares.len();
@@ -485,14 +470,8 @@ impl Living for Raid {
 impl Raid {
     /// What members can do, they do as they are set.
     fn follow_features(&mut self) {
-        if let Ok((features, _)) = common_of(self.members.iter().map(|member| &*member.device)) {
+        if let Ok(features) = self.members.features() {
             self.features = self.config.features(features);
         }
-    }
-
-    /// Whether a member takes writes.
-    fn takes_writes(&self, member: usize) -> bool {
-        let member = &self.members[member];
-        member.state == MemberState::Online && member.device.end_of_life().is_none()
     }
 }

@@ -15,7 +15,7 @@ use super::turns::Lap;
 use crate::bits::Bits;
 use crate::extents::{ExtentTable, Slot};
 use crate::layout::LayoutError;
-use crate::mirror::MemberState;
+use crate::members::MemberState;
 
 /// The first bytes of what is sealed: what it is, and the version of its format.
 pub(super) const SUPERBLOCK: [u8; 8] = *b"waneRS01";

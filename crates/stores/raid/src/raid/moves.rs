@@ -14,7 +14,7 @@ use wane_blockdev::{
 use wane_units::{Lba, Sectors, SimTime};
 
 use super::map::Rows;
-use super::member::{Joins, Member};
+use super::member::{Joins, Known, Member};
 use super::meta::Record;
 use super::{Operation, Raid, Task};
 use crate::bits::Bits;
@@ -174,7 +174,7 @@ impl Raid {
 
     /// Goes on with what was planned before a power cut.
     pub(super) fn move_on(&mut self, target: &[u32]) {
-        for member in &mut self.members {
+        for member in self.members.iter_mut() {
             member.doomed_from = member.slots;
         }
         if !target.is_empty() {
@@ -290,12 +290,11 @@ impl Raid {
         if !self.is_off {
             self.catch_up(at.max(self.now));
         }
-        let mut member = Member::new(device, 0, self.map.stripes());
+        let mut member = Member::new(device, Known::new(0, self.map.stripes()));
         (member.doomed_from, member.joins, member.is_blank) = (0, Joins::Newly, true);
         self.members.push(member);
         if !self.is_off {
-            let now = self.members.iter().map(|member| member.device.now()).fold(self.now, SimTime::max);
-            self.catch_up(now);
+            self.catch_up(self.members.latest(self.now));
         }
         self.must_raise();
         self.want_checkpoint();

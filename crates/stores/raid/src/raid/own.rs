@@ -7,7 +7,7 @@ use wane_blockdev::{Completion, SectorRange};
 use wane_units::{Nanos, Sectors, SimTime};
 
 use super::map::Rows;
-use super::member::Joins;
+use super::member::{Joins, Member};
 use super::reads::{slice, slice_mut};
 use super::undo::Undo;
 use super::{New, Operation, Raid, Step, Task};
@@ -119,7 +119,7 @@ impl Raid {
 
     /// Sectors of members that are to be written until nothing is missing.
     pub fn sectors_to_rebuild(&self) -> Sectors {
-        let of = |member: &super::member::Member| if member.is_online() { member.stale.len() } else { 0 };
+        let of = |member: &Member| if member.is_online() { member.stale.len() } else { 0 };
         let stale: u64 = self.members.iter().map(of).sum();
         Sectors((stale + self.differs.len()) * self.map.chunk)
     }
@@ -168,7 +168,7 @@ impl Raid {
     }
 
     fn has_own_work(&self) -> bool {
-        let is_lost = |member: &super::member::Member| !member.is_present() && !member.is_out && !member.is_retired;
+        let is_lost = |member: &Member| !member.is_present() && !member.is_out && !member.is_retired;
         if !self.spares.is_empty() && !self.own.no_spare_fits && self.members.iter().any(is_lost) {
             return true;
         }

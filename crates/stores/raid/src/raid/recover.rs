@@ -9,13 +9,13 @@ use wane_units::{Fate, Lba, Nanos, Sectors, SimTime};
 
 use super::commits::Stage;
 use super::map::Rows;
-use super::member::Joins;
+use super::member::{Joins, Member};
 use super::meta::{self, Checkpoint, Entry, Record, Superblock};
 use super::reads::slice;
 use super::{New, Raid, packed};
 use crate::bits::Bits;
 use crate::extents::Slot;
-use crate::mirror::MemberState;
+use crate::members::{MemberState, Returned};
 
 /// What members say together.
 pub(super) struct Found {
@@ -46,22 +46,8 @@ impl Raid {
     /// # Errors
     /// Too few members come back, or none that knows the array.
     pub(super) fn recover(&mut self, at: SimTime) -> Result<Recovered, PowerError> {
-        let (mut took, mut why) = (Nanos::ZERO, None);
-        for member in &mut self.members {
-            let on = if member.is_out { Err(PowerError::NothingKept) } else { member.device.power_on(at) };
-            match on {
-                Ok(recovered) => {
-                    took = took.max(recovered.took);
-                    member.come_back();
-                }
-                Err(error) => {
-                    if !member.is_out {
-                        why.get_or_insert(error);
-                    }
-                    member.state = MemberState::Absent;
-                }
-            }
-        }
+        let Returned { mut took, lost, why } = self.members.power_on(at, Member::come_back);
+        lost.into_iter().for_each(|member| self.members[member].state = MemberState::Absent);
         self.come_to_members();
         let begin = self.now;
         let found = match self.find() {
@@ -113,15 +99,11 @@ impl Raid {
 
     /// Comes to the instant of the member that is furthest ahead.
     fn come_to_members(&mut self) {
-        self.now = self.members.iter().map(|member| member.device.now()).fold(self.now, SimTime::max);
+        self.now = self.members.latest(self.now);
     }
 
     fn stay_off(&mut self, what: &str) -> PowerError {
-        self.come_to_members();
-        let now = self.now;
-        for member in self.members.iter_mut().filter(|member| !member.device.is_off()) {
-            member.device.power_off(now, &mut || Fate::Done);
-        }
+        self.now = self.members.stay_off(self.now);
         PowerError::Lost(what.to_owned())
     }
 

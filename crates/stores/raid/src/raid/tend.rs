@@ -1,13 +1,13 @@
 //! What the operator of a parity array does: takes members out, puts them back, replaces them, keeps spares.
 
 use wane_blockdev::{Living, PowerError};
-use wane_units::{Counters, Fate, SimTime};
+use wane_units::{Fate, SimTime};
 
-use super::member::Joins;
+use super::member::{Joins, Member};
 use super::{Raid, meta};
 use crate::bits::Bits;
 use crate::layout::LayoutError;
-use crate::mirror::MemberState;
+use crate::members::MemberState;
 
 impl Raid {
     /// Takes a member out: its power goes off. With the power of the whole array off, it will not come back with the others.
@@ -46,13 +46,8 @@ impl Raid {
             // Nothing was asked of it since its power went.
             self.lose(member, MemberState::Absent);
         }
-        let device = &mut self.members[member].device;
-        match device.power_on(at) {
-            Ok(_) | Err(PowerError::IsOn) => {}
-            Err(error) => return Err(error),
-        }
-        let now = self.now.max(device.now());
-        self.members[member].is_out = false;
+        self.members[member].put_back(at)?;
+        let now = self.now.max(self.members[member].device.now());
         self.catch_up(now);
         self.take_in(member);
         Ok(())
@@ -103,12 +98,8 @@ impl Raid {
             self.lose(member, MemberState::Absent);
             self.catch_up(at);
         }
-        // The new one counts from zero.
-        let counted = self.members[member].counted;
-        self.gone = Counters::from_values(self.gone.values().zip(counted.values()).map(|(one, two)| one + two));
-        let old = std::mem::replace(&mut self.members[member].device, device);
+        let old = self.members.replace(member, device);
         let place = &mut self.members[member];
-        (place.counted, place.queue, place.is_out) = (Counters::default(), 0, false);
         (place.slots, place.doomed_from, place.is_blank) = (slots as u32, slots as u32, true);
         self.children.retain(|key, _| key.0 != member);
         self.spoil_all(member);
@@ -141,7 +132,7 @@ impl Raid {
 
     /// Puts spares in the places of members that are lost, but not of those that were taken out.
     pub(super) fn use_spares(&mut self) {
-        let is_lost = |member: &super::member::Member| !member.is_present() && !member.is_out && !member.is_retired;
+        let is_lost = |member: &Member| !member.is_present() && !member.is_out && !member.is_retired;
         while let Some(lost) = self.members.iter().position(is_lost).filter(|_| !self.spares.is_empty()) {
             let (offset, slot) = (self.map.offset, self.map.slot_sectors());
             let used = self.used_slots(lost);

@@ -10,7 +10,7 @@ use wane_blockdev::{SectorRange, Status};
 use super::map::{Block, Rows};
 use super::reads::slice;
 use super::{Child, New, Operation, Raid, Task};
-use crate::mirror::MemberState;
+use crate::members::MemberState;
 
 /// Whether a change is taken back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
