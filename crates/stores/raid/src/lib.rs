@@ -19,11 +19,12 @@
 //!
 //! # Where things are
 //!
-//! What all arrays do with their members is in `members`, what a mirror knows of them in `mirror/member`; `reads` chooses among them, `changes` writes all, `own` makes them equal, `tend` takes
-//! members out and in. Of [`Raid`], `raid/map` knows addresses and `locks` the order of operations on a stripe; `reads` and `change` work on stripes as a write
-//! path says (`path`, a file each); `commit` makes durable in cycles what `meta` and `packed` have the format of; `recover` comes back from the members
-//! alone; `own` rebuilds and scrubs, `moves` moves tiles, `tend` takes members out and in, `batch` is work without time. A placement is a file in
-//! `placement`, a code one in `code`; `extents` is the table of tiles, and `extents/retarget` plans how it changes with its members.
+//! What all arrays do with their members is in `members`, and what they do word for word alike in `living`. What a mirror knows of its members is in
+//! `mirror/member`; `reads` chooses among them, `changes` writes all, `own` makes them equal, `tend` takes members out and in. Of [`Raid`],
+//! `raid/map` knows addresses and `locks` the order of operations on a stripe; `reads` and `change` work on stripes as a write path says (`path`, a
+//! file each); `commit` makes durable in cycles what `meta` and `packed` have the format of; `recover` comes back from the members alone; `own`
+//! rebuilds and scrubs, `moves` moves tiles, `tend` takes members out and in, `batch` is work without time. A placement is a file in `placement`, a
+//! code one in `code`; `extents` is the table of tiles, and `extents/retarget` plans how it changes with its members.
 
 mod bits;
 pub mod code;
@@ -31,6 +32,7 @@ mod copies;
 pub mod extents;
 mod host;
 mod layout;
+mod living;
 mod members;
 mod mirror;
 mod owed;

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use wane_blockdev::{
     Archive, ArchiveError, Batch, BlockDevice, Completion, CompletionQueue, Extent, ExtentState, Features, Kind,
     Living, Notice, NoticeKind, Passing, PowerError, RangeSet, Recovered, Request, RequestId, SectorRange, Status,
-    Stop, Took, all_extents, check_peek,
+    Stop, Took, Work, all_extents, check_peek,
 };
 use wane_units::{Counters, EndOfLife, Fate, Lba, Nanos, Sectors, SimTime};
 
@@ -23,6 +23,7 @@ use crate::bits::Bits;
 use crate::copies::Copies;
 use crate::host;
 use crate::layout::LayoutError;
+use crate::living::{array_that_goes_on, device_that_goes_on, life_that_goes_on, times_of_members};
 use crate::members::{MemberState, Members, Returned, archive_counters};
 use crate::owed::{Owed, Part};
 use crate::spread::common;
@@ -138,6 +139,8 @@ pub struct Mirror {
 }
 
 impl Mirror {
+    array_that_goes_on!();
+
     /// A mirror of these members, none of which has a request outstanding. All of them are empty, or hold the same.
     ///
     /// # Errors
@@ -187,11 +190,6 @@ impl Mirror {
         self.members.iter().map(|member| member.state)
     }
 
-    /// The condition of a member.
-    pub fn state(&self, member: usize) -> MemberState {
-        self.members[member].state
-    }
-
     /// Sectors of which a member has no present copy.
     pub fn stale(&self, member: usize) -> Sectors {
         Sectors(self.members[member].stale().len() * self.unit.0)
@@ -206,12 +204,6 @@ impl Mirror {
     /// What it did for itself so far.
     pub const fn repairs(&self) -> Repairs {
         self.own.repairs
-    }
-
-    /// Lets members that are behind come to the array's instant.
-    fn come_to_now(&mut self) {
-        let now = self.now;
-        self.run_members(now);
     }
 
     /// The unit of a sector.
@@ -242,10 +234,6 @@ impl Mirror {
     fn new_id(&mut self) -> RequestId {
         self.next_id += 1;
         RequestId(self.next_id - 1)
-    }
-
-    fn tell(&mut self, kind: NoticeKind) {
-        self.notices.push(Notice { at: self.now, kind });
     }
 
     /// A member can do less from now on. What it had not flushed may be lost with it.
@@ -296,13 +284,6 @@ impl Mirror {
         self.own.is_due |= self.has_to_copy();
     }
 
-    /// Adds up what members counted. Of the host's own units it counts each once.
-    fn count(&mut self) {
-        if !self.is_off {
-            self.members.count(Some(&self.host));
-        }
-    }
-
     /// Asks members how worn they are, if reads go by that.
     fn ask_health(&mut self) {
         if self.config.reads != ReadPolicy::Healthiest {
@@ -327,13 +308,6 @@ impl Mirror {
         self.children.insert((member, id), (parent, part));
         if let Some(open) = self.open.get_mut(&parent) {
             open.waits += 1;
-        }
-    }
-
-    /// Runs all members to an instant. Takes note of what they complete.
-    fn run_members(&mut self, until: SimTime) {
-        for (number, completion) in self.members.complete(until) {
-            self.absorb(number, completion);
         }
     }
 
@@ -412,64 +386,73 @@ impl Mirror {
             _ => Status::MediumError(named),
         }
     }
-}
 
-impl BlockDevice for Mirror {
-    fn features(&self) -> Features {
-        self.features
+    /// Why a request asks no member for anything, if it does not.
+    fn reason_to_refuse(&self, request: &Request) -> Option<Status> {
+        request.check(&self.features, self.capacity).err()
     }
 
-    fn capacity(&self) -> Sectors {
-        self.capacity
-    }
-
-    fn submit(&mut self, at: SimTime, request: Request) -> RequestId {
-        if self.is_off {
-            assert!(at >= self.now, "time falls from {:?} to {at:?}", self.now);
-            self.now = at;
-        } else {
-            self.catch_up(at);
-        }
-        let id = self.new_id();
-        let Request { kind, range, .. } = request;
-        let refused = request.check(&self.features, self.capacity).err();
-        let is_gone = self.is_off || self.members.are_gone();
-        let gone = || Status::all_gone(if kind == Kind::Flush { SectorRange::EMPTY } else { range });
-        let told = refused.or_else(|| is_gone.then(gone));
-        let is_empty = kind != Kind::Flush && range.is_empty();
-        if told.is_some() || is_empty {
-            let bytes = (told.is_none() && kind == Kind::Read && self.features.keeps_bytes).then(Vec::new);
-            let status = told.unwrap_or(Status::Done);
-            self.ended.push(Completion { id, submitted_at: at, at, kind, range, status, bytes });
-            return id;
-        }
-        self.count_host(kind, range);
+    /// Begins a request that is not refused.
+    fn begin(&mut self, id: RequestId, request: Request) {
         if id.0.is_multiple_of(REQUESTS_PER_LOOK) {
             self.ask_health();
         }
-        match kind {
-            Kind::Read => self.read(id, range, request.origin, reads::Why::Host),
+        match request.kind {
+            Kind::Read => self.read(id, request.range, request.origin, reads::Why::Host),
             Kind::Flush => self.flush(id, false),
             _ => self.change(id, request),
         }
-        id
     }
+
+    /// The members were cut off from power at an instant.
+    fn cut(&mut self, at: SimTime) {
+        for (id, open) in std::mem::take(&mut self.open) {
+            if open.is_of_host() {
+                let Open { at: submitted_at, kind, range, .. } = open;
+                let status = Status::all_gone(if kind == Kind::Flush { SectorRange::EMPTY } else { range });
+                self.ended.push(Completion { id, submitted_at, at, kind, range, status, bytes: None });
+            }
+        }
+        self.children.clear();
+        self.owed = None;
+        self.own.stop();
+        self.members.iter_mut().for_each(|member| member.cut());
+    }
+
+    /// Switches the members on and finds out what is stale.
+    fn recover(&mut self, at: SimTime) -> Result<Recovered, PowerError> {
+        let Returned { took, lost, why } = self.members.power_on(at, |member| {
+            if !member.is_present() {
+                member.come_back();
+            }
+        });
+        lost.into_iter().for_each(|member| self.lose(member, MemberState::Absent));
+        let is_there = |place: &(usize, Lba)| self.members[place.0].is_present();
+        if !self.layout.runs().iter().all(|run| run.places.iter().any(is_there)) {
+            self.now = self.members.stay_off(at);
+            let why = why.map_or_else(String::new, |why| format!(": {why}"));
+            return Err(PowerError::Lost(format!("of some sectors no member with a copy comes back{why}")));
+        }
+        self.is_off = false;
+        for units in self.unsure.ranges(None) {
+            self.differs.insert(units);
+        }
+        self.unsure.clear();
+        self.now = self.members.latest(self.now);
+        self.run_members(self.now);
+        self.tell_if_degraded();
+        self.count();
+        Ok(Recovered { took })
+    }
+}
+
+impl BlockDevice for Mirror {
+    device_that_goes_on!();
 
     fn next_event_at(&self) -> Option<SimTime> {
         let is_waiting = self.open.values().any(Open::is_of_host);
         let below = if is_waiting { self.members.next_event_at() } else { None };
         [self.ended.next_at(), below].into_iter().flatten().min()
-    }
-
-    fn complete(&mut self, until: SimTime, out: &mut Vec<Completion>) {
-        if self.is_off {
-            assert!(until >= self.now, "time falls from {:?} to {until:?}", self.now);
-            self.now = until;
-        } else {
-            self.catch_up(until);
-            self.count();
-        }
-        self.ended.pop_until(until, out);
     }
 
     /// An array gives no space back, whatever a member wants.
@@ -520,66 +503,11 @@ impl Open {
 }
 
 impl Array for Mirror {
-    fn keep_times(&mut self, keeps: bool) {
-        self.times.keep(keeps);
-    }
-
-    fn take_times(&mut self, out: &mut Vec<MemberTime>) {
-        self.times.take(out);
-    }
+    times_of_members!();
 }
 
 impl Living for Mirror {
-    fn now(&self) -> SimTime {
-        self.now
-    }
-
-    fn batch(&mut self, at: SimTime, batch: &Batch<'_>) -> Took {
-        self.take_batch(at, batch)
-    }
-
-    fn go_on(&mut self, at: SimTime, after: Stop) -> Stop {
-        if self.is_off {
-            return after;
-        }
-        self.catch_up(at);
-        match after {
-            Stop::Paused | Stop::Wants(_) => self.carry_on(at).0,
-            other => other,
-        }
-    }
-
-    fn work(&mut self, at: SimTime) -> Option<Stop> {
-        if self.is_off {
-            return None;
-        }
-        self.catch_up(at);
-        let mut done = self.members.work(at);
-        // Where time stands still, its own work would never be due.
-        if !self.members.are_timed() && self.has_work() {
-            self.step();
-            self.catch_up(at);
-            done = done.or(Some(Stop::Done));
-        }
-        self.count();
-        done
-    }
-
-    fn pass(&mut self, at: SimTime, time: Passing) -> SimTime {
-        let end = time.end(at);
-        if !self.is_off {
-            self.catch_up(at);
-            let is_own = self.is_at_work() || self.next_own_step().is_some_and(|next| next <= end);
-            if matches!(time, Passing::Idle(_)) && is_own {
-                self.catch_up(end);
-                self.count();
-                return self.now;
-            }
-        }
-        self.now = self.members.pass(at, time, self.now.max(end));
-        self.count();
-        self.now
-    }
+    life_that_goes_on!(has_work);
 
     fn prefetch(&self, sector: Lba) {
         if sector.0 < self.capacity.0 {
@@ -590,85 +518,8 @@ impl Living for Mirror {
         }
     }
 
-    fn counters(&self) -> &Counters {
-        &self.members.counters
-    }
-
-    fn members<'a>(&'a self, each: &mut dyn FnMut(&'a dyn Living)) {
-        self.members.devices().for_each(each);
-    }
-
-    fn members_mut(&mut self, each: &mut dyn FnMut(&mut dyn Living)) {
-        if !self.is_off {
-            // What was due by now comes before what is changed now.
-            self.catch_up(self.now);
-        }
-        self.members.devices_mut().for_each(|device| each(&mut **device));
-        self.follow_settings();
-    }
-
-    fn is_off(&self) -> bool {
-        self.is_off
-    }
-
     fn end_of_life(&self) -> Option<EndOfLife> {
         self.refuses_writes().then(|| self.why_dead())
-    }
-
-    fn power_off(&mut self, at: SimTime, fate: &mut dyn FnMut() -> Fate) {
-        if self.is_off {
-            return;
-        }
-        // What is complete by now was not cut.
-        self.catch_up(at);
-        self.count();
-        self.is_off = true;
-        self.members.power_off(at, fate);
-        for (id, open) in std::mem::take(&mut self.open) {
-            if open.is_of_host() {
-                let Open { at: submitted_at, kind, range, .. } = open;
-                let status = Status::all_gone(if kind == Kind::Flush { SectorRange::EMPTY } else { range });
-                self.ended.push(Completion { id, submitted_at, at, kind, range, status, bytes: None });
-            }
-        }
-        self.children.clear();
-        self.owed = None;
-        self.own.stop();
-        self.members.iter_mut().for_each(|member| member.cut());
-    }
-
-    fn power_on(&mut self, at: SimTime) -> Result<Recovered, PowerError> {
-        if !self.is_off {
-            return Err(PowerError::IsOn);
-        }
-        assert!(at >= self.now, "time falls from {:?} to {at:?}", self.now);
-        self.now = at;
-        let Returned { took, lost, why } = self.members.power_on(at, |member| {
-            if !member.is_present() {
-                member.come_back();
-            }
-        });
-        lost.into_iter().for_each(|member| self.lose(member, MemberState::Absent));
-        let is_there = |place: &(usize, Lba)| self.members[place.0].is_present();
-        if !self.layout.runs().iter().all(|run| run.places.iter().any(is_there)) {
-            self.now = self.members.stay_off(at);
-            let why = why.map_or_else(String::new, |why| format!(": {why}"));
-            return Err(PowerError::Lost(format!("of some sectors no member with a copy comes back{why}")));
-        }
-        self.is_off = false;
-        for units in self.unsure.ranges(None) {
-            self.differs.insert(units);
-        }
-        self.unsure.clear();
-        self.now = self.members.latest(self.now);
-        self.come_to_now();
-        self.tell_if_degraded();
-        self.count();
-        Ok(Recovered { took })
-    }
-
-    fn another(&self) -> Box<dyn Living> {
-        Box::new(self.clone())
     }
 
     fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {

@@ -41,6 +41,7 @@ use crate::code::{Code, Coder};
 use crate::extents::ExtentTable;
 use crate::host;
 use crate::layout::LayoutError;
+use crate::living::array_that_goes_on;
 use crate::members::{MemberState, Members};
 use crate::mirror::Unsure;
 use crate::owed::Owed;
@@ -313,6 +314,8 @@ pub struct Raid {
 }
 
 impl Raid {
+    array_that_goes_on!();
+
     /// An array of these members, none of which has a request outstanding. What they hold is lost; the array begins as zeros.
     ///
     /// # Errors
@@ -403,11 +406,6 @@ impl Raid {
         &self.config
     }
 
-    /// The condition of a member.
-    pub fn state(&self, member: usize) -> MemberState {
-        self.members[member].state
-    }
-
     /// The slots of its tiles.
     pub const fn table(&self) -> &ExtentTable {
         &self.map.table
@@ -416,10 +414,6 @@ impl Raid {
     fn new_id(&mut self) -> u64 {
         self.next_id += 1;
         self.next_id - 1
-    }
-
-    fn tell(&mut self, kind: NoticeKind) {
-        self.notices.push(Notice { at: self.now, kind });
     }
 
     /// Whether a position of a stripe can be read, as far as is known.
@@ -531,13 +525,6 @@ impl Raid {
     fn ask(&mut self, member: usize, request: Request, child: Child) {
         let id = self.members.submit(self.now, member, request);
         self.children.insert((member, id), child);
-    }
-
-    /// Runs all members to an instant. Takes note of what they complete.
-    fn run_members(&mut self, until: SimTime) {
-        for (number, completion) in self.members.complete(until) {
-            self.absorb(number, completion);
-        }
     }
 
     /// Takes note of what a member completed.
@@ -666,13 +653,6 @@ impl Raid {
         self.changing.remove(&id);
         self.ended.push(Completion { id, submitted_at: at, at: ended, kind, range, status, bytes });
         self.flush_if_due();
-    }
-
-    /// Adds up what members counted. Of the host's own units it counts each once.
-    fn count(&mut self) {
-        if !self.is_off {
-            self.members.count(Some(&self.host));
-        }
     }
 
     /// Counts what the host asks for.

@@ -11,6 +11,7 @@ use wane_blockdev::{
 use wane_units::{Counters, Fate, Lba, Nanos, Sectors, SimTime};
 
 use crate::layout::{Layout, LayoutError};
+use crate::living::{device_of_members, life_of_members, times_of_members};
 use crate::members::{Member, Members, archive_counters};
 use crate::owed::{Owed, Part};
 use crate::times::{Array, MemberTime, Times};
@@ -251,13 +252,7 @@ impl Open {
 }
 
 impl<L: Layout> BlockDevice for Spread<L> {
-    fn features(&self) -> Features {
-        self.features
-    }
-
-    fn capacity(&self) -> Sectors {
-        self.capacity
-    }
+    device_of_members!();
 
     fn submit(&mut self, at: SimTime, request: Request) -> RequestId {
         self.come_to(at);
@@ -359,19 +354,11 @@ impl<L: Layout> BlockDevice for Spread<L> {
 }
 
 impl<L: Layout> Array for Spread<L> {
-    fn keep_times(&mut self, keeps: bool) {
-        self.times.keep(keeps);
-    }
-
-    fn take_times(&mut self, out: &mut Vec<MemberTime>) {
-        self.times.take(out);
-    }
+    times_of_members!();
 }
 
 impl<L: Layout> Living for Spread<L> {
-    fn now(&self) -> SimTime {
-        self.now
-    }
+    life_of_members!();
 
     fn batch(&mut self, at: SimTime, batch: &Batch<'_>) -> Took {
         self.come_to(at);
@@ -427,14 +414,6 @@ impl<L: Layout> Living for Spread<L> {
         }
     }
 
-    fn counters(&self) -> &Counters {
-        &self.members.counters
-    }
-
-    fn members<'a>(&'a self, each: &mut dyn FnMut(&'a dyn Living)) {
-        self.members.devices().for_each(each);
-    }
-
     fn members_mut(&mut self, each: &mut dyn FnMut(&mut dyn Living)) {
         if !self.is_off {
             self.run_to(self.now);
@@ -446,10 +425,6 @@ impl<L: Layout> Living for Spread<L> {
             self.run_to(self.now);
             self.count();
         }
-    }
-
-    fn is_off(&self) -> bool {
-        self.is_off
     }
 
     fn power_off(&mut self, at: SimTime, fate: &mut dyn FnMut() -> Fate) {
@@ -493,10 +468,6 @@ impl<L: Layout> Living for Spread<L> {
         self.now = self.members.latest(self.now);
         self.count();
         Ok(Recovered { took })
-    }
-
-    fn another(&self) -> Box<dyn Living> {
-        Box::new(self.clone())
     }
 
     fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {

@@ -10,26 +10,14 @@ use crate::members::MemberState;
 use crate::owed::{Owed, Part};
 
 impl Mirror {
+    /// Carries out a batch within the capacity.
     pub(super) fn take_batch(&mut self, at: SimTime, batch: &Batch<'_>) -> Took {
-        if self.is_off {
-            return Took::new(Sectors::ZERO, Stop::Gone);
-        }
-        self.catch_up(at);
-        if self.members.are_gone() {
-            return Took::new(Sectors::ZERO, Stop::Gone);
-        }
-        if batch.work != Work::Flush && !batch.extents.iter().all(|range| range.lies_within(self.capacity)) {
-            return Took::new(Sectors::ZERO, Stop::OutOfRange);
-        }
         self.ask_health();
-        let took = match batch.work.kind() {
+        match batch.work.kind() {
             Kind::Read => self.read_batch(at, batch),
             Kind::Flush => self.flush_batch(at, batch),
             _ => self.change_batch(at, batch),
-        };
-        self.members.close_own();
-        self.count();
-        took
+        }
     }
 
     fn read_batch(&mut self, at: SimTime, batch: &Batch<'_>) -> Took {
@@ -365,12 +353,11 @@ impl Mirror {
     }
 
     /// Lets members do what they owe.
-    pub(super) fn carry_on(&mut self, at: SimTime) -> (Stop, Vec<SectorRange>) {
-        let Some(carried) = self.members.carry_on(at, &mut self.owed) else { return (Stop::Done, Vec::new()) };
-        let (refused, stop) = self.settle_ended(carried.ended);
+    pub(super) fn carry_on(&mut self, at: SimTime) -> Stop {
+        let Some(carried) = self.members.carry_on(at, &mut self.owed) else { return Stop::Done };
+        let (_, stop) = self.settle_ended(carried.ended);
         self.members.close_own();
         self.count();
-        let stop = if stop == Stop::Done && self.owed.is_some() { Stop::Paused } else { stop };
-        (stop, refused)
+        if stop == Stop::Done && self.owed.is_some() { Stop::Paused } else { stop }
     }
 }

@@ -50,7 +50,7 @@ pub(super) struct Own {
     /// Units of which no copy could be read.
     pub(super) lost: Bits,
     /// The next unit of a scrub that is under way.
-    scrub: Option<u64>,
+    pub(super) scrub: Option<u64>,
     scrub_at: Option<SimTime>,
     pub(super) is_degraded: bool,
 }
@@ -104,14 +104,20 @@ impl Mirror {
         self.own.copying > 0 || self.own.is_flushing || self.own.is_due || self.own.scrub.is_some()
     }
 
-    /// Whether a scrub is under way.
-    pub const fn is_scrubbing(&self) -> bool {
-        self.own.scrub.is_some()
-    }
-
     /// Whether there is something to do for itself.
     pub(super) fn has_work(&self) -> bool {
         self.own.copying == 0 && !self.own.is_flushing && (self.own.is_due || self.own.scrub.is_some())
+    }
+
+    /// Whether it has something to do for itself up to an instant.
+    pub(super) fn works_until(&self, end: SimTime) -> bool {
+        self.is_at_work() || self.next_own_step().is_some_and(|next| next <= end)
+    }
+
+    /// Makes a step now, whenever it were due.
+    pub(super) fn step_at_once(&mut self) {
+        self.step();
+        self.catch_up(self.now);
     }
 
     /// When the next step of its own is due.

@@ -6,50 +6,24 @@ use wane_units::{EndOfLife, Fate, Sectors, SimTime};
 use super::Mirror;
 use super::member::{Known, Member};
 use crate::layout::LayoutError;
+use crate::living::tending_that_goes_on;
 use crate::members::MemberState;
 
 impl Mirror {
-    /// Takes a member out: its power goes off. With the power of the whole array off, it will not come back with the others.
-    ///
-    /// # Panics
-    /// `at` lies before an instant that the device was given earlier.
-    pub fn take_out(&mut self, at: SimTime, member: usize, fate: &mut dyn FnMut() -> Fate) {
-        if !self.is_off {
-            self.catch_up(at);
-        }
-        self.members[member].device.power_off(at, fate);
-        self.members[member].is_out = true;
+    tending_that_goes_on!();
+
+    /// A member is lost while the array has no power.
+    fn lose_without_power(&mut self, member: usize) {
         self.lose(member, MemberState::Absent);
-        if !self.is_off {
-            // Its answers say that it is gone.
-            self.catch_up(at);
-        }
     }
 
-    /// Puts a member back that was taken out, or could not be reached. What was written meanwhile is copied to it.
-    ///
-    /// # Errors
-    /// It does not come back.
-    ///
-    /// # Panics
-    /// As of [`Mirror::take_out`].
-    pub fn put_back(&mut self, at: SimTime, member: usize) -> Result<(), PowerError> {
-        if self.is_off {
-            self.members[member].is_out = false;
-            return Ok(());
-        }
-        self.catch_up(at);
-        if self.members[member].device.is_off() {
-            // Nothing was asked of it since its power went.
-            self.lose(member, MemberState::Absent);
-        }
-        self.members[member].put_back(at)?;
-        self.now = self.now.max(self.members[member].device.now());
-        self.come_to_now();
+    /// A member is there again, at an instant to which it led the array.
+    fn take_in_at(&mut self, now: SimTime, member: usize) {
+        self.now = now;
+        self.run_members(now);
         self.members[member].come_back();
         self.own.is_due = true;
         self.count();
-        Ok(())
     }
 
     /// Puts a new device in a member's place. All of it is copied from the others. Returns the old one, which no longer belongs to the array.
@@ -91,7 +65,7 @@ impl Mirror {
                 self.members[member].spoil(units);
             }
         }
-        self.come_to_now();
+        self.run_members(self.now);
         self.own.is_due = true;
         self.tell_if_degraded();
         self.count();

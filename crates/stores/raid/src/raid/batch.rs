@@ -11,27 +11,15 @@ use crate::members::MemberState;
 use crate::owed::{Owed, Part};
 
 impl Raid {
+    /// Carries out a batch within the capacity.
     pub(super) fn take_batch(&mut self, at: SimTime, batch: &Batch<'_>) -> Took {
-        if self.is_off {
-            return Took::new(Sectors::ZERO, Stop::Gone);
-        }
-        self.catch_up(at);
-        if self.members.are_gone() {
-            return Took::new(Sectors::ZERO, Stop::Gone);
-        }
-        if batch.work != Work::Flush && !batch.extents.iter().all(|range| range.lies_within(self.capacity)) {
-            return Took::new(Sectors::ZERO, Stop::OutOfRange);
-        }
         self.is_all_there = self.members.iter().all(|member| member.is_retired || member.is_whole() && !member.is_full);
-        let took = match batch.work.kind() {
+        match batch.work.kind() {
             Kind::Read => self.read_batch(at, batch),
             Kind::Flush => self.flush_batch(at, batch),
             _ if batch.work == Work::Rewrite => self.rewrite_batch(at, batch),
             _ => self.change_batch(at, batch),
-        };
-        self.members.close_own();
-        self.count();
-        took
+        }
     }
 
     /// The chunks of ranges, with their rows.

@@ -2,7 +2,7 @@
 
 use wane_blockdev::{
     Archive, ArchiveError, Batch, BlockDevice, Completion, Extent, ExtentState, Features, Kind, Living, Notice,
-    Passing, PowerError, RangeSet, Recovered, Request, RequestId, SectorRange, Status, Stop, Took, check_peek,
+    Passing, PowerError, RangeSet, Recovered, Request, RequestId, SectorRange, Status, Stop, Took, Work, check_peek,
 };
 use wane_units::{Counters, EndOfLife, Fate, Lba, Sectors, SimTime};
 
@@ -10,6 +10,7 @@ use super::map::{Block, Rows};
 use super::reads::{slice, slice_mut};
 use super::{New, Open, Raid, Step, Task};
 use crate::code::add_scaled;
+use crate::living::{device_that_goes_on, life_that_goes_on, times_of_members};
 use crate::members::archive_counters;
 use crate::times::{Array, MemberTime};
 
@@ -17,10 +18,9 @@ use crate::times::{Array, MemberTime};
 const TOLD_MAX: u64 = 1024;
 
 impl Raid {
-    /// Notes the instant of a call without power.
-    fn come_to(&mut self, at: SimTime) {
-        assert!(at >= self.now, "time falls from {:?} to {at:?}", self.now);
-        self.now = at;
+    /// Why a request asks no member for anything, if it does not. Without power that is the reason.
+    fn reason_to_refuse(&self, request: &Request) -> Option<Status> {
+        request.check(&self.features, self.capacity).err().filter(|_| !self.is_off)
     }
 
     /// Begins a request that is not refused.
@@ -139,51 +139,11 @@ impl Raid {
 }
 
 impl BlockDevice for Raid {
-    fn features(&self) -> Features {
-        self.features
-    }
-
-    fn capacity(&self) -> Sectors {
-        self.capacity
-    }
-
-    fn submit(&mut self, at: SimTime, request: Request) -> RequestId {
-        if self.is_off {
-            self.come_to(at);
-        } else {
-            self.catch_up(at);
-        }
-        let id = RequestId(self.new_id());
-        let Request { kind, range, .. } = request;
-        let refused = request.check(&self.features, self.capacity).err().filter(|_| !self.is_off);
-        let is_gone = self.is_off || self.members.are_gone();
-        let gone = || Status::all_gone(if kind == Kind::Flush { SectorRange::EMPTY } else { range });
-        let told = refused.or_else(|| is_gone.then(gone));
-        let is_empty = kind != Kind::Flush && range.is_empty();
-        if told.is_some() || is_empty {
-            let bytes = (told.is_none() && kind == Kind::Read && self.features.keeps_bytes).then(Vec::new);
-            let status = told.unwrap_or(Status::Done);
-            self.ended.push(Completion { id, submitted_at: at, at, kind, range, status, bytes });
-            return id;
-        }
-        self.count_host(kind, range);
-        self.begin(id, request);
-        id
-    }
+    device_that_goes_on!();
 
     fn next_event_at(&self) -> Option<SimTime> {
         let below = if self.open.is_empty() { None } else { self.next_event() };
         [self.ended.next_at(), below].into_iter().flatten().min()
-    }
-
-    fn complete(&mut self, until: SimTime, out: &mut Vec<Completion>) {
-        if self.is_off {
-            self.come_to(until);
-        } else {
-            self.catch_up(until);
-            self.count();
-        }
-        self.ended.pop_until(until, out);
     }
 
     fn set_capacity(&mut self, at: SimTime, capacity: Sectors) -> Status {
@@ -257,68 +217,11 @@ impl Array for Raid {
         }
     }
 
-    fn keep_times(&mut self, keeps: bool) {
-        self.times.keep(keeps);
-    }
-
-    fn take_times(&mut self, out: &mut Vec<MemberTime>) {
-        self.times.take(out);
-    }
+    times_of_members!();
 }
 
 impl Living for Raid {
-    fn now(&self) -> SimTime {
-        self.now
-    }
-
-    fn batch(&mut self, at: SimTime, batch: &Batch<'_>) -> Took {
-        self.take_batch(at, batch)
-    }
-
-    fn go_on(&mut self, at: SimTime, after: Stop) -> Stop {
-        if self.is_off {
-            return after;
-        }
-        self.catch_up(at);
-        match after {
-            Stop::Paused | Stop::Wants(_) => self.carry_on(at),
-            other => other,
-        }
-    }
-
-    fn work(&mut self, at: SimTime) -> Option<Stop> {
-        if self.is_off {
-            return None;
-        }
-        self.catch_up(at);
-        let mut done = self.members.work(at);
-        // Where time stands still, its own work would never be due.
-        if !self.members.are_timed() && self.is_at_work() {
-            self.step_at_once();
-            done = done.or(Some(Stop::Done));
-        }
-        self.count();
-        done
-    }
-
-    fn pass(&mut self, at: SimTime, time: Passing) -> SimTime {
-        let end = time.end(at);
-        if !self.is_off {
-            self.catch_up(at);
-            if matches!(time, Passing::Idle(_))
-                && (!self.operations.is_empty()
-                    || self.is_committing()
-                    || self.next_own_step().is_some_and(|next| next <= end))
-            {
-                self.catch_up(end);
-                self.count();
-                return self.now;
-            }
-        }
-        self.now = self.members.pass(at, time, self.now.max(end));
-        self.count();
-        self.now
-    }
+    life_that_goes_on!(is_at_work);
 
     fn prefetch(&self, sector: Lba) {
         if sector.0 < self.capacity.0 {
@@ -328,38 +231,6 @@ impl Living for Raid {
             let (member, range) = self.map.place(stripe, (within / self.map.chunk) as usize, &(row..row + 1));
             self.members[member].device.prefetch(range.start);
         }
-    }
-
-    fn counters(&self) -> &Counters {
-        &self.members.counters
-    }
-
-    fn members<'a>(&'a self, each: &mut dyn FnMut(&'a dyn Living)) {
-        self.members.devices().for_each(each);
-    }
-
-    fn members_mut(&mut self, each: &mut dyn FnMut(&mut dyn Living)) {
-        if !self.is_off {
-            self.catch_up(self.now);
-        }
-        self.members.devices_mut().for_each(|device| each(&mut **device));
-        let kept_bytes = self.features.keeps_bytes;
-        self.follow_features();
-        if !self.is_off {
-            // A member that came to rest is ahead, and takes nothing before its instant.
-            self.now = self.members.latest(self.now);
-            self.catch_up(self.now);
-            if self.features.keeps_bytes && !kept_bytes {
-                // What it wrote of itself before had no bytes.
-                self.must_raise();
-                self.want_checkpoint();
-            }
-            self.count();
-        }
-    }
-
-    fn is_off(&self) -> bool {
-        self.is_off
     }
 
     fn end_of_life(&self) -> Option<EndOfLife> {
@@ -378,47 +249,6 @@ impl Living for Raid {
         });
         let why = || self.members.devices().find_map(|device| device.end_of_life());
         stuck.then(|| why().unwrap_or(EndOfLife::SpareExhausted))
-    }
-
-    fn power_off(&mut self, at: SimTime, fate: &mut dyn FnMut() -> Fate) {
-        if self.is_off {
-            return;
-        }
-        // What is complete by now was not cut.
-        self.catch_up(at);
-        self.count();
-        self.is_off = true;
-        self.members.power_off(at, fate);
-        for (id, open) in std::mem::take(&mut self.open) {
-            let Open { at: submitted_at, kind, range, .. } = open;
-            let status = Status::all_gone(if kind == Kind::Flush { SectorRange::EMPTY } else { range });
-            self.ended.push(Completion { id, submitted_at, at, kind, range, status, bytes: None });
-        }
-        self.changing.clear();
-        self.flushes.clear();
-        self.operations.clear();
-        self.locks.clear();
-        self.children.clear();
-        self.tasks.clear();
-        self.ready.clear();
-        self.parity_pages = super::ParityPages::default();
-        self.owed = None;
-        self.commits.cut();
-        self.own.cut(self.map.stripes());
-        self.moves.cut();
-        self.unsure.clear();
-    }
-
-    fn power_on(&mut self, at: SimTime) -> Result<Recovered, PowerError> {
-        if !self.is_off {
-            return Err(PowerError::IsOn);
-        }
-        self.come_to(at);
-        self.recover(at)
-    }
-
-    fn another(&self) -> Box<dyn Living> {
-        Box::new(self.clone())
     }
 
     fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
@@ -468,6 +298,52 @@ impl Living for Raid {
 }
 
 impl Raid {
+    /// Whether it has something to do for itself up to an instant.
+    fn works_until(&self, end: SimTime) -> bool {
+        let is_due = || self.next_own_step().is_some_and(|next| next <= end);
+        !self.operations.is_empty() || self.is_committing() || is_due()
+    }
+
+    /// Takes note of settings of members that were changed.
+    fn follow_settings(&mut self) {
+        let kept_bytes = self.features.keeps_bytes;
+        self.follow_features();
+        if self.is_off {
+            return;
+        }
+        // A member that came to rest is ahead, and takes nothing before its instant.
+        self.now = self.members.latest(self.now);
+        self.catch_up(self.now);
+        if self.features.keeps_bytes && !kept_bytes {
+            // What it wrote of itself before had no bytes.
+            self.must_raise();
+            self.want_checkpoint();
+        }
+        self.count();
+    }
+
+    /// The members were cut off from power at an instant.
+    fn cut(&mut self, at: SimTime) {
+        for (id, open) in std::mem::take(&mut self.open) {
+            let Open { at: submitted_at, kind, range, .. } = open;
+            let status = Status::all_gone(if kind == Kind::Flush { SectorRange::EMPTY } else { range });
+            self.ended.push(Completion { id, submitted_at, at, kind, range, status, bytes: None });
+        }
+        self.changing.clear();
+        self.flushes.clear();
+        self.operations.clear();
+        self.locks.clear();
+        self.children.clear();
+        self.tasks.clear();
+        self.ready.clear();
+        self.parity_pages = super::ParityPages::default();
+        self.owed = None;
+        self.commits.cut();
+        self.own.cut(self.map.stripes());
+        self.moves.cut();
+        self.unsure.clear();
+    }
+
     /// What members can do, they do as they are set.
     fn follow_features(&mut self) {
         if let Ok(features) = self.members.features() {

@@ -57,7 +57,7 @@ pub(super) struct Own {
     cursor: u64,
     /// Stripes of which what is missing could not be made, until something changes.
     stuck: Bits,
-    scrub: Option<(u64, Scrub)>,
+    pub(super) scrub: Option<(u64, Scrub)>,
     scrub_at: Option<SimTime>,
     /// No spare fits where a member is lost.
     pub(super) no_spare_fits: bool,
@@ -110,11 +110,6 @@ impl Raid {
         let joins = self.members.iter().any(|member| member.is_online() && member.joins != Joins::Not);
         let has_own = self.own.running.is_some() || self.own.scrub.is_some();
         !self.is_off && (joins || has_own || self.has_to_move() || self.next_own().is_some())
-    }
-
-    /// Whether a scrub is under way.
-    pub const fn is_scrubbing(&self) -> bool {
-        self.own.scrub.is_some()
     }
 
     /// Sectors of members that are to be written until nothing is missing.

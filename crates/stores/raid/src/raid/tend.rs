@@ -7,54 +7,20 @@ use super::member::{Joins, Member};
 use super::{Raid, meta};
 use crate::bits::Bits;
 use crate::layout::LayoutError;
+use crate::living::tending_that_goes_on;
 use crate::members::MemberState;
 
 impl Raid {
-    /// Takes a member out: its power goes off. With the power of the whole array off, it will not come back with the others.
-    ///
-    /// # Panics
-    /// `at` lies before an instant that the device was given earlier.
-    pub fn take_out(&mut self, at: SimTime, member: usize, fate: &mut dyn FnMut() -> Fate) {
-        if !self.is_off {
-            self.catch_up(at);
-        }
-        self.members[member].device.power_off(at, fate);
-        self.members[member].is_out = true;
-        if self.is_off {
-            self.members[member].state = MemberState::Absent;
-            return;
-        }
-        self.lose(member, MemberState::Absent);
-        // Its answers say that it is gone.
-        self.catch_up(at);
-    }
+    tending_that_goes_on!();
 
-    /// Puts a member back that was taken out, or could not be reached. It is given what was written meanwhile.
-    ///
-    /// # Errors
-    /// It does not come back.
-    ///
-    /// # Panics
-    /// As of [`Raid::take_out`].
-    pub fn put_back(&mut self, at: SimTime, member: usize) -> Result<(), PowerError> {
-        if self.is_off {
-            self.members[member].is_out = false;
-            return Ok(());
-        }
-        self.catch_up(at);
-        if self.members[member].device.is_off() {
-            // Nothing was asked of it since its power went.
-            self.lose(member, MemberState::Absent);
-        }
-        self.members[member].put_back(at)?;
-        let now = self.now.max(self.members[member].device.now());
-        self.catch_up(now);
-        self.take_in(member);
-        Ok(())
+    /// A member is lost while the array has no power, and notes nothing but that.
+    fn lose_without_power(&mut self, member: usize) {
+        self.members[member].state = MemberState::Absent;
     }
 
     /// A member is there again, or another one in its place.
-    fn take_in(&mut self, member: usize) {
+    fn take_in_at(&mut self, now: SimTime, member: usize) {
+        self.catch_up(now);
         self.members[member].come_back();
         self.members[member].joins = Joins::Again;
         self.look_again();
@@ -104,9 +70,7 @@ impl Raid {
         self.children.retain(|key, _| key.0 != member);
         self.spoil_all(member);
         if !self.is_off {
-            let now = self.members[member].device.now().max(self.now);
-            self.catch_up(now);
-            self.take_in(member);
+            self.take_in_at(self.members[member].device.now().max(self.now), member);
         }
         Ok(old)
     }
