@@ -138,15 +138,15 @@ impl<L: Layout> Spread<L> {
         }
     }
 
-    /// The parts of a range, by member.
-    fn parts(&self, range: SectorRange, parts: &mut [Vec<Part>]) {
+    /// The parts of a range in order, each with its member.
+    fn parts(&self, range: SectorRange) -> impl Iterator<Item = (usize, Part)> {
         let mut rest = range;
-        while !rest.is_empty() {
-            let piece = self.layout.find(rest.start);
+        std::iter::from_fn(move || {
+            let piece = (!rest.is_empty()).then(|| self.layout.find(rest.start))?;
             let part = Part { host: rest.first(piece.count.min(rest.count)), start: piece.start };
-            parts[piece.member].push(part);
             rest = rest.without_first(part.host.count);
-        }
+            Some((piece.member, part))
+        })
     }
 
     /// Submits what a request asks of a member, whose parts follow each other there.
@@ -272,7 +272,7 @@ impl<L: Layout> BlockDevice for Spread<L> {
         }
         let mut parts = vec![Vec::new(); self.members.len()];
         if kind != Kind::Flush {
-            self.parts(range, &mut parts);
+            self.parts(range).for_each(|(member, part)| parts[member].push(part));
         }
         let asked: Vec<(usize, Vec<Part>)> =
             parts.into_iter().enumerate().filter(|(_, parts)| kind == Kind::Flush || !parts.is_empty()).collect();
@@ -324,31 +324,22 @@ impl<L: Layout> BlockDevice for Spread<L> {
 
     fn peek(&self, range: SectorRange, bytes: &mut [u8]) -> Option<Vec<SectorRange>> {
         check_peek(&self.features, self.capacity, range, bytes).filter(|()| !self.is_off)?;
-        let (mut rest, mut lost) = (range, Vec::new());
-        while !rest.is_empty() {
-            let piece = self.layout.find(rest.start);
-            let part = Part { host: rest.first(piece.count.min(rest.count)), start: piece.start };
+        let mut lost = Vec::new();
+        for (member, part) in self.parts(range) {
             let to = bytes_before(range, part.host);
             let there = &mut bytes[to..to + part.host.len_bytes()];
-            let told = self.members[piece.member].device.peek(part.range(), there)?;
+            let told = self.members[member].device.peek(part.range(), there)?;
             told.into_iter().for_each(|gone| part.host_of(gone).push_to(&mut lost));
-            rest = rest.without_first(part.host.count);
         }
         Some(lost)
     }
 
     fn extents(&self, range: SectorRange, out: &mut Vec<Extent>) {
-        let mut rest = range.intersection(SectorRange::new(Lba(0), self.capacity));
-        for _ in 0..TOLD_MAX {
-            if rest.is_empty() {
-                break;
-            }
-            let piece = self.layout.find(rest.start);
-            let part = Part { host: rest.first(piece.count.min(rest.count)), start: piece.start };
+        let range = range.intersection(SectorRange::new(Lba(0), self.capacity));
+        for (member, part) in self.parts(range).take(TOLD_MAX) {
             let mut told = Vec::new();
-            all_extents(&self.members[piece.member].device, part.range(), &mut told);
+            all_extents(&self.members[member].device, part.range(), &mut told);
             out.extend(told.into_iter().map(|extent| Extent { range: part.host_of(extent.range), ..extent }));
-            rest = rest.without_first(part.host.count);
         }
     }
 }
@@ -370,7 +361,8 @@ impl<L: Layout> Living for Spread<L> {
             return Took::new(Sectors::ZERO, Stop::OutOfRange);
         }
         let mut parts = vec![Vec::new(); self.members.len()];
-        batch.extents.iter().for_each(|extent| self.parts(*extent, &mut parts));
+        let all = batch.extents.iter().flat_map(|extent| self.parts(*extent));
+        all.for_each(|(member, part)| parts[member].push(part));
         self.owed = Some(Owed::new(batch, parts));
         let (stop, refused, unread) = self.carry_on(at);
         let done = batch.extents.iter().fold((Sectors::ZERO, false), |(done, is_over), extent| {
